@@ -1,0 +1,184 @@
+import type { GeneratedVideo, GenerateOptions } from "@vd/svd-pipeline";
+import { bundledPicture } from "./model/bundled";
+import { type RunOptions, runOptions } from "./model/defaults";
+import type { Pipeline } from "./model/factory";
+import { type ModelSource, modelSource } from "./model/source";
+import { nearest } from "./options/nearest";
+import { valueError } from "./options/values";
+import { defaultPreviewPath, type OutputTarget, outputTarget } from "./output/target";
+import { checkPlace } from "./output/whole-file";
+import { checkOutput, type WriteOptions, type WrittenVideo, writeVideo } from "./output/write-video";
+import { checkPicture } from "./picture";
+import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
+import { writeEvent } from "./report/json";
+import { planTable } from "./report/plan-table";
+import type { Reporter } from "./report/reporter";
+import { type RunSummary, summaryLine } from "./report/summary";
+import type { Dependencies } from "./run";
+import { drawSeed } from "./seed";
+import type { Settings } from "./settings";
+
+/** What one run works with. */
+export interface Context extends Dependencies {
+  reporter: Reporter;
+  signal: AbortSignal;
+}
+
+/** Everything that was found out before a model is loaded. */
+export interface Preparation {
+  image: string;
+  target: OutputTarget;
+  source: ModelSource;
+  previewPath: string | undefined;
+  write: WriteOptions;
+}
+
+/**
+ * Loads the model, generates, writes the file and tells about it; or prints the plan.
+ * @throws VdError for everything a user can mend; the signal's reason when it is cancelled.
+ */
+export async function execute(preparation: Preparation, settings: Settings, context: Context): Promise<void> {
+  const startUs = context.io.nowUs();
+  const { signal, reporter, pipelineFactory } = context;
+  const { device, dtype, threads } = settings;
+  const pipeline = await pipelineFactory.load(preparation.source, {
+    ...{ device, dtype, threads, signal },
+    onProgress: (event) => reporter.progress(event),
+  });
+  try {
+    signal.throwIfAborted();
+    const loadUs = context.io.nowUs() - startUs;
+    const options = runOptions(settings, pipeline.defaults);
+    if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
+    else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs });
+  } finally {
+    pipeline.dispose();
+  }
+}
+
+/**
+ * Checks all that can be checked before a model is loaded: names, formats, files, folders, space, ffmpeg.
+ * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
+ */
+export async function prepare(settings: Settings, { pipelineFactory, ffmpeg, signal }: Context): Promise<Preparation> {
+  const target = outputTarget(settings.output);
+  const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
+  if (previewPath !== undefined) checkPreviewPath(previewPath);
+  if (settings.sampler !== undefined) requireSampler(settings.sampler, await pipelineFactory.samplerNames());
+  const source = await modelSource(settings.model);
+  const image = settings.image ?? bundledPicture();
+  await checkPicture(image);
+  const write: WriteOptions = { overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal };
+  if (!settings.dryRun) {
+    await checkOutput(target, write);
+    if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
+  }
+  return { image, target, source, previewPath, write };
+}
+
+function requireSampler(name: string, known: readonly string[]): void {
+  if (known.includes(name)) return;
+  const meant = nearest(name, known);
+  throw valueError("--sampler", `one of ${known.join(", ")}`, name, meant && `Did you mean ${meant}?`);
+}
+
+async function printPlan(
+  pipeline: Pipeline,
+  options: RunOptions,
+  { image, target, source }: Preparation,
+  settings: Settings,
+  { io }: Context,
+): Promise<void> {
+  const plan = await pipeline.plan(generateOptions(image, options, settings));
+  const common = { model: source.name, image, output: settings.output, format: target.format };
+  if (settings.json) {
+    writeEvent(io, { event: "plan", ...common, ...options, ...plan });
+    return;
+  }
+  const { width, height, numFrames, fps, steps, minGuidance, maxGuidance } = options;
+  const what = `${numFrames} frames of ${width}x${height} at ${fps} fps, ${steps} steps, guidance ${minGuidance}:${maxGuidance}`;
+  io.stdout.write(`${common.output}: ${what}\nmodel ${common.model}\nimage ${image}\n\n${planTable(plan)}\n`);
+}
+
+async function generate(
+  pipeline: Pipeline,
+  options: RunOptions,
+  { image, source, previewPath, target, write }: Preparation,
+  settings: Settings,
+  context: Context,
+  { startUs, loadUs }: { startUs: number; loadUs: number },
+): Promise<void> {
+  const { io, reporter, signal } = context;
+  const seed = settings.seed ?? drawSeed();
+  if (settings.json) {
+    writeEvent(io, { event: "start", model: source.name, image, output: settings.output, seed, ...options });
+  } else if (settings.seed === undefined) {
+    reporter.note(`Seed ${seed}; --seed ${seed} makes this video again.`);
+  }
+  const preview = previewPath === undefined ? undefined : makePreview(previewPath, options.fps, reporter);
+  const generating = pipeline.generate({
+    ...generateOptions(image, options, settings),
+    seed,
+    signal,
+    onProgress: (event) => reporter.progress(event),
+    ...(preview && {
+      previewEvery: previewInterval(options.steps),
+      onPreview: (picture: Preview) => preview.take(picture),
+    }),
+  });
+  const video = await generating.finally(() => preview?.settle());
+  signal.throwIfAborted();
+  const writeStartUs = io.nowUs();
+  const written = await writeWithProgress(target, video, write, context);
+  const { width, height, numFrames, fps, timings, peakBytes } = video;
+  const endUs = io.nowUs();
+  finish(settings, context, {
+    ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
+    ...{ numFrames, width, height, fps, seed: video.seed, peakBytes },
+    timings: wholeMicroseconds({ load: loadUs, ...timings, write: endUs - writeStartUs }),
+    totalUs: endUs - startUs,
+    peakRssBytes: context.peakRssBytes(),
+  });
+}
+
+function wholeMicroseconds(timings: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(timings).map(([stage, us]) => [stage, Math.round(us)]));
+}
+
+async function writeWithProgress(
+  target: OutputTarget,
+  video: GeneratedVideo,
+  options: WriteOptions,
+  { io, reporter }: Context,
+): Promise<WrittenVideo> {
+  const startUs = io.nowUs();
+  const steps = video.numFrames;
+  const onFrame = (step: number) => reporter.progress({ stage: "write", step, steps, elapsedUs: io.nowUs() - startUs });
+  const written = await writeVideo(target, video, { ...options, onFrame });
+  if (written.warning) reporter.warning(written.warning);
+  return written;
+}
+
+function finish(settings: Settings, { io, reporter }: Context, summary: RunSummary): void {
+  reporter.close();
+  if (settings.json) writeEvent(io, { event: "done", ...summary });
+  else if (!settings.quiet) io.stdout.write(`${summaryLine(summary)}\n`);
+}
+
+function generateOptions(image: string, options: RunOptions, { sampler, decodeChunk }: Settings): GenerateOptions {
+  return {
+    image,
+    ...options,
+    ...(sampler !== undefined && { sampler }),
+    ...(decodeChunk !== undefined && { decodeChunk }),
+  };
+}
+
+function makePreview(path: string, fps: number, reporter: Reporter): PreviewWriter {
+  return previewWriter({
+    path,
+    fps,
+    onWritten: (written, step) => reporter.preview(written, step),
+    onFailure: (error) => reporter.warning(`no more previews: ${error instanceof Error ? error.message : error}`),
+  });
+}

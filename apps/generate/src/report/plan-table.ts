@@ -1,0 +1,36 @@
+import type { GenerationPlan } from "@vd/svd-pipeline";
+import { formatBytes, formatDuration, formatFlops } from "./units";
+
+/** @returns the plan of a run as an aligned table: one row per stage, then the totals. */
+export function planTable(plan: GenerationPlan): string {
+  const header = ["stage", "rows", "runs", "peak memory", "work", "moved", "estimate"];
+  const rows = plan.stages.map((stage) => [
+    stage.name,
+    String(stage.numRows),
+    String(stage.runs),
+    formatBytes(stage.peakBytes),
+    formatFlops(stage.flops),
+    formatBytes(stage.bytes),
+    formatDuration(stage.estimatedUs),
+  ]);
+  const totals = [
+    "total",
+    "",
+    "",
+    formatBytes(plan.peakBytes),
+    formatFlops(plan.flops),
+    "",
+    formatDuration(plan.estimatedUs),
+  ];
+  return [...align([header, ...rows, totals]), `weights ${formatBytes(plan.weightBytes)}`].join("\n");
+}
+
+function align(table: readonly (readonly string[])[]): string[] {
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)));
+  return table.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join("  ")
+      .trimEnd(),
+  );
+}

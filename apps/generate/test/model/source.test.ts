@@ -1,0 +1,78 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { bundledModelFolder, bundledPicture } from "../../src/model/bundled";
+import { runOptions } from "../../src/model/defaults";
+import { modelSource } from "../../src/model/source";
+import { parseArguments } from "../../src/options/parse";
+import { checkPicture } from "../../src/picture";
+import { FAKE_DEFAULTS } from "../support/fake-pipeline";
+import { temporaryFolder } from "../support/temporary-folder";
+
+describe("modelSource", () => {
+  it("is the bundled model when nothing is named", async () => {
+    expect(await modelSource(undefined)).toEqual({ kind: "folder", name: bundledModelFolder() });
+    await expect(checkPicture(bundledPicture())).resolves.toBeUndefined();
+  });
+
+  it("tells folders, files and hub ids apart", async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, "svd.safetensors");
+    writeFileSync(file, "");
+    expect(await modelSource(folder)).toEqual({ kind: "folder", name: folder });
+    expect(await modelSource(file)).toEqual({ kind: "file", name: file });
+    const hubId = "stabilityai/stable-video-diffusion-img2vid-xt-1-1";
+    expect(await modelSource(hubId)).toEqual({ kind: "hub", name: hubId });
+    expect(await modelSource(`${hubId}@main`)).toMatchObject({ kind: "hub", name: `${hubId}@main` });
+  });
+
+  it.each(["./no/such", "/no/such", "nothing", "a/b/c", "a/b.safetensors", "../x"])("refuses %s", async (name) => {
+    await expect(modelSource(name)).rejects.toMatchObject({ code: "io", where: "--model" });
+  });
+
+  it("refuses other weights", async () => {
+    const file = join(temporaryFolder(), "svd.ckpt");
+    writeFileSync(file, "");
+    await expect(modelSource(file)).rejects.toThrow("Convert other weights to safetensors first");
+  });
+});
+
+describe("runOptions", () => {
+  async function optionsOf(argv: string[]) {
+    const parsed = await parseArguments(argv, "");
+    if (parsed.kind !== "settings") throw new Error(parsed.text);
+    return runOptions(parsed.settings, FAKE_DEFAULTS);
+  }
+
+  it("takes what is not said from the model", async () => {
+    expect(await optionsOf([])).toEqual({ ...FAKE_DEFAULTS, guidance: "linear" });
+  });
+
+  it("takes one end of the guidance range from the model, or both from the user", async () => {
+    expect(await optionsOf(["--guidance", "1:4"])).toMatchObject({ minGuidance: 1, maxGuidance: 4 });
+  });
+
+  it("takes what is said", async () => {
+    const argv = ["--size", "16x8", "--frames", "2", "--steps", "3", "--fps", "9", "--motion", "1", "--noise-aug", "0"];
+    expect(await optionsOf([...argv, "--guidance", "2", "--guidance-shape", "triangle"])).toEqual({
+      ...{ width: 16, height: 8, numFrames: 2, steps: 3, fps: 9, motionBucketId: 1, noiseAugStrength: 0 },
+      ...{ minGuidance: 2, maxGuidance: 2, guidance: "triangle" },
+    });
+  });
+});
+
+describe("checkPicture", () => {
+  it("explains what is wrong with a file", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "empty.png"), "");
+    writeFileSync(join(folder, "text.png"), "hello");
+    await expect(checkPicture(join(folder, "empty.png"))).rejects.toThrow("got an empty file");
+    await expect(checkPicture(join(folder, "text.png"))).rejects.toThrow("got text.png, which does not decode");
+    await expect(checkPicture(folder)).rejects.toThrow("expected a picture file, got a folder");
+    await expect(checkPicture("https://a.b/c.png")).rejects.toThrow("got a web address. Download it first");
+    await expect(checkPicture(join(folder, "no.png"))).rejects.toMatchObject({
+      code: "io",
+      message: `[IMAGE] expected a picture file, got no such file or folder (${join(folder, "no.png")}). Check the name`,
+    });
+  });
+});

@@ -1,0 +1,272 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import type { GenerateOptions } from "@vd/svd-pipeline";
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import type { LoadOptions } from "../src/model/factory";
+import type { ModelSource } from "../src/model/source";
+import { FakeProcess, runCommand } from "./support/harness";
+import { temporaryFolder } from "./support/temporary-folder";
+
+describe("a run", () => {
+  it("writes the video and ends with one line", async () => {
+    const output = join(temporaryFolder(), "out.webp");
+    const { status, stdout, stderr } = await runCommand(["-o", output, "--seed", "42", "--frames", "3"]);
+    expect(status).toBe(0);
+    expect(await sharp(output, { animated: true }).metadata()).toMatchObject({ width: 64, pageHeight: 48, pages: 3 });
+    expect(stdout).toMatch(
+      /^.*out\.webp: 3 frames of 64x48 at 7 fps \(0\.43 s\), [\d.]+ K?i?B, seed 42 \| load \d+ ms, encode 10 ms, denoise 0\.40 s, decode 90 ms, write \d+ ms, total [\d.]+ m?s \| peak memory 123 MiB\n$/,
+    );
+    expect(stderr).toContain("denoise  4/4");
+    expect(stderr).not.toContain("Seed");
+  });
+
+  it("hands every option to the pipeline, and disposes of it", async () => {
+    const seen: { source?: ModelSource; load?: LoadOptions; generate?: GenerateOptions; disposed: number } = {
+      disposed: 0,
+    };
+    const fake = {
+      onLoad: (source: ModelSource, load: LoadOptions) => Object.assign(seen, { source, load }),
+      onGenerate: (generate: GenerateOptions) => Object.assign(seen, { generate }),
+      onDispose: () => seen.disposed++,
+    };
+    const argv =
+      "--model owner/name --frames 2 --steps 3 --size 32x16 --fps 9 --motion 80 --noise-aug 0.1 --guidance 1:4 " +
+      "--guidance-shape triangle --sampler heun --seed 18446744073709551615 --device cuda --dtype fp16 --threads 3 --decode-chunk 2";
+    const output = join(temporaryFolder(), "o.gif");
+    expect((await runCommand([...argv.split(" "), "-o", output], fake)).status).toBe(0);
+    expect(seen.source).toEqual({ kind: "hub", name: "owner/name" });
+    expect(seen.load).toMatchObject({ device: "cuda", dtype: "float16", threads: 3 });
+    expect(seen.generate).toMatchObject({
+      ...{ numFrames: 2, steps: 3, width: 32, height: 16, fps: 9, motionBucketId: 80, noiseAugStrength: 0.1 },
+      ...{
+        minGuidance: 1,
+        maxGuidance: 4,
+        guidance: "triangle",
+        sampler: "heun",
+        seed: 2n ** 64n - 1n,
+        decodeChunk: 2,
+      },
+    });
+    expect(basename(String(seen.generate?.image))).toBe("one-ball.png");
+    expect(seen.disposed).toBe(1);
+  });
+
+  it("draws a seed and prints how to use it again", async () => {
+    const folder = temporaryFolder();
+    const first = await runCommand(["-o", join(folder, "a.gif")]);
+    const seed = /^Seed (\d+); --seed \1 makes this video again\.$/m.exec(first.stderr)![1]!;
+    await runCommand(["-o", join(folder, "b.gif"), "--seed", seed]);
+    expect(readFileSync(join(folder, "a.gif")).equals(readFileSync(join(folder, "b.gif")))).toBe(true);
+    const other = await runCommand(["-o", join(folder, "a.gif")]);
+    expect(other.stderr).not.toContain(`Seed ${seed};`);
+  });
+
+  it("is silent when asked to be", async () => {
+    const output = join(temporaryFolder(), "o.gif");
+    expect(await runCommand(["-o", output, "-q"])).toMatchObject({ status: 0, stdout: "", stderr: "" });
+  });
+
+  it("keeps a preview up to date", async () => {
+    const folder = temporaryFolder();
+    const { stderr } = await runCommand(["-o", join(folder, "o.gif"), "--preview"], { stepMs: 60 });
+    expect(readdirSync(folder)).toEqual(["o.gif", "o.preview.webp"]);
+    expect(stderr).toContain(`preview  ${join(folder, "o.preview.webp")} (step 1)`);
+  });
+
+  it("works on when a preview fails", async () => {
+    const folder = temporaryFolder();
+    const preview = join(folder, "p.png");
+    const onLoad = () => void mkdirSync(preview);
+    const { status, stderr } = await runCommand(["-o", join(folder, "o.gif"), `--preview=${preview}`], { onLoad });
+    expect(status).toBe(0);
+    expect(
+      stderr.match(/Warning: no more previews: \[--preview\] expected a file name, got the name of a folder/g),
+    ).toHaveLength(1);
+  });
+});
+
+describe("--json", () => {
+  it("writes events only, one a line, and nothing else", async () => {
+    const folder = temporaryFolder();
+    const output = join(folder, "o.webp");
+    const outcome = await runCommand(["--json", "-o", output, "--seed", "18446744073709551615", "--preview"]);
+    const events = outcome.events();
+    expect(outcome.stderr).toBe("");
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["progress", "start", "preview", "done"]));
+    const steps = events.filter(({ stage }) => stage === "denoise").map(({ step, steps }) => `${step}/${steps}`);
+    expect(steps).toEqual(["1/4", "2/4", "3/4", "4/4"]);
+    expect(events.at(-1)).toMatchObject({
+      ...{ event: "done", output, format: "webp", encoder: "sharp", numFrames: 5, width: 64, height: 48, fps: 7 },
+      ...{ seed: "18446744073709551615", fileBytes: readFileSync(output).length, peakRssBytes: 123 * 2 ** 20 },
+      timings: {
+        encode: 10_000,
+        denoise: 400_000,
+        decode: 90_000,
+        load: expect.any(Number),
+        write: expect.any(Number),
+      },
+    });
+  });
+
+  it("also tells errors so", async () => {
+    const outcome = await runCommand(["--json", "--size", "10x10"]);
+    expect(outcome.status).toBe(2);
+    expect(outcome.events()).toEqual([
+      {
+        ...{ event: "error", code: "attr", where: "--size", expected: "a width and a height that are multiples of 8" },
+        ...{
+          got: '"10x10"',
+          hint: "The nearest size is 8x8",
+          exitCode: 2,
+          message: expect.stringContaining("[--size]"),
+        },
+      },
+    ]);
+    expect(outcome.stderr).toContain("Error: [--size]");
+  });
+});
+
+describe("--dry-run", () => {
+  it("prints the plan and makes nothing", async () => {
+    const folder = temporaryFolder();
+    const { status, stdout, stderr } = await runCommand([
+      "--dry-run",
+      "-o",
+      join(folder, "o.mp4"),
+      "--steps",
+      "25",
+      "-q",
+    ]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout.split("\n").slice(4).join("\n")).toMatchInlineSnapshot(`
+      "stage    rows  runs  peak memory        work     moved  estimate
+      denoise   812    25     90.0 MiB  22.2 GFLOP  1.12 GiB    5.00 s
+      decode    301     1      140 MiB   204 GFLOP  2.79 GiB    1.70 s
+      total                    140 MiB   759 GFLOP              6.70 s
+      weights 20.0 MiB
+      "
+    `);
+    expect(stdout).toContain("o.mp4: 5 frames of 64x48 at 7 fps, 25 steps, guidance 1:3\n");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("is one event as JSON", async () => {
+    const [, plan, ...rest] = (await runCommand(["--dry-run", "--json"])).events();
+    expect(rest).toEqual([]);
+    expect(plan).toMatchObject({
+      event: "plan",
+      output: "out.mp4",
+      steps: 4,
+      weightBytes: 20_955_856,
+      peakBytes: 140 * 2 ** 20,
+    });
+  });
+});
+
+describe("mistakes", () => {
+  const folder = "/no/such/folder";
+  const table: [argv: string, status: number, words: string][] = [
+    ["--stps 3", 2, "Error: [--stps] expected an option of vd-generate, got an unknown one. Did you mean --steps?"],
+    ["--frames 0", 2, 'Error: [--frames] expected a whole number from 1 to 4096, got "0".'],
+    [
+      "--sampler eular",
+      2,
+      'Error: [--sampler] expected one of euler, euler-ancestral, heun, ddim, lcm, got "eular". Did you mean euler?',
+    ],
+    [
+      "-o x.avi",
+      2,
+      'Error: [--output] expected a file name that ends in .mp4, .webm, .gif, .webp or .png, got ".avi". Name a file such as x.mp4, or end the name with / for a folder of PNG frames.',
+    ],
+    [
+      "--preview=x.jpg",
+      2,
+      'Error: [--preview] expected a file name that ends in .webp, .gif, .png, got "x.jpg". The picture',
+    ],
+    [
+      `-o ${folder}/x.mp4`,
+      1,
+      `Error: [--output] expected a folder that exists, got none named ${folder}. Make it first: mkdir -p "${folder}".`,
+    ],
+    [
+      "-o x.webm",
+      1,
+      "Error: [--output] expected an ffmpeg with libvpx-vp9 on the PATH, which .webm needs here, got none that starts. Install ffmpeg",
+    ],
+    ["-o x.mp4 --encoder ffmpeg", 1, "Error: [--encoder] expected an ffmpeg with libx264 on the PATH"],
+    ["no.png", 1, "Error: [IMAGE] expected a picture file, got no such file or folder (no.png). Check the name."],
+    [
+      "--model nothing",
+      1,
+      'Error: [--model] expected a model folder, a .safetensors file or a hub id (owner/name), got "nothing".',
+    ],
+    ["--config no.json", 1, "Error: [--config] expected a readable JSON file, got no such file or folder (no.json)."],
+  ];
+  it.each(table)("%s ends with status %i before a model is loaded", async (argv, status, words) => {
+    const onLoad = () => {
+      throw new Error("loaded");
+    };
+    const outcome = await runCommand(argv.split(" "), { onLoad });
+    expect(outcome.stderr.trimEnd().split("\n")).toHaveLength(1);
+    expect(outcome.stderr).toContain(words);
+    expect(outcome).toMatchObject({ status, stdout: "" });
+  });
+
+  it("of the model's are told in its own words, with status 1, and leave nothing", async () => {
+    const folder = temporaryFolder();
+    const failure = new VdError({ code: "attr", where: "unet", expected: "a", got: "b" });
+    const outcome = await runCommand(["-o", join(folder, "o.gif"), "-q"], { failure });
+    expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: "Error: [unet] expected a, got b.\n" });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("of ours come with a stack", async () => {
+    const outcome = await runCommand(["-o", join(temporaryFolder(), "o.gif"), "-q"], {
+      failure: new TypeError("oops"),
+    });
+    expect(outcome.status).toBe(1);
+    expect(outcome.stderr).toContain("failed by a mistake of its own. Please report this:\nTypeError: oops\n    at ");
+  });
+
+  it("--no-overwrite keeps what is there", async () => {
+    const output = join(temporaryFolder(), "o.gif");
+    writeFileSync(output, "mine");
+    const outcome = await runCommand(["-o", output, "--no-overwrite"]);
+    expect(outcome.status).toBe(1);
+    expect(outcome.stderr).toContain("Choose another name or leave out --no-overwrite.");
+    expect(readFileSync(output, "utf8")).toBe("mine");
+  });
+});
+
+describe("signals", () => {
+  it("stop a run within a step, leave nothing, and listen no more", async () => {
+    const folder = temporaryFolder();
+    const signals = new FakeProcess();
+    const onGenerate = () => void setTimeout(() => signals.emit("SIGINT"), 30);
+    const argv = ["-o", join(folder, "o.gif"), "--steps", "1000"];
+    const outcome = await runCommand(argv, { stepMs: 5, onGenerate }, { signals });
+    expect(outcome).toMatchObject({ status: 130, stdout: "" });
+    expect(outcome.stderr).toContain("Stopping after this step. Ctrl-C once more stops at once.\n");
+    expect(outcome.stderr).toMatch(/Stopped; no video was written\.\n$/);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(signals.eventNames()).toEqual([]);
+    expect(signals.exitCode).toBeUndefined();
+  });
+
+  it("make a second Ctrl-C exit at once", async () => {
+    const signals = new FakeProcess();
+    const onGenerate = () => void setTimeout(() => signals.emit("SIGTERM") && signals.emit("SIGINT"), 5);
+    await runCommand(["-o", join(temporaryFolder(), "o.gif")], { stepMs: 20, onGenerate }, { signals });
+    expect(signals.exitCode).toBe(130);
+  });
+
+  it("end JSON with one event", async () => {
+    const signals = new FakeProcess();
+    const onGenerate = () => void setTimeout(() => signals.emit("SIGTERM"), 5);
+    const argv = ["--json", "-o", join(temporaryFolder(), "o.gif")];
+    const outcome = await runCommand(argv, { stepMs: 20, onGenerate }, { signals });
+    expect(outcome.events().at(-1)).toEqual({ event: "cancelled", exitCode: 130 });
+  });
+});

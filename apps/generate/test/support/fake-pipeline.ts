@@ -1,0 +1,126 @@
+import type { GeneratedVideo, GenerateOptions, GenerationPlan, ProgressEvent } from "@vd/svd-pipeline";
+import type { LoadOptions, Pipeline, PipelineFactory } from "../../src/model/factory";
+import type { ModelSource } from "../../src/model/source";
+
+/** What a fake pipeline was asked for, and how it behaves. */
+export interface FakeOptions {
+  /** How long each step takes. */
+  stepMs?: number;
+  onLoad?(source: ModelSource, options: LoadOptions): void;
+  onGenerate?(options: GenerateOptions): void;
+  onDispose?(): void;
+  /** Thrown in the middle of denoising. */
+  failure?: unknown;
+}
+
+/** Defaults that differ from the command's own constants, so that a test can tell whose value was used. */
+export const FAKE_DEFAULTS: Pipeline["defaults"] = {
+  width: 64,
+  height: 48,
+  numFrames: 5,
+  steps: 4,
+  fps: 7,
+  motionBucketId: 127,
+  noiseAugStrength: 0.02,
+  minGuidance: 1,
+  maxGuidance: 3,
+};
+
+export const FAKE_SAMPLERS = ["euler", "euler-ancestral", "heun", "ddim", "lcm"];
+
+/** A pipeline that draws a moving gradient: the interface of the real one, none of its work. */
+export function fakeFactory(fake: FakeOptions = {}): PipelineFactory {
+  return {
+    samplerNames: async () => FAKE_SAMPLERS,
+    async load(source, options) {
+      fake.onLoad?.(source, options);
+      options.onProgress({ stage: "load", step: 1, steps: 1, elapsedUs: 1000 });
+      return new FakePipeline(fake);
+    },
+  };
+}
+
+class FakePipeline implements Pipeline {
+  readonly defaults = FAKE_DEFAULTS;
+  readonly #fake: FakeOptions;
+
+  constructor(fake: FakeOptions) {
+    this.#fake = fake;
+  }
+
+  async plan(options: GenerateOptions): Promise<GenerationPlan> {
+    const steps = options.steps ?? this.defaults.steps;
+    const unet = { name: "denoise", numRows: 812, peakBytes: 90 * 2 ** 20, flops: 22.2e9, bytes: 1.2e9 };
+    const vae = { name: "decode", numRows: 301, peakBytes: 140 * 2 ** 20, flops: 204e9, bytes: 3e9 };
+    return {
+      stages: [
+        { ...unet, runs: steps, estimatedUs: steps * 200_000 },
+        { ...vae, runs: 1, estimatedUs: 1_700_000 },
+      ],
+      weightBytes: 20_955_856,
+      peakBytes: 140 * 2 ** 20,
+      flops: steps * unet.flops + vae.flops,
+      estimatedUs: steps * 200_000 + 1_700_000,
+    };
+  }
+
+  async generate(options: GenerateOptions): Promise<GeneratedVideo> {
+    this.#fake.onGenerate?.(options);
+    const { width = 64, height = 48, numFrames = 5, steps = 4, fps = 7 } = options;
+    const seed = BigInt(options.seed ?? 0);
+    const data = gradientFrames(width, height, numFrames, Number(seed % 256n));
+    for (let step = 1; step <= steps; step++) {
+      await new Promise((resolve) => setTimeout(resolve, this.#fake.stepMs ?? 0));
+      options.signal?.throwIfAborted();
+      if (this.#fake.failure && step > steps / 2) throw this.#fake.failure;
+      const event: ProgressEvent = { stage: "denoise", step, steps, elapsedUs: step * 1000, stepUs: 1000 };
+      options.onProgress?.(event);
+      const small = gradientFrames(width / 8, height / 8, numFrames, step);
+      if (step % (options.previewEvery ?? 1) !== 0) continue;
+      options.onPreview?.({ step, width: width / 8, height: height / 8, frames: small, numFrames });
+    }
+    options.onProgress?.({ stage: "decode", step: numFrames, steps: numFrames, elapsedUs: 2000 });
+    const timings = { encode: 10_000, denoise: 400_000, decode: 90_000 };
+    return { ...videoOf(data, width, height, numFrames), fps, seed, timings, peakBytes: 140 * 2 ** 20 };
+  }
+
+  dispose(): void {
+    this.#fake.onDispose?.();
+  }
+}
+
+/** The views of frames [F,H,W,3] that a generated video offers. */
+function videoOf(data: Uint8Array, width: number, height: number, numFrames: number) {
+  const area = width * height;
+  const frame = (i: number) => data.subarray(i * area * 3, (i + 1) * area * 3);
+  return {
+    ...{ data, width, height, numFrames, frame },
+    // [F,3,H,W]
+    floats: () =>
+      Float32Array.from({ length: data.length }, (_, i) => {
+        const [f, channel, pixel] = [Math.floor(i / (3 * area)), Math.floor(i / area) % 3, i % area];
+        return data[(f * area + pixel) * 3 + channel]! / 255;
+      }),
+    *[Symbol.iterator]() {
+      for (let i = 0; i < numFrames; i++) yield { width, height, data: frame(i) };
+    },
+  };
+}
+
+/** [F,H,W,3]: smooth gradients with a disc that moves one way; `phase` turns the colours. */
+export function gradientFrames(width: number, height: number, numFrames: number, phase = 0): Uint8Array {
+  const frames = new Uint8Array(numFrames * height * width * 3);
+  let at = 0;
+  for (let f = 0; f < numFrames; f++) {
+    const centreX = (width * (f + 1)) / (numFrames + 1);
+    for (let y = 0; y < height; y++) {
+      for (let x = 0; x < width; x++) {
+        const isInDisc = (x - centreX) ** 2 + (y - height / 2) ** 2 < (height / 5) ** 2;
+        frames[at++] = isInDisc ? 210 : (255 * x) / width;
+        frames[at++] = isInDisc ? 70 : (200 * y) / height;
+        frames[at++] = isInDisc ? 40 : 60 + ((phase * 7) % 120);
+      }
+    }
+  }
+  return frames;
+}

@@ -1,0 +1,107 @@
+import type { DType } from "./dtype";
+import type { Expr } from "./expr";
+
+/** A dimension of a tensor: a name (bound by the first tensor that has it, checked by the others), an expression, or
+ *  one that may also be 1 (then it is broadcast). */
+export type DimSpec = Expr | { oneOr: Expr };
+
+/** One operand or result of an op. */
+export interface TensorSpec {
+  dims: readonly DimSpec[];
+  dtype: readonly DType[];
+  doc: string;
+  /** May be left out; its dimensions are then 0. */
+  optional?: true;
+  /** Usually a weight: may lie in read-only memory at any byte offset, in any of `dtype` whatever the others are. */
+  constant?: true;
+}
+
+/** One attribute: a compile-time constant of a recorded row. */
+export type AttrSpec = { doc: string } & (
+  | { kind: "int"; min: number; max: number; default?: number }
+  | { kind: "ints"; length: number; min: number; max: number; default?: readonly number[] }
+  | { kind: "float"; min: number; max: number; default?: number }
+  | { kind: "bool"; default?: boolean }
+  | { kind: "enum"; type: string; values: readonly string[]; default?: string }
+);
+
+/** A condition beyond shapes; `expected` finishes the sentence "expected …". */
+export interface Rule {
+  /** The argument that is named in the message. */
+  where: string;
+  /** Holds when not 0. */
+  test: Expr;
+  expected: string;
+  /** The number that is shown as what came. */
+  got: Expr;
+}
+
+/** Sizes and attributes of one call, for cost models: dimensions by name, attributes as numbers. */
+export type CostScope = Readonly<Record<string, number>>;
+
+/** What one call costs; a multiplication and an addition are two FLOP, bytes are operands read plus results written. */
+export interface Cost {
+  flops: number;
+}
+
+/** How far a backend may be from the reference: normalised mean squared error, and worst |Δ| over the rms. */
+export interface Tolerance {
+  nmse: number;
+  worst: number;
+}
+
+/** The single definition of an op: types, validation rows, documentation and tests come from it. */
+export interface OpDefinition {
+  id: string;
+  summary: string;
+  source: readonly string[];
+  inputs: Readonly<Record<string, TensorSpec>>;
+  attrs: Readonly<Record<string, AttrSpec>>;
+  /** Sizes that follow from dimensions and attributes. */
+  derived?: Readonly<Record<string, Expr>>;
+  outputs: Readonly<Record<string, TensorSpec>>;
+  rules: readonly Rule[];
+  cost(scope: CostScope): Cost;
+  tolerance: Readonly<Partial<Record<DType, Tolerance>>>;
+}
+
+/** Checks nothing, keeps the literal types. */
+export function defineOp<const T extends OpDefinition>(definition: T): T {
+  return definition;
+}
+
+type IntOptions = { min?: number; max?: number; default?: number };
+
+/** An integer attribute. */
+export const int = (doc: string, { min = 0, max = 2 ** 31 - 1, ...rest }: IntOptions = {}) =>
+  ({ kind: "int", doc, min, max, ...rest }) as const satisfies AttrSpec;
+
+/** A fixed-length list of integers. */
+export const ints = (
+  doc: string,
+  length: number,
+  { min = 0, max = 2 ** 31 - 1, ...rest }: { min?: number; max?: number; default?: readonly number[] } = {},
+) => ({ kind: "ints", doc, length, min, max, ...rest }) as const satisfies AttrSpec;
+
+/** A finite float attribute. */
+export const float = (doc: string, initial?: number, { min = -3.4e38, max = 3.4e38 } = {}) =>
+  ({
+    kind: "float",
+    doc,
+    min,
+    max,
+    ...(initial === undefined ? {} : { default: initial }),
+  }) as const satisfies AttrSpec;
+
+/** A boolean attribute, false unless given. */
+export const bool = (doc: string) => ({ kind: "bool", doc, default: false }) as const satisfies AttrSpec;
+
+/** One of named values; `type` names the C++ enum. */
+export const oneOf = <const V extends readonly string[]>(type: string, values: V, doc: string, initial?: V[number]) =>
+  ({ kind: "enum", type, values, doc, ...(initial === undefined ? {} : { default: initial as string }) }) as {
+    kind: "enum";
+    type: string;
+    values: V;
+    doc: string;
+    default?: string;
+  };

@@ -1,0 +1,16 @@
+/** Element types in the order the C++ side numbers them, with their size in bytes. */
+export const DTYPES = { f32: 4, f16: 2, bf16: 2, i32: 4, u8: 1, i8: 1, f8e4m3: 1 } as const;
+
+/** An element type of a tensor. On the host `f16` and `bf16` are raw bits in a `Uint16Array`. */
+export type DType = keyof typeof DTYPES;
+
+/** Element types by their number on the C++ side. */
+export const DTYPE_NAMES = Object.keys(DTYPES) as readonly DType[];
+
+/** The number of `dtype` on the C++ side. */
+export function dtypeIndex(dtype: DType): number {
+  return DTYPE_NAMES.indexOf(dtype);
+}
+
+/** Activations and statistics. */
+export const FLOATS = ["f32", "f16", "bf16"] as const satisfies readonly DType[];

@@ -1,0 +1,52 @@
+import { float, oneOf, type Rule, type TensorSpec } from "./define-op";
+import { FLOATS } from "./dtype";
+import { attr, type Expr, eq, mod } from "./expr";
+
+/** Activation functions; `gelu` is the exact one (erf), `geglu` halves the channels: first half × gelu(second half). */
+export const ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu", "geglu"] as const;
+
+/** An activation that keeps the number of channels. */
+export const POINTWISE_ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu"] as const;
+
+/** The attributes of the epilogue that conv and linear share:
+ *  `y = outScale · act(product + bias + frameBias) + residualScale · residual + residual2Scale · residual2`. */
+export const epilogueAttrs = {
+  act: oneOf("Activation", ACTIVATIONS, "activation after the biases", "none"),
+  outScale: float("factor of the activated value", 1),
+  residualScale: float("factor of `residual`", 1),
+  residual2Scale: float("factor of `residual2`", 1),
+};
+
+/** The optional operands of the epilogue, for outputs of `dims` and biases over `rows` output rows of the weight. */
+export function epilogueInputs(dims: TensorSpec["dims"], rows: string, frames: string) {
+  return {
+    bias: { dims: [rows], dtype: FLOATS, optional: true, constant: true, doc: "added per output channel" },
+    frameBias: {
+      dims: [{ oneOr: "B" }, { oneOr: frames }, rows],
+      dtype: FLOATS,
+      optional: true,
+      doc: "added per clip, frame and output channel",
+    },
+    residual: { dims, dtype: FLOATS, optional: true, doc: "added after the activation" },
+    residual2: { dims, dtype: FLOATS, optional: true, doc: "a second one, e.g. the other branch of a blend" },
+  } as const satisfies Record<string, TensorSpec>;
+}
+
+/** The position of `geglu` among {@link ACTIVATIONS}, as expressions see it. */
+export const ENUM_GEGLU = ACTIVATIONS.indexOf("geglu");
+
+/** For ops whose activation cannot halve the channels. */
+export const keepsChannels: Rule = {
+  where: "act",
+  test: eq(eq(attr("act"), ENUM_GEGLU), 0),
+  expected: "an activation that keeps the number of channels",
+  got: attr("act"),
+};
+
+/** The attribute `name` divides `value`. */
+export const divides = (name: string, value: Expr): Rule => ({
+  where: name,
+  test: eq(mod(value, attr(name)), 0),
+  expected: "a divisor of the channels",
+  got: attr(name),
+});

@@ -1,0 +1,8 @@
+export * from "./define-case";
+export * from "./define-op";
+export * from "./dtype";
+export * from "./epilogue";
+export * from "./error-codes";
+export * from "./expr";
+export * from "./layout";
+export { OPS, type OpId } from "./ops.generated";

@@ -1,0 +1,43 @@
+// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+import type { OpDefinition } from "./define-op";
+import attention from "../ops/attention/attention.op";
+import conv from "../ops/conv/conv.op";
+import copy from "../ops/copy/copy.op";
+import denoiseInput from "../ops/denoise_input/denoise_input.op";
+import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
+import groupNorm from "../ops/group_norm/group_norm.op";
+import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
+import guide from "../ops/guide/guide.op";
+import layerNorm from "../ops/layer_norm/layer_norm.op";
+import layoutIn from "../ops/layout_in/layout_in.op";
+import layoutOut from "../ops/layout_out/layout_out.op";
+import linear from "../ops/linear/linear.op";
+import pointwise from "../ops/pointwise/pointwise.op";
+import resize from "../ops/resize/resize.op";
+import spaceToDepth from "../ops/space_to_depth/space_to_depth.op";
+import timestepEmbedding from "../ops/timestep_embedding/timestep_embedding.op";
+import tokenEmbed from "../ops/token_embed/token_embed.op";
+
+/** Every op by its id; the order is the numbering that the addon uses. */
+export const OPS = {
+  attention: attention,
+  conv: conv,
+  copy: copy,
+  denoise_input: denoiseInput,
+  depth_to_space: depthToSpace,
+  group_norm: groupNorm,
+  group_norm_stats: groupNormStats,
+  guide: guide,
+  layer_norm: layerNorm,
+  layout_in: layoutIn,
+  layout_out: layoutOut,
+  linear: linear,
+  pointwise: pointwise,
+  resize: resize,
+  space_to_depth: spaceToDepth,
+  timestep_embedding: timestepEmbedding,
+  token_embed: tokenEmbed,
+} as const satisfies Record<string, OpDefinition>;
+
+/** The id of an op. */
+export type OpId = keyof typeof OPS;

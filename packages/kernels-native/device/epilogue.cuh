@@ -1,0 +1,137 @@
+// The fused tail of conv and linear: bias, frame bias, activation, scales, two residuals.
+#pragma once
+#include "activation.cuh"
+#include "epilogue.h"
+#include "vec.cuh"
+
+namespace vd::device {
+
+/** Offset of the frame-bias row of a frame counted over batches. */
+__device__ __forceinline__ int64_t frame_bias_row(const Epilogue& e, uint32_t frame) {
+  const uint32_t batch = frame / static_cast<uint32_t>(e.framesPerBatch);
+  return batch * e.frameBiasBatchStride + (frame - batch * e.framesPerBatch) * e.frameBiasFrameStride;
+}
+/** The same for the frame of output pixel `pixel`. */
+__device__ __forceinline__ int64_t frame_bias_offset(const Epilogue& e, int64_t pixel) {
+  return frame_bias_row(e, static_cast<uint32_t>(pixel) / static_cast<uint32_t>(e.pixelsPerFrame));
+}
+
+/** Adds `scale` · source[offset .. offset+8) to v. */
+__device__ __forceinline__ void add_scaled8(float (&v)[8], const void* source, int type, int64_t offset, float scale) {
+  float r[8];
+  load8_any(source, type, offset, r);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = fmaf(scale, r[i], v[i]);
+}
+
+/** Everything after the pre-activation sum, for eight channels from `col` (vector form). */
+__device__ __forceinline__ void finish8(const Epilogue& e, float (&v)[8], int64_t pixel, int col) {
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] *= e.outScale;
+  if (e.residual) add_scaled8(v, e.residual, e.residualType, pixel * e.residualPitch + col, e.residualScale);
+  if (e.residual2) add_scaled8(v, e.residual2, e.residual2Type, pixel * e.residual2Pitch + col, e.residual2Scale);
+  store8_any(e.y, e.yType, pixel * e.yPitch + col, v);
+}
+
+/** One channel of the tail, for ragged or unaligned outputs. `sum` is acc, before bias. */
+__device__ __forceinline__ void finish1(const Epilogue& e, float sum, int64_t pixel, int col, bool activated) {
+  float v[1] = {sum};
+  if (!activated) {
+    if (e.bias) v[0] += load_any(e.bias, e.biasType, col);
+    if (e.frameBias) v[0] += load_any(e.frameBias, e.frameBiasType, frame_bias_offset(e, pixel) + col);
+    activate(v, e.act);
+  }
+  float r = v[0] * e.outScale;
+  if (e.residual) r = fmaf(e.residualScale, load_any(e.residual, e.residualType, pixel * e.residualPitch + col), r);
+  if (e.residual2) r = fmaf(e.residual2Scale, load_any(e.residual2, e.residual2Type, pixel * e.residual2Pitch + col), r);
+  store_any(e.y, e.yType, pixel * e.yPitch + col, r);
+}
+
+/** The whole tail for eight channels from `col`: acc in v. `activated`: bias and activation are already applied. */
+__device__ __forceinline__ void epilogue8(const Epilogue& e, float (&v)[8], int64_t pixel, int col, bool activated) {
+  if (!e.vector) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (col + i < e.n) finish1(e, v[i], pixel, col + i, activated);
+    return;
+  }
+  if (col >= e.n) return;
+  if (!activated) {
+    if (e.bias) add_scaled8(v, e.bias, e.biasType, col, 1.0f);
+    if (e.frameBias) add_scaled8(v, e.frameBias, e.frameBiasType, frame_bias_offset(e, pixel) + col, 1.0f);
+    activate(v, e.act);
+  }
+  finish8(e, v, pixel, col);
+}
+
+/** Value and gate of geglu for one channel: (value + bias) · gelu(gate + gateBias). */
+__device__ __forceinline__ float geglu(const Epilogue& e, float value, float gate, int64_t pixel, int col) {
+  if (col >= e.n) return 0.0f;
+  if (e.bias) {
+    value += load_any(e.bias, e.biasType, col);
+    gate += load_any(e.bias, e.biasType, e.n + col);
+  }
+  if (e.frameBias) {
+    const int64_t row = frame_bias_offset(e, pixel);
+    value += load_any(e.frameBias, e.frameBiasType, row + col);
+    gate += load_any(e.frameBias, e.frameBiasType, row + e.n + col);
+  }
+  return value * gelu(gate);
+}
+
+/** The tail for eight channels when every operand has type T, bias is float32 and 16-byte accesses are allowed.
+ *  kActivation: the call may ask for an activation. `activated`: bias and activation are already applied. */
+template <class T, bool kActivation>
+__device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8], int64_t pixel, int col, bool activated) {
+  if (col >= e.n) return;
+  float r[8];
+  if (!activated) {
+    if (e.bias) {
+      load8_readonly(static_cast<const float*>(e.bias) + col, r);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] += r[i];
+    }
+    if (e.frameBias) {
+      load8_readonly(static_cast<const T*>(e.frameBias) + frame_bias_offset(e, pixel) + col, r);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] += r[i];
+    }
+    if constexpr (kActivation) activate(v, e.act);
+  }
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] *= e.outScale;
+  if (e.residual) {
+    load8_readonly(static_cast<const T*>(e.residual) + pixel * e.residualPitch + col, r);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = fmaf(e.residualScale, r[i], v[i]);
+  }
+  if (e.residual2) {
+    load8_readonly(static_cast<const T*>(e.residual2) + pixel * e.residual2Pitch + col, r);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = fmaf(e.residual2Scale, r[i], v[i]);
+  }
+  store8(static_cast<T*>(e.y) + pixel * e.yPitch + col, v);
+}
+
+/** (value + valueBias) · gelu(gate + gateBias) of two neighbouring channels. */
+__device__ __forceinline__ float2 geglu2(float2 value, float2 gate, float2 valueBias, float2 gateBias) {
+  return make_float2((value.x + valueBias.x) * gelu_fast(gate.x + gateBias.x), (value.y + valueBias.y) * gelu_fast(gate.y + gateBias.y));
+}
+
+/** Transposes a 4x4 block of float pairs held by the four lanes of a quad: pair j of lane i becomes pair i of lane j. */
+__device__ __forceinline__ void transpose_quad(float2 (&v)[4], int lane) {
+#pragma unroll
+  for (int step = 1; step <= 2; step <<= 1) {
+    const bool upper = lane & step;
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const int a = step == 1 ? 2 * pair : pair, b = a + step;
+      float2 send = upper ? v[a] : v[b];
+      send.x = __shfl_xor_sync(0xffffffffu, send.x, step);
+      send.y = __shfl_xor_sync(0xffffffffu, send.y, step);
+      if (upper) v[a] = send; else v[b] = send;
+    }
+  }
+}
+
+}  // namespace vd::device

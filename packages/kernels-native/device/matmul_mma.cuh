@@ -1,0 +1,301 @@
+// The portable matrix core: implicit GEMM with mma.sync, float32 accumulators, a ring of shared-memory stages.
+//
+// A block computes tileM pixels by tileN columns; each warp 32 columns. A row of a stage is 32 elements of depth in four
+// 16-byte chunks, chunk c of row r stored at c ^ (r / 2 & 3), so that ldmatrix reads without bank conflicts. A stage is
+// loaded kStages - 1 steps ahead (cp.async from sm_80; plain loads and stores before).
+#pragma once
+#include "epilogue.cuh"
+#include "kernel.cuh"
+#include "matmul_mma.h"
+#include "ptx/mma.cuh"
+
+namespace vd::device {
+
+/** One variant: element type, rows, columns, and whether chunks of 8 channels may be moved as 16 bytes. */
+template <class T_, int kTileM_, int kTileN_, bool kVector_> struct MmaConfig {
+  using T = T_;
+  static constexpr int kTileM = kTileM_, kTileN = kTileN_, kDepth = 32, kStages = 3;
+  static constexpr bool kVector = kVector_;
+  static constexpr int kWarpsN = kTileN / 32, kWarpsM = 2;
+  static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
+  static constexpr int kRowBlocks = kTileM / kWarpsM / 16;
+  static constexpr int kChunksA = kTileM * 4 / kThreads, kChunksB = kTileN * 4 / kThreads;
+  static_assert(32 * kWarpsM * kWarpsN * 36 * 4 <= kStages * (kTileM + kTileN) * 64, "the ring also stages 32x32 floats for each warp");
+  static_assert(kTileM * 4 % kThreads == 0 && kTileN * 4 % kThreads == 0, "every thread moves the same number of chunks");
+};
+
+/** Where one output pixel reads: its first source row, column, frame, and the first pixel of its batch. */
+struct SourcePixel {
+  int f, h, w;
+  int64_t base;
+};
+
+__device__ __forceinline__ SourcePixel source_pixel(const MatmulMmaParams& p, int row) {
+  SourcePixel s;
+  if (row >= p.rows) return {-(1 << 30), 0, 0, 0};
+  const int w = row % p.out[2];
+  row /= p.out[2];
+  const int h = row % p.out[1];
+  row /= p.out[1];
+  const int f = row % p.out[0], b = row / p.out[0];
+  s.w = w * p.stride[2] - p.padding[2];
+  s.h = h * p.stride[1] - p.padding[1];
+  s.f = f * p.stride[0] - p.padding[0];
+  s.base = static_cast<int64_t>(b) * p.source[0] * p.source[1] * p.source[2];
+  return s;
+}
+
+/** Source pixel of a tap, or -1 in the padding. */
+__device__ __forceinline__ int64_t tap_pixel(const MatmulMmaParams& p, const SourcePixel& s, int tap) {
+  const int kw = tap % p.kernel[2], rest = tap / p.kernel[2];
+  int w = s.w + kw, h = s.h + rest % p.kernel[1];
+  const int f = s.f + rest / p.kernel[1];
+  const int scale = p.upsample ? 2 : 1;
+  if (w < 0 || h < 0 || f < 0 || w >= p.source[2] * scale || h >= p.source[1] * scale || f >= p.source[0]) return -1;
+  if (p.upsample) {
+    w >>= 1;
+    h >>= 1;
+  }
+  return s.base + (static_cast<int64_t>(f) * p.source[1] + h) * p.source[2] + w;
+}
+
+/** Address of channels [k, k+8) of A for an output pixel, or null in the padding and beyond the depth. */
+template <class T>
+__device__ __forceinline__ const T* a_chunk(const MatmulMmaParams& p, const SourcePixel& s, int k, int* count) {
+  if (k >= p.depth || s.f < -(1 << 29)) return nullptr;
+  if (p.x2 != nullptr && k >= p.channels) {
+    *count = p.depth - k;
+    return static_cast<const T*>(p.x2) + (s.base + s.w) * p.pitch2 + (k - p.channels);
+  }
+  const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
+  const int64_t pixel = tap_pixel(p, s, tap);
+  *count = p.channels - c;
+  return pixel < 0 ? nullptr : static_cast<const T*>(p.x) + pixel * p.pitch + c;
+}
+
+/** Row of the weights behind column `n` of the product; geglu interleaves blocks of 8 values and 8 gates. */
+__device__ __forceinline__ int weight_row(const MatmulMmaParams& p, int n) {
+  return p.geglu ? (n >> 3 & 1) * (p.columns >> 1) + (n >> 4) * 8 + (n & 7) : n;
+}
+
+/** Element (pixel, k) of A for the scalar loader. */
+template <class T> __device__ __forceinline__ T a_element(const MatmulMmaParams& p, const SourcePixel& s, int k) {
+  int count = 0;
+  const T* source = a_chunk<T>(p, s, k, &count);
+  return source != nullptr && count > 0 ? *source : from_float<T>(0.0f);
+}
+
+template <class Config> struct MmaLoader {
+  using T = typename Config::T;
+  SourcePixel pixels[Config::kChunksA];
+  int weightRows[Config::kChunksB];
+
+  __device__ __forceinline__ MmaLoader(const MatmulMmaParams& p, int row0, int col0) {
+#pragma unroll
+    for (int i = 0; i < Config::kChunksA; ++i) pixels[i] = source_pixel(p, row0 + (threadIdx.x + i * Config::kThreads) / 4);
+#pragma unroll
+    for (int i = 0; i < Config::kChunksB; ++i) {
+      const int n = col0 + (threadIdx.x + i * Config::kThreads) / 4;
+      weightRows[i] = n < p.columns ? weight_row(p, n) : -1;
+    }
+  }
+  static __device__ __forceinline__ uint32_t slot(uint32_t base, int index) {
+    const int row = index / 4, chunk = index & 3;
+    return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4);
+  }
+  /** Starts loading depth [k0, k0 + 32) of both tiles. */
+  __device__ __forceinline__ void load(const MatmulMmaParams& p, uint32_t a, uint32_t b, int k0) const {
+    const T* w = static_cast<const T*>(p.weights);
+    const int k = k0 + (threadIdx.x & 3) * 8;
+#pragma unroll
+    for (int i = 0; i < Config::kChunksA; ++i) {
+      const uint32_t dst = slot(a, threadIdx.x + i * Config::kThreads);
+      if constexpr (Config::kVector) {
+        int count = 0;
+        const T* source = a_chunk<T>(p, pixels[i], k, &count);
+        ptx::copy16(dst, source != nullptr ? source : static_cast<const T*>(p.x), source != nullptr);
+      } else {
+        float v[8];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) v[j] = to_float(a_element<T>(p, pixels[i], k + j));
+        ptx::store_shared16(dst, pack8<T>(v));
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < Config::kChunksB; ++i) {
+      const uint32_t dst = slot(b, threadIdx.x + i * Config::kThreads);
+      const T* row = w + static_cast<int64_t>(weightRows[i] < 0 ? 0 : weightRows[i]) * p.depth;
+      if constexpr (Config::kVector) {
+        const bool valid = weightRows[i] >= 0 && k < p.depth;
+        ptx::copy16(dst, valid ? row + k : w, valid);
+      } else {
+        float v[8];
+#pragma unroll
+        for (int j = 0; j < 8; ++j) v[j] = weightRows[i] >= 0 && k + j < p.depth ? to_float(row[k + j]) : 0.0f;
+        ptx::store_shared16(dst, pack8<T>(v));
+      }
+    }
+  }
+};
+
+/** acc += A · Bᵀ of one stage. */
+template <class Config>
+__device__ __forceinline__ void mma_stage(float (&acc)[Config::kRowBlocks][4][4], uint32_t a, uint32_t b, int warpM, int warpN) {
+  const int lane = threadIdx.x & 31;
+#pragma unroll
+  for (int step = 0; step < 2; ++step) {
+    uint32_t fragB[4][2];
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const int row = warpN * 32 + pair * 16 + (lane & 7) + (lane >> 4) * 8, chunk = step * 2 + (lane >> 3 & 1);
+      uint32_t r[4];
+      ptx::ldmatrix_x4(r, b + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
+      fragB[2 * pair][0] = r[0];
+      fragB[2 * pair][1] = r[1];
+      fragB[2 * pair + 1][0] = r[2];
+      fragB[2 * pair + 1][1] = r[3];
+    }
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m) {
+      const int row = (warpM * Config::kRowBlocks + m) * 16 + (lane & 15), chunk = step * 2 + (lane >> 4);
+      uint32_t fragA[4];
+      ptx::ldmatrix_x4(fragA, a + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
+#pragma unroll
+      for (int n = 0; n < 4; ++n) ptx::mma_16816<typename Config::T>(acc[m][n], fragA, fragB[n]);
+    }
+  }
+}
+
+/** The tail of eight channels staged in shared memory; with geglu, of eight values followed by eight gates. */
+__device__ __forceinline__ void staged_tail(const MatmulMmaParams& p, float* staged, int64_t pixel, int col) {
+  if (p.geglu) {
+#pragma unroll 1
+    for (int i = 0; i < 8; ++i) staged[i] = geglu(p.epilogue, staged[i], staged[i + 8], pixel, col + i);
+  }
+  if (p.epilogue.vector) {
+    float v[8];
+    load8(staged, v);
+    epilogue8(p.epilogue, v, pixel, col, p.geglu);
+    return;
+  }
+#pragma unroll 1
+  for (int i = 0; i < 8; ++i)
+    if (col + i < p.epilogue.n) finish1(p.epilogue, staged[i], pixel, col + i, p.geglu);
+}
+
+/** Stores a warp's products, 32 rows at a time, through its own part of shared memory. */
+template <class Config>
+__device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float (&acc)[Config::kRowBlocks][4][4], float* staging,
+                                          int row0, int col0) {
+  constexpr int kPitch = 36;
+  const int lane = threadIdx.x & 31;
+  const int chunks = p.geglu ? 2 : 4;
+#pragma unroll
+  for (int part = 0; part < Config::kRowBlocks / 2; ++part) {
+    __syncwarp();
+#pragma unroll
+    for (int m = 0; m < 2; ++m)
+#pragma unroll
+      for (int n = 0; n < 4; ++n) {
+        const float* v = acc[2 * part + m][n];
+        float* at = staging + (16 * m + lane / 4) * kPitch + 8 * n + 2 * (lane & 3);
+        *reinterpret_cast<float2*>(at) = make_float2(v[0], v[1]);
+        *reinterpret_cast<float2*>(at + 8 * kPitch) = make_float2(v[2], v[3]);
+      }
+    __syncwarp();
+#pragma unroll 1
+    for (int i = lane; i < 32 * chunks; i += 32) {
+      const int row = i / chunks, chunk = i % chunks;
+      const int64_t pixel = row0 + 32 * part + row;
+      const int col = p.geglu ? (col0 >> 1) + 8 * chunk : col0 + 8 * chunk;
+      if (pixel < p.rows) staged_tail(p, staging + row * kPitch + chunk * (p.geglu ? 16 : 8), pixel, col);
+    }
+  }
+}
+
+template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulMmaParams& p) {
+  constexpr int kBytesA = Config::kTileM * 64, kBytesB = Config::kTileN * 64, kStages = Config::kStages;
+  __shared__ __align__(128) uint8_t ring[kStages * (kBytesA + kBytesB)];
+  const uint32_t base = shared_address(ring);
+  const int numColTiles = (p.columns + Config::kTileN - 1) / Config::kTileN;
+  const int row0 = blockIdx.x / numColTiles * Config::kTileM, col0 = blockIdx.x % numColTiles * Config::kTileN;
+  const int warp = threadIdx.x / 32, warpM = warp / Config::kWarpsN, warpN = warp % Config::kWarpsN;
+  const MmaLoader<Config> loader(p, row0, col0);
+  const int numSteps = (p.depth + 31) / 32;
+  const auto stage_a = [&](int s) { return base + s * (kBytesA + kBytesB); };
+
+#pragma unroll
+  for (int s = 0; s < kStages - 1; ++s) {
+    if (s < numSteps) loader.load(p, stage_a(s), stage_a(s) + kBytesA, s * 32);
+    ptx::copy_commit();
+  }
+  float acc[Config::kRowBlocks][4][4] = {};
+  for (int k = 0; k < numSteps; ++k) {
+    ptx::copy_wait<kStages - 2>();
+    __syncthreads();
+    const int next = k + kStages - 1;
+    if (next < numSteps) loader.load(p, stage_a(next % kStages), stage_a(next % kStages) + kBytesA, next * 32);
+    ptx::copy_commit();
+    mma_stage<Config>(acc, stage_a(k % kStages), stage_a(k % kStages) + kBytesA, warpM, warpN);
+  }
+
+  ptx::copy_wait<0>();
+  __syncthreads();
+  float* staging = reinterpret_cast<float*>(ring) + warp * (32 * 36);
+  mma_store<Config>(p, acc, staging, row0 + warpM * Config::kRowBlocks * 16, col0 + warpN * 32);
+}
+
+/** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For float32, and types the tensor cores lack.
+ *  With geglu, columns alternate value and gate one by one. */
+template <class T> __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p) {
+  constexpr int kDepth = 16, kPitch = 68;
+  __shared__ __align__(16) float a[kDepth][kPitch], b[kDepth][kPitch];
+  const int numColTiles = (p.columns + 63) / 64;
+  const int row0 = blockIdx.x / numColTiles * 64, col0 = blockIdx.x % numColTiles * 64;
+  const int loadRow = threadIdx.x / 4, loadDepth = threadIdx.x % 4 * 4;
+  const int tileRow = threadIdx.x / 16 * 4, tileCol = threadIdx.x % 16 * 4;
+  const SourcePixel pixel = source_pixel(p, row0 + loadRow);
+  const int n = col0 + loadRow;
+  const int weightRow = p.geglu ? (n & 1) * (p.columns >> 1) + (n >> 1) : n;
+  const T* weights = static_cast<const T*>(p.weights) + static_cast<int64_t>(n < p.columns ? weightRow : 0) * p.depth;
+  float acc[4][4] = {};
+  for (int k0 = 0; k0 < p.depth; k0 += kDepth) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int k = k0 + loadDepth + j;
+      a[loadDepth + j][loadRow] = to_float(a_element<T>(p, pixel, k));
+      b[loadDepth + j][loadRow] = n < p.columns && k < p.depth ? to_float(weights[k]) : 0.0f;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kDepth; ++k) {
+      const float4 va = *reinterpret_cast<const float4*>(&a[k][tileRow]), vb = *reinterpret_cast<const float4*>(&b[k][tileCol]);
+      const float ra[4] = {va.x, va.y, va.z, va.w}, rb[4] = {vb.x, vb.y, vb.z, vb.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) acc[i][j] = fmaf(ra[i], rb[j], acc[i][j]);
+    }
+    __syncthreads();
+  }
+  // Through shared memory, so that the tail's code appears once.
+  float* staged = &a[0][0];  // 16 rows of 64 columns at a time
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) staged[threadIdx.x / 16 * 64 + tileCol + j] = acc[i][j];
+    __syncthreads();
+#pragma unroll 1
+    for (int e = threadIdx.x; e < 16 * (p.geglu ? 32 : 64); e += 256) {
+      const int row = p.geglu ? e / 32 : e / 64, column = p.geglu ? e % 32 : e % 64;
+      const int64_t pixel = row0 + row * 4 + i;
+      const int col = (p.geglu ? col0 >> 1 : col0) + column;
+      if (pixel >= p.rows || col >= p.epilogue.n) continue;
+      const float* v = staged + row * 64 + column * (p.geglu ? 2 : 1);
+      finish1(p.epilogue, p.geglu ? geglu(p.epilogue, v[0], v[1], pixel, col) : v[0], pixel, col, p.geglu);
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace vd::device

@@ -1,0 +1,34 @@
+// Parameters of the portable matrix cores behind conv and linear: mma.sync tiles and plain float32 tiles.
+#pragma once
+#include <cstdint>
+
+#include "../native/generated/op_args.h"
+#include "../native/launch/cuda_launch.h"
+#include "epilogue.h"
+
+namespace vd::device {
+
+/** D[pixel, n] = sum over k of A[pixel, k] · B[n, k]; k runs over taps of C' channels (conv), or over x's then x2's
+ *  channels (linear). B is [N, K] with geglu's value and gate rows found by arithmetic. */
+struct MatmulMmaParams {
+  const void* x;
+  const void* x2;
+  const void* weights;
+  Epilogue epilogue;
+  int64_t pitch, pitch2;   // elements between pixels
+  int32_t source[3];       // F, H, W of x
+  int32_t out[3];          // F, H, W of y
+  int32_t kernel[3], stride[3], padding[3];
+  int32_t upsample;        // 1: source pixel = (row / 2, column / 2) of the padded, doubled map
+  int32_t rows, columns;   // of the product
+  int32_t channels;        // of x
+  int32_t tapChannels;     // C': channels of one tap in B
+  int32_t depth;           // K
+  int32_t geglu;
+};
+
+/** Ways to compute a row on the portable kernels, best guess first. */
+std::vector<cuda::Plan> plan_linear_mma(const LinearArgs& args, const Epilogue& epilogue, const cuda::DeviceInfo& device);
+std::vector<cuda::Plan> plan_conv_mma(const ConvArgs& args, const Epilogue& epilogue, const cuda::DeviceInfo& device);
+
+}  // namespace vd::device

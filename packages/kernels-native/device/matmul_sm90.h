@@ -1,0 +1,57 @@
+// Parameters of the Hopper matrix core behind conv and linear, and its tile shapes, shared by host and device.
+#pragma once
+#include <cstdint>
+
+#include "../native/launch/cuda_launch.h"
+#include "epilogue.h"
+
+namespace vd::device {
+
+/** A tile of output pixels is a box [tileF, tileH, tileW] of at most tileM pixels; the reduction runs over kernel taps
+ *  and blocks of 64 channels, then over blocks of a second source. Linear is the case of one tap and W = all rows. */
+struct MatmulSm90Params {
+  cuda::TensorMap a;    // [B,F,H,W,C] of x
+  cuda::TensorMap a2;   // of x2, linear only
+  cuda::TensorMap b;    // weights: [phases, N, taps, C]; geglu: [N/8, 2, 8, C]
+  Epilogue epilogue;
+  int32_t numKBlocks;   // steps of 64 of the whole reduction
+  int32_t numKBlocks1;  // those that read x
+  int32_t blocksPerTap;
+  int32_t channels;     // of x: where x2's weights start
+  int32_t kernel[3];    // F, H, W
+  int32_t stride[3];
+  int32_t padding[3];   // front, top, left; with four phases the top and left padding is 1 - phase
+  int32_t tile[3];      // F, H, W of the box
+  int32_t tiles[3];
+  int32_t out[3];       // output F, H, W of one phase
+  int32_t numMTiles;
+  int32_t numNTiles;
+  int32_t numPhases;    // 1, or 4 for a nearest-2x upsample: phase = 2 * (row & 1) + (column & 1)
+  int32_t aBytes;       // bytes of one box
+};
+
+/** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
+struct MatmulTile {
+  int tileM, tileN, width, stages, cluster;
+  bool pingpong;    // each consumer warpgroup owns a whole tile, so one stores while the other multiplies
+  bool activation;  // the epilogue knows activations besides geglu; they cost code, so large tiles leave them out
+  bool generic;     // the epilogue takes any types and ragged or unaligned columns
+  const char* name;
+};
+
+inline constexpr MatmulTile kMatmulTiles[] = {
+    {128, 256, 256, 4, 2, false, false, false, "m128n256"},
+    {256, 160, 160, 4, 2, false, false, false, "m256n160"},
+    {128, 128, 128, 6, 2, true, false, false, "m128n128pp"},
+    {128, 160, 160, 6, 2, true, false, false, "m128n160pp"},
+    {128, 128, 128, 6, 1, false, true, false, "m128n128"},
+    {128, 64, 64, 8, 1, false, true, false, "m128n64"},
+    {256, 32, 32, 6, 1, false, true, true, "m256n32"},
+};
+inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
+inline constexpr int kMatmulThreads = 384;
+
+/** Dynamic shared memory of a tile: the ring of A and B stages, its barriers, and 1 KiB to align it. */
+constexpr int matmul_shared_bytes(const MatmulTile& t) { return t.stages * ((t.tileM + t.tileN) * 128 + 16) + 1024; }
+
+}  // namespace vd::device

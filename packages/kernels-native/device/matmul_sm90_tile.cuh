@@ -1,0 +1,66 @@
+// Variants of the Hopper matrix core and how their tiles lie in the output.
+#pragma once
+#include "kernel.cuh"
+#include "matmul_sm90.h"
+
+namespace vd::device {
+
+/** One variant: element type, index into kMatmulTiles, geglu. */
+template <class T_, int kTileIndex, bool kGeglu_> struct MatmulConfig {
+  using T = T_;
+  static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
+  static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
+  static constexpr int kCluster = kTile.cluster;
+  static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
+  static constexpr bool kGeneric = kTile.generic;
+  static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
+  static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
+  static constexpr int kStageBytesA = kTileM * 128, kStageBytesB = kTileN * 128;
+  static constexpr int kHalfN = kTileN / 2;
+  static_assert(kRows % 64 == 0 && kTileN % kWidth == 0, "a warpgroup multiplies 64 rows by kWidth columns");
+  static_assert(kHalfN % 8 == 0 && kHalfN <= 256, "half a weight tile is one box of whole 8-row swizzle atoms");
+  static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
+  static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
+  static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
+};
+
+struct MatmulTileIndex {
+  int n, phase, m;
+};
+/** Columns run fastest, so that blocks in flight share activations in L2. */
+__device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int cluster, int rank) {
+  const int n = tile % p.numNTiles, rest = tile / p.numNTiles;
+  return {n, rest % p.numPhases, rest / p.numPhases * cluster + rank};
+}
+
+struct PixelBox {
+  int w, h, f, b;  // first output pixel of the box, and its batch
+};
+__device__ __forceinline__ PixelBox pixel_box(const MatmulSm90Params& p, int m) {
+  PixelBox box;
+  box.w = m % p.tiles[2] * p.tile[2];
+  m /= p.tiles[2];
+  box.h = m % p.tiles[1] * p.tile[1];
+  m /= p.tiles[1];
+  box.f = m % p.tiles[0] * p.tile[0];
+  box.b = m / p.tiles[0];
+  return box;
+}
+
+/** Output pixel of tile row `row`, or -1 outside the output. */
+__device__ __forceinline__ int64_t matmul_pixel(const MatmulSm90Params& p, const PixelBox& box, int phase, bool inside, int row) {
+  const int dw = row % p.tile[2], dh = row / p.tile[2] % p.tile[1], df = row / (p.tile[2] * p.tile[1]);
+  int w = box.w + dw, h = box.h + dh;
+  const int f = box.f + df;
+  if (!inside || df >= p.tile[0] || w >= p.out[2] || h >= p.out[1] || f >= p.out[0]) return -1;
+  int width = p.out[2], height = p.out[1];
+  if (p.numPhases == 4) {
+    w = 2 * w + (phase & 1);
+    h = 2 * h + (phase >> 1);
+    width *= 2;
+    height *= 2;
+  }
+  return (static_cast<int64_t>(box.b * p.out[0] + f) * height + h) * width + w;
+}
+
+}  // namespace vd::device

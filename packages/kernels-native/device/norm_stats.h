@@ -1,0 +1,72 @@
+// Group statistics shared by group_norm and group_norm_stats: parameters and planning.
+#pragma once
+#include <cstdint>
+
+#include "../native/generated/op_args.h"
+#include "../native/launch/cuda_launch.h"
+
+namespace vd::device {
+
+/** One tensor, or two side by side in channels, seen as [frames, pixels, channels]. */
+struct NormSource {
+  const void* x;
+  const void* x2;
+  int64_t pitch, pitch2;
+  int32_t channels, channels2;
+  int32_t type;            // of both
+  int32_t pixels;          // of one frame
+  int32_t frames;          // of all batches
+};
+
+/** Partial statistics: float2 (mean, sum of squared deviations) at [frame, group, chunk]. */
+struct NormPartialParams {
+  NormSource source;
+  void* partial;
+  int32_t groups;
+  int32_t chunkPixels, numChunks;  // of one frame
+  int32_t lanes;                   // pixels that a block reads at once
+};
+
+/** stats[row, group] = (mean, 1/sqrt(variance + eps)) over framesPerRow frames, and (or) per channel the affine map
+ *  y = x · scale + shift of the whole normalisation. */
+struct NormFinishParams {
+  const void* partial;
+  const float* given;  // statistics computed before, or null
+  float* stats;        // or null
+  int64_t statsPitch;  // elements from one group's pair to the next, of either
+  void* affine;        // float2 [rows, C] (scale, shift), or null
+  const void* weight;
+  const void* bias;
+  int32_t weightType, biasType;
+  int32_t groups, numChunks, chunkPixels, pixels, groupChannels, framesPerRow;
+  float eps;
+};
+
+struct NormApplyParams {
+  NormSource source;
+  const void* affine;
+  void* y;
+  int64_t yPitch;
+  int32_t framesPerRow, act;
+  int32_t chunkPixels, numChunks, lanes;
+};
+
+/** How blocks cover a frame: chunks of pixels; lanes of pixels times vectors of channels fill a block. */
+struct NormShape {
+  int lanes, threads, chunkPixels, numChunks;
+};
+NormShape norm_shape(const NormSource& source, bool vector, int numSms);
+
+/** Channels move eight at a time. */
+bool norm_vector(const Tensor& x, const Tensor& x2);
+NormSource norm_source(const Tensor& x, const Tensor& x2);
+
+/** The launch of partial statistics into the workspace at `offset`; sets what the finish must know of it.
+ *  `prefix` is the op's symbol prefix. Returns the bytes of partials. */
+size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource& source, bool vector, int numSms, size_t offset,
+                          NormFinishParams& finish);
+
+/** The launch that merges partials, or turns given statistics into an affine map. Relocations are the caller's. */
+cuda::Launch finish_launch(const char* prefix, const NormSource& source, const NormFinishParams& finish);
+
+}  // namespace vd::device

@@ -1,0 +1,41 @@
+// Packs weights: one thread per target element, float32 sums, rounded once.
+#pragma once
+#include "kernel.cuh"
+#include "pack.h"
+#include "vec.cuh"
+
+namespace vd::device {
+
+/** Weight of 2x2 tap (i, j) of phase (a, b): the sum of the 3x3 taps that read the same source pixel. */
+__device__ __forceinline__ float pack_upsample(const PackParams& p, int64_t base, int phase, int tap) {
+  const int a = phase >> 1, b = phase & 1, i = tap >> 1, j = tap & 1;
+  const int h0 = a == 0 ? (i == 0 ? 0 : 1) : (i == 0 ? 0 : 2), h1 = a == 0 ? (i == 0 ? 0 : 2) : (i == 0 ? 1 : 2);
+  const int w0 = b == 0 ? (j == 0 ? 0 : 1) : (j == 0 ? 0 : 2), w1 = b == 0 ? (j == 0 ? 0 : 2) : (j == 0 ? 1 : 2);
+  float sum = 0.0f;
+  for (int h = h0; h <= h1; ++h)
+    for (int w = w0; w <= w1; ++w) sum += load_any(p.source, p.sourceType, base + h * 3 + w);
+  return sum;
+}
+
+__device__ __forceinline__ void pack_weights(const PackParams& p) {
+  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < p.count; i += step) {
+    if (p.kind == PackKind::convert) {
+      store_any(p.target, p.targetType, i, load_any(p.source, p.sourceType, i));
+      continue;
+    }
+    const int c = static_cast<int>(i % p.paddedChannels);
+    int64_t rest = i / p.paddedChannels;
+    const int tap = static_cast<int>(rest % p.taps);
+    rest /= p.taps;
+    const int row = static_cast<int>(rest % p.rows), phase = static_cast<int>(rest / p.rows);
+    const int64_t filter = static_cast<int64_t>(row) * p.channels + c;
+    float v = 0.0f;
+    if (c < p.channels)
+      v = p.kind == PackKind::conv ? load_any(p.source, p.sourceType, filter * p.taps + tap)
+                                   : pack_upsample(p, filter * 9, phase, tap);
+    store_any(p.target, p.targetType, i, v);
+  }
+}
+
+}  // namespace vd::device

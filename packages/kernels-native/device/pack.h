@@ -1,0 +1,23 @@
+// Forms that constant weights take on the device, shared by planner and kernel.
+#pragma once
+#include <cstdint>
+
+namespace vd::device {
+
+enum class PackKind : int32_t {
+  convert = 0,       // same order, another element type
+  conv = 1,          // [K,C,taps] → [K,taps,C']
+  convUpsample = 2,  // [K,C,1,3,3] → [4,K,2x2,C']: nearest-2x then 3x3 as four 2x2, phase = 2 * (row & 1) + (column & 1)
+};
+
+/** C' is C rounded up to 8, the rest zeros. */
+struct PackParams {
+  const void* source;
+  void* target;
+  int64_t count;     // elements of the target
+  PackKind kind;
+  int32_t rows, channels, paddedChannels, taps;
+  int32_t sourceType, targetType;
+};
+
+}  // namespace vd::device

@@ -1,0 +1,253 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vd::device {
+
+namespace {
+
+bool wide(const Tensor& t) {
+  const int64_t step = 16 / bytes_of(t.dtype);
+  return !t.present() || (cuda::aligned16(t.data) && t.pitch % step == 0);
+}
+
+}  // namespace
+
+Epilogue make_epilogue(const EpilogueOperands& o, int64_t frames, int64_t pixelsPerFrame) {
+  Epilogue e{};
+  const bool geglu = o.act == Activation::geglu;
+  e.n = static_cast<int32_t>(o.y.channels());
+  e.bias = o.bias.data;
+  e.frameBias = o.frameBias.data;
+  e.residual = o.residual.data;
+  e.residual2 = o.residual2.data;
+  e.y = o.y.data;
+  e.residualPitch = o.residual.pitch;
+  e.residual2Pitch = o.residual2.pitch;
+  e.yPitch = o.y.pitch;
+  if (o.frameBias.present()) {
+    e.frameBiasFrameStride = o.frameBias.dim(1) > 1 ? o.frameBias.pitch : 0;
+    e.frameBiasBatchStride = o.frameBias.dim(0) > 1 ? o.frameBias.pitch * o.frameBias.dim(1) : 0;
+  }
+  e.framesPerBatch = static_cast<int32_t>(frames);
+  e.pixelsPerFrame = static_cast<int32_t>(pixelsPerFrame);
+  e.act = geglu ? 0 : static_cast<int32_t>(o.act);
+  e.outScale = o.outScale;
+  e.residualScale = o.residualScale;
+  e.residual2Scale = o.residual2Scale;
+  e.biasType = static_cast<uint8_t>(o.bias.dtype);
+  e.frameBiasType = static_cast<uint8_t>(o.frameBias.dtype);
+  e.residualType = static_cast<uint8_t>(o.residual.dtype);
+  e.residual2Type = static_cast<uint8_t>(o.residual2.dtype);
+  e.yType = static_cast<uint8_t>(o.y.dtype);
+  e.vector = e.n % 8 == 0 && wide(o.y) && wide(o.residual) && wide(o.residual2) && cuda::aligned16(o.bias.data) && wide(o.frameBias);
+  return e;
+}
+
+int add_pack(cuda::Plan& plan, const Tensor& source, const char* symbol, PackParams params) {
+  params.source = source.data;
+  params.sourceType = static_cast<int32_t>(source.dtype);
+  cuda::Pack pack;
+  pack.source = source.data;
+  pack.kind = static_cast<int>(params.kind);
+  pack.variant = params.targetType;
+  pack.bytes = params.count * bytes_of(static_cast<DType>(params.targetType));
+  pack.constant = source.constant;
+  cuda::Launch launch;
+  launch.symbol = symbol;
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(std::min<int64_t>(cuda::ceil_div(params.count, 256), 4096));
+  launch.set_params(params);
+  const int index = static_cast<int>(plan.packs.size());
+  launch.relocations.push_back({offsetof(PackParams, target), cuda::Address::packed(index)});
+  pack.launches.push_back(std::move(launch));
+  plan.packs.push_back(std::move(pack));
+  return index;
+}
+
+bool typed_epilogue(const EpilogueOperands& o, const Epilogue& epilogue, DType dtype) {
+  const auto same = [&](const Tensor& t) { return !t.present() || t.dtype == dtype; };
+  return epilogue.vector && same(o.frameBias) && same(o.residual) && same(o.residual2) && same(o.y);
+}
+
+BiasSource float_bias(cuda::Plan& plan, const Tensor& bias, const char* packSymbol) {
+  if (!bias.present()) return {};
+  if (bias.dtype == DType::f32) return {true, cuda::Address::of(bias.data)};
+  PackParams p{};
+  p.kind = PackKind::convert;
+  p.count = bias.channels();
+  p.rows = 1;
+  p.channels = p.paddedChannels = static_cast<int32_t>(p.count);
+  p.taps = 1;
+  p.targetType = static_cast<int32_t>(DType::f32);
+  return {true, cuda::Address::packed(add_pack(plan, bias, packSymbol, p))};
+}
+
+cuda::Address weight_matrix(cuda::Plan& plan, const Tensor& weight, DType dtype, const char* packSymbol) {
+  if (weight.dtype == dtype && weight.pitch == weight.channels() && cuda::aligned16(weight.data)) return cuda::Address::of(weight.data);
+  PackParams p{};
+  p.kind = PackKind::convert;
+  p.count = weight.count();
+  p.rows = static_cast<int32_t>(weight.dim(0));
+  p.channels = p.paddedChannels = static_cast<int32_t>(weight.channels());
+  p.taps = 1;
+  p.targetType = static_cast<int32_t>(dtype);
+  return cuda::Address::packed(add_pack(plan, weight, packSymbol, p));
+}
+
+bool copyable(const Tensor& t) {
+  return bytes_of(t.dtype) == 2 && t.dtype != DType::i8 && cuda::aligned16(t.data) && t.pitch % 8 == 0;
+}
+
+namespace {
+
+/** The box [F, H, W] of at most `limit` pixels that covers the output with the fewest boxes. */
+std::array<int, 3> choose_box(const MatmulProblem& p, int limit) {
+  std::array<int, 3> best = {1, 1, 1};
+  int64_t bestCount = INT64_MAX;
+  const auto cap = [&](int axis, int64_t extent) {
+    return std::min<int64_t>(extent, 1 + 255 / p.stride[axis]);
+  };
+  for (int w = static_cast<int>(std::min<int64_t>(cap(2, p.out[3]), limit)); w >= 1; --w) {
+    for (int h = static_cast<int>(std::min<int64_t>(cap(1, p.out[2]), limit / w)); h >= 1; --h) {
+      const int f = static_cast<int>(std::min<int64_t>(cap(0, p.out[1]), limit / (w * h)));
+      // Fewest frames that need the same number of boxes, so that boxes are filled evenly.
+      const int64_t boxesF = cuda::ceil_div(p.out[1], f);
+      const int64_t count = boxesF * cuda::ceil_div(p.out[2], h) * cuda::ceil_div(p.out[3], w);
+      if (count < bestCount) {
+        bestCount = count;
+        best = {f, h, w};
+      }
+    }
+  }
+  return best;
+}
+
+void activation_map(cuda::Launch& launch, uint32_t offset, const Tensor& x, const MatmulProblem& p, int64_t channels,
+                    const std::array<int, 3>& box) {
+  cuda::TensorMapRequest map;
+  map.paramOffset = offset;
+  map.base = cuda::Address::of(x.data);
+  map.dtype = x.dtype;
+  map.rank = 5;
+  const uint64_t pixel = x.pitch * bytes_of(x.dtype);
+  const int64_t* s = p.source;
+  const uint64_t dims[5] = {uint64_t(channels), uint64_t(s[3]), uint64_t(s[2]), uint64_t(s[1]), uint64_t(s[0])};
+  std::copy(dims, dims + 5, map.dims);
+  uint64_t stride = pixel;
+  for (int i = 0; i < 4; ++i) {
+    map.strideBytes[i] = stride;
+    stride *= dims[i + 1];
+  }
+  map.box[0] = 64;
+  for (int i = 0; i < 3; ++i) {
+    map.box[1 + i] = static_cast<uint32_t>((box[2 - i] - 1) * p.stride[2 - i] + 1);
+    map.elementStrides[1 + i] = static_cast<uint32_t>(p.stride[2 - i]);
+  }
+  launch.maps.push_back(map);
+}
+
+void weight_map(cuda::Launch& launch, const MatmulProblem& p, const MatmulTile& tile, int taps) {
+  cuda::TensorMapRequest map;
+  map.paramOffset = offsetof(MatmulSm90Params, b);
+  map.base = p.weights;
+  map.dtype = p.x.dtype;
+  map.rank = 4;
+  const uint64_t row = p.weightChannels * 2;
+  const uint64_t total = p.channels2 > 0 ? p.channels + p.channels2 : p.channels;
+  map.dims[0] = total;
+  map.box[0] = 64;
+  if (p.geglu) {
+    const uint64_t half = p.columns / 2;
+    const uint64_t dims[3] = {8, 2, half / 8}, strides[3] = {row, half * row, 8 * row};
+    const uint32_t box[3] = {8, 2, static_cast<uint32_t>(tile.tileN / 32)};
+    for (int i = 0; i < 3; ++i) {
+      map.dims[1 + i] = dims[i];
+      map.strideBytes[i] = strides[i];
+      map.box[1 + i] = box[i];
+    }
+  } else {
+    const uint64_t n = p.columns;
+    const uint64_t dims[3] = {uint64_t(taps), n, uint64_t(p.phases)}, strides[3] = {row, taps * row, n * taps * row};
+    for (int i = 0; i < 3; ++i) {
+      map.dims[1 + i] = dims[i];
+      map.strideBytes[i] = strides[i];
+    }
+    map.box[2] = static_cast<uint32_t>(tile.tileN / 2);
+  }
+  launch.maps.push_back(map);
+}
+
+cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const cuda::DeviceInfo& device, double* cost) {
+  const std::array<int, 3> box = choose_box(p, tile.tileM);
+  MatmulSm90Params params{};
+  const int taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
+  params.epilogue = p.epilogue;
+  params.epilogue.biasType = static_cast<uint8_t>(DType::f32);
+  params.blocksPerTap = static_cast<int32_t>(cuda::ceil_div(p.channels, 64));
+  params.numKBlocks1 = params.blocksPerTap * taps;
+  params.numKBlocks = params.numKBlocks1 + static_cast<int32_t>(cuda::ceil_div(p.channels2, 64));
+  params.channels = static_cast<int32_t>(p.channels);
+  int64_t mTiles = p.out[0];
+  for (int i = 0; i < 3; ++i) {
+    params.kernel[i] = p.kernel[i];
+    params.stride[i] = p.stride[i];
+    params.padding[i] = p.padding[i];
+    params.tile[i] = box[i];
+    params.out[i] = static_cast<int32_t>(p.out[1 + i]);
+    params.tiles[i] = static_cast<int32_t>(cuda::ceil_div(p.out[1 + i], box[i]));
+    mTiles *= params.tiles[i];
+  }
+  params.numMTiles = static_cast<int32_t>(mTiles);
+  params.numNTiles = static_cast<int32_t>(cuda::ceil_div(p.columns, tile.tileN));
+  params.numPhases = p.phases;
+  params.aBytes = box[0] * box[1] * box[2] * 128;
+  cuda::Launch launch;
+  launch.symbol = std::string(p.symbolPrefix) + tile.name + (p.geglu ? "_geglu" : "");
+  launch.block = kMatmulThreads;
+  launch.cluster = tile.cluster;
+  launch.sharedBytes = matmul_shared_bytes(tile);
+  const int64_t tiles = cuda::ceil_div(mTiles, tile.cluster) * p.phases * params.numNTiles;
+  const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
+  launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
+  launch.set_params(params);
+  if (p.bias.present)
+    launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
+  activation_map(launch, offsetof(MatmulSm90Params, a), p.x, p, p.channels, box);
+  if (p.channels2 > 0) activation_map(launch, offsetof(MatmulSm90Params, a2), p.x2, p, p.channels2, box);
+  weight_map(launch, p, tile, taps);
+  // Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail
+  // in proportion to the columns. Pingpong hides the fixed part of the tail.
+  const double products = tile.tileM * tile.tileN / 32.0 * params.numKBlocks * 1.1;
+  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * params.numKBlocks;
+  const double tailPerProduct = !p.geglu ? 0.14 : tile.pingpong ? 0.21 : 0.16;
+  const double tail = tile.tileM * tile.tileN * tailPerProduct + (tile.pingpong ? 0 : 1500);
+  const double perTile = std::max(products, loads) + tail;
+  *cost = static_cast<double>(cuda::ceil_div(tiles, clusters)) * perTile;
+  return launch;
+}
+
+}  // namespace
+
+std::vector<cuda::Plan> plan_matmul_sm90(const MatmulProblem& problem, const cuda::Plan& base, const cuda::DeviceInfo& device) {
+  std::vector<std::pair<double, cuda::Plan>> ranked;
+  for (const MatmulTile& tile : kMatmulTiles) {
+    if (problem.geglu && tile.width % 64 != 0) continue;
+    if (problem.epilogue.act != 0 && !tile.activation) continue;
+    if (tile.generic ? problem.geglu : !problem.typed) continue;
+    if (problem.geglu && (tile.generic || (tile.activation && tile.tileN == 128))) continue;
+    if (static_cast<size_t>(matmul_shared_bytes(tile)) + 8 * tile.tileN + 8192 + 256 > device.sharedBytesPerBlock) continue;
+    cuda::Plan plan = base;
+    double cost = 0;
+    plan.launches.push_back(make_launch(problem, tile, device, &cost));
+    plan.variant = std::string("sm90_") + tile.name;
+    ranked.emplace_back(cost, std::move(plan));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<cuda::Plan> plans;
+  for (auto& entry : ranked) plans.push_back(std::move(entry.second));
+  return plans;
+}
+
+}  // namespace vd::device

@@ -1,0 +1,22 @@
+// Approximate functions of the special-function unit. PTX ISA: "Floating Point Instructions: ex2, rcp"; "prefetch".
+#pragma once
+#include <stdint.h>
+
+namespace vd::device::ptx {
+
+/** 2^x within 2 units in the last place, subnormal results flushed. */
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+/** 1/x within 1 unit in the last place. */
+__device__ __forceinline__ float reciprocal_approx(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+/** Asks for a line to be brought into L2. */
+__device__ __forceinline__ void prefetch_l2(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+}  // namespace vd::device::ptx

@@ -1,0 +1,26 @@
+// Reductions in a fixed order.
+#pragma once
+
+namespace vd::device {
+
+/** Sum over the lanes of aligned groups of kLanes; every lane gets it. */
+template <int kLanes> __device__ __forceinline__ float sum_lanes(float v) {
+#pragma unroll
+  for (int step = kLanes / 2; step > 0; step >>= 1) v += __shfl_xor_sync(0xffffffffu, v, step);
+  return v;
+}
+
+/** Mean, sum of squared deviations and count of a set of values. */
+struct Moments {
+  float mean, deviations, count;
+};
+
+/** Moments of the union of two disjoint sets (Chan, Golub, LeVeque 1983). */
+__device__ __forceinline__ Moments merge(const Moments& a, const Moments& b) {
+  if (b.count == 0.0f) return a;
+  if (a.count == 0.0f) return b;
+  const float count = a.count + b.count, delta = b.mean - a.mean, part = b.count / count;
+  return {a.mean + delta * part, a.deviations + b.deviations + delta * delta * a.count * part, count};
+}
+
+}  // namespace vd::device

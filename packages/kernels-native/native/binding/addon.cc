@@ -1,0 +1,95 @@
+// The module's entry: what src/addon-types.ts describes.
+#include <napi.h>
+
+#include "../cpu/cpu_features.h"
+#include "../driver/device.h"
+#include "../launch/op_table.h"
+#include "addon_data.h"
+#include "arguments.h"
+#include "async.h"
+#include "buffer.h"
+#include "device.h"
+#include "wrap.h"
+
+namespace vd::binding {
+namespace {
+
+Napi::Value allocate_buffer(const Napi::CallbackInfo& info) {
+  return Buffer::make(info.Env(), allocate_host(read_size(info[0], "allocateBuffer bytes")));
+}
+
+Napi::Value map_file_to_buffer(const Napi::CallbackInfo& info) {
+  return Buffer::make(info.Env(), map_file(read_string(info[0], "mapFile path")));
+}
+
+Napi::Value open_device(const Napi::CallbackInfo& info) {
+  return info.Env().GetInstanceData<AddonData>()->device.New({read_object(info[0], "openDevice options")});
+}
+
+Napi::Value cpu_isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), cpu::isa_name(cpu::best_isa())); }
+
+/** `{reason, devices}`: why there is no GPU at all, or what each is. */
+Napi::Value gpu_list_to_js(Napi::Env env, const std::vector<driver::DeviceProperties>& devices) {
+  Napi::Array list = Napi::Array::New(env, devices.size());
+  for (uint32_t i = 0; i < devices.size(); ++i) {
+    const driver::DeviceProperties& from = devices[i];
+    Napi::Object to = Napi::Object::New(env);
+    to.Set("index", from.index);
+    to.Set("name", from.name);
+    to.Set("computeCapability", std::to_string(from.major) + "." + std::to_string(from.minor));
+    to.Set("memoryBytes", static_cast<double>(from.totalBytes));
+    to.Set("usable", from.usable);
+    to.Set("reason", from.reason);
+    to.Set("image", from.image.name);
+    list.Set(i, to);
+  }
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("reason", driver::driver().reason);
+  result.Set("driverVersion", driver::version_text(driver::driver().version));
+  result.Set("devices", list);
+  return result;
+}
+
+Napi::Value list_gpus(const Napi::CallbackInfo& info) {
+  return gpu_list_to_js(info.Env(), driver::list_devices(read_string(info[0], "listGpus imageDir")));
+}
+
+/** Starts the driver off the event loop, so that listGpus answers at once afterwards. */
+Napi::Value start_driver(const Napi::CallbackInfo& info) {
+  return PromiseWorker<bool>::start(
+      info.Env(), [] { return driver::driver().usable; }, [](Napi::Env env, bool& usable) { return Napi::Boolean::New(env, usable); });
+}
+
+Napi::Value op_ids(const Napi::CallbackInfo& info) {
+  Napi::Array ids = Napi::Array::New(info.Env(), kNumOps);
+  for (int i = 0; i < kNumOps; ++i) ids.Set(static_cast<uint32_t>(i), kOps[i]->id);
+  return ids;
+}
+
+template <Method kBody>
+void export_function(Napi::Object exports, const char* name) {
+  napi_value function = nullptr;
+  napi_create_function(exports.Env(), name, NAPI_AUTO_LENGTH, entry<kBody>, nullptr, &function);
+  exports.Set(name, Napi::Value(exports.Env(), function));
+}
+
+Napi::Object initialise(Napi::Env env, Napi::Object exports) {
+  auto* data = new AddonData();
+  data->buffer = Napi::Persistent(Buffer::define(env));
+  data->device = Napi::Persistent(DeviceObject::define(env));
+  data->program = Napi::Persistent(ProgramObject::define(env));
+  env.SetInstanceData(data);
+  export_function<allocate_buffer>(exports, "allocateBuffer");
+  export_function<map_file_to_buffer>(exports, "mapFile");
+  export_function<open_device>(exports, "openDevice");
+  export_function<cpu_isa>(exports, "cpuIsa");
+  export_function<op_ids>(exports, "opIds");
+  export_function<list_gpus>(exports, "listGpus");
+  export_function<start_driver>(exports, "startDriver");
+  return exports;
+}
+
+NODE_API_MODULE(vd_native, initialise)
+
+}  // namespace
+}  // namespace vd::binding

@@ -1,0 +1,82 @@
+// Reads JavaScript arguments; anything unexpected is an Error(attr), never a crash.
+#pragma once
+#include <napi.h>
+
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "../launch/error.h"
+
+namespace vd::binding {
+
+inline const char* type_name(const Napi::Value& value) {
+  switch (value.Type()) {
+    case napi_undefined: return "undefined";
+    case napi_null: return "null";
+    case napi_boolean: return "a boolean";
+    case napi_number: return "a number";
+    case napi_string: return "a string";
+    case napi_function: return "a function";
+    case napi_object: return "an object";
+    default: return "another type";
+  }
+}
+
+[[noreturn]] inline void wrong_type(const char* where, const char* expected, const Napi::Value& got) {
+  throw Error(ErrorCode::attr, where, expected, type_name(got));
+}
+
+/** An integer in [0, max]. */
+inline size_t read_size(const Napi::Value& value, const char* where, double max = 9e15) {
+  if (!value.IsNumber()) wrong_type(where, "a whole number", value);
+  const double number = value.As<Napi::Number>().DoubleValue();
+  if (!(number >= 0 && number <= max) || number != std::floor(number))
+    throw Error(ErrorCode::attr, where, "a whole number from 0 to " + std::to_string(static_cast<int64_t>(max)), std::to_string(number));
+  return static_cast<size_t>(number);
+}
+
+inline bool read_bool(const Napi::Value& value, const char* where) {
+  if (!value.IsBoolean()) wrong_type(where, "a boolean", value);
+  return value.As<Napi::Boolean>().Value();
+}
+
+inline std::string read_string(const Napi::Value& value, const char* where) {
+  if (!value.IsString()) wrong_type(where, "a string", value);
+  std::string text = value.As<Napi::String>().Utf8Value();
+  if (text.find('\0') != std::string::npos) throw Error(ErrorCode::attr, where, "a string without NUL", "one with NUL");
+  return text;
+}
+
+/** The bytes of a typed array, DataView or ArrayBuffer, shared memory included; valid until control returns to
+ *  JavaScript. Views of a buffer that was detached or has shrunk below them have none. */
+inline std::span<std::byte> read_bytes(const Napi::Value& value, const char* where) {
+  void* data = nullptr;
+  size_t bytes = 0, offset = 0;
+  napi_value owner = nullptr;
+  if (value.IsTypedArray()) {
+    size_t elements = 0;
+    napi_get_typedarray_info(value.Env(), value, nullptr, &elements, &data, &owner, &offset);
+    bytes = elements * value.As<Napi::TypedArray>().ElementSize();
+  } else if (value.IsDataView()) {
+    napi_get_dataview_info(value.Env(), value, &bytes, &data, &owner, &offset);
+  } else if (value.IsArrayBuffer()) {
+    napi_get_arraybuffer_info(value.Env(), value, &data, &bytes);
+  } else {
+    wrong_type(where, "a typed array, DataView or ArrayBuffer", value);
+  }
+  if (data == nullptr || bytes == 0) return {};
+  return {static_cast<std::byte*>(data), bytes};
+}
+
+inline Napi::Object read_object(const Napi::Value& value, const char* where) {
+  if (!value.IsObject()) wrong_type(where, "an object", value);
+  return value.As<Napi::Object>();
+}
+
+inline Napi::Array read_array(const Napi::Value& value, const char* where) {
+  if (!value.IsArray()) wrong_type(where, "an array", value);
+  return value.As<Napi::Array>();
+}
+
+}  // namespace vd::binding

@@ -1,0 +1,33 @@
+// Memory as a JavaScript object. The bytes are only reachable by copying, so no JavaScript can see freed memory.
+#pragma once
+#include <napi.h>
+
+#include <memory>
+
+#include "../launch/memory.h"
+
+namespace vd::binding {
+
+class Buffer : public Napi::ObjectWrap<Buffer> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  static Napi::Object make(Napi::Env env, std::shared_ptr<Memory> memory);
+  explicit Buffer(const Napi::CallbackInfo& info);
+
+  /** The memory of `value`. Throws Error if it is no Buffer of this addon or was freed. */
+  static std::shared_ptr<Memory> memory_of(const Napi::Value& value, const char* where);
+
+ private:
+  static Napi::Value bytes(const Napi::CallbackInfo& info);
+  static Napi::Value writable(const Napi::CallbackInfo& info);
+  static Napi::Value write(const Napi::CallbackInfo& info);
+  static Napi::Value read(const Napi::CallbackInfo& info);
+  static Napi::Value fetch(const Napi::CallbackInfo& info);
+  static Napi::Value copy(const Napi::CallbackInfo& info);
+  static Napi::Value fill(const Napi::CallbackInfo& info);
+  static Napi::Value free(const Napi::CallbackInfo& info);
+
+  std::shared_ptr<Memory> memory_;
+};
+
+}  // namespace vd::binding

@@ -1,0 +1,222 @@
+#include "device.h"
+
+#include <span>
+#include <utility>
+
+#include "../cpu/backend.h"
+#include "../cuda/backend.h"
+#include "../launch/validate.h"
+#include "addon_data.h"
+#include "arguments.h"
+#include "async.h"
+#include "buffer.h"
+#include "wrap.h"
+
+namespace vd::binding {
+namespace {
+
+constexpr double kMaxThreads = 1024, kMaxDevices = 1024;
+
+cpu::Isa read_isa(const Napi::Value& value) {
+  const std::string name = read_string(value, "openDevice isa");
+  if (name == "best") return cpu::best_isa();
+  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx})
+    if (name == cpu::isa_name(isa)) return cpu::resolve_isa(isa);
+  throw Error(ErrorCode::attr, "openDevice isa", "best, amx, avx512, avx2 or plain", name);
+}
+
+std::vector<BufferBinding> read_buffers(const Napi::Value& value) {
+  const Napi::Array array = read_array(value, "compile buffers");
+  std::vector<BufferBinding> buffers;
+  for (uint32_t i = 0; i < array.Length(); ++i) {
+    const Napi::Object item = read_object(array.Get(i), "compile buffer");
+    buffers.push_back({Buffer::memory_of(item.Get("buffer"), "compile buffer"), read_bool(item.Get("constant"), "compile constant")});
+  }
+  return buffers;
+}
+
+std::vector<std::string> read_names(const Napi::Value& value) {
+  const Napi::Array array = read_array(value, "compile names");
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < array.Length(); ++i) names.push_back(read_string(array.Get(i), "compile name"));
+  return names;
+}
+
+std::vector<double> read_words(const Napi::Value& value) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
+    wrong_type("compile program", "a Float64Array", value);
+  const auto bytes = read_bytes(value, "compile program");
+  std::vector<double> words(bytes.size() / sizeof(double));
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+std::shared_ptr<Device> open_cpu(const Napi::Object& options) {
+  cpu::DeviceOptions cpu;
+  const size_t threads = read_size(options.Get("threads"), "openDevice threads", kMaxThreads);
+  if (threads == 0) throw Error(ErrorCode::attr, "openDevice threads", "at least 1", "0");
+  cpu.threads = static_cast<int>(threads);
+  cpu.isa = read_isa(options.Get("isa"));
+  cpu.reference = read_bool(options.Get("reference"), "openDevice reference");
+  return cpu::make_device(cpu);
+}
+
+std::shared_ptr<Device> open_cuda(const Napi::Object& options) {
+  cuda::ContextOptions gpu;
+  gpu.index = static_cast<int>(read_size(options.Get("index"), "openDevice index", kMaxDevices));
+  gpu.imageDir = read_string(options.Get("imageDir"), "openDevice imageDir");
+  gpu.image = read_string(options.Get("image"), "openDevice image");
+  return cuda::make_device(gpu);
+}
+
+CompileOptions read_compile_options(const Napi::Value& value) {
+  if (value.IsUndefined()) return {};
+  return {read_bool(read_object(value, "compile options").Get("capture"), "compile capture")};
+}
+
+Napi::Value times_to_js(Napi::Env env, RunTimes& times) {
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("elapsedUs", times.total_us);
+  auto rows = Napi::Float64Array::New(env, times.row_us.size());
+  for (size_t i = 0; i < times.row_us.size(); ++i) rows[i] = times.row_us[i];
+  result.Set("rowUs", rows);
+  return result;
+}
+
+}  // namespace
+
+Napi::Function DeviceObject::define(Napi::Env env) {
+  return DefineClass(env, "NativeDevice", {method<&DeviceObject::compile>("compile"), method<&DeviceObject::prepare>("prepare"),
+                                               method<&DeviceObject::allocate>("allocate"), method<&DeviceObject::trim>("trim"),
+                                               method<&DeviceObject::memory>("memory")});
+}
+
+DeviceObject::DeviceObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DeviceObject>(info) {
+  guarded(info.Env(), [&] {
+    const Napi::Object options = read_object(info[0], "openDevice options");
+    device_ = options.Has("imageDir") ? open_cuda(options) : open_cpu(options);
+    napi_type_tag_object(info.Env(), info.This(), &kDeviceTag);
+  });
+}
+
+std::shared_ptr<Device> DeviceObject::device_of(const Napi::Value& value, const char* where) {
+  if (!has_tag(value, kDeviceTag)) wrong_type(where, "a NativeDevice", value);
+  return Unwrap(value.As<Napi::Object>())->device_;
+}
+
+Napi::Value DeviceObject::prepare(const Napi::CallbackInfo& info) {
+  auto work = [device = device_of(info.This(), "prepare")] {
+    device->prepare();
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
+Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
+  auto work = [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes")] { return device->allocate(bytes); };
+  return PromiseWorker<std::shared_ptr<Memory>>::start(
+      info.Env(), std::move(work), [](Napi::Env env, std::shared_ptr<Memory>& memory) { return Buffer::make(env, std::move(memory)); });
+}
+
+Napi::Value DeviceObject::trim(const Napi::CallbackInfo& info) {
+  auto work = [device = device_of(info.This(), "trim")] {
+    device->trim();
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
+Napi::Value DeviceObject::memory(const Napi::CallbackInfo& info) {
+  auto work = [device = device_of(info.This(), "memory")] { return device->memory(); };
+  return PromiseWorker<DeviceMemoryInfo>::start(info.Env(), std::move(work), [](Napi::Env env, DeviceMemoryInfo& from) {
+    Napi::Object to = Napi::Object::New(env);
+    to.Set("freeBytes", static_cast<double>(from.free_bytes));
+    to.Set("totalBytes", static_cast<double>(from.total_bytes));
+    return to;
+  });
+}
+
+Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
+  auto device = device_of(info.This(), "compile");
+  auto words = read_words(info[0]);
+  auto names = read_names(info[1]);
+  auto buffers = read_buffers(info[2]);
+  const CompileOptions options = read_compile_options(info[3]);
+  auto work = [device, options, words = std::move(words), names = std::move(names), buffers = std::move(buffers)]() {
+    auto handle = std::make_shared<ProgramHandle>();
+    handle->program = device->compile(decode_rows(words, names, buffers), buffers, options);
+    return handle;
+  };
+  using Worker = PromiseWorker<std::shared_ptr<ProgramHandle>>;
+  return Worker::start(info.Env(), std::move(work),
+                       [](Napi::Env env, std::shared_ptr<ProgramHandle>& handle) { return ProgramObject::make(env, handle); });
+}
+
+Napi::Function ProgramObject::define(Napi::Env env) {
+  return DefineClass(env, "NativeProgram",
+                     {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"),
+                      method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info")});
+}
+
+Napi::Object ProgramObject::make(Napi::Env env, std::shared_ptr<ProgramHandle> handle) {
+  auto* data = env.GetInstanceData<AddonData>();
+  data->newProgram = std::move(handle);
+  return data->program.New({});
+}
+
+ProgramObject::ProgramObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ProgramObject>(info) {
+  guarded(info.Env(), [&] {
+    handle_ = std::exchange(info.Env().GetInstanceData<AddonData>()->newProgram, nullptr);
+    if (!handle_) throw Error(ErrorCode::attr, "NativeProgram", "compile", "a call of the constructor");
+    napi_type_tag_object(info.Env(), info.This(), &kProgramTag);
+  });
+}
+
+std::shared_ptr<ProgramHandle> ProgramObject::handle_of(const Napi::Value& value) {
+  if (!has_tag(value, kProgramTag)) wrong_type("program", "a NativeProgram", value);
+  auto handle = Unwrap(value.As<Napi::Object>())->handle_;
+  if (!handle) throw Error(ErrorCode::layout, "program", "a living program", "one that was freed");
+  return handle;
+}
+
+Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
+  auto handle = handle_of(info.This());
+  const bool time_rows = read_bool(info[0], "run timing");
+  if (handle->running.exchange(true)) throw Error(ErrorCode::unsupported, "run", "one run of a program at a time", "a second one");
+  handle->program->arm();
+  // Let go with the work itself, when its promise has been settled: to JavaScript a run lasts until then.
+  auto release = std::shared_ptr<void>(nullptr, [handle](void*) { handle->running.store(false); });
+  auto work = [handle, time_rows, release]() {
+    return handle->program->run(time_rows);
+  };
+  return PromiseWorker<RunTimes>::start(info.Env(), std::move(work), times_to_js);
+}
+
+Napi::Value ProgramObject::cancel(const Napi::CallbackInfo& info) {
+  const auto handle = handle_of(info.This());
+  handle->program->cancel();
+  return info.Env().Undefined();
+}
+
+Napi::Value ProgramObject::free(const Napi::CallbackInfo& info) {
+  handle_of(info.This());
+  Unwrap(info.This().As<Napi::Object>())->handle_.reset();
+  return info.Env().Undefined();
+}
+
+Napi::Value ProgramObject::details(const Napi::CallbackInfo& info) {
+  const auto handle = handle_of(info.This());
+  const ProgramInfo& from = handle->program->info();
+  Napi::Object to = Napi::Object::New(info.Env());
+  to.Set("scratchBytes", static_cast<double>(from.scratch_bytes));
+  to.Set("packedBytes", static_cast<double>(from.packed_bytes));
+  Napi::Array fast = Napi::Array::New(info.Env(), from.fast.size());
+  for (size_t i = 0; i < from.fast.size(); ++i) fast.Set(static_cast<uint32_t>(i), static_cast<bool>(from.fast[i]));
+  to.Set("fast", fast);
+  Napi::Array variants = Napi::Array::New(info.Env(), from.variants.size());
+  for (size_t i = 0; i < from.variants.size(); ++i) variants.Set(static_cast<uint32_t>(i), from.variants[i]);
+  to.Set("variants", variants);
+  return to;
+}
+
+}  // namespace vd::binding

@@ -1,0 +1,48 @@
+// Devices and programs as JavaScript objects; compiling and running happen on worker threads.
+#pragma once
+#include <napi.h>
+
+#include <atomic>
+#include <memory>
+
+#include "../launch/program.h"
+
+namespace vd::binding {
+
+class DeviceObject : public Napi::ObjectWrap<DeviceObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  explicit DeviceObject(const Napi::CallbackInfo& info);
+
+ private:
+  static std::shared_ptr<Device> device_of(const Napi::Value& value, const char* where);
+  static Napi::Value compile(const Napi::CallbackInfo& info);
+  static Napi::Value prepare(const Napi::CallbackInfo& info);
+  static Napi::Value allocate(const Napi::CallbackInfo& info);
+  static Napi::Value trim(const Napi::CallbackInfo& info);
+  static Napi::Value memory(const Napi::CallbackInfo& info);
+  std::shared_ptr<Device> device_;
+};
+
+/** A program shared between its JavaScript object and a run on a worker. */
+struct ProgramHandle {
+  std::unique_ptr<Program> program;
+  std::atomic<bool> running{false};
+};
+
+class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
+ public:
+  static Napi::Function define(Napi::Env env);
+  static Napi::Object make(Napi::Env env, std::shared_ptr<ProgramHandle> handle);
+  explicit ProgramObject(const Napi::CallbackInfo& info);
+
+ private:
+  static std::shared_ptr<ProgramHandle> handle_of(const Napi::Value& value);
+  static Napi::Value run(const Napi::CallbackInfo& info);
+  static Napi::Value cancel(const Napi::CallbackInfo& info);
+  static Napi::Value free(const Napi::CallbackInfo& info);
+  static Napi::Value details(const Napi::CallbackInfo& info);
+  std::shared_ptr<ProgramHandle> handle_;
+};
+
+}  // namespace vd::binding

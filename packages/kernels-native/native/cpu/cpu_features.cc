@@ -1,0 +1,76 @@
+#include "cpu_features.h"
+
+#include <cpuid.h>
+
+#include <cstdint>
+
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace vd::cpu {
+namespace {
+
+struct Registers {
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+};
+
+Registers cpuid(uint32_t leaf, uint32_t subleaf) {
+  Registers r;
+  __get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d);
+  return r;
+}
+
+/** XCR0: register files that the operating system saves. Needs OSXSAVE. */
+uint64_t saved_state() {
+  uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (static_cast<uint64_t>(high) << 32) | low;
+}
+
+constexpr bool has_all(uint64_t value, uint64_t bits) { return (value & bits) == bits; }
+
+/** Asks the kernel for the 8 KiB tile registers, which Linux hands out per process and only on request. Elsewhere the
+ *  answer is no. Source: Linux Documentation/arch/x86/xstate.rst (ARCH_REQ_XCOMP_PERM). */
+bool os_grants_tiles() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023;
+  constexpr long kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+Isa detect() {
+  constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;
+  const Registers one = cpuid(1, 0);
+  const Registers seven = cpuid(7, 0);
+  const uint32_t osxsave = 1u << 27, avx = 1u << 28, fma = 1u << 12, f16c = 1u << 29;
+  if (!has_all(one.c, osxsave | avx | fma | f16c)) return Isa::plain;
+  const uint64_t saved = saved_state();
+  const uint32_t avx2 = 1u << 5;
+  if (!has_all(saved, kYmm) || !has_all(seven.b, avx2)) return Isa::plain;
+  const uint32_t f = 1u << 16, dq = 1u << 17, bw = 1u << 30, vl = 1u << 31;
+  if (!has_all(saved, kZmm) || !has_all(seven.b, f | dq | bw | vl)) return Isa::avx2;
+  const uint32_t amxBf16 = 1u << 22, amxTile = 1u << 24;
+  if (!has_all(saved, kTiles) || !has_all(seven.d, amxBf16 | amxTile) || !os_grants_tiles()) return Isa::avx512;
+  return Isa::amx;
+}
+
+}  // namespace
+
+Isa best_isa() {
+  static const Isa found = detect();
+  return found;
+}
+
+Isa resolve_isa(Isa wanted) { return wanted < best_isa() ? wanted : best_isa(); }
+
+const char* isa_name(Isa isa) {
+  constexpr const char* kNames[] = {"plain", "avx2", "avx512", "amx"};
+  return kNames[static_cast<int>(isa)];
+}
+
+}  // namespace vd::cpu

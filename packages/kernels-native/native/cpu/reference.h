@@ -1,0 +1,67 @@
+// The references, one per op in ops/<op>/<op>.cpu.cc, and what they share: plain loops that read like the formula.
+#pragma once
+#include <cmath>
+#include <cstring>
+
+#include "../generated/op_args.h"
+#include "half.h"
+#include "thread_pool.h"
+
+namespace vd::cpu {
+
+#define VD_DECLARE(id, Args) void id##_reference(const Args& args, ThreadPool& pool);
+VD_FOR_EACH_OP(VD_DECLARE)
+#undef VD_DECLARE
+
+/** Element `i` of memory of type `type`, from any byte address. */
+inline float load(const void* data, DType type, int64_t i) {
+  if (type == DType::f32) {
+    float value;
+    std::memcpy(&value, static_cast<const char*>(data) + 4 * i, 4);
+    return value;
+  }
+  uint16_t bits;
+  std::memcpy(&bits, static_cast<const char*>(data) + 2 * i, 2);
+  return type == DType::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
+}
+
+inline void store(void* data, DType type, int64_t i, float value) {
+  if (type == DType::f32) {
+    static_cast<float*>(data)[i] = value;
+  } else {
+    static_cast<uint16_t*>(data)[i] = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
+  }
+}
+
+/** Channel `c` of pixel `i`. */
+inline float at(const Tensor& t, int64_t i, int64_t c) { return load(t.data, t.dtype, i * t.pitch + c); }
+inline void put(const Tensor& t, int64_t i, int64_t c, float value) { store(t.data, t.dtype, i * t.pitch + c, value); }
+
+inline float activate(Activation act, float v) {
+  switch (act) {
+    case Activation::silu: return v / (1.0f + std::exp(-v));
+    case Activation::gelu: return 0.5f * v * (1.0f + std::erf(v * 0.70710678118654752f));
+    case Activation::gelu_tanh: return 0.5f * v * (1.0f + std::tanh(0.79788456080286536f * (v + 0.044715f * v * v * v)));
+    case Activation::quick_gelu: return v / (1.0f + std::exp(-1.702f * v));
+    default: return v;
+  }
+}
+
+/** frameBias [1|B,1|G,K] at clip b, frame g; 0 if absent. */
+inline float frame_bias(const Tensor& t, int64_t b, int64_t g, int64_t k) {
+  if (!t.present()) return 0;
+  const int64_t clip = t.dims[0] == 1 ? 0 : b;
+  const int64_t frame = t.dims[1] == 1 ? 0 : g;
+  return at(t, clip * t.dims[1] + frame, k);
+}
+
+/** The last part of conv and linear: scale, then residuals; `i` is the output pixel. */
+template <class Args>
+void finish(const Args& a, int64_t i, int64_t k, float activated) {
+  float v = a.outScale * activated;
+  if (a.residual.present()) v += a.residualScale * at(a.residual, i, k);
+  if (a.residual2.present()) v += a.residual2Scale * at(a.residual2, i, k);
+  put(a.y, i, k, v);
+}
+
+}  // namespace vd::cpu

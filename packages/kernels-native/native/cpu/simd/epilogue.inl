@@ -1,0 +1,79 @@
+// Everything between a tile's sums and y, in one pass over the tile. Included inside namespace vd::cpu::<isa>.
+
+static inline Vec load_n(const float* p, int64_t n) {
+  return n >= Vec::kWidth ? Vec::load(p) : Vec::load_first(p, n);
+}
+
+/** Floats between what is read or written and what is fetched meanwhile, in rows that do not fit the caches: 4 KiB. The
+ *  processor's own prefetching stops at page borders. Measured on 59 MB: 16.9 ms against 20.3 ms a GroupNorm. */
+static constexpr int64_t kAhead = 1024;
+
+static inline void store_n(Vec value, float* p, int64_t n) {
+  if (n >= Vec::kWidth) return value.store(p);
+  value.store_first(p, n);
+}
+
+/** Scales, adds the residuals and stores `n` elements of a row of y from column `col` on. */
+template <bool PLAIN>
+static inline void finish(const Epilogue& e, Vec value, int64_t pixel, int64_t col, int64_t n) {
+  if constexpr (!PLAIN) {
+    value = value * Vec::all(e.outScale);
+    if (e.residual) {
+      value = Vec::fma(load_n(e.residual + pixel * e.residualPitch + col, n), Vec::all(e.residualScale), value);
+    }
+    if (e.residual2) {
+      value = Vec::fma(load_n(e.residual2 + pixel * e.residual2Pitch + col, n), Vec::all(e.residual2Scale), value);
+    }
+  }
+  store_n(value, e.y + pixel * e.yPitch + col, n);
+}
+
+/** `PLAIN`: nothing but bias and activation. */
+template <Activation ACT, bool PLAIN>
+static void store_tile_of(const Epilogue& e, const float* sums, int64_t sumsPitch, const TileRows& rows, int first,
+                          int end, const TileCols& cols) {
+  const int64_t gate = cols.panelCols / 2;
+  const float* bias = e.bias ? e.bias + cols.packedCol : nullptr;
+  for (int64_t c = 0; c < cols.outCols; c += Vec::kWidth) {
+    const int64_t n = cols.outCols - c;
+    const Vec biasHere = bias ? Vec::load(bias + c) : Vec::zero();
+    const Vec gateBias = ACT == Activation::geglu && bias ? Vec::load(bias + gate + c) : Vec::zero();
+    for (int r = first; r < end; ++r) {
+      const float* row = sums + r * sumsPitch + c;
+      const float* frameBias =
+          !PLAIN && e.frameBias ? e.frameBias + rows.frame[r] * e.frameBiasPitch + cols.outCol + c : nullptr;
+      Vec value = Vec::load(row) + biasHere;
+      if (frameBias) value = value + load_n(frameBias, n);
+      if constexpr (ACT == Activation::geglu) {
+        Vec second = Vec::load(row + gate) + gateBias;
+        if (frameBias) second = second + load_n(frameBias + e.gateOffset, n);
+        value = value * gelu(second);
+      } else {
+        value = activate<ACT>(value);
+      }
+      finish<PLAIN>(e, value, rows.pixel[r], cols.outCol + c, n);
+    }
+  }
+}
+
+template <Activation ACT>
+static void store_tile_act(const Epilogue& e, const float* sums, int64_t sumsPitch, const TileRows& rows, int first,
+                           int end, const TileCols& cols) {
+  const bool plain = !e.frameBias && !e.residual && !e.residual2 && e.outScale == 1.0f;
+  if (plain) return store_tile_of<ACT, true>(e, sums, sumsPitch, rows, first, end, cols);
+  store_tile_of<ACT, false>(e, sums, sumsPitch, rows, first, end, cols);
+}
+
+static void store_tile(const Epilogue& e, const float* sums, int64_t sumsPitch, const TileRows& rows, int first,
+                       int end, const TileCols& cols) {
+  switch (e.act) {
+    case Activation::none: return store_tile_act<Activation::none>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::silu: return store_tile_act<Activation::silu>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::gelu: return store_tile_act<Activation::gelu>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::gelu_tanh:
+      return store_tile_act<Activation::gelu_tanh>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::quick_gelu:
+      return store_tile_act<Activation::quick_gelu>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::geglu: return store_tile_act<Activation::geglu>(e, sums, sumsPitch, rows, first, end, cols);
+  }
+}

@@ -1,0 +1,67 @@
+#include "backend.h"
+
+#include "program.h"
+
+namespace vd::cuda {
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(const ContextOptions& options) : options_(options) {}
+
+  std::unique_ptr<Program> compile(std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options) override {
+    const LoadContext device = living();
+    device.residency->prune();
+    return std::make_unique<CudaProgram>(device, std::move(rows), std::move(buffers), options);
+  }
+
+  std::shared_ptr<vd::Memory> allocate(size_t bytes) override {
+    const LoadContext device = living();
+    device.context->enter("allocate");
+    return std::make_shared<DeviceMemory>(device.context, device.transfer, bytes);
+  }
+
+  void prepare() override { living(); }
+
+  void trim() override {
+    const std::lock_guard lock(mutex_);
+    if (current_.residency) current_.residency->release_unused();
+  }
+
+  DeviceMemoryInfo memory() override {
+    const LoadContext device = living();
+    device.context->enter("memory");
+    DeviceMemoryInfo info;
+    device.context->check(device.context->api().memory_info(&info.free_bytes, &info.total_bytes), "memory");
+    return info;
+  }
+
+ private:
+  void open(bool after_loss) {
+    auto context = std::make_shared<Context>(options_, after_loss);
+    auto residency = std::make_shared<Residency>();
+    context->on_shortage([kept = std::weak_ptr(residency)] {
+      const auto residency = kept.lock();
+      return residency && residency->release_unused();
+    });
+    auto transfer = std::make_shared<Transfer>(context);
+    current_ = {std::move(context), std::move(transfer), std::move(residency)};
+  }
+
+  /** The device's parts, opened at the first use and anew if it was lost. */
+  LoadContext living() {
+    const std::lock_guard lock(mutex_);
+    if (!current_.context || current_.context->lost()) open(current_.context != nullptr);
+    return current_;
+  }
+
+  ContextOptions options_;
+  std::mutex mutex_;
+  LoadContext current_;
+};
+
+}  // namespace
+
+std::shared_ptr<Device> make_device(const ContextOptions& options) { return std::make_shared<CudaDevice>(options); }
+
+}  // namespace vd::cuda

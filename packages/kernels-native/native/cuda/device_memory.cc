@@ -1,0 +1,46 @@
+#include "device_memory.h"
+
+namespace vd::cuda {
+
+DeviceMemory::DeviceMemory(std::shared_ptr<Context> context, std::shared_ptr<Transfer> transfer, size_t bytes)
+    : context_(context), transfer_(std::move(transfer)), block_(context, bytes == 0 ? 1 : bytes, "allocate") {
+  data_ = reinterpret_cast<std::byte*>(block_.address());
+  bytes_ = bytes == 0 ? 1 : bytes;
+  fill(0, 0, bytes_);
+}
+
+void DeviceMemory::write(size_t offset, const void* source, size_t bytes) {
+  const auto guard = transfer_->lock();
+  context_->enter("write");
+  changed();
+  transfer_->upload(block_.address() + offset, static_cast<const std::byte*>(source), bytes);
+  transfer_->finish("write");
+}
+
+void DeviceMemory::read(size_t offset, void* target, size_t bytes) const {
+  const auto guard = transfer_->lock();
+  context_->enter("read");
+  transfer_->download(static_cast<std::byte*>(target), block_.address() + offset, bytes);
+}
+
+void DeviceMemory::fill(size_t offset, int value, size_t bytes) {
+  const auto guard = transfer_->lock();
+  context_->enter("fill");
+  changed();
+  transfer_->fill(block_.address() + offset, value, bytes);
+  transfer_->finish("fill");
+}
+
+void DeviceMemory::copy(size_t offset, const vd::Memory& source, size_t from, size_t bytes) {
+  if (source.on_host()) return write(offset, source.data() + from, bytes);
+  const auto& other = static_cast<const DeviceMemory&>(source);
+  if (&other == this && offset < from + bytes && from < offset + bytes)
+    throw Error(ErrorCode::layout, "copyFrom", "ranges of device memory that do not overlap", "overlapping ones");
+  const auto guard = transfer_->lock();
+  context_->enter("copyFrom");
+  changed();
+  transfer_->copy(block_.address() + offset, other.block_.address() + from, bytes, other.context());
+  transfer_->finish("copyFrom");
+}
+
+}  // namespace vd::cuda

@@ -1,0 +1,46 @@
+// Memory of a GPU as tensors and buffers see it.
+#pragma once
+#include <memory>
+
+#include "../launch/memory.h"
+#include "transfer.h"
+
+namespace vd::cuda {
+
+/** Device memory that frees itself. */
+class DeviceBlock {
+ public:
+  /** Uninitialised. Throws Error(memory). */
+  DeviceBlock(std::shared_ptr<Context> context, size_t bytes, const std::string& where)
+      : context_(std::move(context)), address_(context_->allocate(bytes, where)), bytes_(bytes) {}
+  ~DeviceBlock() { context_->free(address_); }
+  DeviceBlock(const DeviceBlock&) = delete;
+  DeviceBlock& operator=(const DeviceBlock&) = delete;
+  driver::DevicePtr address() const { return address_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  driver::DevicePtr address_ = 0;
+  size_t bytes_ = 0;
+};
+
+/** A buffer in device memory. Reads and writes wait until they are done. */
+class DeviceMemory final : public vd::Memory {
+ public:
+  /** Zeroed. Throws Error(memory|driver). */
+  DeviceMemory(std::shared_ptr<Context> context, std::shared_ptr<Transfer> transfer, size_t bytes);
+  bool on_host() const override { return false; }
+  void write(size_t offset, const void* source, size_t bytes) override;
+  void read(size_t offset, void* target, size_t bytes) const override;
+  void fill(size_t offset, int value, size_t bytes) override;
+  void copy(size_t offset, const vd::Memory& source, size_t from, size_t bytes) override;
+  const Context& context() const { return *context_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Transfer> transfer_;
+  DeviceBlock block_;
+};
+
+}  // namespace vd::cuda

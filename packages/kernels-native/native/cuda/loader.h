@@ -1,0 +1,43 @@
+// Brings the constant operands of a program to the device and makes its launches ready.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "launcher.h"
+#include "symbols.h"
+
+namespace vd::cuda {
+
+/** One row, planned. */
+struct PlannedRow {
+  std::string name;
+  Plan plan;
+};
+
+/** One row, ready to run. */
+struct ReadyRow {
+  std::string name;
+  std::string variant;
+  std::vector<ReadyLaunch> launches;
+};
+
+/** A program's rows on the device, and what keeps their memory alive. */
+struct LoadedRows {
+  std::vector<ReadyRow> rows;
+  std::vector<std::shared_ptr<DeviceBlock>> blocks;
+  size_t workspaceBytes = 0;
+};
+
+/** What loading works with. */
+struct LoadContext {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Transfer> transfer;
+  std::shared_ptr<Residency> residency;
+};
+
+/** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches.
+ *  Throws Error. */
+LoadedRows load_rows(const LoadContext& device, std::vector<PlannedRow> rows, const Symbols& symbols,
+                     const std::vector<BufferBinding>& buffers);
+
+}  // namespace vd::cuda

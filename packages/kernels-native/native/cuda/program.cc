@@ -1,0 +1,142 @@
+#include "program.h"
+
+#include <chrono>
+#include <string_view>
+
+#include "../generated/op_args.h"
+#include "../launch/op_table.h"
+#include "planners.h"
+
+namespace vd::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+LoadedRows plan_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers) {
+  for (const BufferBinding& binding : buffers) {
+    if (binding.memory->on_host()) continue;
+    if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
+      throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
+  }
+  const Symbols symbols(rows, buffers);
+  std::vector<PlannedRow> planned;
+  planned.reserve(rows.size());
+  for (const Row& row : rows) planned.push_back({row.name, std::move(plan_row(row, device.context->info()).front())});
+  return load_rows(device, std::move(planned), symbols, buffers);
+}
+
+}  // namespace
+
+CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options)
+    : device_(device), buffers_(std::move(buffers)), options_(options), loaded_(plan_and_load(device, rows, buffers_)), stream_(device.context) {
+  note_offsets(rows);
+  info_.scratch_bytes = loaded_.workspaceBytes;
+  info_.packed_bytes = device_.residency->bytes();
+  for (const ReadyRow& row : loaded_.rows) {
+    info_.fast.push_back(true);
+    info_.variants.push_back(row.variant);
+  }
+}
+
+CudaProgram::~CudaProgram() = default;
+
+void CudaProgram::note_offsets(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    if (std::string_view(kOps[row.op]->id) != "attention") continue;
+    const AttentionArgs args = read_attention_args(row);
+    const auto note = [&](const Tensor& t, int64_t limit, const char* name) {
+      if (!t.present()) return;
+      const BufferBinding* binding = binding_of(buffers_, t.data);
+      if (binding == nullptr)
+        throw Error(ErrorCode::layout, row.name + "] [attention] [" + name, "offsets in memory of the device", "constant host memory");
+      const auto offset = static_cast<size_t>(static_cast<std::byte*>(t.data) - binding->memory->data());
+      offsets_.push_back({row.name + "] [attention] [" + name, binding, offset, t.dims[0], limit});
+    };
+    note(args.cuQ, args.q.dims[2], "cuQ");
+    note(args.cuK, args.k.dims[2], "cuK");
+  }
+}
+
+void CudaProgram::check_offsets() const {
+  for (const Offsets& o : offsets_) {
+    std::vector<int32_t> values(static_cast<size_t>(o.count));
+    o.binding->memory->read(o.byteOffset, values.data(), values.size() * sizeof(int32_t));
+    int32_t last = 0;
+    for (const int32_t value : values) {
+      if (value < last || value > o.limit)
+        throw Error(ErrorCode::attr, o.where, "offsets that never fall and end at most at " + std::to_string(o.limit), std::to_string(value));
+      last = value;
+    }
+  }
+}
+
+void CudaProgram::launch_all(bool may_cancel) {
+  launched_ = 0;
+  for (ReadyRow& row : loaded_.rows) {
+    if (may_cancel && cancelled_.load(std::memory_order_relaxed)) {
+      Event done(device_.context, false);
+      done.record(stream_);
+      done.wait("run");
+      throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
+    }
+    ++launched_;
+    for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
+  }
+}
+
+std::vector<double> CudaProgram::launch_timed() {
+  std::vector<std::unique_ptr<Event>> events;
+  const auto mark = [&] {
+    events.push_back(std::make_unique<Event>(device_.context, true));
+    events.back()->record(stream_);
+  };
+  launched_ = 0;
+  mark();
+  for (ReadyRow& row : loaded_.rows) {
+    ++launched_;
+    for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
+    mark();
+  }
+  events.back()->wait("run");
+  std::vector<double> times;
+  for (size_t i = 1; i < events.size(); ++i) times.push_back(events[i]->us_since(*events[i - 1]));
+  return times;
+}
+
+void CudaProgram::replay() {
+  if (!graph_) graph_.emplace(stream_, [this] { launch_all(false); });
+  graph_->launch(stream_);
+  launched_ = loaded_.rows.size();
+}
+
+RunTimes CudaProgram::run(bool time_rows) {
+  device_.context->enter("run");
+  check_offsets();
+  RunTimes times;
+  const auto start = Clock::now();
+  try {
+    if (time_rows) {
+      times.row_us = launch_timed();
+    } else {
+      if (options_.capture) replay();
+      else launch_all(true);
+      Event done(device_.context, false);
+      done.record(stream_);
+      done.wait("run");
+    }
+  } catch (const Error& error) {
+    fail(error);
+  }
+  times.total_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  return times;
+}
+
+/** Launches are asynchronous: a fault shows later than its row, so the message names how far the rows had got. */
+void CudaProgram::fail(const Error& error) const {
+  if (!device_.context->lost() || launched_ == 0) throw error;
+  const std::string& last = loaded_.rows[launched_ - 1].name;
+  throw Error(error.code, "run", error.expected,
+              error.got + ", in one of " + std::to_string(launched_) + " rows from " + loaded_.rows.front().name + " to " + last, error.hint);
+}
+
+}  // namespace vd::cuda

@@ -1,0 +1,47 @@
+// A program on a GPU: rows as launches on a stream of its own.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../launch/program.h"
+#include "loader.h"
+
+namespace vd::cuda {
+
+class CudaProgram final : public Program {
+ public:
+  /** Plans and loads the rows. Throws Error. */
+  CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options);
+  ~CudaProgram() override;
+  RunTimes run(bool time_rows) override;
+  const ProgramInfo& info() const override { return info_; }
+
+ private:
+  /** Offsets of packed sequences are data: they are checked before every run. */
+  struct Offsets {
+    std::string where;
+    const BufferBinding* binding = nullptr;
+    size_t byteOffset = 0;
+    int64_t count = 0, limit = 0;
+  };
+  void note_offsets(const std::vector<Row>& rows);
+  void check_offsets() const;
+  void launch_all(bool may_cancel);
+  std::vector<double> launch_timed();
+  void replay();
+  [[noreturn]] void fail(const Error& error) const;
+
+  LoadContext device_;
+  std::vector<BufferBinding> buffers_;
+  CompileOptions options_;
+  LoadedRows loaded_;
+  Stream stream_;
+  std::optional<Graph> graph_;
+  std::vector<Offsets> offsets_;
+  ProgramInfo info_;
+  /** Rows launched by the current run. */
+  size_t launched_ = 0;
+};
+
+}  // namespace vd::cuda

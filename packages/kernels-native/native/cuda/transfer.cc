@@ -1,0 +1,82 @@
+#include "transfer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vd::cuda {
+
+PinnedBlock::PinnedBlock(std::shared_ptr<Context> context, size_t bytes) : context_(std::move(context)) {
+  void* data = nullptr;
+  context_->check(context_->api().host_allocate(&data, bytes, 0), "pinned memory");
+  data_ = static_cast<std::byte*>(data);
+}
+
+PinnedBlock::~PinnedBlock() {
+  if (context_->lost() || context_->api().context_set_current(context_->handle()) != driver::kSuccess) return;
+  context_->api().host_free(data_);
+}
+
+Transfer::Transfer(std::shared_ptr<Context> context) : context_(context), stream_(std::move(context)) {}
+
+Transfer::Slot& Transfer::next_slot() {
+  Slot& slot = slots_[static_cast<size_t>(next_)];
+  next_ = (next_ + 1) % kNumBlocks;
+  if (slot.block) {
+    slot.free->wait("copy");
+  } else {
+    slot.block = std::make_unique<PinnedBlock>(context_, kBlockBytes);
+    slot.free = std::make_unique<Event>(context_, false);
+  }
+  return slot;
+}
+
+void Transfer::upload(driver::DevicePtr target, const std::byte* source, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += kBlockBytes) {
+    const size_t part = std::min(kBlockBytes, bytes - at);
+    Slot& slot = next_slot();
+    std::memcpy(slot.block->data(), source + at, part);
+    context_->check(context_->api().copy_to_device(target + at, slot.block->data(), part, stream_.handle()), "upload");
+    slot.free->record(stream_);
+  }
+}
+
+void Transfer::download(std::byte* target, driver::DevicePtr source, size_t bytes) {
+  // One block is filled by the device while the one before it is emptied.
+  Slot* last = nullptr;
+  size_t last_at = 0;
+  const auto empty = [&](size_t end) {
+    if (last == nullptr) return;
+    last->free->wait("readback");
+    std::memcpy(target + last_at, last->block->data(), end - last_at);
+  };
+  for (size_t at = 0; at < bytes; at += kBlockBytes) {
+    Slot& slot = next_slot();
+    const size_t part = std::min(kBlockBytes, bytes - at);
+    context_->check(context_->api().copy_to_host(slot.block->data(), source + at, part, stream_.handle()), "readback");
+    slot.free->record(stream_);
+    empty(at);
+    last = &slot;
+    last_at = at;
+  }
+  empty(bytes);
+}
+
+void Transfer::fill(driver::DevicePtr target, int value, size_t bytes) {
+  context_->check(context_->api().fill_bytes(target, static_cast<unsigned char>(value), bytes, stream_.handle()), "fill");
+}
+
+void Transfer::copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from) {
+  const driver::Api& api = context_->api();
+  const driver::Result result = from.handle() == context_->handle()
+                                    ? api.copy_on_device(target, source, bytes, stream_.handle())
+                                    : api.copy_to_peer(target, context_->handle(), source, from.handle(), bytes, stream_.handle());
+  context_->check(result, "copy");
+}
+
+void Transfer::finish(const std::string& where) {
+  Event done(context_, false);
+  done.record(stream_);
+  done.wait(where);
+}
+
+}  // namespace vd::cuda

@@ -1,0 +1,59 @@
+// Copies between host and device through pinned memory, so that reading pages and moving them overlap.
+#pragma once
+#include <array>
+#include <memory>
+#include <mutex>
+
+#include "stream.h"
+
+namespace vd::cuda {
+
+/** Page-locked host memory. */
+class PinnedBlock {
+ public:
+  /** Throws Error(memory). */
+  PinnedBlock(std::shared_ptr<Context> context, size_t bytes);
+  ~PinnedBlock();
+  PinnedBlock(const PinnedBlock&) = delete;
+  PinnedBlock& operator=(const PinnedBlock&) = delete;
+  std::byte* data() const { return data_; }
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::byte* data_ = nullptr;
+};
+
+/** A stream for copies, with a few pinned blocks in turn. One caller at a time: take `lock()` first. */
+class Transfer {
+ public:
+  explicit Transfer(std::shared_ptr<Context> context);
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+  const Stream& stream() const { return stream_; }
+
+  /** Queues a copy to the device; `source` may change afterwards. */
+  void upload(driver::DevicePtr target, const std::byte* source, size_t bytes);
+  /** Copies from the device; complete when it returns. */
+  void download(std::byte* target, driver::DevicePtr source, size_t bytes);
+  void fill(driver::DevicePtr target, int value, size_t bytes);
+  /** Queues a copy between devices or on one. */
+  void copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from);
+  /** Waits for everything queued. */
+  void finish(const std::string& where);
+
+ private:
+  static constexpr size_t kBlockBytes = size_t{8} << 20;
+  static constexpr int kNumBlocks = 3;
+  struct Slot {
+    std::unique_ptr<PinnedBlock> block;
+    std::unique_ptr<Event> free;
+  };
+  /** The next slot, once its last copy is done. */
+  Slot& next_slot();
+  std::shared_ptr<Context> context_;
+  Stream stream_;
+  std::array<Slot, kNumBlocks> slots_;
+  int next_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace vd::cuda

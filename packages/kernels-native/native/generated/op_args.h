@@ -1,0 +1,520 @@
+// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+#pragma once
+#include <cstdint>
+
+#include "../launch/row.h"
+#include "../launch/tensor.h"
+
+namespace vd {
+
+enum class AttentionAxis : int32_t { space = 0, time = 1 };
+enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5 };
+enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
+enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
+
+/** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; rows without any allowed key give 0. */
+struct AttentionArgs {
+  /** [B,F,S,E]: queries, heads side by side. */
+  Tensor q;
+  /** [B,Fk,L,E]: keys; over space one frame serves all frames; over time Fk is the number of keys and L = S. */
+  Tensor k;
+  /** [B,Fk,L,E]: values. */
+  Tensor v;
+  /** [1|B,1|heads,S,L], may be absent: over space only: floats are added to the scaled scores, a u8 of 0 forbids. */
+  Tensor mask;
+  /** [N1], may be absent: offsets of packed sequences in S, N + 1 of them. */
+  Tensor cuQ;
+  /** [N1], may be absent: offsets of packed sequences in L. */
+  Tensor cuK;
+  /** [B,F,S,E]: result. */
+  Tensor y;
+  /** [B,F,heads,S], may be absent: natural log-sum-exp of the masked, scaled scores. */
+  Tensor lse;
+  /** what a sequence runs over. */
+  AttentionAxis axis;
+  /** number of heads; E is a multiple. */
+  int64_t heads;
+  /** factor of the scores, usually 1/sqrt(head dimension). */
+  float scale;
+  /** row r sees keys 0..r, aligned top-left. */
+  bool causal;
+};
+
+/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. */
+struct ConvArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [K,C,T,R,S]: filters, as in the checkpoint. */
+  Tensor weight;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|G,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,G,P,Q,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,G,P,Q,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,G,P,Q,K]: result. */
+  Tensor y;
+  /** steps in frames, height, width. */
+  int64_t stride[3];
+  /** zeros at front, back, top, bottom, left, right. */
+  int64_t padding[6];
+  /** double height and width by nearest neighbour first. */
+  bool upsample;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
+/** Copies tokens into another element type or pixel pitch. */
+struct CopyArgs {
+  /** [B,F,S,C]: source. */
+  Tensor x;
+  /** [B,F,S,C]: result, rounded to nearest even. */
+  Tensor y;
+};
+
+/** Builds the denoiser's input: noisy latents times inputScale, then the image's latents as further channels on every frame; with two rows the first is the unconditional one, whose image latents are zero. */
+struct DenoiseInputArgs {
+  /** [B1,F,H,W,C]: noisy latents, one clip. */
+  Tensor latents;
+  /** [B1,1,H,W,C2]: latents of the conditioning picture. */
+  Tensor image;
+  /** [B1]: preconditioning factor of this step. */
+  Tensor inputScale;
+  /** [rows,F,H,W,C+C2]: denoiser input. */
+  Tensor y;
+  /** 1 without guidance, 2 with it. */
+  int64_t rows;
+};
+
+/** Moves channels into frames, height and width. channels_first: channel = c · block + (dt · bh + dy) · bw + dx, as pixel_shuffle; channels_last: channel = ((dy · bw + dx) · bt + dt) · C + c, as SeedVR's upsampler. */
+struct DepthToSpaceArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F·block,H·block[1],W·block[2],…]: result. */
+  Tensor y;
+  /** growth of frames, height, width. */
+  int64_t block[3];
+  /** how channels are numbered. */
+  DepthOrder order;
+};
+
+/** Normalises channel groups of a clip, optionally of two inputs side by side, then applies an activation. */
+struct GroupNormArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F,H,W,C2], may be absent: further channels after those of x. */
+  Tensor x2;
+  /** [C+C2]: scale. */
+  Tensor weight;
+  /** [C+C2]: shift. */
+  Tensor bias;
+  /** [B,…,groups,2], may be absent: mean and 1/sqrt(variance + eps), if computed before by group_norm_stats. */
+  Tensor stats;
+  /** [B,F,H,W,C+C2]: result. */
+  Tensor y;
+  /** number of channel groups. */
+  int64_t groups;
+  /** added to the variance. */
+  float eps;
+  /** activation of the result. */
+  Activation act;
+  /** statistics over F, H, W instead of H, W. */
+  bool joinFrames;
+};
+
+/** Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts. */
+struct GroupNormStatsArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F,H,W,C2], may be absent: further channels after those of x. */
+  Tensor x2;
+  /** [B,…,groups,2]: mean and 1/sqrt(variance + eps), biased variance. */
+  Tensor stats;
+  /** number of channel groups. */
+  int64_t groups;
+  /** added to the variance. */
+  float eps;
+  /** statistics over F, H, W instead of H, W. */
+  bool joinFrames;
+};
+
+/** Classifier-free guidance per frame: y = unconditional + scale[f] · (conditional − unconditional). */
+struct GuideArgs {
+  /** [B,F,H,W,C]: predictions, the unconditional row first. */
+  Tensor x;
+  /** [F]: guidance per frame. */
+  Tensor scale;
+  /** [1,F,H,W,C]: guided prediction. */
+  Tensor y;
+};
+
+/** Normalises each token over its channels. */
+struct LayerNormArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [C]: scale. */
+  Tensor weight;
+  /** [C]: shift. */
+  Tensor bias;
+  /** [B,F,S,C]: result. */
+  Tensor y;
+  /** added to the variance. */
+  float eps;
+};
+
+/** Turns planes [B,F,C,H,W] into channels-last pixels: y = scale · x + shift. */
+struct LayoutInArgs {
+  /** [B,F,C,H,W]: planes. */
+  Tensor x;
+  /** [B,F,H,W,C]: pixels. */
+  Tensor y;
+  /** factor. */
+  float scale;
+  /** added. */
+  float shift;
+};
+
+/** Turns channels-last pixels into planes [B,F,C,H,W]: y = scale · x + shift. */
+struct LayoutOutArgs {
+  /** [B,F,H,W,C]: pixels. */
+  Tensor x;
+  /** [B,F,C,H,W]: planes. */
+  Tensor y;
+  /** factor. */
+  float scale;
+  /** added. */
+  float shift;
+};
+
+/** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second. */
+struct LinearArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [B,F,S,C2], may be absent: further channels after those of x. */
+  Tensor x2;
+  /** [N,C+C2]: one row per output column. */
+  Tensor weight;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,F,S,K]: result. */
+  Tensor y;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
+/** Combines up to three tensors element by element: act(aScale · a + bScale · b · c + frameBias). */
+struct PointwiseArgs {
+  /** [B,F,S,C]: first operand. */
+  Tensor a;
+  /** [B,F,S,C], may be absent: second operand. */
+  Tensor b;
+  /** [B,F,S,C], may be absent: factor of the second operand. */
+  Tensor c;
+  /** [1|B,1|F,C], may be absent: added per clip, frame and channel. */
+  Tensor frameBias;
+  /** [B,F,S,C]: result. */
+  Tensor y;
+  /** factor of a. */
+  float aScale;
+  /** factor of b. */
+  float bScale;
+  /** activation of the sum. */
+  Activation act;
+};
+
+/** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing. */
+struct ResizeArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F,height,width,C]: result. */
+  Tensor y;
+  /** rows of the result. */
+  int64_t height;
+  /** columns of the result. */
+  int64_t width;
+  /** interpolation. */
+  ResizeMode mode;
+  /** the corners' centres coincide (bilinear and bicubic). */
+  bool alignCorners;
+};
+
+/** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx. */
+struct SpaceToDepthArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F/block,H/block[1],W/block[2],…]: result. */
+  Tensor y;
+  /** shrinkage of frames, height, width. */
+  int64_t block[3];
+};
+
+/** Embeds numbers as cosines then sines of geometric frequencies, computed in float32. */
+struct TimestepEmbeddingArgs {
+  /** [B,N]: numbers to embed. */
+  Tensor t;
+  /** [B,N,width]: [cos, sin]. */
+  Tensor y;
+  /** channels per number, even. */
+  int64_t width;
+  /** longest period. */
+  float maxPeriod;
+  /** subtracted from width/2 in the exponent's divisor. */
+  float downscaleShift;
+};
+
+/** Puts a learned token before the others and adds a position embedding to all of them. */
+struct TokenEmbedArgs {
+  /** [B,F,S,C]: patch tokens. */
+  Tensor x;
+  /** [C]: the class token. */
+  Tensor token;
+  /** [S+1,C]: position embeddings. */
+  Tensor position;
+  /** [B,F,S+1,C]: result. */
+  Tensor y;
+};
+
+inline AttentionArgs read_attention_args(const Row& row) {
+  AttentionArgs args{};
+  args.q = row.tensors[0];
+  args.k = row.tensors[1];
+  args.v = row.tensors[2];
+  args.mask = row.tensors[3];
+  args.cuQ = row.tensors[4];
+  args.cuK = row.tensors[5];
+  args.y = row.tensors[6];
+  args.lse = row.tensors[7];
+  args.axis = static_cast<AttentionAxis>(static_cast<int32_t>(row.attrs[0]));
+  args.heads = static_cast<int64_t>(row.attrs[1]);
+  args.scale = static_cast<float>(row.attrs[2]);
+  args.causal = row.attrs[3] != 0;
+  return args;
+}
+
+inline ConvArgs read_conv_args(const Row& row) {
+  ConvArgs args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.bias = row.tensors[2];
+  args.frameBias = row.tensors[3];
+  args.residual = row.tensors[4];
+  args.residual2 = row.tensors[5];
+  args.y = row.tensors[6];
+  args.stride[0] = static_cast<int64_t>(row.attrs[0]);
+  args.stride[1] = static_cast<int64_t>(row.attrs[1]);
+  args.stride[2] = static_cast<int64_t>(row.attrs[2]);
+  args.padding[0] = static_cast<int64_t>(row.attrs[3]);
+  args.padding[1] = static_cast<int64_t>(row.attrs[4]);
+  args.padding[2] = static_cast<int64_t>(row.attrs[5]);
+  args.padding[3] = static_cast<int64_t>(row.attrs[6]);
+  args.padding[4] = static_cast<int64_t>(row.attrs[7]);
+  args.padding[5] = static_cast<int64_t>(row.attrs[8]);
+  args.upsample = row.attrs[9] != 0;
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[10]));
+  args.outScale = static_cast<float>(row.attrs[11]);
+  args.residualScale = static_cast<float>(row.attrs[12]);
+  args.residual2Scale = static_cast<float>(row.attrs[13]);
+  return args;
+}
+
+inline CopyArgs read_copy_args(const Row& row) {
+  CopyArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  return args;
+}
+
+inline DenoiseInputArgs read_denoise_input_args(const Row& row) {
+  DenoiseInputArgs args{};
+  args.latents = row.tensors[0];
+  args.image = row.tensors[1];
+  args.inputScale = row.tensors[2];
+  args.y = row.tensors[3];
+  args.rows = static_cast<int64_t>(row.attrs[0]);
+  return args;
+}
+
+inline DepthToSpaceArgs read_depth_to_space_args(const Row& row) {
+  DepthToSpaceArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  args.block[0] = static_cast<int64_t>(row.attrs[0]);
+  args.block[1] = static_cast<int64_t>(row.attrs[1]);
+  args.block[2] = static_cast<int64_t>(row.attrs[2]);
+  args.order = static_cast<DepthOrder>(static_cast<int32_t>(row.attrs[3]));
+  return args;
+}
+
+inline GroupNormArgs read_group_norm_args(const Row& row) {
+  GroupNormArgs args{};
+  args.x = row.tensors[0];
+  args.x2 = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.bias = row.tensors[3];
+  args.stats = row.tensors[4];
+  args.y = row.tensors[5];
+  args.groups = static_cast<int64_t>(row.attrs[0]);
+  args.eps = static_cast<float>(row.attrs[1]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[2]));
+  args.joinFrames = row.attrs[3] != 0;
+  return args;
+}
+
+inline GroupNormStatsArgs read_group_norm_stats_args(const Row& row) {
+  GroupNormStatsArgs args{};
+  args.x = row.tensors[0];
+  args.x2 = row.tensors[1];
+  args.stats = row.tensors[2];
+  args.groups = static_cast<int64_t>(row.attrs[0]);
+  args.eps = static_cast<float>(row.attrs[1]);
+  args.joinFrames = row.attrs[2] != 0;
+  return args;
+}
+
+inline GuideArgs read_guide_args(const Row& row) {
+  GuideArgs args{};
+  args.x = row.tensors[0];
+  args.scale = row.tensors[1];
+  args.y = row.tensors[2];
+  return args;
+}
+
+inline LayerNormArgs read_layer_norm_args(const Row& row) {
+  LayerNormArgs args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.bias = row.tensors[2];
+  args.y = row.tensors[3];
+  args.eps = static_cast<float>(row.attrs[0]);
+  return args;
+}
+
+inline LayoutInArgs read_layout_in_args(const Row& row) {
+  LayoutInArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  args.scale = static_cast<float>(row.attrs[0]);
+  args.shift = static_cast<float>(row.attrs[1]);
+  return args;
+}
+
+inline LayoutOutArgs read_layout_out_args(const Row& row) {
+  LayoutOutArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  args.scale = static_cast<float>(row.attrs[0]);
+  args.shift = static_cast<float>(row.attrs[1]);
+  return args;
+}
+
+inline LinearArgs read_linear_args(const Row& row) {
+  LinearArgs args{};
+  args.x = row.tensors[0];
+  args.x2 = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.bias = row.tensors[3];
+  args.frameBias = row.tensors[4];
+  args.residual = row.tensors[5];
+  args.residual2 = row.tensors[6];
+  args.y = row.tensors[7];
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.outScale = static_cast<float>(row.attrs[1]);
+  args.residualScale = static_cast<float>(row.attrs[2]);
+  args.residual2Scale = static_cast<float>(row.attrs[3]);
+  return args;
+}
+
+inline PointwiseArgs read_pointwise_args(const Row& row) {
+  PointwiseArgs args{};
+  args.a = row.tensors[0];
+  args.b = row.tensors[1];
+  args.c = row.tensors[2];
+  args.frameBias = row.tensors[3];
+  args.y = row.tensors[4];
+  args.aScale = static_cast<float>(row.attrs[0]);
+  args.bScale = static_cast<float>(row.attrs[1]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[2]));
+  return args;
+}
+
+inline ResizeArgs read_resize_args(const Row& row) {
+  ResizeArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  args.height = static_cast<int64_t>(row.attrs[0]);
+  args.width = static_cast<int64_t>(row.attrs[1]);
+  args.mode = static_cast<ResizeMode>(static_cast<int32_t>(row.attrs[2]));
+  args.alignCorners = row.attrs[3] != 0;
+  return args;
+}
+
+inline SpaceToDepthArgs read_space_to_depth_args(const Row& row) {
+  SpaceToDepthArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  args.block[0] = static_cast<int64_t>(row.attrs[0]);
+  args.block[1] = static_cast<int64_t>(row.attrs[1]);
+  args.block[2] = static_cast<int64_t>(row.attrs[2]);
+  return args;
+}
+
+inline TimestepEmbeddingArgs read_timestep_embedding_args(const Row& row) {
+  TimestepEmbeddingArgs args{};
+  args.t = row.tensors[0];
+  args.y = row.tensors[1];
+  args.width = static_cast<int64_t>(row.attrs[0]);
+  args.maxPeriod = static_cast<float>(row.attrs[1]);
+  args.downscaleShift = static_cast<float>(row.attrs[2]);
+  return args;
+}
+
+inline TokenEmbedArgs read_token_embed_args(const Row& row) {
+  TokenEmbedArgs args{};
+  args.x = row.tensors[0];
+  args.token = row.tensors[1];
+  args.position = row.tensors[2];
+  args.y = row.tensors[3];
+  return args;
+}
+
+/** X(id, ArgsType) for every op, in the order of their numbers. */
+#define VD_FOR_EACH_OP(X) \
+  X(attention, AttentionArgs) \
+  X(conv, ConvArgs) \
+  X(copy, CopyArgs) \
+  X(denoise_input, DenoiseInputArgs) \
+  X(depth_to_space, DepthToSpaceArgs) \
+  X(group_norm, GroupNormArgs) \
+  X(group_norm_stats, GroupNormStatsArgs) \
+  X(guide, GuideArgs) \
+  X(layer_norm, LayerNormArgs) \
+  X(layout_in, LayoutInArgs) \
+  X(layout_out, LayoutOutArgs) \
+  X(linear, LinearArgs) \
+  X(pointwise, PointwiseArgs) \
+  X(resize, ResizeArgs) \
+  X(space_to_depth, SpaceToDepthArgs) \
+  X(timestep_embedding, TimestepEmbeddingArgs) \
+  X(token_embed, TokenEmbedArgs)
+
+}  // namespace vd

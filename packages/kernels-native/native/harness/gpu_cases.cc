@@ -1,0 +1,405 @@
+#include "gpu_cases.h"
+
+#include <cmath>
+
+#include "../../ops/attention/attention.h"
+#include "../../ops/conv/conv.h"
+#include "../../ops/group_norm/group_norm.h"
+#include "../../ops/group_norm_stats/group_norm_stats.h"
+#include "../../ops/layer_norm/layer_norm.h"
+#include "../../ops/linear/linear.h"
+#include "../../ops/pointwise/pointwise.h"
+
+namespace vd::harness {
+
+namespace {
+
+using Dims = std::vector<int64_t>;
+constexpr DType kHalf = DType::f16, kBfloat = DType::bf16, kFloat = DType::f32;
+
+/** Allocates a tensor; extra elements of pitch come after the channels. */
+Tensor make(Gpu& gpu, const Dims& dims, DType type, int64_t extraPitch = 0) {
+  Tensor t;
+  t.dtype = type;
+  t.rank = static_cast<int>(dims.size());
+  for (int i = 0; i < t.rank; ++i) t.dims[i] = dims[i];
+  t.pitch = dims.back() + extraPitch;
+  t.data = gpu.allocate(t.pixels() * t.pitch * bytes_of(type));
+  return t;
+}
+uint32_t nextSeed = 1;
+Tensor random(Gpu& gpu, const Dims& dims, DType type, float scale = 1, float mean = 0, int64_t extraPitch = 0) {
+  Tensor t = make(gpu, dims, type, extraPitch);
+  t.constant = true;
+  gpu.fill(t, t.pixels() * t.pitch, mean, scale, nextSeed++);
+  return t;
+}
+
+struct ConvSpec {
+  Dims x;  // B F H W C
+  int64_t k;
+  Dims kernel = {1, 3, 3}, stride = {1, 1, 1}, padding = {0, 0, 1, 1, 1, 1};
+  bool upsample = false;
+  DType type = kHalf, weightType = kHalf;
+  std::string extras = "b";  // b bias, f frameBias, r residual, R residual2, p pitches
+  Activation act = Activation::none;
+};
+
+void build_conv(Gpu& gpu, ReferenceParams& p, const ConvSpec& s) {
+  ConvArgs& a = p.conv;
+  const auto has = [&](char c) { return s.extras.find(c) != std::string::npos; };
+  const int64_t pad = has('p') ? 16 : 0, C = s.x[4], up = s.upsample ? 2 : 1;
+  const auto out = [&](int axis) {
+    return (s.x[1 + axis] * (axis ? up : 1) + s.padding[2 * axis] + s.padding[2 * axis + 1] - s.kernel[axis]) / s.stride[axis] + 1;
+  };
+  const Dims y = {s.x[0], out(0), out(1), out(2), s.k};
+  a.x = random(gpu, s.x, s.type, 1, 0, pad);
+  const float scale = 1.0f / std::sqrt(static_cast<float>(C * s.kernel[0] * s.kernel[1] * s.kernel[2]));
+  a.weight = random(gpu, {s.k, C, s.kernel[0], s.kernel[1], s.kernel[2]}, s.weightType, scale);
+  a.weight.pitch = s.kernel[2];
+  if (has('b')) a.bias = random(gpu, {s.k}, s.weightType);
+  if (has('f')) a.frameBias = random(gpu, {s.x[0], y[1], s.k}, s.type);
+  if (has('r')) a.residual = random(gpu, y, s.type, 1, 0, pad);
+  if (has('R')) a.residual2 = random(gpu, y, s.type);
+  a.y = make(gpu, y, s.type, pad);
+  for (int i = 0; i < 3; ++i) a.stride[i] = s.stride[i];
+  for (int i = 0; i < 6; ++i) a.padding[i] = s.padding[i];
+  a.upsample = s.upsample;
+  a.act = s.act;
+  a.outScale = has('r') ? 0.75f : 1.0f;
+  a.residualScale = 1.25f;
+  a.residual2Scale = -0.5f;
+  p.y = a.y;
+}
+
+Case conv_case(const std::string& name, const ConvSpec& s, bool bench = false) {
+  Case c{"conv", name, bench, 0, {}, {}};
+  int64_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2], pixels = s.x[0];
+  for (int i = 0; i < 3; ++i)
+    pixels *= (s.x[1 + i] * (s.upsample && i ? 2 : 1) + s.padding[2 * i] + s.padding[2 * i + 1] - s.kernel[i]) / s.stride[i] + 1;
+  if (s.upsample) taps = 4;
+  c.flops = 2.0 * pixels * s.k * taps * s.x[4];
+  c.build = [s](Gpu& gpu, ReferenceParams& p) { build_conv(gpu, p, s); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_conv_cuda(p.conv, d); };
+  return c;
+}
+
+struct LinearSpec {
+  Dims x;  // B F S C
+  int64_t n;
+  int64_t c2 = 0;
+  DType type = kHalf, weightType = kHalf;
+  std::string extras = "b";
+  Activation act = Activation::none;
+};
+
+void build_linear(Gpu& gpu, ReferenceParams& p, const LinearSpec& s) {
+  LinearArgs& a = p.linear;
+  const auto has = [&](char c) { return s.extras.find(c) != std::string::npos; };
+  const int64_t pad = has('p') ? 16 : 0, C = s.x[3] + s.c2, k = s.act == Activation::geglu ? s.n / 2 : s.n;
+  const Dims y = {s.x[0], s.x[1], s.x[2], k};
+  a.x = random(gpu, s.x, s.type, 1, 0, pad);
+  if (s.c2) a.x2 = random(gpu, {s.x[0], s.x[1], s.x[2], s.c2}, s.type);
+  a.weight = random(gpu, {s.n, C}, s.weightType, 1.0f / std::sqrt(static_cast<float>(C)));
+  if (has('b')) a.bias = random(gpu, {s.n}, s.weightType);
+  if (has('f')) a.frameBias = random(gpu, {s.x[0], s.x[1], s.n}, s.type);
+  if (has('r')) a.residual = random(gpu, y, s.type, 1, 0, pad);
+  if (has('R')) a.residual2 = random(gpu, y, s.type);
+  a.y = make(gpu, y, s.type, pad);
+  a.act = s.act;
+  a.outScale = has('r') ? 0.75f : 1.0f;
+  a.residualScale = 1.25f;
+  a.residual2Scale = -0.5f;
+  p.y = a.y;
+}
+
+Case linear_case(const std::string& name, const LinearSpec& s, bool bench = false) {
+  Case c{"linear", name, bench, 2.0 * s.x[0] * s.x[1] * s.x[2] * (s.x[3] + s.c2) * s.n, {}, {}};
+  c.build = [s](Gpu& gpu, ReferenceParams& p) { build_linear(gpu, p, s); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_linear_cuda(p.linear, d); };
+  return c;
+}
+
+struct AttentionSpec {
+  int64_t b, f, s, l, heads, d;
+  bool time = false, causal = false;
+  DType type = kHalf;
+  std::string extras = "";  // l lse, m additive mask, u byte mask, v packed sequences, q views of one QKV tensor, s shared keys
+};
+
+void build_attention(Gpu& gpu, ReferenceParams& p, const AttentionSpec& s) {
+  AttentionArgs& a = p.attention;
+  const auto has = [&](char c) { return s.extras.find(c) != std::string::npos; };
+  const int64_t hd = s.heads * s.d;
+  const Dims kv = s.time ? Dims{s.b, s.l, s.s, hd} : Dims{s.b, has('s') ? 1 : s.f, s.l, hd};
+  const int64_t extra = has('q') ? 2 * hd : 0;
+  a.q = random(gpu, {s.b, s.f, s.s, hd}, s.type, 1, 0, extra);
+  a.k = random(gpu, kv, s.type, 1, 0, extra);
+  a.v = random(gpu, kv, s.type, 1, 0, extra);
+  if (has('q')) {
+    a.k = a.q;
+    a.v = a.q;
+    a.k.data = static_cast<char*>(a.q.data) + hd * bytes_of(s.type);
+    a.v.data = static_cast<char*>(a.q.data) + 2 * hd * bytes_of(s.type);
+  }
+  if (has('m')) a.mask = random(gpu, {s.b, 1, s.s, s.l}, kFloat);
+  if (has('u')) a.mask = random(gpu, {1, s.heads, s.s, s.l}, DType::u8);
+  if (has('v')) {
+    const std::vector<int> q = {0, static_cast<int>(s.s / 3), static_cast<int>(s.s / 3), static_cast<int>(s.s - 3)};
+    const std::vector<int> k = {0, static_cast<int>(s.l / 2), static_cast<int>(s.l / 2 + 2), static_cast<int>(s.l)};
+    a.cuQ = make(gpu, {4}, DType::i32);
+    a.cuK = make(gpu, {4}, DType::i32);
+    gpu.write(a.cuQ.data, q.data(), 16);
+    gpu.write(a.cuK.data, k.data(), 16);
+  }
+  a.y = make(gpu, {s.b, s.f, s.s, hd}, s.type, 0);
+  if (has('l')) a.lse = make(gpu, {s.b, s.f, s.heads, s.s}, kFloat);
+  a.axis = s.time ? AttentionAxis::time : AttentionAxis::space;
+  a.heads = s.heads;
+  a.scale = 1.0f / std::sqrt(static_cast<float>(s.d));
+  a.causal = s.causal;
+  p.y = a.y;
+}
+
+Case attention_case(const std::string& name, const AttentionSpec& s, bool bench = false) {
+  Case c{"attention", name, bench, 4.0 * s.b * s.f * s.s * s.heads * s.d * s.l, {}, {}};
+  c.build = [s](Gpu& gpu, ReferenceParams& p) { build_attention(gpu, p, s); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_attention_cuda(p.attention, d); };
+  return c;
+}
+
+struct NormSpec {
+  Dims x;
+  int64_t groups = 32, c2 = 0;
+  bool join = false, stats = false;
+  Activation act = Activation::silu;
+  DType type = kHalf;
+};
+
+Case group_norm_case(const std::string& name, const NormSpec& s, bool bench = false) {
+  Case c{"group_norm", name, bench, 0, {}, {}};
+  c.build = [s](Gpu& gpu, ReferenceParams& p) {
+    GroupNormArgs& a = p.groupNorm;
+    Dims x2 = s.x, y = s.x;
+    x2[4] = s.c2;
+    y[4] += s.c2;
+    a.x = random(gpu, s.x, s.type, 1, 2);
+    if (s.c2) a.x2 = random(gpu, x2, s.type, 2, -1);
+    a.weight = random(gpu, {y[4]}, kHalf);
+    a.bias = random(gpu, {y[4]}, kHalf);
+    if (s.stats) a.stats = random(gpu, {s.x[0], s.join ? 1 : s.x[1], s.groups, 2}, kFloat);
+    a.y = make(gpu, y, s.type);
+    a.groups = s.groups;
+    a.eps = 1e-5f;
+    a.act = s.act;
+    a.joinFrames = s.join;
+    p.y = a.y;
+  };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_group_norm_cuda(p.groupNorm, d); };
+  return c;
+}
+
+Case stats_case(const std::string& name, const NormSpec& s, bool bench = false) {
+  Case c{"group_norm_stats", name, bench, 0, {}, {}};
+  c.build = [s](Gpu& gpu, ReferenceParams& p) {
+    GroupNormStatsArgs& a = p.groupNormStats;
+    Dims x2 = s.x;
+    x2[4] = s.c2;
+    a.x = random(gpu, s.x, s.type, 1, 2);
+    if (s.c2) a.x2 = random(gpu, x2, s.type, 2, -1);
+    a.stats = make(gpu, {s.x[0], s.join ? 1 : s.x[1], s.groups, 2}, kFloat);
+    a.groups = s.groups;
+    a.eps = 1e-5f;
+    a.joinFrames = s.join;
+    p.y = a.stats;
+  };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_group_norm_stats_cuda(p.groupNormStats, d); };
+  return c;
+}
+
+Case layer_norm_case(const std::string& name, const Dims& x, DType type = kHalf, bool bench = false) {
+  Case c{"layer_norm", name, bench, 0, {}, {}};
+  c.build = [=](Gpu& gpu, ReferenceParams& p) {
+    LayerNormArgs& a = p.layerNorm;
+    a.x = random(gpu, x, type, 1, 3);
+    a.weight = random(gpu, {x[3]}, type);
+    a.bias = random(gpu, {x[3]}, type);
+    a.y = make(gpu, x, type);
+    a.eps = 1e-5f;
+    p.y = a.y;
+  };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_layer_norm_cuda(p.layerNorm, d); };
+  return c;
+}
+
+Case pointwise_case(const std::string& name, const Dims& x, const std::string& extras, DType type = kHalf, bool bench = false) {
+  Case c{"pointwise", name, bench, 0, {}, {}};
+  c.build = [=](Gpu& gpu, ReferenceParams& p) {
+    PointwiseArgs& a = p.pointwise;
+    const auto has = [&](char k) { return extras.find(k) != std::string::npos; };
+    a.a = random(gpu, x, type);
+    if (has('b')) a.b = random(gpu, x, type, 1, 0, has('p') ? 8 : 0);
+    if (has('c')) a.c = random(gpu, x, type);
+    if (has('f')) a.frameBias = random(gpu, {x[0], x[1], x[3]}, type);
+    a.y = make(gpu, x, type, has('p') ? 8 : 0);
+    a.aScale = 0.5f;
+    a.bScale = -1.5f;
+    a.act = has('s') ? Activation::silu : Activation::none;
+    p.y = a.y;
+  };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_pointwise_cuda(p.pointwise, d); };
+  return c;
+}
+
+void add_small_matmuls(std::vector<Case>& cases) {
+  for (DType t : {kHalf, kBfloat, kFloat}) {
+    const std::string suffix = t == kHalf ? "" : t == kBfloat ? ".bf16" : ".f32";
+    const auto conv = [&](const std::string& n, ConvSpec s) { s.type = t; cases.push_back(conv_case(n + suffix, s)); };
+    const auto linear = [&](const std::string& n, LinearSpec s) { s.type = t; cases.push_back(linear_case(n + suffix, s)); };
+    conv("small.3x3", {{1, 2, 18, 32, 64}, 96});
+    conv("small.3x3.ragged", {{2, 3, 9, 13, 72}, 40, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, false, t, kFloat, "bfrRp"});
+    conv("small.3x3.c8", {{1, 3, 12, 20, 8}, 320});
+    conv("small.3x3.c4", {{1, 3, 12, 20, 4}, 32});
+    conv("small.3x3.k3", {{1, 2, 12, 20, 64}, 3});
+    conv("small.stride2", {{2, 2, 17, 23, 64}, 128, {1, 3, 3}, {1, 2, 2}, {0, 0, 1, 1, 1, 1}});
+    conv("small.stride2.asymmetric", {{1, 2, 16, 24, 64}, 64, {1, 3, 3}, {1, 2, 2}, {0, 0, 0, 1, 0, 1}});
+    conv("small.temporal", {{2, 7, 6, 10, 64}, 64, {3, 1, 1}, {1, 1, 1}, {1, 1, 0, 0, 0, 0}, false, t, kHalf, "bfr"});
+    conv("small.1x1", {{1, 2, 7, 9, 128}, 64, {1, 1, 1}, {1, 1, 1}, {0, 0, 0, 0, 0, 0}, false, t, kHalf, "bR"});
+    conv("small.upsample", {{1, 2, 9, 16, 64}, 96, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, true, t, kHalf, "bfr"});
+    conv("small.upsample5", {{1, 1, 6, 7, 16}, 24, {1, 5, 5}, {1, 1, 1}, {0, 0, 2, 2, 2, 2}, true});
+    conv("small.3x3x3.silu", {{1, 5, 8, 8, 32}, 64, {3, 3, 3}, {2, 1, 1}, {1, 1, 1, 1, 1, 1}, false, t, kHalf, "b", Activation::silu});
+    linear("small", {{1, 1, 300, 320}, 320});
+    linear("small.ragged", {{2, 3, 37, 88}, 72, 24, t, kFloat, "bfrRp"});
+    linear("small.odd", {{1, 1, 77, 45}, 33, 0, t, kHalf, "br"});
+    linear("small.geglu", {{2, 2, 100, 64}, 512, 0, t, kHalf, "bf", Activation::geglu});
+    linear("small.geglu.odd", {{1, 1, 50, 20}, 28, 0, t, kHalf, "b", Activation::geglu});
+    for (int act = 1; act <= 4; ++act)
+      linear("small.act" + std::to_string(act), {{1, 1, 130, 128}, 160, 0, t, kHalf, "b", static_cast<Activation>(act)});
+    linear("small.many", {{1, 1, 5000, 640}, 1300, 0, t, kHalf, "b"});
+    linear("small.many.geglu", {{1, 1, 5000, 640}, 2560, 0, t, kHalf, "b", Activation::geglu});
+    conv("small.k4.many", {{2, 3, 30, 34, 192}, 4, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, false, t, kHalf, "bfr"});
+    conv("small.many", {{2, 5, 30, 34, 192}, 320, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, false, t, kHalf, "br"});
+    linear("small.one", {{2, 1, 1, 320}, 1280, 0, t, kHalf, "b", Activation::silu});
+  }
+}
+
+void add_bench_matmuls(std::vector<Case>& cases) {
+  const Dims t311 = {3, 1, 1}, one = {1, 1, 1}, temporal = {1, 1, 0, 0, 0, 0}, none = {0, 0, 0, 0, 0, 0}, same = {0, 0, 1, 1, 1, 1};
+  const auto conv = [&](const std::string& n, const ConvSpec& s) { cases.push_back(conv_case(n, s, true)); };
+  conv("unet.3x3.320", {{2, 25, 72, 128, 320}, 320, {1, 3, 3}, one, same, false, kHalf, kHalf, "bf"});
+  conv("unet.3x3.640", {{2, 25, 36, 64, 640}, 640, {1, 3, 3}, one, same, false, kHalf, kHalf, "bf"});
+  conv("unet.3x3.1280", {{2, 25, 18, 32, 1280}, 1280, {1, 3, 3}, one, same, false, kHalf, kHalf, "bf"});
+  conv("unet.3x3.1280.low", {{2, 25, 9, 16, 1280}, 1280, {1, 3, 3}, one, same, false, kHalf, kHalf, "bf"});
+  conv("unet.3x3.960-320", {{2, 25, 72, 128, 960}, 320, {1, 3, 3}, one, same, false, kHalf, kHalf, "bf"});
+  conv("unet.temporal.320", {{2, 25, 72, 128, 320}, 320, t311, one, temporal, false, kHalf, kHalf, "br"});
+  conv("unet.temporal.640", {{2, 25, 36, 64, 640}, 640, t311, one, temporal, false, kHalf, kHalf, "br"});
+  conv("unet.temporal.1280", {{2, 25, 18, 32, 1280}, 1280, t311, one, temporal, false, kHalf, kHalf, "br"});
+  conv("unet.conv_in", {{2, 25, 72, 128, 8}, 320});
+  conv("unet.conv_out", {{2, 25, 72, 128, 320}, 4});
+  conv("unet.down.320", {{2, 25, 72, 128, 320}, 320, {1, 3, 3}, {1, 2, 2}, same});
+  conv("unet.up.640", {{2, 25, 36, 64, 640}, 640, {1, 3, 3}, one, same, true});
+  conv("unet.shortcut.960-320", {{2, 25, 72, 128, 960}, 320, one, one, none});
+  conv("vae.3x3.128", {{1, 25, 576, 1024, 128}, 128});
+  conv("vae.3x3.256", {{1, 25, 288, 512, 256}, 256});
+  conv("vae.3x3.512", {{1, 25, 144, 256, 512}, 512});
+  conv("vae.temporal.128", {{1, 25, 576, 1024, 128}, 128, t311, one, temporal, false, kHalf, kHalf, "br"});
+  conv("vae.up.256", {{1, 25, 288, 512, 256}, 256, {1, 3, 3}, one, same, true});
+  conv("vae.conv_out", {{1, 25, 576, 1024, 128}, 3});
+  const auto linear = [&](const std::string& n, const LinearSpec& s) { cases.push_back(linear_case(n, s, true)); };
+  linear("m460800.k320.n320", {{2, 25, 9216, 320}, 320});
+  linear("m460800.k320.n320.residual", {{2, 25, 9216, 320}, 320, 0, kHalf, kHalf, "br"});
+  linear("m460800.k320.n960", {{2, 25, 9216, 320}, 960, 0, kHalf, kHalf, ""});
+  linear("m460800.k320.n2560.geglu", {{2, 25, 9216, 320}, 2560, 0, kHalf, kHalf, "b", Activation::geglu});
+  linear("m460800.k320.n2560", {{2, 25, 9216, 320}, 2560});
+  linear("m460800.k1280.n320", {{2, 25, 9216, 1280}, 320, 0, kHalf, kHalf, "br"});
+  linear("m115200.k640.n640", {{2, 25, 2304, 640}, 640});
+  linear("m115200.k640.n1920", {{2, 25, 2304, 640}, 1920, 0, kHalf, kHalf, ""});
+  linear("m115200.k640.n5120.geglu", {{2, 25, 2304, 640}, 5120, 0, kHalf, kHalf, "b", Activation::geglu});
+  linear("m115200.k640.n5120", {{2, 25, 2304, 640}, 5120});
+  linear("m115200.k2560.n640", {{2, 25, 2304, 2560}, 640, 0, kHalf, kHalf, "br"});
+  linear("m28800.k1280.n1280", {{2, 25, 576, 1280}, 1280});
+  linear("m28800.k1280.n10240.geglu", {{2, 25, 576, 1280}, 10240, 0, kHalf, kHalf, "b", Activation::geglu});
+  linear("m28800.k1280.n10240", {{2, 25, 576, 1280}, 10240});
+  linear("m28800.k5120.n1280", {{2, 25, 576, 5120}, 1280, 0, kHalf, kHalf, "br"});
+  linear("m8192.k8192.n8192", {{1, 1, 8192, 8192}, 8192, 0, kHalf, kHalf, ""});
+  linear("clip.fc1.gelu", {{1, 1, 257, 1280}, 5120, 0, kHalf, kHalf, "b", Activation::gelu});
+}
+
+void add_attention(std::vector<Case>& cases) {
+  const auto add = [&](const std::string& n, const AttentionSpec& s, bool bench = false) { cases.push_back(attention_case(n, s, bench)); };
+  for (DType t : {kHalf, kBfloat, kFloat}) {
+    const std::string suffix = t == kHalf ? "" : t == kBfloat ? ".bf16" : ".f32";
+    for (int64_t d : {8, 20, 40, 64, 80, 128, 160, 256, 512})
+      add("small.d" + std::to_string(d) + suffix, {1, 2, 100, 77, 2, d, false, false, t, "l"});
+    add("small.d512.two" + suffix, {2, 2, 200, 330, 2, 512, false, false, t, "l"});
+    add("small.d64.qkv" + suffix, {2, 2, 200, 200, 3, 64, false, false, t, "ql"});
+    add("small.d64.shared" + suffix, {2, 3, 70, 10, 2, 64, false, false, t, "s"});
+    add("small.d64.causal" + suffix, {1, 1, 150, 150, 2, 64, false, true, t, "l"});
+    add("small.d64.mask" + suffix, {2, 1, 90, 130, 2, 64, false, false, t, "m"});
+    add("small.d64.bytes" + suffix, {2, 1, 33, 40, 2, 64, false, false, t, "u"});
+    add("small.d64.packed" + suffix, {1, 1, 100, 90, 2, 64, false, false, t, "v"});
+    add("small.time" + suffix, {2, 25, 37, 25, 3, 64, true, false, t, "q"});
+    add("small.time.short" + suffix, {2, 14, 37, 14, 3, 64, true, false, t, "q"});
+    add("small.time.long" + suffix, {1, 70, 9, 70, 2, 64, true, false, t, ""});
+    add("small.time.d32" + suffix, {1, 5, 9, 5, 2, 32, true, false, t, ""});
+  }
+  add("spatial.s9216", {2, 25, 9216, 9216, 5, 64, false, false, kHalf, "q"}, true);
+  add("spatial.s2304", {2, 25, 2304, 2304, 10, 64, false, false, kHalf, "q"}, true);
+  add("spatial.s576", {2, 25, 576, 576, 20, 64, false, false, kHalf, "q"}, true);
+  add("spatial.s144", {2, 25, 144, 144, 20, 64, false, false, kHalf, "q"}, true);
+  add("temporal.s9216", {2, 25, 9216, 25, 5, 64, true, false, kHalf, "q"}, true);
+  add("temporal.s2304", {2, 25, 2304, 25, 10, 64, true, false, kHalf, "q"}, true);
+  add("temporal.s576", {2, 25, 576, 25, 20, 64, true, false, kHalf, "q"}, true);
+  add("vae.d512", {1, 4, 9216, 9216, 1, 512, false, false, kHalf, ""}, true);
+  add("clip.d80", {1, 1, 257, 257, 16, 80, false, false, kHalf, ""}, true);
+  add("seed.2x8x64x64", {2, 1, 64, 64, 8, 64, false, false, kHalf, ""}, true);
+  add("seed.4x12x128x64", {4, 1, 128, 128, 12, 64, false, false, kHalf, ""}, true);
+  add("seed.2x16x256x64", {2, 1, 256, 256, 16, 64, false, false, kHalf, ""}, true);
+  add("seed.2x8x77x64", {2, 1, 77, 77, 8, 64, false, false, kHalf, ""}, true);
+}
+
+void add_norms(std::vector<Case>& cases) {
+  for (DType t : {kHalf, kBfloat, kFloat}) {
+    const std::string suffix = t == kHalf ? "" : t == kBfloat ? ".bf16" : ".f32";
+    for (bool join : {false, true}) {
+      const std::string j = (join ? ".join" : "") + suffix;
+      cases.push_back(group_norm_case("small.320" + j, {{2, 3, 9, 7, 320}, 32, 0, join, false, Activation::silu, t}));
+      cases.push_back(group_norm_case("small.x2" + j, {{2, 3, 9, 7, 64}, 32, 128, join, false, Activation::none, t}));
+      cases.push_back(group_norm_case("small.x2.split" + j, {{1, 2, 5, 7, 40}, 3, 56, join, false, Activation::silu, t}));
+      cases.push_back(group_norm_case("small.odd" + j, {{1, 2, 11, 3, 12}, 4, 0, join, false, Activation::none, t}));
+      cases.push_back(group_norm_case("small.given" + j, {{2, 2, 8, 8, 64}, 8, 0, join, true, Activation::silu, t}));
+      cases.push_back(stats_case("small.stats" + j, {{2, 3, 20, 30, 64}, 32, 32, join, false, Activation::none, t}));
+      cases.push_back(group_norm_case("small.2560" + j, {{1, 2, 9, 16, 1280}, 32, 1280, join, false, Activation::silu, t}));
+    }
+    for (int64_t c : {8, 30, 64, 320, 640, 1024, 1280, 2048, 4096})
+      cases.push_back(layer_norm_case("small.c" + std::to_string(c) + suffix, {1, 2, 19, c}, t));
+    cases.push_back(pointwise_case("small.all" + suffix, {2, 3, 17, 64}, "bcfs", t));
+    cases.push_back(pointwise_case("small.ab" + suffix, {2, 3, 17, 20}, "bp", t));
+    cases.push_back(pointwise_case("small.a" + suffix, {1, 3, 5, 7}, "f", t));
+  }
+  cases.push_back(group_norm_case("unet.320", {{2, 25, 72, 128, 320}}, true));
+  cases.push_back(group_norm_case("unet.320.join", {{2, 25, 72, 128, 320}, 32, 0, true}, true));
+  cases.push_back(group_norm_case("unet.640", {{2, 25, 36, 64, 640}}, true));
+  cases.push_back(group_norm_case("unet.1280", {{2, 25, 18, 32, 1280}}, true));
+  cases.push_back(group_norm_case("unet.640+320", {{2, 25, 72, 128, 640}, 32, 320}, true));
+  cases.push_back(group_norm_case("vae.128", {{1, 25, 576, 1024, 128}}, true));
+  cases.push_back(group_norm_case("vae.128.join", {{1, 25, 576, 1024, 128}, 32, 0, true}, true));
+  cases.push_back(stats_case("unet.320", {{2, 25, 72, 128, 320}}, true));
+  cases.push_back(layer_norm_case("460800x320", {2, 25, 9216, 320}, kHalf, true));
+  cases.push_back(layer_norm_case("115200x640", {2, 25, 2304, 640}, kHalf, true));
+  cases.push_back(layer_norm_case("28800x1280", {2, 25, 576, 1280}, kHalf, true));
+  cases.push_back(pointwise_case("460800x320", {2, 25, 9216, 320}, "b", kHalf, true));
+}
+
+}  // namespace
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  add_small_matmuls(cases);
+  add_attention(cases);
+  add_norms(cases);
+  add_bench_matmuls(cases);
+  return cases;
+}
+
+}  // namespace vd::harness

@@ -1,0 +1,50 @@
+// Blocks of memory that tensors live in: host memory, a read-only view of a file, or memory of a device.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace vd {
+
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  /** The first byte; an address that only the device knows when `on_host()` is false. */
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  bool writable() const { return writable_; }
+  /** How often the contents were changed from outside, so that copies of them know when they are stale. */
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  virtual bool on_host() const { return true; }
+
+  // Ranges must lie inside the memory; the caller checks. Throw Error(driver) where the memory is a device's.
+  virtual void write(size_t offset, const void* source, size_t bytes);
+  virtual void read(size_t offset, void* target, size_t bytes) const;
+  virtual void fill(size_t offset, int value, size_t bytes);
+  /** Copies a range of other memory, of this or another device or the host, here; ranges in host memory may overlap. */
+  virtual void copy(size_t offset, const Memory& source, size_t from, size_t bytes);
+  /** Says that the bytes will not be read soon: pages of a file may go back to the system. */
+  virtual void release_pages(size_t, size_t) const {}
+
+ protected:
+  Memory() = default;
+  void changed() { version_.fetch_add(1, std::memory_order_relaxed); }
+  std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
+  bool writable_ = true;
+
+ private:
+  std::atomic<uint64_t> version_{0};
+};
+
+/** Zeroed pages of the operating system, so untouched parts cost nothing. Throws Error(memory). */
+std::shared_ptr<Memory> allocate_host(size_t bytes);
+
+/** Maps a whole file read-only; `path` is UTF-8. Throws Error(io). */
+std::shared_ptr<Memory> map_file(const std::string& path);
+
+}  // namespace vd

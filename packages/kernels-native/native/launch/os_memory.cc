@@ -1,0 +1,94 @@
+#include "os_memory.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "error.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+namespace vd::os {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& reason) {
+  throw Error(ErrorCode::io, path, "a readable file of at least one byte", reason);
+}
+
+}  // namespace
+
+#if defined(_WIN32)
+
+void* reserve_pages(size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE); }
+
+void release_pages(void* data, size_t) { VirtualFree(data, 0, MEM_RELEASE); }
+
+FileView map_whole_file(const std::string& utf8_path) {
+  const int length = MultiByteToWideChar(CP_UTF8, 0, utf8_path.c_str(), -1, nullptr, 0);
+  std::vector<wchar_t> wide(static_cast<size_t>(length) + 1);
+  MultiByteToWideChar(CP_UTF8, 0, utf8_path.c_str(), -1, wide.data(), length);
+  const HANDLE file = CreateFileW(wide.data(), GENERIC_READ, FILE_SHARE_READ, nullptr, OPEN_EXISTING, 0, nullptr);
+  if (file == INVALID_HANDLE_VALUE) fail(utf8_path, "Windows error " + std::to_string(GetLastError()));
+  LARGE_INTEGER size{};
+  HANDLE mapping = nullptr;
+  void* data = nullptr;
+  if (GetFileSizeEx(file, &size) && size.QuadPart > 0) {
+    mapping = CreateFileMappingW(file, nullptr, PAGE_READONLY, 0, 0, nullptr);
+    if (mapping != nullptr) data = MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
+  }
+  const DWORD code = GetLastError();
+  if (mapping != nullptr) CloseHandle(mapping);
+  CloseHandle(file);
+  if (data == nullptr) fail(utf8_path, "Windows error " + std::to_string(code));
+  return {data, static_cast<size_t>(size.QuadPart)};
+}
+
+void unmap(const FileView& view) { UnmapViewOfFile(view.data); }
+
+void release_file_pages(const void*, size_t) {}
+
+#else
+
+void* reserve_pages(size_t bytes) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return data == MAP_FAILED ? nullptr : data;
+}
+
+void release_pages(void* data, size_t bytes) { munmap(data, bytes); }
+
+FileView map_whole_file(const std::string& utf8_path) {
+  const int file = open(utf8_path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail(utf8_path, std::strerror(errno));
+  struct stat info {};
+  if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0) {
+    close(file);
+    fail(utf8_path, "something that is no file with contents");
+  }
+  const auto bytes = static_cast<size_t>(info.st_size);
+  void* data = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  const int code = errno;
+  close(file);
+  if (data == MAP_FAILED) fail(utf8_path, std::strerror(code));
+  return {data, bytes};
+}
+
+void unmap(const FileView& view) { munmap(view.data, view.bytes); }
+
+void release_file_pages(const void* data, size_t bytes) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto start = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<uintptr_t>(data) + bytes) / page * page;
+  if (end > start) madvise(reinterpret_cast<void*>(start), end - start, MADV_DONTNEED);
+}
+
+#endif
+
+}  // namespace vd::os

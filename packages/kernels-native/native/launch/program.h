@@ -1,0 +1,71 @@
+// A checked list of rows on one device, ready to run many times.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "validate.h"
+
+namespace vd {
+
+/** What a run took. */
+struct RunTimes {
+  double total_us = 0;
+  /** Per row, empty unless asked for. */
+  std::vector<double> row_us;
+};
+
+/** Figures of a compiled program that only the backend knows. */
+struct ProgramInfo {
+  size_t scratch_bytes = 0;
+  size_t packed_bytes = 0;
+  /** Per row: whether a fast path or the reference runs. */
+  std::vector<bool> fast;
+  /** Per row: the variant that was chosen, where the backend has several. */
+  std::vector<std::string> variants;
+};
+
+/** How a program is compiled. */
+struct CompileOptions {
+  /** Record the rows once and replay them as one, where the backend can. */
+  bool capture = false;
+};
+
+/** One run at a time; the rows before a failure or a cancel have been computed. */
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual RunTimes run(bool time_rows) = 0;
+  virtual const ProgramInfo& info() const = 0;
+  /** Forgets an earlier cancel. The thread that asks for a run calls it, so that a cancel before the run starts counts. */
+  void arm() { cancelled_.store(false, std::memory_order_relaxed); }
+  /** Makes the current run stop before its next row with Error(cancelled). Any thread may call it. */
+  void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
+ protected:
+  std::atomic<bool> cancelled_{false};
+};
+
+/** Memory of a device, in bytes; zeros where the device has none of its own. */
+struct DeviceMemoryInfo {
+  size_t free_bytes = 0;
+  size_t total_bytes = 0;
+};
+
+/** Something that runs programs. */
+class Device {
+ public:
+  virtual ~Device() = default;
+  /** Packs weights and prepares rows; may take long. Throws Error. */
+  virtual std::unique_ptr<Program> compile(std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options) = 0;
+  /** Opens what is opened late; may take seconds. Throws Error. */
+  virtual void prepare() {}
+  /** Zeroed memory that rows on this device may write. Throws Error(memory). */
+  virtual std::shared_ptr<Memory> allocate(size_t bytes) { return allocate_host(bytes); }
+  /** Lets go of packed weights that no program uses. */
+  virtual void trim() {}
+  virtual DeviceMemoryInfo memory() { return {}; }
+};
+
+}  // namespace vd

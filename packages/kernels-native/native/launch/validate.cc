@@ -1,0 +1,227 @@
+#include "validate.h"
+
+#include <cmath>
+
+#include "error.h"
+#include "op_table.h"
+
+namespace vd {
+namespace {
+
+constexpr double kMaxElements = 70368744177664.0;  // 2^46, contract/layout.ts
+constexpr int kStackDepth = 32;
+constexpr int kMaxSymbols = 24;
+
+std::string number(double value) {
+  if (std::isfinite(value) && value == std::floor(value) && std::fabs(value) < 9e15)
+    return std::to_string(static_cast<int64_t>(value));
+  return std::to_string(value);
+}
+
+std::string dims_text(const Tensor& t) {
+  std::string text = kDTypeNames[static_cast<int>(t.dtype)] + std::string("[");
+  for (int i = 0; i < t.rank; ++i) text += (i ? "," : "") + std::to_string(t.dims[i]);
+  return text + "]";
+}
+
+/** Reads words one after the other; a short program is an error, never a read past the end. */
+class Reader {
+ public:
+  explicit Reader(std::span<const double> words) : words_(words) {}
+  bool done() const { return next_ >= words_.size(); }
+  double real(const std::string& where) {
+    if (done()) throw Error(ErrorCode::internal, where, "more numbers in the program", "its end");
+    return words_[next_++];
+  }
+  int64_t integer(const std::string& where, double min, double max) {
+    const double value = real(where);
+    if (!(value >= min && value <= max) || value != std::floor(value))
+      throw Error(ErrorCode::attr, where, "an integer from " + number(min) + " to " + number(max), number(value));
+    return static_cast<int64_t>(value);
+  }
+
+ private:
+  std::span<const double> words_;
+  size_t next_ = 0;
+};
+
+/** Checks one row against its contract. */
+class RowChecker {
+ public:
+  RowChecker(const OpRow& op, Row& row) : op_(op), row_(row) {
+    for (auto& symbol : symbols_) symbol = 0;
+  }
+
+  void check_all() {
+    bind();
+    for (int i = 0; i < op_.num_derived; ++i) symbols_[op_.derived[i].symbol] = value_of(op_.derived[i].expr);
+    for (int t = 0; t < op_.num_tensors; ++t)
+      if (row_.tensors[t].present()) check_dims(t);
+    for (int i = 0; i < op_.num_rules; ++i) {
+      const RuleRow& rule = op_.rules[i];
+      if (value_of(rule.test) == 0)
+        throw Error(ErrorCode::attr, where(rule.where), rule.expected, std::to_string(value_of(rule.got)));
+    }
+  }
+
+ private:
+  std::string where(const std::string& argument) const { return row_.name + "] [" + op_.id + "] [" + argument; }
+
+  void bind() {
+    for (int t = 0; t < op_.num_tensors; ++t) {
+      const TensorRow& spec = op_.tensors[t];
+      const Tensor& tensor = row_.tensors[t];
+      if (!tensor.present()) continue;
+      if (tensor.rank != spec.rank)
+        throw Error(ErrorCode::shape, where(spec.name), std::to_string(spec.rank) + " dimensions", dims_text(tensor));
+      for (int d = 0; d < spec.rank; ++d)
+        if (const int symbol = spec.dims[d].binds; symbol >= 0 && symbols_[symbol] == 0) symbols_[symbol] = tensor.dims[d];
+    }
+  }
+
+  void check_dims(int t) const {
+    const TensorRow& spec = op_.tensors[t];
+    const Tensor& tensor = row_.tensors[t];
+    for (int d = 0; d < spec.rank; ++d) {
+      const int64_t wanted = value_of(spec.dims[d].expr);
+      if (tensor.dims[d] == wanted || (spec.dims[d].one_or && tensor.dims[d] == 1)) continue;
+      throw Error(ErrorCode::shape, where(spec.name),
+                  std::to_string(wanted) + (spec.dims[d].one_or ? " or 1" : "") + " in dimension " + std::to_string(d),
+                  dims_text(tensor));
+    }
+  }
+
+  static int64_t clamp(__int128 v) {
+    constexpr int64_t kLimit = int64_t{1} << 62;
+    return v > kLimit ? kLimit : v < -kLimit ? -kLimit : static_cast<int64_t>(v);
+  }
+
+  static int64_t floor_div(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    const int64_t q = a / b;
+    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+  }
+
+  static int64_t apply(Code code, int64_t a, int64_t b) {
+    switch (code) {
+      case Code::op_add: return clamp(static_cast<__int128>(a) + b);
+      case Code::op_sub: return clamp(static_cast<__int128>(a) - b);
+      case Code::op_mul: return clamp(static_cast<__int128>(a) * b);
+      case Code::op_div: return floor_div(a, b);
+      case Code::op_mod: return b == 0 ? 0 : a - b * floor_div(a, b);
+      case Code::op_eq: return a == b;
+      case Code::op_ge: return a >= b;
+      case Code::op_and: return a != 0 && b != 0;
+      default: return a != 0 || b != 0;
+    }
+  }
+
+  int64_t value_of(const ExprRow& expr) const {
+    int64_t stack[kStackDepth];
+    int depth = 0;
+    for (int i = 0; i < expr.length; ++i) {
+      const ExprCode& step = expr.codes[i];
+      switch (step.code) {
+        case Code::constant: stack[depth++] = step.value; break;
+        case Code::symbol: stack[depth++] = symbols_[step.value]; break;
+        case Code::attr: stack[depth++] = static_cast<int64_t>(row_.attrs[step.value]); break;
+        case Code::present: stack[depth++] = row_.tensors[step.value].present(); break;
+        default:
+          --depth;
+          stack[depth - 1] = apply(step.code, stack[depth - 1], stack[depth]);
+      }
+    }
+    return stack[0];
+  }
+
+  const OpRow& op_;
+  Row& row_;
+  int64_t symbols_[kMaxSymbols];
+};
+
+void check_place(const TensorRow& spec, const Tensor& t, double offset, const BufferBinding& buffer, const std::string& where) {
+  const auto item = static_cast<double>(bytes_of(t.dtype));
+  double pixels = 1;
+  for (int d = 0; d + 1 < t.rank; ++d) pixels *= static_cast<double>(t.dims[d]);
+  const double channels = static_cast<double>(t.channels());
+  if (pixels * static_cast<double>(t.pitch) > kMaxElements)
+    throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
+  const double end = offset + ((pixels - 1) * static_cast<double>(t.pitch) + channels) * item;
+  if (end > static_cast<double>(buffer.memory->bytes()))
+    throw Error(ErrorCode::layout, where, "a place inside its buffer of " + number(static_cast<double>(buffer.memory->bytes())) + " bytes",
+                "one that ends at byte " + number(end));
+  if (!spec.constant && std::fmod(offset, item) != 0)
+    throw Error(ErrorCode::layout, where, "a byte offset that is a multiple of " + number(item), number(offset));
+  if (spec.output && (buffer.constant || !buffer.memory->writable()))
+    throw Error(ErrorCode::layout, where, "memory that may be written", "read-only memory");
+}
+
+Tensor read_tensor(Reader& reader, const TensorRow& spec, const std::vector<BufferBinding>& buffers, const std::string& where) {
+  Tensor t;
+  const int64_t index = reader.integer(where + " buffer", -1, static_cast<double>(buffers.size()) - 1);
+  const auto offset = static_cast<double>(reader.integer(where + " offset", 0, 9e15));
+  t.dtype = static_cast<DType>(reader.integer(where + " dtype", 0, kNumDTypes - 1));
+  t.rank = static_cast<int>(reader.integer(where + " rank", 1, kMaxRank));
+  double count = 1;
+  for (int d = 0; d < kMaxRank; ++d) {
+    const int64_t dim = reader.integer(where + " dimension", d < t.rank ? 1 : 0, kMaxElements);
+    if (d < t.rank) count *= static_cast<double>(t.dims[d] = dim);
+  }
+  t.pitch = reader.integer(where + " pitch", 1, kMaxElements);
+  if (index < 0) {
+    if (!spec.optional) throw Error(ErrorCode::attr, where, "a tensor", "nothing");
+    return Tensor{};
+  }
+  if (count > kMaxElements) throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
+  if (t.pitch < t.channels())
+    throw Error(ErrorCode::layout, where, "a pitch of at least the channels", std::to_string(t.pitch));
+  if (spec.constant && t.pitch != t.channels())
+    throw Error(ErrorCode::layout, where, "a packed tensor", "a pitch of " + std::to_string(t.pitch));
+  if (((spec.dtypes >> static_cast<int>(t.dtype)) & 1) == 0)
+    throw Error(ErrorCode::dtype, where, "another element type", kDTypeNames[static_cast<int>(t.dtype)]);
+  const BufferBinding& buffer = buffers[static_cast<size_t>(index)];
+  check_place(spec, t, offset, buffer, where);
+  t.data = buffer.memory->data() + static_cast<size_t>(offset);
+  t.constant = buffer.constant;
+  return t;
+}
+
+Row read_row(Reader& reader, std::string name, const std::vector<BufferBinding>& buffers) {
+  Row row;
+  row.name = std::move(name);
+  row.op = static_cast<int>(reader.integer(row.name, 0, kNumOps - 1));
+  const OpRow& op = *kOps[row.op];
+  const std::string prefix = row.name + "] [" + op.id + "] [";
+  for (int a = 0; a < op.num_attrs; ++a) {
+    const AttrRow& attr = op.attrs[a];
+    for (int i = 0; i < attr.length; ++i) {
+      if (attr.kind == AttrKind::integer) {
+        row.attrs.push_back(static_cast<double>(reader.integer(prefix + attr.name, attr.min, attr.max)));
+        continue;
+      }
+      const double value = reader.real(prefix + attr.name);
+      if (!(value >= attr.min && value <= attr.max))
+        throw Error(ErrorCode::attr, prefix + attr.name, "a number from " + number(attr.min) + " to " + number(attr.max), number(value));
+      row.attrs.push_back(value);
+    }
+  }
+  for (int t = 0; t < op.num_tensors; ++t)
+    row.tensors.push_back(read_tensor(reader, op.tensors[t], buffers, prefix + op.tensors[t].name));
+  RowChecker(op, row).check_all();
+  return row;
+}
+
+}  // namespace
+
+std::vector<Row> decode_rows(std::span<const double> words, const std::vector<std::string>& names,
+                             const std::vector<BufferBinding>& buffers) {
+  Reader reader(words);
+  std::vector<Row> rows;
+  while (!reader.done()) {
+    const size_t index = rows.size();
+    rows.push_back(read_row(reader, index < names.size() ? names[index] : "row " + std::to_string(index), buffers));
+  }
+  return rows;
+}
+
+}  // namespace vd

@@ -1,0 +1,203 @@
+import { type CaseOf, defineCases, epilogueCases } from "../../contract/define-case";
+import conv from "./conv.op";
+
+type Case = CaseOf<typeof conv>;
+type Pads = [number, number, number, number, number, number];
+
+const around = (frames: number, rows: number, columns = rows): Pads => [frames, frames, rows, rows, columns, columns];
+
+/** Kernel, stride and padding; the filter's sizes are [K,C,T,R,S]. */
+const shapes: Case[] = [
+  { name: "1x1", inputs: { x: [2, 3, 5, 7, 24], weight: [16, 24, 1, 1, 1] } },
+  { name: "1x1 of one channel", inputs: { x: [1, 1, 3, 5, 1], weight: [1, 1, 1, 1, 1] } },
+  {
+    name: "1x1 with a step of 2",
+    inputs: { x: [1, 2, 5, 7, 9], weight: [5, 9, 1, 1, 1] },
+    attrs: { stride: [1, 2, 2] },
+  },
+  { name: "1x1 on a gap", inputs: { x: { dims: [1, 2, 4, 5, 12], gap: 20 }, weight: [17, 12, 1, 1, 1] }, outGap: 3 },
+  { name: "3x3", inputs: { x: [2, 2, 9, 14, 12], weight: [20, 12, 1, 3, 3] }, attrs: { padding: around(0, 1) } },
+  { name: "3x3 to 1", inputs: { x: [1, 1, 6, 7, 13], weight: [1, 13, 1, 3, 3] }, attrs: { padding: around(0, 1) } },
+  { name: "3x3 from 1", inputs: { x: [1, 2, 6, 7, 1], weight: [33, 1, 1, 3, 3] }, attrs: { padding: around(0, 1) } },
+  {
+    name: "3x3 from 3 to 7",
+    inputs: { x: [1, 2, 4, 4, 3], weight: [7, 3, 1, 3, 3] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
+    name: "3x3 on one pixel",
+    inputs: { x: [2, 1, 1, 1, 8], weight: [8, 8, 1, 3, 3] },
+    attrs: { padding: around(0, 1) },
+  },
+  { name: "3x3 without zeros", inputs: { x: [1, 2, 5, 6, 10], weight: [9, 10, 1, 3, 3] } },
+  { name: "3x3 wide", inputs: { x: [1, 1, 3, 70, 67], weight: [130, 67, 1, 3, 3] }, attrs: { padding: around(0, 1) } },
+  {
+    name: "3x3 on gaps",
+    inputs: { x: { dims: [2, 2, 5, 5, 11], gap: 21, shiftBytes: 12 }, weight: [19, 11, 1, 3, 3] },
+    attrs: { padding: around(0, 1) },
+    outGap: 13,
+  },
+  {
+    name: "3x3 on gaps, 33 to 37",
+    inputs: { x: { dims: [1, 2, 7, 9, 33], gap: 31 }, weight: [37, 33, 1, 3, 3] },
+    attrs: { padding: [0, 0, 1, 0, 2, 1] },
+    outGap: 3,
+  },
+  {
+    name: "3x3 step 2, odd",
+    inputs: { x: [2, 2, 9, 13, 16], weight: [16, 16, 1, 3, 3] },
+    attrs: { stride: [1, 2, 2], padding: around(0, 1) },
+  },
+  {
+    name: "3x3 step 2, even, right and bottom",
+    inputs: { x: [1, 2, 10, 12, 8], weight: [8, 8, 1, 3, 3] },
+    attrs: { stride: [1, 2, 2], padding: [0, 0, 0, 1, 0, 1] },
+  },
+  {
+    name: "all sides different",
+    inputs: { x: [1, 4, 5, 6, 6], weight: [7, 6, 2, 3, 3] },
+    attrs: { padding: [1, 0, 2, 1, 0, 3] },
+  },
+  { name: "3x1x1", inputs: { x: [2, 5, 4, 3, 16], weight: [16, 16, 3, 1, 1] }, attrs: { padding: around(1, 0) } },
+  {
+    name: "3x1x1, one frame",
+    inputs: { x: [2, 1, 5, 4, 8], weight: [8, 8, 3, 1, 1] },
+    attrs: { padding: around(1, 0) },
+  },
+  { name: "3x1x1 in the middle", inputs: { x: [1, 5, 2, 3, 8], weight: [3, 8, 3, 1, 1] } },
+  {
+    name: "3x1x1 front only",
+    inputs: { x: [1, 4, 2, 3, 8], weight: [8, 8, 3, 1, 1] },
+    attrs: { padding: [2, 0, 0, 0, 0, 0] },
+  },
+  { name: "3x3x3", inputs: { x: [1, 4, 5, 6, 9], weight: [11, 9, 3, 3, 3] }, attrs: { padding: around(1, 1) } },
+  {
+    name: "3x3x3 step 2",
+    inputs: { x: [1, 5, 7, 6, 8], weight: [8, 8, 3, 3, 3] },
+    attrs: { stride: [2, 2, 2], padding: around(1, 1) },
+  },
+  { name: "2x5x5", inputs: { x: [1, 3, 8, 9, 5], weight: [6, 5, 2, 5, 5] }, attrs: { padding: around(0, 2) } },
+  { name: "1x5", inputs: { x: [1, 2, 3, 9, 7], weight: [6, 7, 1, 1, 5] }, attrs: { padding: around(0, 0, 2) } },
+  { name: "5x1", inputs: { x: [1, 2, 9, 3, 7], weight: [6, 7, 1, 5, 1] }, attrs: { padding: around(0, 2, 0) } },
+  { name: "4x4 step 3", inputs: { x: [1, 1, 11, 13, 4], weight: [5, 4, 1, 4, 4] }, attrs: { stride: [1, 3, 3] } },
+  {
+    name: "patches of 14",
+    inputs: { x: [1, 1, 28, 42, 3], weight: [16, 3, 1, 14, 14] },
+    attrs: { stride: [1, 14, 14] },
+  },
+  {
+    name: "more zeros than kernel",
+    inputs: { x: [1, 2, 3, 2, 4], weight: [5, 4, 1, 1, 1] },
+    attrs: { padding: around(1, 3) },
+  },
+  {
+    name: "kernel larger than x",
+    inputs: { x: [1, 1, 2, 2, 4], weight: [5, 4, 1, 5, 5] },
+    attrs: { padding: around(0, 2) },
+  },
+];
+
+const upsampling: Case[] = [
+  {
+    name: "upsample 3x3",
+    inputs: { x: [2, 2, 4, 5, 12], weight: [20, 12, 1, 3, 3] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
+    name: "upsample 3x3 on one pixel",
+    inputs: { x: [1, 1, 1, 1, 5], weight: [3, 5, 1, 3, 3] },
+    attrs: { padding: around(0, 1) },
+  },
+  { name: "upsample 1x1", inputs: { x: [1, 2, 3, 4, 8], weight: [9, 8, 1, 1, 1] } },
+  { name: "upsample 3x3 without zeros", inputs: { x: [1, 2, 3, 4, 8], weight: [9, 8, 1, 3, 3] } },
+  {
+    name: "upsample 3x3, zeros on two sides",
+    inputs: { x: [1, 2, 3, 4, 8], weight: [9, 8, 1, 3, 3] },
+    attrs: { padding: [0, 0, 1, 0, 0, 1] },
+  },
+  { name: "upsample 5x5", inputs: { x: [1, 1, 4, 3, 6], weight: [5, 6, 1, 5, 5] }, attrs: { padding: around(0, 2) } },
+  { name: "upsample 2x2", inputs: { x: [1, 1, 4, 3, 6], weight: [5, 6, 1, 2, 2] } },
+  { name: "upsample 3x3x3", inputs: { x: [1, 3, 3, 3, 6], weight: [5, 6, 3, 3, 3] }, attrs: { padding: around(1, 1) } },
+  {
+    name: "upsample and step 2",
+    inputs: { x: [1, 2, 4, 5, 6], weight: [5, 6, 1, 3, 3] },
+    attrs: { stride: [1, 2, 2], padding: around(0, 1) },
+  },
+  {
+    name: "upsample, frames by 2",
+    inputs: { x: [1, 4, 3, 3, 6], weight: [5, 6, 3, 3, 3] },
+    attrs: { stride: [2, 1, 1], padding: around(1, 1) },
+  },
+].map((each) => ({ ...each, attrs: { ...each.attrs, upsample: true } }));
+
+const filter = [18, 20, 1, 3, 3];
+const picture = { x: [2, 3, 4, 5, 20] };
+const types: Case[] = [
+  { name: "weight f16", inputs: { ...picture, weight: { dims: filter, dtype: "f16" } } },
+  { name: "weight bf16", inputs: { ...picture, weight: { dims: filter, dtype: "bf16" } } },
+  { name: "weight f32 at byte 1", inputs: { ...picture, weight: { dims: filter, shiftBytes: 1 } } },
+  { name: "weight f16 at byte 3", inputs: { ...picture, weight: { dims: filter, dtype: "f16", shiftBytes: 3 } } },
+  {
+    name: "1x1 weight f16 at byte 1",
+    inputs: { ...picture, weight: { dims: [9, 20, 1, 1, 1], dtype: "f16", shiftBytes: 1 } },
+  },
+  { name: "weight that may change", inputs: { ...picture, weight: { dims: filter, constant: false } } },
+  {
+    name: "upsample weight f16",
+    inputs: { ...picture, weight: { dims: filter, dtype: "f16" } },
+    attrs: { upsample: true },
+  },
+  { name: "x f16", inputs: { x: { dims: picture.x, dtype: "f16" }, weight: { dims: filter, dtype: "f16" } } },
+  { name: "x bf16", inputs: { x: { dims: picture.x, dtype: "bf16" }, weight: { dims: filter, dtype: "bf16" } } },
+];
+
+const epilogue = (["3x3", "1x1", "upsampled"] as const).flatMap((kind) => {
+  const size = kind === "1x1" ? 1 : 3;
+  const scale = kind === "upsampled" ? 2 : 1;
+  const base = { x: [2, 3, 3, 5, 17], weight: [19, 17, 1, size, size] };
+  const attrs = { padding: around(0, (size - 1) / 2), upsample: kind === "upsampled" };
+  return epilogueCases({ out: [2, 3, 3 * scale, 5 * scale, 19], rows: 19 }).map(
+    (each): Case => ({
+      name: `${kind}: ${each.name}`,
+      inputs: { ...base, ...each.inputs },
+      attrs: { ...attrs, ...each.attrs },
+    }),
+  );
+});
+
+/** A layer on a clip of two rows (guidance) or one. */
+const layer = (name: string, x: number[], cout: number, kernel: number[], attrs: Case["attrs"] = {}): Case => {
+  const padding = kernel.flatMap((size) => [(size - 1) / 2, (size - 1) / 2]) as Pads;
+  const [k, inputs] = [[cout, x[4]!, ...kernel], { bias: [cout] }];
+  return { name, inputs: { x, weight: k, ...inputs }, attrs: { padding, ...attrs } };
+};
+const [flat, overTime] = [
+  [1, 3, 3],
+  [3, 1, 1],
+];
+const half: Case["attrs"] = { stride: [1, 2, 2] };
+
+export default defineCases(conv, {
+  correctness: [...shapes, ...upsampling, ...types, ...epilogue],
+  bench: [
+    layer("tiny.unet.conv_in", [2, 14, 16, 16, 8], 64, flat),
+    layer("tiny.unet.down0.res0.conv1", [2, 14, 16, 16, 64], 64, flat),
+    layer("tiny.unet.down0.res0.temporal.conv1", [2, 14, 16, 16, 64], 64, overTime),
+    layer("tiny.unet.down0.downsample", [2, 14, 16, 16, 64], 64, flat, half),
+    layer("tiny.unet.up0.upsample", [2, 14, 4, 4, 128], 128, flat, { upsample: true }),
+    layer("tiny.unet.conv_out", [2, 14, 16, 16, 64], 4, flat),
+    layer("tiny.vae.up3.res0.conv1", [1, 14, 128, 128, 64], 64, flat),
+    layer("tiny.vae.up2.upsample", [1, 14, 64, 64, 64], 64, flat, { upsample: true }),
+    layer("tiny.vae.time_conv_out", [1, 14, 128, 128, 3], 3, overTime),
+    layer("svd-xt.unet.conv_in", [2, 25, 72, 128, 8], 320, flat),
+    layer("svd-xt.unet.down0.res0.conv1", [2, 25, 72, 128, 320], 320, flat),
+    layer("svd-xt.unet.down0.res0.temporal.conv1", [2, 25, 72, 128, 320], 320, overTime),
+    layer("svd-xt.unet.down0.downsample", [2, 25, 72, 128, 320], 320, flat, half),
+    layer("svd-xt.unet.down1.res0.conv2", [2, 25, 36, 64, 640], 640, flat),
+    layer("svd-xt.unet.mid.res0.conv1", [2, 25, 9, 16, 1280], 1280, flat),
+    layer("svd-xt.unet.up0.upsample", [2, 25, 9, 16, 1280], 1280, flat, { upsample: true }),
+    layer("svd-xt.vae.up3.res0.conv1", [1, 8, 576, 1024, 256], 128, flat),
+    layer("svd-xt.vae.up2.upsample", [1, 8, 288, 512, 256], 256, flat, { upsample: true }),
+    layer("svd-xt.vae.time_conv_out", [1, 25, 576, 1024, 3], 3, overTime),
+  ],
+});

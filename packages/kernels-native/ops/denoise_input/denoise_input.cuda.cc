@@ -1,0 +1,28 @@
+#include "denoise_input.h"
+
+#include "../../device/elementwise.h"
+#include "denoise_input_params.h"
+
+namespace vd {
+
+std::vector<cuda::Plan> plan_denoise_input_cuda(const DenoiseInputArgs& a, const cuda::DeviceInfo&) {
+  device::DenoiseInputParams p{};
+  p.latents = a.latents.data;
+  p.image = a.image.data;
+  p.inputScale = a.inputScale.as<float>();
+  p.y = a.y.data;
+  p.pixels = a.latents.pixels();
+  p.pixelsPerFrame = a.latents.dim(2) * a.latents.dim(3);
+  p.latentsPitch = a.latents.pitch;
+  p.imagePitch = a.image.pitch;
+  p.yPitch = a.y.pitch;
+  p.rows = static_cast<int32_t>(a.rows);
+  p.latentChannels = static_cast<int32_t>(a.latents.channels());
+  p.channels = static_cast<int32_t>(a.y.channels());
+  p.latentsType = static_cast<int32_t>(a.latents.dtype);
+  p.imageType = static_cast<int32_t>(a.image.dtype);
+  p.yType = static_cast<int32_t>(a.y.dtype);
+  return device::elementwise_plan("denoise_input_scalar", p.rows * p.pixels * p.channels, p);
+}
+
+}  // namespace vd

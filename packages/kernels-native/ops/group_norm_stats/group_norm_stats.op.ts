@@ -1,0 +1,26 @@
+import { add, attr, bool, choose, defineOp, divides, FLOATS, float, int } from "../../contract/op-kit";
+
+export default defineOp({
+  id: "group_norm_stats",
+  summary: "Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts.",
+  source: ["https://arxiv.org/abs/1803.08494"],
+  inputs: {
+    x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },
+    x2: { dims: ["B", "F", "H", "W", "C2"], dtype: FLOATS, optional: true, doc: "further channels after those of x" },
+  },
+  attrs: {
+    groups: int("number of channel groups", { min: 1, max: 65536 }),
+    eps: float("added to the variance", undefined, { min: 0 }),
+    joinFrames: bool("statistics over F, H, W instead of H, W"),
+  },
+  outputs: {
+    stats: {
+      dims: ["B", choose(attr("joinFrames"), 1, "F"), attr("groups"), 2],
+      dtype: ["f32"],
+      doc: "mean and 1/sqrt(variance + eps), biased variance",
+    },
+  },
+  rules: [divides("groups", add("C", "C2"))],
+  cost: ({ B, F, H, W, C, C2 }) => ({ flops: 4 * B! * F! * H! * W! * (C! + C2!) }),
+  tolerance: { f32: { nmse: 1e-11, worst: 1e-4 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
+});

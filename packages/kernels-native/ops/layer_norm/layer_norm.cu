@@ -1,0 +1,92 @@
+// layer_norm: y = (x - mean) / sqrt(var + eps) · weight + bias over the last dimension.
+//
+// Plan: kLanes lanes own a row and keep it in registers (kChunks vectors of eight a lane): one read, two sums over the
+// registers, one write. Rows too long or unaligned: one block a row, three passes through L1.
+// Log (H200, f16): 460800x320 149 us (93 % of the copy ceiling), 115200x640 78 us, 28800x1280 43.5 us.
+// Symbols: layer_norm_<dtype>_l<lanes>c<chunks>, layer_norm_<dtype>_block.
+#include "../../device/kernel.cuh"
+#include "../../device/reduce.cuh"
+#include "../../device/vec.cuh"
+#include "layer_norm_params.h"
+
+using namespace vd::device;
+
+namespace {
+
+template <class T, int kLanes, int kChunks> __device__ __forceinline__ void layer_norm_rows(const LayerNormParams& p) {
+  const int lane = threadIdx.x % kLanes, chunks = p.channels / 8;
+  const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
+  const bool inside = row < p.rows;
+  const T* x = static_cast<const T*>(p.x) + (inside ? row : 0) * p.pitch;
+  float v[kChunks][8];
+  float sum = 0.0f;
+#pragma unroll
+  for (int j = 0; j < kChunks; ++j)
+    if (lane + j * kLanes < chunks) load8(x + (lane + j * kLanes) * 8, v[j]);
+#pragma unroll
+  for (int j = 0; j < kChunks; ++j)
+    if (lane + j * kLanes < chunks)
+#pragma unroll
+      for (int i = 0; i < 8; ++i) sum += v[j][i];
+  const float mean = sum_lanes<kLanes>(sum) / p.channels;
+  float square = 0.0f;
+#pragma unroll
+  for (int j = 0; j < kChunks; ++j)
+    if (lane + j * kLanes < chunks)
+#pragma unroll
+      for (int i = 0; i < 8; ++i) square = fmaf(v[j][i] - mean, v[j][i] - mean, square);
+  const float rstd = rsqrtf(sum_lanes<kLanes>(square) / p.channels + p.eps);
+  if (!inside) return;
+  T* y = static_cast<T*>(p.y) + row * p.yPitch;
+#pragma unroll
+  for (int j = 0; j < kChunks; ++j) {
+    const int c = (lane + j * kLanes) * 8;
+    if (lane + j * kLanes < chunks) {
+      float scale[8], shift[8];
+      load8_any(p.weight, p.weightType, c, scale);
+      load8_any(p.bias, p.biasType, c, shift);
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[j][i] = fmaf((v[j][i] - mean) * rstd, scale[i], shift[i]);
+      store8(y + c, v[j]);
+    }
+  }
+}
+
+/** Sum over a block of 256 threads, in a fixed order. */
+__device__ __forceinline__ float block_sum(float v) {
+  __shared__ float parts[8];
+  v = sum_lanes<32>(v);
+  __syncthreads();
+  if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  float sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) sum += parts[i];
+  return sum;
+}
+
+template <class T> __device__ __forceinline__ void layer_norm_block(const LayerNormParams& p) {
+  const T* x = static_cast<const T*>(p.x) + static_cast<int64_t>(blockIdx.x) * p.pitch;
+  T* y = static_cast<T*>(p.y) + static_cast<int64_t>(blockIdx.x) * p.yPitch;
+  float sum = 0.0f, square = 0.0f;
+  for (int c = threadIdx.x; c < p.channels; c += 256) sum += to_float(x[c]);
+  const float mean = block_sum(sum) / p.channels;
+  for (int c = threadIdx.x; c < p.channels; c += 256) square = fmaf(to_float(x[c]) - mean, to_float(x[c]) - mean, square);
+  const float rstd = rsqrtf(block_sum(square) / p.channels + p.eps);
+  for (int c = threadIdx.x; c < p.channels; c += 256)
+    y[c] = from_float<T>(fmaf((to_float(x[c]) - mean) * rstd, load_any(p.weight, p.weightType, c), load_any(p.bias, p.biasType, c)));
+}
+
+}  // namespace
+
+#define VD_ROWS(type, name, lanes, chunks) \
+  VD_KERNEL(layer_norm_##name##_l##lanes##c##chunks, LayerNormParams, 256, 2, layer_norm_rows<type, lanes, chunks>)
+#define VD_LAYER_NORM(type, name) \
+  VD_ROWS(type, name, 8, 5)       \
+  VD_ROWS(type, name, 16, 5)      \
+  VD_ROWS(type, name, 32, 5)      \
+  VD_ROWS(type, name, 32, 8)      \
+  VD_KERNEL(layer_norm_##name##_block, LayerNormParams, 256, 2, layer_norm_block<type>)
+VD_LAYER_NORM(float, f32)
+VD_LAYER_NORM(__half, f16)
+VD_LAYER_NORM(__nv_bfloat16, bf16)

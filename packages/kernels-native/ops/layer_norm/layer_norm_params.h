@@ -1,0 +1,17 @@
+// Parameters of the layer_norm kernels, shared by host and device.
+#pragma once
+#include <cstdint>
+
+namespace vd::device {
+
+struct LayerNormParams {
+  const void* x;
+  const void* weight;
+  const void* bias;
+  void* y;
+  int64_t rows, pitch, yPitch;
+  int32_t channels, weightType, biasType;
+  float eps;
+};
+
+}  // namespace vd::device

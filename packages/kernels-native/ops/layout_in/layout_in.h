@@ -1,0 +1,11 @@
+// Launch planning of layout_in on CUDA.
+#pragma once
+#include "../../native/generated/op_args.h"
+#include "../../native/launch/cuda_launch.h"
+
+namespace vd {
+
+/** Ways to compute a layout_in row, best guess first; empty when no kernel takes it. */
+std::vector<cuda::Plan> plan_layout_in_cuda(const LayoutInArgs& args, const cuda::DeviceInfo& device);
+
+}  // namespace vd

@@ -1,0 +1,43 @@
+import {
+  add,
+  attr,
+  choose,
+  defineOp,
+  div,
+  ENUM_GEGLU,
+  epilogueAttrs,
+  epilogueInputs,
+  eq,
+  FLOATS,
+  mod,
+  or,
+} from "../../contract/op-kit";
+
+const isGeglu = eq(attr("act"), ENUM_GEGLU);
+
+export default defineOp({
+  id: "linear",
+  summary:
+    "Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; " +
+    "with geglu the first half of the columns is multiplied by gelu of the second.",
+  source: ["https://arxiv.org/abs/2002.05202", "huggingface/diffusers@58eb52c src/diffusers/models/activations.py"],
+  inputs: {
+    x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },
+    x2: { dims: ["B", "F", "S", "C2"], dtype: FLOATS, optional: true, doc: "further channels after those of x" },
+    weight: { dims: ["N", add("C", "C2")], dtype: FLOATS, constant: true, doc: "one row per output column" },
+    ...epilogueInputs(["B", "F", "S", "K"], "N", "F"),
+  },
+  attrs: { ...epilogueAttrs },
+  derived: { K: choose(isGeglu, div("N", 2), "N") },
+  outputs: { y: { dims: ["B", "F", "S", "K"], dtype: FLOATS, doc: "result" } },
+  rules: [
+    {
+      where: "weight",
+      test: or(eq(isGeglu, 0), eq(mod("N", 2), 0)),
+      expected: "an even number of rows for geglu",
+      got: "N",
+    },
+  ],
+  cost: ({ B, F, S, C, C2, N }) => ({ flops: 2 * B! * F! * S! * (C! + C2!) * N! }),
+  tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
+});

@@ -1,0 +1,29 @@
+// linear on Hopper: y[m, n] = tail(sum_c [x | x2][m, c] · weight[n, c]), the matrix core of device/matmul_sm90.cuh with one
+// tap. Symbols: linear_sm90_<dtype>_<tile>[_geglu].
+//
+// Log (H200, f16, us, best tile), v4 of the core: m460800 k320 n320 226 (with residual 334), n960 617, n2560 1645, geglu
+// 1690, k1280 n320 718; m115200 k640 n5120 geglu 1310, k2560 n640 612; m28800 k1280 n10240 geglu 1163, k5120 n1280 551.
+#include "../../device/matmul_sm90.cuh"
+
+using namespace vd::device;
+
+#define VD_LINEAR(type, name, tile, tileName)                                                                       \
+  VD_KERNEL(linear_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, false>>)
+#define VD_LINEAR_GEGLU(type, name, tile, tileName)                                                                 \
+  VD_KERNEL(linear_sm90_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, true>>)
+#define VD_LINEAR_ALL(type, name) \
+  VD_LINEAR(type, name, 0, m128n256) \
+  VD_LINEAR(type, name, 1, m256n160) \
+  VD_LINEAR(type, name, 2, m128n128pp) \
+  VD_LINEAR(type, name, 3, m128n160pp) \
+  VD_LINEAR(type, name, 4, m128n128) \
+  VD_LINEAR(type, name, 5, m128n64) \
+  VD_LINEAR(type, name, 6, m256n32) \
+  VD_LINEAR_GEGLU(type, name, 0, m128n256) \
+  VD_LINEAR_GEGLU(type, name, 2, m128n128pp) \
+  VD_LINEAR_GEGLU(type, name, 5, m128n64)
+
+VD_LINEAR_ALL(__half, f16)
+#ifndef VD_F16_ONLY
+VD_LINEAR_ALL(__nv_bfloat16, bf16)
+#endif

@@ -1,0 +1,49 @@
+#include "pointwise.h"
+
+#include "pointwise_params.h"
+
+namespace vd {
+
+namespace {
+
+bool wide(const Tensor& t) { return !t.present() || (cuda::aligned16(t.data) && t.pitch % 8 == 0); }
+
+}  // namespace
+
+std::vector<cuda::Plan> plan_pointwise_cuda(const PointwiseArgs& a, const cuda::DeviceInfo&) {
+  device::PointwiseParams p{};
+  p.a = a.a.data;
+  p.b = a.b.data;
+  p.c = a.c.data;
+  p.frameBias = a.frameBias.data;
+  p.y = a.y.data;
+  p.pixels = a.y.pixels();
+  p.aPitch = a.a.pitch;
+  p.bPitch = a.b.pitch;
+  p.cPitch = a.c.pitch;
+  p.yPitch = a.y.pitch;
+  if (a.frameBias.present()) {
+    p.frameBiasFrameStride = a.frameBias.dim(1) > 1 ? a.frameBias.pitch : 0;
+    p.frameBiasBatchStride = a.frameBias.dim(0) > 1 ? a.frameBias.pitch * a.frameBias.dim(1) : 0;
+  }
+  p.channels = static_cast<int32_t>(a.y.channels());
+  p.framesPerBatch = static_cast<int32_t>(a.y.dim(1));
+  p.pixelsPerFrame = static_cast<int32_t>(a.y.dim(2));
+  p.act = static_cast<int32_t>(a.act);
+  p.aType = static_cast<int32_t>(a.a.dtype);
+  p.bType = static_cast<int32_t>(a.b.dtype);
+  p.cType = static_cast<int32_t>(a.c.dtype);
+  p.frameBiasType = static_cast<int32_t>(a.frameBias.dtype);
+  p.yType = static_cast<int32_t>(a.y.dtype);
+  p.aScale = a.aScale;
+  p.bScale = a.bScale;
+  const bool vector = p.channels % 8 == 0 && wide(a.a) && wide(a.b) && wide(a.c) && wide(a.frameBias) && wide(a.y);
+  cuda::Launch launch;
+  launch.symbol = vector ? "pointwise_vector" : "pointwise_scalar";
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.pixels * p.channels / (vector ? 8 : 1), 256));
+  launch.set_params(p);
+  return {{launch.symbol, 0, {}, {launch}}};
+}
+
+}  // namespace vd

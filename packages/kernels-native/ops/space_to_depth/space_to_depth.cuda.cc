@@ -1,0 +1,25 @@
+#include "space_to_depth.h"
+
+#include "../../device/elementwise.h"
+#include "space_to_depth_params.h"
+
+namespace vd {
+
+std::vector<cuda::Plan> plan_space_to_depth_cuda(const SpaceToDepthArgs& a, const cuda::DeviceInfo&) {
+  device::SpaceToDepthParams p{};
+  p.x = a.x.data;
+  p.y = a.y.data;
+  p.count = a.x.count();
+  p.deepPitch = a.y.pitch;
+  p.widePitch = a.x.pitch;
+  p.frames = static_cast<int32_t>(a.x.dim(1));
+  p.height = static_cast<int32_t>(a.x.dim(2));
+  p.width = static_cast<int32_t>(a.x.dim(3));
+  p.channels = static_cast<int32_t>(a.x.channels());
+  for (int i = 0; i < 3; ++i) p.block[i] = static_cast<int32_t>(a.block[i]);
+  p.xType = static_cast<int32_t>(a.x.dtype);
+  p.yType = static_cast<int32_t>(a.y.dtype);
+  return device::elementwise_plan("space_to_depth_scalar", p.count, p);
+}
+
+}  // namespace vd

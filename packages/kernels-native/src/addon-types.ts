@@ -1,0 +1,116 @@
+/** Memory of the addon. Bytes go in and out by copying. */
+export interface NativeBuffer {
+  readonly bytes: number;
+  readonly writable: boolean;
+  /** Copies `source` to byte `offset`. */
+  write(source: ArrayBufferView | ArrayBuffer, offset: number): void;
+  /** Copies from byte `offset` until `target` is full. */
+  read(target: ArrayBufferView | ArrayBuffer, offset: number): void;
+  /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. */
+  fetch(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<Float32Array>;
+  /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
+  copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): void;
+  /** Sets every byte. */
+  fill(byte: number): void;
+  /** Lets go of the memory; programs that use it keep it alive. */
+  free(): void;
+}
+
+/** What a run took; `rowUs` is empty unless timing was asked for. */
+export interface RunTimes {
+  elapsedUs: number;
+  rowUs: Float64Array;
+}
+
+/** Figures of a compiled program. */
+export interface ProgramInfo {
+  /** Working memory of all workers. */
+  scratchBytes: number;
+  /** Weights packed on this device, those of other programs included. */
+  packedBytes: number;
+  /** Per row: true where a fast path runs, false for the reference. */
+  fast: boolean[];
+  /** Per row: the kernel variant, where the device has several; else empty. */
+  variants: string[];
+}
+
+/** A checked list of rows, ready to run. */
+export interface NativeProgram {
+  readonly info: ProgramInfo;
+  run(timing: boolean): Promise<RunTimes>;
+  /** Makes the current run stop before its next row. */
+  cancel(): void;
+  free(): void;
+}
+
+/** A memory that a program's rows address by its position in the list. */
+export interface BufferBinding {
+  buffer: NativeBuffer;
+  /** The contents never change while the program lives, so that weights may be packed. */
+  constant: boolean;
+}
+
+/** Something that runs programs. */
+export interface NativeDevice {
+  /** `words`: per row its op number, attribute values, and ten numbers per tensor (see native/launch/validate.h). */
+  compile(
+    words: Float64Array,
+    names: string[],
+    buffers: BufferBinding[],
+    options?: { capture: boolean },
+  ): Promise<NativeProgram>;
+  /** Opens what is opened late. */
+  prepare(): Promise<void>;
+  /** Zeroed memory that rows on this device may write. */
+  allocate(bytes: number): Promise<NativeBuffer>;
+  /** Lets go of packed weights that no program uses. */
+  trim(): Promise<void>;
+  /** Memory of its own; zeros for the CPU. */
+  memory(): Promise<{ freeBytes: number; totalBytes: number }>;
+}
+
+/** How a CPU device is opened. */
+export interface NativeDeviceOptions {
+  threads: number;
+  isa: string;
+  reference: boolean;
+}
+
+/** How a GPU is opened. */
+export interface NativeGpuOptions {
+  index: number;
+  /** Folder of the device code. */
+  imageDir: string;
+  /** Name of the device code, or empty for the best. */
+  image: string;
+}
+
+/** One GPU. */
+export interface NativeGpu {
+  index: number;
+  name: string;
+  computeCapability: string;
+  memoryBytes: number;
+  usable: boolean;
+  reason: string;
+  image: string;
+}
+
+/** The GPUs, or why there are none. */
+export interface NativeGpuList {
+  reason: string;
+  driverVersion: string;
+  devices: NativeGpu[];
+}
+
+/** The addon's exports. */
+export interface Addon {
+  allocateBuffer(bytes: number): NativeBuffer;
+  mapFile(path: string): NativeBuffer;
+  openDevice(options: NativeDeviceOptions | NativeGpuOptions): NativeDevice;
+  listGpus(imageDir: string): NativeGpuList;
+  /** Starts the driver off the event loop; true if it can be used. */
+  startDriver(): Promise<boolean>;
+  cpuIsa(): "amx" | "avx512" | "avx2" | "plain";
+  opIds(): string[];
+}

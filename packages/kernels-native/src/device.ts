@@ -1,0 +1,266 @@
+import { availableParallelism } from "node:os";
+import { type DType, dtypeIndex } from "../contract/dtype";
+import type { NativeBuffer, NativeDevice, NativeProgram, ProgramInfo, RunTimes } from "./addon-types";
+import { environment } from "./env";
+import { awaitNative, callNative, VdError } from "./errors";
+import { imageDir, listGpus } from "./gpus";
+import { loadAddon } from "./load";
+
+/** A float tensor in a buffer. */
+export interface FetchRegion {
+  byteOffset?: number;
+  dtype: DType;
+  pixels: number;
+  channels: number;
+  pitch?: number;
+}
+
+/** Memory that rows address. Bytes go in and out by copying, so that no view outlives it. */
+export class DeviceBuffer {
+  /** Use {@link allocateBuffer}, {@link mapFile} or {@link Device.allocate}. onHost: rows of any device can read it as a
+   *  constant, those of the CPU can write it. */
+  constructor(
+    readonly native: NativeBuffer,
+    readonly onHost = true,
+  ) {}
+
+  get bytes(): number {
+    return callNative(() => this.native.bytes);
+  }
+
+  get writable(): boolean {
+    return callNative(() => this.native.writable);
+  }
+
+  /** Copies `source` to byte `offset`. Throws VdError `layout` outside the buffer or for read-only memory. */
+  write(source: ArrayBufferView | ArrayBuffer, offset = 0): void {
+    callNative(() => this.native.write(source, offset));
+  }
+
+  /** Copies from byte `offset` until `target` is full, and returns it. Throws VdError `layout` outside the buffer. */
+  read<T extends ArrayBufferView | ArrayBuffer>(target: T, offset = 0): T {
+    callNative(() => this.native.read(target, offset));
+    return target;
+  }
+
+  /** The floats of a tensor as float32, packed; reading and converting happen off the event loop. byteOffset: of its
+   *  first element; pitch: elements from one pixel to the next. Throws VdError `layout` outside the buffer. */
+  fetch({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FetchRegion): Promise<Float32Array> {
+    return awaitNative(() => this.native.fetch(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
+  }
+
+  /** Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one. */
+  copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): void {
+    callNative(() => this.native.copyFrom(source.native, from, to, bytes));
+  }
+
+  /** Sets every byte. */
+  fill(byte: number): void {
+    callNative(() => this.native.fill(byte));
+  }
+
+  /** Lets go of the memory; programs that use it keep it alive. Later calls throw. */
+  free(): void {
+    callNative(() => this.native.free());
+  }
+}
+
+/** Zeroed memory of `bytes` bytes; pages cost nothing until they are touched. Throws VdError `memory`. */
+export function allocateBuffer(bytes: number): DeviceBuffer {
+  return new DeviceBuffer(callNative(() => loadAddon().allocateBuffer(bytes)));
+}
+
+/** A read-only view of a file's bytes, shared with the page cache. Throws VdError `io`. */
+export function mapFile(path: string): DeviceBuffer {
+  return new DeviceBuffer(callNative(() => loadAddon().mapFile(path)));
+}
+
+/** A checked list of rows, ready to run many times; one run at a time. */
+export class Program {
+  constructor(private readonly native: NativeProgram) {}
+
+  get info(): ProgramInfo {
+    return callNative(() => this.native.info);
+  }
+
+  /** Runs all rows off the event loop. Throws VdError `cancelled` after {@link cancel}. */
+  run(options: { timing?: boolean } = {}): Promise<RunTimes> {
+    return awaitNative(() => this.native.run(options.timing ?? false));
+  }
+
+  /** Makes the current run stop before its next row. */
+  cancel(): void {
+    callNative(() => this.native.cancel());
+  }
+
+  /** Frees the packed weights and working memory; a run under way finishes first. */
+  free(): void {
+    callNative(() => this.native.free());
+  }
+}
+
+/** A memory that rows address by its position in the list of a program. */
+export interface Binding {
+  buffer: DeviceBuffer;
+  /** The contents never change while the program lives, so that weights may be packed. */
+  constant: boolean;
+}
+
+/** How to open the CPU. */
+export interface CpuOptions {
+  /** Workers; default `VD_THREADS` or the number of available cores. */
+  threads?: number | undefined;
+  /** Instruction set: best (default), amx, avx512, avx2 or plain; one that the machine lacks falls back to the next. */
+  isa?: string | undefined;
+  /** Run the plain definitions only. Slow; for tests. */
+  reference?: boolean | undefined;
+}
+
+/** Which GPU to open. */
+export interface GpuOptions {
+  /** Its number among the machine's GPUs; default 0. */
+  index?: number | undefined;
+  /** Device code to run instead of the best; default `VD_CUDA_IMAGE`. */
+  image?: string | undefined;
+  /** Folder of the device code; default: the package's own. */
+  imageDir?: string | undefined;
+}
+
+/** How to open any device: options of other kinds are ignored. */
+export type DeviceOptions = CpuOptions & GpuOptions;
+
+/** How a program is compiled. */
+export interface CompileOptions {
+  /** Record the rows as one CUDA graph and replay it; then a run cannot be cancelled half-way. */
+  capture?: boolean | undefined;
+}
+
+/** Something that runs programs. */
+export class Device {
+  private static readonly gpus = new Map<string, Device>();
+
+  private constructor(
+    readonly kind: "cpu" | "cuda",
+    private readonly native: NativeDevice,
+    /** Workers, the calling one included; 1 for a GPU. */
+    readonly threads: number,
+  ) {}
+
+  /** Opens the CPU. Throws VdError `unsupported` without an addon, `attr` for a wrong option. */
+  static cpu(options: CpuOptions = {}): Device {
+    const threads = options.threads ?? environment.threads() ?? availableParallelism();
+    const isa = options.isa ?? environment.cpuIsa() ?? "best";
+    const reference = options.reference ?? false;
+    return new Device(
+      "cpu",
+      callNative(() => loadAddon().openDevice({ threads, isa, reference })),
+      threads,
+    );
+  }
+
+  /** A GPU, one object for each; its context opens with {@link prepare} or the first use. Throws VdError `unsupported`
+   *  saying why it cannot be used. */
+  static cuda(options: GpuOptions = {}): Device {
+    const index = options.index ?? 0;
+    const image = options.image ?? environment.cudaImage() ?? "";
+    const dir = options.imageDir ?? imageDir();
+    checkGpu(index, dir);
+    const key = `${index} ${image} ${dir}`;
+    let device = Device.gpus.get(key);
+    if (!device) {
+      const native = callNative(() => loadAddon().openDevice({ index, imageDir: dir, image }));
+      device = new Device("cuda", native, 1);
+      Device.gpus.set(key, device);
+    }
+    return device;
+  }
+
+  /** Opens what is opened late, off the event loop. Throws VdError `unsupported` or `driver`. */
+  async prepare(): Promise<void> {
+    if (this.kind !== "cpu") await awaitNative(() => this.native.prepare());
+  }
+
+  /** Zeroed memory that this device's rows may write. Throws VdError `memory`. */
+  async allocate(bytes: number): Promise<DeviceBuffer> {
+    if (this.kind === "cpu") return allocateBuffer(bytes);
+    return new DeviceBuffer(await awaitNative(() => this.native.allocate(bytes)), false);
+  }
+
+  /** The memory that a GPU has, in bytes; zeros for the CPU, which uses the machine's. Throws VdError `driver`. */
+  memory(): Promise<{ freeBytes: number; totalBytes: number }> {
+    return awaitNative(() => this.native.memory());
+  }
+
+  /** Lets go of packed weights that no program uses. */
+  async trim(): Promise<void> {
+    if (this.kind !== "cpu") await awaitNative(() => this.native.trim());
+  }
+
+  /** Checks the rows against the contract and packs weights, off the event loop. See native/launch/validate.h for
+   *  `words`. Throws VdError naming row and argument. */
+  async compile(
+    words: Float64Array,
+    names: readonly string[],
+    bindings: readonly Binding[],
+    { capture = false }: CompileOptions = {},
+  ): Promise<Program> {
+    const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
+    return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, { capture })));
+  }
+}
+
+/** What one device is, or why it cannot be used. */
+export interface DeviceInfo {
+  kind: "cpu" | "cuda";
+  name: string;
+  usable: boolean;
+  /** Why not, or what it offers, as a sentence. */
+  reason: string;
+  /** Of usable GPUs. */
+  memoryBytes?: number;
+  /** Of usable GPUs, e.g. "9.0". */
+  computeCapability?: string;
+}
+
+/** The devices of this machine as this build sees them. */
+export function devices(): DeviceInfo[] {
+  const isa = loadAddon().cpuIsa();
+  const cpu = {
+    kind: "cpu",
+    name: "CPU",
+    usable: true,
+    reason: `${availableParallelism()} cores, ${isa} kernels.`,
+  } as const;
+  const gpus = listGpus();
+  if (gpus.devices.length === 0) return [cpu, { kind: "cuda", name: "CUDA", usable: false, reason: gpus.reason }];
+  return [
+    cpu,
+    ...gpus.devices.map(({ name, usable, reason, memoryBytes, computeCapability }): DeviceInfo => {
+      const details = memoryBytes > 0 ? { memoryBytes, computeCapability } : {};
+      return { kind: "cuda", name, usable, reason, ...details };
+    }),
+  ];
+}
+
+function unusable(reason: string): never {
+  throw new VdError({
+    code: "unsupported",
+    where: "device",
+    expected: "a usable device",
+    got: `cuda: ${reason}`,
+    hint: "Use --device cpu.",
+  });
+}
+
+function checkGpu(index: number, dir: string): void {
+  const { reason, devices } = listGpus(dir);
+  if (devices.length === 0) unusable(reason);
+  const gpu = devices[index];
+  if (!gpu) unusable(`there is no GPU ${index}, only ${devices.length}.`);
+  if (!gpu.usable) unusable(`${gpu.name}: ${gpu.reason}`);
+}
+
+/** Opens a device by kind. Throws VdError `unsupported` with the reason for one that cannot be used. */
+export function openDevice(kind: "cpu" | "cuda", options: DeviceOptions = {}): Device {
+  return kind === "cpu" ? Device.cpu(options) : Device.cuda(options);
+}

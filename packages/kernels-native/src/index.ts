@@ -1,0 +1,20 @@
+export * from "../contract/index";
+export type { ProgramInfo, RunTimes } from "./addon-types";
+export {
+  allocateBuffer,
+  type Binding,
+  type CompileOptions,
+  type CpuOptions,
+  Device,
+  DeviceBuffer,
+  type DeviceInfo,
+  type DeviceOptions,
+  devices,
+  type FetchRegion,
+  type GpuOptions,
+  mapFile,
+  openDevice,
+  Program,
+} from "./device";
+export { isVdError, VdError, type VdErrorDetails } from "./errors";
+export { imageDir, listGpus, startDriver } from "./gpus";

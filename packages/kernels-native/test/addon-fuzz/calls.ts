@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { bytes, garbage, sizes } from "./garbage";
+import { note } from "./journal";
+import { outcome, type Tally } from "./outcome";
+import type { Pool } from "./pool";
+
+type Kind = "addon" | "buffer" | "device" | "program";
+
+/** A function of the addon and arguments that it might like; `free` ones use their object up. */
+interface Target {
+  kind: Kind;
+  name: string;
+  likely: fc.Arbitrary<unknown>[];
+  accessor?: true;
+}
+
+const options = fc.oneof(
+  fc.record({
+    threads: fc.oneof(fc.integer({ min: 1, max: 3 }), fc.constantFrom(0, -1, 1.5, 1025, Number.NaN, "2", null)),
+    isa: fc.oneof(fc.constantFrom("best", "plain", "avx2", "avx512", "amx"), garbage),
+    reference: fc.oneof(fc.boolean(), garbage),
+  }),
+  garbage,
+);
+
+const gpuOptions = fc.oneof(
+  fc.record({
+    index: fc.oneof(fc.integer({ min: 0, max: 3 }), garbage),
+    imageDir: fc.oneof(fc.constantFrom("/nowhere", ""), garbage),
+    image: fc.oneof(fc.constantFrom("", "sm_90a"), garbage),
+  }),
+  options,
+);
+
+const TARGETS: readonly Target[] = [
+  { kind: "addon", name: "allocateBuffer", likely: [sizes] },
+  { kind: "addon", name: "mapFile", likely: [garbage] },
+  { kind: "addon", name: "openDevice", likely: [gpuOptions] },
+  { kind: "addon", name: "cpuIsa", likely: [] },
+  { kind: "addon", name: "opIds", likely: [] },
+  { kind: "addon", name: "listGpus", likely: [garbage] },
+  { kind: "addon", name: "startDriver", likely: [] },
+  { kind: "buffer", name: "fetch", likely: [sizes, fc.nat(7), sizes, sizes, sizes] },
+  { kind: "device", name: "prepare", likely: [] },
+  { kind: "device", name: "allocate", likely: [sizes] },
+  { kind: "device", name: "trim", likely: [] },
+  { kind: "buffer", name: "bytes", likely: [], accessor: true },
+  { kind: "buffer", name: "writable", likely: [], accessor: true },
+  { kind: "buffer", name: "write", likely: [bytes, sizes] },
+  { kind: "buffer", name: "read", likely: [bytes, sizes] },
+  { kind: "buffer", name: "copyFrom", likely: [fc.constant("a buffer"), sizes, sizes, sizes] },
+  { kind: "buffer", name: "fill", likely: [sizes] },
+  { kind: "buffer", name: "free", likely: [] },
+  {
+    kind: "device",
+    name: "compile",
+    likely: [
+      fc.float64Array({ maxLength: 30 }),
+      fc.array(garbage, { maxLength: 2 }),
+      fc.array(garbage, { maxLength: 2 }),
+      fc.oneof(fc.record({ capture: fc.boolean() }), fc.constant(undefined), garbage),
+    ],
+  },
+  { kind: "program", name: "run", likely: [fc.boolean()] },
+  { kind: "program", name: "cancel", likely: [] },
+  { kind: "program", name: "info", likely: [], accessor: true },
+];
+
+/** How the receiver, the constructor and the arguments of one call are chosen. */
+const call = fc.constantFrom(...TARGETS).chain((target) =>
+  fc.record({
+    target: fc.constant(target),
+    asConstructor: fc.integer({ min: 0, max: 19 }).map((n) => n === 0),
+    receiver: fc.nat(30),
+    wrongReceiver: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
+    args: fc.tuple(
+      ...target.likely.map((likely) =>
+        fc.oneof(
+          { weight: 4, arbitrary: likely },
+          { weight: 1, arbitrary: garbage },
+          { weight: 1, arbitrary: fc.constant("a buffer") },
+        ),
+      ),
+    ),
+    extra: fc.array(garbage, { maxLength: 1 }),
+    cut: fc.integer({ min: 0, max: 5 }),
+    object: fc.nat(30),
+  }),
+);
+
+type Call = typeof call extends fc.Arbitrary<infer T> ? T : never;
+
+function receiversOf(pool: Pool, kind: Kind): object[] {
+  if (kind === "addon") return [pool.addon];
+  if (kind === "buffer") return pool.buffers.map((slot) => slot.get());
+  return kind === "device" ? pool.devices : pool.programs;
+}
+
+function functionOf(owner: object, { name, accessor }: Target): (...args: unknown[]) => unknown {
+  if (!accessor) return (owner as Record<string, (...args: unknown[]) => unknown>)[name]!;
+  return Object.getOwnPropertyDescriptor(Object.getPrototypeOf(owner), name)!.get!;
+}
+
+async function perform(pool: Pool, tally: Tally, { target, ...how }: Call): Promise<void> {
+  const everything = pool.everything();
+  const pick = (index: number) => everything[index % everything.length];
+  const all = [...how.args, ...how.extra].map((arg, i) => (arg === "a buffer" ? pick(how.object + i) : arg));
+  const args = how.cut === 0 ? all.slice(0, -1) : all;
+  const receivers = receiversOf(pool, target.kind);
+  const right = receivers[how.receiver % receivers.length]!;
+  const receiver = how.wrongReceiver ? [...all, pick(how.receiver)][how.object % (all.length + 1)] : right;
+  note(`${how.asConstructor ? "new " : ""}${target.kind}.${target.name}`, { receiver, args });
+  if (how.asConstructor) {
+    const Constructor = (target.kind === "addon" ? functionOf(right, target) : right.constructor) as new (
+      ...a: unknown[]
+    ) => object;
+    await outcome(tally, () => Reflect.construct(Constructor, args));
+  } else await outcome(tally, () => Reflect.apply(functionOf(right, target), receiver, args));
+}
+
+/** Calls every function of the addon with anything, on anything. */
+export async function fuzzCalls(pool: Pool, tally: Tally, numRuns: number, seed: number): Promise<void> {
+  let done = 0;
+  await fc.assert(
+    fc.asyncProperty(call, async (each) => {
+      await perform(pool, tally, each);
+      if (++done % 16 === 0) pool.renew();
+      if (done % 512 === 0) globalThis.gc?.();
+    }),
+    { numRuns, seed, endOnFailure: true },
+  );
+}

@@ -1,0 +1,128 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const compiler = process.env.CXX ?? "g++";
+const hasCompiler = process.platform === "linux" && spawnSync(compiler, ["--version"]).status === 0;
+const folder = mkdtempSync(join(tmpdir(), "vd-driver-"));
+
+/** Builds a stand-in for the driver into a folder of its own. */
+function build(name: string, ...flags: string[]): void {
+  mkdirSync(join(folder, name));
+  const output = join(folder, name, "libcuda.so.1");
+  const args = ["-x", "c++", "-w", "-shared", "-fPIC", ...flags, "-o", output, here("driver/stand-in.c")];
+  const result = spawnSync(compiler, args, { encoding: "utf8" });
+  if (result.status !== 0) throw new Error(result.stderr);
+}
+
+let numRuns = 0;
+
+/** Runs a scenario in a process that finds the driver in `driver`, or none at all. */
+// biome-ignore lint/suspicious/noExplicitAny: every scenario prints data of its own
+function scenario(name: string, env: Record<string, string> = {}, driver = "new"): any {
+  const images = join(folder, `images-${numRuns++}`);
+  mkdirSync(images);
+  const result = spawnSync(process.execPath, ["--import", "tsx", here("driver/scenarios.ts"), name, images], {
+    encoding: "utf8",
+    env: {
+      ...process.env,
+      ...env,
+      TSX_TSCONFIG_PATH: here("../tsconfig.json"),
+      LD_LIBRARY_PATH: join(folder, driver),
+    },
+  });
+  if (result.status !== 0) throw new Error(`${name} ended with ${result.status ?? result.signal}: ${result.stderr}`);
+  return JSON.parse(result.stdout);
+}
+
+describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and a C++ compiler)", () => {
+  beforeAll(() => {
+    build("new");
+    build("old", "-DSTAND_IN_OLD");
+    mkdirSync(join(folder, "none"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test("without a driver the reason names the library", () => {
+    const { started, devices } = scenario("list", {}, "none");
+    expect(started).toBe(false);
+    expect(devices).toEqual([expect.objectContaining({ kind: "cuda", usable: false })]);
+    expect(devices[0].reason).toMatch(/^No NVIDIA driver: libcuda\.so\.1 could not be loaded/);
+  });
+
+  test.each([
+    ["one without cuGetProcAddress_v2", { STAND_IN_VERSION: "11040" }, "old", "supports CUDA 11.4"],
+    ["one for an older CUDA", { STAND_IN_VERSION: "12080" }, "new", "supports CUDA 12.8"],
+  ])("an old driver is named with what is needed: %s", (_, env, driver, found) => {
+    const { devices } = scenario("list", env, driver);
+    expect(devices[0].usable).toBe(false);
+    expect(devices[0].reason).toBe(`The NVIDIA driver ${found}; CUDA 13.0 is needed (driver 580 or newer).`);
+  });
+
+  test("a driver without a function that is needed still names its GPUs", () => {
+    const { devices } = scenario("list", { STAND_IN_LACKS: "cuTensorMapEncodeTiled" });
+    expect(devices).toEqual([
+      {
+        kind: "cuda",
+        name: "Stand-in GPU 0",
+        usable: false,
+        reason: "The NVIDIA driver lacks cuTensorMapEncodeTiled.",
+      },
+    ]);
+  });
+
+  test("a driver without a GPU", () => {
+    const { devices } = scenario("list", { STAND_IN_DEVICES: "0" });
+    expect(devices[0].reason).toBe("The NVIDIA driver finds no GPU.");
+  });
+
+  test("several GPUs are listed, one with an unsupported capability is refused", () => {
+    const { list, failed } = scenario("listWithImages", { STAND_IN_DEVICES: "2", STAND_IN_MAJOR: "6" });
+    expect(list.map(({ name }: { name: string }) => name)).toEqual(["Stand-in GPU 0", "Stand-in GPU 1"]);
+    expect(list[0].reason).toBe("Compute capability 6.0; 7.5 or newer is needed.");
+    expect(failed).toMatchObject({ code: "unsupported" });
+    expect(failed.message).toContain("Stand-in GPU 0: Compute capability 6.0");
+  });
+
+  test("programs run, are timed and captured; memory goes in and out", () => {
+    const result = scenario("run");
+    expect(result).toMatchObject({
+      read: [1, 2, 3],
+      fetched: [30, 31],
+      rowUs: [500, 500],
+      variants: ["copy_vector", "copy_vector"],
+      packedBytes: 128,
+      same: true,
+      overlap: { code: "layout" },
+      host: "nothing",
+    });
+  });
+
+  test("out of memory is an error that says how much, and the next allocation works", () => {
+    const { tooMuch } = scenario("memory");
+    expect(tooMuch.code).toBe("memory");
+    expect(tooMuch.message).toMatch(/expected 314572800 bytes of free device memory, got 268435456 of 268435456/);
+  });
+
+  test("a lost device fails its programs with their rows, and the next plan opens it anew", () => {
+    const { run, again, old, next } = scenario("lost", { STAND_IN_LOST_AT: "2" });
+    expect(run.code).toBe("driver");
+    expect(run.message).toContain("an illegal memory access");
+    expect(run.message).toContain("in one of 2 rows from first to second");
+    expect(again).toMatchObject({ code: "driver" });
+    expect(again.message).toContain("one that was lost");
+    expect(old).toMatchObject({ code: "driver" });
+    expect(next).toBe("nothing");
+  });
+
+  test("device code that the driver refuses, and a damaged file", () => {
+    expect(scenario("module", { STAND_IN_MODULE: "209" }).prepare).toMatchObject({ code: "unsupported" });
+    const { prepare } = scenario("damaged");
+    expect(prepare).toMatchObject({ code: "io" });
+    expect(prepare.message).toContain("pnpm build:cubins");
+  });
+});

@@ -1,0 +1,122 @@
+// Run by driver.test.ts in a process whose NVIDIA driver is the stand-in: prints what happened as JSON.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Device, type DeviceBuffer, devices, isVdError, OPS, startDriver } from "../../src/index";
+
+const [, , scenario = "", folder = ""] = process.argv;
+
+/** A fatbin with nothing in it: the stand-in takes any image. */
+function writeImage(name: string): void {
+  const image = Buffer.alloc(48);
+  image.writeUInt32LE(0xba55ed50, 0);
+  image.writeUInt16LE(1, 4);
+  image.writeUInt16LE(16, 6);
+  image.writeBigUInt64LE(16n, 8);
+  writeFileSync(join(folder, `${name}.fatbin`), image.subarray(0, 32));
+}
+
+const open = () => Device.cuda({ imageDir: folder });
+
+/** What a call threw, as plain data. */
+async function failure(body: () => unknown): Promise<unknown> {
+  try {
+    await body();
+    return "nothing";
+  } catch (error) {
+    return isVdError(error) ? { code: error.code, message: error.message } : String(error);
+  }
+}
+
+/** A row that copies x to y, both [1,1,4,8], and one that uses a constant; on buffers of the device. */
+async function copyProgram(device: Device, constants: DeviceBuffer, capture = false) {
+  const memory = await device.allocate(256);
+  const tensor = (buffer: number, offset: number) => [buffer, offset, 0, 4, 1, 1, 4, 8, 0, 8];
+  const copy = Object.keys(OPS).indexOf("copy");
+  const words = [copy, ...tensor(0, 0), ...tensor(0, 128), copy, ...tensor(1, 4), ...tensor(0, 128)];
+  const bindings = [
+    { buffer: memory, constant: false },
+    { buffer: constants, constant: true },
+  ];
+  return {
+    memory,
+    program: await device.compile(Float64Array.from(words), ["first", "second"], bindings, { capture }),
+  };
+}
+
+const scenarios: Record<string, () => Promise<unknown>> = {
+  async list() {
+    return { started: await startDriver(), devices: devices().slice(1) };
+  },
+
+  async listWithImages() {
+    writeImage("sm_90a");
+    const list = devices().slice(1);
+    return { list, failed: await failure(() => open()) };
+  },
+
+  async run() {
+    writeImage("sm_90a");
+    const device = open();
+    await device.prepare();
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const { memory, program } = await copyProgram(device, constants);
+    const data = Float32Array.from({ length: 32 }, (_, i) => i);
+    memory.write(data, 0);
+    const fetched = await memory.fetch({ dtype: "f32", pixels: 4, channels: 8 });
+    const times = await program.run({ timing: true });
+    const captured = await copyProgram(device, constants, true);
+    await captured.program.run();
+    await captured.program.run();
+    const { variants, packedBytes } = program.info;
+    program.free();
+    captured.program.free();
+    await device.trim();
+    return {
+      read: [...memory.read(new Float32Array(3), 4)],
+      fetched: [...fetched.subarray(30)],
+      rowUs: [...times.rowUs],
+      variants,
+      packedBytes,
+      same: open() === device,
+      overlap: await failure(() => memory.copyFrom(memory, 0, 4, 16)),
+      host: await failure(() => device.compile(Float64Array.from([]), [], [{ buffer: constants, constant: false }])),
+    };
+  },
+
+  async memory() {
+    writeImage("sm_90a");
+    const device = open();
+    const tooMuch = await failure(() => device.allocate(300 * 2 ** 20));
+    const { allocateBuffer } = await import("../../src/index");
+    const { program } = await copyProgram(device, allocateBuffer(512));
+    await program.run();
+    return { tooMuch };
+  },
+
+  async lost() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const first = await copyProgram(device, constants);
+    const run = await failure(() => first.program.run());
+    const again = await failure(() => first.program.run());
+    const old = await failure(() => first.memory.read(new Uint8Array(4)));
+    const second = await copyProgram(device, constants);
+    return { run, again, old, next: await failure(() => second.program.run()) };
+  },
+
+  async module() {
+    writeImage("sm_90a");
+    return { prepare: await failure(() => open().prepare()) };
+  },
+
+  async damaged() {
+    writeFileSync(join(folder, "sm_90a.fatbin"), "not device code");
+    return { prepare: await failure(() => open().prepare()) };
+  },
+};
+
+console.log(JSON.stringify(await scenarios[scenario]!()));
+process.exit(0);

@@ -1,0 +1,141 @@
+// A stand-in for the NVIDIA driver: device memory is host memory, kernels do nothing. What goes wrong is chosen by
+// environment variables, so that the loader and its errors can be tested where there is no GPU.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#define API __declspec(dllexport)
+#else
+#define API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+#define EXPORT extern "C" API
+#else
+#define EXPORT API
+#endif
+
+typedef int R;
+enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
+
+static int setting(const char* name, int fallback) {
+  const char* text = getenv(name);
+  return text != NULL ? atoi(text) : fallback;
+}
+
+static int64_t used_bytes;
+static int lost;
+static int num_launches;
+
+static R state(void) { return lost ? ILLEGAL_ADDRESS : OK; }
+
+static R init(unsigned flags) { return flags == 0 && setting("STAND_IN_DEVICES", 1) == 0 ? NO_DEVICE : OK; }
+static R driver_version(int* v) { *v = setting("STAND_IN_VERSION", 13000); return OK; }
+static R device_count(int* n) { *n = setting("STAND_IN_DEVICES", 1); return OK; }
+static R device_get(int* d, int i) { *d = i; return OK; }
+static R device_name(char* b, int n, int d) { snprintf(b, (size_t)n, "Stand-in GPU %d", d); return OK; }
+static R device_attribute(int* v, int which, int d) {
+  (void)d;
+  *v = which == 75 ? setting("STAND_IN_MAJOR", 9) : which == 76 ? 0 : which == 16 ? 4 : which == 97 ? 232448 : 1 << 20;
+  return OK;
+}
+static R total_memory(size_t* n, int d) { (void)d; *n = (size_t)1 << 30; return OK; }
+static R error_name(R r, const char** s) { *s = r == OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_STAND_IN"; return OK; }
+static R error_text(R r, const char** s) { *s = r == ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "stand-in"; return OK; }
+static R retain(void** c, int d) { (void)d; *c = (void*)16; return state(); }
+static R release(int d) { (void)d; return OK; }
+static R reset(int d) { (void)d; lost = 0; return OK; }
+static R set_current(void* c) { (void)c; return state(); }
+static R module_load(void** m, const void* image, unsigned n, int* o, void** v) {
+  (void)n; (void)o; (void)v;
+  *m = (void*)image;
+  return setting("STAND_IN_MODULE", OK);
+}
+static R module_unload(void* m) { (void)m; return OK; }
+static R module_function(void** f, void* m, const char* s) { (void)s; *f = m; return OK; }
+static R function_count(unsigned* n, void* m) { (void)m; *n = 2; return OK; }
+static R functions(void** f, unsigned n, void* m) {
+  (void)m;
+  for (unsigned i = 0; i < n; ++i) f[i] = (void*)(uintptr_t)(i + 1);
+  return OK;
+}
+static R function_name(const char** s, void* f) { *s = (uintptr_t)f == 1 ? "copy_vector" : "copy_scalar"; return OK; }
+static R set_attribute(void* f, int a, int v) { (void)f; (void)a; (void)v; return OK; }
+static int64_t limit_bytes(void) { return (int64_t)setting("STAND_IN_MEBIBYTES", 256) << 20; }
+static R memory_info(size_t* f, size_t* t) { *t = (size_t)limit_bytes(); *f = (size_t)(limit_bytes() - used_bytes); return OK; }
+static R allocate(uint64_t* p, size_t n) {
+  if (lost) return ILLEGAL_ADDRESS;
+  if (used_bytes + (int64_t)n > limit_bytes()) return OUT_OF_MEMORY;
+  int64_t* block = (int64_t*)aligned_alloc(256, (n + 511) / 256 * 256);
+  block[0] = (int64_t)n;
+  used_bytes += (int64_t)n;
+  *p = (uint64_t)(uintptr_t)block + 256;
+  return OK;
+}
+static R release_memory(uint64_t p) {
+  int64_t* block = (int64_t*)(uintptr_t)(p - 256);
+  used_bytes -= block[0];
+  free(block);
+  return OK;
+}
+static R host_allocate(void** p, size_t n, unsigned f) { (void)f; *p = malloc(n); return OK; }
+static R host_free(void* p) { free(p); return OK; }
+static R to_device(uint64_t d, const void* s, size_t n, void* q) { (void)q; memcpy((void*)(uintptr_t)d, s, n); return state(); }
+static R to_host(void* d, uint64_t s, size_t n, void* q) { (void)q; memcpy(d, (void*)(uintptr_t)s, n); return state(); }
+static R on_device(uint64_t d, uint64_t s, size_t n, void* q) { return to_device(d, (void*)(uintptr_t)s, n, q); }
+static R to_peer(uint64_t d, void* a, uint64_t s, void* b, size_t n, void* q) { (void)a; (void)b; return on_device(d, s, n, q); }
+static R fill(uint64_t d, unsigned char v, size_t n, void* q) { (void)q; memset((void*)(uintptr_t)d, v, n); return state(); }
+static R create(void** h, unsigned f) { (void)f; *h = malloc(1); return state(); }
+static R destroy(void* h) { free(h); return OK; }
+static R one(void* h) { (void)h; return state(); }
+static R two(void* a, void* b) { (void)a; (void)b; return state(); }
+static R begin_capture(void* q, int m) { (void)q; (void)m; return OK; }
+static R end_capture(void* q, void** g) { (void)q; *g = malloc(1); return OK; }
+static R elapsed(float* ms, void* a, void* b) { (void)a; (void)b; *ms = 0.5f; return OK; }
+static R launch(const void* c, void* f, void** p, void** e) {
+  (void)c; (void)f; (void)p; (void)e;
+  if (++num_launches == setting("STAND_IN_LOST_AT", 0)) lost = 1;  // Once: reset does not start the count anew.
+  return OK;
+}
+static R instantiate(void** x, void* g, unsigned long long f) { (void)g; (void)f; *x = malloc(1); return OK; }
+static R encode(void) { return OK; }
+
+#ifdef STAND_IN_OLD
+/* Drivers before CUDA 12 have no cuGetProcAddress_v2. */
+EXPORT R cuDriverGetVersion(int* v) { return driver_version(v); }
+#else
+EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint64_t flags, int* status) {
+  static const struct { const char* name; void* function; } table[] = {
+      {"cuInit", (void*)init}, {"cuDriverGetVersion", (void*)driver_version}, {"cuDeviceGetCount", (void*)device_count},
+      {"cuDeviceGet", (void*)device_get}, {"cuDeviceGetName", (void*)device_name}, {"cuDeviceGetAttribute", (void*)device_attribute},
+      {"cuDeviceTotalMem", (void*)total_memory}, {"cuGetErrorName", (void*)error_name}, {"cuGetErrorString", (void*)error_text},
+      {"cuDevicePrimaryCtxRetain", (void*)retain}, {"cuDevicePrimaryCtxRelease", (void*)release},
+      {"cuDevicePrimaryCtxReset", (void*)reset}, {"cuCtxSetCurrent", (void*)set_current}, {"cuModuleLoadDataEx", (void*)module_load},
+      {"cuModuleUnload", (void*)module_unload}, {"cuModuleGetFunction", (void*)module_function},
+      {"cuModuleGetFunctionCount", (void*)function_count}, {"cuModuleEnumerateFunctions", (void*)functions},
+      {"cuFuncGetName", (void*)function_name}, {"cuFuncSetAttribute", (void*)set_attribute}, {"cuMemGetInfo", (void*)memory_info}, {"cuMemAlloc", (void*)allocate},
+      {"cuMemFree", (void*)release_memory}, {"cuMemHostAlloc", (void*)host_allocate}, {"cuMemFreeHost", (void*)host_free},
+      {"cuMemcpyHtoDAsync", (void*)to_device}, {"cuMemcpyDtoHAsync", (void*)to_host}, {"cuMemcpyDtoDAsync", (void*)on_device},
+      {"cuMemcpyPeerAsync", (void*)to_peer}, {"cuMemsetD8Async", (void*)fill}, {"cuStreamCreate", (void*)create},
+      {"cuStreamDestroy", (void*)destroy}, {"cuStreamSynchronize", (void*)one}, {"cuStreamBeginCapture", (void*)begin_capture},
+      {"cuStreamEndCapture", (void*)end_capture}, {"cuEventCreate", (void*)create}, {"cuEventDestroy", (void*)destroy},
+      {"cuEventRecord", (void*)two}, {"cuEventQuery", (void*)one}, {"cuEventSynchronize", (void*)one},
+      {"cuEventElapsedTime", (void*)elapsed}, {"cuLaunchKernelEx", (void*)launch}, {"cuGraphInstantiateWithFlags", (void*)instantiate},
+      {"cuGraphLaunch", (void*)two}, {"cuGraphDestroy", (void*)destroy}, {"cuGraphExecDestroy", (void*)destroy},
+      {"cuTensorMapEncodeTiled", (void*)encode}};
+  const char* absent = getenv("STAND_IN_LACKS");
+  (void)version;
+  (void)flags;
+  for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
+    if (strcmp(symbol, table[i].name) != 0 || (absent != NULL && strcmp(symbol, absent) == 0)) continue;
+    *found = table[i].function;
+    *status = 0;
+    return OK;
+  }
+  *found = NULL;
+  *status = 1;
+  return NOT_FOUND;
+}
+#endif

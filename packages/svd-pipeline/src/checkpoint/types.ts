@@ -1,0 +1,50 @@
+/** The networks of SVD, by the names of their folders. */
+export type ComponentName = "unet" | "vae" | "image_encoder";
+
+/** All networks of SVD. */
+export const COMPONENT_NAMES: readonly ComponentName[] = ["unet", "vae", "image_encoder"];
+
+/** A tensor as a safetensors header describes it. */
+export interface TensorEntry {
+  name: string;
+  /** `F16`, `F32`, `BF16`, … */
+  dtype: string;
+  shape: readonly number[];
+}
+
+/** A tensor that is made out of one tensor of the file: cut, then turned, then reshaped. */
+export interface StoredSource {
+  /** Name of the tensor in the file. */
+  name: string;
+  /** First row and the row after the last one: a slice of dimension 0, which lies in one piece. */
+  rows?: [begin: number, end: number];
+  /** Swap the two dimensions of a matrix: the only change that moves bytes. */
+  transpose?: true;
+  /** The same bytes with other dimensions. */
+  reshape?: number[];
+  /** Type and dimensions of the result. */
+  dtype: string;
+  shape: number[];
+}
+
+/** A tensor that the file does not hold because its layer is folded into another one. */
+export interface MadeSource {
+  /** `identity`: a 1×1 convolution or matrix that changes nothing; `zeros`: its bias. */
+  made: "identity" | "zeros";
+  dtype: string;
+  shape: number[];
+}
+
+/** Where a tensor in the names of the folder layout comes from. */
+export type TensorSource = StoredSource | MadeSource;
+
+/** Where a tensor in the original names comes from: one tensor of a network, or several put together. */
+export interface ExportSource {
+  component: ComponentName;
+  /** Tensors in the names of the folder layout, put together along dimension 0. */
+  names: string[];
+  transpose?: true;
+  reshape?: number[];
+  dtype: string;
+  shape: number[];
+}

@@ -1,0 +1,170 @@
+import { countBelow, type LayerPair, layerPairs, type NamePair } from "./name-pair";
+
+/** The blocks of a UNet, as far as names depend on them. */
+export interface UnetLayout {
+  down: readonly UnetLevel[];
+  /** Transformer blocks in the middle. */
+  middleDepth: number;
+  /** From the smallest level up, in the order in which they run. */
+  up: readonly UnetLevel[];
+}
+
+/** One level of a UNet, on the way down or up. */
+export interface UnetLevel {
+  /** For each residual block the number of transformer blocks after it; 0 without attention. */
+  depths: readonly number[];
+  /** True if a down- or upsampling layer ends the level. */
+  resamples: boolean;
+}
+
+const RES_LAYERS: readonly LayerPair[] = [
+  ["in_layers.0", "norm1"],
+  ["in_layers.2", "conv1"],
+  ["emb_layers.1", "time_emb_proj"],
+  ["out_layers.0", "norm2"],
+  ["out_layers.3", "conv2"],
+];
+
+/**
+ * Reads the blocks off the original names: `input_blocks` and `output_blocks` are numbered through all levels.
+ * Source: Stability-AI/generative-models sgm/modules/diffusionmodules/video_model.py `VideoUNet`.
+ */
+export function unetLayoutOfOriginal(names: ReadonlySet<string>): UnetLayout {
+  const hasLayer = (name: string) => names.has(`${name}.weight`);
+  const depth = (name: string) => countBelow(names, `${name}.transformer_blocks.`);
+  const down: { depths: number[]; resamples: boolean }[] = [{ depths: [], resamples: false }];
+  for (let i = 1; i < countBelow(names, "input_blocks."); i++) {
+    if (hasLayer(`input_blocks.${i}.0.op`)) {
+      down.at(-1)!.resamples = true;
+      down.push({ depths: [], resamples: false });
+    } else down.at(-1)!.depths.push(depth(`input_blocks.${i}.1`));
+  }
+  const up: { depths: number[]; resamples: boolean }[] = [];
+  for (let i = 0; i < countBelow(names, "output_blocks."); i++) {
+    if (up.length === 0 || up.at(-1)!.resamples) up.push({ depths: [], resamples: false });
+    up.at(-1)!.depths.push(depth(`output_blocks.${i}.1`));
+    up.at(-1)!.resamples = hasLayer(`output_blocks.${i}.1.conv`) || hasLayer(`output_blocks.${i}.2.conv`);
+  }
+  return { down, middleDepth: depth("middle_block.1"), up };
+}
+
+/** Reads the blocks off the names of the folder layout. */
+export function unetLayoutOfDiffusers(names: ReadonlySet<string>): UnetLayout {
+  const level = (block: string, resampler: string): UnetLevel => ({
+    depths: Array.from({ length: countBelow(names, `${block}.resnets.`) }, (_, layer) =>
+      countBelow(names, `${block}.attentions.${layer}.transformer_blocks.`),
+    ),
+    resamples: names.has(`${block}.${resampler}.0.conv.weight`),
+  });
+  const levels = (side: string, resampler: string) =>
+    Array.from({ length: countBelow(names, `${side}.`) }, (_, i) => level(`${side}.${i}`, resampler));
+  return {
+    down: levels("down_blocks", "downsamplers"),
+    middleDepth: countBelow(names, "mid_block.attentions.0.transformer_blocks."),
+    up: levels("up_blocks", "upsamplers"),
+  };
+}
+
+/**
+ * Every tensor of a UNet with these blocks, in both ways of naming.
+ * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `convert_ldm_unet_checkpoint`.
+ */
+export function unetNamePairs(layout: UnetLayout): NamePair[] {
+  const pairs = layerPairs("", "", [
+    ["time_embed.0", "time_embedding.linear_1"],
+    ["time_embed.2", "time_embedding.linear_2"],
+    ["label_emb.0.0", "add_embedding.linear_1"],
+    ["label_emb.0.2", "add_embedding.linear_2"],
+    ["input_blocks.0.0", "conv_in"],
+    ["out.0", "conv_norm_out"],
+    ["out.2", "conv_out"],
+  ]);
+  let input = 1;
+  layout.down.forEach((level, i) => {
+    level.depths.forEach((depth, layer) => {
+      pairs.push(...layerNames(`input_blocks.${input++}`, `down_blocks.${i}`, layer, depth));
+    });
+    const sampler: LayerPair = [`input_blocks.${input}.0.op`, `down_blocks.${i}.downsamplers.0.conv`];
+    if (level.resamples) pairs.push(...layerPairs("", "", [sampler]));
+    if (level.resamples) input++;
+  });
+  pairs.push(...videoResBlock("middle_block.0", "mid_block.resnets.0"));
+  pairs.push(...videoTransformer("middle_block.1", "mid_block.attentions.0", layout.middleDepth));
+  pairs.push(...videoResBlock("middle_block.2", "mid_block.resnets.1"));
+  let output = 0;
+  layout.up.forEach((level, i) => {
+    level.depths.forEach((depth, layer) => {
+      pairs.push(...layerNames(`output_blocks.${output++}`, `up_blocks.${i}`, layer, depth));
+    });
+    const after = (level.depths.at(-1) ?? 0) > 0 ? 2 : 1;
+    const sampler: LayerPair = [`output_blocks.${output - 1}.${after}.conv`, `up_blocks.${i}.upsamplers.0.conv`];
+    if (level.resamples) pairs.push(...layerPairs("", "", [sampler]));
+  });
+  return pairs;
+}
+
+/** A residual block and the transformer behind it, if any. */
+function layerNames(original: string, block: string, layer: number, depth: number): NamePair[] {
+  const resBlock = videoResBlock(`${original}.0`, `${block}.resnets.${layer}`);
+  if (depth === 0) return resBlock;
+  return [...resBlock, ...videoTransformer(`${original}.1`, `${block}.attentions.${layer}`, depth)];
+}
+
+function videoResBlock(original: string, diffusers: string): NamePair[] {
+  return [
+    ...layerPairs(original, `${diffusers}.spatial_res_block`, RES_LAYERS),
+    ...layerPairs(original, `${diffusers}.spatial_res_block`, [["skip_connection", "conv_shortcut"]], {
+      optional: true,
+    }),
+    ...layerPairs(`${original}.time_stack`, `${diffusers}.temporal_res_block`, RES_LAYERS),
+    mixFactor(original, diffusers),
+  ];
+}
+
+function videoTransformer(original: string, diffusers: string, depth: number): NamePair[] {
+  const pairs = [
+    ...layerPairs(original, diffusers, [["norm", "norm"]]),
+    // Linear in SVD; other models of the family have 1×1 convolutions in these places.
+    ...layerPairs(
+      original,
+      diffusers,
+      [
+        ["proj_in", "proj_in"],
+        ["proj_out", "proj_out"],
+      ],
+      { convolution: "perhaps" },
+    ),
+    ...layerPairs(`${original}.time_pos_embed`, `${diffusers}.time_pos_embed`, [
+      ["0", "linear_1"],
+      ["2", "linear_2"],
+    ]),
+    mixFactor(original, diffusers),
+  ];
+  for (let i = 0; i < depth; i++) {
+    pairs.push(...transformerBlock(`${original}.transformer_blocks.${i}`, `${diffusers}.transformer_blocks.${i}`));
+    const temporal = [`${original}.time_stack.${i}`, `${diffusers}.temporal_transformer_blocks.${i}`] as const;
+    pairs.push(...transformerBlock(...temporal));
+    pairs.push(...layerPairs(...temporal, same("norm_in", "ff_in.net.0.proj", "ff_in.net.2")));
+  }
+  return pairs;
+}
+
+/** Inside a transformer block both sides use the same names. */
+function transformerBlock(original: string, diffusers: string): NamePair[] {
+  const layers = same("norm1", "norm2", "norm3", "attn1.to_out.0", "attn2.to_out.0", "ff.net.0.proj", "ff.net.2");
+  const projections = ["attn1", "attn2"].flatMap((attention) =>
+    ["to_q", "to_k", "to_v"].map((projection) => `${attention}.${projection}.weight`),
+  );
+  return [
+    ...layerPairs(original, diffusers, layers),
+    ...projections.map((name) => ({ original: `${original}.${name}`, diffusers: `${diffusers}.${name}` })),
+  ];
+}
+
+function mixFactor(original: string, diffusers: string): NamePair {
+  return { original: `${original}.time_mixer.mix_factor`, diffusers: `${diffusers}.time_mixer.mix_factor` };
+}
+
+function same(...names: string[]): LayerPair[] {
+  return names.map((name) => [name, name]);
+}

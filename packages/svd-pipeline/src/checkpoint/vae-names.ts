@@ -1,0 +1,124 @@
+import { countBelow, type LayerPair, layerPairs, type NamePair } from "./name-pair";
+
+/** The blocks of the autoencoder, as far as names depend on them. */
+export interface VaeLayout {
+  /** Residual blocks per level, from the picture inwards. */
+  encoderLayers: readonly number[];
+  /** Residual blocks in the middle of the decoder. */
+  decoderMiddleLayers: number;
+  /** Residual blocks per level, from the latents outwards. */
+  decoderLayers: readonly number[];
+}
+
+const RES_LAYERS: readonly LayerPair[] = ["norm1", "conv1", "norm2", "conv2"].map((name) => [name, name]);
+const TIME_LAYERS: readonly LayerPair[] = [
+  ["in_layers.0", "norm1"],
+  ["in_layers.2", "conv1"],
+  ["out_layers.0", "norm2"],
+  ["out_layers.3", "conv2"],
+];
+const ATTENTION_LAYERS: readonly LayerPair[] = [
+  ["q", "to_q"],
+  ["k", "to_k"],
+  ["v", "to_v"],
+  ["proj_out", "to_out.0"],
+];
+
+/**
+ * Reads the blocks off the original names, in which the decoder's levels are numbered from the picture inwards too.
+ * Source: Stability-AI/generative-models sgm/modules/diffusionmodules/model.py, sgm/modules/autoencoding/temporal_ae.py.
+ */
+export function vaeLayoutOfOriginal(names: ReadonlySet<string>): VaeLayout {
+  const layers = (side: string) =>
+    Array.from({ length: countBelow(names, `${side}.`) }, (_, i) => countBelow(names, `${side}.${i}.block.`));
+  let decoderMiddleLayers = 0;
+  while (names.has(`decoder.mid.block_${decoderMiddleLayers + 1}.conv1.weight`)) decoderMiddleLayers++;
+  return {
+    encoderLayers: layers("encoder.down"),
+    decoderMiddleLayers,
+    decoderLayers: layers("decoder.up").reverse(),
+  };
+}
+
+/** Reads the blocks off the names of the folder layout. */
+export function vaeLayoutOfDiffusers(names: ReadonlySet<string>): VaeLayout {
+  const layers = (side: string) =>
+    Array.from({ length: countBelow(names, `${side}.`) }, (_, i) => countBelow(names, `${side}.${i}.resnets.`));
+  return {
+    encoderLayers: layers("encoder.down_blocks"),
+    decoderMiddleLayers: countBelow(names, "decoder.mid_block.resnets."),
+    decoderLayers: layers("decoder.up_blocks"),
+  };
+}
+
+/**
+ * Every tensor of an autoencoder with these blocks, in both ways of naming.
+ * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `convert_ldm_vae_checkpoint`.
+ */
+export function vaeNamePairs(layout: VaeLayout): NamePair[] {
+  return [...layerPairs("", "", [["quant_conv", "quant_conv"]]), ...encoderPairs(layout), ...decoderPairs(layout)];
+}
+
+function encoderPairs({ encoderLayers }: VaeLayout): NamePair[] {
+  const pairs = layerPairs("encoder", "encoder", [
+    ["conv_in", "conv_in"],
+    ["norm_out", "conv_norm_out"],
+    ["conv_out", "conv_out"],
+  ]);
+  encoderLayers.forEach((count, level) => {
+    const block = `encoder.down_blocks.${level}`;
+    for (let i = 0; i < count; i++)
+      pairs.push(...resBlock(`encoder.down.${level}.block.${i}`, `${block}.resnets.${i}`));
+    const sampler: LayerPair = [`encoder.down.${level}.downsample.conv`, `${block}.downsamplers.0.conv`];
+    if (level < encoderLayers.length - 1) pairs.push(...layerPairs("", "", [sampler]));
+  });
+  return [
+    ...pairs,
+    ...resBlock("encoder.mid.block_1", "encoder.mid_block.resnets.0"),
+    ...attention("encoder.mid.attn_1", "encoder.mid_block.attentions.0"),
+    ...resBlock("encoder.mid.block_2", "encoder.mid_block.resnets.1"),
+  ];
+}
+
+function decoderPairs({ decoderLayers, decoderMiddleLayers }: VaeLayout): NamePair[] {
+  const pairs = layerPairs("decoder", "decoder", [
+    ["conv_in", "conv_in"],
+    ["norm_out", "conv_norm_out"],
+    ["conv_out", "conv_out"],
+    ["conv_out.time_mix_conv", "time_conv_out"],
+  ]);
+  pairs.push(...attention("decoder.mid.attn_1", "decoder.mid_block.attentions.0"));
+  for (let i = 0; i < decoderMiddleLayers; i++) {
+    pairs.push(...videoResBlock(`decoder.mid.block_${i + 1}`, `decoder.mid_block.resnets.${i}`));
+  }
+  decoderLayers.forEach((count, level) => {
+    const original = `decoder.up.${decoderLayers.length - 1 - level}`;
+    const block = `decoder.up_blocks.${level}`;
+    for (let i = 0; i < count; i++) pairs.push(...videoResBlock(`${original}.block.${i}`, `${block}.resnets.${i}`));
+    const sampler: LayerPair = [`${original}.upsample.conv`, `${block}.upsamplers.0.conv`];
+    if (level < decoderLayers.length - 1) pairs.push(...layerPairs("", "", [sampler]));
+  });
+  return pairs;
+}
+
+function resBlock(original: string, diffusers: string): NamePair[] {
+  return [
+    ...layerPairs(original, diffusers, RES_LAYERS),
+    ...layerPairs(original, diffusers, [["nin_shortcut", "conv_shortcut"]], { optional: true }),
+  ];
+}
+
+function videoResBlock(original: string, diffusers: string): NamePair[] {
+  return [
+    ...resBlock(original, `${diffusers}.spatial_res_block`),
+    ...layerPairs(`${original}.time_stack`, `${diffusers}.temporal_res_block`, TIME_LAYERS),
+    { original: `${original}.mix_factor`, diffusers: `${diffusers}.time_mixer.mix_factor` },
+  ];
+}
+
+function attention(original: string, diffusers: string): NamePair[] {
+  return [
+    ...layerPairs(original, diffusers, [["norm", "group_norm"]]),
+    ...layerPairs(original, diffusers, ATTENTION_LAYERS, { convolution: "always" }),
+  ];
+}

@@ -1,0 +1,114 @@
+import { readFile, stat } from "node:fs/promises";
+import { VdError } from "@vd/kernels-native";
+import type { Metadata, Sharp, SharpOptions } from "sharp";
+import { checkRgbImage, type RgbImage } from "./rgb-image";
+
+/** Pillow refuses more: twice what a quarter gibibyte of RGB holds. Source: python-pillow/Pillow src/PIL/Image.py. */
+const maxPixels = 178_956_970;
+/** No sensible picture file is larger; a film or a checkpoint passed by mistake is. */
+const maxFileBytes = 512 * 2 ** 20;
+
+const wanted = "a picture (PNG, JPEG, WebP, GIF, TIFF, AVIF or SVG)";
+
+const readFailures: Readonly<Record<string, string>> = {
+  ENOENT: "no such file",
+  ENOTDIR: "a path that leads through a file",
+  EISDIR: "a folder",
+  EACCES: "a file that may not be read (permission denied)",
+};
+
+async function readFileBytes(path: string): Promise<Uint8Array> {
+  const failed = (got: string, hint?: string, cause?: unknown) =>
+    new VdError({ code: "io", where: path, expected: wanted, got, hint, cause });
+  if (/^https?:/i.test(path)) throw failed("a web address", "Download the picture and pass the file.");
+  try {
+    // Looked at before it is opened: opening a pipe would wait for its writer.
+    const stats = await stat(path);
+    if (stats.isDirectory()) throw failed("a folder", "Pass one picture file.");
+    if (!stats.isFile()) throw failed("a device or pipe");
+    if (stats.size > maxFileBytes) throw failed(`a file of ${Math.round(stats.size / 2 ** 20)} MiB`);
+    return await readFile(path);
+  } catch (cause) {
+    if (cause instanceof VdError) throw cause;
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw failed(readFailures[code ?? ""] ?? message, code === "ENOENT" ? "Check the path." : undefined, cause);
+  }
+}
+
+async function loadSharp(): Promise<(bytes: Uint8Array, options: SharpOptions) => Sharp> {
+  try {
+    return (await import("sharp")).default;
+  } catch (cause) {
+    const got = (cause as Error).message.split("\n")[0]!;
+    const hint = "Install it for this system: npm install sharp.";
+    throw new VdError({ code: "unsupported", where: "sharp", expected: "the image library", got, hint, cause });
+  }
+}
+
+/** The formula that Pillow converts with; colour profiles are left aside there too. [pixels,4] to [pixels,3]. */
+function cmykToRgb(cmyk: Uint8Array): Uint8Array {
+  const rgb = new Uint8Array((cmyk.length / 4) * 3);
+  for (let from = 0, to = 0; from < cmyk.length; from += 4, to += 3) {
+    const light = 255 - cmyk[from + 3]!;
+    for (let ink = 0; ink < 3; ink++) rgb[to + ink] = light - Math.round((cmyk[from + ink]! * light) / 255);
+  }
+  return rgb;
+}
+
+function describeFailure(where: string, bytes: Uint8Array, cause: unknown): VdError {
+  const message = (cause as Error).message.split("\n")[0]!.replace(/:$/, "");
+  const foreign = /unsupported image format/.test(message);
+  const got = foreign ? `${bytes.length} bytes that are none` : `a damaged one (${message})`;
+  const hint = foreign ? "Convert it to PNG first." : "The file may be cut off: copy or download it again.";
+  return new VdError({ code: "io", where, expected: wanted, got, hint, cause });
+}
+
+function checkSize(where: string, { width, height }: Metadata): void {
+  if (width * height <= maxPixels) return;
+  const expected = `a picture of at most ${maxPixels} pixels`;
+  const got = `${width}×${height} pixels`;
+  throw new VdError({ code: "memory", where, expected, got, hint: "Scale it down first." });
+}
+
+async function decode(bytes: Uint8Array, where: string): Promise<RgbImage> {
+  if (bytes.length === 0) throw new VdError({ code: "io", where, expected: wanted, got: "an empty file" });
+  const sharp = await loadSharp();
+  try {
+    // The header alone, so that too large a picture is refused with its size and before it is decoded.
+    const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
+    checkSize(where, metadata);
+    // Pillow applies no colour profile when it converts to RGB, so none is applied here.
+    const picture = sharp(bytes, { ignoreIcc: true, failOn: "error", limitInputPixels: maxPixels });
+    const isCmyk = metadata.space === "cmyk";
+    const space = isCmyk ? "cmyk" : "srgb";
+    if (isCmyk) picture.pipelineColourspace(space);
+    const upright = picture.autoOrient().removeAlpha().toColourspace(space);
+    const { data, info } = await upright.raw().toBuffer({ resolveWithObject: true });
+    const plain = new Uint8Array(data.buffer, data.byteOffset, data.length);
+    const image = { width: info.width, height: info.height, data: isCmyk ? cmykToRgb(plain) : plain };
+    checkRgbImage(image, where);
+    return image;
+  } catch (cause) {
+    throw cause instanceof VdError ? cause : describeFailure(where, bytes, cause);
+  }
+}
+
+/**
+ * Loads a picture from a file, from a file's bytes or from pixels (which are checked and returned as they are), as
+ * Pillow's `convert("RGB")` gives it after its EXIF orientation is applied: [H,W,3]. Alpha is dropped, not blended;
+ * colour profiles are not applied; of an animation the first frame counts. Unlike in Pillow, 16-bit grey keeps its
+ * high bytes, where Pillow turns all but the darkest 256 levels white. Rejects with `io` for what cannot be read or is
+ * no picture, `memory` for too many pixels, `shape` or `dtype` for pixels that do not fit their sizes or are no bytes,
+ * `attr` for other values, `unsupported` where the image library cannot be loaded.
+ * Source: huggingface/diffusers@58eb52c utils/loading_utils.py `load_image`.
+ */
+export async function loadImage(source: string | Uint8Array | RgbImage): Promise<RgbImage> {
+  if (typeof source === "string") return decode(await readFileBytes(source), source);
+  if (source instanceof Uint8Array) return decode(source, "image bytes");
+  if (typeof source === "object" && source !== null && "data" in source) {
+    checkRgbImage(source, "image");
+    return source;
+  }
+  const expected = "a path, a picture file's bytes, or { width, height, data }";
+  throw new VdError({ code: "attr", where: "image", expected, got: source === null ? "null" : typeof source });
+}

@@ -1,0 +1,35 @@
+import { VdError } from "@vd/kernels-native";
+
+/** A picture in memory: 8 bits per channel, rows from the top. */
+export interface RgbImage {
+  readonly width: number;
+  readonly height: number;
+  /** [H,W,3], red first, 0 to 255. */
+  readonly data: Uint8Array;
+}
+
+/**
+ * Throws `shape` unless `image` has whole sizes from 1 up and the data to fill them, `dtype` unless these are bytes;
+ * `where` names the caller.
+ */
+export function checkRgbImage(image: RgbImage, where: string): void {
+  const { width, height, data } = image;
+  const whole = Number.isSafeInteger(width) && Number.isSafeInteger(height) && width > 0 && height > 0;
+  if (!whole) {
+    const expected = "a width and a height of at least 1 pixel";
+    throw new VdError({ code: "shape", where, expected, got: `${width} and ${height}` });
+  }
+  if (!(data instanceof Uint8Array)) {
+    throw new VdError({ code: "dtype", where, expected: "data as Uint8Array", got: typeof data });
+  }
+  if (data.length !== width * height * 3) {
+    const expected = `${width * height * 3} bytes of data (${width}×${height} pixels of 3 bytes)`;
+    throw new VdError({ code: "shape", where, expected, got: `${data.length} bytes` });
+  }
+}
+
+/** Throws `attr` unless `value` is a whole number of pixels from 1 up. */
+export function checkPixels(name: string, value: number, where: string): void {
+  if (Number.isSafeInteger(value) && value > 0) return;
+  throw new VdError({ code: "attr", where, expected: `${name} as a whole number from 1 up`, got: String(value) });
+}

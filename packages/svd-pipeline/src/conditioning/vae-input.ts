@@ -1,0 +1,85 @@
+import { VdError } from "@vd/kernels-native";
+import { resizeLanczosPausable } from "./lanczos";
+import { type Pausable, runAtOnce } from "./pausable";
+import { checkPixels, type RgbImage } from "./rgb-image";
+import { SIGNED_LEVELS } from "./signed-levels";
+
+/** A picture as numbers: [C,H,W] with values in [0, 1], or in [-1, 1] if any is negative. */
+export interface ImageTensor {
+  readonly channels: number;
+  readonly width: number;
+  readonly height: number;
+  readonly data: Float32Array;
+}
+
+/** [H,W,3] in 8 bits to [3,H,W] in [-1, 1]. */
+function* toPlanes({ width, height, data }: RgbImage): Pausable<Float32Array> {
+  const area = width * height;
+  const planes = new Float32Array(3 * area);
+  for (let y = 0; y < height; y++) {
+    for (let i = y * width; i < (y + 1) * width; i++) {
+      planes[i] = SIGNED_LEVELS[data[3 * i]!]!;
+      planes[area + i] = SIGNED_LEVELS[data[3 * i + 1]!]!;
+      planes[2 * area + i] = SIGNED_LEVELS[data[3 * i + 2]!]!;
+    }
+    yield;
+  }
+  return planes;
+}
+
+/** {@link vaeInput}, pausing after each row. */
+export function* vaeInputPausable(image: RgbImage, width: number, height: number): Pausable<Float32Array> {
+  const resized = yield* resizeLanczosPausable(image, width, height);
+  return yield* toPlanes(resized);
+}
+
+/**
+ * The VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Throws `shape` or `attr` for
+ * sizes below 1 and data of another length.
+ * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
+ */
+export function vaeInput(image: RgbImage, width: number, height: number): Float32Array {
+  return runAtOnce(vaeInputPausable(image, width, height));
+}
+
+/** Source index of each result index along one axis, by torch's nearest: floor in float32, no antialiasing. */
+function nearestIndices(sourceSize: number, size: number): Int32Array {
+  if (size === sourceSize) return Int32Array.from({ length: size }, (_, i) => i);
+  if (size === 2 * sourceSize) return Int32Array.from({ length: size }, (_, i) => i >> 1);
+  const scale = Math.fround(sourceSize / size);
+  return Int32Array.from({ length: size }, (_, i) => Math.min(Math.floor(Math.fround(i * scale)), sourceSize - 1));
+}
+
+/**
+ * The VAE's view of a picture that is a tensor already: [C,h,w] by nearest to [1,C,H,W], then from [0, 1] to [-1, 1],
+ * unless a value is negative, which means that it is there already. Throws `shape` or `attr` for sizes that do not fit.
+ * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a tensor.
+ */
+export function vaeInputFromTensor(image: ImageTensor, width: number, height: number): Float32Array {
+  const where = "vae input";
+  for (const name of ["channels", "width", "height"] as const) checkPixels(name, image[name], where);
+  checkPixels("width", width, where);
+  checkPixels("height", height, where);
+  const sourceArea = image.width * image.height;
+  if (image.data.length !== image.channels * sourceArea) {
+    const expected = `${image.channels * sourceArea} values ([${image.channels},${image.height},${image.width}])`;
+    throw new VdError({ code: "shape", where, expected, got: `${image.data.length}` });
+  }
+  const columns = nearestIndices(image.width, width);
+  const rows = nearestIndices(image.height, height);
+  const result = new Float32Array(image.channels * width * height);
+  let at = 0;
+  let least = 0;
+  for (let channel = 0; channel < image.channels; channel++) {
+    for (const row of rows) {
+      const from = channel * sourceArea + row * image.width;
+      for (const column of columns) {
+        const value = image.data[from + column]!;
+        if (value < least) least = value;
+        result[at++] = value;
+      }
+    }
+  }
+  if (least >= 0) for (let i = 0; i < result.length; i++) result[i] = Math.fround(2 * result[i]!) - 1;
+  return result;
+}

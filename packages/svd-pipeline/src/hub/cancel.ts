@@ -1,0 +1,34 @@
+import { VdError } from "@vd/kernels-native";
+
+/** The error of a download that its caller cancelled. */
+export function cancelledError(where: string, signal: AbortSignal | undefined): VdError {
+  return new VdError({
+    code: "cancelled",
+    where,
+    expected: "a download that runs to its end",
+    got: "a cancel",
+    hint: "Run it again to go on where it stopped.",
+    cause: signal?.reason,
+  });
+}
+
+/** Throws VdError `cancelled` if the signal is set. */
+export function throwIfCancelled(signal: AbortSignal | undefined, where: string): void {
+  if (signal?.aborted) throw cancelledError(where, signal);
+}
+
+/** Waits, or throws VdError `cancelled` as soon as the signal is set. */
+export function delay(milliseconds: number, signal: AbortSignal | undefined, where: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(cancelledError(where, signal));
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(cancelledError(where, signal));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

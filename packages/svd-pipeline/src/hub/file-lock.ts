@@ -1,0 +1,139 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { hostname } from "node:os";
+import { dirname } from "node:path";
+import { delay, throwIfCancelled } from "./cancel";
+import { TransientFailure } from "./failures";
+
+/** Waiting times of a lock, and what may end the wait. */
+export interface LockOptions {
+  pollMs: number;
+  /** A lock whose owner gives no sign of life for this long, while somebody waits for it, is taken over. */
+  staleMs: number;
+  signal: AbortSignal | undefined;
+}
+
+/** A lock that this process holds. */
+export interface HeldLock {
+  /** Throws {@link TransientFailure} if another process has taken the lock over. */
+  assertHeld(): Promise<void>;
+  release(): Promise<void>;
+}
+
+interface Owner {
+  id: string;
+  pid: number;
+  host: string;
+}
+
+/**
+ * Waits for a lock between processes, also on different machines with a shared folder. The lock is a file that names
+ * its owner; the owner touches it as a heartbeat. It is taken over at once if its owner is a dead process of this
+ * machine, else if its heartbeat rests for `staleMs` as measured by the waiting process (so no clocks are compared).
+ * Throws VdError `cancelled`.
+ */
+export async function acquireLock(path: string, options: LockOptions): Promise<HeldLock> {
+  const owner: Owner = { id: randomUUID(), pid: process.pid, host: hostname() };
+  await mkdir(dirname(path), { recursive: true });
+  let watched: { sign: string; sinceMs: number } | undefined;
+  for (;;) {
+    throwIfCancelled(options.signal, path);
+    if (await createLock(path, owner)) return holdLock(path, owner, options.staleMs);
+    const seen = await readLock(path);
+    if (seen === undefined) {
+      await delay(1, options.signal, path);
+      continue;
+    }
+    if (watched?.sign !== seen.sign) watched = { sign: seen.sign, sinceMs: performance.now() };
+    const rests = performance.now() - watched.sinceMs > options.staleMs;
+    if (rests || isDeadProcess(seen.owner)) {
+      await removeAbandoned(path, seen.text);
+      watched = undefined;
+      continue;
+    }
+    await delay(options.pollMs, options.signal, path);
+  }
+}
+
+async function createLock(path: string, owner: Owner): Promise<boolean> {
+  try {
+    const file = await open(path, "wx");
+    try {
+      await file.writeFile(JSON.stringify(owner));
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" || isBeingDeleted(error)) return false;
+    throw error;
+  }
+}
+
+/** Windows refuses a file that another process is deleting. */
+function isBeingDeleted(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code ?? "";
+  return process.platform === "win32" && ["EPERM", "EBUSY", "EACCES"].includes(code);
+}
+
+/** What is known of a lock file; `sign` changes with every heartbeat. Undefined if it is gone. */
+async function readLock(path: string): Promise<{ text: string; sign: string; owner: Owner | undefined } | undefined> {
+  try {
+    const [text, { mtimeMs }] = [await readFile(path, "utf8"), await stat(path)];
+    return { text, sign: `${mtimeMs} ${text}`, owner: parseOwner(text) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT" || isBeingDeleted(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined for a file that its owner has created but not written yet. */
+function parseOwner(text: string): Owner | undefined {
+  try {
+    const { id, pid, host } = JSON.parse(text) as Partial<Owner>;
+    return typeof id === "string" && typeof pid === "number" && typeof host === "string"
+      ? { id, pid, host }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isDeadProcess(owner: Owner | undefined): boolean {
+  if (owner === undefined || owner.host !== hostname()) return false;
+  try {
+    process.kill(owner.pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}
+
+/** Moves an abandoned lock away. If another process was faster, what has been moved is its new lock: it goes back. */
+async function removeAbandoned(path: string, expectedText: string): Promise<void> {
+  const moved = `${path}.${randomUUID().slice(0, 8)}`;
+  try {
+    await rename(path, moved);
+  } catch {
+    return;
+  }
+  const isExpected = (await readFile(moved, "utf8").catch(() => "")) === expectedText;
+  if (isExpected) await rm(moved, { force: true });
+  else await rename(moved, path).catch(() => {});
+}
+
+function holdLock(path: string, owner: Owner, staleMs: number): HeldLock {
+  const touch = () => utimes(path, new Date(), new Date()).catch(() => {});
+  const heartbeat = setInterval(touch, Math.max(10, staleMs / 6));
+  heartbeat.unref();
+  const isHeld = async () => parseOwner((await readLock(path).catch(() => undefined))?.text ?? "")?.id === owner.id;
+  return {
+    async assertHeld() {
+      if (!(await isHeld())) throw new TransientFailure("another process took the download over");
+    },
+    async release() {
+      clearInterval(heartbeat);
+      if (await isHeld()) await rm(path, { force: true });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { isSafeRelativePath, parseHubModelName } from "./names";
+import { type HubOptions, hubSettings } from "./settings";
+import { downloadSnapshot } from "./snapshot";
+
+/** Where a model lies: a folder or file, and the commit if it comes from the Hub. */
+export interface ResolvedModel {
+  dir: string;
+  commit?: string;
+}
+
+/**
+ * Turns what a user calls a model into a path: an existing local folder or file is returned as it is, `org/name` or
+ * `org/name@revision` is fetched from the Hugging Face Hub into the cache that the Python tools use too.
+ * Throws VdError `attr` for a text that is neither, and what {@link downloadSnapshot} throws.
+ */
+export async function resolveModel(source: string, options: HubOptions = {}): Promise<ResolvedModel> {
+  if (await exists(source)) return { dir: resolve(source) };
+  const name = parseHubModelName(source);
+  if (name === undefined) throw neitherError(source);
+  const revision = chosenRevision(source, name.revision, options.revision);
+  return downloadSnapshot(await hubSettings(options), name.repo, revision).then(({ dir, commit }) => ({ dir, commit }));
+}
+
+function chosenRevision(source: string, inName: string | undefined, option: string | undefined): string {
+  if (option !== undefined && !isSafeRelativePath(option)) {
+    throw new VdError({
+      code: "attr",
+      where: "revision",
+      expected: "a branch, tag or commit",
+      got: `"${option}"`,
+    });
+  }
+  if (inName !== undefined && option !== undefined && inName !== option) {
+    throw new VdError({
+      code: "attr",
+      where: source,
+      expected: "one revision",
+      got: `"${inName}" in the name and "${option}" as option`,
+    });
+  }
+  return inName ?? option ?? "main";
+}
+
+function neitherError(source: string): VdError {
+  return new VdError({
+    code: "attr",
+    where: "model",
+    expected: "the path of a folder or file that exists, or a Hub model as org/name or org/name@revision",
+    got: `"${source}", which is neither`,
+    hint: `If you mean a local model, check the path: ${resolve(source)} does not exist.`,
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,12 @@
+export * from "./checkpoint/index";
+export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
+export { framesToUint8, framesToUint8Pausable, framesToUnit } from "./conditioning/frames";
+export { loadImage } from "./conditioning/load-image";
+export { runInSlices } from "./conditioning/pausable";
+export type { RgbImage } from "./conditioning/rgb-image";
+export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
+export * from "./hub/index";
+export * from "./models/index";
+export { StableVideoDiffusionPipeline } from "./pipeline";
+export * from "./sampling/index";
+export type * from "./types";

@@ -1,0 +1,21 @@
+import type { Weights } from "@vd/tensor";
+import type { VaeConfig } from "@vd/vae-opt";
+import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
+import type { ClipVisionConfig, UnetConfig } from "../models/index";
+import type { SchedulerConfig } from "../sampling/index";
+import type { OpenFile } from "./open-files";
+
+/** A checkpoint's parts: configurations parsed, weights mapped, nothing computed. */
+export interface ModelComponents {
+  /** The folder or file, for messages. */
+  source: string;
+  unet: { config: UnetConfig; weights: Weights };
+  vae: { config: VaeConfig; weights: Weights };
+  imageEncoder: { config: ClipVisionConfig; weights: Weights };
+  scheduler: SchedulerConfig;
+  clipPixels: ClipPixelOptions;
+  /** The mapped files as they were when they were opened. */
+  files: readonly OpenFile[];
+  /** Side of the pictures that the model was made for, if its configuration says so. */
+  sampleSize?: number | undefined;
+}

@@ -1,0 +1,117 @@
+import { existsSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { Weights } from "@vd/tensor";
+import { parseVaeConfig } from "@vd/vae-opt";
+import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
+import { selectWeightFiles, type WeightFormat } from "../hub/index";
+import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
+import type { SchedulerConfig } from "../sampling/index";
+import type { ModelComponents } from "./components";
+import { recordFiles } from "./open-files";
+import { readJson } from "./read-json";
+
+const PIPELINE_CLASS = "StableVideoDiffusionPipeline";
+
+async function checkIndex(dir: string): Promise<void> {
+  const path = join(dir, "model_index.json");
+  const index = await readJson(path);
+  if (index._class_name === PIPELINE_CLASS) return;
+  throw new VdError({
+    code: "unsupported",
+    where: path,
+    expected: `a ${PIPELINE_CLASS}`,
+    got: String(index._class_name ?? "no _class_name"),
+    hint: "This package runs Stable Video Diffusion (image to video) models.",
+  });
+}
+
+/** A component's weights, and the files that hold them. */
+interface OpenedWeights {
+  weights: Weights;
+  paths: string[];
+}
+
+/** Opens a component's weights: the set of files that the hub client would have chosen for this format, be it one file
+ *  or an index with shards; any other name that a folder can have comes last. Throws VdError `io` or `weights`. */
+function openWeights(dir: string, component: string, format: WeightFormat): OpenedWeights {
+  const folder = join(dir, component);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const chosen = selectWeightFiles(new Set(names.map((name) => `${component}/${name}`)), component, format)?.files;
+  const files = (chosen?.map((name) => basename(name)) ?? names).filter((name) => /\.safetensors$/.test(name));
+  if (files.length === 0 && !names.some((name) => name.endsWith(".index.json"))) throw noWeights(folder, names);
+  const opened = chosen?.[0] === undefined ? folder : join(dir, chosen[0]);
+  return { weights: Weights.open(opened), paths: files.map((name) => join(folder, name)) };
+}
+
+function noWeights(folder: string, names: readonly string[]): VdError {
+  const foreign = names.filter((name) => /\.(?:bin|ckpt|pt|pth|h5|msgpack|onnx)$/.test(name));
+  return new VdError({
+    code: "weights",
+    where: folder,
+    expected: "weights in .safetensors files",
+    got: foreign.length > 0 ? foreign.slice(0, 3).join(", ") : "none",
+    hint:
+      foreign.length > 0
+        ? "Get the safetensors version of the model, or convert it."
+        : "The model is not complete: download or copy it again.",
+  });
+}
+
+/** Three numbers, one per channel, or the fallback where the file has none. Throws VdError `weights`. */
+function perChannel(
+  path: string,
+  json: Record<string, unknown>,
+  key: string,
+  fallback: readonly number[],
+  isValid: (value: number) => boolean,
+): readonly number[] {
+  const value = json[key] ?? fallback;
+  const fits = Array.isArray(value) && value.length === 3;
+  if (fits && value.every((item) => typeof item === "number" && isValid(item))) return value;
+  throw new VdError({
+    code: "weights",
+    where: `${path}] [${key}`,
+    expected: `three ${key === "image_std" ? "positive " : ""}numbers, one per channel`,
+    got: JSON.stringify(value),
+  });
+}
+
+/** CLIP's own constants. Source: openai/CLIP clip/clip.py. */
+export const CLIP_MEAN = [0.48145466, 0.4578275, 0.40821073] as const;
+export const CLIP_STD = [0.26862954, 0.26130258, 0.27577711] as const;
+
+async function readClipPixels(dir: string, size: number): Promise<ClipPixelOptions> {
+  const path = join(dir, "feature_extractor/preprocessor_config.json");
+  const json = existsSync(path) ? await readJson(path) : {};
+  return {
+    size,
+    mean: perChannel(path, json, "image_mean", CLIP_MEAN, Number.isFinite),
+    std: perChannel(path, json, "image_std", CLIP_STD, (value) => value > 0),
+  };
+}
+
+/** Opens a model in the standard folder layout. format: which of several stored precisions to prefer.
+ *  Throws VdError `io`, `weights` or `unsupported`. */
+export async function openModelFolder(dir: string, format: WeightFormat = "fp32"): Promise<ModelComponents> {
+  await checkIndex(dir);
+  const parse = async <T>(name: string, read: (json: Record<string, unknown>, path: string) => T): Promise<T> =>
+    read(await readJson(join(dir, name)), join(dir, name));
+  const unet = await parse("unet/config.json", parseUnetConfig);
+  const vae = await parse("vae/config.json", (json, path) => ({ json, config: parseVaeConfig(json, path) }));
+  const imageEncoder = await parse("image_encoder/config.json", parseClipVisionConfig);
+  const scheduler = await parse("scheduler/scheduler_config.json", (json) => json as SchedulerConfig);
+  const [forUnet, forVae, forEncoder] = ["unet", "vae", "image_encoder"].map((component) =>
+    openWeights(dir, component, format),
+  ) as [OpenedWeights, OpenedWeights, OpenedWeights];
+  return {
+    source: dir,
+    unet: { config: unet, weights: forUnet.weights },
+    vae: { config: vae.config, weights: forVae.weights },
+    imageEncoder: { config: imageEncoder, weights: forEncoder.weights },
+    scheduler,
+    clipPixels: await readClipPixels(dir, imageEncoder.imageSize),
+    files: recordFiles([forUnet, forVae, forEncoder].flatMap(({ paths }) => paths)),
+    sampleSize: typeof vae.json.sample_size === "number" ? vae.json.sample_size : undefined,
+  };
+}

@@ -1,0 +1,67 @@
+import { VdError } from "@vd/kernels-native";
+
+/** What `image_encoder/config.json` says of a CLIPVisionModelWithProjection. */
+export interface ClipVisionConfig {
+  hiddenSize: number;
+  intermediateSize: number;
+  projectionDim: number;
+  numLayers: number;
+  numHeads: number;
+  /** Of the input picture: 3 for RGB. */
+  numChannels: number;
+  /** Pixels per side of the input picture and of a patch. */
+  imageSize: number;
+  patchSize: number;
+  act: "gelu" | "gelu_tanh" | "quick_gelu" | "silu";
+  layerNormEps: number;
+}
+
+type Json = Record<string, unknown>;
+
+const ACTIVATIONS: Readonly<Record<string, ClipVisionConfig["act"]>> = {
+  gelu: "gelu",
+  gelu_python: "gelu",
+  quick_gelu: "quick_gelu",
+  gelu_new: "gelu_tanh",
+  gelu_fast: "gelu_tanh",
+  gelu_accurate: "gelu_tanh",
+  gelu_pytorch_tanh: "gelu_tanh",
+  silu: "silu",
+  swish: "silu",
+};
+
+/** Parses `image_encoder/config.json`; missing keys take the reference's defaults. where: the file, for messages.
+ *  Throws VdError `weights`. Source: transformers models/clip/configuration_clip.py CLIPVisionConfig. */
+export function parseClipVisionConfig(json: Json, where = "image_encoder/config.json"): ClipVisionConfig {
+  const fail = (key: string, expected: string): never => {
+    throw new VdError({
+      code: "weights",
+      where: `${where}] [${key}`,
+      expected,
+      got: JSON.stringify(json[key]) ?? "nothing",
+    });
+  };
+  const int = (key: string, fallback: number): number => {
+    const value = json[key] ?? fallback;
+    return typeof value === "number" && Number.isInteger(value) && value > 0
+      ? value
+      : fail(key, "a positive whole number");
+  };
+  const act = ACTIVATIONS[String(json.hidden_act ?? "quick_gelu")];
+  const eps = json.layer_norm_eps ?? 1e-5;
+  const config: ClipVisionConfig = {
+    hiddenSize: int("hidden_size", 768),
+    intermediateSize: int("intermediate_size", 3072),
+    projectionDim: int("projection_dim", 512),
+    numLayers: int("num_hidden_layers", 12),
+    numHeads: int("num_attention_heads", 12),
+    numChannels: int("num_channels", 3),
+    imageSize: int("image_size", 224),
+    patchSize: int("patch_size", 32),
+    act: act ?? fail("hidden_act", `one of ${Object.keys(ACTIVATIONS).join(", ")}`),
+    layerNormEps: typeof eps === "number" && eps > 0 ? eps : fail("layer_norm_eps", "a positive number"),
+  };
+  if (config.hiddenSize % config.numHeads !== 0) fail("num_attention_heads", `a divisor of ${config.hiddenSize}`);
+  if (config.patchSize > 64) fail("patch_size", "at most 64");
+  return config;
+}

@@ -1,0 +1,2 @@
+export * from "./clip-vision/index";
+export * from "./unet/index";

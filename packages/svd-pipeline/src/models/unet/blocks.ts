@@ -1,0 +1,152 @@
+import { conv, type Graph, type Module, spatioTemporalResBlock, type Tensor, type Weights } from "@vd/tensor";
+import type { UnetConfig } from "./config";
+import { type Conditioning, type SharedConditioning, spatioTemporalTransformer } from "./transformer";
+
+/** What every block of a call needs. */
+export interface BlockInputs {
+  /** Time embedding after its SiLU, [B,1,1,E]. */
+  emb: Tensor;
+  conditioning: Conditioning;
+}
+
+/** Shape of one residual block with or without a transformer behind it. */
+interface LayerConfig {
+  cin: number;
+  cout: number;
+  eps: number;
+  embChannels: number;
+  transformer?: { heads: number; numLayers: number; crossAttentionDim: number } | undefined;
+}
+
+type Layer = Module<[x: Tensor, inputs: BlockInputs, x2?: Tensor]>;
+
+/** Residual block `i`, then transformer `t`. x: [B,F,H,W,C1], x2: skip → [B,F,H,W,cout]. */
+function layer(w: Weights, i: number, t: number, config: LayerConfig, shared: SharedConditioning): Layer {
+  const block = spatioTemporalResBlock(w.at("resnets").at(i), config);
+  const { transformer, cout: channels } = config;
+  const attend =
+    transformer && spatioTemporalTransformer(w.at("attentions").at(t), { channels, ...transformer }, shared);
+  return (g, x, { emb, conditioning }, x2) => {
+    const h = block.temporal(g, block.spatial(g, x, { emb, x2 }), { emb });
+    return attend ? attend(g, h, conditioning) : h;
+  };
+}
+
+const transformerAt = (config: UnetConfig, level: number) => ({
+  heads: config.numHeads[level]!,
+  numLayers: config.transformerLayers[level]!,
+  crossAttentionDim: config.crossAttentionDim[level]!,
+});
+
+/** Width of the time embedding. */
+export const embChannelsOf = (config: UnetConfig): number => 4 * config.blockOutChannels[0]!;
+
+/** Group norms of residual blocks in attending down blocks and in all up blocks; elsewhere 1e-5. */
+const FINE_EPS = 1e-6;
+const COARSE_EPS = 1e-5;
+
+/** A level on the way down: its layers' results are kept for the way up; all levels but the last halve the size.
+ *  x: [B,F,H,W,C] → the level's result, pushed onto `skips` with those of its layers.
+ *  Source: huggingface/diffusers@58eb52c unets/unet_3d_blocks.py CrossAttnDownBlockSpatioTemporal. */
+export function downBlock(
+  w: Weights,
+  config: UnetConfig,
+  level: number,
+  shared: SharedConditioning,
+): Module<[x: Tensor, inputs: BlockInputs, skips: Tensor[]]> {
+  const cout = config.blockOutChannels[level]!;
+  const first = config.blockOutChannels[Math.max(level - 1, 0)]!;
+  const attends = config.downAttention[level]!;
+  const layers = Array.from({ length: config.layersPerBlock[level]! }, (_, i) => {
+    const eps = attends ? FINE_EPS : COARSE_EPS;
+    const transformer = attends ? transformerAt(config, level) : undefined;
+    return layer(
+      w,
+      i,
+      i,
+      { cin: i === 0 ? first : cout, cout, eps, embChannels: embChannelsOf(config), transformer },
+      shared,
+    );
+  });
+  const scope = w.at("downsamplers.0");
+  const isLast = level === config.blockOutChannels.length - 1;
+  const shrink = isLast ? undefined : conv(scope.at("conv"), { cin: cout, cout, kernel: [1, 3, 3], stride: [1, 2, 2] });
+  return (g, x, inputs, skips) => {
+    let h = x;
+    for (const each of layers) {
+      h = each(g, h, inputs);
+      skips.push(h);
+    }
+    if (shrink) {
+      h = shrink(g, h);
+      skips.push(h);
+      g.tap(scope.path, h);
+    }
+    g.tap(w.path, h);
+    return h;
+  };
+}
+
+/** Residual block, transformer, residual block. x: [B,F,H,W,C] → the same shape.
+ *  Source: huggingface/diffusers@58eb52c unets/unet_3d_blocks.py UNetMidBlockSpatioTemporal. */
+export function middleBlock(
+  w: Weights,
+  config: UnetConfig,
+  shared: SharedConditioning,
+): Module<[x: Tensor, inputs: BlockInputs]> {
+  const level = config.blockOutChannels.length - 1;
+  const channels = config.blockOutChannels[level]!;
+  const shape = { cin: channels, cout: channels, eps: COARSE_EPS, embChannels: embChannelsOf(config) };
+  const first = layer(w, 0, 0, { ...shape, transformer: transformerAt(config, level) }, shared);
+  const second = layer(w, 1, 1, shape, shared);
+  return (g, x, inputs) => {
+    const y = second(g, first(g, x, inputs), inputs);
+    g.tap(w.path, y);
+    return y;
+  };
+}
+
+/** Grows height and width to those of the next skip connection. x: [B,F,H,W,C] → [B,F,H',W',C]. */
+function upsampler(w: Weights, channels: number): Module<[x: Tensor, target: Tensor]> {
+  const shape = { cin: channels, cout: channels, kernel: [1, 3, 3] as [number, number, number] };
+  const doubled = conv(w.at("conv"), { ...shape, upsample: true });
+  const plain = conv(w.at("conv"), shape);
+  const grow = (g: Graph, x: Tensor, height: number, width: number) =>
+    height === 2 * x.dims[2]! && width === 2 * x.dims[3]!
+      ? doubled(g, x)
+      : plain(g, g.resize({ name: `${w.path}.nearest`, x, height, width }));
+  return (g, x, target) => {
+    const y = grow(g, x, target.dims[2]!, target.dims[3]!);
+    g.tap(w.path, y);
+    return y;
+  };
+}
+
+/** A level on the way up; `position` 0 is the smallest. Each layer takes one skip connection.
+ *  Source: huggingface/diffusers@58eb52c unets/unet_3d_blocks.py CrossAttnUpBlockSpatioTemporal. */
+export function upBlock(
+  w: Weights,
+  config: UnetConfig,
+  position: number,
+  shared: SharedConditioning,
+): Module<[x: Tensor, inputs: BlockInputs, skips: Tensor[]]> {
+  const top = config.blockOutChannels.length - 1;
+  const level = top - position;
+  const cout = config.blockOutChannels[level]!;
+  const previous = config.blockOutChannels[Math.min(level + 1, top)]!;
+  const below = config.blockOutChannels[Math.max(level - 1, 0)]!;
+  const numLayers = config.layersPerBlock[level]! + 1;
+  const transformer = config.upAttention[position] ? transformerAt(config, level) : undefined;
+  const layers = Array.from({ length: numLayers }, (_, i) => {
+    const cin = (i === 0 ? previous : cout) + (i === numLayers - 1 ? below : cout);
+    return layer(w, i, i, { cin, cout, eps: FINE_EPS, embChannels: embChannelsOf(config), transformer }, shared);
+  });
+  const grow = level > 0 ? upsampler(w.at("upsamplers.0"), cout) : undefined;
+  return (g, x, inputs, skips) => {
+    let h = x;
+    for (const each of layers) h = each(g, h, inputs, skips.pop()!);
+    if (grow) h = grow(g, h, skips[skips.length - 1]!);
+    g.tap(w.path, h);
+    return h;
+  };
+}

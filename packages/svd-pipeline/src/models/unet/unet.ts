@@ -1,0 +1,101 @@
+import { conv, embedding, type Graph, groupNorm, type Module, reshape, type Tensor, type Weights } from "@vd/tensor";
+import { type BlockInputs, downBlock, embChannelsOf, middleBlock, upBlock } from "./blocks";
+import { type Cross, SharedChannels } from "./conditioning";
+import type { UnetConfig } from "./config";
+import type { Conditioning, SharedConditioning } from "./transformer";
+
+/** Operands of one denoiser call. */
+export interface UnetInputs {
+  /** Noisy latents scaled for the step, then the picture's latents: [B,F,H,W,inChannels]. */
+  sample: Tensor;
+  /** 0.25 · ln σ for Stable Video Diffusion: f32[1,1]. */
+  timestep: Tensor;
+  /** fps − 1, motion bucket, noise augmentation: f32[B,3]. */
+  addedTimeIds: Tensor;
+  conditioning: Conditioning;
+}
+
+/** The spatio-temporal UNet as forward functions. */
+export interface Unet {
+  config: UnetConfig;
+  /** Channels of the tensors that {@link condition} fills. */
+  crossWidth: number;
+  framesWidth: number;
+  /** Fills what every step shares. context: [B,1,1,D], crossOut: [B,1,1,crossWidth], framesOut: [1,F,1,framesWidth]. */
+  condition(g: Graph, context: Tensor, crossOut: Tensor, framesOut: Tensor): void;
+  /** Fills the frame embeddings alone, for contexts of several tokens. */
+  conditionFrames(g: Graph, framesOut: Tensor): void;
+  /** → prediction [B,F,H,W,outChannels]. */
+  forward: Module<[inputs: UnetInputs]>;
+}
+
+/** Wires a context of one or more tokens to a call. context: [B,1,L,D]. */
+export const tokenCross = (context: Tensor): Cross => ({ kind: "tokens", context });
+
+/** Wires vectors that {@link Unet.condition} computed to a call. */
+export const foldedCross = (vectors: Tensor): Cross => ({ kind: "folded", vectors });
+
+/** The embedding of step and micro-conditions, after the SiLU that every user starts with: [B,1,1,E]. */
+function timeEmbedding(w: Weights, config: UnetConfig): Module<[timestep: Tensor, addedTimeIds: Tensor]> {
+  const channels = config.blockOutChannels[0]!;
+  const inner = embChannelsOf(config);
+  const time = embedding(w.at("time_embedding"), { cin: channels, inner });
+  const added = embedding(w.at("add_embedding"), { cin: config.additionEmbedInput, inner });
+  return (g, timestep, addedTimeIds) => {
+    const waves = g.timestepEmbedding({
+      name: "time_proj",
+      t: timestep,
+      width: channels,
+      out: g.empty([1, 1, channels]),
+    });
+    const t = time(g, reshape(waves, [1, 1, 1, channels]));
+    g.tap("time_embedding", t);
+    const [batch, numIds] = addedTimeIds.dims as [number, number];
+    const width = config.additionTimeEmbedDim;
+    const out = g.empty([batch, numIds, width]);
+    const ids = g.timestepEmbedding({ name: "add_time_proj", t: addedTimeIds, width, out });
+    const flat = reshape(ids, [batch, 1, 1, numIds * width]);
+    g.tap("add_embedding", () => added(g, flat));
+    return added(g, flat, { frameBias: reshape(t, [1, 1, inner]), act: "silu" });
+  };
+}
+
+/** Makes the UNet from its weights. Throws VdError `weights` naming the first key that does not fit.
+ *  Source: huggingface/diffusers@58eb52c unets/unet_spatio_temporal_condition.py. */
+export function unet(w: Weights, config: UnetConfig): Unet {
+  const shared: SharedConditioning = { cross: new SharedChannels(), frames: new SharedChannels() };
+  const channels = config.blockOutChannels[0]!;
+  const levels = config.blockOutChannels.map((_, i) => i);
+  const convIn = conv(w.at("conv_in"), { cin: config.inChannels, cout: channels, kernel: [1, 3, 3] });
+  const embed = timeEmbedding(w, config);
+  const down = levels.map((level) => downBlock(w.at("down_blocks").at(level), config, level, shared));
+  const middle = middleBlock(w.at("mid_block"), config, shared);
+  const up = levels.map((position) => upBlock(w.at("up_blocks").at(position), config, position, shared));
+  const norm = groupNorm(w.at("conv_norm_out"), { channels, eps: 1e-5, act: "silu" });
+  const convOut = conv(w.at("conv_out"), { cin: channels, cout: config.outChannels, kernel: [1, 3, 3] });
+  const conditionFrames = (g: Graph, framesOut: Tensor) => shared.frames.fill(g, framesOut.dims[1]!, framesOut);
+  return {
+    config,
+    crossWidth: shared.cross.width,
+    framesWidth: shared.frames.width,
+    condition(g, context, crossOut, framesOut) {
+      shared.cross.fill(g, context, crossOut);
+      conditionFrames(g, framesOut);
+    },
+    conditionFrames,
+    forward(g, { sample, timestep, addedTimeIds, conditioning }) {
+      const inputs: BlockInputs = { emb: embed(g, timestep, addedTimeIds), conditioning };
+      let h = convIn(g, sample);
+      g.tap("conv_in", h);
+      const skips = [h];
+      for (const block of down) h = block(g, h, inputs, skips);
+      h = middle(g, h, inputs);
+      for (const block of up) h = block(g, h, inputs, skips);
+      const last = h;
+      g.tap("conv_norm_out", () => norm(g, last, { act: "none" }));
+      const y = convOut(g, norm(g, h));
+      g.tap("conv_out", y);
+      return y;
+    },
+  };
+}

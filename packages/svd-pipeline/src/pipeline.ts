@@ -1,0 +1,177 @@
+import { stat } from "node:fs/promises";
+import { type Device, VdError } from "@vd/kernels-native";
+import { spatialFactor } from "@vd/vae-opt";
+import { checkMemory, estimate } from "./estimate";
+import { Generation, type GenerationContext, samplerFor, stageShape } from "./generate";
+import { resolveModel } from "./hub/index";
+import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
+import type { ModelComponents } from "./model/components";
+import { openModelFolder } from "./model/folder";
+import { type Models, makeModels } from "./model/models";
+import { openSingleFile } from "./model/single-file";
+import { checkOptions } from "./options";
+import { type CountedLayout, layoutGeneration } from "./stages/generation-stages";
+import { StageLayouts } from "./stages/stage";
+import type {
+  GenerateDefaults,
+  GeneratedVideo,
+  GenerateOptions,
+  GenerationPlan,
+  LoadOptions,
+  Precision,
+} from "./types";
+
+/** What an open pipeline works with. */
+interface OpenModel {
+  components: ModelComponents;
+  models: Models;
+  device: Device;
+  /** Of activations. */
+  precision: Precision;
+}
+
+/** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
+const FULL_SIZE = { width: 1024, height: 576 };
+/** A model for pictures this small is a demonstration: it is run at its own size, with the guidance of 1 to 2 that
+ *  tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
+const SMALL_SAMPLE = 256;
+
+function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefaults {
+  const isSmall = sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
+  const factor = spatialFactor(vae.config);
+  const side = factor * Math.max(1, Math.floor((sampleSize ?? 0) / factor));
+  return {
+    ...(isSmall ? { width: side, height: side } : FULL_SIZE),
+    numFrames: unet.config.numFrames,
+    steps: 25,
+    fps: 7,
+    motionBucketId: 127,
+    noiseAugStrength: 0.02,
+    minGuidance: 1,
+    maxGuidance: isSmall ? 2 : 3,
+  };
+}
+
+/** Stable Video Diffusion: a picture in, a video out. One generation at a time. */
+export class StableVideoDiffusionPipeline {
+  readonly defaults: GenerateDefaults;
+  private opened: OpenModel | undefined;
+  private busy = false;
+
+  private constructor(components: ModelComponents, { device, precision }: CheckedLoad) {
+    this.opened = { components, models: makeModels(components), device, precision };
+    this.defaults = defaultsOf(components);
+  }
+
+  /** Opens a model folder in the standard layout, or a model of the Hugging Face Hub (`org/name` or
+   *  `org/name@revision`), which is downloaded to the cache that Python's tools share. Weights are mapped, not read:
+   *  while the pipeline is open, replace their files by renaming others, but do not write into them or cut them off.
+   *  Throws VdError `io`, `weights`, `unsupported`, `attr` or `cancelled`. */
+  static async fromPretrained(source: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
+    const load = checkLoad(source, options);
+    const start = performance.now();
+    const elapsedUs = () => (performance.now() - start) * 1000;
+    const { dir } = await resolveModel(source, {
+      ...options.hub,
+      dtype: load.format,
+      signal: options.signal,
+      onProgress: ({ file, receivedTotalBytes, totalBytes }) =>
+        options.onProgress?.({
+          stage: "download",
+          step: receivedTotalBytes,
+          steps: totalBytes,
+          elapsedUs: elapsedUs(),
+          message: file,
+        }),
+    });
+    if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.fromSingleFile(dir, options);
+    options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
+    throwIfCancelled(options.signal);
+    const pipeline = new StableVideoDiffusionPipeline(await openModelFolder(dir, load.format), load);
+    options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
+    return pipeline;
+  }
+
+  /** Opens a checkpoint in one .safetensors file with the original names (`model.diffusion_model.…`,
+   *  `first_stage_model.…`, `conditioner.…`); configurations follow from the shapes. Throws as fromPretrained. */
+  static async fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
+    const load = checkLoad(path, options);
+    return new StableVideoDiffusionPipeline(openSingleFile(path, options.singleFile), load);
+  }
+
+  /** What a generation with these options would need. Nothing is generated. Throws VdError `attr`. */
+  async plan(options: GenerateOptions): Promise<GenerationPlan> {
+    const context = this.context(options);
+    return estimate(context.device, await layoutAll(context));
+  }
+
+  /** Generates a video. The same options and seed give the same bytes. Throws VdError: before any work `attr` for a
+   *  wrong option, `memory` for a video that cannot fit into this machine; then `io` for a picture that cannot be read
+   *  or weights that were written to since they were opened, `cancelled` within a step of the signal. */
+  async generate(options: GenerateOptions): Promise<GeneratedVideo> {
+    const context = this.context(options);
+    if (this.busy)
+      throw new VdError({
+        code: "unsupported",
+        where: "generate",
+        expected: "one generation of a pipeline at a time",
+        got: "a second one",
+        hint: "Await the first, or open a second pipeline.",
+      });
+    this.busy = true;
+    try {
+      const layouts = await layoutAll(context);
+      // A GPU refuses at once what it does not have.
+      if (context.device.kind === "cpu") checkMemory(layouts);
+      return await new Generation(context).run();
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** Ends the use of the pipeline and lets go of the mapped weights; a generation under way goes on to its end. A
+   *  second call does nothing. */
+  dispose(): void {
+    // A device that was lost meanwhile has nothing to let go of.
+    this.opened?.device.trim().catch(() => undefined);
+    this.opened = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  private context(options: GenerateOptions): GenerationContext {
+    if (!this.opened)
+      throw new VdError({
+        code: "unsupported",
+        where: "pipeline",
+        expected: "an open pipeline",
+        got: "a disposed one",
+        hint: "Open the model again.",
+      });
+    const { components, models, device, precision } = this.opened;
+    const factor = spatialFactor(models.vae.config);
+    const checked = checkOptions(options, this.defaults, factor);
+    const layouts = new StageLayouts();
+    const shape = stageShape(checked, factor, precision);
+    return { device, components, models, precision, shape, checked, options, layouts };
+  }
+}
+
+/** All stages of a generation, planned. Throws VdError `attr` for sigmas that the sampler refuses. */
+function layoutAll({
+  models,
+  shape,
+  components,
+  checked,
+  precision,
+  layouts,
+}: GenerationContext): Promise<CountedLayout[]> {
+  return layoutGeneration(models, shape, {
+    clipSize: components.clipPixels.size,
+    numModelCalls: samplerFor(components, checked, precision).numModelCalls,
+    clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
+    layouts,
+  });
+}

@@ -1,0 +1,62 @@
+import { setImmediate } from "node:timers/promises";
+import { frameChunks, type PlanLayout } from "@vd/tensor";
+import type { Models } from "../model/models";
+import {
+  conditionStage,
+  decodeStage,
+  denoiseStage,
+  embedImageStage,
+  encodeImageStage,
+  type StageShape,
+} from "./definitions";
+import type { StageDefinition, StageLayouts } from "./stage";
+
+/** A planned stage, how often it runs, and how to name it. */
+export interface CountedLayout {
+  name: string;
+  layout: PlanLayout;
+  runs: number;
+}
+
+/** What decides the stages of a generation besides its shape. */
+export interface StageCounts {
+  /** Side of the image encoder's picture. */
+  clipSize: number;
+  /** Calls of the denoiser. */
+  numModelCalls: number;
+  /** Frames of each clip that is decoded on its own; undefined for one clip. */
+  clipFrames: number | undefined;
+  /** Where to keep the layouts. */
+  layouts: StageLayouts;
+}
+
+/** Decoding as one clip or, in isolated chunks, as clips of one length and perhaps a shorter one. */
+function decodeStages(models: Models, shape: StageShape, clipFrames: number): [StageDefinition, number][] {
+  const lengths = frameChunks(shape.numFrames, clipFrames).map(([begin, end]) => end - begin);
+  return [...new Set(lengths)].map((length) => [
+    decodeStage(models, shape, length),
+    lengths.filter((each) => each === length).length,
+  ]);
+}
+
+/** All stages of a generation in their order, planned; nothing is allocated. Recording a stage takes milliseconds, so
+ *  the event loop turns after each. Throws VdError from the ops' checks. */
+export async function layoutGeneration(
+  models: Models,
+  shape: StageShape,
+  counts: StageCounts,
+): Promise<CountedLayout[]> {
+  const stages: [StageDefinition, number][] = [
+    [embedImageStage(models, counts.clipSize, shape.dtype), 1],
+    [encodeImageStage(models, shape), 1],
+    [conditionStage(models, shape), 1],
+    [denoiseStage(models, shape), counts.numModelCalls],
+    ...decodeStages(models, shape, counts.clipFrames ?? shape.numFrames),
+  ];
+  const planned: CountedLayout[] = [];
+  for (const [stage, runs] of stages) {
+    planned.push({ name: stage.name, layout: counts.layouts.of(stage), runs });
+    await setImmediate();
+  }
+  return planned;
+}

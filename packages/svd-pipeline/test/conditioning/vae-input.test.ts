@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { vaeInput, vaeInputFromTensor } from "../../src/conditioning/vae-input";
+import { maxDifference, openFixture, storedImage } from "./golden";
+
+test("the stored VAE inputs are met exactly", () => {
+  using run = openFixture("tiny-svd/goldens.safetensors");
+  expect(vaeInput(storedImage(run, "image_u8"), 128, 128)).toEqual(run.readFloat32("vae.image"));
+  expect(vaeInput(storedImage(run, "resize.image_u8"), 128, 128)).toEqual(run.readFloat32("resize.vae_image"));
+  using file = openFixture("preprocess/preprocess.safetensors");
+  expect(vaeInput(storedImage(file, "in.small.rgb"), 96, 64)).toEqual(file.readFloat32("out.small.vae_input"));
+});
+
+test("a tensor goes by nearest, as stored", () => {
+  using file = openFixture("preprocess/preprocess.safetensors");
+  const { width, height, data } = storedImage(file, "in.small.rgb");
+  const area = width * height;
+  const planes = Float32Array.from({ length: 3 * area }, (_, i) => data[(i % area) * 3 + Math.floor(i / area)]! / 255);
+  const ours = vaeInputFromTensor({ channels: 3, width, height, data: planes }, 64, 40);
+  expect(maxDifference(ours, file.readFloat32("out.small.tensor_input"))).toBeLessThan(1e-7);
+});
+
+test("nearest takes the pixel at floor(i · source/size) in float32", () => {
+  const ramp = (width: number) => ({
+    channels: 1,
+    width,
+    height: 1,
+    data: Float32Array.from({ length: width }, (_, i) => i),
+  });
+  const picked = (from: number, to: number) =>
+    [...vaeInputFromTensor(ramp(from), to, 1)].map((value) => (value + 1) / 2);
+  expect(picked(4, 8)).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+  expect(picked(5, 3)).toEqual([0, 1, 3]);
+  expect(picked(3, 5)).toEqual([0, 0, 1, 1, 2]);
+  expect(picked(3, 3)).toEqual([0, 1, 2]);
+  // 31 · (29/31) is 29 in real numbers; in float32 the factor falls just short or over, and the index is kept inside.
+  expect(picked(29, 31).at(-1)).toBe(Math.floor(Math.fround(30 * Math.fround(29 / 31))));
+});
+
+test("a tensor with negative values is in [-1, 1] already", () => {
+  const image = { channels: 1, width: 2, height: 1, data: Float32Array.of(-0.5, 1) };
+  expect([...vaeInputFromTensor(image, 2, 1)]).toEqual([-0.5, 1]);
+  expect([...vaeInputFromTensor({ ...image, data: Float32Array.of(0, 1) }, 2, 1)]).toEqual([-1, 1]);
+});
+
+test("what does not fit is refused with words", () => {
+  const image = { channels: 3, width: 2, height: 2, data: new Float32Array(11) };
+  expect(() => vaeInputFromTensor(image, 2, 2)).toThrow("[vae input] expected 12 values ([3,2,2]), got 11");
+  expect(() => vaeInputFromTensor({ ...image, width: 0 }, 2, 2)).toThrow("width as a whole number");
+});

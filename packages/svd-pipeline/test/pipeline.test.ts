@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, it } from "vitest";
+import { loadImage, type StableVideoDiffusionPipeline } from "../src/index";
+import { maxDifference, openFixture, storedImage } from "./conditioning/golden";
+import { failureOf } from "./support/failure";
+import { sameBytes } from "./support/measures";
+import { openTiny, PICTURE, QUICK } from "./support/tiny-model";
+
+let pipeline: StableVideoDiffusionPipeline;
+beforeAll(async () => {
+  pipeline = await openTiny();
+});
+
+describe("the golden run", () => {
+  const golden = openFixture("tiny-svd/goldens.safetensors");
+  const options = {
+    image: storedImage(golden, "image_u8"),
+    steps: 10,
+    seed: 42,
+    minGuidance: 1,
+    maxGuidance: 2,
+  };
+
+  it("gives the reference's frames to within 1 of 255", async () => {
+    const video = await pipeline.generate(options);
+    expect([video.numFrames, video.height, video.width, 3]).toEqual([...golden.entry("frames.u8").shape]);
+    expect(maxDifference(video.data, golden.readBytes("frames.u8"))).toBeLessThanOrEqual(1);
+    const raw = golden.readFloat64("frames.raw").map((value) => Math.min(Math.max(value / 2 + 0.5, 0), 1));
+    expect(maxDifference(video.floats(), raw)).toBeLessThan(2e-3);
+  });
+});
+
+describe("generate", () => {
+  it("gives the same bits for the same seed and others for another", async () => {
+    const first = await pipeline.generate(QUICK);
+    const second = await pipeline.generate({ ...QUICK, seed: 7n });
+    expect(sameBytes(second.data, first.data)).toBe(true);
+    expect(second.floats()).toEqual(first.floats());
+    expect([first.seed, second.seed]).toEqual([7n, 7n]);
+    const other = await pipeline.generate({ ...QUICK, seed: 8 });
+    expect(sameBytes(other.data, first.data)).toBe(false);
+    const unseeded = await pipeline.generate({ ...QUICK, seed: undefined });
+    expect(sameBytes(unseeded.data, first.data)).toBe(false);
+    const again = await pipeline.generate({ ...QUICK, seed: unseeded.seed });
+    expect(sameBytes(again.data, unseeded.data)).toBe(true);
+  });
+
+  it("tells the largest seeds apart", async () => {
+    const [a, b] = [await pipeline.generate({ ...QUICK, seed: 2n ** 64n - 1n }), await pipeline.generate(QUICK)];
+    expect(sameBytes(a.data, b.data)).toBe(false);
+  });
+
+  it("refuses a second generation while one runs, and goes on with the first", async () => {
+    const first = pipeline.generate(QUICK);
+    const error = await failureOf(pipeline.generate(QUICK));
+    expect(error.code).toBe("unsupported");
+    expect(error.message).toMatchInlineSnapshot(
+      `"[generate] expected one generation of a pipeline at a time, got a second one. Await the first, or open a second pipeline."`,
+    );
+    const plan = await pipeline.plan(QUICK);
+    expect(plan.flops).toBeGreaterThan(0);
+    const video = await first;
+    expect(sameBytes((await pipeline.generate(QUICK)).data, video.data)).toBe(true);
+  });
+
+  it("lets two pipelines work at once, with the bytes that each gives alone", async () => {
+    const other = await openTiny();
+    const [a, b] = await Promise.all([pipeline.generate(QUICK), other.generate({ ...QUICK, seed: 9 })]);
+    expect(sameBytes((await other.generate(QUICK)).data, a.data)).toBe(true);
+    expect(sameBytes((await pipeline.generate({ ...QUICK, seed: 9 })).data, b.data)).toBe(true);
+  });
+
+  it("takes a path, a file's bytes and pixels for a picture", async () => {
+    const wanted = (await pipeline.generate(QUICK)).data;
+    for (const image of [readFileSync(PICTURE), await loadImage(PICTURE)])
+      expect(sameBytes((await pipeline.generate({ ...QUICK, image })).data, wanted)).toBe(true);
+  });
+
+  it("animates pictures of other sizes and shapes than the video's", async () => {
+    for (const [width, height] of [
+      [2, 2],
+      [3, 500],
+      [700, 5],
+    ] as const) {
+      const image = { width, height, data: Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * 37) % 256) };
+      const video = await pipeline.generate({ ...QUICK, image });
+      expect(video.data).toHaveLength(3 * 32 * 32 * 3);
+      expect(video.floats().every((value) => value >= 0 && value <= 1)).toBe(true);
+    }
+    const error = await failureOf(
+      pipeline.generate({ ...QUICK, image: { width: 1, height: 1, data: Uint8Array.of(1, 2, 3) } }),
+    );
+    expect(error.message).toMatchInlineSnapshot(
+      `"[clip input] expected a picture of at least 2×2 pixels, got 1×1 pixels"`,
+    );
+  });
+
+  it("fails with the caller's own error when a callback throws, and works again", async () => {
+    const wanted = await pipeline.generate(QUICK);
+    for (const stage of ["encode", "denoise", "decode"]) {
+      const fail = ({ stage: now }: { stage: string }) => {
+        if (now === stage) throw new TypeError("mine");
+      };
+      await expect(pipeline.generate({ ...QUICK, onProgress: fail })).rejects.toThrow(new TypeError("mine"));
+    }
+    expect(sameBytes((await pipeline.generate(QUICK)).data, wanted.data)).toBe(true);
+  });
+});
+
+describe("dispose", () => {
+  it("ends the pipeline, twice if need be, and lets a generation under way finish", async () => {
+    const own = await openTiny();
+    const running = own.generate(QUICK);
+    own.dispose();
+    own[Symbol.dispose]();
+    expect((await running).data).toHaveLength(3 * 32 * 32 * 3);
+    for (const call of [() => own.generate(QUICK), () => own.plan(QUICK)])
+      expect((await failureOf(call)).message).toMatchInlineSnapshot(
+        `"[pipeline] expected an open pipeline, got a disposed one. Open the model again."`,
+      );
+  });
+});

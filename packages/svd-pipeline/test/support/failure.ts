@@ -1,0 +1,12 @@
+import { isVdError, type VdError } from "@vd/kernels-native";
+
+/** The VdError that a call or promise fails with; any other outcome fails the test. */
+export async function failureOf(work: Promise<unknown> | (() => unknown)): Promise<VdError> {
+  try {
+    await (typeof work === "function" ? work() : work);
+  } catch (error) {
+    if (isVdError(error)) return error;
+    throw new Error(`expected a VdError, got ${error instanceof Error ? error.stack : String(error)}`);
+  }
+  throw new Error("expected a VdError, got none");
+}

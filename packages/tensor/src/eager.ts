@@ -1,0 +1,71 @@
+import { allocateBuffer, type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
+import { Graph, makeStorage, packedTensor } from "./graph";
+import type { GraphOps } from "./graph-ops.generated";
+import { readHost, writeHost } from "./host";
+import { layoutPlan, Plan } from "./plan/plan";
+import { packedBytes, type Storage, type Tensor } from "./tensor";
+
+/** The ops of {@link GraphOps}, each computed at once. */
+export type EagerOps = {
+  [Name in keyof GraphOps]: GraphOps[Name] extends (options: infer Options) => Tensor
+    ? (options: Options) => Promise<Tensor>
+    : never;
+};
+
+const camel = (id: string) => id.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+
+/** Runs single ops at once, each as a plan of one row: for debugging and bisecting, not for speed. */
+export class Eager {
+  readonly ops: EagerOps;
+
+  constructor(readonly device: Device) {
+    const entries = (Object.keys(OPS) as OpId[]).map((id) => {
+      const name = camel(id) as keyof GraphOps;
+      return [name, (options: never) => this.runOne((g) => g[name](options))];
+    });
+    this.ops = Object.fromEntries(entries) as EagerOps;
+  }
+
+  /** A tensor with the given numbers; `constant` ones count as weights, which backends may pack. */
+  tensor(data: ArrayLike<number>, dims: readonly number[], dtype: DType = "f32", constant = false): Tensor {
+    const tensor = packedTensor(this.block(packedBytes(dims, dtype), constant), dims, dtype);
+    writeHost(tensor.storage.place!.buffer, 0, tensor, data);
+    return tensor;
+  }
+
+  /** A tensor of zeros. */
+  zeros(dims: readonly number[], dtype: DType = "f32"): Tensor {
+    return packedTensor(this.block(packedBytes(dims, dtype), false), dims, dtype);
+  }
+
+  /** The elements as numbers. */
+  read(tensor: Tensor): Float32Array {
+    const { buffer, byteOffset } = tensor.storage.place!;
+    return readHost(buffer, byteOffset, tensor);
+  }
+
+  private block(bytes: number, constant: boolean): Storage {
+    const place = { buffer: allocateBuffer(bytes), byteOffset: 0 };
+    return makeStorage(constant ? "weights" : "state", bytes, "eager", place);
+  }
+
+  private async runOne(record: (g: Graph) => Tensor): Promise<Tensor> {
+    const graph = new Graph();
+    const shape = record(graph);
+    const row = graph.rows[0]!;
+    const result = shape.storage.place ? shape : this.zeros(shape.dims, shape.dtype);
+    const plan = await Plan.load(
+      this.device,
+      layoutPlan((g) => void g.rows.push({ ...row, outputs: [result, ...row.outputs.slice(1)] })),
+    );
+    try {
+      await plan.run();
+    } finally {
+      plan.free();
+    }
+    return result;
+  }
+}
+
+/** Eager mode on `device`. */
+export const eager = (device: Device): Eager => new Eager(device);

@@ -1,0 +1,445 @@
+// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+import type { OpId } from "@vd/kernels-native/contract";
+import type { CallOptions, Tensor } from "./tensor";
+
+/** Arguments of {@link GraphOps.attention}. */
+export interface AttentionOptions extends CallOptions {
+  /** queries, heads side by side [B,F,S,E] f32|f16|bf16 */
+  q: Tensor;
+  /** keys; over space one frame serves all frames; over time Fk is the number of keys and L = S [B,Fk,L,E] f32|f16|bf16 */
+  k: Tensor;
+  /** values [B,Fk,L,E] f32|f16|bf16 */
+  v: Tensor;
+  /** over space only: floats are added to the scaled scores, a u8 of 0 forbids [1|B,1|heads,S,L] f32|f16|u8 */
+  mask?: Tensor | undefined;
+  /** offsets of packed sequences in S, N + 1 of them [N1] i32 */
+  cuQ?: Tensor | undefined;
+  /** offsets of packed sequences in L [N1] i32 */
+  cuK?: Tensor | undefined;
+  /** what a sequence runs over; default "space" */
+  axis?: "space" | "time" | undefined;
+  /** number of heads; E is a multiple */
+  heads: number;
+  /** factor of the scores, usually 1/sqrt(head dimension) */
+  scale: number;
+  /** row r sees keys 0..r, aligned top-left; default false */
+  causal?: boolean | undefined;
+}
+
+/** Arguments of {@link GraphOps.conv}. */
+export interface ConvOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** filters, as in the checkpoint [K,C,T,R,S] f32|f16|bf16 */
+  weight: Tensor;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|G,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,G,P,Q,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,G,P,Q,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** steps in frames, height, width; default [1,1,1] */
+  stride?: readonly [number, number, number] | undefined;
+  /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
+  padding?: readonly [number, number, number, number, number, number] | undefined;
+  /** double height and width by nearest neighbour first; default false */
+  upsample?: boolean | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.copy}. */
+export interface CopyOptions extends CallOptions {
+  /** source [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+}
+
+/** Arguments of {@link GraphOps.denoiseInput}. */
+export interface DenoiseInputOptions extends CallOptions {
+  /** noisy latents, one clip [B1,F,H,W,C] f32|f16|bf16 */
+  latents: Tensor;
+  /** latents of the conditioning picture [B1,1,H,W,C2] f32|f16|bf16 */
+  image: Tensor;
+  /** preconditioning factor of this step [B1] f32 */
+  inputScale: Tensor;
+  /** 1 without guidance, 2 with it */
+  rows: number;
+}
+
+/** Arguments of {@link GraphOps.depthToSpace}. */
+export interface DepthToSpaceOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** growth of frames, height, width */
+  block: readonly [number, number, number];
+  /** how channels are numbered; default "channels_first" */
+  order?: "channels_first" | "channels_last" | undefined;
+}
+
+/** Arguments of {@link GraphOps.groupNorm}. */
+export interface GroupNormOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** further channels after those of x [B,F,H,W,C2] f32|f16|bf16 */
+  x2?: Tensor | undefined;
+  /** scale [C+C2] f32|f16|bf16 */
+  weight: Tensor;
+  /** shift [C+C2] f32|f16|bf16 */
+  bias: Tensor;
+  /** mean and 1/sqrt(variance + eps), if computed before by group_norm_stats [B,…,groups,2] f32 */
+  stats?: Tensor | undefined;
+  /** number of channel groups */
+  groups: number;
+  /** added to the variance */
+  eps: number;
+  /** activation of the result; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  /** statistics over F, H, W instead of H, W; default false */
+  joinFrames?: boolean | undefined;
+}
+
+/** Arguments of {@link GraphOps.groupNormStats}. */
+export interface GroupNormStatsOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** further channels after those of x [B,F,H,W,C2] f32|f16|bf16 */
+  x2?: Tensor | undefined;
+  /** number of channel groups */
+  groups: number;
+  /** added to the variance */
+  eps: number;
+  /** statistics over F, H, W instead of H, W; default false */
+  joinFrames?: boolean | undefined;
+}
+
+/** Arguments of {@link GraphOps.guide}. */
+export interface GuideOptions extends CallOptions {
+  /** predictions, the unconditional row first [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** guidance per frame [F] f32 */
+  scale: Tensor;
+}
+
+/** Arguments of {@link GraphOps.layerNorm}. */
+export interface LayerNormOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** scale [C] f32|f16|bf16 */
+  weight: Tensor;
+  /** shift [C] f32|f16|bf16 */
+  bias: Tensor;
+  /** added to the variance */
+  eps: number;
+}
+
+/** Arguments of {@link GraphOps.layoutIn}. */
+export interface LayoutInOptions extends CallOptions {
+  /** planes [B,F,C,H,W] f32|f16|bf16 */
+  x: Tensor;
+  /** factor; default 1 */
+  scale?: number | undefined;
+  /** added; default 0 */
+  shift?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.layoutOut}. */
+export interface LayoutOutOptions extends CallOptions {
+  /** pixels [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** factor; default 1 */
+  scale?: number | undefined;
+  /** added; default 0 */
+  shift?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.linear}. */
+export interface LinearOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** further channels after those of x [B,F,S,C2] f32|f16|bf16 */
+  x2?: Tensor | undefined;
+  /** one row per output column [N,C+C2] f32|f16|bf16 */
+  weight: Tensor;
+  /** added per output channel [N] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,N] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,S,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.pointwise}. */
+export interface PointwiseOptions extends CallOptions {
+  /** first operand [B,F,S,C] f32|f16|bf16 */
+  a: Tensor;
+  /** second operand [B,F,S,C] f32|f16|bf16 */
+  b?: Tensor | undefined;
+  /** factor of the second operand [B,F,S,C] f32|f16|bf16 */
+  c?: Tensor | undefined;
+  /** added per clip, frame and channel [1|B,1|F,C] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** factor of a; default 1 */
+  aScale?: number | undefined;
+  /** factor of b; default 1 */
+  bScale?: number | undefined;
+  /** activation of the sum; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+}
+
+/** Arguments of {@link GraphOps.resize}. */
+export interface ResizeOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** rows of the result */
+  height: number;
+  /** columns of the result */
+  width: number;
+  /** interpolation; default "nearest" */
+  mode?: "nearest" | "bilinear" | "bicubic" | undefined;
+  /** the corners' centres coincide (bilinear and bicubic); default false */
+  alignCorners?: boolean | undefined;
+}
+
+/** Arguments of {@link GraphOps.spaceToDepth}. */
+export interface SpaceToDepthOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** shrinkage of frames, height, width */
+  block: readonly [number, number, number];
+}
+
+/** Arguments of {@link GraphOps.timestepEmbedding}. */
+export interface TimestepEmbeddingOptions extends CallOptions {
+  /** numbers to embed [B,N] f32 */
+  t: Tensor;
+  /** channels per number, even */
+  width: number;
+  /** longest period; default 10000 */
+  maxPeriod?: number | undefined;
+  /** subtracted from width/2 in the exponent's divisor; default 0 */
+  downscaleShift?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.tokenEmbed}. */
+export interface TokenEmbedOptions extends CallOptions {
+  /** patch tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** the class token [C] f32|f16|bf16 */
+  token: Tensor;
+  /** position embeddings [S+1,C] f32|f16|bf16 */
+  position: Tensor;
+}
+
+/** One method per op of the contract; {@link Graph} records them, eager mode runs them at once. */
+export abstract class GraphOps {
+  /** Checks the arguments against the contract, infers the result and adds the row. */
+  protected abstract record(op: OpId, options: CallOptions): Tensor;
+
+  /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; rows without any allowed key give 0.
+   *  q: [B,F,S,E] queries, heads side by side.
+   *  k: [B,Fk,L,E] keys; over space one frame serves all frames; over time Fk is the number of keys and L = S.
+   *  v: [B,Fk,L,E] values.
+   *  mask: [1|B,1|heads,S,L] over space only: floats are added to the scaled scores, a u8 of 0 forbids.
+   *  cuQ: [N1] offsets of packed sequences in S, N + 1 of them.
+   *  cuK: [N1] offsets of packed sequences in L.
+   *  Returns y: [B,F,S,E] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/2205.14135
+   *  Source: pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention */
+  attention(options: AttentionOptions): Tensor {
+    return this.record("attention", options);
+  }
+
+  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue.
+   *  x: [B,F,H,W,C] activations.
+   *  weight: [K,C,T,R,S] filters, as in the checkpoint.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
+   *  residual: [B,G,P,Q,K] added after the activation.
+   *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,G,P,Q,K] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1603.07285
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py */
+  conv(options: ConvOptions): Tensor {
+    return this.record("conv", options);
+  }
+
+  /** Copies tokens into another element type or pixel pitch.
+   *  x: [B,F,S,C] source.
+   *  Returns y: [B,F,S,C] result, rounded to nearest even.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html */
+  copy(options: CopyOptions): Tensor {
+    return this.record("copy", options);
+  }
+
+  /** Builds the denoiser's input: noisy latents times inputScale, then the image's latents as further channels on every frame; with two rows the first is the unconditional one, whose image latents are zero.
+   *  latents: [B1,F,H,W,C] noisy latents, one clip.
+   *  image: [B1,1,H,W,C2] latents of the conditioning picture.
+   *  inputScale: [B1] preconditioning factor of this step.
+   *  Returns y: [rows,F,H,W,C+C2] denoiser input.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py */
+  denoiseInput(options: DenoiseInputOptions): Tensor {
+    return this.record("denoise_input", options);
+  }
+
+  /** Moves channels into frames, height and width. channels_first: channel = c · block + (dt · bh + dy) · bw + dx, as pixel_shuffle; channels_last: channel = ((dy · bw + dx) · bt + dt) · C + c, as SeedVR's upsampler.
+   *  x: [B,F,H,W,C] activations.
+   *  Returns y: [B,F·block,H·block[1],W·block[2],…] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1609.05158
+   *  Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py Upsample3D */
+  depthToSpace(options: DepthToSpaceOptions): Tensor {
+    return this.record("depth_to_space", options);
+  }
+
+  /** Normalises channel groups of a clip, optionally of two inputs side by side, then applies an activation.
+   *  x: [B,F,H,W,C] activations.
+   *  x2: [B,F,H,W,C2] further channels after those of x.
+   *  weight: [C+C2] scale.
+   *  bias: [C+C2] shift.
+   *  stats: [B,…,groups,2] mean and 1/sqrt(variance + eps), if computed before by group_norm_stats.
+   *  Returns y: [B,F,H,W,C+C2] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1803.08494
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py */
+  groupNorm(options: GroupNormOptions): Tensor {
+    return this.record("group_norm", options);
+  }
+
+  /** Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts.
+   *  x: [B,F,H,W,C] activations.
+   *  x2: [B,F,H,W,C2] further channels after those of x.
+   *  Returns stats: [B,…,groups,2] mean and 1/sqrt(variance + eps), biased variance.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1803.08494 */
+  groupNormStats(options: GroupNormStatsOptions): Tensor {
+    return this.record("group_norm_stats", options);
+  }
+
+  /** Classifier-free guidance per frame: y = unconditional + scale[f] · (conditional − unconditional).
+   *  x: [B,F,H,W,C] predictions, the unconditional row first.
+   *  scale: [F] guidance per frame.
+   *  Returns y: [1,F,H,W,C] guided prediction.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/2207.12598 eq. 6 */
+  guide(options: GuideOptions): Tensor {
+    return this.record("guide", options);
+  }
+
+  /** Normalises each token over its channels.
+   *  x: [B,F,S,C] tokens.
+   *  weight: [C] scale.
+   *  bias: [C] shift.
+   *  Returns y: [B,F,S,C] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1607.06450 */
+  layerNorm(options: LayerNormOptions): Tensor {
+    return this.record("layer_norm", options);
+  }
+
+  /** Turns planes [B,F,C,H,W] into channels-last pixels: y = scale · x + shift.
+   *  x: [B,F,C,H,W] planes.
+   *  Returns y: [B,F,H,W,C] pixels.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html */
+  layoutIn(options: LayoutInOptions): Tensor {
+    return this.record("layout_in", options);
+  }
+
+  /** Turns channels-last pixels into planes [B,F,C,H,W]: y = scale · x + shift.
+   *  x: [B,F,H,W,C] pixels.
+   *  Returns y: [B,F,C,H,W] planes.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html */
+  layoutOut(options: LayoutOutOptions): Tensor {
+    return this.record("layout_out", options);
+  }
+
+  /** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second.
+   *  x: [B,F,S,C] tokens.
+   *  x2: [B,F,S,C2] further channels after those of x.
+   *  weight: [N,C+C2] one row per output column.
+   *  bias: [N] added per output channel.
+   *  frameBias: [1|B,1|F,N] added per clip, frame and output channel.
+   *  residual: [B,F,S,K] added after the activation.
+   *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,F,S,K] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/2002.05202
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/activations.py */
+  linear(options: LinearOptions): Tensor {
+    return this.record("linear", options);
+  }
+
+  /** Combines up to three tensors element by element: act(aScale · a + bScale · b · c + frameBias).
+   *  a: [B,F,S,C] first operand.
+   *  b: [B,F,S,C] second operand.
+   *  c: [B,F,S,C] factor of the second operand.
+   *  frameBias: [1|B,1|F,C] added per clip, frame and channel.
+   *  Returns y: [B,F,S,C] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/activations.py */
+  pointwise(options: PointwiseOptions): Tensor {
+    return this.record("pointwise", options);
+  }
+
+  /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing.
+   *  x: [B,F,H,W,C] activations.
+   *  Returns y: [B,F,height,width,C] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: pytorch/pytorch aten/src/ATen/native/UpSample.h */
+  resize(options: ResizeOptions): Tensor {
+    return this.record("resize", options);
+  }
+
+  /** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx.
+   *  x: [B,F,H,W,C] activations.
+   *  Returns y: [B,F/block,H/block[1],W/block[2],…] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1609.05158 */
+  spaceToDepth(options: SpaceToDepthOptions): Tensor {
+    return this.record("space_to_depth", options);
+  }
+
+  /** Embeds numbers as cosines then sines of geometric frequencies, computed in float32.
+   *  t: [B,N] numbers to embed.
+   *  Returns y: [B,N,width] [cos, sin].
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/1706.03762
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/embeddings.py get_timestep_embedding */
+  timestepEmbedding(options: TimestepEmbeddingOptions): Tensor {
+    return this.record("timestep_embedding", options);
+  }
+
+  /** Puts a learned token before the others and adds a position embedding to all of them.
+   *  x: [B,F,S,C] patch tokens.
+   *  token: [C] the class token.
+   *  position: [S+1,C] position embeddings.
+   *  Returns y: [B,F,S+1,C] result.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/2010.11929 eq. 1 */
+  tokenEmbed(options: TokenEmbedOptions): Tensor {
+    return this.record("token_embed", options);
+  }
+}

@@ -1,0 +1,81 @@
+import { countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "./half";
+import { describe, elementBytes, type Tensor } from "./tensor";
+
+type HostArray = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
+
+/** Numbers as the element type that the device stores. */
+function encode(data: ArrayLike<number>, dtype: DType): HostArray {
+  switch (dtype) {
+    case "f32":
+      return data instanceof Float32Array ? data : Float32Array.from(data);
+    case "f16":
+      return data instanceof Uint16Array ? data : toFloat16Array(Float32Array.from(data));
+    case "bf16":
+      return data instanceof Uint16Array ? data : toBfloat16Array(Float32Array.from(data));
+    case "i32":
+      return data instanceof Int32Array ? data : Int32Array.from(data);
+    case "i8":
+      return data instanceof Int8Array ? data : Int8Array.from(data);
+    default:
+      return data instanceof Uint8Array ? data : Uint8Array.from(data);
+  }
+}
+
+/** Stored bytes as float32 numbers. */
+export function decode(bytes: Uint8Array, dtype: DType): Float32Array {
+  const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  const count = byteLength / elementBytes(dtype);
+  switch (dtype) {
+    case "f32":
+      return new Float32Array(buffer, byteOffset, count);
+    case "f16":
+      return fromFloat16Array(new Uint16Array(buffer, byteOffset, count));
+    case "bf16":
+      return fromBfloat16Array(new Uint16Array(buffer, byteOffset, count));
+    case "i32":
+      return Float32Array.from(new Int32Array(buffer, byteOffset, count));
+    case "i8":
+      return Float32Array.from(new Int8Array(buffer, byteOffset, count));
+    default:
+      return Float32Array.from(new Uint8Array(buffer, byteOffset, count));
+  }
+}
+
+/** Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array. Throws VdError `shape`. */
+export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
+  if (data.length !== countOf(tensor.dims))
+    throw new VdError({
+      code: "shape",
+      where: tensor.storage.name,
+      expected: `${countOf(tensor.dims)} numbers for ${describe(tensor)}`,
+      got: String(data.length),
+    });
+  buffer.write(encode(data, tensor.dtype), base + tensor.byteOffset);
+}
+
+/** Reads a tensor's elements as float32 numbers; views with gaps are packed. */
+export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Float32Array {
+  const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
+  const numPixels = countOf(tensor.dims) / channels;
+  const item = elementBytes(tensor.dtype);
+  const start = base + tensor.byteOffset;
+  if (tensor.pitch === channels)
+    return decode(buffer.read(new Uint8Array(numPixels * channels * item), start), tensor.dtype);
+  const span = decode(
+    buffer.read(new Uint8Array(((numPixels - 1) * tensor.pitch + channels) * item), start),
+    tensor.dtype,
+  );
+  const packed = new Float32Array(numPixels * channels);
+  for (let i = 0; i < numPixels; i++)
+    packed.set(span.subarray(i * tensor.pitch, i * tensor.pitch + channels), i * channels);
+  return packed;
+}
+
+/** As {@link readHost} for float tensors, off the event loop. */
+export function fetchHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
+  const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
+  const { dtype, pitch } = tensor;
+  const byteOffset = base + tensor.byteOffset;
+  return buffer.fetch({ byteOffset, dtype, pixels: countOf(tensor.dims) / channels, channels, pitch });
+}

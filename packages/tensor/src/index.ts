@@ -1,0 +1,24 @@
+export { Eager, type EagerOps, eager } from "./eager";
+export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
+export type * from "./graph-ops.generated";
+export * from "./half";
+export * from "./nn/index";
+export { type ArenaLayout, planArena } from "./plan/arena";
+export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
+export {
+  cancelledError,
+  compile,
+  layoutPlan,
+  Plan,
+  type PlanCost,
+  type PlanLayout,
+  type PlanMemory,
+  type RunOptions,
+} from "./plan/plan";
+export * from "./random/index";
+export type { Row } from "./row";
+export * from "./tensor";
+export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
+export { nearestNames } from "./weights/nearest-names";
+export * from "./weights/safetensors";
+export { mapWeightFile, type WeightEntry, Weights } from "./weights/weights";

@@ -1,0 +1,87 @@
+import { channelRange, type Tensor } from "../tensor";
+import type { Weights } from "../weights/weights";
+import { linear } from "./linear";
+import type { EpilogueOptions, Module } from "./module";
+
+/** Shape of an attention layer. */
+export interface AttentionConfig {
+  channels: number;
+  heads: number;
+  /** Whether q, k and v have biases; default false. */
+  qkvBias?: boolean;
+  /** Channels of the context for cross-attention; default: self-attention. */
+  contextChannels?: number;
+  /** Names of the projections in the checkpoint. */
+  names?: { q: string; k: string; v: string; out: string };
+}
+
+/** The names of diffusers' Attention. */
+const DIFFUSERS_NAMES = { q: "to_q", k: "to_k", v: "to_v", out: "to_out.0" };
+
+const scaleOf = ({ channels, heads }: AttentionConfig) => 1 / Math.sqrt(channels / heads);
+
+/** Attention of tokens to each other, q, k and v by one product. x: [B,F,S,C] → [B,F,S,C]; over `space` the tokens of a
+ *  frame see each other, over `time` a token sees itself in other frames.
+ *  Source: huggingface/diffusers@58eb52c models/attention_processor.py. */
+export function selfAttention(
+  w: Weights,
+  config: AttentionConfig,
+): Module<[x: Tensor, axis: "space" | "time", epilogue?: EpilogueOptions]> {
+  const { channels, heads, qkvBias = false, names = DIFFUSERS_NAMES } = config;
+  const parts = [names.q, names.k, names.v];
+  const weight = w.stackRows(
+    parts.map((part) => `${part}.weight`),
+    [channels, channels],
+  );
+  const bias = qkvBias
+    ? w.stackRows(
+        parts.map((part) => `${part}.bias`),
+        [channels],
+      )
+    : undefined;
+  const out = linear(w.at(names.out), { cin: channels, cout: channels });
+  return (g, x, axis, epilogue) => {
+    const qkv = g.linear({ name: `${w.path}.qkv`, x, weight, bias }); // [B,F,S,3C]
+    const [q, k, v] = [0, 1, 2].map((i) => channelRange(qkv, i * channels, (i + 1) * channels)) as [
+      Tensor,
+      Tensor,
+      Tensor,
+    ];
+    const y = g.attention({ name: `${w.path}.attention`, q, k, v, axis, heads, scale: scaleOf(config) });
+    return out(g, y, epilogue);
+  };
+}
+
+/** Attention of tokens to a context. x: [B,F,S,C], context: [B,1|F,L,contextChannels] → [B,F,S,C]. */
+export function crossAttention(
+  w: Weights,
+  config: AttentionConfig,
+): Module<[x: Tensor, context: Tensor, epilogue?: EpilogueOptions]> {
+  const { channels, heads, contextChannels = channels } = config;
+  const query = linear(w.at("to_q"), { cin: channels, cout: channels, bias: false });
+  const weight = w.stackRows(["to_k.weight", "to_v.weight"], [channels, contextChannels]);
+  const out = linear(w.at("to_out.0"), { cin: channels, cout: channels });
+  return (g, x, context, epilogue) => {
+    const kv = g.linear({ name: `${w.path}.kv`, x: context, weight }); // [B,1|F,L,2C]
+    const [k, v] = [channelRange(kv, 0, channels), channelRange(kv, channels, 2 * channels)];
+    const y = g.attention({ name: `${w.path}.attention`, q: query(g, x), k, v, heads, scale: scaleOf(config) });
+    return out(g, y, epilogue);
+  };
+}
+
+/** Cross-attention to a single token: softmax over one key is 1, so the result is one vector per clip whatever the
+ *  queries are. context: [B,1,1,contextChannels] → [B,1,1,C]. Exact. The weights of q and k go unused. */
+export function oneTokenCrossAttention(
+  w: Weights,
+  config: AttentionConfig,
+): Module<[context: Tensor, epilogue?: EpilogueOptions]> {
+  const { channels, contextChannels = channels } = config;
+  for (const [name, cin] of [
+    ["to_q", channels],
+    ["to_k", contextChannels],
+  ] as const)
+    w.tensor(`${name}.weight`, [channels, cin]);
+  const value = linear(w.at("to_v"), { cin: contextChannels, cout: channels, bias: false });
+  const out = linear(w.at("to_out.0"), { cin: channels, cout: channels });
+  return (g, context, epilogue) => out(g, value(g, context), epilogue);
+}

@@ -1,0 +1,25 @@
+import type { Tensor } from "../tensor";
+import type { Weights } from "../weights/weights";
+import { linear } from "./linear";
+import type { EpilogueOptions, Module } from "./module";
+
+/** Shape of a gated feed-forward layer; inner defaults to four times the channels. */
+export interface FeedForwardConfig {
+  channels: number;
+  /** Channels of the result; default: as many as come in. */
+  cout?: number;
+  inner?: number;
+}
+
+/** Linear, GEGLU, linear. x: [B,F,S,C] → [B,F,S,cout].
+ *  Source: https://arxiv.org/abs/2002.05202; huggingface/diffusers@58eb52c models/attention.py FeedForward. */
+export function feedForward(
+  w: Weights,
+  { channels, cout = channels, inner = 4 * channels }: FeedForwardConfig,
+): Module<[x: Tensor, epilogue?: EpilogueOptions]> {
+  const gate = w.at("net.0.proj");
+  const weight = gate.tensor("weight", [2 * inner, channels]);
+  const bias = gate.tensor("bias", [2 * inner]);
+  const project = linear(w.at("net.2"), { cin: inner, cout });
+  return (g, x, epilogue) => project(g, g.linear({ name: gate.path, x, weight, bias, act: "geglu" }), epilogue);
+}

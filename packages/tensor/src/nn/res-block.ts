@@ -1,0 +1,187 @@
+import type { Graph } from "../graph";
+import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "../tensor";
+import type { Weights } from "../weights/weights";
+import { conv } from "./conv";
+import { linear } from "./linear";
+import type { Module } from "./module";
+import { groupNorm } from "./norm";
+
+/** Shape of a residual block. */
+export interface ResBlockConfig {
+  cin: number;
+  cout: number;
+  /** Of the group norms. */
+  eps: number;
+  /** Channels of the time embedding; without, the block has no projection for it. */
+  embChannels?: number | undefined;
+}
+
+/** Call-time operands of a residual block. */
+export interface ResBlockCall {
+  /** Time embedding after its SiLU, [B,1,1,E]. */
+  emb?: Tensor | undefined;
+  /** Skip connection: further channels after those of x, so that x and x2 have cin together. */
+  x2?: Tensor | undefined;
+  out?: Tensor | undefined;
+}
+
+/** The embedding's projection as a bias per clip: [B,1,1,E] → [B,1,K]. */
+function embeddingBias(
+  w: Weights,
+  { cout, embChannels }: ResBlockConfig,
+): Module<[emb: Tensor | undefined], Tensor | undefined> {
+  if (embChannels === undefined) return () => undefined;
+  const project = linear(w.at("time_emb_proj"), { cin: embChannels, cout });
+  return (g, emb) => {
+    if (!emb) return undefined;
+    const y = project(g, emb);
+    return { ...y, dims: [y.dims[0]!, 1, cout] };
+  };
+}
+
+/** x and x2 in one tensor, for a block that keeps the channels and still has a skip connection. */
+function joined(g: Graph, name: string, x: Tensor, x2: Tensor): Tensor {
+  const channels = x.dims[4]!;
+  const both = g.empty([...x.dims.slice(0, 4), channels + x2.dims[4]!], x.dtype);
+  g.copy({ name: `${name}.concat`, x: tokens(x), out: tokens(channelRange(both, 0, channels)) });
+  g.copy({ name: `${name}.concat`, x: tokens(x2), out: tokens(channelRange(both, channels, both.pitch)) });
+  return both;
+}
+
+/** What is added to the block's result: the input itself, or a 1×1 projection of it where the channels change. */
+function shortcut(w: Weights, { cin, cout }: ResBlockConfig): Module<[x: Tensor, x2: Tensor | undefined]> {
+  if (cin === cout) return (g, x, x2) => (x2 ? joined(g, w.path, x, x2) : x);
+  const scope = w.at("conv_shortcut");
+  const weight = reshape(scope.tensor("weight", [cout, cin, 1, 1]), [cout, cin]);
+  const bias = scope.tensor("bias", [cout]);
+  return (g, x, x2) => {
+    const y = g.linear({ name: scope.path, x: tokens(x), x2: x2 && tokens(x2), weight, bias });
+    return pixels(y, x.dims[2]!, x.dims[3]!);
+  };
+}
+
+/** GroupNorm, SiLU, conv 3×3, twice, with a skip. x: [B,F,H,W,cin] → [B,F,H,W,cout].
+ *  Source: huggingface/diffusers@58eb52c models/resnet.py ResnetBlock2D. */
+export function resBlock(w: Weights, config: ResBlockConfig): Module<[x: Tensor, call?: ResBlockCall]> {
+  const { cin, cout, eps } = config;
+  const norm1 = groupNorm(w.at("norm1"), { channels: cin, eps, act: "silu" });
+  const conv1 = conv(w.at("conv1"), { cin, cout, kernel: [1, 3, 3] });
+  const bias = embeddingBias(w, config);
+  const norm2 = groupNorm(w.at("norm2"), { channels: cout, eps, act: "silu" });
+  const conv2 = conv(w.at("conv2"), { cin: cout, cout, kernel: [1, 3, 3] });
+  const skip = shortcut(w, config);
+  return (g, x, { emb, x2, out } = {}) => {
+    const h = conv1(g, norm1(g, x, { x2 }), { frameBias: bias(g, emb) });
+    return conv2(g, norm2(g, h), { residual: skip(g, x, x2), out });
+  };
+}
+
+/** Runs of frames [begin, end) that are computed one after the other to save memory. */
+export type FrameChunks = readonly (readonly [begin: number, end: number])[];
+
+/** Cuts `numFrames` into runs of at most `size`. */
+export function frameChunks(numFrames: number, size: number): FrameChunks {
+  const numChunks = Math.ceil(numFrames / size);
+  return Array.from({ length: numChunks }, (_, i) => [i * size, Math.min(numFrames, (i + 1) * size)] as const);
+}
+
+/** Call-time operands of a temporal residual block. */
+export interface TemporalResBlockCall {
+  emb?: Tensor | undefined;
+  /** Weight of the block's result against x, its input: y = x + amount · residual branch. */
+  amount: number;
+  /** Frames in parts, of one clip; the result is the same, since convolutions get their neighbours and norms all
+   *  frames. It then takes the place of x. */
+  chunks?: FrameChunks | undefined;
+}
+
+/** GroupNorm over all frames, SiLU, convolution over three frames, twice; added to the input by `amount`, which is a
+ *  blend of input and block: α · x + (1 − α) · (x + h) = x + (1 − α) · h. x: [B,F,H,W,C] → the same shape.
+ *  Source: huggingface/diffusers@58eb52c models/resnet.py TemporalResnetBlock, AlphaBlender. */
+export function temporalResBlock(w: Weights, config: ResBlockConfig): Module<[x: Tensor, call: TemporalResBlockCall]> {
+  const { cout: channels, eps } = config;
+  const norm = (name: string) => groupNorm(w.at(name), { channels, eps, act: "silu", joinFrames: true });
+  const kernel = { cin: channels, cout: channels, kernel: [3, 1, 1] as [number, number, number] };
+  const half1 = { norm: norm("norm1"), conv: conv(w.at("conv1"), kernel), path: w.at("norm1").path };
+  const half2 = { norm: norm("norm2"), conv: conv(w.at("conv2"), kernel), path: w.at("norm2").path };
+  const bias = embeddingBias(w, config);
+  return (g, x, { emb, amount, chunks }) => {
+    const frameBias = bias(g, emb);
+    if (!chunks || chunks.length === 1) {
+      const h = half1.conv(g, half1.norm(g, x), { frameBias });
+      return half2.conv(g, half2.norm(g, h), { outScale: amount, residual: x });
+    }
+    const h = g.empty(x.dims, x.dtype);
+    overChunks(g, x, chunks, { ...half1, eps }, (lo, hi) => ({ frameBias, out: frameRange(h, lo, hi) }));
+    overChunks(g, h, chunks, { ...half2, eps }, (lo, hi) => ({
+      outScale: amount,
+      residual: frameRange(x, lo, hi),
+      out: frameRange(x, lo, hi),
+    }));
+    return x;
+  };
+}
+
+interface ChunkedHalf {
+  norm: ReturnType<typeof groupNorm>;
+  conv: ReturnType<typeof conv>;
+  path: string;
+  eps: number;
+}
+
+/** Norm and temporal convolution of x, part by part: each part is normed with one frame more on each inner side. */
+function overChunks(
+  g: Graph,
+  x: Tensor,
+  chunks: FrameChunks,
+  half: ChunkedHalf,
+  callOf: (lo: number, hi: number) => Parameters<ReturnType<typeof conv>>[2],
+): void {
+  const numFrames = x.dims[1]!;
+  const stats = g.groupNormStats({ name: `${half.path}.stats`, x, groups: 32, eps: half.eps, joinFrames: true });
+  for (const [lo, hi] of chunks) {
+    const [from, to] = [Math.max(lo - 1, 0), Math.min(hi + 1, numFrames)];
+    const normed = half.norm(g, frameRange(x, from, to), { stats });
+    half.conv(g, normed, { ...callOf(lo, hi), padding: [from === lo ? 1 : 0, to === hi ? 1 : 0, 0, 0, 0, 0] });
+  }
+}
+
+/** Shape of a spatial block followed by a temporal one. */
+export interface SpatioTemporalConfig extends ResBlockConfig {
+  /** Default: eps. */
+  temporalEps?: number;
+  /** The learned factor weighs the temporal branch instead of the spatial one. */
+  switched?: boolean;
+}
+
+/** The two halves of a spatio-temporal block, for callers that run them over parts of a clip. */
+export interface SpatioTemporalResBlock {
+  spatial: Module<[x: Tensor, call?: ResBlockCall]>;
+  temporal: Module<[x: Tensor, call?: { emb?: Tensor | undefined; chunks?: FrameChunks | undefined }]>;
+}
+
+/** A spatial and a temporal residual block, blended by a learned factor.
+ *  Source: huggingface/diffusers@58eb52c models/resnet.py SpatioTemporalResBlock. */
+export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig): SpatioTemporalResBlock {
+  const { cout, eps, temporalEps = eps, switched = false } = config;
+  const spatial = resBlock(w.at("spatial_res_block"), config);
+  const temporal = temporalResBlock(w.at("temporal_res_block"), { ...config, cin: cout, eps: temporalEps });
+  const factor = sigmoid(w.at("time_mixer").scalar("mix_factor"));
+  const amount = switched ? factor : 1 - factor;
+  return {
+    spatial: (g, x, call) => {
+      const y = spatial(g, x, call);
+      g.tap(`${w.path}.spatial_res_block`, y);
+      return y;
+    },
+    temporal: (g, x, { emb, chunks } = {}) => {
+      g.tap(`${w.path}.temporal_res_block`, () => temporal(g, x, { emb, amount: 1 }));
+      const y = temporal(g, x, { emb, amount, chunks });
+      g.tap(w.path, y);
+      return y;
+    },
+  };
+}
+
+/** 1 / (1 + e⁻ˣ). */
+export const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x));

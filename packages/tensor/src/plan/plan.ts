@@ -1,0 +1,293 @@
+import {
+  type Binding,
+  type CompileOptions,
+  type Device,
+  type DeviceBuffer,
+  type Program,
+  type RunTimes,
+  VdError,
+} from "@vd/kernels-native";
+import { Graph, type GraphOptions } from "../graph";
+import { fetchHost, readHost, writeHost } from "../host";
+import type { Row } from "../row";
+import { packedBytes, type Storage, type Tensor } from "../tensor";
+import { planArena } from "./arena";
+import { encodeRows, type Place } from "./encode";
+import { arenaLifetimes } from "./lifetimes";
+
+/** Bytes of a plan by kind, known before anything is allocated. */
+export interface PlanMemory {
+  /** Read-only operands, as stored; blocks shared with other plans are counted in each. */
+  weightBytes: number;
+  stateBytes: number;
+  ioBytes: number;
+  arenaBytes: number;
+  /** State, io and arena: what the plan allocates. */
+  peakBytes: number;
+}
+
+/** What one run of a plan costs. */
+export interface PlanCost {
+  numRows: number;
+  flops: number;
+  /** Operands read plus results written, each row on its own. */
+  bytes: number;
+}
+
+/** A recorded graph with every block placed; nothing is allocated. */
+export interface PlanLayout {
+  graph: Graph;
+  memory: PlanMemory;
+  cost: PlanCost;
+  byteOffsets: ReadonlyMap<number, number>;
+}
+
+const tensorsOf = (row: Row) => [...row.inputs, ...row.outputs].filter((t): t is Tensor => t !== undefined);
+
+function storagesOf(graph: Graph): Storage[] {
+  const found = new Map<number, Storage>();
+  const named = [...graph.inputs.values(), ...graph.states.values(), ...graph.outputs.values()];
+  for (const tensor of [...graph.rows.flatMap(tensorsOf), ...named]) found.set(tensor.storage.id, tensor.storage);
+  return [...found.values()];
+}
+
+function costOf(graph: Graph): PlanCost {
+  const bytesOf = (row: Row) => tensorsOf(row).reduce((sum, t) => sum + packedBytes(t.dims, t.dtype), 0);
+  return {
+    numRows: graph.rows.length,
+    flops: graph.rows.reduce((sum, row) => sum + row.flops, 0),
+    bytes: graph.rows.reduce((sum, row) => sum + bytesOf(row), 0),
+  };
+}
+
+/** Records `build` over shapes and places every block. Throws VdError from the ops' checks. */
+export function layoutPlan(build: (graph: Graph) => void, options: GraphOptions = {}): PlanLayout {
+  const graph = new Graph(options);
+  build(graph);
+  const arena = planArena(arenaLifetimes(graph));
+  const storages = storagesOf(graph);
+  const bytesOf = (kind: Storage["kind"]) =>
+    storages.filter((s) => s.kind === kind).reduce((sum, s) => sum + s.bytes, 0);
+  const [stateBytes, ioBytes] = [bytesOf("state"), bytesOf("io")];
+  const memory = {
+    weightBytes: weightBytesOf(graph),
+    stateBytes,
+    ioBytes,
+    arenaBytes: arena.bytes,
+    peakBytes: stateBytes + ioBytes + arena.bytes,
+  };
+  return { graph, memory, cost: costOf(graph), byteOffsets: arena.byteOffsets };
+}
+
+/** Each weight tensor once; a mapped file holds many. */
+function weightBytesOf(graph: Graph): number {
+  const seen = new Map<string, number>();
+  for (const tensor of graph.rows.flatMap(tensorsOf))
+    if (tensor.storage.kind === "weights")
+      seen.set(`${tensor.storage.id}:${tensor.byteOffset}`, packedBytes(tensor.dims, tensor.dtype));
+  return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** A block that a plan allocates. */
+interface OwnBlock {
+  bytes: number;
+  /** Existing host memory that it stands for on a device with memory of its own. */
+  host?: { buffer: DeviceBuffer; byteOffset: number };
+}
+
+/** Buffers and places of all storages of one loaded plan. Places come first; blocks of the plan's own follow by
+ *  {@link allocate}. */
+class Placement {
+  private readonly slots: (Binding | OwnBlock)[] = [];
+  private own: DeviceBuffer[] = [];
+  private readonly mirrors: { buffer: DeviceBuffer; byteOffset: number; bytes: number; copy: DeviceBuffer }[] = [];
+  private arenaIndex: number | undefined;
+  private readonly places = new Map<number, Place>();
+
+  constructor(
+    private readonly layout: PlanLayout,
+    private readonly device: Device,
+  ) {}
+
+  placeOf(tensor: Tensor): Place {
+    const { storage } = tensor;
+    let place = this.places.get(storage.id);
+    if (!place) {
+      place = this.find(storage);
+      this.places.set(storage.id, place);
+    }
+    return place;
+  }
+
+  bufferOf(tensor: Tensor): DeviceBuffer {
+    return this.bindings[this.placeOf(tensor).bufferIndex]!.buffer;
+  }
+
+  get bindings(): readonly Binding[] {
+    return this.slots as Binding[];
+  }
+
+  /** Allocates what has no block yet; on failure nothing stays allocated. Throws VdError `memory`. */
+  async allocate(): Promise<void> {
+    try {
+      for (const [i, slot] of this.slots.entries()) {
+        if ("buffer" in slot) continue;
+        const buffer = await this.device.allocate(slot.bytes);
+        this.own.push(buffer);
+        this.slots[i] = { buffer, constant: false };
+        if (slot.host) this.mirrors.push({ ...slot.host, bytes: slot.bytes, copy: buffer });
+      }
+    } catch (error) {
+      this.free();
+      throw error;
+    }
+  }
+
+  /** Brings the contents of existing host memory to the device. */
+  copyIn(): void {
+    for (const { buffer, byteOffset, bytes, copy } of this.mirrors) copy.copyFrom(buffer, byteOffset, 0, bytes);
+  }
+
+  /** Brings what rows wrote back to it. */
+  copyOut(): void {
+    for (const { buffer, byteOffset, bytes, copy } of this.mirrors) buffer.copyFrom(copy, 0, byteOffset, bytes);
+  }
+
+  private find(storage: Storage): Place {
+    const constant = storage.kind === "weights";
+    const { place, bytes } = storage;
+    if (place?.buffer.onHost && !constant && this.device.kind !== "cpu")
+      return { bufferIndex: this.add({ bytes, host: place }), byteOffset: 0 };
+    if (storage.place)
+      return { bufferIndex: this.bind(storage.place.buffer, constant), byteOffset: storage.place.byteOffset };
+    if (storage.kind !== "arena") return { bufferIndex: this.add({ bytes: storage.bytes }), byteOffset: 0 };
+    this.arenaIndex ??= this.add({ bytes: this.layout.memory.arenaBytes });
+    return { bufferIndex: this.arenaIndex, byteOffset: this.layout.byteOffsets.get(storage.id)! };
+  }
+
+  /** Frees the blocks that this plan allocated. */
+  free(): void {
+    for (const buffer of this.own) buffer.free();
+    this.own = [];
+  }
+
+  private bind(buffer: DeviceBuffer, constant: boolean): number {
+    const known = this.slots.findIndex(
+      (slot) => "buffer" in slot && slot.buffer === buffer && slot.constant === constant,
+    );
+    return known >= 0 ? known : this.add({ buffer, constant });
+  }
+
+  private add(slot: Binding | OwnBlock): number {
+    this.slots.push(slot);
+    return this.slots.length - 1;
+  }
+}
+
+/** How a plan runs. */
+export interface RunOptions {
+  /** Stops before the next row; the run then throws VdError `cancelled`. */
+  signal?: AbortSignal | undefined;
+  /** Measure every row. */
+  timing?: boolean;
+}
+
+/** A graph loaded on a device: write inputs, run, read outputs, as often as needed. */
+export class Plan {
+  private constructor(
+    readonly layout: PlanLayout,
+    private readonly placement: Placement,
+    private readonly program: Program,
+  ) {}
+
+  /** Allocates what the layout planned and prepares the rows. Throws VdError `memory` or what the device refuses. */
+  static async load(device: Device, layout: PlanLayout, options: CompileOptions = {}): Promise<Plan> {
+    const placement = new Placement(layout, device);
+    const words = encodeRows(layout.graph.rows, (tensor) => placement.placeOf(tensor));
+    for (const named of [layout.graph.inputs, layout.graph.states, layout.graph.outputs])
+      for (const tensor of named.values()) placement.placeOf(tensor);
+    const names = layout.graph.rows.map((row) => row.name);
+    await device.prepare();
+    await placement.allocate();
+    try {
+      return new Plan(layout, placement, await device.compile(words, names, placement.bindings, options));
+    } catch (error) {
+      placement.free();
+      throw error;
+    }
+  }
+
+  get memory(): PlanMemory {
+    return this.layout.memory;
+  }
+
+  get cost(): PlanCost {
+    return this.layout.cost;
+  }
+
+  /** What only the device knows: packed weights, working memory, which rows are fast. */
+  get info() {
+    return this.program.info;
+  }
+
+  /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */
+  write(name: string, data: ArrayLike<number>): void {
+    const tensor = this.layout.graph.inputs.get(name) ?? this.layout.graph.states.get(name);
+    if (!tensor) this.unknown("an input or state", [...this.layout.graph.inputs.keys()], name);
+    writeHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor, data);
+  }
+
+  /** The contents of output or state `name` as numbers. */
+  read(name: string): Float32Array {
+    const tensor = this.layout.graph.outputs.get(name) ?? this.layout.graph.states.get(name);
+    if (!tensor) this.unknown("an output or state", [...this.layout.graph.outputs.keys()], name);
+    return readHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor);
+  }
+
+  /** As {@link read}, off the event loop: for outputs of many megabytes. */
+  fetch(name: string): Promise<Float32Array> {
+    const tensor = this.layout.graph.outputs.get(name) ?? this.layout.graph.states.get(name);
+    if (!tensor) this.unknown("an output or state", [...this.layout.graph.outputs.keys()], name);
+    return fetchHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor);
+  }
+
+  /** Runs all rows off the event loop. Throws VdError `cancelled` if the signal fires. */
+  async run({ signal, timing = false }: RunOptions = {}): Promise<RunTimes> {
+    if (signal?.aborted) throw cancelledError();
+    const cancel = () => this.program.cancel();
+    signal?.addEventListener("abort", cancel, { once: true });
+    try {
+      this.placement.copyIn();
+      const times = await this.program.run({ timing });
+      this.placement.copyOut();
+      if (signal?.aborted) throw cancelledError();
+      return times;
+    } finally {
+      signal?.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Lets go of what the plan allocated and packed; blocks that existed before stay. */
+  free(): void {
+    this.program.free();
+    this.placement.free();
+  }
+
+  private unknown(what: string, names: string[], got: string): never {
+    throw new VdError({ code: "attr", where: "plan", expected: `${what}: ${names.join(", ")}`, got });
+  }
+}
+
+/** The error of work that the caller cancelled. */
+export function cancelledError(): VdError {
+  return new VdError({ code: "cancelled", where: "run", expected: "the run to go on", got: "a cancel" });
+}
+
+/** Records, plans and loads: `build` is called once over shapes. */
+export async function compile(
+  device: Device,
+  build: (graph: Graph) => void,
+  options: GraphOptions & CompileOptions = {},
+): Promise<Plan> {
+  return Plan.load(device, layoutPlan(build, options), options);
+}

@@ -1,0 +1,94 @@
+import { countOf, type DeviceBuffer, DTYPES, type DType, VdError } from "@vd/kernels-native";
+
+/** What a block of memory is for: it decides who allocates it and how long it lives. */
+export type StorageKind = "weights" | "state" | "io" | "arena";
+
+/** A block of memory that tensors are views of. */
+export interface Storage {
+  readonly id: number;
+  readonly kind: StorageKind;
+  readonly bytes: number;
+  /** For io and state: the name under which it is written and read. */
+  readonly name: string;
+  /** Where the block lies, for storages that exist before a plan is loaded. */
+  readonly place?: { readonly buffer: DeviceBuffer; readonly byteOffset: number };
+}
+
+/** A typed view of a storage; the last dimension is contiguous, pixels step by `pitch` elements. */
+export interface Tensor {
+  readonly storage: Storage;
+  readonly dtype: DType;
+  readonly dims: readonly number[];
+  /** Elements from one pixel or token to the next. */
+  readonly pitch: number;
+  /** Of the first element in the storage. */
+  readonly byteOffset: number;
+}
+
+/** Options that every op takes. */
+export interface CallOptions {
+  /** The row's name in errors and reports; weights' paths by convention. */
+  name?: string | undefined;
+  /** Where to put the result instead of a new tensor; shape and type must be the result's. */
+  out?: Tensor | undefined;
+  /** Places for optional further results, by the contract's name. */
+  outputs?: Readonly<Record<string, Tensor>> | undefined;
+}
+
+/** Bytes of one element. */
+export const elementBytes = (dtype: DType): number => DTYPES[dtype];
+
+/** Bytes of a packed tensor. */
+export const packedBytes = (dims: readonly number[], dtype: DType): number => countOf(dims) * elementBytes(dtype);
+
+/** `f32[1,14,16,16,8]`. */
+export const describe = (t: Pick<Tensor, "dtype" | "dims">): string => `${t.dtype}[${t.dims.join(",")}]`;
+
+const channelsOf = (t: Tensor): number => t.dims[t.dims.length - 1] ?? 1;
+
+function fail(where: string, expected: string, got: string): never {
+  throw new VdError({ code: "shape", where, expected, got });
+}
+
+/** The channels `begin` to `end` (exclusive) of every pixel, without a copy. Throws VdError `shape`. */
+export function channelRange(t: Tensor, begin: number, end: number): Tensor {
+  const channels = channelsOf(t);
+  if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= channels))
+    fail("channelRange", `a range inside 0..${channels}`, `${begin}..${end}`);
+  const byteOffset = t.byteOffset + begin * elementBytes(t.dtype);
+  return { ...t, dims: [...t.dims.slice(0, -1), end - begin], byteOffset };
+}
+
+/** The frames `begin` to `end` (exclusive) of a single clip, without a copy. t: [1,F,…]. Throws VdError `shape`. */
+export function frameRange(t: Tensor, begin: number, end: number): Tensor {
+  const [batch, frames = 0, ...rest] = t.dims;
+  if (batch !== 1) fail("frameRange", "one clip", describe(t));
+  if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= frames))
+    fail("frameRange", `a range inside 0..${frames}`, `${begin}..${end}`);
+  const framePixels = countOf(rest.slice(0, -1));
+  const byteOffset = t.byteOffset + begin * framePixels * t.pitch * elementBytes(t.dtype);
+  return { ...t, dims: [1, end - begin, ...rest], byteOffset };
+}
+
+/** The same bytes under other leading dimensions; the last one stays. Throws VdError `shape`. */
+export function reshape(t: Tensor, dims: readonly number[]): Tensor {
+  const sameChannels = dims[dims.length - 1] === channelsOf(t) || t.pitch === channelsOf(t);
+  if (countOf(dims) !== countOf(t.dims) || !sameChannels)
+    fail("reshape", `a shape with the elements and channels of ${describe(t)}`, `[${dims.join(",")}]`);
+  const channels = dims[dims.length - 1] ?? 1;
+  return { ...t, dims, pitch: channels === channelsOf(t) ? t.pitch : channels };
+}
+
+/** Pixels as tokens: [B,F,H,W,C] → [B,F,H·W,C]. */
+export function tokens(t: Tensor): Tensor {
+  const [b, f, h, w, c] = t.dims;
+  if (t.dims.length !== 5) fail("tokens", "[B,F,H,W,C]", describe(t));
+  return reshape(t, [b!, f!, h! * w!, c!]);
+}
+
+/** Tokens as pixels: [B,F,H·W,C] → [B,F,H,W,C]. */
+export function pixels(t: Tensor, height: number, width: number): Tensor {
+  const [b, f, , c] = t.dims;
+  if (t.dims.length !== 4) fail("pixels", "[B,F,S,C]", describe(t));
+  return reshape(t, [b!, f!, height, width, c!]);
+}

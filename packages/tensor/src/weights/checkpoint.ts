@@ -1,0 +1,150 @@
+import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { fileError } from "./file-error";
+import { SafetensorsFile } from "./safetensors-file";
+import { type SafetensorsEntry, shown, tensorPlace } from "./safetensors-header";
+
+/** A tensor of a checkpoint and the file that holds it. */
+export interface CheckpointTensor {
+  readonly file: SafetensorsFile;
+  readonly entry: SafetensorsEntry;
+}
+
+/** The tensors of one model, in one file or several. */
+export interface Checkpoint extends Disposable {
+  readonly entries: ReadonlyMap<string, CheckpointTensor>;
+  readonly files: readonly SafetensorsFile[];
+  /** Closes all files; a second call does nothing. */
+  close(): void;
+}
+
+/** Which of a folder's checkpoints to open. */
+export interface CheckpointOptions {
+  /** Opens the half-precision files (`*.fp16.safetensors`) instead of the plain ones. */
+  variant?: "fp16" | undefined;
+}
+
+const stems = ["diffusion_pytorch_model", "model"];
+const wanted = "a .safetensors file or a folder with a checkpoint";
+/** The index of a model of 10,000 tensors has 1 MB. */
+const maxIndexBytes = 100_000_000;
+
+/**
+ * Names that a folder's single file or index may have, in the order in which they are tried. Several spellings of a
+ * sharded variant are in use. Source: huggingface/diffusers@58eb52c utils/hub_utils.py `_add_variant`, and
+ * models/model_loading_utils.py `_fetch_index_file`.
+ */
+function candidates(variant: "fp16" | undefined): string[] {
+  if (variant === undefined) {
+    const single = stems.map((stem) => `${stem}.safetensors`);
+    return [...single, ...single.map((name) => `${name}.index.json`)];
+  }
+  const single = stems.map((stem) => `${stem}.${variant}.safetensors`);
+  const indexes = stems.flatMap((stem) => [
+    `${stem}.safetensors.index.${variant}.json`,
+    `${stem}.safetensors.${variant}.index.json`,
+    `${stem}.${variant}.safetensors.index.json`,
+  ]);
+  return [...single, ...indexes];
+}
+
+function describe(path: string): Stats {
+  try {
+    return statSync(path);
+  } catch (error) {
+    throw fileError(path, wanted, error);
+  }
+}
+
+function findInFolder(folder: string, variant: "fp16" | undefined): string {
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    throw fileError(folder, wanted, error);
+  }
+  const found = candidates(variant).find((name) => names.includes(name));
+  if (found !== undefined) return join(folder, found);
+  const others = names.filter((name) => name.endsWith(".safetensors")).sort();
+  const plain = variant && candidates(undefined).some((name) => names.includes(name));
+  throw new VdError({
+    code: "weights",
+    where: folder,
+    expected: `one of ${candidates(variant).join(", ")}`,
+    got: others.length === 0 ? "a folder without .safetensors files" : others.slice(0, 8).join(", "),
+    hint: plain
+      ? `There is a checkpoint without the variant: leave out variant "${variant}".`
+      : "Pass the .safetensors file itself, or a model's own folder such as unet or vae.",
+  });
+}
+
+function readIndex(path: string): Map<string, string> {
+  const damaged = (where: string, expected: string, got: string, cause?: unknown) =>
+    new VdError({ code: "weights", where, expected, got, cause, hint: "Download the model's index file again." });
+  const { size } = describe(path);
+  if (size > maxIndexBytes) throw damaged(path, `an index of at most ${maxIndexBytes} bytes`, `${size} bytes`);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw fileError(path, "a readable index file", error);
+  }
+  let json: { weight_map?: unknown } | null;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw damaged(path, "an index in JSON", shown((cause as Error).message).slice(1, -1), cause);
+  }
+  const weightMap = json?.weight_map;
+  if (typeof weightMap !== "object" || weightMap === null || Array.isArray(weightMap)) {
+    throw damaged(path, "weight_map as an object of file names", shown(weightMap));
+  }
+  for (const [name, file] of Object.entries(weightMap)) {
+    if (!isPlainFileName(file)) {
+      throw damaged(tensorPlace(path, name), "a plain file name inside the checkpoint's folder", shown(file));
+    }
+  }
+  return new Map(Object.entries(weightMap as Record<string, string>));
+}
+
+/** True for a name that stays in its folder on every system: no separator, drive, stream, dot name or NUL. */
+function isPlainFileName(name: unknown): name is string {
+  return typeof name === "string" && name !== "" && name !== "." && name !== ".." && !/[/\\:\0]/.test(name);
+}
+
+function collect(files: SafetensorsFile[], entries: Map<string, CheckpointTensor>): Checkpoint {
+  const close = () => {
+    for (const file of files) file.close();
+  };
+  return { entries, files, close, [Symbol.dispose]: close };
+}
+
+function openShards(indexPath: string): Checkpoint {
+  const files = new Map<string, SafetensorsFile>();
+  const entries = new Map<string, CheckpointTensor>();
+  try {
+    for (const [name, fileName] of readIndex(indexPath)) {
+      const file = files.get(fileName) ?? SafetensorsFile.open(join(indexPath, "..", fileName));
+      files.set(fileName, file);
+      entries.set(name, { file, entry: file.entry(name) });
+    }
+  } catch (error) {
+    for (const file of files.values()) file.close();
+    throw error;
+  }
+  return collect([...files.values()], entries);
+}
+
+/**
+ * Opens a model's weights: one .safetensors file, a *.safetensors.index.json with its shards, or a folder with either
+ * under the names that diffusers and transformers use. Throws `io` where something cannot be read and `weights` where
+ * nothing fits, a file is damaged, a shard lacks a tensor or an index names a file outside its folder.
+ */
+export function openCheckpoint(path: string, { variant }: CheckpointOptions = {}): Checkpoint {
+  const file = describe(path).isDirectory() ? findInFolder(path, variant) : path;
+  if (file.endsWith(".json")) return openShards(file);
+  const single = SafetensorsFile.open(file);
+  const entries = new Map([...single.entries].map(([name, entry]) => [name, { file: single, entry }]));
+  return collect([single], entries);
+}

@@ -1,0 +1,60 @@
+import { VdError } from "@vd/kernels-native";
+
+/** A convolution's weights and the running statistics of the batch norm behind it; all vectors are [K]. */
+export interface BatchNormFold {
+  /** Filters, [K,…]. */
+  weight: ArrayLike<number>;
+  /** The convolution's own bias, if it has one. */
+  bias?: ArrayLike<number> | undefined;
+  /** Learned scale and shift of the batch norm. */
+  scale: ArrayLike<number>;
+  shift: ArrayLike<number>;
+  mean: ArrayLike<number>;
+  variance: ArrayLike<number>;
+  /** Added to the variance. */
+  eps: number;
+}
+
+/** Weights of one convolution that does the work of both. */
+export interface FoldedWeights {
+  weight: Float32Array;
+  bias: Float32Array;
+}
+
+function checkLengths({ weight, bias, scale, shift, mean, variance }: BatchNormFold): void {
+  const channels = scale.length;
+  const vectors = { shift, mean, variance, ...(bias ? { bias } : {}) };
+  for (const [name, vector] of Object.entries(vectors))
+    if (vector.length !== channels)
+      throw new VdError({
+        code: "shape",
+        where: `foldBatchNorm] [${name}`,
+        expected: `${channels} numbers, as many as scale has`,
+        got: String(vector.length),
+      });
+  if (channels === 0 || weight.length === 0 || weight.length % channels !== 0)
+    throw new VdError({
+      code: "shape",
+      where: "foldBatchNorm] [weight",
+      expected: `a multiple of ${channels} numbers, more than none`,
+      got: String(weight.length),
+    });
+}
+
+/** Merges a batch norm that uses its running statistics into the convolution before it: with
+ *  f = scale / sqrt(variance + eps), weight[k] · f[k] and (bias[k] − mean[k]) · f[k] + shift[k], in float64, stored as
+ *  float32. weight: [K,…], all others: [K] → weight [K,…], bias [K]. Throws VdError `shape`.
+ *  Source: https://arxiv.org/abs/1502.03167 algorithm 2, eq. 11. */
+export function foldBatchNorm(layers: BatchNormFold): FoldedWeights {
+  checkLengths(layers);
+  const { weight, bias, scale, shift, mean, variance, eps } = layers;
+  const channels = scale.length;
+  const perChannel = weight.length / channels;
+  const folded: FoldedWeights = { weight: new Float32Array(weight.length), bias: new Float32Array(channels) };
+  for (let k = 0; k < channels; k++) {
+    const factor = scale[k]! / Math.sqrt(variance[k]! + eps);
+    folded.bias[k] = ((bias?.[k] ?? 0) - mean[k]!) * factor + shift[k]!;
+    for (let i = k * perChannel; i < (k + 1) * perChannel; i++) folded.weight[i] = weight[i]! * factor;
+  }
+  return folded;
+}

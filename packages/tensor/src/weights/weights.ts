@@ -1,0 +1,193 @@
+import { allocateBuffer, countOf, type DeviceBuffer, type DType, mapFile, VdError } from "@vd/kernels-native";
+import { makeStorage, packedTensor } from "../graph";
+import { decode } from "../host";
+import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
+import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
+import { nearestNames } from "./nearest-names";
+import type { SafetensorsDtype } from "./safetensors-dtype";
+
+/** One named weight: where its elements lie, packed. */
+export interface WeightEntry {
+  dtype: DType;
+  shape: readonly number[];
+  storage: Storage;
+  byteOffset: number;
+}
+
+const DTYPES: Partial<Record<SafetensorsDtype, DType>> = { F32: "f32", F16: "f16", BF16: "bf16" };
+
+interface Shared {
+  /** The file or folder, for messages. */
+  label: string;
+  entries: ReadonlyMap<string, WeightEntry>;
+  /** Tensors of types that no weight has, by name. */
+  otherTypes: ReadonlyMap<string, string>;
+  used: Set<string>;
+  merged: Map<string, Tensor>;
+}
+
+/** A whole file as a storage, mapped read-only. Throws VdError `io`. */
+export function mapWeightFile(path: string): Storage {
+  const buffer = mapFile(path);
+  return makeStorage("weights", buffer.bytes, path, { buffer, byteOffset: 0 });
+}
+
+/** What a checkpoint holds: weights, and the types of tensors that cannot be weights here. */
+interface FoundWeights {
+  entries: Map<string, WeightEntry>;
+  otherTypes: Map<string, string>;
+}
+
+function entriesOf(checkpoint: Checkpoint): FoundWeights {
+  const files = new Map<string, Storage>();
+  const otherTypes = new Map<string, string>();
+  const entries = new Map<string, WeightEntry>();
+  for (const [name, { file, entry }] of checkpoint.entries) {
+    const dtype = DTYPES[entry.dtype];
+    if (!dtype) {
+      otherTypes.set(name, entry.dtype);
+      continue;
+    }
+    const storage = files.get(file.path) ?? mapWeightFile(file.path);
+    files.set(file.path, storage);
+    entries.set(name, { dtype, shape: entry.shape, storage, byteOffset: entry.byteOffset });
+  }
+  return { entries, otherTypes };
+}
+
+/** Weights by their checkpoint paths, read in place from mapped files. Modules take what they need, shapes checked;
+ *  {@link expectAllUsed} then finds what nobody took. */
+export class Weights {
+  private constructor(
+    private readonly shared: Shared,
+    /** Checkpoint path of this scope, without a final dot; also the name of rows that use it. */
+    readonly path: string,
+    /** What the file has before the checkpoint's own names, with its dot. */
+    private readonly prefix = "",
+  ) {}
+
+  /** Maps a .safetensors file, a folder with one, or shards. Throws VdError `weights` or `io`. */
+  static open(path: string, options: CheckpointOptions = {}): Weights {
+    const checkpoint = openCheckpoint(path, options);
+    try {
+      const { entries, otherTypes } = entriesOf(checkpoint);
+      return new Weights({ label: path, entries, otherTypes, used: new Set(), merged: new Map() }, "");
+    } finally {
+      checkpoint.close();
+    }
+  }
+
+  /** Weights from entries made elsewhere, e.g. by renaming. label: for messages. */
+  static fromEntries(label: string, entries: ReadonlyMap<string, WeightEntry>): Weights {
+    return new Weights({ label, entries, otherTypes: new Map(), used: new Set(), merged: new Map() }, "");
+  }
+
+  /** The names below `prefix` as a checkpoint of their own: paths start anew. */
+  scope(prefix: string): Weights {
+    return new Weights(this.shared, "", `${this.full(prefix)}.`);
+  }
+
+  /** The scope below `name`. */
+  at(name: string | number): Weights {
+    return new Weights(this.shared, this.path ? `${this.path}.${name}` : String(name), this.prefix);
+  }
+
+  /** True if the checkpoint has `name` in this scope. */
+  has(name: string): boolean {
+    return this.shared.entries.has(this.full(name));
+  }
+
+  /** Weight `name` of exactly `dims`. Throws VdError `weights` naming the key and both shapes. */
+  tensor(name: string, dims: readonly number[]): Tensor {
+    const { dtype, storage, byteOffset } = this.entry(name, dims);
+    return packedTensor(storage, dims, dtype, byteOffset);
+  }
+
+  /** Weights stacked along their first dimension, copied once. Throws as {@link tensor}; all must have one type. */
+  stackRows(names: readonly string[], dims: readonly number[]): Tensor {
+    const key = names.map((name) => this.full(name)).join("+");
+    const known = this.shared.merged.get(key);
+    if (known) return known;
+    const merged = this.stack(
+      key,
+      names.map((name) => this.tensor(name, dims)),
+      dims,
+    );
+    this.shared.merged.set(key, merged);
+    return merged;
+  }
+
+  /** The single number of weight `name`. */
+  scalar(name: string): number {
+    const known = this.shared.entries.get(this.full(name));
+    const { dtype, storage, byteOffset } = this.entry(name, known?.shape.length === 0 ? [] : [1]);
+    const { buffer, byteOffset: base } = storage.place!;
+    return decode(buffer.read(new Uint8Array(elementBytes(dtype)), base + byteOffset), dtype)[0]!;
+  }
+
+  /** Throws VdError `weights` if a key below this scope was not taken by any module. */
+  expectAllUsed(ignore: (name: string) => boolean = () => false): void {
+    const prefix = this.path ? `${this.prefix}${this.path}.` : this.prefix;
+    const unused = [...this.shared.entries.keys()].filter(
+      (name) => name.startsWith(prefix) && !this.shared.used.has(name) && !ignore(name.slice(prefix.length)),
+    );
+    if (unused.length === 0) return;
+    throw new VdError({
+      code: "weights",
+      where: this.shared.label,
+      expected: "only weights that the configuration asks for",
+      got: `${unused.length} more: ${unused.slice(0, 3).join(", ")}${unused.length > 3 ? ", …" : ""}`,
+      hint: "config.json and the weights come from different models, or the model has parts that are not supported.",
+    });
+  }
+
+  private stack(key: string, parts: readonly Tensor[], dims: readonly number[]): Tensor {
+    const dtype = parts[0]!.dtype;
+    if (parts.some((part) => part.dtype !== dtype))
+      throw new VdError({
+        code: "weights",
+        where: key,
+        expected: "weights of one type",
+        got: parts.map((p) => p.dtype).join(", "),
+      });
+    const bytes = packedBytes(dims, dtype);
+    const buffer: DeviceBuffer = allocateBuffer(bytes * parts.length);
+    parts.forEach((part, i) => {
+      const place = part.storage.place!;
+      buffer.copyFrom(place.buffer, place.byteOffset + part.byteOffset, i * bytes, bytes);
+    });
+    const storage = makeStorage("weights", bytes * parts.length, key, { buffer, byteOffset: 0 });
+    return packedTensor(storage, [dims[0]! * parts.length, ...dims.slice(1)], dtype);
+  }
+
+  private entry(name: string, dims: readonly number[]): WeightEntry {
+    const full = this.full(name);
+    const entry = this.shared.entries.get(full);
+    if (!entry) this.missing(full, dims);
+    const same = entry.shape.length === dims.length && dims.every((dim, i) => dim === entry.shape[i]);
+    if (!same || entry.shape.some((dim) => dim < 1) || countOf(entry.shape) !== countOf(dims))
+      this.misfit(full, `a shape of [${dims.join(",")}]`, `[${entry.shape.join(",")}]`);
+    this.shared.used.add(full);
+    return entry;
+  }
+
+  private missing(full: string, dims: readonly number[]): never {
+    const type = this.shared.otherTypes.get(full);
+    if (type) this.misfit(full, "a weight in F32, F16 or BF16", type);
+    const near = nearestNames(full, this.shared.entries.keys());
+    this.misfit(
+      full,
+      `a weight of [${dims.join(",")}]`,
+      near.length > 0 ? `none; nearest: ${near.join(", ")}` : "none",
+    );
+  }
+
+  private misfit(full: string, expected: string, got: string): never {
+    const hint = "The first key that does not fit: config.json and the weights must come from the same model.";
+    throw new VdError({ code: "weights", where: `${this.shared.label}] [${full}`, expected, got, hint });
+  }
+
+  private full(name: string): string {
+    return this.prefix + (this.path ? `${this.path}.${name}` : name);
+  }
+}

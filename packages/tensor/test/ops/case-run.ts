@@ -1,0 +1,134 @@
+import { type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
+import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
+import type { Graph } from "../../src/graph";
+import { layoutPlan, Plan, type PlanLayout } from "../../src/plan/plan";
+import type { CallOptions, Tensor } from "../../src/tensor";
+import { numbers, PlacedTensor, placeOperand } from "./operands";
+import { type Plain, type PlainResults, plainCall } from "./plain";
+import { PLAIN_OPS } from "./reference";
+
+/** `group_norm` → `groupNorm`. */
+export const camel = (id: string) => id.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+
+/** What one device made of a case. */
+export interface CaseResult {
+  /** Elements of every result by name. */
+  values: Record<string, Float64Array>;
+  /** All bytes of the results' buffers, gaps and zones included. */
+  bytes: Buffer;
+  /** A fast path ran, not the reference. */
+  fast: boolean;
+}
+
+const resultGaps: Readonly<Record<string, number>> = { lse: 2 };
+
+function attrsOf(op: OpDefinition, given: OpCase["attrs"]): Record<string, AttrValue> {
+  const defaults = Object.entries(op.attrs).map(([name, spec]) => [name, spec.default]);
+  return { ...Object.fromEntries(defaults), ...given };
+}
+
+/** A case with its operands in memory, ready to be run by any device. */
+export class CaseRun {
+  /** What every result should be, in float64. */
+  expected: PlainResults;
+  private readonly operands: Record<string, PlacedTensor> = {};
+  private readonly results: Record<string, PlacedTensor> = {};
+  private readonly plains: Record<string, Plain> = {};
+  private readonly layout: PlanLayout;
+
+  constructor(
+    readonly op: OpId,
+    readonly opCase: OpCase,
+  ) {
+    const specs: OpDefinition["inputs"] = OPS[op].inputs;
+    for (const [name, given] of Object.entries(opCase.inputs) as [string, Operand | readonly number[]][]) {
+      const { placed, plain } = placeOperand(`${op}.${opCase.name}`, name, given, specs[name]!);
+      this.operands[name] = placed;
+      this.plains[name] = plain;
+    }
+    this.expected = this.compute();
+    const [first, ...others] = Object.keys(OPS[op].outputs) as [string, ...string[]];
+    for (const name of [first, ...others.filter((other) => opCase.also?.includes(other))]) {
+      const gap = name === first ? (opCase.outGap ?? 0) : (resultGaps[name] ?? 0);
+      const dtype = name === first ? this.resultType() : "f32";
+      this.results[name] = new PlacedTensor(name, { dims: this.expected[name]!.dims, dtype, gap }, false);
+    }
+    this.layout = layoutPlan((g) => void this.record(g));
+  }
+
+  /** Runs the case on `device` and checks that nothing but the results was written. */
+  async runOn(device: Device): Promise<CaseResult> {
+    const plan = await Plan.load(device, this.layout);
+    try {
+      for (const result of Object.values(this.results)) result.poison();
+      await plan.run();
+      return { ...this.collect(), fast: plan.info.fast[0]! };
+    } finally {
+      plan.free();
+    }
+  }
+
+  /** Loads the case, then gives the operands that may change other numbers, and runs it. */
+  async runWithChanges(device: Device): Promise<CaseResult> {
+    const plan = await Plan.load(device, this.layout);
+    try {
+      await plan.run();
+      for (const [name, given] of Object.entries(this.opCase.inputs) as [string, Operand | readonly number[]][]) {
+        if (!("constant" in given)) continue;
+        const placed = this.operands[name]!;
+        this.plains[name] = placed.write(numbers(`${name} anew`, this.plains[name]!.data.length));
+      }
+      this.expected = this.compute();
+      for (const result of Object.values(this.results)) result.poison();
+      await plan.run();
+      return { ...this.collect(), fast: plan.info.fast[0]! };
+    } finally {
+      plan.free();
+    }
+  }
+
+  free(): void {
+    for (const placed of [...Object.values(this.operands), ...Object.values(this.results)]) placed.free();
+  }
+
+  private compute(): PlainResults {
+    return PLAIN_OPS[this.op](plainCall(this.plains, attrsOf(OPS[this.op], this.opCase.attrs)));
+  }
+
+  /** Results have the type of the first operand where the op allows it. */
+  private resultType() {
+    const types: readonly DType[] = (Object.values(OPS[this.op].outputs) as TensorSpec[])[0]!.dtype;
+    const [first] = Object.keys(OPS[this.op].inputs) as [string];
+    const { dtype } = this.operands[first]!.tensor;
+    return types.includes(dtype) ? dtype : types[0]!;
+  }
+
+  private record(g: Graph): Tensor {
+    const tensors = (from: Record<string, PlacedTensor>) =>
+      Object.fromEntries(Object.entries(from).map(([name, placed]) => [name, placed.tensor]));
+    const [first, ...others] = Object.keys(OPS[this.op].outputs) as [string, ...string[]];
+    const results = tensors(this.results);
+    const outputs = Object.fromEntries(others.filter((name) => results[name]).map((name) => [name, results[name]!]));
+    const options = {
+      ...(this.opCase.attrs as Record<string, AttrValue>),
+      ...tensors(this.operands),
+      name: this.opCase.name,
+      out: results[first],
+      outputs,
+    };
+    const call = g[camel(this.op) as keyof Graph] as unknown as (this: Graph, options: CallOptions) => Tensor;
+    return call.call(g, options as CallOptions);
+  }
+
+  private collect(): Pick<CaseResult, "values" | "bytes"> {
+    const values: Record<string, Float64Array> = {};
+    for (const [name, placed] of Object.entries(this.results)) {
+      const read = placed.read();
+      if (read.spoiledBytes > 0) throw new Error(`${name}: ${read.spoiledBytes} bytes outside the result were written`);
+      values[name] = read.values;
+    }
+    for (const [name, placed] of Object.entries(this.operands))
+      if (!placed.untouched()) throw new Error(`${name}: an operand was written`);
+    return { values, bytes: Buffer.concat(Object.values(this.results).map((placed) => placed.bytes())) };
+  }
+}

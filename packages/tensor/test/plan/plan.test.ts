@@ -1,0 +1,245 @@
+import { openDevice } from "@vd/kernels-native";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Graph } from "../../src/graph";
+import { compile, layoutPlan, Plan } from "../../src/plan/plan";
+import { channelRange } from "../../src/tensor";
+import { failure, rejection } from "../support/failure";
+
+const device = openDevice("cpu", { threads: 2 });
+const plans: Plan[] = [];
+afterAll(() => {
+  for (const plan of plans) plan.free();
+});
+
+async function make(build: (g: Graph) => void, taps?: string[]): Promise<Plan> {
+  const plan = await compile(device, build, taps ? { taps: new Set(taps) } : {});
+  plans.push(plan);
+  return plan;
+}
+
+/** Adds 1 to each of `width` numbers of the state "count", `times` times. */
+const counting =
+  (times: number, width = 1) =>
+  (g: Graph) => {
+    const dims = [1, 1, 1, width];
+    const [count, step] = [g.state("count", dims), g.constant(new Float32Array(width).fill(1), dims)];
+    for (let i = 0; i < times; i++) g.pointwise({ name: `count${i}`, a: count, b: step, out: count });
+  };
+
+describe("a plan", () => {
+  test("computes what was recorded, as often as asked", async () => {
+    const plan = await make((g) => {
+      const x = g.input("x", [1, 1, 2, 3]);
+      const h = g.pointwise({ a: x, aScale: 2 });
+      g.output("y", g.pointwise({ a: h, b: x, c: x }));
+      g.output("h", h);
+    });
+    for (const x of [
+      [1, 2, 3, 4, 5, 6],
+      [-1, 0, 0.5, 7, 8, 9],
+    ]) {
+      plan.write("x", x);
+      await plan.run();
+      expect([...plan.read("h")]).toEqual(x.map((v) => 2 * v));
+      expect([...plan.read("y")]).toEqual(x.map((v) => 2 * v + v * v));
+    }
+  });
+
+  test("keeps its state from run to run, zero at first, and lets it be set", async () => {
+    const plan = await make(counting(3));
+    expect([...plan.read("count")]).toEqual([0]);
+    await plan.run();
+    await plan.run();
+    expect([...plan.read("count")]).toEqual([6]);
+    plan.write("count", [100]);
+    await plan.run();
+    expect([...plan.read("count")]).toEqual([103]);
+  });
+
+  test("keeps taps of intermediate tensors readable, whatever comes after", async () => {
+    const build = (g: Graph) => {
+      let h = g.input("x", [1, 1, 1, 4]);
+      for (let i = 0; i < 6; i++) {
+        h = g.pointwise({ name: `h${i}`, a: h, aScale: 2 });
+        g.tap(`h${i}`, h);
+      }
+      g.output("y", h);
+    };
+    const plan = await make(build, ["h1", "h4"]);
+    plan.write("x", [1, 2, 3, 4]);
+    await plan.run();
+    expect([...plan.read("h1")]).toEqual([4, 8, 12, 16]);
+    expect([...plan.read("h4")]).toEqual([32, 64, 96, 128]);
+    expect(failure(() => plan.read("h2")).message).toContain("expected an output or state: h1, h4, y, got h2");
+  });
+
+  test("reads outputs that are views packed", async () => {
+    const plan = await make((g) => {
+      const h = g.pointwise({ a: g.input("x", [1, 1, 2, 4]) });
+      g.output("right", channelRange(h, 2, 4));
+    });
+    plan.write("x", [1, 2, 3, 4, 5, 6, 7, 8]);
+    await plan.run();
+    expect([...plan.read("right")]).toEqual([3, 4, 7, 8]);
+  });
+
+  test("takes 16-bit inputs as numbers or as raw bits", () => {
+    const { graph } = layoutPlan((g) => g.output("x", g.input("x", [2], "f16")));
+    return Plan.load(device, { ...layoutPlan(() => {}), graph }).then((plan) => {
+      plans.push(plan);
+      plan.write("x", [1, -2]);
+      expect([...plan.read("x")]).toEqual([1, -2]);
+      plan.write("x", Uint16Array.of(0x4200, 0x3800));
+      expect([...plan.read("x")]).toEqual([3, 0.5]);
+    });
+  });
+
+  test("may be empty", async () => {
+    const plan = await make((g) => g.output("y", g.input("y", [1, 2])));
+    plan.write("y", [3, 4]);
+    expect((await plan.run()).elapsedUs).toBeGreaterThanOrEqual(0);
+    expect([...plan.read("y")]).toEqual([3, 4]);
+  });
+
+  test("measures every row if asked", async () => {
+    const plan = await make(counting(5));
+    expect((await plan.run()).rowUs).toHaveLength(0);
+    const { elapsedUs, rowUs } = await plan.run({ timing: true });
+    expect(rowUs).toHaveLength(5);
+    expect(rowUs.every((us) => us >= 0)).toBe(true);
+    expect(elapsedUs).toBeGreaterThanOrEqual(rowUs.reduce((sum, us) => sum + us, 0));
+  });
+});
+
+describe("before anything is allocated", () => {
+  const layout = layoutPlan((g) => {
+    const x = g.input("x", [1, 1, 8, 16]);
+    const weight = g.constant(new Float32Array(16 * 32), [32, 16]);
+    const h = g.linear({ x, weight });
+    g.output(
+      "y",
+      g.linear({ x: h, weight: g.constant(new Float32Array(32 * 16), [16, 32]), out: g.state("s", [1, 1, 8, 16]) }),
+    );
+    g.output("z", g.linear({ x, weight }));
+  });
+
+  test("memory is known by kind", () => {
+    expect(layout.memory).toEqual({
+      weightBytes: 2 * 16 * 32 * 4,
+      stateBytes: 8 * 16 * 4,
+      ioBytes: 8 * 16 * 4,
+      // The second result takes the place of the first.
+      arenaBytes: 8 * 32 * 4,
+      peakBytes: 2 * 8 * 16 * 4 + 8 * 32 * 4,
+    });
+  });
+
+  test("cost is known", () => {
+    const [read, written] = [3 * (8 * 16 + 16 * 32) + 8 * 16, 8 * 32 + 8 * 16 + 8 * 32];
+    expect(layout.cost).toEqual({
+      numRows: 3,
+      flops: 3 * 2 * 8 * 16 * 32,
+      bytes: 4 * (read + written),
+    });
+  });
+});
+
+describe("errors", () => {
+  test("of names and lengths say what there is", async () => {
+    const plan = await make((g) => {
+      g.output("y", g.pointwise({ a: g.input("x", [1, 1, 2, 3]), out: g.state("s", [1, 1, 2, 3]) }));
+    });
+    expect(failure(() => plan.write("z", [])).message).toBe("[plan] expected an input or state: x, got z");
+    expect(failure(() => plan.read("x")).message).toBe("[plan] expected an output or state: y, got x");
+    expect(failure(() => plan.write("x", [1])).message).toBe("[x] expected 6 numbers for f32[1,1,2,3], got 1");
+    expect(failure(() => plan.write("s", new Float32Array(7)))).toMatchObject({ code: "shape", where: "s" });
+  });
+
+  test("of the device name row and operand", async () => {
+    const error = await rejection(
+      compile(device, (g) => void g.pointwise({ name: "narrow", a: g.input("x", [1, 1, 2, 4], "f16") })),
+    );
+    expect(error).toMatchObject({ code: "unsupported", where: "narrow] [a" });
+  });
+
+  test("a second run while one goes on is refused, and the first is not disturbed", async () => {
+    const plan = await make(counting(500));
+    const first = plan.run();
+    expect(await rejection(plan.run())).toMatchObject({
+      code: "unsupported",
+      expected: "one run of a program at a time",
+    });
+    await first;
+    expect([...plan.read("count")]).toEqual([500]);
+  });
+
+  test("a freed plan says so; freeing during a run lets it finish", async () => {
+    const plan = await compile(device, counting(500));
+    const running = plan.run();
+    plan.free();
+    await running;
+    expect(await rejection(plan.run())).toMatchObject({ code: "layout", got: "one that was freed" });
+    expect(failure(() => plan.read("count"))).toMatchObject({ code: "layout", got: "one that was freed" });
+  });
+});
+
+describe("cancel", () => {
+  const [total, width] = [4_000, 50_000];
+  const slow = counting(total, width);
+
+  test("before the start runs nothing", async () => {
+    const plan = await make(counting(3));
+    expect(await rejection(plan.run({ signal: AbortSignal.abort() }))).toMatchObject({ code: "cancelled" });
+    expect([...plan.read("count")]).toEqual([0]);
+  });
+
+  test("right after the start is not lost", async () => {
+    const plan = await make(slow);
+    let stoppedEarly = 0;
+    for (let i = 0; i < 5; i++) {
+      plan.write("count", new Float32Array(width));
+      const controller = new AbortController();
+      const running = plan.run({ signal: controller.signal });
+      controller.abort();
+      expect(await rejection(running)).toMatchObject({ code: "cancelled" });
+      if (plan.read("count")[0]! < total) stoppedEarly++;
+    }
+    expect(stoppedEarly).toBeGreaterThan(0);
+  });
+
+  test("during a run stops between two rows, and the next run is whole", async () => {
+    const plan = await make(slow);
+    const controller = new AbortController();
+    const running = plan.run({ signal: controller.signal });
+    while (plan.read("count")[0] === 0) await new Promise((resolve) => setImmediate(resolve));
+    controller.abort();
+    expect(await rejection(running)).toMatchObject({ code: "cancelled", where: "run" });
+    expect(plan.read("count")[0]).toBeLessThan(total);
+    plan.write("count", new Float32Array(width));
+    await plan.run({ signal: new AbortController().signal });
+    expect(plan.read("count")[0]).toBe(total);
+  });
+
+  test("after the end does nothing", async () => {
+    const plan = await make(counting(2));
+    const controller = new AbortController();
+    await plan.run({ signal: controller.signal });
+    controller.abort();
+    await plan.run();
+    expect([...plan.read("count")]).toEqual([4]);
+  });
+});
+
+test("plans of one device share packed weights and run side by side", async () => {
+  const weight = (g: Graph) =>
+    g.constant(
+      Float32Array.from({ length: 64 * 64 }, (_, i) => (i % 7) - 3),
+      [64, 64],
+    );
+  const build = (g: Graph) => g.output("y", g.linear({ x: g.input("x", [1, 1, 9, 64]), weight: weight(g) }));
+  const [a, b] = await Promise.all([make(build), make(build)]);
+  const x = Float32Array.from({ length: 9 * 64 }, (_, i) => Math.sin(i));
+  for (const plan of [a, b]) plan.write("x", x);
+  await Promise.all([a.run(), b.run()]);
+  expect(a.read("y")).toEqual(b.read("y"));
+});

@@ -1,0 +1,31 @@
+/** The Gaussian that encoding gives for each latent element. */
+export interface Posterior {
+  /** The most likely latents. */
+  mode: Float32Array;
+  /** Standard deviation of each. */
+  std: Float32Array;
+  /** mean + std · noise. */
+  sample(noise: ArrayLike<number>): Float32Array;
+}
+
+/** Log-variances are clamped to this range. Source: diffusers models/autoencoders/vae.py DiagonalGaussianDistribution. */
+const LOG_VARIANCE_RANGE = [-30, 20] as const;
+
+/** Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
+ *  results and noise: [pixels, channels]. */
+export function posterior(moments: Float32Array, channels: number): Posterior {
+  const numPixels = moments.length / (2 * channels);
+  const mode = new Float32Array(numPixels * channels);
+  const std = new Float32Array(numPixels * channels);
+  const [low, high] = LOG_VARIANCE_RANGE;
+  for (let pixel = 0; pixel < numPixels; pixel++)
+    for (let c = 0; c < channels; c++) {
+      const at = pixel * channels + c;
+      mode[at] = moments[pixel * 2 * channels + c]!;
+      const logVariance = Math.min(Math.max(moments[pixel * 2 * channels + channels + c]!, low), high);
+      std[at] = Math.exp(0.5 * logVariance);
+    }
+  const sample = (noise: ArrayLike<number>) =>
+    mode.map((mean, i) => Math.fround(mean + Math.fround(std[i]! * noise[i]!)));
+  return { mode, std, sample };
+}

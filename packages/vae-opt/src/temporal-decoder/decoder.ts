@@ -1,0 +1,131 @@
+import {
+  conv,
+  type FrameChunks,
+  frameChunks,
+  frameRange,
+  type Graph,
+  groupNorm,
+  type Module,
+  type SpatioTemporalResBlock,
+  spatioTemporalResBlock,
+  type Tensor,
+  type Weights,
+} from "@vd/tensor";
+import { imageAttention } from "./attention";
+import type { VaeConfig } from "./config";
+
+/** A spatial function of part of a clip; `out` is where its last op must write. */
+type SpatialPart = (g: Graph, x: Tensor, out?: Tensor) => Tensor;
+
+/** One step of the decoder: something spatial, then something over time. */
+interface Stage {
+  spatial: SpatialPart;
+  temporal: SpatioTemporalResBlock["temporal"];
+  /** Growth of height and width, and channels of the result. */
+  grow: number;
+  channels: number;
+  /** Names to keep the result under, once the stage is done. */
+  tapAs?: string;
+}
+
+const stageConfig = (cin: number, cout: number) => ({ cin, cout, eps: 1e-6, temporalEps: 1e-5, switched: true });
+
+function residualStage(w: Weights, cin: number, cout: number, before?: Module, grow = 1): Stage {
+  const block = spatioTemporalResBlock(w, stageConfig(cin, cout));
+  const spatial: SpatialPart = (g, x, out) => block.spatial(g, before ? before(g, x) : x, { out });
+  return { spatial, temporal: block.temporal, grow, channels: cout };
+}
+
+/** The middle block: attention comes before the second residual block only, so with one layer it never runs and
+ *  layers beyond the second never run either, as in the reference. */
+function middleStages(w: Weights, channels: number, numLayers: number): Stage[] {
+  const attention = imageAttention(w.at("attentions.0"), channels);
+  const stages = Array.from({ length: numLayers }, (_, i) =>
+    residualStage(w.at("resnets").at(i), channels, channels, i === 1 ? attention : undefined),
+  ).slice(0, 2);
+  stages[stages.length - 1]!.tapAs = w.path;
+  return stages;
+}
+
+function upStages(w: Weights, config: VaeConfig): { stages: Stage[]; channels: number } {
+  const reversed = [...config.blockOutChannels].reverse();
+  const stages: Stage[] = [];
+  let channels = reversed[0]!;
+  let upsample: Module | undefined;
+  reversed.forEach((cout, level) => {
+    const scope = w.at(level);
+    for (let i = 0; i <= config.layersPerBlock; i++) {
+      const grow = upsample ? 2 : 1;
+      stages.push(residualStage(scope.at("resnets").at(i), channels, cout, upsample, grow));
+      channels = cout;
+      upsample = undefined;
+    }
+    if (level < reversed.length - 1) upsample = upsampler(scope, cout);
+    else stages[stages.length - 1]!.tapAs = scope.path;
+  });
+  return { stages, channels };
+}
+
+/** The end of the level with the weights `level`. */
+function upsampler(level: Weights, channels: number): Module {
+  const w = level.at("upsamplers.0");
+  const grown = conv(w.at("conv"), { cin: channels, cout: channels, kernel: [1, 3, 3], upsample: true });
+  return (g, x) => {
+    const y = grown(g, x);
+    g.tap(w.path, y);
+    g.tap(level.path, y);
+    return y;
+  };
+}
+
+/** Applies a spatial function to a clip in parts. */
+function inParts(g: Graph, x: Tensor, chunks: FrameChunks, grow: number, channels: number, part: SpatialPart): Tensor {
+  if (chunks.length === 1) return part(g, x);
+  const [b, f, h, w] = x.dims as [number, number, number, number, number];
+  const y = g.empty([b, f, h * grow, w * grow, channels], x.dtype);
+  for (const [lo, hi] of chunks) part(g, frameRange(x, lo, hi), frameRange(y, lo, hi));
+  return y;
+}
+
+/** How to decode. */
+export interface DecodeOptions {
+  /** Frames that spatial layers compute at a time, one clip only; fewer need less memory. Default: all. */
+  chunkFrames?: number | undefined;
+}
+
+/** Latents (already divided by the scaling factor) to frames in about [-1,1], with all frames seeing their neighbours
+ *  whatever the chunk size. z: [B,F,h,w,latentChannels] → [B,F,H,W,3].
+ *  Source: huggingface/diffusers@58eb52c models/autoencoders/autoencoder_kl_temporal_decoder.py TemporalDecoder. */
+export function decoder(w: Weights, config: VaeConfig): Module<[z: Tensor, options?: DecodeOptions]> {
+  const scope = w.at("decoder");
+  const top = config.blockOutChannels[config.blockOutChannels.length - 1]!;
+  const convIn = conv(scope.at("conv_in"), { cin: config.latentChannels, cout: top, kernel: [1, 3, 3] });
+  const up = upStages(scope.at("up_blocks"), config);
+  const stages = [...middleStages(scope.at("mid_block"), top, config.layersPerBlock), ...up.stages];
+  const norm = groupNorm(scope.at("conv_norm_out"), { channels: up.channels, eps: 1e-6, act: "silu" });
+  const convOut = conv(scope.at("conv_out"), { cin: up.channels, cout: config.outChannels, kernel: [1, 3, 3] });
+  const timeConv = conv(scope.at("time_conv_out"), {
+    cin: config.outChannels,
+    cout: config.outChannels,
+    kernel: [3, 1, 1],
+  });
+  return (g, z, { chunkFrames } = {}) => {
+    const chunks = frameChunks(z.dims[1]!, z.dims[0] === 1 ? (chunkFrames ?? z.dims[1]!) : z.dims[1]!);
+    let x = convIn(g, z);
+    g.tap(scope.at("conv_in").path, x);
+    for (const stage of stages) {
+      x = stage.temporal(g, inParts(g, x, chunks, stage.grow, stage.channels, stage.spatial), { chunks });
+      if (stage.tapAs) g.tap(stage.tapAs, x);
+    }
+    const last = x;
+    g.tap(scope.at("conv_norm_out").path, () => norm(g, last, { act: "none" }));
+    const frames = inParts(g, x, chunks, 1, config.outChannels, (graph, part, out) =>
+      convOut(graph, norm(graph, part), { out }),
+    );
+    g.tap(scope.at("conv_out").path, frames);
+    const y = timeConv(g, frames);
+    g.tap(scope.at("time_conv_out").path, y);
+    g.tap(scope.path, y);
+    return y;
+  };
+}

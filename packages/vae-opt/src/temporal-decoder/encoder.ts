@@ -1,0 +1,82 @@
+import { conv, groupNorm, type Module, resBlock, type Weights } from "@vd/tensor";
+import { imageAttention } from "./attention";
+import type { VaeConfig } from "./config";
+
+const EPS = 1e-6;
+
+/** Calls modules one after the other. */
+const inSequence =
+  (modules: readonly Module[]): Module =>
+  (g, x) =>
+    modules.reduce((value, module) => module(g, value), x);
+
+/** Keeps a module's result under its checkpoint path. */
+const tapped =
+  (path: string, module: Module): Module =>
+  (g, x) => {
+    const y = module(g, x);
+    g.tap(path, y);
+    return y;
+  };
+
+function downBlock(w: Weights, level: number, config: VaeConfig): Module {
+  const { blockOutChannels, encoderAttention, layersPerBlock } = config;
+  const cin = blockOutChannels[Math.max(level - 1, 0)]!;
+  const cout = blockOutChannels[level]!;
+  const modules: Module[] = [];
+  for (let i = 0; i < layersPerBlock; i++) {
+    const scope = w.at("resnets").at(i);
+    modules.push(tapped(scope.path, resBlock(scope, { cin: i === 0 ? cin : cout, cout, eps: EPS })));
+    if (encoderAttention[level]) modules.push(imageAttention(w.at("attentions").at(i), cout));
+  }
+  if (level < blockOutChannels.length - 1) {
+    const scope = w.at("downsamplers.0");
+    // Zeros at the right and bottom only.
+    const down = conv(scope.at("conv"), {
+      cin: cout,
+      cout,
+      kernel: [1, 3, 3],
+      stride: [1, 2, 2],
+      padding: [0, 0, 0, 1, 0, 1],
+    });
+    modules.push(tapped(scope.path, down));
+  }
+  return tapped(w.path, inSequence(modules));
+}
+
+function middle(w: Weights, channels: number): Module {
+  const [first, second] = [0, 1].map((i) => {
+    const scope = w.at("resnets").at(i);
+    return tapped(scope.path, resBlock(scope, { cin: channels, cout: channels, eps: EPS }));
+  });
+  const attention = imageAttention(w.at("attentions.0"), channels);
+  return tapped(w.path, inSequence([first!, attention, second!]));
+}
+
+/** Pictures to moments: means, then log-variances. x: [N,1,H,W,3] → [N,1,H/f,W/f,2·latentChannels].
+ *  Source: huggingface/diffusers@58eb52c models/autoencoders/vae.py Encoder. */
+export function encoder(w: Weights, config: VaeConfig): Module {
+  const { blockOutChannels, inChannels, latentChannels } = config;
+  const scope = w.at("encoder");
+  const first = blockOutChannels[0]!;
+  const top = blockOutChannels[blockOutChannels.length - 1]!;
+  const convIn = tapped(
+    scope.at("conv_in").path,
+    conv(scope.at("conv_in"), { cin: inChannels, cout: first, kernel: [1, 3, 3] }),
+  );
+  const down = blockOutChannels.map((_, level) => downBlock(scope.at("down_blocks").at(level), level, config));
+  const mid = middle(scope.at("mid_block"), top);
+  const norm = groupNorm(scope.at("conv_norm_out"), { channels: top, eps: EPS, act: "silu" });
+  const convOut = conv(scope.at("conv_out"), { cin: top, cout: 2 * latentChannels, kernel: [1, 3, 3] });
+  const moments = 2 * latentChannels;
+  const quantiseScope = w.at("quant_conv");
+  const quantise = tapped(quantiseScope.path, conv(quantiseScope, { cin: moments, cout: moments, kernel: [1, 1, 1] }));
+  return (g, x) => {
+    const h = inSequence([convIn, ...down, mid])(g, x);
+    g.tap(scope.at("conv_norm_out").path, () => norm(g, h, { act: "none" }));
+    const y = convOut(g, norm(g, h));
+    g.tap(scope.at("conv_out").path, y);
+    g.tap(scope.path, y);
+    return quantise(g, y);
+  };
+}

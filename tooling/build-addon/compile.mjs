@@ -1,0 +1,108 @@
+#!/usr/bin/env node
+// Stand-in for node-gyp that prebuildify calls: compiles what changed and links build/Release/vd-native.node.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { addonSources, flagsFor, packageDir } from "./sources.mjs";
+
+const require = createRequire(join(packageDir, "package.json"));
+const compiler = process.env.CXX ?? "g++";
+const objectDir = join(packageDir, "build/obj");
+const includes = [require("node-api-headers").include_dir, dirname(require.resolve("node-addon-api/package.json"))];
+const common = [
+  "-std=c++20",
+  "-O3",
+  "-fPIC",
+  "-fvisibility=hidden",
+  "-ffp-contract=off",
+  "-fno-math-errno",
+  "-Wall",
+  "-Wextra",
+  "-Wno-cast-function-type",
+  "-DNAPI_VERSION=9",
+  "-DNODE_ADDON_API_DISABLE_DEPRECATED",
+  "-DNODE_ADDON_API_CPP_EXCEPTIONS",
+  "-DNODE_GYP_MODULE_NAME=vd_native",
+  "-DBUILDING_NODE_EXTENSION",
+  ...includes.flatMap((dir) => ["-isystem", dir]),
+];
+
+const textOf = (path) => (existsSync(path) ? readFileSync(path) : "");
+
+/** The files that the compiler read for an object, from the rule that -MMD wrote. */
+function filesOf(dependencyPath) {
+  const rule = textOf(dependencyPath).toString().replaceAll("\\\n", " ");
+  return rule
+    .slice(rule.indexOf(":") + 1)
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean);
+}
+
+/** What an object is made of: compiler, flags and the contents of every file that was read for it. */
+function keyOf(flags, files) {
+  const hash = createHash("sha256").update([compiler, ...flags].join("\0"));
+  for (const path of files) hash.update(path).update("\0").update(textOf(path)).update("\0");
+  return hash.digest("hex");
+}
+
+/** Compiles `source` unless its object is of the same key. Resolves to the object's path. */
+function compile(source) {
+  const flags = [...common, ...flagsFor(source)];
+  const path = join(objectDir, relative(packageDir, source).replaceAll(/[\\/]/g, "-").replace(/\.cc$/, ".o"));
+  const [rule, stamp] = [`${path}.d`, `${path}.key`];
+  if (existsSync(path) && existsSync(rule) && textOf(stamp).toString() === keyOf(flags, filesOf(rule))) return path;
+  const partial = `${path}.${process.pid}.tmp`;
+  return new Promise((resolve, reject) => {
+    const words = [...flags, "-MMD", "-MF", `${partial}.d`, "-MT", "object", "-c", source, "-o", partial];
+    const child = spawn(compiler, words, { stdio: "inherit" });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (code !== 0) return reject(new Error(`${source}: the compiler ended with ${code}`));
+      rmSync(stamp, { force: true });
+      renameSync(partial, path);
+      renameSync(`${partial}.d`, rule);
+      writeFileSync(stamp, keyOf(flags, filesOf(rule)));
+      resolve(path);
+    });
+  });
+}
+
+async function compileAll(sources) {
+  const queue = [...sources];
+  const objects = [];
+  const worker = async () => {
+    for (let source = queue.shift(); source; source = queue.shift()) objects.push(await compile(source));
+  };
+  await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, worker));
+  return objects.sort();
+}
+
+/** Node's own symbols come with the process; one of ours that is missing would end it at the first call. */
+function checkSymbols(path) {
+  const listed = spawnSync("nm", ["-DC", "--undefined-only", path], { encoding: "utf8", maxBuffer: 1 << 26 });
+  const missing = (listed.stdout ?? "").split("\n").filter((line) => /\bvd::/.test(line));
+  if (missing.length > 0) throw new Error(`undefined in the addon:\n${missing.join("\n")}`);
+}
+
+mkdirSync(objectDir, { recursive: true });
+mkdirSync("build/Release", { recursive: true });
+try {
+  const objects = await compileAll(addonSources());
+  const link = [
+    "-shared",
+    "-Wl,-z,defs,--unresolved-symbols=ignore-all",
+    "-o",
+    "build/Release/vd-native.node",
+    ...objects,
+    "-lpthread",
+  ];
+  if (spawnSync(compiler, link, { stdio: "inherit" }).status !== 0) process.exit(1);
+  checkSymbols("build/Release/vd-native.node");
+} catch (error) {
+  console.error(String(error.message ?? error));
+  process.exit(1);
+}

@@ -1,0 +1,87 @@
+// The conformance suite on a device without a test runner: every case of every op against its definition in float64, in
+// float32 and, recast, in both 16-bit types. Prints a line per failure and a summary; --json FILE writes the results.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { type DType, OPS, openDevice } from "@vd/kernels-native";
+import { type OpCase, operandOf } from "@vd/kernels-native/contract";
+import { CaseRun } from "../../packages/tensor/test/ops/case-run";
+import { tooFar } from "../../packages/tensor/test/ops/compare";
+import { loadCases } from "../../packages/tensor/test/ops/load-cases";
+import { about } from "./about";
+import { recast } from "./recast";
+
+const { values: options } = parseArgs({
+  options: {
+    device: { type: "string", default: "cuda" },
+    op: { type: "string" },
+    image: { type: "string" },
+    json: { type: "string" },
+  },
+});
+
+/** What a whole run found. */
+interface Counts {
+  passed: number;
+  failed: number;
+  failures: string[];
+}
+
+const device = openDevice(options.device as "cpu" | "cuda", { image: options.image });
+const counts: Counts = { passed: 0, failed: 0, failures: [] };
+
+/** What is wrong with one case, as text; empty if nothing is. */
+async function check(op: keyof typeof OPS, opCase: OpCase, dtype: DType): Promise<string> {
+  const run = new CaseRun(op, opCase);
+  try {
+    const result = await run.runOn(device);
+    const again = await run.runOn(device);
+    if (!result.bytes.equals(again.bytes)) return "two runs differ";
+    const tolerance = OPS[op].tolerance as Partial<Record<DType, { nmse: number; worst: number }>>;
+    const limit = tolerance[dtype] ?? tolerance.f32!;
+    return Object.entries(result.values)
+      .map(([name, values]) => [name, tooFar(values, run.expected[name]!.data, limit)] as const)
+      .filter(([, text]) => text)
+      .map(([name, text]) => `${name}: ${text}`)
+      .join("; ");
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    run.free();
+  }
+}
+
+/** The type whose tolerance counts: the first operand's, which is the result's. */
+function dtypeOf(op: keyof typeof OPS, opCase: OpCase): DType {
+  const given = opCase.inputs[Object.keys(OPS[op].inputs)[0]!];
+  return (given && operandOf(given).dtype) ?? "f32";
+}
+
+async function run(op: keyof typeof OPS, opCase: OpCase, dtype: DType): Promise<void> {
+  const fault = await check(op, opCase, dtype);
+  counts[fault ? "failed" : "passed"]++;
+  if (!fault) return;
+  counts.failures.push(`${op} "${opCase.name}" ${dtype}: ${fault}`);
+  console.log(`FAILED ${counts.failures.at(-1)}`);
+}
+
+const started = performance.now();
+await device.prepare();
+for (const { id, cases } of await loadCases()) {
+  if (options.op !== undefined && id !== options.op) continue;
+  const before = { ...counts };
+  for (const opCase of cases.correctness) {
+    await run(id, opCase, dtypeOf(id, opCase));
+    for (const dtype of ["f16", "bf16"] as const) {
+      const narrow = device.kind === "cpu" ? undefined : recast(id, opCase, dtype);
+      if (narrow) await run(id, narrow, dtype);
+    }
+  }
+  console.log(`${id}: ${counts.passed - before.passed} passed, ${counts.failed - before.failed} failed`);
+}
+const seconds = (performance.now() - started) / 1000;
+console.log(`suite: ${counts.passed} passed, ${counts.failed} failed in ${seconds.toFixed(1)} s on ${device.kind}`);
+if (options.json) {
+  const image = options.image ?? "best";
+  writeFileSync(options.json, `${JSON.stringify({ ...about(), image, ...counts, seconds }, null, 1)}\n`);
+}
+process.exitCode = counts.failed > 0 ? 1 : 0;

@@ -1,0 +1,16 @@
+// Prints the hash of the kernel sources, and warns about GPU reports that were made with others.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { kernelHash } from "./build-cubins/sources.mjs";
+
+const reports = join(dirname(fileURLToPath(import.meta.url)), "../reports/gpu");
+const hash = kernelHash();
+console.log(hash);
+for (const name of existsSync(reports) ? readdirSync(reports).filter((file) => file.endsWith(".json")) : []) {
+  const report = JSON.parse(readFileSync(join(reports, name), "utf8"));
+  if (report.kernelHash !== hash)
+    console.warn(
+      `::warning file=reports/gpu/${name}::measured on ${report.device} with other kernel sources (${String(report.kernelHash).slice(0, 12)}) than today's (${hash.slice(0, 12)}): run the GPU suite again.`,
+    );
+}

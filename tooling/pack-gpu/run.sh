@@ -1,0 +1,45 @@
+#!/bin/sh
+# Runs the packed programs on a machine that has nothing but the NVIDIA driver: run COMMAND [OPTIONS]
+#   suite      every case of every op [--op ID] [--image sm_90a|compute_80|compute_75]
+#   goldens    the fixtures [--dtype float32|float16|bfloat16]
+#   generate   a video of the tiny model, or of --model DIR, as PNG frames in --out DIR
+#   measure    loading of weights, leaks over many generations, errors [--generations N] [--gigabytes N]
+#   all        the suite on all device codes, goldens in all types, measure; results as report/<device>.json beside this
+set -e
+here=$(cd "$(dirname "$0")" && pwd)
+name=$(cat "$here/name")
+work=${VD_PACK_DIR:-${TMPDIR:-/tmp}}/$name
+if [ ! -e "$work/ready" ]; then
+  rm -rf "$work"
+  mkdir -p "$work"
+  xz -dc "$here/node.xz" > "$work/node"
+  chmod +x "$work/node"
+  xz -dc "$here/data.tar.xz" | tar -xf - -C "$work"
+  touch "$work/ready"
+fi
+command=${1:-all}
+[ $# -gt 0 ] && shift
+node() { program=$1; shift; "$work/node" "$work/app/dist/$program.mjs" "$@"; }
+case $command in
+  suite | generate | measure) cd "$work"; node "$command" "$@" ;;
+  goldens) node goldens "$work/fixtures" --device cuda "$@" ;;
+  all)
+    cd "$work"
+    results=$work/results
+    rm -rf "$results"
+    mkdir -p "$results"
+    status=0
+    for dtype in float32 float16 bfloat16; do
+      node goldens fixtures --device cuda --dtype $dtype --json > "$results/goldens-$dtype.json" || status=1
+    done
+    for image in best compute_80 compute_75; do
+      option=""
+      [ $image = best ] || option="--image $image"
+      node suite $option --json "$results/suite-$image.json" || status=1
+    done
+    node measure --json "$results/measure.json" || status=1
+    node merge "$results" "${VD_REPORT_DIR:-$here/report}"
+    exit $status
+    ;;
+  *) sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+esac
