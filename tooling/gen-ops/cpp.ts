@@ -241,3 +241,9 @@ function attrRow([name, spec]: [string, AttrSpec]): string {
       return `{${quote(name)}, AttrKind::integer, 1, 0, ${spec.values.length - 1}}`;
   }
 }
+
+/** The planners of all ops, for the CUDA backend's dispatch. */
+export function opPlannersHeader(ids: readonly string[]): string {
+  const includes = ids.map((id) => `#include "../../ops/${id}/${id}.h"\n`).join("");
+  return `${HEAD("ops/*/*.op.ts")}#pragma once\n${includes}`;
+}

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OpDefinition } from "../../packages/kernels-native/contract/op-kit";
-import { dtypeHeader, errorCodesHeader, opArgsHeader, opsTable } from "./cpp";
+import { dtypeHeader, errorCodesHeader, opArgsHeader, opPlannersHeader, opsTable } from "./cpp";
 import { graphOps, opsIndex, opsPage } from "./typescript";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -44,6 +44,7 @@ const files: [string, string][] = [
   [join(kernels, "native/generated/dtype.h"), dtypeHeader()],
   [join(kernels, "native/generated/error_codes.h"), errorCodesHeader()],
   [join(kernels, "native/generated/op_args.h"), opArgsHeader(ops)],
+  [join(kernels, "native/generated/op_planners.h"), opPlannersHeader(ops.map((op) => op.id))],
   [join(kernels, "native/generated/ops_table.inc"), opsTable(ops)],
   [join(root, "packages/tensor/src/graph-ops.generated.ts"), graphOps(ops)],
   [join(root, "docs/ops.md"), opsPage(ops)],

@@ -165,12 +165,13 @@ function finish(settings: Settings, { io, reporter }: Context, summary: RunSumma
   else if (!settings.quiet) io.stdout.write(`${summaryLine(summary)}\n`);
 }
 
-function generateOptions(image: string, options: RunOptions, { sampler, decodeChunk }: Settings): GenerateOptions {
+function generateOptions(image: string, options: RunOptions, { sampler, decodeChunk, memory }: Settings): GenerateOptions {
   return {
     image,
     ...options,
     ...(sampler !== undefined && { sampler }),
     ...(decodeChunk !== undefined && { decodeChunk }),
+    ...(memory !== undefined && { memory }),
   };
 }
 

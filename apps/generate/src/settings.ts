@@ -21,6 +21,7 @@ export interface Settings {
   device: Device | undefined;
   dtype: FloatType | undefined;
   decodeChunk: number | undefined;
+  memory: MemoryUse | undefined;
   threads: number | undefined;
   /** `false`: none; `true`: beside the output under its default name; a string: that file. */
   preview: string | boolean;
@@ -42,6 +43,9 @@ export interface GuidanceRange {
   min: number;
   max: number;
 }
+
+/** How much of a GPU's memory is used. */
+export type MemoryUse = "full" | "low";
 
 export type GuidanceShape = "linear" | "triangle";
 export type Device = "cpu" | "cuda";

@@ -5,6 +5,7 @@ import conv from "../ops/conv/conv.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
 import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
+import framesOut from "../ops/frames_out/frames_out.op";
 import groupNorm from "../ops/group_norm/group_norm.op";
 import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
 import guide from "../ops/guide/guide.op";
@@ -14,6 +15,7 @@ import layoutOut from "../ops/layout_out/layout_out.op";
 import linear from "../ops/linear/linear.op";
 import pointwise from "../ops/pointwise/pointwise.op";
 import resize from "../ops/resize/resize.op";
+import samplerStep from "../ops/sampler_step/sampler_step.op";
 import spaceToDepth from "../ops/space_to_depth/space_to_depth.op";
 import timestepEmbedding from "../ops/timestep_embedding/timestep_embedding.op";
 import tokenEmbed from "../ops/token_embed/token_embed.op";
@@ -25,6 +27,7 @@ export const OPS = {
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
   guide: guide,
@@ -34,6 +37,7 @@ export const OPS = {
   linear: linear,
   pointwise: pointwise,
   resize: resize,
+  sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,
   token_embed: tokenEmbed,

@@ -8,12 +8,22 @@ export interface NativeBuffer {
   read(target: ArrayBufferView | ArrayBuffer, offset: number): void;
   /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. */
   fetch(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<Float32Array>;
+  /** Bytes, read off the event loop. */
+  fetchBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
   copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): void;
   /** Sets every byte. */
   fill(byte: number): void;
   /** Lets go of the memory; programs that use it keep it alive. */
   free(): void;
+}
+
+/** Memory of a device of its own, in bytes; zeros for the CPU. */
+export interface DeviceMemory {
+  freeBytes: number;
+  totalBytes: number;
+  /** Weights that this process keeps there. */
+  residentBytes: number;
 }
 
 /** What a run took; `rowUs` is empty unless timing was asked for. */
@@ -66,7 +76,7 @@ export interface NativeDevice {
   /** Lets go of packed weights that no program uses. */
   trim(): Promise<void>;
   /** Memory of its own; zeros for the CPU. */
-  memory(): Promise<{ freeBytes: number; totalBytes: number }>;
+  memory(): Promise<DeviceMemory>;
 }
 
 /** How a CPU device is opened. */

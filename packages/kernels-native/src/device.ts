@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { type DType, dtypeIndex } from "../contract/dtype";
-import type { NativeBuffer, NativeDevice, NativeProgram, ProgramInfo, RunTimes } from "./addon-types";
+import type { DeviceMemory, NativeBuffer, NativeDevice, NativeProgram, ProgramInfo, RunTimes } from "./addon-types";
 import { environment } from "./env";
 import { awaitNative, callNative, VdError } from "./errors";
 import { imageDir, listGpus } from "./gpus";
@@ -47,6 +47,11 @@ export class DeviceBuffer {
    *  first element; pitch: elements from one pixel to the next. Throws VdError `layout` outside the buffer. */
   fetch({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FetchRegion): Promise<Float32Array> {
     return awaitNative(() => this.native.fetch(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
+  }
+
+  /** `bytes` bytes from byte `offset` on, read off the event loop. Throws VdError `layout` outside the buffer. */
+  fetchBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    return awaitNative(() => this.native.fetchBytes(offset, bytes));
   }
 
   /** Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one. */
@@ -187,7 +192,7 @@ export class Device {
   }
 
   /** The memory that a GPU has, in bytes; zeros for the CPU, which uses the machine's. Throws VdError `driver`. */
-  memory(): Promise<{ freeBytes: number; totalBytes: number }> {
+  memory(): Promise<DeviceMemory> {
     return awaitNative(() => this.native.memory());
   }
 

@@ -19,8 +19,8 @@ export interface DenoisedStep {
   /** From 1. */
   step: number;
   stepUs: number;
-  /** The sampler's guess of the clean latents, [F,C,h,w]. */
-  denoised: Float32Array;
+  /** Reads the sampler's guess of the clean latents, [F,C,h,w]. */
+  denoised(): Promise<Float32Array>;
 }
 
 /** How the loop reports and stops. */
@@ -46,7 +46,7 @@ export function writeConstants(plan: Plan, constants: DenoiseConstants): void {
 }
 
 /** Latents that are no numbers would only give a black video. */
-function checkFinite(latents: Float32Array, step: number): void {
+export function checkFinite(latents: Float32Array, step: number): void {
   let zero = 0;
   for (let i = 0; i < latents.length; i++) zero += latents[i]! * 0; // NaN as soon as one is not finite.
   if (zero === 0) return;
@@ -59,7 +59,8 @@ function checkFinite(latents: Float32Array, step: number): void {
   });
 }
 
-/** Runs the sampler over the denoiser from `latents`, [F,C,h,w] at the first noise level, to the clean latents.
+/** Runs the sampler over the denoiser from `latents`, [F,C,h,w] at the first noise level, to the clean latents; the
+ *  sampler's own arithmetic runs on the host, for samplers that are not linear.
  *  Throws VdError `cancelled` within a step of the signal, `weights` for latents that are no longer finite. */
 export async function denoise(
   plan: Plan,
@@ -82,7 +83,7 @@ export async function denoise(
     const step = sampler.stepIndexOf(call) + 1;
     checkFinite(x, step);
     if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) continue;
-    await options.onStep({ step, stepUs: (performance.now() - stepStart) * 1000, denoised: result.denoised });
+    await options.onStep({ step, stepUs: (performance.now() - stepStart) * 1000, denoised: async () => result.denoised });
     stepStart = performance.now();
   }
   return x;

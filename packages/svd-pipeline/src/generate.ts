@@ -1,30 +1,33 @@
-import type { Device, DType } from "@vd/kernels-native";
+import { type CompileOptions, countOf, type Device, type DType } from "@vd/kernels-native";
 import { CpuGenerator, frameChunks, type Plan } from "@vd/tensor";
 import { posterior } from "@vd/vae-opt";
 import { clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
-import { framesToUint8Pausable } from "./conditioning/frames";
 import { loadImage } from "./conditioning/load-image";
 import { runInSlices } from "./conditioning/pausable";
 import type { RgbImage } from "./conditioning/rgb-image";
 import { vaeInputPausable } from "./conditioning/vae-input";
-import { type DenoiseConstants, denoise, writeConstants } from "./denoise";
+import { type DenoiseConstants, type DenoiseOptions, denoise, writeConstants } from "./denoise";
 import type { ModelComponents } from "./model/components";
 import type { Models } from "./model/models";
+import { throwIfCancelled } from "./load-options";
 import { checkUnchanged } from "./model/open-files";
 import type { CheckedOptions } from "./options";
+import { type LatentDims, sample } from "./sample";
 import { createSampler, guidanceScales, type Sampler } from "./sampling/index";
+import { type LinearSteps, linearSteps } from "./sampling/linear-steps";
 import { cast, roundNumber } from "./sampling/values";
 import {
   conditionStage,
   decodeStage,
-  denoiseStage,
   embedImageStage,
   encodeImageStage,
   type StageShape,
+  type StepNeeds,
 } from "./stages/definitions";
+import { denoisingStage } from "./stages/generation-stages";
 import { type StageDefinition, type StageLayouts, type StageMemory, withStage } from "./stages/stage";
 import type { GenerateOptions, Precision, ProgressEvent } from "./types";
-import { makeVideo } from "./video";
+import { type DecodedFrames, makeVideo } from "./video";
 
 /** Everything that one generation works with. */
 export interface GenerationContext {
@@ -34,6 +37,7 @@ export interface GenerationContext {
   shape: StageShape;
   checked: CheckedOptions;
   options: GenerateOptions;
+  sampling: Sampling;
   layouts: StageLayouts;
   /** Of activations, and of latents between steps. */
   precision: Precision;
@@ -48,8 +52,29 @@ export function stageShape(checked: CheckedOptions, factor: number, precision: P
   return { numFrames, width, height, factor, rows, decodeChunk, dtype: DTYPES[precision] };
 }
 
+/** A generation's sampler, and its steps as matrices where it has them: then they run on the device. */
+export interface Sampling {
+  sampler: Sampler;
+  steps: LinearSteps | undefined;
+}
+
+/** The sampling that checked options mean for a model. Latents between steps on a device are float32 whatever the
+ *  precision, those on the host have the precision, as the reference's. Throws VdError `attr`. */
+export function samplingFor(components: ModelComponents, checked: CheckedOptions, precision: Precision): Sampling {
+  const exact = samplerFor(components, checked, "float32");
+  const steps = linearSteps(exact);
+  return steps ? { sampler: exact, steps } : { sampler: samplerFor(components, checked, precision), steps };
+}
+
+/** What the sampling needs of the denoising stage. */
+export function stepNeeds({ sampler, steps }: Sampling): StepNeeds | undefined {
+  if (!steps) return undefined;
+  const calls = Array.from({ length: sampler.numModelCalls }, (_, call) => call);
+  return { numHistory: steps.numHistory, drawsNoise: calls.some((call) => sampler.noiseDrawsAt(call)) };
+}
+
 /** The sampler that checked options mean for a model. */
-export function samplerFor(
+function samplerFor(
   components: ModelComponents,
   { sampler, steps, sigmas }: CheckedOptions,
   precision: Precision,
@@ -62,8 +87,8 @@ export function samplerFor(
   });
 }
 
-function concatenated(parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
+function concatenated(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts) {
     all.set(part, at);
@@ -85,8 +110,8 @@ export class Generation {
 
   /** Runs all stages. Throws VdError. */
   async run() {
-    const { checked, options, components, shape, precision } = this.context;
-    const sampler = samplerFor(components, checked, precision);
+    const { checked, options, shape } = this.context;
+    const { sampler } = this.context.sampling;
     const image = await this.timed("image", () => loadImage(options.image));
     this.report("encode", 0, 2);
     const embedding = await this.timed("embed", () => this.embedImage(image));
@@ -94,14 +119,12 @@ export class Generation {
     const imageLatents = await this.timed("encode", () => this.encodeImage(image));
     this.report("encode", 2, 2);
     const first = this.firstLatents(sampler);
-    const latents = await this.timed("denoise", () => this.denoise(sampler, first, embedding, imageLatents));
+    const latents = await this.timed("denoise", () => this.denoise(first, embedding, imageLatents));
     const frames = await this.timed("decode", () => this.decode(latents, shape.numFrames));
-    const shapeOfFrames = { numFrames: checked.numFrames, width: checked.width, height: checked.height };
-    const data = await this.timed("frames", () => this.toUint8(frames, checked.numFrames));
+    throwIfCancelled(this.signal);
     return makeVideo({
-      ...shapeOfFrames,
-      data,
-      raw: frames,
+      ...{ numFrames: checked.numFrames, width: checked.width, height: checked.height },
+      ...frames,
       fps: checked.fps,
       seed: checked.seed,
       timings: this.timings,
@@ -121,11 +144,17 @@ export class Generation {
     this.context.options.onProgress?.({ stage, step, steps, elapsedUs, ...(stepUs === undefined ? {} : { stepUs }) });
   }
 
-  private withStage<T>(stage: StageDefinition, body: (plan: Plan) => Promise<T>): Promise<T> {
+  private async withStage<T>(
+    stage: StageDefinition,
+    body: (plan: Plan) => Promise<T>,
+    options: CompileOptions = {},
+  ): Promise<T> {
     const { device, layouts, components } = this.context;
     // Loading a stage reads its weights from their files: the moment at which a file that was cut off would do harm.
     checkUnchanged(components.files);
-    return withStage(device, layouts.of(stage), this.memory, body);
+    // Weights of the stage before would otherwise stay until memory runs out.
+    if (this.context.checked.memory === "low") await device.trim();
+    return withStage(device, layouts.of(stage), this.memory, body, options);
   }
 
   private get signal(): AbortSignal | undefined {
@@ -169,10 +198,14 @@ export class Generation {
     return cast({ data: values, dtype: "float32" }, this.context.precision).data;
   }
 
-  private latentNoise(): Float32Array {
+  private get latentDims(): LatentDims {
     const { shape, models } = this.context;
-    const area = (shape.width / shape.factor) * (shape.height / shape.factor);
-    return this.rounded(this.random.randn(shape.numFrames * models.vae.config.latentChannels * area));
+    const [height, width] = [shape.height / shape.factor, shape.width / shape.factor];
+    return [shape.numFrames, models.vae.config.latentChannels, height, width];
+  }
+
+  private latentNoise(): Float32Array {
+    return this.rounded(this.random.randn(countOf(this.latentDims)));
   }
 
   /** What every step shares, from the picture's embedding. */
@@ -198,23 +231,34 @@ export class Generation {
     });
   }
 
-  private async denoise(sampler: Sampler, first: Float32Array, embedding: Float32Array, image: Float32Array) {
-    const { models, shape, checked, options } = this.context;
+  private async denoise(first: Float32Array, embedding: Float32Array, image: Float32Array) {
+    const { models, shape, sampling, device } = this.context;
+    const { sampler, steps } = sampling;
     const constants = await this.conditioning(embedding, image);
-    const steps = sampler.numSteps;
-    return this.withStage(denoiseStage(models, shape), async (plan) => {
+    const stage = denoisingStage(models, shape, stepNeeds(sampling));
+    // A graph takes a call to record, which pays where it is replayed.
+    const capture = device.kind === "cuda" && sampler.numModelCalls > 2;
+    const body = (plan: Plan) => {
       writeConstants(plan, constants);
-      this.report("denoise", 0, steps);
-      return denoise(plan, sampler, first, {
-        signal: this.signal,
-        noise: () => this.latentNoise(),
-        onStep: async ({ step, stepUs, denoised }) => {
-          this.report("denoise", step, steps, stepUs);
-          if (options.onPreview && step % checked.previewEvery === 0 && step < steps)
-            await this.preview(step, denoised);
-        },
-      });
-    });
+      this.report("denoise", 0, sampler.numSteps);
+      const options = this.denoiseOptions(sampler);
+      if (!steps) return denoise(plan, sampler, first, options);
+      return sample(plan, { sampler, steps, dims: this.latentDims, latents: first }, options);
+    };
+    return this.withStage(stage, body, { capture });
+  }
+
+  private denoiseOptions(sampler: Sampler): DenoiseOptions {
+    const { checked, options } = this.context;
+    return {
+      signal: this.signal,
+      noise: () => this.latentNoise(),
+      onStep: async ({ step, stepUs, denoised }) => {
+        this.report("denoise", step, sampler.numSteps, stepUs);
+        const previews = options.onPreview && step % checked.previewEvery === 0 && step < sampler.numSteps;
+        if (previews) await this.preview(step, await denoised());
+      },
+    };
   }
 
   /** Decodes the middle frame of unfinished latents. */
@@ -222,38 +266,35 @@ export class Generation {
     const { shape, checked } = this.context;
     const frameLength = denoised.length / shape.numFrames;
     const middle = Math.floor(shape.numFrames / 2);
-    const raw = await this.decodeFrames(denoised.subarray(middle * frameLength, (middle + 1) * frameLength), 1);
-    const frames = await this.toUint8(raw, 1);
+    const latents = denoised.subarray(middle * frameLength, (middle + 1) * frameLength);
+    const { data: frames } = await this.decodeFrames(latents, 1);
     this.context.options.onPreview?.({ step, width: checked.width, height: checked.height, numFrames: 1, frames });
   }
 
   /** All frames, in one clip or, if asked for, in chunks that do not see each other. */
-  private async decode(latents: Float32Array, numFrames: number): Promise<Float32Array> {
+  private async decode(latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
     const { isolateDecodeChunks, decodeChunk } = this.context.checked;
     const chunks = frameChunks(numFrames, isolateDecodeChunks ? (decodeChunk ?? numFrames) : numFrames);
     const perFrame = latents.length / numFrames;
-    const parts: Float32Array[] = [];
+    const parts: DecodedFrames[] = [];
     this.report("decode", 0, chunks.length);
     for (const [begin, end] of chunks) {
       parts.push(await this.decodeFrames(latents.subarray(begin * perFrame, end * perFrame), end - begin));
       this.report("decode", parts.length, chunks.length);
     }
-    return parts.length === 1 ? parts[0]! : concatenated(parts);
+    if (parts.length === 1) return parts[0]!;
+    const { dtype } = parts[0]!.raw;
+    const raw = { dtype, bytes: concatenated(parts.map((part) => part.raw.bytes)) };
+    return { data: concatenated(parts.map((part) => part.data)), raw };
   }
 
-  /** [F,C,h,w] → [F,H,W,3] in about [-1,1]. */
-  private decodeFrames(latents: Float32Array, numFrames: number): Promise<Float32Array> {
+  private decodeFrames(latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
     const { models, shape } = this.context;
     return this.withStage(decodeStage(models, shape, numFrames), async (plan) => {
       plan.write("latents", latents);
       await plan.run({ signal: this.signal });
-      return plan.fetch("frames");
+      const [data, bytes] = [await plan.fetchBytes("levels"), await plan.fetchBytes("frames")];
+      return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
     });
-  }
-
-  private toUint8(frames: Float32Array, numFrames: number): Promise<Uint8Array> {
-    const { width, height } = this.context.checked;
-    const strides = { frame: 3 * width * height, channel: 1, row: 3 * width, column: 3 };
-    return runInSlices(framesToUint8Pausable(frames, { numFrames, width, height }, strides), { signal: this.signal });
   }
 }

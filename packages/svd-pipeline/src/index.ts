@@ -6,7 +6,19 @@ export { runInSlices } from "./conditioning/pausable";
 export type { RgbImage } from "./conditioning/rgb-image";
 export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
 export * from "./hub/index";
+export type { ModelComponents } from "./model/components";
+export { openModelFolder } from "./model/folder";
+export { type Models, makeModels } from "./model/models";
 export * from "./models/index";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export * from "./sampling/index";
+export {
+  conditionStage,
+  decodeStage,
+  denoiseStage,
+  embedImageStage,
+  encodeImageStage,
+  type StageShape,
+} from "./stages/definitions";
+export type { StageDefinition } from "./stages/stage";
 export type * from "./types";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { VdError } from "@vd/kernels-native";
 import { nearestNames } from "@vd/tensor";
 import { findSampler } from "./sampling/index";
-import type { GenerateDefaults, GenerateOptions } from "./types";
+import type { GenerateDefaults, GenerateOptions, MemoryUse } from "./types";
 
 /** Options with every default filled in and every value checked. */
 export interface CheckedOptions extends Omit<GenerateDefaults, "steps"> {
@@ -14,6 +14,7 @@ export interface CheckedOptions extends Omit<GenerateDefaults, "steps"> {
   sigmas: readonly number[] | undefined;
   decodeChunk: number | undefined;
   isolateDecodeChunks: boolean;
+  memory: MemoryUse;
   previewEvery: number;
 }
 
@@ -42,6 +43,7 @@ const KINDS: Readonly<Record<keyof GenerateOptions, Kind>> = {
   sigmas: "checked",
   decodeChunk: "checked",
   isolateDecodeChunks: "boolean",
+  memory: "checked",
   signal: "signal",
   onProgress: "function",
   onPreview: "function",
@@ -94,6 +96,11 @@ function guidanceShape(value: unknown): "linear" | "triangle" {
   wrong("guidance", "linear or triangle", value);
 }
 
+function memoryUse(value: unknown): MemoryUse {
+  if (value === "full" || value === "low") return value;
+  wrong("memory", "full or low", value);
+}
+
 /** Noise levels as a list; the sampler checks the levels themselves. */
 function sigmaList(value: unknown): readonly number[] | undefined {
   if (value === undefined) return undefined;
@@ -132,7 +139,7 @@ function checkNames(options: GenerateOptions): void {
   }
 }
 
-const OWN_DEFAULTS = { guidance: "linear", previewEvery: 5 } as const;
+const OWN_DEFAULTS = { guidance: "linear", memory: "full", previewEvery: 5 } as const;
 
 /** Fills in the model's defaults and checks everything that can be checked before work begins. factor: by how much the
  *  autoencoder shrinks a side. Throws VdError `attr` naming the option. */
@@ -161,6 +168,7 @@ export function checkOptions(options: GenerateOptions, defaults: GenerateDefault
         ? undefined
         : Math.min(integer("decodeChunk", value.decodeChunk, 1, MAX_FRAMES), numFrames),
     isolateDecodeChunks: value.isolateDecodeChunks ?? false,
+    memory: memoryUse(value.memory),
     previewEvery: integer("previewEvery", value.previewEvery, 1, MAX_STEPS),
   };
 }

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
 import { spatialFactor } from "@vd/vae-opt";
 import { checkMemory, estimate } from "./estimate";
-import { Generation, type GenerationContext, samplerFor, stageShape } from "./generate";
+import { Generation, type GenerationContext, samplingFor, stageShape, stepNeeds } from "./generate";
 import { resolveModel } from "./hub/index";
 import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
@@ -10,7 +10,8 @@ import { openModelFolder } from "./model/folder";
 import { type Models, makeModels } from "./model/models";
 import { openSingleFile } from "./model/single-file";
 import { checkOptions } from "./options";
-import { type CountedLayout, layoutGeneration } from "./stages/generation-stages";
+import { chooseDecodeChunk } from "./stages/decode-chunk";
+import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
 import { StageLayouts } from "./stages/stage";
 import type {
   GenerateDefaults,
@@ -155,23 +156,40 @@ export class StableVideoDiffusionPipeline {
     const checked = checkOptions(options, this.defaults, factor);
     const layouts = new StageLayouts();
     const shape = stageShape(checked, factor, precision);
-    return { device, components, models, precision, shape, checked, options, layouts };
+    const sampling = samplingFor(components, checked, precision);
+    return { device, components, models, precision, shape, checked, options, layouts, sampling };
   }
 }
 
-/** All stages of a generation, planned. Throws VdError `attr` for sigmas that the sampler refuses. */
-function layoutAll({
-  models,
-  shape,
-  components,
-  checked,
-  precision,
-  layouts,
-}: GenerationContext): Promise<CountedLayout[]> {
-  return layoutGeneration(models, shape, {
+/** What decides the stages of a generation besides its shape. */
+function stageCounts({ components, checked, sampling, layouts }: GenerationContext): StageCounts {
+  return {
     clipSize: components.clipPixels.size,
-    numModelCalls: samplerFor(components, checked, precision).numModelCalls,
+    numModelCalls: sampling.sampler.numModelCalls,
+    stepNeeds: stepNeeds(sampling),
     clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
     layouts,
-  });
+  };
+}
+
+/** Weights of the stages before decoding, which stay on the device unless its memory is short. */
+function weightsBefore(context: GenerationContext): number {
+  const { models, shape, checked, layouts } = context;
+  if (checked.memory === "low") return 0;
+  const stages = stagesBefore(models, shape, stageCounts(context));
+  return stages.reduce((sum, [stage]) => sum + layouts.of(stage).memory.weightBytes, 0);
+}
+
+/** Decides how many frames are decoded at a time, where the caller leaves it open. */
+async function settleDecodeChunk(context: GenerationContext): Promise<void> {
+  const { models, shape, device, layouts, checked } = context;
+  if (checked.decodeChunk !== undefined) return;
+  const options = { device, layouts, memory: checked.memory, residentBytes: weightsBefore(context) };
+  context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };
+}
+
+/** All stages of a generation, planned. */
+async function layoutAll(context: GenerationContext): Promise<CountedLayout[]> {
+  await settleDecodeChunk(context);
+  return layoutGeneration(context.models, context.shape, stageCounts(context));
 }

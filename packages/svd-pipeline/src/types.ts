@@ -6,6 +6,10 @@ import type { GuidanceShape } from "./sampling/index";
 /** Element type of weights and activations. On the CPU activations are always float32. */
 export type Precision = "float32" | "float16" | "bfloat16";
 
+/** How much of a GPU's memory a generation takes: `full` keeps weights there and decodes many frames at a time, `low`
+ *  takes turns and decodes few. The frames are the same. */
+export type MemoryUse = "full" | "low";
+
 /** A moment of a generation, for progress bars. */
 export interface ProgressEvent {
   stage: "download" | "load" | "encode" | "denoise" | "decode";
@@ -72,7 +76,10 @@ export interface GenerateOptions {
   sampler?: string | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas?: readonly number[] | undefined;
-  /** Frames that the decoder's spatial layers compute at a time; the result is the same. Default: all. */
+  /** Default `full`. */
+  memory?: MemoryUse | undefined;
+  /** Frames that the decoder's spatial layers compute at a time; the result is the same. Default: as many as the
+   *  device's memory allows. */
   decodeChunk?: number | undefined;
   /** Decode each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what
    *  diffusers' decode_chunk_size does. Default false. */

@@ -1,18 +1,23 @@
-import { VdError } from "@vd/kernels-native";
+import { type DType, VdError } from "@vd/kernels-native";
+import { decodeStored } from "@vd/tensor";
 import type { RgbImage } from "./conditioning/rgb-image";
 import type { GeneratedVideo } from "./types";
 
+/** Decoded frames. */
+export interface DecodedFrames {
+  /** [F,H,W,3] in 8 bits. */
+  data: Uint8Array;
+  /** [F,H,W,3] in about [-1,1], as the device stored them. */
+  raw: { dtype: DType; bytes: Uint8Array };
+}
+
 /** What a finished generation knows. */
-export interface VideoParts {
+export interface VideoParts extends DecodedFrames {
   width: number;
   height: number;
   numFrames: number;
   fps: number;
   seed: bigint;
-  /** [F,H,W,3] in 8 bits. */
-  data: Uint8Array;
-  /** [F,H,W,3] in about [-1,1]. */
-  raw: Float32Array;
   timings: Record<string, number>;
   peakBytes: number;
 }
@@ -20,11 +25,12 @@ export interface VideoParts {
 /** [F,H,W,3] in about [-1,1] → [F,3,H,W] in [0,1]. */
 function toUnitPlanes({ raw, numFrames, width, height }: VideoParts): Float32Array {
   const area = width * height;
-  const planes = new Float32Array(raw.length);
+  const values = decodeStored(raw.bytes, raw.dtype);
+  const planes = new Float32Array(values.length);
   for (let frame = 0; frame < numFrames; frame++)
     for (let pixel = 0; pixel < area; pixel++)
       for (let c = 0; c < 3; c++) {
-        const value = raw[(frame * area + pixel) * 3 + c]! / 2 + 0.5;
+        const value = values[(frame * area + pixel) * 3 + c]! / 2 + 0.5;
         planes[(frame * 3 + c) * area + pixel] = Math.min(Math.max(value, 0), 1);
       }
   return planes;

@@ -18,7 +18,8 @@ beforeAll(async () => {
 const SHAPE: StageShape = { numFrames: 3, width: 32, height: 32, factor: 8, rows: 2, decodeChunk: undefined };
 const layoutsOf = async (shape: Partial<StageShape> = {}, clipFrames?: number) => {
   const models = makeModels(await openModelFolder(TINY_SVD));
-  const counts = { clipSize: 224, numModelCalls: 2, clipFrames, layouts: new StageLayouts() };
+  const stepNeeds = { numHistory: 0, drawsNoise: false };
+  const counts = { clipSize: 224, numModelCalls: 2, stepNeeds, clipFrames, layouts: new StageLayouts() };
   return layoutGeneration(models, { ...SHAPE, ...shape }, counts);
 };
 

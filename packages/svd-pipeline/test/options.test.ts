@@ -58,6 +58,7 @@ const WRONG: Record<string, unknown>[] = [
   { decodeChunk: 0 },
   { decodeChunk: null },
   { isolateDecodeChunks: "yes" },
+  { memory: "lots" },
   { previewEvery: 0 },
   { onProgress: true },
   { onPreview: {} },
@@ -124,6 +125,7 @@ describe("wrong options", () => {
       decodeChunk: 0 → [decodeChunk] expected a whole number from 1 to 4096, got 0
       decodeChunk: null → [decodeChunk] expected a whole number from 1 to 4096, got null
       isolateDecodeChunks: yes → [isolateDecodeChunks] expected true or false, got "yes"
+      memory: lots → [memory] expected full or low, got "lots"
       previewEvery: 0 → [previewEvery] expected a whole number from 1 to 10000, got 0
       onProgress: true → [onProgress] expected a function, got true
       onPreview: Object → [onPreview] expected a function, got an object
@@ -135,8 +137,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, got "toString". The nearest name is width."
+      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, got "toString". The nearest name is width."
     `);
   });
 
@@ -156,6 +158,7 @@ describe("right options", () => {
       sigmas: undefined,
       decodeChunk: undefined,
       isolateDecodeChunks: false,
+      memory: "full",
       previewEvery: 5,
     });
   });

@@ -10,10 +10,11 @@ const strides = { frame: 3 * height * width, channel: 1, row: 3 * width, column:
 function videoOf() {
   const raw = Float32Array.from({ length: numFrames * height * width * 3 }, (_, i) => Math.sin(i) * 1.3);
   raw.set([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -1, 1]);
+  const stored = { dtype: "f32", bytes: new Uint8Array(raw.buffer) } as const;
   const data = framesToUint8(raw, { numFrames, height, width }, strides);
   return {
     raw,
-    video: makeVideo({ width, height, numFrames, fps: 7, seed: 5n, data, raw, timings: {}, peakBytes: 0 }),
+    video: makeVideo({ width, height, numFrames, fps: 7, seed: 5n, data, raw: stored, timings: {}, peakBytes: 0 }),
   };
 }
 

@@ -84,6 +84,12 @@ export interface DepthToSpaceOptions extends CallOptions {
   order?: "channels_first" | "channels_last" | undefined;
 }
 
+/** Arguments of {@link GraphOps.framesOut}. */
+export interface FramesOutOptions extends CallOptions {
+  /** frames [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+}
+
 /** Arguments of {@link GraphOps.groupNorm}. */
 export interface GroupNormOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -218,6 +224,28 @@ export interface ResizeOptions extends CallOptions {
   alignCorners?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.samplerStep}. */
+export interface SamplerStepOptions extends CallOptions {
+  /** the denoiser's result; of two rows the unconditional one first [B,F,H,W,C] f32|f16|bf16 */
+  prediction: Tensor;
+  /** sample before the step [B1,F,H,W,C] f32 */
+  x: Tensor;
+  /** rows: next sample, denoised, next history; columns: x, guided prediction, noise, history [numHistory+2,numHistory+3] f32 */
+  coefficients: Tensor;
+  /** scale per frame, with two rows [F] f32 */
+  guidance?: Tensor | undefined;
+  /** unit noise; absent where its column is 0 [B1,F,H,W,C] f32 */
+  noise?: Tensor | undefined;
+  /** what multistep samplers remember [numHistory,F,H,W,C] f32 */
+  history?: Tensor | undefined;
+  /** latents of the picture [B1,1,H,W,C2] f32|f16|bf16 */
+  image?: Tensor | undefined;
+  /** preconditioning factor of the next input; default 1 [B1] f32 */
+  inputScale?: Tensor | undefined;
+  /** tensors of history; default 0 */
+  numHistory?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.spaceToDepth}. */
 export interface SpaceToDepthOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -311,6 +339,15 @@ export abstract class GraphOps {
    *  Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py Upsample3D */
   depthToSpace(options: DepthToSpaceOptions): Tensor {
     return this.record("depth_to_space", options);
+  }
+
+  /** Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0.
+   *  x: [B,F,H,W,C] frames.
+   *  Returns y: [B,F,H,W,C] levels.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/image_processor.py `denormalize`, `numpy_to_pil` */
+  framesOut(options: FramesOutOptions): Tensor {
+    return this.record("frames_out", options);
   }
 
   /** Normalises channel groups of a clip, optionally of two inputs side by side, then applies an activation.
@@ -411,6 +448,23 @@ export abstract class GraphOps {
    *  Source: pytorch/pytorch aten/src/ATen/native/UpSample.h */
   resize(options: ResizeOptions): Tensor {
     return this.record("resize", options);
+  }
+
+  /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input.
+   *  prediction: [B,F,H,W,C] the denoiser's result; of two rows the unconditional one first.
+   *  x: [B1,F,H,W,C] sample before the step.
+   *  coefficients: [numHistory+2,numHistory+3] rows: next sample, denoised, next history; columns: x, guided prediction, noise, history.
+   *  guidance: [F] scale per frame, with two rows.
+   *  noise: [B1,F,H,W,C] unit noise; absent where its column is 0.
+   *  history: [numHistory,F,H,W,C] what multistep samplers remember.
+   *  image: [B1,1,H,W,C2] latents of the picture.
+   *  inputScale: [B1] preconditioning factor of the next input; default 1.
+   *  Returns next: [B1,F,H,W,C] sample after the step; may be x.
+   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
+   *  Source: https://arxiv.org/abs/2206.00364 algorithm 1, https://arxiv.org/abs/2211.01095 eq. 9
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/schedulers/scheduling_euler_discrete.py `step` */
+  samplerStep(options: SamplerStepOptions): Tensor {
+    return this.record("sampler_step", options);
   }
 
   /** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx.

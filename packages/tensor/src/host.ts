@@ -23,7 +23,7 @@ function encode(data: ArrayLike<number>, dtype: DType): HostArray {
 }
 
 /** Stored bytes as float32 numbers. */
-export function decode(bytes: Uint8Array, dtype: DType): Float32Array {
+export function decodeStored(bytes: Uint8Array, dtype: DType): Float32Array {
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   const count = byteLength / elementBytes(dtype);
   switch (dtype) {
@@ -61,8 +61,8 @@ export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Fl
   const item = elementBytes(tensor.dtype);
   const start = base + tensor.byteOffset;
   if (tensor.pitch === channels)
-    return decode(buffer.read(new Uint8Array(numPixels * channels * item), start), tensor.dtype);
-  const span = decode(
+    return decodeStored(buffer.read(new Uint8Array(numPixels * channels * item), start), tensor.dtype);
+  const span = decodeStored(
     buffer.read(new Uint8Array(((numPixels - 1) * tensor.pitch + channels) * item), start),
     tensor.dtype,
   );

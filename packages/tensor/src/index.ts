@@ -2,6 +2,7 @@ export { Eager, type EagerOps, eager } from "./eager";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
+export { decodeStored } from "./host";
 export * from "./nn/index";
 export { type ArenaLayout, planArena } from "./plan/arena";
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";

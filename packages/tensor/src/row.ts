@@ -131,7 +131,8 @@ function checkDims(call: Call, name: string, spec: TensorSpec, tensor: Tensor): 
 function outputOf(call: Call, spec: TensorSpec, first: Tensor | undefined): { dims: number[]; dtype: DType } {
   const dims = spec.dims.map((dim) => wantedSize(call, dim).size);
   const dtype = first && spec.dtype.includes(first.dtype) ? first.dtype : spec.dtype[0]!;
-  if (dims.some((dim) => !(dim >= 1))) call.fail("shape", "result", "sizes of at least 1", `[${dims.join(",")}]`);
+  // An optional result without elements cannot be asked for: no place has its shape.
+  if (!spec.optional && dims.some((dim) => !(dim >= 1))) call.fail("shape", "result", "sizes of at least 1", `[${dims.join(",")}]`);
   return { dims, dtype };
 }
 

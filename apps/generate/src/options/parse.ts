@@ -51,6 +51,7 @@ function settingsOf(raw: ReadonlyMap<string, RawValue>): Settings {
     device: value("device"),
     dtype: value("dtype"),
     decodeChunk: value("decodeChunk"),
+    memory: value("memory"),
     threads: value("threads"),
     preview: typeof preview === "boolean" ? preview : (value("preview") ?? false),
     encoder: value("encoder") ?? "auto",

@@ -1,4 +1,4 @@
-import type { Device, EncoderChoice, GuidanceShape } from "../settings";
+import type { Device, EncoderChoice, GuidanceShape, MemoryUse } from "../settings";
 import { choice, decimal, floatType, guidanceRange, integer, seed, size, text } from "./values";
 
 /** The pipeline takes no more. */
@@ -57,6 +57,11 @@ export const VALUE_OPTIONS = {
     flags: "--decode-chunk <N>",
     help: "frames decoded at once: less memory, same frames",
     parse: integer(1, MAX_FRAMES),
+  },
+  memory: {
+    flags: "--memory <USE>",
+    help: "of a GPU: full, or low for small cards, the same frames more slowly (full)",
+    parse: choice<MemoryUse>("full", "low"),
   },
   threads: { flags: "--threads <N>", help: "CPU threads (all cores)", parse: integer(1, 1024) },
   encoder: {

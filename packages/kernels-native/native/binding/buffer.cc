@@ -35,14 +35,15 @@ void check_region(const Memory& memory, const FloatRegion& region) {
 }
 
 /** Hands the numbers to JavaScript without copying them where that is allowed. */
-Napi::Value floats_to_js(Napi::Env env, std::vector<float>& values) {
-  auto* kept = new std::vector<float>(std::move(values));
-  const size_t bytes = kept->size() * sizeof(float);
+template <class T>
+Napi::Value numbers_to_js(Napi::Env env, std::vector<T>& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const size_t bytes = kept->size() * sizeof(T);
   napi_value buffer = nullptr;
-  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::vector<float>*>(hint); };
+  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::vector<T>*>(hint); };
   if (napi_create_external_arraybuffer(env, kept->data(), bytes, release, kept, &buffer) == napi_ok)
-    return Napi::Float32Array::New(env, kept->size(), Napi::ArrayBuffer(env, buffer), 0);
-  auto copy = Napi::Float32Array::New(env, kept->size());
+    return Napi::TypedArrayOf<T>::New(env, kept->size(), Napi::ArrayBuffer(env, buffer), 0);
+  auto copy = Napi::TypedArrayOf<T>::New(env, kept->size());
   std::memcpy(copy.Data(), kept->data(), bytes);
   delete kept;
   return copy;
@@ -57,7 +58,8 @@ void check_writable(const Memory& memory, const char* where) {
 Napi::Function Buffer::define(Napi::Env env) {
   return DefineClass(env, "NativeBuffer",
                      {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write>("write"),
-                      method<&Buffer::read>("read"), method<&Buffer::fetch>("fetch"), method<&Buffer::copy>("copyFrom"), method<&Buffer::fill>("fill"),
+                      method<&Buffer::read>("read"), method<&Buffer::fetch>("fetch"), method<&Buffer::fetch_bytes>("fetchBytes"),
+                      method<&Buffer::copy>("copyFrom"), method<&Buffer::fill>("fill"),
                       method<&Buffer::free>("free")});
 }
 
@@ -119,7 +121,20 @@ Napi::Value Buffer::fetch(const Napi::CallbackInfo& info) {
   region.pitch = read_size(info[4], "fetch pitch", kMaxFetch);
   check_region(*memory, region);
   auto work = [memory, region] { return read_floats(*memory, region); };
-  return PromiseWorker<std::vector<float>>::start(info.Env(), std::move(work), floats_to_js);
+  return PromiseWorker<std::vector<float>>::start(info.Env(), std::move(work), numbers_to_js<float>);
+}
+
+Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "fetchBytes");
+  const size_t offset = read_size(info[0], "fetchBytes offset");
+  const size_t bytes = read_size(info[1], "fetchBytes bytes");
+  check_range(*memory, offset, bytes, "fetchBytes");
+  auto work = [memory, offset, bytes] {
+    std::vector<uint8_t> values(bytes);
+    memory->read(offset, values.data(), bytes);
+    return values;
+  };
+  return PromiseWorker<std::vector<uint8_t>>::start(info.Env(), std::move(work), numbers_to_js<uint8_t>);
 }
 
 Napi::Value Buffer::copy(const Napi::CallbackInfo& info) {

@@ -23,6 +23,7 @@ class Buffer : public Napi::ObjectWrap<Buffer> {
   static Napi::Value write(const Napi::CallbackInfo& info);
   static Napi::Value read(const Napi::CallbackInfo& info);
   static Napi::Value fetch(const Napi::CallbackInfo& info);
+  static Napi::Value fetch_bytes(const Napi::CallbackInfo& info);
   static Napi::Value copy(const Napi::CallbackInfo& info);
   static Napi::Value fill(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);

@@ -132,6 +132,7 @@ Napi::Value DeviceObject::memory(const Napi::CallbackInfo& info) {
     Napi::Object to = Napi::Object::New(env);
     to.Set("freeBytes", static_cast<double>(from.free_bytes));
     to.Set("totalBytes", static_cast<double>(from.total_bytes));
+    to.Set("residentBytes", static_cast<double>(from.resident_bytes));
     return to;
   });
 }

@@ -33,6 +33,7 @@ class CudaDevice final : public Device {
     device.context->enter("memory");
     DeviceMemoryInfo info;
     device.context->check(device.context->api().memory_info(&info.free_bytes, &info.total_bytes), "memory");
+    info.resident_bytes = device.residency->bytes();
     return info;
   }
 

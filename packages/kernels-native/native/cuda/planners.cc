@@ -2,24 +2,8 @@
 
 #include <string_view>
 
-#include "../../ops/attention/attention.h"
-#include "../../ops/conv/conv.h"
-#include "../../ops/copy/copy.h"
-#include "../../ops/denoise_input/denoise_input.h"
-#include "../../ops/depth_to_space/depth_to_space.h"
-#include "../../ops/group_norm/group_norm.h"
-#include "../../ops/group_norm_stats/group_norm_stats.h"
-#include "../../ops/guide/guide.h"
-#include "../../ops/layer_norm/layer_norm.h"
-#include "../../ops/layout_in/layout_in.h"
-#include "../../ops/layout_out/layout_out.h"
-#include "../../ops/linear/linear.h"
-#include "../../ops/pointwise/pointwise.h"
-#include "../../ops/resize/resize.h"
-#include "../../ops/space_to_depth/space_to_depth.h"
-#include "../../ops/timestep_embedding/timestep_embedding.h"
-#include "../../ops/token_embed/token_embed.h"
 #include "../generated/op_args.h"
+#include "../generated/op_planners.h"
 #include "../launch/error.h"
 #include "../launch/op_table.h"
 

@@ -106,6 +106,14 @@ struct DepthToSpaceArgs {
   DepthOrder order;
 };
 
+/** Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0. */
+struct FramesOutArgs {
+  /** [B,F,H,W,C]: frames. */
+  Tensor x;
+  /** [B,F,H,W,C]: levels. */
+  Tensor y;
+};
+
 /** Normalises channel groups of a clip, optionally of two inputs side by side, then applies an activation. */
 struct GroupNormArgs {
   /** [B,F,H,W,C]: activations. */
@@ -258,6 +266,36 @@ struct ResizeArgs {
   bool alignCorners;
 };
 
+/** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input. */
+struct SamplerStepArgs {
+  /** [B,F,H,W,C]: the denoiser's result; of two rows the unconditional one first. */
+  Tensor prediction;
+  /** [B1,F,H,W,C]: sample before the step. */
+  Tensor x;
+  /** [numHistory+2,numHistory+3]: rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. */
+  Tensor coefficients;
+  /** [F], may be absent: scale per frame, with two rows. */
+  Tensor guidance;
+  /** [B1,F,H,W,C], may be absent: unit noise; absent where its column is 0. */
+  Tensor noise;
+  /** [numHistory,F,H,W,C], may be absent: what multistep samplers remember. */
+  Tensor history;
+  /** [B1,1,H,W,C2], may be absent: latents of the picture. */
+  Tensor image;
+  /** [B1], may be absent: preconditioning factor of the next input; default 1. */
+  Tensor inputScale;
+  /** [B1,F,H,W,C]: sample after the step; may be x. */
+  Tensor next;
+  /** [B1,F,H,W,C], may be absent: guess of the clean latents. */
+  Tensor denoised;
+  /** [numHistory,F,H,W,C], may be absent: history after the step; may be history. */
+  Tensor nextHistory;
+  /** [B,F,H,W,C+C2], may be absent: the denoiser's next input, as denoise_input makes it; without image only the sample's channels. */
+  Tensor input;
+  /** tensors of history. */
+  int64_t numHistory;
+};
+
 /** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx. */
 struct SpaceToDepthArgs {
   /** [B,F,H,W,C]: activations. */
@@ -365,6 +403,13 @@ inline DepthToSpaceArgs read_depth_to_space_args(const Row& row) {
   return args;
 }
 
+inline FramesOutArgs read_frames_out_args(const Row& row) {
+  FramesOutArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  return args;
+}
+
 inline GroupNormArgs read_group_norm_args(const Row& row) {
   GroupNormArgs args{};
   args.x = row.tensors[0];
@@ -468,6 +513,24 @@ inline ResizeArgs read_resize_args(const Row& row) {
   return args;
 }
 
+inline SamplerStepArgs read_sampler_step_args(const Row& row) {
+  SamplerStepArgs args{};
+  args.prediction = row.tensors[0];
+  args.x = row.tensors[1];
+  args.coefficients = row.tensors[2];
+  args.guidance = row.tensors[3];
+  args.noise = row.tensors[4];
+  args.history = row.tensors[5];
+  args.image = row.tensors[6];
+  args.inputScale = row.tensors[7];
+  args.next = row.tensors[8];
+  args.denoised = row.tensors[9];
+  args.nextHistory = row.tensors[10];
+  args.input = row.tensors[11];
+  args.numHistory = static_cast<int64_t>(row.attrs[0]);
+  return args;
+}
+
 inline SpaceToDepthArgs read_space_to_depth_args(const Row& row) {
   SpaceToDepthArgs args{};
   args.x = row.tensors[0];
@@ -504,6 +567,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \
   X(depth_to_space, DepthToSpaceArgs) \
+  X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \
@@ -513,6 +577,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(linear, LinearArgs) \
   X(pointwise, PointwiseArgs) \
   X(resize, ResizeArgs) \
+  X(sampler_step, SamplerStepArgs) \
   X(space_to_depth, SpaceToDepthArgs) \
   X(timestep_embedding, TimestepEmbeddingArgs) \
   X(token_embed, TokenEmbedArgs)

@@ -51,6 +51,8 @@ class Program {
 struct DeviceMemoryInfo {
   size_t free_bytes = 0;
   size_t total_bytes = 0;
+  /** Weights kept on it by this process. */
+  size_t resident_bytes = 0;
 };
 
 /** Something that runs programs. */

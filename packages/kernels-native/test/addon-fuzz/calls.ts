@@ -41,6 +41,7 @@ const TARGETS: readonly Target[] = [
   { kind: "addon", name: "listGpus", likely: [garbage] },
   { kind: "addon", name: "startDriver", likely: [] },
   { kind: "buffer", name: "fetch", likely: [sizes, fc.nat(7), sizes, sizes, sizes] },
+  { kind: "buffer", name: "fetchBytes", likely: [sizes, sizes] },
   { kind: "device", name: "prepare", likely: [] },
   { kind: "device", name: "allocate", likely: [sizes] },
   { kind: "device", name: "trim", likely: [] },

@@ -1,5 +1,5 @@
 import type { DType } from "@vd/kernels-native";
-import type { Graph, Tensor } from "@vd/tensor";
+import { frameRange, type Graph, type Tensor } from "@vd/tensor";
 import type { Models } from "../model/models";
 import { foldedCross } from "../models/index";
 import type { StageDefinition } from "./stage";
@@ -67,26 +67,38 @@ export function conditionStage(models: Models, { rows, numFrames, dtype }: Stage
   };
 }
 
-/** One denoiser call. `latents` [1,F,C,h,w], `image` [1,1,h,w,C], `inputScale` [1], `timestep` [1,1],
- *  `addedTimeIds` [B,3], `cross`, `frames`, with guidance `guidance` [F] → `prediction` [1,F,C,h,w]. */
+/** The latents' own sizes, [h,w,C]. */
+function latentSizes({ vae }: Models, { width, height, factor }: StageShape): [number, number, number] {
+  return [height / factor, width / factor, vae.config.latentChannels];
+}
+
+/** The denoiser at the graph's inputs `inputScale` [1], `timestep` [1,1], `addedTimeIds` [B,3], `cross`, `frames`, `image`
+ *  [1,1,h,w,C]. latents: [1,F,h,w,C] → [B,F,h,w,C]. */
+function predict(g: Graph, models: Models, shape: StageShape, latents: Tensor): Tensor {
+  const { unet } = models;
+  const { rows, numFrames } = shape;
+  const image = g.input("image", [1, 1, ...latentSizes(models, shape)]);
+  const inputScale = g.input("inputScale", [1], "f32");
+  const input = g.empty([rows, numFrames, ...latents.dims.slice(2, 4), 2 * image.dims[4]!]);
+  const sample = g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows, out: input });
+  const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
+  const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
+  const timestep = g.input("timestep", [1, 1], "f32");
+  const addedTimeIds = g.input("addedTimeIds", [rows, 3], "f32");
+  return unet.forward(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames } });
+}
+
+/** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
+ *  `predict` reads → `prediction` [1,F,C,h,w]. */
 export function denoiseStage(models: Models, shape: StageShape): StageDefinition {
-  const { unet, vae } = models;
-  const { rows, numFrames, factor } = shape;
-  const [height, width, channels] = [shape.height / factor, shape.width / factor, vae.config.latentChannels];
+  const { rows, numFrames } = shape;
+  const [height, width, channels] = latentSizes(models, shape);
   return {
     name: "denoise",
     dtype: shape.dtype,
     build: (g) => {
       const planes = g.input("latents", [1, numFrames, channels, height, width], "f32");
-      const latents = planesIn(g, planes, { name: "latents" });
-      const image = g.input("image", [1, 1, height, width, channels]);
-      const inputScale = g.input("inputScale", [1], "f32");
-      const sample = g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows });
-      const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
-      const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
-      const timestep = g.input("timestep", [1, 1], "f32");
-      const addedTimeIds = g.input("addedTimeIds", [rows, 3], "f32");
-      const y = unet.forward(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames } });
+      const y = predict(g, models, shape, planesIn(g, planes, { name: "latents" }));
       const guided = rows === 2 ? g.guide({ name: "guide", x: y, scale: g.input("guidance", [numFrames], "f32") }) : y;
       const [b, f, h, w, c] = guided.dims as [number, number, number, number, number];
       g.output("prediction", g.layoutOut({ name: "prediction", x: guided, out: g.empty([b, f, c, h, w], "f32") }));
@@ -94,18 +106,56 @@ export function denoiseStage(models: Models, shape: StageShape): StageDefinition
   };
 }
 
-/** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1]. */
+/** What a sampler that steps on the device needs. */
+export interface StepNeeds {
+  /** Tensors that it remembers. */
+  numHistory: number;
+  /** Some of its steps add noise. */
+  drawsNoise: boolean;
+}
+
+/** One denoiser call and the sampler's step after it. States `x` [1,F,h,w,C] and `history`; `coefficients` [2+H,3+H] (see
+ *  op sampler_step), with guidance `guidance` [F], where needed `noise` [1,F,h,w,C], and what `predict` reads →
+ *  `denoised` [1,F,h,w,C], `firstFrame` of x. */
+export function sampleStage(models: Models, shape: StageShape, { numHistory, drawsNoise }: StepNeeds): StageDefinition {
+  const size = [shape.numFrames, ...latentSizes(models, shape)];
+  return {
+    name: "denoise",
+    key: `denoise ${numHistory} ${drawsNoise}`,
+    dtype: shape.dtype,
+    build: (g) => {
+      const x = g.state("x", [1, ...size], "f32");
+      const prediction = predict(g, models, shape, x);
+      const history = numHistory > 0 ? g.state("history", [numHistory, ...size], "f32") : undefined;
+      const denoised = g.empty([1, ...size], "f32");
+      g.samplerStep({
+        ...{ name: "sampler_step", prediction, x, history, numHistory },
+        coefficients: g.input("coefficients", [2 + numHistory, 3 + numHistory], "f32"),
+        guidance: shape.rows === 2 ? g.input("guidance", [shape.numFrames], "f32") : undefined,
+        noise: drawsNoise ? g.input("noise", [1, ...size], "f32") : undefined,
+        out: x,
+        outputs: { denoised, ...(history ? { nextHistory: history } : {}) },
+      });
+      g.output("denoised", denoised);
+      g.output("firstFrame", frameRange(x, 0, 1));
+    },
+  };
+}
+
+/** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */
 export function decodeStage(models: Models, shape: StageShape, numFrames = shape.numFrames): StageDefinition {
   const { config, decode } = models.vae;
   const [height, width] = [shape.height / shape.factor, shape.width / shape.factor];
   return {
     name: "decode",
-    key: `decode ${numFrames}`,
+    key: `decode ${numFrames} ${shape.decodeChunk}`,
     dtype: shape.dtype,
     build: (g) => {
       const planes = g.input("latents", [1, numFrames, config.latentChannels, height, width], "f32");
       const z = planesIn(g, planes, { name: "latents", scale: Math.fround(1 / config.scalingFactor) });
-      g.output("frames", decode(g, z, { chunkFrames: shape.decodeChunk }));
+      const frames = decode(g, z, { chunkFrames: shape.decodeChunk });
+      g.output("frames", frames);
+      g.output("levels", g.framesOut({ name: "levels", x: frames }));
     },
   };
 }

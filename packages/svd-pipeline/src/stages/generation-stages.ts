@@ -8,6 +8,8 @@ import {
   embedImageStage,
   encodeImageStage,
   type StageShape,
+  type StepNeeds,
+  sampleStage,
 } from "./definitions";
 import type { StageDefinition, StageLayouts } from "./stage";
 
@@ -24,6 +26,8 @@ export interface StageCounts {
   clipSize: number;
   /** Calls of the denoiser. */
   numModelCalls: number;
+  /** Of a sampler that steps on the device; undefined for one that steps on the host. */
+  stepNeeds?: StepNeeds | undefined;
   /** Frames of each clip that is decoded on its own; undefined for one clip. */
   clipFrames: number | undefined;
   /** Where to keep the layouts. */
@@ -39,6 +43,25 @@ function decodeStages(models: Models, shape: StageShape, clipFrames: number): [S
   ]);
 }
 
+/** The denoiser with the sampler's step, or without for a sampler that steps on the host. */
+export function denoisingStage(models: Models, shape: StageShape, needs: StepNeeds | undefined): StageDefinition {
+  return needs ? sampleStage(models, shape, needs) : denoiseStage(models, shape);
+}
+
+/** The stages before decoding, and how often each runs. */
+export function stagesBefore(
+  models: Models,
+  shape: StageShape,
+  { clipSize, numModelCalls, stepNeeds }: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds">,
+): [StageDefinition, number][] {
+  return [
+    [embedImageStage(models, clipSize, shape.dtype), 1],
+    [encodeImageStage(models, shape), 1],
+    [conditionStage(models, shape), 1],
+    [denoisingStage(models, shape, stepNeeds), numModelCalls],
+  ];
+}
+
 /** All stages of a generation in their order, planned; nothing is allocated. Recording a stage takes milliseconds, so
  *  the event loop turns after each. Throws VdError from the ops' checks. */
 export async function layoutGeneration(
@@ -47,10 +70,7 @@ export async function layoutGeneration(
   counts: StageCounts,
 ): Promise<CountedLayout[]> {
   const stages: [StageDefinition, number][] = [
-    [embedImageStage(models, counts.clipSize, shape.dtype), 1],
-    [encodeImageStage(models, shape), 1],
-    [conditionStage(models, shape), 1],
-    [denoiseStage(models, shape), counts.numModelCalls],
+    ...stagesBefore(models, shape, counts),
     ...decodeStages(models, shape, counts.clipFrames ?? shape.numFrames),
   ];
   const planned: CountedLayout[] = [];

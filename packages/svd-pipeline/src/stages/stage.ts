@@ -1,4 +1,4 @@
-import type { Device, DType } from "@vd/kernels-native";
+import type { CompileOptions, Device, DType } from "@vd/kernels-native";
 import { type Graph, layoutPlan, Plan, type PlanLayout } from "@vd/tensor";
 
 /** A part of a generation that is recorded, planned and run on its own. */
@@ -37,8 +37,9 @@ export async function withStage<T>(
   layout: PlanLayout,
   memory: StageMemory,
   body: (plan: Plan) => Promise<T>,
+  options: CompileOptions = {},
 ): Promise<T> {
-  const plan = await Plan.load(device, layout);
+  const plan = await Plan.load(device, layout, options);
   const ownBytes = plan.memory.peakBytes + plan.info.scratchBytes;
   memory.ownBytes += ownBytes;
   // The device counts the packed weights of all programs, so those of other loaded stages are in there.

@@ -66,7 +66,8 @@ describe("SVD-XT at 25 frames of 1024×576", () => {
   const components = svdXt();
   const models = makeModels(components);
   const layoutsOf = async (shape: Partial<StageShape> = {}) => {
-    const counts = { clipSize: 224, numModelCalls: 25, clipFrames: undefined, layouts: new StageLayouts() };
+    const stepNeeds = { numHistory: 0, drawsNoise: false };
+    const counts = { clipSize: 224, numModelCalls: 25, stepNeeds, clipFrames: undefined, layouts: new StageLayouts() };
     const layouts = await layoutGeneration(models, { ...SHAPE, ...shape }, counts);
     return new Map(layouts.map(({ name, layout }) => [name, layout]));
   };

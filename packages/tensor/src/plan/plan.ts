@@ -10,7 +10,7 @@ import {
 import { Graph, type GraphOptions } from "../graph";
 import { fetchHost, readHost, writeHost } from "../host";
 import type { Row } from "../row";
-import { packedBytes, type Storage, type Tensor } from "../tensor";
+import { describe, packedBytes, type Storage, type Tensor } from "../tensor";
 import { planArena } from "./arena";
 import { encodeRows, type Place } from "./encode";
 import { arenaLifetimes } from "./lifetimes";
@@ -232,23 +232,42 @@ export class Plan {
 
   /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */
   write(name: string, data: ArrayLike<number>): void {
-    const tensor = this.layout.graph.inputs.get(name) ?? this.layout.graph.states.get(name);
-    if (!tensor) this.unknown("an input or state", [...this.layout.graph.inputs.keys()], name);
+    const tensor = this.writable(name);
     writeHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor, data);
+  }
+
+  /** Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
+   *  between. Throws VdError `shape` or `dtype` where they differ, `layout` for a view with gaps. */
+  copyFrom(name: string, source: Plan, from: string): void {
+    const [to, tensor] = [this.writable(name), source.readable(from)];
+    const where = `plan] [${name}`;
+    if (describe(to) !== describe(tensor))
+      throw new VdError({ code: "shape", where, expected: describe(to), got: describe(tensor) });
+    if (tensor.pitch !== tensor.dims[tensor.dims.length - 1])
+      throw new VdError({ code: "layout", where, expected: "a packed tensor", got: `a pitch of ${tensor.pitch}` });
+    const [target, origin] = [this.placement.placeOf(to), source.placement.placeOf(tensor)];
+    const bytes = packedBytes(to.dims, to.dtype);
+    const [start, end] = [origin.byteOffset + tensor.byteOffset, target.byteOffset + to.byteOffset];
+    this.placement.bufferOf(to).copyFrom(source.placement.bufferOf(tensor), start, end, bytes);
   }
 
   /** The contents of output or state `name` as numbers. */
   read(name: string): Float32Array {
-    const tensor = this.layout.graph.outputs.get(name) ?? this.layout.graph.states.get(name);
-    if (!tensor) this.unknown("an output or state", [...this.layout.graph.outputs.keys()], name);
+    const tensor = this.readable(name);
     return readHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor);
   }
 
   /** As {@link read}, off the event loop: for outputs of many megabytes. */
   fetch(name: string): Promise<Float32Array> {
-    const tensor = this.layout.graph.outputs.get(name) ?? this.layout.graph.states.get(name);
-    if (!tensor) this.unknown("an output or state", [...this.layout.graph.outputs.keys()], name);
+    const tensor = this.readable(name);
     return fetchHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor);
+  }
+
+  /** The bytes of packed output or state `name` as they are stored, off the event loop. */
+  fetchBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+    const tensor = this.readable(name);
+    const offset = this.placement.placeOf(tensor).byteOffset + tensor.byteOffset;
+    return this.placement.bufferOf(tensor).fetchBytes(offset, packedBytes(tensor.dims, tensor.dtype));
   }
 
   /** Runs all rows off the event loop. Throws VdError `cancelled` if the signal fires. */
@@ -271,6 +290,16 @@ export class Plan {
   free(): void {
     this.program.free();
     this.placement.free();
+  }
+
+  private writable(name: string): Tensor {
+    const { inputs, states } = this.layout.graph;
+    return inputs.get(name) ?? states.get(name) ?? this.unknown("an input or state", [...inputs.keys()], name);
+  }
+
+  private readable(name: string): Tensor {
+    const { outputs, states } = this.layout.graph;
+    return outputs.get(name) ?? states.get(name) ?? this.unknown("an output or state", [...outputs.keys()], name);
   }
 
   private unknown(what: string, names: string[], got: string): never {

@@ -3,4 +3,4 @@ export { type Checkpoint, type CheckpointOptions, type CheckpointTensor, openChe
 export { SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype } from "./safetensors-dtype";
 export { SafetensorsFile } from "./safetensors-file";
 export type { SafetensorsEntry } from "./safetensors-header";
-export { type TensorToWrite, writeSafetensors } from "./write-safetensors";
+export { type StreamOptions, streamSafetensors, type TensorToWrite, writeSafetensors } from "./write-safetensors";

@@ -1,6 +1,6 @@
 import { allocateBuffer, countOf, type DeviceBuffer, type DType, mapFile, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
-import { decode } from "../host";
+import { decodeStored } from "../host";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { nearestNames } from "./nearest-names";
@@ -122,7 +122,7 @@ export class Weights {
     const known = this.shared.entries.get(this.full(name));
     const { dtype, storage, byteOffset } = this.entry(name, known?.shape.length === 0 ? [] : [1]);
     const { buffer, byteOffset: base } = storage.place!;
-    return decode(buffer.read(new Uint8Array(elementBytes(dtype)), base + byteOffset), dtype)[0]!;
+    return decodeStored(buffer.read(new Uint8Array(elementBytes(dtype)), base + byteOffset), dtype)[0]!;
   }
 
   /** Throws VdError `weights` if a key below this scope was not taken by any module. */

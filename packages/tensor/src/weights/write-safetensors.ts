@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
 import { VdError } from "@vd/kernels-native";
 import { fileError } from "./file-error";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
@@ -139,5 +140,45 @@ export function writeSafetensors(
     rmSync(temporary, { force: true });
     // Whatever a `data` function throws is the caller's own; system errors carry a code.
     throw error instanceof Error && "code" in error ? fileError(path, "a file that can be written", error) : error;
+  }
+}
+
+/** How {@link streamSafetensors} reports and stops. */
+export interface StreamOptions {
+  metadata?: Readonly<Record<string, string>> | undefined;
+  /** Stops after the current tensor; the call then rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /** Called after each tensor with the bytes of data written so far. */
+  onWritten?: ((bytes: number) => void) | undefined;
+}
+
+/** As {@link writeSafetensors}, off the event loop, for files of gigabytes: one tensor is in memory at a time if `data`
+ *  are functions. */
+export async function streamSafetensors(
+  path: string,
+  tensors: Iterable<TensorToWrite>,
+  { metadata, signal, onWritten }: StreamOptions = {},
+): Promise<void> {
+  const planned = plan(path, tensors);
+  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const file = await open(temporary, "wx");
+    try {
+      await file.writeFile(encodeHeader(planned, metadata));
+      let written = 0;
+      for (const tensor of planned) {
+        signal?.throwIfAborted();
+        await file.writeFile(bytesOf(path, tensor));
+        written += tensor.byteLength;
+        onWritten?.(written);
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error instanceof Error && "syscall" in error ? fileError(path, "a file that can be written", error) : error;
   }
 }

@@ -104,7 +104,7 @@ export class PlacedTensor {
       elements.set(all.subarray(start, start + channels * item), pixel * channels * item);
       all.fill(POISON, start, start + channels * item);
     }
-    const Type = dtype === "f32" ? Float32Array : Uint16Array;
+    const Type = { 4: Float32Array, 2: Uint16Array, 1: Uint8Array }[item]!;
     return {
       values: decode(new Type(elements.buffer), dtype),
       spoiledBytes: all.filter((byte) => byte !== POISON).length,

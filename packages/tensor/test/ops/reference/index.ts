@@ -1,7 +1,18 @@
 import type { OpId } from "@vd/kernels-native";
 import type { PlainCall, PlainResults } from "../plain";
 import { attention } from "./attention";
-import { copy, denoiseInput, guide, layoutIn, layoutOut, pointwise, timestepEmbedding, tokenEmbed } from "./elements";
+import {
+  copy,
+  denoiseInput,
+  framesOut,
+  guide,
+  layoutIn,
+  layoutOut,
+  pointwise,
+  samplerStep,
+  timestepEmbedding,
+  tokenEmbed,
+} from "./elements";
 import { groupNorm, groupNormStats, layerNorm } from "./norms";
 import { conv, linear } from "./products";
 import { depthToSpace, resize, spaceToDepth } from "./rearranging";
@@ -13,6 +24,7 @@ export const PLAIN_OPS: Readonly<Record<OpId, (call: PlainCall) => PlainResults>
   copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
   guide,
@@ -22,6 +34,7 @@ export const PLAIN_OPS: Readonly<Record<OpId, (call: PlainCall) => PlainResults>
   linear,
   pointwise,
   resize,
+  sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,
   token_embed: tokenEmbed,

@@ -1,0 +1,65 @@
+import { setImmediate } from "node:timers/promises";
+import type { Device } from "@vd/kernels-native";
+import { availableBytes } from "../estimate";
+import type { Models } from "../model/models";
+import type { MemoryUse } from "../types";
+import { decodeStage, type StageShape } from "./definitions";
+import type { StageLayouts } from "./stage";
+
+/** What a generation may take of a GPU: as much as keeps it fast, or as little as fits a small card. */
+const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = { full: 16 * 2 ** 30, low: 8 * 2 ** 30 };
+/** Part of the memory that is left for others: the driver's context, working memory of kernels. */
+const SPARE = 0.04;
+/** On the CPU, which shares its memory with everything else. */
+const CPU_SHARE = 0.7;
+
+/** Bytes that decoding may take, besides `residentBytes` of weights that stay. */
+async function budgetBytes(device: Device, memory: MemoryUse, residentBytes: number): Promise<number> {
+  if (device.kind === "cpu") return CPU_SHARE * availableBytes();
+  const now = await device.memory();
+  const usable = Math.min(LIMIT_BYTES[memory], now.freeBytes + now.residentBytes);
+  return (1 - SPARE) * usable - residentBytes;
+}
+
+/** Into how many chunks a clip is cut at most: each costs rows of its own. */
+const MOST_CHUNKS = 32;
+/** What is left of the memory of a whole decode when it is cut as small as can be: two feature maps of five. */
+const LEAST_SHARE = 0.4;
+
+/** Half of the frames, a third and so on, each length once. */
+function chunkLengths(numFrames: number): number[] {
+  const numChunks = Array.from({ length: Math.min(numFrames, MOST_CHUNKS) - 1 }, (_, i) => i + 2);
+  return [...new Set(numChunks.map((count) => Math.ceil(numFrames / count)))];
+}
+
+/** How the choice is made. */
+export interface DecodeChunkOptions {
+  device: Device;
+  memory: MemoryUse;
+  layouts: StageLayouts;
+  /** Weights of other stages that stay on the device meanwhile. */
+  residentBytes: number;
+}
+
+/** The most frames that the decoder's spatial layers may take at a time within the device's memory: the result is the
+ *  same, fewer frames take less memory. Undefined for all of them. */
+export async function chooseDecodeChunk(
+  models: Models,
+  shape: StageShape,
+  { device, memory, layouts, residentBytes }: DecodeChunkOptions,
+): Promise<number | undefined> {
+  const budget = await budgetBytes(device, memory, residentBytes);
+  const bytesAt = (decodeChunk: number | undefined) => {
+    const { memory: needed } = layouts.of(decodeStage(models, { ...shape, decodeChunk }));
+    return needed.peakBytes + needed.weightBytes;
+  };
+  const whole = bytesAt(undefined);
+  // Where even the smallest chunks are too much, the device says so itself.
+  if (whole <= budget || LEAST_SHARE * whole > budget) return undefined;
+  const lengths = chunkLengths(shape.numFrames);
+  for (const length of lengths) {
+    await setImmediate();
+    if (bytesAt(length) <= budget) return length;
+  }
+  return lengths.at(-1);
+}
