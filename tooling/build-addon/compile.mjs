@@ -7,28 +7,15 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { addonSources, flagsFor, packageDir } from "./sources.mjs";
+import { toolchain } from "./toolchain.mjs";
 
 const require = createRequire(join(packageDir, "package.json"));
-const compiler = process.env.CXX ?? "g++";
-const objectDir = join(packageDir, "build/obj");
+const target = `${process.env.PREBUILD_PLATFORM ?? process.platform}-${process.env.PREBUILD_ARCH ?? process.arch}`;
+const tools = toolchain(target);
+const { compiler } = tools;
+const objectDir = join(packageDir, "build/obj", target);
 const includes = [require("node-api-headers").include_dir, dirname(require.resolve("node-addon-api/package.json"))];
-const common = [
-  "-std=c++20",
-  "-O3",
-  "-fPIC",
-  "-fvisibility=hidden",
-  "-ffp-contract=off",
-  "-fno-math-errno",
-  "-Wall",
-  "-Wextra",
-  "-Wno-cast-function-type",
-  "-DNAPI_VERSION=9",
-  "-DNODE_ADDON_API_DISABLE_DEPRECATED",
-  "-DNODE_ADDON_API_CPP_EXCEPTIONS",
-  "-DNODE_GYP_MODULE_NAME=vd_native",
-  "-DBUILDING_NODE_EXTENSION",
-  ...includes.flatMap((dir) => ["-isystem", dir]),
-];
+const common = [...tools.flags, ...includes.flatMap((dir) => ["-isystem", dir])];
 
 const textOf = (path) => (existsSync(path) ? readFileSync(path) : "");
 
@@ -92,16 +79,8 @@ mkdirSync(objectDir, { recursive: true });
 mkdirSync("build/Release", { recursive: true });
 try {
   const objects = await compileAll(addonSources());
-  const link = [
-    "-shared",
-    "-Wl,-z,defs,--unresolved-symbols=ignore-all",
-    "-o",
-    "build/Release/vd-native.node",
-    ...objects,
-    "-lpthread",
-  ];
-  if (spawnSync(compiler, link, { stdio: "inherit" }).status !== 0) process.exit(1);
-  checkSymbols("build/Release/vd-native.node");
+  tools.link(objects, "build/Release/vd-native.node", objectDir);
+  if (target.startsWith("linux")) checkSymbols("build/Release/vd-native.node");
 } catch (error) {
   console.error(String(error.message ?? error));
   process.exit(1);

@@ -1,17 +1,43 @@
-// Builds the addon for this machine with prebuildify, unless prebuilds/ already holds the build of these sources.
-// No Node headers, Python or make: g++ and the headers of node-api-headers and node-addon-api.
+// Builds the addon with prebuildify, unless prebuilds/ already holds the build of these sources: for this machine, or for
+// the targets that are named. No Node headers, Python or make: a compiler and the headers of node-api-headers and
+// node-addon-api. The device code is built by tooling/build-cubins.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { describeBinaries, readManifest, refreshManifest, writeManifest } from "./manifest.mjs";
 import { addonInputs, filesBelow, packageDir } from "./sources.mjs";
+import { compilerVersion, HOST, missingCompiler, TARGETS, toolchain } from "./toolchain.mjs";
 
+const STALE_STATUS = 3;
 const here = dirname(fileURLToPath(import.meta.url));
-const target = `${process.platform}-${process.arch}`;
-const binary = join(packageDir, "prebuilds", target, "vd-native.node");
-const stamp = join(packageDir, "prebuilds", target, "vd-native.sha256");
+const usage = `Usage: node tooling/build-addon/main.mjs [--target LIST] [--manifest | --is-fresh]
+
+  --target LIST  of ${[...new Set([HOST, ...TARGETS])].join(",")}; default: this machine's
+  --manifest     write prebuilds/manifest.json anew and build nothing
+  --is-fresh     build nothing; status 3 unless every target is built from these sources`;
+
+function fail(message, status = 1) {
+  console.error(`[build-addon] ${message}`);
+  process.exit(status);
+}
+
+function readOptions() {
+  try {
+    const options = {
+      target: { type: "string", default: HOST },
+      manifest: { type: "boolean" },
+      "is-fresh": { type: "boolean" },
+      help: { type: "boolean" },
+    };
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return fail(`${error.message}\n\n${usage}`, 2);
+  }
+}
 
 function contentHash() {
   const hash = createHash("sha256");
@@ -22,32 +48,53 @@ function contentHash() {
   return hash.digest("hex");
 }
 
-function compilerOrExit() {
-  const compiler = process.env.CXX ?? "g++";
-  const probe = spawnSync(compiler, ["--version"], { encoding: "utf8" });
-  if (probe.status === 0) return;
-  console.error(
-    `[build-addon] expected a C++20 compiler named ${compiler}, got ${probe.error?.code ?? `exit ${probe.status}`}. ` +
-      "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) or set CXX.",
-  );
-  process.exit(1);
+/** Whether prebuilds/ holds the build of these sources, unchanged since. */
+function isFresh(target, sources) {
+  const { built, files } = readManifest();
+  const name = `${target}/vd-native.node`;
+  const now = describeBinaries()[name];
+  return built[target]?.sources === sources && now !== undefined && now.sha256 === files[name]?.sha256;
 }
 
-const hash = contentHash();
-if (existsSync(binary) && existsSync(stamp) && readFileSync(stamp, "utf8").trim() === hash) {
-  console.log(`addon: prebuilds/${target} is fresh`);
-  process.exit(0);
+function build(target, sources) {
+  if (isFresh(target, sources)) return console.log(`addon: prebuilds/${target} is fresh`);
+  const tools = toolchain(target);
+  const missing = missingCompiler(tools);
+  if (missing) fail(missing);
+  const started = Date.now();
+  // A folder of its own: several builds may run at once.
+  const workDir = join("build", `${target}-${process.pid}`);
+  mkdirSync(join(packageDir, workDir), { recursive: true });
+  const prebuildify = createRequire(join(packageDir, "package.json")).resolve("prebuildify/bin.js");
+  const words = ["--napi", "--strip", "--cwd", workDir, "--out", packageDir, "--name", "vd-native"];
+  const [platform, arch] = target.split("-");
+  const env = { PREBUILD_PLATFORM: platform, PREBUILD_ARCH: arch, PREBUILD_STRIP_BIN: tools.strip };
+  const result = spawnSync(process.execPath, [prebuildify, ...words], {
+    cwd: packageDir,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...env, PREBUILD_NODE_GYP: join(here, "compile.mjs") },
+  });
+  rmSync(join(packageDir, workDir), { recursive: true, force: true });
+  if (result.status !== 0) process.exit(result.status ?? 1);
+  writeManifest({ [target]: { sources, compiler: compilerVersion(tools) } });
+  console.log(`addon: built prebuilds/${target} in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
-compilerOrExit();
-const started = Date.now();
-const prebuildify = createRequire(join(packageDir, "package.json")).resolve("prebuildify/bin.js");
-mkdirSync(join(packageDir, "native/build/Release"), { recursive: true });
-const args = [prebuildify, "--napi", "--strip", "--cwd", "native", "--out", packageDir, "--name", "vd-native"];
-const result = spawnSync(process.execPath, args, {
-  cwd: packageDir,
-  stdio: ["ignore", "inherit", "inherit"],
-  env: { ...process.env, PREBUILD_NODE_GYP: join(here, "compile.mjs") },
-});
-if (result.status !== 0) process.exit(result.status ?? 1);
-writeFileSync(stamp, `${hash}\n`);
-console.log(`addon: built prebuilds/${target} in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+
+const values = readOptions();
+const { target, manifest } = values;
+if (values.help) {
+  console.log(usage);
+} else if (manifest) {
+  console.log(`manifest of ${Object.keys(writeManifest().files).length} binaries written`);
+} else {
+  const targets = target.split(",").filter(Boolean);
+  const unknown = targets.find((name) => name !== HOST && !TARGETS.includes(name));
+  if (unknown) fail(`--target: got ${unknown}\n\n${usage}`, 2);
+  const sources = contentHash();
+  if (values["is-fresh"]) {
+    process.exitCode = targets.every((name) => isFresh(name, sources)) ? 0 : STALE_STATUS;
+  } else {
+    for (const name of targets) build(name, sources);
+    refreshManifest();
+  }
+}

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OpDefinition } from "../../packages/kernels-native/contract/op-kit";
 import { dtypeHeader, errorCodesHeader, opArgsHeader, opPlannersHeader, opsTable } from "./cpp";
-import { graphOps, opsIndex, opsPage } from "./typescript";
+import { graphOps, opsCases, opsIndex, opsPage } from "./typescript";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const kernels = join(root, "packages/kernels-native");
@@ -41,6 +41,7 @@ function emit(path: string, text: string, check: boolean): boolean {
 const ops = await loadOps();
 const files: [string, string][] = [
   [join(kernels, "contract/ops.generated.ts"), opsIndex(ops.map((op) => op.id))],
+  [join(kernels, "ops/cases.generated.ts"), opsCases(ops.map((op) => op.id))],
   [join(kernels, "native/generated/dtype.h"), dtypeHeader()],
   [join(kernels, "native/generated/error_codes.h"), errorCodesHeader()],
   [join(kernels, "native/generated/op_args.h"), opArgsHeader(ops)],

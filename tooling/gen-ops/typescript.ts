@@ -18,6 +18,18 @@ export type OpId = keyof typeof OPS;
 `;
 }
 
+/** `ops/cases.generated.ts`: the cases of every op that has some, for tools that time or check them. */
+export function opsCases(ids: readonly string[]): string {
+  return `${HEAD}import type { OpCases } from "../contract/define-case";
+${ids.map((id) => `import ${camel(id)} from "./${id}/${id}.cases";`).join("\n")}
+
+/** Correctness and bench cases by op. */
+export const OP_CASES = {
+${ids.map((id) => `  ${id}: ${camel(id)},`).join("\n")}
+} satisfies Record<string, OpCases>;
+`;
+}
+
 function attrType(spec: AttrSpec): string {
   switch (spec.kind) {
     case "int":

@@ -9,6 +9,7 @@ const require = createRequire(join(ROOT, "package.json"));
 const esbuild = createRequire(require.resolve("tsup"))("esbuild");
 
 const ALIASES = {
+  "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
   "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
   "@vd/kernels-native": "packages/kernels-native/src/index.ts",
   "@vd/tensor": "packages/tensor/src/index.ts",
@@ -46,8 +47,9 @@ const generated = {
   },
 };
 
-/** Bundles programs into `outputDir`: <name>.mjs for each, and the parts that they share. programs: entry files by name. */
-export async function bundle(programs, outputDir) {
+/** Bundles programs into `outputDir`: <name>.mjs for each, and the parts that they share. programs: entry files by name;
+ *  alias: modules that others stand in for. */
+export async function bundle(programs, outputDir, alias = {}) {
   await esbuild.build({
     entryPoints: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(ROOT, path)])),
     outdir: outputDir,
@@ -57,7 +59,7 @@ export async function bundle(programs, outputDir) {
     platform: "node",
     format: "esm",
     target: "node20",
-    alias: Object.fromEntries(Object.entries(ALIASES).map(([name, path]) => [name, join(ROOT, path)])),
+    alias: Object.fromEntries(Object.entries({ ...ALIASES, ...alias }).map(([name, path]) => [name, join(ROOT, path)])),
     external: ["node-gyp-build", "sharp"],
     plugins: [generated],
     logLevel: "error",

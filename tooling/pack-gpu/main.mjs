@@ -31,6 +31,8 @@ const PROGRAMS = {
   generate: "tooling/gpu-suite/generate.ts",
   measure: "tooling/gpu-suite/measure.ts",
   merge: "tooling/gpu-suite/merge.ts",
+  sizes: "tooling/gpu-suite/sizes.ts",
+  bench: "apps/bench/src/cli.ts",
 };
 const OPTIONS = {
   output: { type: "string", short: "o" },
@@ -66,6 +68,7 @@ function packedNode() {
 
 async function assemble(stage, images) {
   await bundle(PROGRAMS, join(stage, "app/dist"));
+  cpSync(join(ROOT, "apps/bench/peers"), join(stage, "app/peers"), { recursive: true });
   const prebuilds = join(packageDir, "prebuilds");
   cpSync(join(prebuilds, "linux-x64/vd-native.node"), join(stage, "app/prebuilds/linux-x64/vd-native.node"));
   for (const image of images) {

@@ -1,3 +1,4 @@
+import type { Profiler } from "@vd/profiler";
 import type { GeneratedVideo, GenerateOptions } from "@vd/svd-pipeline";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
@@ -10,6 +11,7 @@ import { checkPlace } from "./output/whole-file";
 import { checkOutput, type WriteOptions, type WrittenVideo, writeVideo } from "./output/write-video";
 import { checkPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
+import { checkProfilePath, startProfile, writeProfile } from "./profile";
 import { writeEvent } from "./report/json";
 import { planTable } from "./report/plan-table";
 import type { Reporter } from "./report/reporter";
@@ -41,16 +43,19 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   const startUs = context.io.nowUs();
   const { signal, reporter, pipelineFactory } = context;
   const { device, dtype, threads } = settings;
-  const pipeline = await pipelineFactory.load(preparation.source, {
-    ...{ device, dtype, threads, signal },
-    onProgress: (event) => reporter.progress(event),
-  });
+  const profiler = await startProfile(settings.profile);
+  const load = () =>
+    pipelineFactory.load(preparation.source, {
+      ...{ device, dtype, threads, signal },
+      onProgress: (event) => reporter.progress(event),
+    });
+  const pipeline = await (profiler ? profiler.scope("open model", load) : load());
   try {
     signal.throwIfAborted();
     const loadUs = context.io.nowUs() - startUs;
     const options = runOptions(settings, pipeline.defaults);
     if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
-    else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs });
+    else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs, profiler });
   } finally {
     pipeline.dispose();
   }
@@ -69,6 +74,11 @@ export async function prepare(settings: Settings, { pipelineFactory, ffmpeg, sig
   const image = settings.image ?? bundledPicture();
   await checkPicture(image);
   const write: WriteOptions = { overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal };
+  if (settings.profile !== undefined) {
+    const hint = "Leave out one of the two";
+    if (settings.dryRun) throw valueError("--profile", "a run", "--dry-run", hint);
+    await checkProfilePath(settings.profile);
+  }
   if (!settings.dryRun) {
     await checkOutput(target, write);
     if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
@@ -106,7 +116,7 @@ async function generate(
   { image, source, previewPath, target, write }: Preparation,
   settings: Settings,
   context: Context,
-  { startUs, loadUs }: { startUs: number; loadUs: number },
+  { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
 ): Promise<void> {
   const { io, reporter, signal } = context;
   const seed = settings.seed ?? drawSeed();
@@ -120,6 +130,7 @@ async function generate(
     ...generateOptions(image, options, settings),
     seed,
     signal,
+    ...(profiler && { profiler }),
     onProgress: (event) => reporter.progress(event),
     ...(preview && {
       previewEvery: previewInterval(options.steps),
@@ -129,9 +140,14 @@ async function generate(
   const video = await generating.finally(() => preview?.settle());
   signal.throwIfAborted();
   const writeStartUs = io.nowUs();
-  const written = await writeWithProgress(target, video, write, context);
+  const encode = () => writeWithProgress(target, video, write, context);
+  const written = await (profiler ? profiler.scope("encode video", encode) : encode());
   const { width, height, numFrames, fps, timings, peakBytes } = video;
   const endUs = io.nowUs();
+  if (profiler && settings.profile !== undefined) {
+    await writeProfile(settings.profile, profiler);
+    reporter.note(`Where the time went: ${settings.profile}`);
+  }
   finish(settings, context, {
     ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
     ...{ numFrames, width, height, fps, seed: video.seed, peakBytes },
@@ -165,7 +181,11 @@ function finish(settings: Settings, { io, reporter }: Context, summary: RunSumma
   else if (!settings.quiet) io.stdout.write(`${summaryLine(summary)}\n`);
 }
 
-function generateOptions(image: string, options: RunOptions, { sampler, decodeChunk, memory }: Settings): GenerateOptions {
+function generateOptions(
+  image: string,
+  options: RunOptions,
+  { sampler, decodeChunk, memory }: Settings,
+): GenerateOptions {
   return {
     image,
     ...options,

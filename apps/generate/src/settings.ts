@@ -26,6 +26,8 @@ export interface Settings {
   /** `false`: none; `true`: beside the output under its default name; a string: that file. */
   preview: string | boolean;
   encoder: EncoderChoice;
+  /** File for the profile of the run; undefined: none is made. */
+  profile: string | undefined;
   json: boolean;
   quiet: boolean;
   dryRun: boolean;

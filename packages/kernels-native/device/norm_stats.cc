@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace vd::device {
+namespace {
+
+/** Of a frame: enough for all multiprocessors at the models' frame counts. */
+constexpr int64_t kLeastChunks = 64;
+constexpr int64_t kMostChunkPixels = 2048;
+
+}  // namespace
 
 bool norm_vector(const Tensor& x, const Tensor& x2) {
   const auto wide = [](const Tensor& t) {
@@ -25,22 +32,22 @@ NormSource norm_source(const Tensor& x, const Tensor& x2) {
   return s;
 }
 
-NormShape norm_shape(const NormSource& s, bool vector, int numSms) {
+NormShape norm_shape(const NormSource& s, bool vector) {
   NormShape shape;
   const int vectors = (s.channels + s.channels2) / (vector ? 8 : 1);
   shape.lanes = std::max(1, std::min(320 / std::max(vectors, 1), s.pixels));
   shape.threads = static_cast<int>(cuda::round_up(std::min(std::max(vectors * shape.lanes, 32), 320), 32));
-  // About sixteen blocks a multiprocessor, at least eight pixels a lane.
-  const int64_t wanted = std::max<int64_t>(1, cuda::ceil_div(int64_t(numSms) * 16, s.frames));
-  const int64_t chunk = std::max<int64_t>(cuda::ceil_div(s.pixels, wanted), 8 * shape.lanes);
+  // Chunks follow from the frame alone, so that statistics have the same bits however many frames are normed at a time;
+  // at least eight pixels a lane.
+  const int64_t chunk = std::max<int64_t>(std::min<int64_t>(cuda::ceil_div(s.pixels, kLeastChunks), kMostChunkPixels), 8 * shape.lanes);
   shape.chunkPixels = static_cast<int>(std::min<int64_t>(chunk, s.pixels));
   shape.numChunks = static_cast<int>(cuda::ceil_div(s.pixels, shape.chunkPixels));
   return shape;
 }
 
-size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource& source, bool vector, int numSms, size_t offset,
+size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource& source, bool vector, size_t offset,
                           NormFinishParams& finish) {
-  const NormShape shape = norm_shape(source, vector, numSms);
+  const NormShape shape = norm_shape(source, vector);
   NormPartialParams partial{};
   partial.source = source;
   partial.groups = finish.groups;

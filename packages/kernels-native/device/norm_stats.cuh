@@ -128,6 +128,15 @@ __device__ __forceinline__ Moments merge_partials(const NormFinishParams& p, int
   return merged[0];
 }
 
+/** bias - mean · scale - shift, where shift is that sum rounded: around a large mean it is more than a result's last digit.
+ *  The product's error is exact by fma, the sum's by Knuth's two-sum. */
+__device__ __forceinline__ float shift_rest(float mean, float scale, float bias, float shift) {
+  const float product = __fmul_rn(mean, scale), productRest = fmaf(mean, scale, -product);
+  const float sum = bias - product, moved = sum - bias;
+  const float sumRest = (bias - (sum - moved)) - (product + moved);
+  return (sum - shift) + sumRest - productRest;
+}
+
 /** Block (row, group): statistics of the group, and its channels' affine map. */
 __device__ __forceinline__ void norm_finish(const NormFinishParams& p) {
   const int row = blockIdx.x / p.groups, g = blockIdx.x % p.groups;
@@ -148,8 +157,10 @@ __device__ __forceinline__ void norm_finish(const NormFinishParams& p) {
   for (int i = threadIdx.x; i < p.groupChannels; i += 128) {
     const int c = g * p.groupChannels + i;
     const float scale = rstd * load_any(p.weight, p.weightType, c);
-    static_cast<float2*>(p.affine)[static_cast<int64_t>(row) * p.groups * p.groupChannels + c] =
-        make_float2(scale, fmaf(-mean, scale, load_any(p.bias, p.biasType, c)));
+    const int64_t at = static_cast<int64_t>(row) * p.groups * p.groupChannels + c;
+    const float bias = load_any(p.bias, p.biasType, c), shift = fmaf(-mean, scale, bias);
+    static_cast<float2*>(p.affine)[at] = make_float2(scale, shift);
+    if (p.shiftRest) p.shiftRest[at] = shift_rest(mean, scale, bias, shift);
   }
 }
 

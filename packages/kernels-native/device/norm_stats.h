@@ -35,6 +35,7 @@ struct NormFinishParams {
   float* stats;        // or null
   int64_t statsPitch;  // elements from one group's pair to the next, of either
   void* affine;        // float2 [rows, C] (scale, shift), or null
+  float* shiftRest;    // [rows, C] what rounding left of shift, for float32 results, or null
   const void* weight;
   const void* bias;
   int32_t weightType, biasType;
@@ -45,6 +46,7 @@ struct NormFinishParams {
 struct NormApplyParams {
   NormSource source;
   const void* affine;
+  const float* shiftRest;
   void* y;
   int64_t yPitch;
   int32_t framesPerRow, act;
@@ -55,7 +57,7 @@ struct NormApplyParams {
 struct NormShape {
   int lanes, threads, chunkPixels, numChunks;
 };
-NormShape norm_shape(const NormSource& source, bool vector, int numSms);
+NormShape norm_shape(const NormSource& source, bool vector);
 
 /** Channels move eight at a time. */
 bool norm_vector(const Tensor& x, const Tensor& x2);
@@ -63,7 +65,7 @@ NormSource norm_source(const Tensor& x, const Tensor& x2);
 
 /** The launch of partial statistics into the workspace at `offset`; sets what the finish must know of it.
  *  `prefix` is the op's symbol prefix. Returns the bytes of partials. */
-size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource& source, bool vector, int numSms, size_t offset,
+size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource& source, bool vector, size_t offset,
                           NormFinishParams& finish);
 
 /** The launch that merges partials, or turns given statistics into an affine map. Relocations are the caller's. */

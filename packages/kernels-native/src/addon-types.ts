@@ -121,6 +121,11 @@ export interface Addon {
   listGpus(imageDir: string): NativeGpuList;
   /** Starts the driver off the event loop; true if it can be used. */
   startDriver(): Promise<boolean>;
+  /** Lets the tool whose library it is attach itself; why it does not, or an empty text. */
+  startNvtx(path: string): string;
+  /** Opens a range; its id. */
+  startNvtxRange(name: string): bigint;
+  endNvtxRange(id: bigint): void;
   cpuIsa(): "amx" | "avx512" | "avx2" | "plain";
   opIds(): string[];
 }

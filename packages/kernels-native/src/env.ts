@@ -18,8 +18,27 @@ export const environment = {
   cpuIsa(): string | undefined {
     return process.env.VD_CPU_ISA;
   },
+  /** `VD_VERIFY`: 1 compares the addon and the device code with the package's manifest before loading them. */
+  verify(): boolean {
+    return process.env.VD_VERIFY === "1";
+  },
   /** `VD_CUDA_IMAGE`: device code to run instead of the best, e.g. compute_75; for tests. */
   cudaImage(): string | undefined {
     return process.env.VD_CUDA_IMAGE;
+  },
+  /** `NVTX_INJECTION64_PATH`: the library of a profiling tool of NVIDIA's; Nsight Systems sets it for what it starts. */
+  nvtxInjection(): string | undefined {
+    return process.env.NVTX_INJECTION64_PATH;
+  },
+  /** Where installed tools may lie: `TENSORRT_HOME`, `PATH`, `LD_LIBRARY_PATH`, and the Python environment of
+   *  `VIRTUAL_ENV` or `CONDA_PREFIX`. Unset ones are empty. */
+  toolFolders(): { tensorRtHome: string; path: string; libraryPath: string; pythonPrefix: string } {
+    const { TENSORRT_HOME, PATH, LD_LIBRARY_PATH, VIRTUAL_ENV, CONDA_PREFIX } = process.env;
+    return {
+      tensorRtHome: TENSORRT_HOME ?? "",
+      path: PATH ?? "",
+      libraryPath: LD_LIBRARY_PATH ?? "",
+      pythonPrefix: VIRTUAL_ENV ?? CONDA_PREFIX ?? "",
+    };
   },
 };

@@ -16,5 +16,9 @@ export {
   openDevice,
   Program,
 } from "./device";
+export { environment } from "./env";
 export { isVdError, VdError, type VdErrorDetails } from "./errors";
 export { imageDir, listGpus, startDriver } from "./gpus";
+export { verifyPrebuilds } from "./load";
+export { nvtx } from "./nvtx";
+export type { VerifiedFile } from "./verify";

@@ -4,7 +4,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OPS } from "../contract/ops.generated";
 import type { Addon } from "./addon-types";
+import { type Host, loadProblem, nodeProblem } from "./diagnose";
+import { environment } from "./env";
 import { VdError } from "./errors";
+import { type VerifiedFile, verifyFolder } from "./verify";
 
 /** CommonJS without types: finds the prebuild of a package folder for this platform and loads it. */
 const nodeGypBuild = createRequire(import.meta.url)("node-gyp-build") as (dir: string) => unknown;
@@ -16,21 +19,42 @@ export function packageDir(): string {
   return join(dirname(fileURLToPath(import.meta.url)), "..");
 }
 
+/** The running process and what it can load. */
+function host(): Host {
+  const { platform, arch } = process;
+  const prebuild = join(packageDir(), "prebuilds", `${platform}-${arch}`);
+  return {
+    platform,
+    arch,
+    nodeVersion: process.versions.node,
+    glibcVersion: platform === "linux" ? glibcVersion() : undefined,
+    prebuild,
+    hasPrebuild: existsSync(prebuild),
+  };
+}
+
+/** The version of glibc, or undefined with another C library. */
+function glibcVersion(): string | undefined {
+  // Without this, the report asks for the names of all network peers.
+  const report = Object.assign(process.report, { excludeNetwork: true });
+  const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  return header?.glibcVersionRuntime;
+}
+
+/** Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifest has of
+ *  them; `VD_VERIFY=1` does so whenever the addon is loaded. Throws VdError `io` for the first that differs. */
+export function verifyPrebuilds(): VerifiedFile[] {
+  return verifyFolder(join(packageDir(), "prebuilds"), `${process.platform}-${process.arch}`);
+}
+
 function open(): Addon {
-  const dir = packageDir();
-  const target = `${process.platform}-${process.arch}`;
+  const outdated = nodeProblem({ nodeVersion: process.versions.node });
+  if (outdated) throw outdated;
+  if (environment.verify()) verifyPrebuilds();
   try {
-    return nodeGypBuild(dir) as Addon;
+    return nodeGypBuild(packageDir()) as Addon;
   } catch (cause) {
-    const prebuild = join(dir, "prebuilds", target);
-    throw new VdError({
-      code: "unsupported",
-      where: "@vd/kernels-native",
-      expected: `a native addon for ${target} in ${prebuild}`,
-      got: existsSync(prebuild) ? `one that does not load (${(cause as Error).message})` : "none",
-      hint: "Prebuilt binaries exist for linux-x64 (glibc) and win32-x64; in a checkout run `pnpm build`, which needs g++.",
-      cause,
-    });
+    throw loadProblem(host(), cause);
   }
 }
 

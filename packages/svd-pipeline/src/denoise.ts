@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import type { Plan } from "@vd/tensor";
+import { observed, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
 import type { Sampler, SamplerState } from "./sampling/index";
 
 /** Operands that stay the same over all steps. */
@@ -27,8 +27,16 @@ export interface DenoisedStep {
 export interface DenoiseOptions {
   signal?: AbortSignal | undefined;
   /** Unit noise for samplers that draw some, as many numbers as the latents have. */
-  noise(): Float32Array;
+  noise(): Promise<Float32Array>;
   onStep(step: DenoisedStep): Promise<void>;
+  observer?: WorkObserver | undefined;
+}
+
+/** What computes the predictions: a loaded plan, or a denoiser that runs elsewhere. */
+export interface DenoisingPlan {
+  write(name: string, data: ArrayLike<number>): void;
+  run(options: RunOptions): Promise<unknown>;
+  read(name: string): Float32Array;
 }
 
 /** Writes what does not change. */
@@ -63,7 +71,7 @@ export function checkFinite(latents: Float32Array, step: number): void {
  *  sampler's own arithmetic runs on the host, for samplers that are not linear.
  *  Throws VdError `cancelled` within a step of the signal, `weights` for latents that are no longer finite. */
 export async function denoise(
-  plan: Plan,
+  plan: DenoisingPlan,
   sampler: Sampler,
   latents: Float32Array,
   options: DenoiseOptions,
@@ -71,20 +79,28 @@ export async function denoise(
   let x = latents;
   let state: SamplerState | undefined;
   let stepStart = performance.now();
-  for (let call = 0; call < sampler.numModelCalls; call++) {
+  const oneCall = async (call: number, step: number): Promise<void> => {
     plan.write("latents", x);
     plan.write("inputScale", [sampler.inputScale(call)]);
     plan.write("timestep", [sampler.modelTimestep(call)]);
     await plan.run({ signal: options.signal });
-    const noise = sampler.noiseDrawsAt(call) ? options.noise() : undefined;
-    const result = sampler.step(call, { x, modelOutput: plan.read("prediction"), noise, state });
+    const noise = sampler.noiseDrawsAt(call) ? await options.noise() : undefined;
+    const modelOutput = plan.read("prediction");
+    const result = observed(options.observer, "sampler", () => sampler.step(call, { x, modelOutput, noise, state }));
     x = result.x;
     state = result.state;
-    const step = sampler.stepIndexOf(call) + 1;
     checkFinite(x, step);
-    if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) continue;
-    await options.onStep({ step, stepUs: (performance.now() - stepStart) * 1000, denoised: async () => result.denoised });
+    if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
+    await options.onStep({
+      step,
+      stepUs: (performance.now() - stepStart) * 1000,
+      denoised: async () => result.denoised,
+    });
     stepStart = performance.now();
+  };
+  for (let call = 0; call < sampler.numModelCalls; call++) {
+    const step = sampler.stepIndexOf(call) + 1;
+    await observed(options.observer, `step ${step}`, () => oneCall(call, step));
   }
   return x;
 }

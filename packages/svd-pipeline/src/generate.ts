@@ -1,5 +1,5 @@
 import { type CompileOptions, countOf, type Device, type DType } from "@vd/kernels-native";
-import { CpuGenerator, frameChunks, type Plan } from "@vd/tensor";
+import { CpuGenerator, frameChunks, observed, type Plan } from "@vd/tensor";
 import { posterior } from "@vd/vae-opt";
 import { clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
 import { loadImage } from "./conditioning/load-image";
@@ -7,9 +7,11 @@ import { runInSlices } from "./conditioning/pausable";
 import type { RgbImage } from "./conditioning/rgb-image";
 import { vaeInputPausable } from "./conditioning/vae-input";
 import { type DenoiseConstants, type DenoiseOptions, denoise, writeConstants } from "./denoise";
+import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "./denoiser";
+import { throwIfCancelled } from "./load-options";
+import { NoiseSource } from "./latent-noise";
 import type { ModelComponents } from "./model/components";
 import type { Models } from "./model/models";
-import { throwIfCancelled } from "./load-options";
 import { checkUnchanged } from "./model/open-files";
 import type { CheckedOptions } from "./options";
 import { type LatentDims, sample } from "./sample";
@@ -41,9 +43,19 @@ export interface GenerationContext {
   layouts: StageLayouts;
   /** Of activations, and of latents between steps. */
   precision: Precision;
+  /** What denoises instead of own kernels on `device`. */
+  denoiser?: ChosenDenoiser | undefined;
 }
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
+
+/** What a profiler calls the parts of a generation, by their names among the timings. */
+const PARTS: Readonly<Record<string, string>> = {
+  image: "image decode",
+  embed: "CLIP",
+  encode: "VAE encode",
+  decode: "VAE decode",
+};
 
 /** The shapes that checked options mean for a model. */
 export function stageShape(checked: CheckedOptions, factor: number, precision: Precision): StageShape {
@@ -102,10 +114,11 @@ export class Generation {
   private readonly startMs = performance.now();
   private readonly timings: Record<string, number> = {};
   private readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
-  private readonly random: CpuGenerator;
+  private readonly noise: NoiseSource;
 
   constructor(private readonly context: GenerationContext) {
-    this.random = new CpuGenerator(context.checked.seed);
+    const random = new CpuGenerator(context.checked.seed);
+    this.noise = new NoiseSource(random, context.precision, { signal: context.options.signal });
   }
 
   /** Runs all stages. Throws VdError. */
@@ -114,11 +127,8 @@ export class Generation {
     const { sampler } = this.context.sampling;
     const image = await this.timed("image", () => loadImage(options.image));
     this.report("encode", 0, 2);
-    const embedding = await this.timed("embed", () => this.embedImage(image));
-    this.report("encode", 1, 2);
-    const imageLatents = await this.timed("encode", () => this.encodeImage(image));
-    this.report("encode", 2, 2);
-    const first = this.firstLatents(sampler);
+    const { embedding, imageLatents } = await this.encode(image);
+    const first = await this.part("noise", () => this.noise.scaled(countOf(this.latentDims), sampler.initNoiseSigma));
     const latents = await this.timed("denoise", () => this.denoise(first, embedding, imageLatents));
     const frames = await this.timed("decode", () => this.decode(latents, shape.numFrames));
     throwIfCancelled(this.signal);
@@ -132,11 +142,36 @@ export class Generation {
     });
   }
 
+  /** What the models make of the picture. A GPU encodes it while this thread prepares it for the other model. */
+  private async encode(image: RgbImage): Promise<{ embedding: Float32Array; imageLatents: Float32Array }> {
+    const { device, checked, options } = this.context;
+    let done = 0;
+    const counted = async <T>(name: string, body: () => Promise<T>) => {
+      const result = await this.timed(name, body);
+      this.report("encode", ++done, 2);
+      return result;
+    };
+    const encode = () => counted("encode", () => this.encodeImage(image));
+    const embed = () => counted("embed", () => this.embedImage(image));
+    // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
+    const together = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
+    if (!together) return { imageLatents: await encode(), embedding: await embed() };
+    const both = await Promise.allSettled([encode(), embed()]);
+    for (const each of both) if (each.status === "rejected") throw each.reason;
+    const [imageLatents, embedding] = both.map((each) => (each as PromiseFulfilledResult<Float32Array>).value);
+    return { imageLatents: imageLatents!, embedding: embedding! };
+  }
+
   private async timed<T>(name: string, body: () => Promise<T>): Promise<T> {
     const start = performance.now();
-    const result = await body();
+    const result = await this.part(PARTS[name] ?? name, body);
     this.timings[name] = (performance.now() - start) * 1000;
     return result;
+  }
+
+  /** Runs a part of the work under a profiler's eyes, if there is one. */
+  private part<T>(name: string, body: () => T): T {
+    return observed(this.context.options.profiler, name, body);
   }
 
   private report(stage: ProgressEvent["stage"], step: number, steps: number, stepUs?: number): void {
@@ -147,14 +182,15 @@ export class Generation {
   private async withStage<T>(
     stage: StageDefinition,
     body: (plan: Plan) => Promise<T>,
-    options: CompileOptions = {},
+    { device = this.context.device, ...options }: CompileOptions & { device?: Device | undefined } = {},
   ): Promise<T> {
-    const { device, layouts, components } = this.context;
+    const { layouts, components } = this.context;
     // Loading a stage reads its weights from their files: the moment at which a file that was cut off would do harm.
     checkUnchanged(components.files);
     // Weights of the stage before would otherwise stay until memory runs out.
-    if (this.context.checked.memory === "low") await device.trim();
-    return withStage(device, layouts.of(stage), this.memory, body, options);
+    if (this.context.checked.memory === "low") await this.part("trim", () => device.trim());
+    const observer = this.context.options.profiler;
+    return withStage(device, layouts.of(stage), this.memory, body, { ...options, name: stage.name, observer });
   }
 
   private get signal(): AbortSignal | undefined {
@@ -163,7 +199,8 @@ export class Generation {
 
   private async embedImage(image: RgbImage): Promise<Float32Array> {
     const { models, components } = this.context;
-    const pixels = await runInSlices(clipPixelValuesPausable(image, components.clipPixels), { signal: this.signal });
+    const work = clipPixelValuesPausable(image, components.clipPixels);
+    const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
     const stage = embedImageStage(models, components.clipPixels.size, this.context.shape.dtype);
     return this.withStage(stage, async (plan) => {
       plan.write("pixels", pixels);
@@ -176,21 +213,13 @@ export class Generation {
   private async encodeImage(image: RgbImage): Promise<Float32Array> {
     const { models, shape, checked } = this.context;
     const work = vaeInputPausable(image, shape.width, shape.height);
-    const pixels = await runInSlices(work, { signal: this.signal });
-    const noise = this.random.randn(pixels.length);
-    const strength = Math.fround(checked.noiseAugStrength);
-    const noisy = pixels.map((value, i) => value + Math.fround(strength * noise[i]!));
+    const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
+    const noisy = await this.part("noise", () => this.noise.noisy(pixels, checked.noiseAugStrength));
     return this.withStage(encodeImageStage(models, shape), async (plan) => {
       plan.write("image", noisy);
       await plan.run({ signal: this.signal });
       return this.rounded(posterior(plan.read("moments"), models.vae.config.latentChannels).mode);
     });
-  }
-
-  /** Unit noise at the sampler's first noise level, [F,C,h,w]: the generator's second draw. */
-  private firstLatents(sampler: Sampler): Float32Array {
-    const scale = Math.fround(sampler.initNoiseSigma);
-    return this.rounded(this.latentNoise().map((value) => value * scale));
   }
 
   /** The values rounded to the latents' type. */
@@ -204,37 +233,37 @@ export class Generation {
     return [shape.numFrames, models.vae.config.latentChannels, height, width];
   }
 
-  private latentNoise(): Float32Array {
-    return this.rounded(this.random.randn(countOf(this.latentDims)));
+  /** What every step is told of the video and its guidance. */
+  private wishes(): Pick<DenoiseConstants, "timeIds" | "guidance"> {
+    const { shape, checked } = this.context;
+    const { minGuidance, maxGuidance, numFrames } = checked;
+    const rounded = (value: number) => roundNumber(value, this.context.precision);
+    const guided = shape.rows === 2 && guidanceScales(checked.guidance, minGuidance, maxGuidance, numFrames);
+    return {
+      timeIds: [rounded(checked.fps - 1), rounded(checked.motionBucketId), rounded(checked.noiseAugStrength)],
+      guidance: guided ? this.rounded(guided) : undefined,
+    };
   }
 
   /** What every step shares, from the picture's embedding. */
-  private async conditioning(embedding: Float32Array, image: Float32Array): Promise<DenoiseConstants> {
-    const { models, shape, checked } = this.context;
+  private async conditioning(embedding: Float32Array, image: Float32Array, device: Device): Promise<DenoiseConstants> {
+    const { models, shape } = this.context;
     const context = new Float32Array(shape.rows * embedding.length); // The unconditional row stays zero.
     context.set(embedding, (shape.rows - 1) * embedding.length);
-    const { minGuidance, maxGuidance, numFrames } = checked;
-    const rounded = (value: number) => roundNumber(value, this.context.precision);
-    return this.withStage(conditionStage(models, shape), async (plan) => {
+    const body = async (plan: Plan) => {
       plan.write("context", context);
       await plan.run({ signal: this.signal });
-      return {
-        image,
-        cross: plan.read("cross"),
-        frames: plan.read("frames"),
-        timeIds: [rounded(checked.fps - 1), rounded(checked.motionBucketId), rounded(checked.noiseAugStrength)],
-        guidance:
-          shape.rows === 2
-            ? this.rounded(guidanceScales(checked.guidance, minGuidance, maxGuidance, numFrames))
-            : undefined,
-      };
-    });
+      return { image, cross: plan.read("cross"), frames: plan.read("frames"), ...this.wishes() };
+    };
+    return this.part("condition", () => this.withStage(conditionStage(models, shape), body, { device }));
   }
 
   private async denoise(first: Float32Array, embedding: Float32Array, image: Float32Array) {
-    const { models, shape, sampling, device } = this.context;
+    const { models, shape, sampling, denoiser } = this.context;
+    if (denoiser?.kind === "elsewhere") return this.denoiseElsewhere(denoiser.factory, first, embedding, image);
+    const device = denoiser?.device ?? this.context.device;
     const { sampler, steps } = sampling;
-    const constants = await this.conditioning(embedding, image);
+    const constants = await this.conditioning(embedding, image, device);
     const stage = denoisingStage(models, shape, stepNeeds(sampling));
     // A graph takes a call to record, which pays where it is replayed.
     const capture = device.kind === "cuda" && sampler.numModelCalls > 2;
@@ -245,18 +274,50 @@ export class Generation {
       if (!steps) return denoise(plan, sampler, first, options);
       return sample(plan, { sampler, steps, dims: this.latentDims, latents: first }, options);
     };
-    return this.withStage(stage, body, { capture });
+    return this.withStage(stage, body, { capture, device });
+  }
+
+  /** Denoises by calls of somebody else's code; the sampler's arithmetic runs on the host. */
+  private async denoiseElsewhere(
+    factory: DenoiserFactory,
+    first: Float32Array,
+    embedding: Float32Array,
+    image: Float32Array,
+  ): Promise<Float32Array> {
+    const { components, models, shape, sampling, options } = this.context;
+    const { sampler } = sampling;
+    const onMessage = (message: string) =>
+      options.onProgress?.({
+        stage: "denoise",
+        step: 0,
+        steps: sampler.numSteps,
+        elapsedUs: this.elapsedUs(),
+        message,
+      });
+    const operands = { components, models, shape, embedding, image, ...this.wishes() };
+    const denoiser = await factory.open({ ...operands, signal: this.signal, onMessage });
+    try {
+      this.report("denoise", 0, sampler.numSteps);
+      return await denoise(new DenoiserPlan(denoiser), sampler, first, this.denoiseOptions(sampler));
+    } finally {
+      await denoiser.close();
+    }
+  }
+
+  private elapsedUs(): number {
+    return (performance.now() - this.startMs) * 1000;
   }
 
   private denoiseOptions(sampler: Sampler): DenoiseOptions {
     const { checked, options } = this.context;
     return {
       signal: this.signal,
-      noise: () => this.latentNoise(),
+      observer: options.profiler,
+      noise: () => this.part("noise", () => this.noise.unit(countOf(this.latentDims))),
       onStep: async ({ step, stepUs, denoised }) => {
         this.report("denoise", step, sampler.numSteps, stepUs);
         const previews = options.onPreview && step % checked.previewEvery === 0 && step < sampler.numSteps;
-        if (previews) await this.preview(step, await denoised());
+        if (previews) await this.part("preview", async () => this.preview(step, await denoised()));
       },
     };
   }

@@ -5,6 +5,8 @@ export { loadImage } from "./conditioning/load-image";
 export { runInSlices } from "./conditioning/pausable";
 export type { RgbImage } from "./conditioning/rgb-image";
 export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
+export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoiser";
+export { denoiserNames, registerDenoiser } from "./denoiser-registry";
 export * from "./hub/index";
 export type { ModelComponents } from "./model/components";
 export { openModelFolder } from "./model/folder";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { VdError } from "@vd/kernels-native";
-import { nearestNames } from "@vd/tensor";
+import { nearestNames, type WorkObserver } from "@vd/tensor";
 import { findSampler } from "./sampling/index";
 import type { GenerateDefaults, GenerateOptions, MemoryUse } from "./types";
 
@@ -24,7 +24,7 @@ const MAX_STEPS = 10000;
 const MAX_SEED = 2n ** 64n - 1n;
 
 /** What an option must be, where no range or list of names says more. */
-type Kind = "boolean" | "function" | "string" | "signal" | "checked";
+type Kind = "boolean" | "function" | "string" | "signal" | "observer" | "checked";
 
 const KINDS: Readonly<Record<keyof GenerateOptions, Kind>> = {
   image: "checked",
@@ -48,6 +48,7 @@ const KINDS: Readonly<Record<keyof GenerateOptions, Kind>> = {
   onProgress: "function",
   onPreview: "function",
   previewEvery: "checked",
+  profiler: "observer",
 };
 
 /** A value as a message shows it: texts in quotes, so that "8" is not taken for 8. */
@@ -113,6 +114,11 @@ function sigmaList(value: unknown): readonly number[] | undefined {
 function checkKind(name: keyof GenerateOptions, value: unknown): void {
   const kind = KINDS[name];
   if (kind === "checked") return;
+  if (kind === "observer") {
+    const { scope, planRan } = Object(value) as Partial<WorkObserver>;
+    if (typeof scope === "function" && typeof planRan === "function") return;
+    wrong(name, "a profiler", value, "Pass what createProfiler() of @vd/profiler gives.");
+  }
   if (kind !== "signal") {
     if (typeof value !== kind) wrong(name, kind === "boolean" ? "true or false" : `a ${kind}`, value);
     return;

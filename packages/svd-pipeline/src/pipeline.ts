@@ -1,6 +1,8 @@
 import { stat } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
+import { observed } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
+import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
 import { checkMemory, estimate } from "./estimate";
 import { Generation, type GenerationContext, samplingFor, stageShape, stepNeeds } from "./generate";
 import { resolveModel } from "./hub/index";
@@ -12,6 +14,7 @@ import { openSingleFile } from "./model/single-file";
 import { checkOptions } from "./options";
 import { chooseDecodeChunk } from "./stages/decode-chunk";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
+import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
   GenerateDefaults,
@@ -29,6 +32,7 @@ interface OpenModel {
   device: Device;
   /** Of activations. */
   precision: Precision;
+  denoiser: ChosenDenoiser | undefined;
 }
 
 /** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
@@ -58,9 +62,10 @@ export class StableVideoDiffusionPipeline {
   readonly defaults: GenerateDefaults;
   private opened: OpenModel | undefined;
   private busy = false;
+  private recorded: { key: string; layouts: StageLayouts } | undefined;
 
-  private constructor(components: ModelComponents, { device, precision }: CheckedLoad) {
-    this.opened = { components, models: makeModels(components), device, precision };
+  private constructor(components: ModelComponents, { device, precision }: CheckedLoad, denoiser?: ChosenDenoiser) {
+    this.opened = { components, models: makeModels(components), device, precision, denoiser };
     this.defaults = defaultsOf(components);
   }
 
@@ -72,6 +77,7 @@ export class StableVideoDiffusionPipeline {
     const load = checkLoad(source, options);
     const start = performance.now();
     const elapsedUs = () => (performance.now() - start) * 1000;
+    const denoiser = await chosenDenoiser(options);
     const { dir } = await resolveModel(source, {
       ...options.hub,
       dtype: load.format,
@@ -88,7 +94,7 @@ export class StableVideoDiffusionPipeline {
     if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.fromSingleFile(dir, options);
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
     throwIfCancelled(options.signal);
-    const pipeline = new StableVideoDiffusionPipeline(await openModelFolder(dir, load.format), load);
+    const pipeline = new StableVideoDiffusionPipeline(await openModelFolder(dir, load.format), load, denoiser);
     options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
     return pipeline;
   }
@@ -97,7 +103,8 @@ export class StableVideoDiffusionPipeline {
    *  `first_stage_model.…`, `conditioner.…`); configurations follow from the shapes. Throws as fromPretrained. */
   static async fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
-    return new StableVideoDiffusionPipeline(openSingleFile(path, options.singleFile), load);
+    const denoiser = await chosenDenoiser(options);
+    return new StableVideoDiffusionPipeline(openSingleFile(path, options.singleFile), load, denoiser);
   }
 
   /** What a generation with these options would need. Nothing is generated. Throws VdError `attr`. */
@@ -121,10 +128,7 @@ export class StableVideoDiffusionPipeline {
       });
     this.busy = true;
     try {
-      const layouts = await layoutAll(context);
-      // A GPU refuses at once what it does not have.
-      if (context.device.kind === "cpu") checkMemory(layouts);
-      return await new Generation(context).run();
+      return await observed(options.profiler, "generate", () => generateIn(context));
     } finally {
       this.busy = false;
     }
@@ -136,10 +140,18 @@ export class StableVideoDiffusionPipeline {
     // A device that was lost meanwhile has nothing to let go of.
     this.opened?.device.trim().catch(() => undefined);
     this.opened = undefined;
+    this.recorded = undefined;
   }
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  /** Layouts of the last shape are kept: generations of one size record their stages once. */
+  private layoutsOf(shape: StageShape): StageLayouts {
+    const key = JSON.stringify({ ...shape, decodeChunk: undefined });
+    if (this.recorded?.key !== key) this.recorded = { key, layouts: new StageLayouts() };
+    return this.recorded.layouts;
   }
 
   private context(options: GenerateOptions): GenerationContext {
@@ -151,14 +163,28 @@ export class StableVideoDiffusionPipeline {
         got: "a disposed one",
         hint: "Open the model again.",
       });
-    const { components, models, device, precision } = this.opened;
+    const { components, models, device, precision, denoiser } = this.opened;
     const factor = spatialFactor(models.vae.config);
     const checked = checkOptions(options, this.defaults, factor);
-    const layouts = new StageLayouts();
     const shape = stageShape(checked, factor, precision);
+    const layouts = this.layoutsOf(shape);
     const sampling = samplingFor(components, checked, precision);
-    return { device, components, models, precision, shape, checked, options, layouts, sampling };
+    return { device, components, models, precision, shape, checked, options, layouts, sampling, denoiser };
   }
+}
+
+async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
+  const layouts = await observed(context.options.profiler, "plan", () => layoutAll(context));
+  // A GPU refuses at once what it does not have.
+  if (context.device.kind === "cpu") checkMemory(layouts);
+  return new Generation(context).run();
+}
+
+/** What denoises by the options; a fallback is told to `onProgress`. */
+function chosenDenoiser({ denoiser, onProgress }: LoadOptions): Promise<ChosenDenoiser | undefined> {
+  return chooseDenoiser(denoiser, (message) =>
+    onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message }),
+  );
 }
 
 /** What decides the stages of a generation besides its shape. */

@@ -1,8 +1,8 @@
 import { countOf } from "@vd/kernels-native";
-import type { Plan } from "@vd/tensor";
+import { observed, type Plan } from "@vd/tensor";
 import { checkFinite, type DenoiseOptions } from "./denoise";
-import type { LinearSteps } from "./sampling/linear-steps";
 import type { Sampler } from "./sampling/index";
+import type { LinearSteps } from "./sampling/linear-steps";
 
 /** [F,C,h,w] → [F,h,w,C]. dims: [F,C,h,w]. */
 function channelsLast(planes: Float32Array, [frames, channels, height, width]: LatentDims): Float32Array {
@@ -45,19 +45,22 @@ export async function sample(plan: Plan, input: SampleInput, options: DenoiseOpt
   plan.write("x", channelsLast(latents, dims));
   if (steps.numHistory > 0) plan.write("history", new Float32Array(steps.numHistory * countOf(dims)));
   let stepStart = performance.now();
-  for (let call = 0; call < sampler.numModelCalls; call++) {
+  const oneCall = async (call: number, step: number): Promise<void> => {
     plan.write("inputScale", [sampler.inputScale(call)]);
     plan.write("timestep", [sampler.modelTimestep(call)]);
     plan.write("coefficients", steps.tables[call]!);
-    if (sampler.noiseDrawsAt(call)) plan.write("noise", channelsLast(options.noise(), dims));
+    if (sampler.noiseDrawsAt(call)) plan.write("noise", channelsLast(await options.noise(), dims));
     await plan.run({ signal: options.signal });
-    const step = sampler.stepIndexOf(call) + 1;
     // What is no number in one place is so everywhere after the next call.
     checkFinite(await plan.fetch("firstFrame"), step);
-    if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) continue;
+    if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
     const stepUs = (performance.now() - stepStart) * 1000;
     await options.onStep({ step, stepUs, denoised: async () => planesOf(await plan.fetch("denoised"), dims) });
     stepStart = performance.now();
+  };
+  for (let call = 0; call < sampler.numModelCalls; call++) {
+    const step = sampler.stepIndexOf(call) + 1;
+    await observed(options.observer, `step ${step}`, () => oneCall(call, step));
   }
   const result = await plan.fetch("x");
   checkFinite(result, sampler.numSteps);

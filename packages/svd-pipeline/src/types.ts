@@ -1,5 +1,7 @@
+import type { WorkObserver } from "@vd/tensor";
 import type { InferenceOptions } from "./checkpoint/index";
 import type { RgbImage } from "./conditioning/rgb-image";
+import type { DenoiserFactory } from "./denoiser";
 import type { HubOptions } from "./hub/index";
 import type { GuidanceShape } from "./sampling/index";
 
@@ -33,6 +35,9 @@ export interface LoadOptions {
   threads?: number | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((event: ProgressEvent) => void) | undefined;
+  /** What denoises instead of this package's kernels: a name that a package has registered, such as "onnxruntime" or
+   *  "tensorrt" of @vd/tensorrt, or what makes a denoiser. Default: own kernels on the device. */
+  denoiser?: string | DenoiserFactory | undefined;
   /** For checkpoints in one file: what their weights cannot tell. */
   singleFile?: InferenceOptions | undefined;
   /** For models from the Hugging Face Hub. */
@@ -91,6 +96,9 @@ export interface GenerateOptions {
   onPreview?: ((preview: Preview) => void) | undefined;
   /** Steps between previews; default 5. */
   previewEvery?: number | undefined;
+  /** Hears of every part of the work with its times and memory, such as the profiler that `createProfiler` of
+   *  `@vd/profiler` makes. */
+  profiler?: WorkObserver | undefined;
 }
 
 /** The defaults of a model. */

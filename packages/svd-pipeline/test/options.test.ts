@@ -137,8 +137,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, got "toString". The nearest name is width."
+      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, profiler, got "toString". The nearest name is width."
     `);
   });
 

@@ -6,6 +6,7 @@ export { decodeStored } from "./host";
 export * from "./nn/index";
 export { type ArenaLayout, planArena } from "./plan/arena";
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
+export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
 export {
   cancelledError,
   compile,
@@ -14,6 +15,7 @@ export {
   type PlanCost,
   type PlanLayout,
   type PlanMemory,
+  type PlanOptions,
   type RunOptions,
 } from "./plan/plan";
 export * from "./random/index";

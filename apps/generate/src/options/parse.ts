@@ -55,6 +55,7 @@ function settingsOf(raw: ReadonlyMap<string, RawValue>): Settings {
     threads: value("threads"),
     preview: typeof preview === "boolean" ? preview : (value("preview") ?? false),
     encoder: value("encoder") ?? "auto",
+    profile: value("profile"),
     json: isOn("json"),
     quiet: isOn("quiet"),
     dryRun: isOn("dryRun"),

@@ -69,6 +69,11 @@ export const VALUE_OPTIONS = {
     help: "of .mp4 files: builtin, ffmpeg (libx264, must be on the PATH) or auto, which is builtin (auto)",
     parse: choice<EncoderChoice>("auto", "builtin", "ffmpeg"),
   },
+  profile: {
+    flags: "--profile <FILE>",
+    help: "where the time goes: .html, .txt, .json, or .trace for Perfetto",
+    parse: text,
+  },
   preview: {
     flags: "--preview [FILE]",
     help: "keep a preview picture up to date while it works (OUTPUT.preview.webp; or .png, .gif)",

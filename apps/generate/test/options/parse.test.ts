@@ -19,6 +19,7 @@ const nothingSaid = {
   encoder: "auto",
   json: false,
   quiet: false,
+  profile: undefined,
   dryRun: false,
   overwrite: true,
 };

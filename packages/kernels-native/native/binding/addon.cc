@@ -3,6 +3,7 @@
 
 #include "../cpu/cpu_features.h"
 #include "../driver/device.h"
+#include "../driver/nvtx.h"
 #include "../launch/op_table.h"
 #include "addon_data.h"
 #include "arguments.h"
@@ -60,6 +61,20 @@ Napi::Value start_driver(const Napi::CallbackInfo& info) {
       info.Env(), [] { return driver::driver().usable; }, [](Napi::Env env, bool& usable) { return Napi::Boolean::New(env, usable); });
 }
 
+/** Lets a tool of NVIDIA's attach itself by its library; the reason if it does not. */
+Napi::Value start_nvtx(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), driver::nvtx::start(read_string(info[0], "startNvtx path")));
+}
+
+Napi::Value start_nvtx_range(const Napi::CallbackInfo& info) {
+  return Napi::BigInt::New(info.Env(), driver::nvtx::range_start(read_string(info[0], "startNvtxRange name").c_str()));
+}
+
+Napi::Value end_nvtx_range(const Napi::CallbackInfo& info) {
+  driver::nvtx::range_end(read_bigint(info[0], "endNvtxRange id"));
+  return info.Env().Undefined();
+}
+
 Napi::Value op_ids(const Napi::CallbackInfo& info) {
   Napi::Array ids = Napi::Array::New(info.Env(), kNumOps);
   for (int i = 0; i < kNumOps; ++i) ids.Set(static_cast<uint32_t>(i), kOps[i]->id);
@@ -86,6 +101,9 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<op_ids>(exports, "opIds");
   export_function<list_gpus>(exports, "listGpus");
   export_function<start_driver>(exports, "startDriver");
+  export_function<start_nvtx>(exports, "startNvtx");
+  export_function<start_nvtx_range>(exports, "startNvtxRange");
+  export_function<end_nvtx_range>(exports, "endNvtxRange");
   return exports;
 }
 

@@ -41,6 +41,15 @@ inline bool read_bool(const Napi::Value& value, const char* where) {
   return value.As<Napi::Boolean>().Value();
 }
 
+/** A whole number from 0 to 2^64 - 1. */
+inline uint64_t read_bigint(const Napi::Value& value, const char* where) {
+  if (!value.IsBigInt()) wrong_type(where, "a bigint", value);
+  bool exact = false;
+  const uint64_t number = value.As<Napi::BigInt>().Uint64Value(&exact);
+  if (!exact) throw Error(ErrorCode::attr, where, "a bigint from 0 to 2^64 - 1", "another one");
+  return number;
+}
+
 inline std::string read_string(const Napi::Value& value, const char* where) {
   if (!value.IsString()) wrong_type(where, "a string", value);
   std::string text = value.As<Napi::String>().Utf8Value();

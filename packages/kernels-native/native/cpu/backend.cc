@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "../driver/nvtx.h"
 #include "../generated/op_args.h"
 #include "../launch/error.h"
 #include "../launch/op_table.h"
@@ -107,6 +108,7 @@ class CpuProgram final : public Program {
     const auto start = Clock::now();
     for (const auto& row : rows_) {
       if (cancelled_.load(std::memory_order_relaxed)) throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
+      const driver::nvtx::Range range(row.name);
       const auto row_start = Clock::now();
       if (row.packed) check_packed(*row.packed);
       row.prepared->run(state_->pool, scratch);
@@ -120,6 +122,7 @@ class CpuProgram final : public Program {
 
  private:
   struct Step {
+    std::string name;
     std::unique_ptr<PreparedRow> prepared;
     /** Set for attention over packed sequences, whose offsets are checked before every run. */
     std::unique_ptr<Row> packed;
@@ -132,7 +135,7 @@ class CpuProgram final : public Program {
     info_.fast.push_back(prepared != nullptr);
     if (!prepared) prepared = prepare_reference(row);
     info_.scratch_bytes = std::max(info_.scratch_bytes, prepared->scratch_bytes());
-    Step step{std::move(prepared), nullptr};
+    Step step{row.name, std::move(prepared), nullptr};
     if (std::string_view(kOps[row.op]->id) == "attention" && read_attention_args(row).cuQ.present())
       step.packed = std::make_unique<Row>(row);
     rows_.push_back(std::move(step));

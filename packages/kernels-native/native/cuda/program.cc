@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "../driver/nvtx.h"
 #include "../generated/op_args.h"
 #include "../launch/op_table.h"
 #include "planners.h"
@@ -70,36 +71,42 @@ void CudaProgram::check_offsets() const {
   }
 }
 
+void CudaProgram::launch(ReadyRow& row) {
+  const driver::nvtx::Range range(row.name);
+  ++launched_;
+  for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
+}
+
+/** Leaves nothing under way behind. */
+void CudaProgram::stop_if_cancelled() {
+  if (!cancelled_.load(std::memory_order_relaxed)) return;
+  Event done(device_.context, false);
+  done.record(stream_);
+  done.wait("run");
+  throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
+}
+
 void CudaProgram::launch_all(bool may_cancel) {
   launched_ = 0;
   for (ReadyRow& row : loaded_.rows) {
-    if (may_cancel && cancelled_.load(std::memory_order_relaxed)) {
-      Event done(device_.context, false);
-      done.record(stream_);
-      done.wait("run");
-      throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
-    }
-    ++launched_;
-    for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
+    if (may_cancel) stop_if_cancelled();
+    launch(row);
   }
 }
 
+/** The stream never waits for the clock: events lie between the rows and are read when the last one is reached. */
 std::vector<double> CudaProgram::launch_timed() {
-  std::vector<std::unique_ptr<Event>> events;
-  const auto mark = [&] {
-    events.push_back(std::make_unique<Event>(device_.context, true));
-    events.back()->record(stream_);
-  };
+  while (marks_.size() <= loaded_.rows.size()) marks_.push_back(std::make_unique<Event>(device_.context, true));
   launched_ = 0;
-  mark();
-  for (ReadyRow& row : loaded_.rows) {
-    ++launched_;
-    for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
-    mark();
+  marks_[0]->record(stream_);
+  for (size_t i = 0; i < loaded_.rows.size(); ++i) {
+    stop_if_cancelled();
+    launch(loaded_.rows[i]);
+    marks_[i + 1]->record(stream_);
   }
-  events.back()->wait("run");
+  marks_[loaded_.rows.size()]->wait("run");
   std::vector<double> times;
-  for (size_t i = 1; i < events.size(); ++i) times.push_back(events[i]->us_since(*events[i - 1]));
+  for (size_t i = 0; i < loaded_.rows.size(); ++i) times.push_back(marks_[i + 1]->us_since(*marks_[i]));
   return times;
 }
 

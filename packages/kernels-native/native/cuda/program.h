@@ -27,6 +27,8 @@ class CudaProgram final : public Program {
   };
   void note_offsets(const std::vector<Row>& rows);
   void check_offsets() const;
+  void launch(ReadyRow& row);
+  void stop_if_cancelled();
   void launch_all(bool may_cancel);
   std::vector<double> launch_timed();
   void replay();
@@ -38,6 +40,8 @@ class CudaProgram final : public Program {
   LoadedRows loaded_;
   Stream stream_;
   std::optional<Graph> graph_;
+  /** Of timed runs: one before the first row and one after each. */
+  std::vector<std::unique_ptr<Event>> marks_;
   std::vector<Offsets> offsets_;
   ProgramInfo info_;
   /** Rows launched by the current run. */

@@ -1,5 +1,7 @@
 #include "dl.h"
 
+#include <filesystem>
+
 #if defined(_WIN32)
 #include <windows.h>
 #else
@@ -19,6 +21,12 @@ void* open_driver_library(std::string& problem) {
   return library;
 }
 
+void* open_library(const std::string& path, std::string& problem) {
+  void* library = reinterpret_cast<void*>(LoadLibraryW(std::filesystem::path(std::u8string(path.begin(), path.end())).c_str()));
+  if (library == nullptr) problem = "Windows error " + std::to_string(GetLastError());
+  return library;
+}
+
 void* find_symbol(void* library, const char* name) {
   return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
 }
@@ -27,8 +35,10 @@ void* find_symbol(void* library, const char* name) {
 
 const char* const kLibraryName = "libcuda.so.1";
 
-void* open_driver_library(std::string& problem) {
-  void* library = dlopen(kLibraryName, RTLD_NOW | RTLD_LOCAL);
+void* open_driver_library(std::string& problem) { return open_library(kLibraryName, problem); }
+
+void* open_library(const std::string& path, std::string& problem) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* text = dlerror();
     problem = text != nullptr ? text : "not found";

@@ -10,6 +10,9 @@ extern const char* const kLibraryName;
 /** The driver's library, loaded for the life of the process, or nullptr with the system's reason in `problem`. */
 void* open_driver_library(std::string& problem);
 
+/** Any library by its path, loaded for the life of the process, or nullptr with the system's reason in `problem`. */
+void* open_library(const std::string& path, std::string& problem);
+
 /** An exported function of the library, or nullptr. */
 void* find_symbol(void* library, const char* name);
 

@@ -22,18 +22,23 @@ template <class T, int kWidth> __device__ __forceinline__ void norm_apply(const 
   const int end = min(p.chunkPixels, p.source.pixels - chunk * p.chunkPixels);
   for (int item = threadIdx.x; item < vectors * p.lanes; item += blockDim.x) {
     const int c = item % vectors * kWidth;
-    float scale[kWidth], shift[kWidth];
+    constexpr bool kWithRest = sizeof(T) == 4;
+    float scale[kWidth], shift[kWidth], rest[kWithRest ? kWidth : 1];
     const float2* affine = static_cast<const float2*>(p.affine) + static_cast<int64_t>(frame / p.framesPerRow) * channels + c;
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
       const float2 v = __ldg(affine + i);
       scale[i] = v.x;
       shift[i] = v.y;
+      if constexpr (kWithRest) rest[i] = __ldg(p.shiftRest + (affine - static_cast<const float2*>(p.affine)) + i);
     }
     T* y = static_cast<T*>(p.y) + base * p.yPitch + c;
     walk_column<T, kWidth>(source_column<T>(p.source, base, c), item / vectors, end, p.lanes, [&](float (&v)[kWidth], int pixel) {
 #pragma unroll
-      for (int i = 0; i < kWidth; ++i) v[i] = fmaf(v[i], scale[i], shift[i]);
+      for (int i = 0; i < kWidth; ++i) {
+        v[i] = fmaf(v[i], scale[i], shift[i]);
+        if constexpr (kWithRest) v[i] += rest[i];
+      }
       activate(v, p.act);
       if constexpr (kWidth == 8) store8(y + pixel * p.yPitch, v);
       else y[pixel * p.yPitch] = from_float<T>(v[0]);

@@ -13,6 +13,9 @@ using namespace vd::device;
 
 namespace {
 
+/** What rounding left in a sum divided by a count, for float32 results: 16-bit ones do not see it. */
+template <class T> inline constexpr bool kCorrected = sizeof(T) == 4;
+
 template <class T, int kLanes, int kChunks> __device__ __forceinline__ void layer_norm_rows(const LayerNormParams& p) {
   const int lane = threadIdx.x % kLanes, chunks = p.channels / 8;
   const int64_t row = static_cast<int64_t>(blockIdx.x) * (blockDim.x / kLanes) + threadIdx.x / kLanes;
@@ -29,12 +32,24 @@ template <class T, int kLanes, int kChunks> __device__ __forceinline__ void laye
 #pragma unroll
       for (int i = 0; i < 8; ++i) sum += v[j][i];
   const float mean = sum_lanes<kLanes>(sum) / p.channels;
-  float square = 0.0f;
+#pragma unroll
+  for (int j = 0; j < kChunks; ++j)
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[j][i] -= mean;
+  float rest = 0.0f, square = 0.0f;
+  if constexpr (kCorrected<T>) {
+#pragma unroll
+    for (int j = 0; j < kChunks; ++j)
+      if (lane + j * kLanes < chunks)
+#pragma unroll
+        for (int i = 0; i < 8; ++i) rest += v[j][i];
+    rest = sum_lanes<kLanes>(rest) / p.channels;
+  }
 #pragma unroll
   for (int j = 0; j < kChunks; ++j)
     if (lane + j * kLanes < chunks)
 #pragma unroll
-      for (int i = 0; i < 8; ++i) square = fmaf(v[j][i] - mean, v[j][i] - mean, square);
+      for (int i = 0; i < 8; ++i) square = fmaf(v[j][i] - rest, v[j][i] - rest, square);
   const float rstd = rsqrtf(sum_lanes<kLanes>(square) / p.channels + p.eps);
   if (!inside) return;
   T* y = static_cast<T*>(p.y) + row * p.yPitch;
@@ -46,7 +61,7 @@ template <class T, int kLanes, int kChunks> __device__ __forceinline__ void laye
       load8_any(p.weight, p.weightType, c, scale);
       load8_any(p.bias, p.biasType, c, shift);
 #pragma unroll
-      for (int i = 0; i < 8; ++i) v[j][i] = fmaf((v[j][i] - mean) * rstd, scale[i], shift[i]);
+      for (int i = 0; i < 8; ++i) v[j][i] = fmaf((v[j][i] - rest) * rstd, scale[i], shift[i]);
       store8(y + c, v[j]);
     }
   }
@@ -68,13 +83,18 @@ __device__ __forceinline__ float block_sum(float v) {
 template <class T> __device__ __forceinline__ void layer_norm_block(const LayerNormParams& p) {
   const T* x = static_cast<const T*>(p.x) + static_cast<int64_t>(blockIdx.x) * p.pitch;
   T* y = static_cast<T*>(p.y) + static_cast<int64_t>(blockIdx.x) * p.yPitch;
-  float sum = 0.0f, square = 0.0f;
+  float sum = 0.0f, rest = 0.0f, square = 0.0f;
   for (int c = threadIdx.x; c < p.channels; c += 256) sum += to_float(x[c]);
   const float mean = block_sum(sum) / p.channels;
-  for (int c = threadIdx.x; c < p.channels; c += 256) square = fmaf(to_float(x[c]) - mean, to_float(x[c]) - mean, square);
+  if constexpr (kCorrected<T>) {
+    for (int c = threadIdx.x; c < p.channels; c += 256) rest += to_float(x[c]) - mean;
+    rest = block_sum(rest) / p.channels;
+  }
+  const auto centred = [&](int c) { return to_float(x[c]) - mean - rest; };
+  for (int c = threadIdx.x; c < p.channels; c += 256) square = fmaf(centred(c), centred(c), square);
   const float rstd = rsqrtf(block_sum(square) / p.channels + p.eps);
   for (int c = threadIdx.x; c < p.channels; c += 256)
-    y[c] = from_float<T>(fmaf((to_float(x[c]) - mean) * rstd, load_any(p.weight, p.weightType, c), load_any(p.bias, p.biasType, c)));
+    y[c] = from_float<T>(fmaf(centred(c) * rstd, load_any(p.weight, p.weightType, c), load_any(p.bias, p.biasType, c)));
 }
 
 }  // namespace

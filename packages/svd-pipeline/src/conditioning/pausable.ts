@@ -11,6 +11,22 @@ export interface SliceOptions {
   sliceUs?: number | undefined;
 }
 
+/** Values between two pauses of {@link mapPausable}. */
+const PIECE = 16_384;
+
+/** What `map` makes of `values`, piece by piece: it gets each piece and the index of its first value. */
+export function* mapPausable(
+  values: Float32Array,
+  map: (piece: Float32Array, begin: number) => ArrayLike<number>,
+): Pausable<Float32Array> {
+  const result = new Float32Array(values.length);
+  for (let begin = 0; begin < values.length; begin += PIECE) {
+    result.set(map(values.subarray(begin, begin + PIECE), begin), begin);
+    yield;
+  }
+  return result;
+}
+
 /** Runs `work` to its end without a pause. */
 export function runAtOnce<T>(work: Pausable<T>): T {
   for (;;) {

@@ -1,5 +1,5 @@
-import type { CompileOptions, Device, DType } from "@vd/kernels-native";
-import { type Graph, layoutPlan, Plan, type PlanLayout } from "@vd/tensor";
+import type { Device, DType } from "@vd/kernels-native";
+import { type Graph, layoutPlan, Plan, type PlanLayout, type PlanOptions } from "@vd/tensor";
 
 /** A part of a generation that is recorded, planned and run on its own. */
 export interface StageDefinition {
@@ -31,13 +31,14 @@ export class StageLayouts {
   }
 }
 
-/** Loads a planned stage, hands it to `body`, and frees it whatever happens. Counts it in `memory` while it is loaded. */
+/** Loads a planned stage, hands it to `body`, and frees it whatever happens. Counts it in `memory` while it is loaded.
+ *  options: also who observes it, and under which name. */
 export async function withStage<T>(
   device: Device,
   layout: PlanLayout,
   memory: StageMemory,
   body: (plan: Plan) => Promise<T>,
-  options: CompileOptions = {},
+  options: PlanOptions = {},
 ): Promise<T> {
   const plan = await Plan.load(device, layout, options);
   const ownBytes = plan.memory.peakBytes + plan.info.scratchBytes;

@@ -14,6 +14,7 @@ import { describe, packedBytes, type Storage, type Tensor } from "../tensor";
 import { planArena } from "./arena";
 import { encodeRows, type Place } from "./encode";
 import { arenaLifetimes } from "./lifetimes";
+import { type LoadedPlan, observed, type WorkObserver } from "./observer";
 
 /** Bytes of a plan by kind, known before anything is allocated. */
 export interface PlanMemory {
@@ -188,8 +189,16 @@ class Placement {
 export interface RunOptions {
   /** Stops before the next row; the run then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Measure every row. */
+  /** Measure every row. Default: if somebody observes the plan. */
   timing?: boolean;
+}
+
+/** How a plan is loaded. */
+export interface PlanOptions extends CompileOptions {
+  /** What the observer calls the plan; default `plan`. */
+  name?: string | undefined;
+  /** Hears of everything that is done with the plan; every run then measures its rows. */
+  observer?: WorkObserver | undefined;
 }
 
 /** A graph loaded on a device: write inputs, run, read outputs, as often as needed. */
@@ -198,10 +207,18 @@ export class Plan {
     readonly layout: PlanLayout,
     private readonly placement: Placement,
     private readonly program: Program,
-  ) {}
+    private readonly observer: WorkObserver | undefined,
+    private readonly observedAs: LoadedPlan,
+  ) {
+    observer?.planLoaded(observedAs);
+  }
 
   /** Allocates what the layout planned and prepares the rows. Throws VdError `memory` or what the device refuses. */
-  static async load(device: Device, layout: PlanLayout, options: CompileOptions = {}): Promise<Plan> {
+  static load(device: Device, layout: PlanLayout, options: PlanOptions = {}): Promise<Plan> {
+    return observed(options.observer, "load", () => Plan.prepare(device, layout, options));
+  }
+
+  private static async prepare(device: Device, layout: PlanLayout, options: PlanOptions): Promise<Plan> {
     const placement = new Placement(layout, device);
     const words = encodeRows(layout.graph.rows, (tensor) => placement.placeOf(tensor));
     for (const named of [layout.graph.inputs, layout.graph.states, layout.graph.outputs])
@@ -210,7 +227,9 @@ export class Plan {
     await device.prepare();
     await placement.allocate();
     try {
-      return new Plan(layout, placement, await device.compile(words, names, placement.bindings, options));
+      const program = await device.compile(words, names, placement.bindings, options);
+      const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
+      return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {
       placement.free();
       throw error;
@@ -233,7 +252,8 @@ export class Plan {
   /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */
   write(name: string, data: ArrayLike<number>): void {
     const tensor = this.writable(name);
-    writeHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor, data);
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    observed(this.observer, "write", () => writeHost(buffer, byteOffset, tensor, data));
   }
 
   /** Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
@@ -248,30 +268,38 @@ export class Plan {
     const [target, origin] = [this.placement.placeOf(to), source.placement.placeOf(tensor)];
     const bytes = packedBytes(to.dims, to.dtype);
     const [start, end] = [origin.byteOffset + tensor.byteOffset, target.byteOffset + to.byteOffset];
-    this.placement.bufferOf(to).copyFrom(source.placement.bufferOf(tensor), start, end, bytes);
+    const [into, outOf] = [this.placement.bufferOf(to), source.placement.bufferOf(tensor)];
+    observed(this.observer, "write", () => into.copyFrom(outOf, start, end, bytes));
   }
 
   /** The contents of output or state `name` as numbers. */
   read(name: string): Float32Array {
     const tensor = this.readable(name);
-    return readHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor);
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor));
   }
 
   /** As {@link read}, off the event loop: for outputs of many megabytes. */
   fetch(name: string): Promise<Float32Array> {
     const tensor = this.readable(name);
-    return fetchHost(this.placement.bufferOf(tensor), this.placement.placeOf(tensor).byteOffset, tensor);
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    return observed(this.observer, "readback", () => fetchHost(buffer, byteOffset, tensor));
   }
 
   /** The bytes of packed output or state `name` as they are stored, off the event loop. */
   fetchBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const tensor = this.readable(name);
-    const offset = this.placement.placeOf(tensor).byteOffset + tensor.byteOffset;
-    return this.placement.bufferOf(tensor).fetchBytes(offset, packedBytes(tensor.dims, tensor.dtype));
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    const [start, bytes] = [byteOffset + tensor.byteOffset, packedBytes(tensor.dims, tensor.dtype)];
+    return observed(this.observer, "readback", () => buffer.fetchBytes(start, bytes));
   }
 
   /** Runs all rows off the event loop. Throws VdError `cancelled` if the signal fires. */
-  async run({ signal, timing = false }: RunOptions = {}): Promise<RunTimes> {
+  run(options: RunOptions = {}): Promise<RunTimes> {
+    return observed(this.observer, "run", () => this.runRows(options));
+  }
+
+  private async runRows({ signal, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
     if (signal?.aborted) throw cancelledError();
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
@@ -280,6 +308,7 @@ export class Plan {
       const times = await this.program.run({ timing });
       this.placement.copyOut();
       if (signal?.aborted) throw cancelledError();
+      if (timing) this.observer?.planRan(this.observedAs, times);
       return times;
     } finally {
       signal?.removeEventListener("abort", cancel);
@@ -288,8 +317,15 @@ export class Plan {
 
   /** Lets go of what the plan allocated and packed; blocks that existed before stay. */
   free(): void {
-    this.program.free();
-    this.placement.free();
+    observed(this.observer, "free", () => {
+      this.program.free();
+      this.placement.free();
+    });
+    this.observer?.planFreed(this.observedAs);
+  }
+
+  private placeOf(tensor: Tensor): { buffer: DeviceBuffer; byteOffset: number } {
+    return { buffer: this.placement.bufferOf(tensor), byteOffset: this.placement.placeOf(tensor).byteOffset };
   }
 
   private writable(name: string): Tensor {

@@ -26,6 +26,8 @@ export interface CpuGeneratorOptions {
 }
 
 const twoTo53 = 2 ** 53;
+/** Numbers between two pauses: less than a millisecond. A multiple of torch's blocks. */
+const PIECE = 8192;
 
 /**
  * torch.Generator("cpu"): the same seed gives the numbers that torch.randn and torch.rand give, call by call. 16-bit
@@ -84,6 +86,27 @@ export class CpuGenerator {
     );
   }
 
+  /** As {@link randn} in float32, pausing after each few thousand numbers, for counts that take long. No other call may
+   *  come in between. */
+  *randnPausable(count: number): Generator<undefined, Float32Array, undefined> {
+    const length = checkedCount(count);
+    if (length < blockLength) return this.randn(length);
+    const values = new Float32Array(length);
+    for (let start = 0; start < length; start += PIECE) {
+      const end = Math.min(start + PIECE, length);
+      for (let i = start; i < end; i++) values[i] = this.uniform(24);
+      yield;
+    }
+    // Blocks of uniforms become normals in place; the last uniforms of a ragged end are drawn after all others.
+    const whole = length - (length % blockLength);
+    for (let start = 0; start < whole; start += PIECE) {
+      for (let i = start; i < Math.min(start + PIECE, whole); i += blockLength) boxMullerBlock(values, i, Math.fround);
+      yield;
+    }
+    if (whole < length) this.fillEnd(values, () => this.uniform(24), Math.fround);
+    return values;
+  }
+
   private halfType(dtype: "float16" | "bfloat16") {
     const type = halfTypes[dtype];
     if (type !== undefined) return type;
@@ -124,12 +147,14 @@ export class CpuGenerator {
     for (let i = 0; i < length; i++) values[i] = uniform();
     const numBlocks = Math.floor(length / blockLength);
     for (let block = 0; block < numBlocks; block++) boxMullerBlock(values, block * blockLength, round);
-    if (length % blockLength !== 0) {
-      const start = length - blockLength;
-      for (let i = start; i < length; i++) values[i] = uniform();
-      boxMullerBlock(values, start, round);
-    }
+    if (length % blockLength !== 0) this.fillEnd(values, uniform, round);
     return values;
+  }
+
+  private fillEnd(values: Float32Array | Float64Array, uniform: () => number, round: Rounding): void {
+    const start = values.length - blockLength;
+    for (let i = start; i < values.length; i++) values[i] = uniform();
+    boxMullerBlock(values, start, round);
   }
 
   /** The 16-bit way of torch 2.13: each block draws its own 16 uniforms; a ragged end is one more, over the last 16. */

@@ -1,0 +1,111 @@
+"""PyTorch's own versions of ops, on channels-last operands as vd-bench names and shapes them."""
+import torch
+import torch.nn.functional as F
+
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+ACTIVATIONS = {"none": lambda x: x, "silu": F.silu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+               "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x)}
+
+
+def activated(y, attrs):
+    act = attrs.get("act", "none")
+    if act == "geglu":
+        value, gate = y.chunk(2, dim=-1)
+        return value * F.gelu(gate)
+    return ACTIVATIONS[act](y)
+
+
+def epilogue(y, t, attrs):
+    if "frameBias" in t:
+        shape = t["frameBias"].shape
+        y = y + t["frameBias"].reshape(shape[0], shape[1], *[1] * (y.dim() - 3), shape[2])
+    y = activated(y, attrs) * attrs.get("outScale", 1)
+    for name in ("residual", "residual2"):
+        if name in t:
+            y = y + t[name] * attrs.get(f"{name}Scale", 1)
+    return y
+
+
+def attention(t, attrs):
+    heads, time = attrs["heads"], attrs.get("axis", "space") == "time"
+
+    def split(x):
+        b, f, s, e = x.shape
+        x = x.reshape(b, f, s, heads, e // heads)
+        return x.permute(0, 2, 3, 1, 4) if time else x.permute(0, 1, 3, 2, 4)
+
+    y = F.scaled_dot_product_attention(split(t["q"]), split(t["k"]), split(t["v"]), scale=attrs["scale"],
+                                       is_causal=attrs.get("causal", False))
+    y = y.permute(0, 3, 1, 2, 4) if time else y.permute(0, 1, 3, 2, 4)
+    return y.reshape(t["q"].shape)
+
+
+def conv_frames(t, attrs):
+    """A convolution that sees one frame at a time, as PyTorch does it fastest: in two dimensions."""
+    b, f, h, w, c = t["x"].shape
+    x = t["x"].reshape(b * f, h, w, c).permute(0, 3, 1, 2)
+    if attrs.get("upsample"):
+        x = F.interpolate(x, scale_factor=2, mode="nearest")
+    _, _, top, bottom, left, right = attrs.get("padding", [0] * 6)
+    padding = (top, left)
+    if (top, left) != (bottom, right):
+        x, padding = F.pad(x, (left, right, top, bottom)), 0
+    weight = t["weight"].squeeze(2).contiguous(memory_format=torch.channels_last)
+    y = F.conv2d(x, weight, t.get("bias"), stride=attrs.get("stride", [1, 1, 1])[1:], padding=padding)
+    y = y.permute(0, 2, 3, 1)
+    return epilogue(y.reshape(b, f, *y.shape[1:]), t, attrs)
+
+
+def conv(t, attrs):
+    if t["weight"].shape[2] == 1 and attrs.get("stride", [1])[0] == 1 and not any(attrs.get("padding", [0, 0])[:2]):
+        return conv_frames(t, attrs)
+    x = t["x"].permute(0, 4, 1, 2, 3)
+    if attrs.get("upsample"):
+        x = F.interpolate(x, scale_factor=(1, 2, 2), mode="nearest")
+    front, back, top, bottom, left, right = attrs.get("padding", [0] * 6)
+    padding = (front, top, left)
+    if (front, top, left) != (back, bottom, right):
+        x, padding = F.pad(x, (left, right, top, bottom, front, back)), 0
+    y = F.conv3d(x, t["weight"], t.get("bias"), stride=attrs.get("stride", [1, 1, 1]), padding=padding)
+    return epilogue(y.permute(0, 2, 3, 4, 1), t, attrs)
+
+
+def linear(t, attrs):
+    x = torch.cat([t["x"], t["x2"]], dim=-1) if "x2" in t else t["x"]
+    return epilogue(F.linear(x, t["weight"], t.get("bias")), t, attrs)
+
+
+def group_norm(t, attrs):
+    x = torch.cat([t["x"], t["x2"]], dim=-1) if "x2" in t else t["x"]
+    b, f, h, w, c = x.shape
+    planes = x.permute(0, 4, 1, 2, 3) if attrs.get("joinFrames") else x.reshape(b * f, h, w, c).permute(0, 3, 1, 2)
+    y = F.group_norm(planes, attrs["groups"], t["weight"], t["bias"], attrs["eps"])
+    y = y.permute(0, 2, 3, 4, 1) if attrs.get("joinFrames") else y.permute(0, 2, 3, 1).reshape(x.shape)
+    return activated(y, attrs)
+
+
+def layer_norm(t, attrs):
+    return F.layer_norm(t["x"], t["weight"].shape, t["weight"], t["bias"], attrs["eps"])
+
+
+def guided(t):
+    plain, conditional = t["prediction"].chunk(2) if "guidance" in t else (None, t["prediction"])
+    if plain is None:
+        return conditional
+    return plain + t["guidance"].reshape(1, -1, 1, 1, 1) * (conditional - plain)
+
+
+def sampler_step(t, attrs):
+    """The sequence of launches that one step is without fusion."""
+    if attrs.get("numHistory", 0):
+        raise NotImplementedError("only steps without history have a sequence to compare with")
+    prediction, x, k = guided(t).float(), t["x"].float(), t["coefficients"]
+    following = k[0, 0] * x + k[0, 1] * prediction
+    scaled = following * t["inputScale"]
+    rows = torch.cat([scaled, scaled]).to(t["prediction"].dtype)
+    image = t["image"].expand(-1, rows.shape[1], -1, -1, -1)
+    torch.cat([rows, torch.cat([torch.zeros_like(image), image])], dim=-1)
+    return following
+
+
+OPS = {f.__name__: f for f in (attention, conv, linear, group_norm, layer_norm, sampler_step)}

@@ -1,0 +1,46 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { VdError } from "@vd/kernels-native";
+import type { Command } from "commander";
+
+/** Where things run. */
+export const DEVICES = ["cpu", "cuda"] as const;
+/** Element types of activations. */
+export const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
+/** No count on the command line is larger. */
+export const MAX_COUNT = 10_000;
+
+/** Values of options as commander gives them. */
+export type Texts = Readonly<Record<string, string | boolean | undefined>>;
+
+/** A file beside this program: in the sources, in the package, or in a pack. */
+export function ownFile(folder: string, name: string): string {
+  const places = ["../../", "../", "./"].map((up) => fileURLToPath(new URL(`${up}${folder}/${name}`, import.meta.url)));
+  return places.find((path) => existsSync(path)) ?? places[0]!;
+}
+
+/** The peer's script. */
+export const peerScript = (): string => ownFile("peers", "diffusers_peer.py");
+
+/** The folder of the small model of this repository: installed, or beside a packed program. Throws VdError `io`. */
+export function bundledModel(): string {
+  const packed = ownFile("../models", "tiny-svd/model_index.json");
+  if (existsSync(packed)) return dirname(packed);
+  try {
+    const { resolve } = createRequire(import.meta.url);
+    return join(resolve("@vd/model-tiny-svd/package.json"), "..");
+  } catch (cause) {
+    const expected = "the bundled model, the package @vd/model-tiny-svd";
+    const hint = "Name a model with --model.";
+    throw new VdError({ code: "io", where: "--model", expected, got: "no such package", hint, cause });
+  }
+}
+
+/** Adds how to find the peer. */
+export function withPeer(command: Command): Command {
+  return command
+    .option("--python <PROGRAM>", "the Python that has PyTorch and diffusers", "python3")
+    .option("--peer-script <FILE>", "another peer that speaks the same lines");
+}

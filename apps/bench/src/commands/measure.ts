@@ -1,0 +1,93 @@
+import { fileURLToPath } from "node:url";
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import { firstLaunch } from "../measure/e2e";
+import { measure } from "../measure/measure";
+import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";
+import { LAUNCH_LINE } from "../measure/start";
+import { rowsTable } from "../measure/table";
+import { choice, choices, integer, size } from "../options/values";
+import type { CommandContext } from "../run";
+
+const DEVICES = ["cpu", "cuda"] as const;
+const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
+const MAX_COUNT = 10_000;
+
+/** The peer's script beside this program: in the sources, in the package, or packed. */
+function ownPeerScript(): string {
+  const places = ["../../peers/", "../peers/", "./peers/"];
+  const paths = places.map((place) => fileURLToPath(new URL(`${place}diffusers_peer.py`, import.meta.url)));
+  return paths.find((path) => existsSync(path)) ?? paths[0]!;
+}
+
+type Texts = Readonly<Record<string, string | boolean | undefined>>;
+
+function readOptions(texts: Texts): MeasureOptions {
+  const text = (name: string) => String(texts[name]);
+  const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(text(name));
+  const device = choice("--device", DEVICES)(text("device"));
+  const dtype = texts.dtype === undefined ? undefined : choice("--dtype", PRECISIONS)(text("dtype"));
+  return {
+    model: text("model"),
+    output: text("output"),
+    device,
+    precision: dtype ?? (device === "cpu" ? "float32" : "float16"),
+    numFrames: count("--frames", "frames"),
+    ...size("--size")(text("size")),
+    steps: count("--steps", "steps"),
+    parts: choices("--parts", PARTS)(text("parts")),
+    peers: choices("--peers", PEER_MODES)(text("peers")),
+    rounds: count("--rounds", "rounds"),
+    e2eRounds: count("--e2e-rounds", "e2eRounds"),
+    repeats: count("--repeats", "repeats"),
+    seed: integer("--seed", 0, 2 ** 32 - 1)(text("seed")),
+    python: text("python"),
+    peerScript: texts.peerScript === undefined ? ownPeerScript() : text("peerScript"),
+    reference: texts.reference !== false,
+    threads: texts.threads === undefined ? undefined : count("--threads", "threads"),
+    image: texts.image === undefined ? undefined : text("image"),
+  };
+}
+
+/** Options of every command that runs a model folder. */
+function withModelOptions(command: Command): Command {
+  return command
+    .requiredOption("-m, --model <DIR>", "a model folder, as make-model writes one")
+    .option("--device <NAME>", "cpu or cuda", "cuda")
+    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
+    .option("--frames <N>", "frames of the video", "25")
+    .option("--size <WxH>", "pixels", "1024x576")
+    .option("--threads <N>", "CPU threads (all cores)")
+    .option("--image <FILE>", "picture for the end-to-end part (one is made)");
+}
+
+/** `vd-bench measure --model DIR -o out.json`. */
+export function addMeasure(program: Command, { reporter, signal, self, stdout }: CommandContext): void {
+  withModelOptions(program.command("measure"))
+    .description("run ours and diffusers on one model, turn by turn: times, memory, differences")
+    .requiredOption("-o, --output <FILE>", "the results as JSON, written after every part")
+    .option("--steps <N>", "denoising steps of the end-to-end part", "25")
+    .option("--parts <LIST>", `of ${PARTS.join(",")}`, PARTS.join(","))
+    .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, PEER_MODES.join(","))
+    .option("--rounds <N>", "turns of each contender", "5")
+    .option("--repeats <N>", "runs in one turn", "3")
+    .option("--e2e-rounds <N>", "turns in the end-to-end parts", "3")
+    .option("--seed <N>", "of the inputs", "0")
+    .option("--python <PROGRAM>", "the Python that has PyTorch and diffusers", "python3")
+    .option("--peer-script <FILE>", "another peer that speaks the same lines")
+    .option("--no-reference", "leave out the float32 reference")
+    .action(async (texts: Texts) => {
+      const options = readOptions(texts);
+      const file = await measure(options, { reporter, signal, self });
+      stdout.write(`${rowsTable(file.rows)}\n${options.output}\n`);
+    });
+}
+
+/** What `measure` starts to see how long a fresh process takes; not meant for people. */
+export function addFirstLaunch(program: Command, { stdout }: CommandContext): void {
+  withModelOptions(program.command("first-launch", { hidden: true })).action(async (texts: Texts) => {
+    const defaults = { output: "", steps: "2", parts: "none", peers: "none", rounds: "1", e2eRounds: "1" };
+    const options = readOptions({ ...defaults, repeats: "1", seed: "0", python: "", peerScript: "", ...texts });
+    await firstLaunch(options, options.image ?? "", () => stdout.write(`${LAUNCH_LINE}\n`));
+  });
+}

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DType, openDevice } from "@vd/kernels-native";
+import type { Precision } from "@vd/svd-pipeline";
+import type { Command } from "commander";
+import { machineInfo } from "../io/machine";
+import { reasonOf } from "../measure/contenders";
+import { PeerProcess } from "../measure/peer-process";
+import { type BenchFile, saveBenchFile } from "../measure/report";
+import { benchOps } from "../ops/bench-ops";
+import { chooseCases } from "../ops/cases";
+import { choice, integer } from "../options/values";
+import type { CommandContext } from "../run";
+import { DEVICES, MAX_COUNT, PRECISIONS, peerScript, type Texts, withPeer } from "./common";
+import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
+
+const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
+
+function readOptions(texts: Texts) {
+  const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(String(texts[name]));
+  const device = choice("--device", DEVICES)(String(texts.device));
+  const precision = choice("--dtype", PRECISIONS)(String(texts.dtype ?? (device === "cpu" ? "float32" : "float16")));
+  const threads = texts.threads === undefined ? undefined : count("--threads", "threads");
+  return { device, precision, threads, rounds: count("--rounds", "rounds"), repeats: count("--repeats", "repeats") };
+}
+
+/** Starts PyTorch beside us, or says why not. */
+async function startPyTorch(texts: Texts, device: string, threads: number | undefined) {
+  if (texts.peers === false) return { missing: "not asked for", versions: {} };
+  const peer = new PeerProcess("pytorch", String(texts.python), [String(texts.peerScript ?? peerScript())]);
+  try {
+    const { versions } = await peer.request("hello");
+    await peer.request("open", { model: "", device, dtype: "float32", threads });
+    return { peer, missing: "", versions: versions as Record<string, unknown> };
+  } catch (error) {
+    peer.stop();
+    return { missing: reasonOf(error), versions: {} };
+  }
+}
+
+async function runOps(pattern: string | undefined, texts: Texts, context: CommandContext): Promise<BenchFile> {
+  const { reporter, signal } = context;
+  const options = readOptions(texts);
+  const { device: kind, threads, precision, rounds, repeats } = options;
+  const cases = chooseCases(pattern, kind);
+  const device = openDevice(kind, { threads });
+  await device.prepare();
+  const { peer, missing, versions } = await startPyTorch(texts, kind, threads);
+  const work = await mkdtemp(join(tmpdir(), "vd-bench-"));
+  const file: BenchFile = {
+    ...{ format: "vd-bench", version: 1, command: "ops", createdAt: new Date().toISOString() },
+    ...{ machine: machineInfo(kind), versions, options: { ...options, pattern }, rows: [], tables: {}, notes: [] },
+  };
+  const stop = () => peer?.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const bench = { device, dtype: DTYPES[precision], rounds, repeats, peer, missing, work, reporter, signal };
+    await benchOps(cases, bench, async (rows) => {
+      file.rows.push(...rows);
+      if (typeof texts.json === "string") await saveBenchFile(texts.json, file);
+    });
+    return file;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** `vd-bench ops [pattern]`. */
+export function addOps(program: Command, context: CommandContext): void {
+  const command = program
+    .command("ops")
+    .description("time ops on the models' shapes, over operands that no cache holds, beside PyTorch's")
+    .argument("[pattern]", "a part of the names to time")
+    .option("--device <NAME>", "cpu or cuda", "cpu")
+    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
+    .option("--threads <N>", "CPU threads (all cores)")
+    .option("--rounds <N>", "turns of each contender", "5")
+    .option("--repeats <N>", "runs in one turn", "3")
+    .option("--no-peers", "ours alone");
+  withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {
+    const outcome = texts as OutcomeOptions;
+    const baseline = await openBaseline(outcome);
+    await finish(await runOps(pattern, texts, context), baseline, outcome, context);
+  });
+}

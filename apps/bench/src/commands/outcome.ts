@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import { readBenchFile } from "../compare/bench-file";
+import { compareFiles, comparisonTable, isRegression } from "../compare/compare";
+import { type BenchFile, saveBenchFile } from "../measure/report";
+import { rowsTable } from "../measure/table";
+import type { CommandContext } from "../run";
+
+/** What commands that measure do with their results. */
+export interface OutcomeOptions {
+  json?: string | undefined;
+  compare?: string | undefined;
+  force?: boolean | undefined;
+}
+
+/** Adds --json, --compare and --force. */
+export function withOutcome(command: Command): Command {
+  return command
+    .option("--json <FILE>", "write the results as JSON")
+    .option("--compare <FILE>", "compare with earlier results; exit status 1 if something of ours became slower")
+    .option("--force", "compare with results of another device");
+}
+
+/** Reads the baseline before any work, so that a wrong one costs no time. Throws VdError `io`. */
+export async function openBaseline({ compare }: OutcomeOptions): Promise<BenchFile | undefined> {
+  return compare === undefined ? undefined : readBenchFile(compare);
+}
+
+/** Prints results, writes them, compares them and sets the exit status. Throws VdError `io` or `unsupported`. */
+export async function finish(
+  file: BenchFile,
+  baseline: BenchFile | undefined,
+  { json, force }: OutcomeOptions,
+  { stdout, setStatus }: CommandContext,
+): Promise<void> {
+  stdout.write(`${rowsTable(file.rows)}\n`);
+  if (json !== undefined) await saveBenchFile(json, file);
+  if (!baseline) return;
+  const comparisons = compareFiles(baseline, file, { force: force ?? false, gone: false });
+  stdout.write(`\n${comparisonTable(comparisons)}\n`);
+  if (isRegression(comparisons)) setStatus(1);
+}

@@ -1,0 +1,102 @@
+import { readFile } from "node:fs/promises";
+import { type Device, VdError } from "@vd/kernels-native";
+import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+import { readPicture } from "../io/png";
+import { type Contender, peerName } from "./contenders";
+import { MemoryWatch } from "./memory-watch";
+import type { MeasureOptions, PeerMode } from "./options";
+import type { PeerProcess } from "./peer-process";
+
+/** Steps of the runs that only warm up. */
+const WARM_UP_STEPS = 2;
+const MAX_GUIDANCE = 3;
+
+/** Options of a generation, alike for all contenders. */
+function generateOptions({ numFrames, width, height, seed }: MeasureOptions, steps: number) {
+  const motion = { fps: 7, motionBucketId: 127, noiseAugStrength: 0.02 };
+  return { numFrames, width, height, steps, seed, ...motion, minGuidance: 1, maxGuidance: MAX_GUIDANCE };
+}
+
+/** Our pipeline from a picture file to frames in host memory. Two short generations warm up and show the memory. */
+export async function ourGeneration(
+  device: Device,
+  options: MeasureOptions,
+  image: string,
+  signal: AbortSignal,
+): Promise<Contender> {
+  const watch = await MemoryWatch.start(device);
+  const startMs = performance.now();
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, {
+    ...{ device: options.device, dtype: options.precision, threads: options.threads, signal },
+  });
+  const generate = async (steps: number) => {
+    const picture = await readPicture(image, await readFile(image));
+    return pipeline.generate({ image: picture, ...generateOptions(options, steps), signal });
+  };
+  try {
+    const loadUs = (performance.now() - startMs) * 1000;
+    const firstMs = performance.now();
+    const { peakBytes: plannedBytes } = await watch.during(() => generate(WARM_UP_STEPS));
+    const facts = { loadUs, firstUs: (performance.now() - firstMs) * 1000, plannedBytes };
+    return {
+      name: "ours",
+      facts: { ...facts, peakBytes: watch.peakBytes ?? plannedBytes },
+      async run(repeats) {
+        const times: number[] = [];
+        for (let i = 0; i < repeats; i++) {
+          const start = performance.now();
+          await generate(options.steps);
+          times.push((performance.now() - start) * 1000);
+        }
+        return times;
+      },
+      close: async () => pipeline.dispose(),
+    };
+  } catch (error) {
+    pipeline.dispose();
+    throw error;
+  }
+}
+
+/** The peer's pipeline on the same picture. Throws VdError with its reason. */
+export async function peerGeneration(
+  peer: PeerProcess,
+  mode: PeerMode,
+  { numFrames: frames, width, height, steps, seed }: MeasureOptions,
+  image: string,
+): Promise<Contender> {
+  const request = { part: "e2e", mode, image, frames, width, height, seed, steps };
+  const { loadUs, firstUs, peakBytes } = await peer.request("prepare", request);
+  return {
+    name: peerName(mode),
+    facts: {
+      loadUs: Number(loadUs),
+      firstUs: Number(firstUs),
+      ...(typeof peakBytes === "number" ? { peakBytes } : {}),
+    },
+    run: async (repeats) => (await peer.request("run", { ...request, repeats })).timesUs as number[],
+    close: async () => {},
+  };
+}
+
+/** Opens the model, begins a generation and stops before the denoiser's first call, which `onLaunch` tells of. */
+export async function firstLaunch(options: MeasureOptions, image: string, onLaunch: () => void): Promise<void> {
+  const { device, precision: dtype, threads } = options;
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, { device, dtype, threads });
+  const stop = new AbortController();
+  try {
+    await pipeline.generate({
+      ...{ image: await readPicture(image, await readFile(image)), signal: stop.signal },
+      ...generateOptions(options, WARM_UP_STEPS),
+      onProgress: ({ stage, step }) => {
+        if (stage !== "denoise" || step !== 0) return;
+        onLaunch();
+        stop.abort();
+      },
+    });
+  } catch (error) {
+    if (!(error instanceof VdError && error.code === "cancelled")) throw error;
+  } finally {
+    pipeline.dispose();
+  }
+}

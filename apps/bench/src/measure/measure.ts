@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DType, openDevice, VdError } from "@vd/kernels-native";
+import { makeModels, openModelFolder, type Precision } from "@vd/svd-pipeline";
+import { machineInfo } from "../io/machine";
+import { encodePng, testPicture } from "../io/png";
+import type { Reporter } from "../io/reporter";
+import { writeWholeFile } from "../io/whole-file";
+import type { MeasureOptions, PeerMode } from "./options";
+import type { PartContext } from "./our-parts";
+import { measureGeneration, measurePart, measureStart, type Session } from "./part-runs";
+import { PeerProcess } from "./peer-process";
+import { type BenchFile, saveBenchFile } from "./report";
+import type { SelfProgram } from "./start";
+
+const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
+const FORMATS = { float32: "fp32", float16: "fp16", bfloat16: "bf16" } as const;
+
+/** What a measurement needs from outside. */
+export interface MeasureTools {
+  reporter: Reporter;
+  signal: AbortSignal;
+  self: SelfProgram;
+}
+
+/** Runs ours and the peer on one model, turn by turn, and writes the results after every part. Throws VdError for a model
+ *  or device of ours that cannot be used; the signal's reason when it is cancelled. */
+export async function measure(options: MeasureOptions, tools: MeasureTools): Promise<BenchFile> {
+  const { reporter, signal } = tools;
+  const work = await mkdtemp(join(tmpdir(), "vd-bench-"));
+  const file = emptyFile(options);
+  let peer: PeerProcess | undefined;
+  const stop = () => peer?.stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    const device = openDevice(options.device, { threads: options.threads });
+    await device.prepare();
+    const components = await openModelFolder(options.model, FORMATS[options.precision]);
+    const dtype = DTYPES[options.device === "cpu" ? "float32" : options.precision];
+    const context: PartContext = { device, components, models: makeModels(components), options, dtype };
+    const image = options.image ?? join(work, "picture.png");
+    if (options.image === undefined)
+      await writeWholeFile(image, encodePng(testPicture(options.width, options.height)));
+    const found = await startPeer(options, file, reporter);
+    peer = found.peer;
+    await runParts({ ...tools, context, file, work, image, ...found });
+    return file;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    stop();
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+function emptyFile(options: MeasureOptions): BenchFile {
+  const { peerScript, python, output, ...told } = options;
+  return {
+    format: "vd-bench",
+    version: 1,
+    command: "measure",
+    createdAt: new Date().toISOString(),
+    machine: machineInfo(options.device),
+    versions: {},
+    options: told,
+    rows: [],
+    tables: {},
+    notes: [],
+  };
+}
+
+/** Starts the peer and asks for its versions; without it, the reason. */
+async function startPeer(options: MeasureOptions, file: BenchFile, reporter: Reporter) {
+  const modes: readonly PeerMode[] = options.peers;
+  if (modes.length === 0 && !options.reference) return { peer: undefined, modes };
+  const peer = new PeerProcess("diffusers", options.python, [options.peerScript]);
+  try {
+    const { versions, device } = await peer.request("hello");
+    file.versions = { ...(versions as Record<string, unknown>), peerDevice: device };
+    const { model, device: kind, precision, threads } = options;
+    await peer.request("open", { model, device: kind, dtype: kind === "cpu" ? "float32" : precision, threads });
+    reporter.note(`diffusers on ${String(device)}: ${JSON.stringify(versions)}`);
+    return { peer, modes };
+  } catch (error) {
+    peer.stop();
+    const got = error instanceof VdError ? error.got : String(error);
+    reporter.note(`no peer: ${got}`);
+    file.notes.push(`No peer: ${got}`);
+    return { peer: undefined, modes, missing: got };
+  }
+}
+
+async function runParts(session: Session): Promise<void> {
+  const { context, file, reporter, signal } = session;
+  for (const part of context.options.parts) {
+    signal.throwIfAborted();
+    reporter.note(`${part}:`);
+    if (part === "e2e") await measureGeneration(session);
+    else if (part === "start") await measureStart(session);
+    else await measurePart(session, part);
+    await saveBenchFile(context.options.output, file);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Precision } from "@vd/svd-pipeline";
+
+/** Parts that {@link measure} knows, in the order they run. */
+export const PARTS = ["clip", "encode", "unet", "vae", "start", "e2e"] as const;
+/** One of {@link PARTS}: image encoder, VAE encode of the picture, one denoiser call, VAE decode of all frames, time from
+ *  process start to the first denoiser call, picture file to frames in host memory. */
+export type Part = (typeof PARTS)[number];
+
+/** Ways in which the peer runs. */
+export const PEER_MODES = ["eager", "compile"] as const;
+/** One of {@link PEER_MODES}. */
+export type PeerMode = (typeof PEER_MODES)[number];
+
+/** What to measure and how. */
+export interface MeasureOptions {
+  model: string;
+  output: string;
+  device: "cpu" | "cuda";
+  precision: Precision;
+  numFrames: number;
+  width: number;
+  height: number;
+  steps: number;
+  parts: readonly Part[];
+  peers: readonly PeerMode[];
+  /** How often contenders take turns, and how often the end-to-end part does. */
+  rounds: number;
+  e2eRounds: number;
+  /** Runs of a contender in one turn. */
+  repeats: number;
+  seed: number;
+  /** The Python that has PyTorch, and the peer's script. */
+  python: string;
+  peerScript: string;
+  /** Also compute the float32 reference with the peer. */
+  reference: boolean;
+  threads?: number | undefined;
+  /** A picture file for the end-to-end part; undefined: one is made. */
+  image?: string | undefined;
+}

@@ -1,0 +1,171 @@
+import { join } from "node:path";
+import type { Reporter } from "../io/reporter";
+import { relativeL2 } from "../stats/summary";
+import {
+  type Contender,
+  type OurContender,
+  ourContender,
+  type PartFiles,
+  peerContender,
+  peerName,
+  readOutput,
+  reasonOf,
+} from "./contenders";
+import { ourGeneration, peerGeneration } from "./e2e";
+import { writeInputs } from "./inputs";
+import type { PeerMode } from "./options";
+import { type OurPart, ourPart, type PartContext, type PlanPart } from "./our-parts";
+import type { PeerProcess } from "./peer-process";
+import type { BenchFile, BenchRow } from "./report";
+import { type SelfProgram, startContenders } from "./start";
+import { takeTurns } from "./turns";
+
+/** A measurement under way. */
+export interface Session {
+  context: PartContext;
+  file: BenchFile;
+  work: string;
+  image: string;
+  reporter: Reporter;
+  signal: AbortSignal;
+  self: SelfProgram;
+  peer: PeerProcess | undefined;
+  modes: readonly PeerMode[];
+  /** Why there is no peer. */
+  missing?: string;
+}
+
+type Attempt<T> = { value: T } | { reason: string };
+
+/** What `body` gives, or why it gives nothing. Throws the signal's reason. */
+async function attempt<T>({ signal, reporter }: Session, what: string, body: () => Promise<T>): Promise<Attempt<T>> {
+  reporter.note(`  ${what}`);
+  try {
+    return { value: await body() };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    reporter.note(`  ${what}: ${reasonOf(error)}`);
+    return { reason: reasonOf(error) };
+  }
+}
+
+/** Names a part with the sizes that it was run at. */
+function caseName(part: PlanPart | "e2e" | "start", { options }: PartContext): string {
+  const { numFrames, width, height, steps } = options;
+  if (part === "clip") return "1 picture";
+  if (part === "encode") return `${width}x${height}`;
+  if (part === "unet") return `2x${numFrames} frames ${width}x${height}`;
+  const frames = `${numFrames} frames ${width}x${height}`;
+  return part === "e2e" ? `${frames} ${steps} steps` : frames;
+}
+
+/** Contenders that are ready, and rows of those that are not. */
+class Field {
+  readonly ready: Contender[] = [];
+  readonly rows: BenchRow[] = [];
+
+  constructor(
+    readonly suite: string,
+    readonly name: string,
+  ) {}
+
+  add(contender: string, attempted: Attempt<Contender>): void {
+    if ("value" in attempted) this.ready.push(attempted.value);
+    else this.rows.push({ suite: this.suite, name: this.name, contender, reason: attempted.reason });
+  }
+}
+
+/** Lets a field's contenders take turns and adds all rows to the file, ours first. */
+async function race(session: Session, field: Field, rounds: number, repeats: number): Promise<void> {
+  const { file, reporter, signal } = session;
+  const { suite, name } = field;
+  const onTurn = (done: number, total: number) => reporter.progress(`  ${suite}`, done, total);
+  const timed = await takeTurns(field.ready, { suite, name, rounds, repeats, signal, onTurn });
+  file.rows.push(...timed, ...field.rows);
+}
+
+/** Why a peer's row has no figures when there is no peer at all. */
+const absent = (session: Session): Attempt<never> => ({ reason: session.missing ?? "not asked for" });
+
+/** The float32 result of the peer. */
+async function referenceOf(session: Session, part: PlanPart, inputs: string): Promise<Float32Array | undefined> {
+  const { peer, work, context } = session;
+  if (!peer || !context.options.reference) return undefined;
+  const path = join(work, `${part}.reference.safetensors`);
+  const made = await attempt(session, "float32 reference", async () => {
+    await peer.request("reference", { part, inputs, path });
+    return readOutput(path);
+  });
+  return "value" in made ? made.value : undefined;
+}
+
+/** Loads our plans: launched row by row and, on a GPU, as one graph as well. */
+async function addOurs(session: Session, field: Field, ours: OurPart, reference: Float32Array | undefined) {
+  const { context, signal, file } = session;
+  const captures = context.device.kind === "cuda" ? [false, true] : [false];
+  let first: OurContender | undefined;
+  for (const capture of captures) {
+    const name = capture ? "ours-graph" : "ours";
+    const made = await attempt(session, name, () => ourContender(context.device, ours, { capture, signal }));
+    if ("value" in made) {
+      const { facts, output, table } = made.value;
+      if (reference) facts.error = relativeL2(output, reference);
+      if (!capture) file.tables[field.suite] = table;
+      if (first && relativeL2(output, first.output) !== 0)
+        file.notes.push(`${field.suite}: the graph's result differs from the launched rows'.`);
+      first ??= made.value;
+    }
+    field.add(name, made);
+  }
+}
+
+/** Measures a part that is one plan. */
+export async function measurePart(session: Session, part: PlanPart): Promise<void> {
+  const { context, work, peer, modes } = session;
+  const { options } = context;
+  const field = new Field(part, caseName(part, context));
+  const files: PartFiles = { inputs: join(work, `${part}.safetensors`), output: join(work, `${part}.out.safetensors`) };
+  const ours = await attempt(session, "inputs", async () => {
+    const made = await ourPart(context, part);
+    await writeInputs(files.inputs, made.inputs);
+    return made;
+  });
+  if ("reason" in ours) {
+    session.file.rows.push({ suite: part, name: field.name, contender: "ours", reason: ours.reason });
+    return;
+  }
+  const reference = await referenceOf(session, part, files.inputs);
+  await addOurs(session, field, ours.value, reference);
+  for (const mode of modes) {
+    const load = () => peerContender(peer!, part, mode, files, reference);
+    field.add(peerName(mode), peer ? await attempt(session, peerName(mode), load) : absent(session));
+  }
+  await race(session, field, options.rounds, options.repeats);
+  await peer?.request("release", { part }).catch(() => undefined);
+  await context.device.trim();
+}
+
+/** Measures a picture file to frames. */
+export async function measureGeneration(session: Session): Promise<void> {
+  const { context, peer, modes, image, signal } = session;
+  const { options, device } = context;
+  const field = new Field("e2e", caseName("e2e", context));
+  field.add("ours", await attempt(session, "ours", () => ourGeneration(device, options, image, signal)));
+  for (const mode of modes) {
+    const load = () => peerGeneration(peer!, mode, options, image);
+    field.add(peerName(mode), peer ? await attempt(session, peerName(mode), load) : absent(session));
+  }
+  await race(session, field, options.e2eRounds, 1);
+}
+
+/** Measures fresh processes from their start to the denoiser's first call. */
+export async function measureStart(session: Session): Promise<void> {
+  const { context, self, image, signal, missing } = session;
+  const { options } = context;
+  const field = new Field("start", caseName("start", context));
+  // Without a peer its second process would fail like the first.
+  const peers = missing === undefined ? options.peers : [];
+  field.ready.push(...startContenders(self, { ...options, peers }, image, signal));
+  if (missing !== undefined && options.peers.length > 0) field.add(peerName("eager"), absent(session));
+  await race(session, field, options.e2eRounds, 1);
+}

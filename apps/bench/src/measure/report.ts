@@ -1,0 +1,67 @@
+import type { MachineInfo } from "../io/machine";
+import { writeWholeFile } from "../io/whole-file";
+import type { Summary } from "../stats/summary";
+
+/** One thing measured. Its key, {@link rowKey}, is the same in every run of the same command. */
+export interface BenchRow extends Partial<Summary> {
+  /** ops, clip, encode, unet, vae, start, e2e or memory. */
+  suite: string;
+  /** Shape or case within the suite. */
+  name: string;
+  /** ours, ours-graph, or a peer's name. */
+  contender: string;
+  /** Of one run. */
+  flops?: number;
+  /** Operands read plus results written, of one run. */
+  bytes?: number;
+  /** Relative L2 distance to the float32 reference. */
+  error?: number;
+  /** Device memory that the run took beyond what was in use before; on the CPU what was planned. */
+  peakBytes?: number;
+  /** What the plan allocates, and what packed weights take. */
+  plannedBytes?: number;
+  packedBytes?: number;
+  /** Opening and loading, and the first run (which compiles what compiles). */
+  loadUs?: number;
+  firstUs?: number;
+  /** Why there is no figure. */
+  reason?: string;
+}
+
+/** Rows of a plan that do the same over the same shape. */
+export interface OpGroup {
+  op: string;
+  shape: string;
+  variant: string;
+  count: number;
+  /** All of them together. */
+  totalUs: number;
+  gflop: number;
+  gigabytes: number;
+  tflopPerS: number;
+  gbPerS: number;
+}
+
+/** Results of a command of vd-bench, as its JSON files hold them. */
+export interface BenchFile {
+  format: "vd-bench";
+  version: 1;
+  command: string;
+  createdAt: string;
+  machine: MachineInfo;
+  /** Of peers. */
+  versions: Readonly<Record<string, unknown>>;
+  options: Readonly<Record<string, unknown>>;
+  rows: BenchRow[];
+  /** Where the time of a plan goes, by suite. */
+  tables: Record<string, OpGroup[]>;
+  notes: string[];
+}
+
+/** What makes rows of two files the same measurement. */
+export const rowKey = ({ suite, name, contender }: BenchRow): string => `${suite} ${name} ${contender}`;
+
+/** Writes results whole or not at all. Throws VdError `io`. */
+export function saveBenchFile(path: string, file: BenchFile): Promise<void> {
+  return writeWholeFile(path, `${JSON.stringify(file, null, 1)}\n`);
+}

@@ -1,0 +1,48 @@
+import { rowKey } from "./report";
+import type { BenchRow } from "./report";
+
+const MILLI = 1e-3;
+
+/** µs as milliseconds with as many digits as mean something. */
+export function formatMs(us: number): string {
+  const ms = us * MILLI;
+  return ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms >= 1 ? ms.toFixed(2) : ms.toFixed(4);
+}
+
+const gibibytes = (bytes: number | undefined) => (bytes === undefined ? "" : (bytes / 2 ** 30).toFixed(2));
+
+/** Columns that start and end alike, two spaces apart; the first two to the left, the others to the right. */
+export function alignColumns(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => (column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** By how much a row is slower than ours in the same case: "1.30" means that ours takes 1/1.3 of its time. */
+function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
+  const ours = rows.find((other) => rowKey(other) === rowKey({ ...row, contender: "ours" }));
+  if (row.medianUs === undefined || ours?.medianUs === undefined || row === ours) return "";
+  return (row.medianUs / ours.medianUs).toFixed(2);
+}
+
+/** The rows as text: time with its spread, ratio to ours, error, memory; or why there is no figure. */
+export function rowsTable(rows: readonly BenchRow[]): string {
+  const head = ["case", "contender", "ms", "±", "x ours", "TFLOP/s", "GB/s", "error", "GiB", "first s"];
+  const lines = rows.map((row) => {
+    const { suite, name, contender, medianUs, madUs, error, peakBytes, flops, bytes, firstUs, reason } = row;
+    const what = [`${suite} ${name}`, contender];
+    if (medianUs === undefined || madUs === undefined) return [...what, "-", "", "", "", "", "", "", "", reason ?? ""];
+    const rate = flops === undefined ? "" : (flops / medianUs / 1e6).toFixed(1);
+    const traffic = bytes === undefined ? "" : (bytes / medianUs / 1e3).toFixed(0);
+    const times = [formatMs(medianUs), formatMs(madUs), ratio(row, rows), rate, traffic];
+    const first = firstUs === undefined ? "" : (firstUs / 1e6).toFixed(1);
+    return [...what, ...times, error?.toExponential(2) ?? "", gibibytes(peakBytes), first, reason ?? ""];
+  });
+  return alignColumns([[...head, ""], ...lines]);
+}

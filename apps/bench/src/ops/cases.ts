@@ -1,0 +1,62 @@
+import { type OpId, VdError } from "@vd/kernels-native";
+import { OP_CASES } from "@vd/kernels-native/cases";
+import type { OpCase, OpCases } from "@vd/kernels-native/contract";
+import { nearestNames } from "@vd/tensor";
+
+/** A shape of an op with a name from a model. */
+export interface BenchCase {
+  op: OpId;
+  /** `<op>.<layer>`. */
+  name: string;
+  opCase: OpCase;
+}
+
+/** Shapes that the projects measured which this one grew out of: [batch, heads, tokens, head width]. */
+const ORIGIN_ATTENTION = [
+  [2, 8, 64, 64],
+  [4, 12, 128, 64],
+  [2, 16, 256, 64],
+  [2, 8, 77, 64],
+] as const;
+
+function originAttention([batch, heads, tokens, width]: readonly [number, number, number, number]): BenchCase {
+  const dims = [batch, 1, tokens, heads * width];
+  const attrs = { heads, scale: 1 / Math.sqrt(width) };
+  const name = `origin.${[batch, heads, tokens, width].join("x")}`;
+  return { op: "attention", name: `attention.${name}`, opCase: { name, inputs: { q: dims, k: dims, v: dims }, attrs } };
+}
+
+const originConv: BenchCase = {
+  op: "conv",
+  name: "conv.origin.3x3x3.320",
+  opCase: {
+    name: "origin.3x3x3.320",
+    inputs: { x: [1, 14, 32, 32, 320], weight: [320, 320, 3, 3, 3], bias: [320] },
+    attrs: { padding: [1, 1, 1, 1, 1, 1] },
+  },
+};
+
+/** Every named shape of every op, and the origin projects' own. */
+export function benchCases(): BenchCase[] {
+  const named = (Object.entries(OP_CASES) as [OpId, OpCases][]).flatMap(([op, { bench }]) =>
+    bench.map((opCase) => ({ op, name: `${op}.${opCase.name}`, opCase })),
+  );
+  return [...ORIGIN_ATTENTION.map(originAttention), originConv, ...named];
+}
+
+/** The shapes whose names contain `pattern`; without one, those that the device computes in reasonable time. Throws
+ *  VdError `attr` with the nearest names for a pattern that fits none. */
+export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
+  const all = benchCases();
+  if (pattern === undefined) return device === "cuda" ? all : all.filter(({ name }) => !name.includes("svd-xt."));
+  const found = all.filter(({ name }) => name.includes(pattern));
+  if (found.length > 0) return found;
+  const near = nearestNames(pattern, new Set([...all.map(({ name }) => name), ...all.map(({ op }) => op)]));
+  throw new VdError({
+    code: "attr",
+    where: "PATTERN",
+    expected: "a part of the name of an op or a shape",
+    got: JSON.stringify(pattern),
+    hint: `Nearest: ${near.join(", ")}.`,
+  });
+}

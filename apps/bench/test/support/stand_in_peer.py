@@ -1,0 +1,48 @@
+"""Speaks the lines of peers/diffusers_peer.py with the standard library alone. Outputs are ones, with one hundredth more
+in the first element; mode "compile" fails."""
+import json
+import struct
+import sys
+
+COUNT = 128
+
+
+def save(path, values):
+    header = json.dumps({"output": {"dtype": "F32", "shape": [len(values)], "data_offsets": [0, 4 * len(values)]}})
+    header = header.encode().ljust(-(-len(header) // 8) * 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(header)) + header + struct.pack(f"<{len(values)}f", *values))
+
+
+def names(path):
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        return sorted(json.loads(file.read(length)))
+
+
+def respond(request):
+    cmd = request["cmd"]
+    if cmd == "hello":
+        return {"device": "stand-in", "versions": {"python": sys.version.split()[0]}}
+    if cmd == "prepare":
+        if request["mode"] == "compile":
+            raise RuntimeError("no compiler here")
+        print("loading", names(request["inputs"]) if "inputs" in request else "", file=sys.stderr)
+        return {"loadUs": 10, "firstUs": 20, "peakBytes": 4096}
+    if cmd == "run":
+        return {"timesUs": [1000.0 + i for i in range(request["repeats"])]}
+    if cmd == "output":
+        save(request["path"], [1 + 0.01 * COUNT ** 0.5] + [1] * (COUNT - 1))
+    if cmd == "reference":
+        save(request["path"], [1] * COUNT)
+    return {}
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    try:
+        answer = {"ok": True, **respond(request)}
+    except Exception as error:
+        answer = {"ok": False, "reason": f"{type(error).__name__}: {error}"}
+    print("a line that is no answer", flush=True)
+    print(json.dumps({"id": request["id"], **answer}), flush=True)

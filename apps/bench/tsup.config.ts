@@ -1,0 +1,12 @@
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: { cli: "src/cli.ts" },
+  format: ["esm"],
+  target: "node20",
+  platform: "node",
+  banner: { js: "#!/usr/bin/env node" },
+  splitting: false,
+  sourcemap: true,
+  clean: true,
+});

@@ -1,0 +1,44 @@
+// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+import type { OpCases } from "../contract/define-case";
+import attention from "./attention/attention.cases";
+import conv from "./conv/conv.cases";
+import copy from "./copy/copy.cases";
+import denoiseInput from "./denoise_input/denoise_input.cases";
+import depthToSpace from "./depth_to_space/depth_to_space.cases";
+import framesOut from "./frames_out/frames_out.cases";
+import groupNorm from "./group_norm/group_norm.cases";
+import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
+import guide from "./guide/guide.cases";
+import layerNorm from "./layer_norm/layer_norm.cases";
+import layoutIn from "./layout_in/layout_in.cases";
+import layoutOut from "./layout_out/layout_out.cases";
+import linear from "./linear/linear.cases";
+import pointwise from "./pointwise/pointwise.cases";
+import resize from "./resize/resize.cases";
+import samplerStep from "./sampler_step/sampler_step.cases";
+import spaceToDepth from "./space_to_depth/space_to_depth.cases";
+import timestepEmbedding from "./timestep_embedding/timestep_embedding.cases";
+import tokenEmbed from "./token_embed/token_embed.cases";
+
+/** Correctness and bench cases by op. */
+export const OP_CASES = {
+  attention: attention,
+  conv: conv,
+  copy: copy,
+  denoise_input: denoiseInput,
+  depth_to_space: depthToSpace,
+  frames_out: framesOut,
+  group_norm: groupNorm,
+  group_norm_stats: groupNormStats,
+  guide: guide,
+  layer_norm: layerNorm,
+  layout_in: layoutIn,
+  layout_out: layoutOut,
+  linear: linear,
+  pointwise: pointwise,
+  resize: resize,
+  sampler_step: samplerStep,
+  space_to_depth: spaceToDepth,
+  timestep_embedding: timestepEmbedding,
+  token_embed: tokenEmbed,
+} satisfies Record<string, OpCases>;

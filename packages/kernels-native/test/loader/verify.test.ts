@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { isVdError } from "../../src/errors";
+import { verifyFolder } from "../../src/verify";
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+let folder = "";
+
+function write(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+/** Writes the manifest of these files. */
+function manifest(files: Record<string, string>): void {
+  const entries = Object.entries(files).map(([name, text]) => [name, { bytes: text.length, sha256: sha256(text) }]);
+  write("manifest.json", JSON.stringify({ format: 1, files: Object.fromEntries(entries) }));
+}
+
+function refusal(): string {
+  try {
+    verifyFolder(folder, "linux-x64");
+  } catch (error) {
+    if (isVdError(error)) return `${error.code} ${error.message}`;
+    throw error;
+  }
+  return "none";
+}
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "vd verify "));
+  for (const name of ["linux-x64", "cuda"]) mkdirSync(join(folder, name));
+  write("linux-x64/vd-native.node", "addon");
+  write("cuda/sm_80.fatbin", "device code");
+  manifest({
+    "linux-x64/vd-native.node": "addon",
+    "cuda/sm_80.fatbin": "device code",
+    "win32-x64/vd-native.node": "other",
+  });
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("binaries against the manifest", () => {
+  test("those of this machine and all device code are compared", () => {
+    const paths = verifyFolder(folder, "linux-x64").map(({ path }) =>
+      path.slice(folder.length + 1).replaceAll("\\", "/"),
+    );
+    expect(paths).toEqual(["linux-x64/vd-native.node", "cuda/sm_80.fatbin"]);
+  });
+
+  test("a changed addon, changed device code", () => {
+    write("linux-x64/vd-native.node", "addoN");
+    expect(refusal()).toMatch(/^io .*vd-native\.node\] expected SHA-256 .* \(5 bytes\), got .* \(5 bytes\)\. Install/);
+    write("linux-x64/vd-native.node", "addon");
+    write("cuda/sm_80.fatbin", "device code and more");
+    expect(refusal()).toContain("sm_80.fatbin");
+  });
+
+  test("a binary that the manifest does not know, one that is gone", () => {
+    write("cuda/sm_999.fatbin", "stranger");
+    expect(refusal()).toContain("expected a binary that prebuilds/manifest.json names");
+    rmSync(join(folder, "cuda/sm_999.fatbin"));
+    rmSync(join(folder, "linux-x64/vd-native.node"));
+    expect(refusal()).toContain("expected a readable file");
+  });
+
+  test.each(["", "{", "[]", '{"files":null}'])("a manifest that says %j", (text) => {
+    write("manifest.json", text);
+    expect(refusal()).toMatch(/^io .*manifest\.json\] expected the list of the package's binaries/);
+  });
+});

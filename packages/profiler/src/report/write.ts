@@ -1,0 +1,47 @@
+import { randomBytes } from "node:crypto";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { textReport } from "./text";
+import type { Timeline } from "./timeline";
+import { traceReport } from "./trace";
+import type { ProfileReport } from "./types";
+
+/** Forms of a report. */
+export type ReportFormat = "html" | "json" | "trace" | "txt";
+
+const FORMATS: readonly ReportFormat[] = ["html", "json", "trace", "txt"];
+
+/** The format that a file name asks for by its ending. where: who asks, for the error. Throws VdError `attr`. */
+export function reportFormat(path: string, where = "profiler"): ReportFormat {
+  const ending = extname(path).slice(1).toLowerCase();
+  const format = FORMATS.find((each) => each === ending);
+  if (format) return format;
+  const expected = `a file name that ends in ${FORMATS.map((each) => `.${each}`).join(", ")}`;
+  throw new VdError({ code: "attr", where, expected, got: `"${path}"`, hint: "Name it, for example, profile.html." });
+}
+
+/** The report as a text in `format`. */
+export async function renderReport(format: ReportFormat, report: ProfileReport, timeline: Timeline): Promise<string> {
+  if (format === "txt") return textReport(report);
+  if (format === "json") return `${JSON.stringify(report)}\n`;
+  if (format === "trace") return `${JSON.stringify(traceReport(report, timeline))}\n`;
+  // Drawing takes half a second to load; the other formats do not need it.
+  const { htmlReport } = await import("../html/page");
+  return htmlReport(report, timeline);
+}
+
+/** Writes what `render` makes for the format that the name asks for, whole or not at all. Throws VdError. */
+export async function writeReport(path: string, render: (format: ReportFormat) => Promise<string>): Promise<void> {
+  const text = await render(reportFormat(path));
+  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
+  try {
+    await writeFile(temporary, text, { flag: "wx" });
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    const got = cause instanceof Error ? cause.message : String(cause);
+    const hint = "Name a file in a folder that exists and can be written to.";
+    throw new VdError({ code: "io", where: "profiler", expected: "a report that can be written", got, hint, cause });
+  }
+}

@@ -1,0 +1,67 @@
+import { clipOf, type ExportContext, type NamedRow } from "../context";
+import { scaled } from "./epilogue";
+import { NEAREST } from "./products";
+
+function shifted(c: ExportContext, x: string, { attrs }: NamedRow): string {
+  const y = scaled(c, x, attrs.scale as number);
+  return attrs.shift === 0 ? y : c.writer.node("Add", [y, c.scalar(attrs.shift as number)]);
+}
+
+/** [B,F,C,H,W] → pictures, which is what the standard's convolutions take: a change of shape only. */
+export function layoutIn(c: ExportContext, row: NamedRow): void {
+  const { inputs, output, name } = row;
+  const clip = clipOf(output);
+  const [b, f, h, w] = clip;
+  const channels = output.dims[4]!;
+  const planes = c.read(inputs.x!, name).rows();
+  const y = c.writer.node("Reshape", [planes, c.sizes.shape([b * f, channels, h, w], [1])]);
+  c.write(output, c.picture(shifted(c, y, row), channels, "planes", clip));
+}
+
+/** Pictures → [B,F,C,H,W]. */
+export function layoutOut(c: ExportContext, row: NamedRow): void {
+  const { inputs, output, name } = row;
+  const y = shifted(c, c.read(inputs.x!, name).planes(clipOf(inputs.x!)), row);
+  // Whoever reads planes gives them a shape of their own, so they stay [B·F,C,H,W] until then.
+  const width = output.dims[4]!;
+  c.write(output, c.rows(y, width, true));
+}
+
+/** Another height and width. */
+export function resize(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
+  const clip = clipOf(output);
+  const sizes = c.sizes.shape([clip[2], clip[3]], [], false);
+  const interpolation = {
+    mode: attrs.mode === "bilinear" ? "linear" : "cubic",
+    coordinate_transformation_mode: attrs.alignCorners ? "align_corners" : "half_pixel",
+    cubic_coeff_a: { float: -0.75 },
+  };
+  const x = c.read(inputs.x!, name).planes(clipOf(inputs.x!));
+  const how = attrs.mode === "nearest" ? NEAREST : interpolation;
+  const y = c.writer.node("Resize", [x, "", "", sizes], { ...how, axes: [2, 3] });
+  c.write(output, c.picture(y, output.dims[4]!, "planes", clip));
+}
+
+/** Channels into frames, height and width. */
+export function depthToSpace(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
+  const [b, f, h, w] = clipOf(inputs.x!);
+  const channels = output.dims[4]!;
+  const [bt, bh, bw] = attrs.block as readonly number[] as [number, number, number];
+  const isFirst = attrs.order === "channels_first";
+  const dims = isFirst ? [b, f, h, w, channels, bt, bh, bw] : [b, f, h, w, bh, bw, bt, channels];
+  const x = c.read(inputs.x!, name).grid(dims, 4);
+  const perm = isFirst ? [0, 1, 5, 2, 6, 3, 7, 4] : [0, 1, 6, 2, 4, 3, 5, 7];
+  c.write(output, c.rows(c.regroup(c.writer.node("Transpose", [x], { perm }), channels), channels));
+}
+
+/** Frames, height and width into channels. */
+export function spaceToDepth(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
+  const [b, f, h, w] = clipOf(output);
+  const channels = inputs.x!.dims[4]!;
+  const [bt, bh, bw] = attrs.block as readonly number[] as [number, number, number];
+  const dims = [b, f, bt, h, bh, w, bw, channels];
+  const x = c.writer.node("Reshape", [c.read(inputs.x!, name).rows(), c.sizes.shape(dims, [2, 4, 6, 7])]);
+  const y = c.writer.node("Transpose", [x], { perm: [0, 1, 3, 5, 7, 2, 4, 6] });
+  const width = output.dims[4]!;
+  c.write(output, c.rows(c.regroup(y, width), width));
+}

@@ -1,0 +1,116 @@
+import type { Tensor } from "@vd/tensor";
+import { channelRange } from "@vd/tensor";
+import { clipOf, type ExportContext, type NamedRow, tokenClipOf } from "../context";
+import type { ClipSizes, Value } from "../value";
+import { addFrameBias, addTokenBias, finish, geglu } from "./epilogue";
+
+/** Doubles height and width by nearest neighbour. x: [N,C,H,W]. */
+function doubled(c: ExportContext, x: string): string {
+  const scales = c.writer.floats("scales[1,1,2,2]", Float32Array.of(1, 1, 2, 2), [4]);
+  return c.writer.node("Resize", [x, "", scales], NEAREST);
+}
+
+/** Nearest neighbour as group norms' and convolutions' contracts define it: index · in / out, rounded down. */
+export const NEAREST = {
+  mode: "nearest",
+  coordinate_transformation_mode: "asymmetric",
+  nearest_mode: "floor",
+} as const;
+
+/** A convolution: over pictures where the kernel spans one frame, else over clips, as Conv with two or three axes. */
+export function conv(c: ExportContext, row: NamedRow): void {
+  const { inputs, attrs, output, name } = row;
+  const [x, weight] = [inputs.x!, inputs.weight!];
+  const [k, cin, t, r, s] = weight.dims as [number, number, number, number, number];
+  const stride = attrs.stride as readonly number[];
+  const [front, back, top, bottom, left, right] = attrs.padding as readonly number[] as Pads;
+  const isFlat = t === 1 && stride[0] === 1 && front === 0 && back === 0;
+  const form = isFlat ? "planes" : "clips";
+  const clip = clipOf(output);
+  let source = c.read(x, name).as(form, clipOf(x));
+  if (attrs.upsample) source = isFlat ? doubled(c, source) : doubledClip(c, source, clipOf(x), cin);
+  const operands = [source, c.weights.add(`${name}.weight`, weight, isFlat ? [k, cin, r, s] : [k, cin, t, r, s])];
+  if (inputs.bias) operands.push(c.weights.add(`${name}.bias`, inputs.bias));
+  const y = c.writer.node("Conv", operands, {
+    kernel_shape: isFlat ? [r, s] : [t, r, s],
+    strides: isFlat ? stride.slice(1) : stride,
+    pads: isFlat ? [top, left, bottom, right] : [front, top, left, back, bottom, right],
+  });
+  const biased = inputs.frameBias ? addFrameBias(c, y, inputs.frameBias, form, clip, name) : y;
+  c.write(output, c.picture(finish(c, row, biased, form, clip), k, form, clip));
+}
+
+type Pads = [number, number, number, number, number, number];
+
+/** Doubles height and width of a clip, frame by frame. x: [B,C,F,H,W] → [B,C,F,2H,2W]. */
+function doubledClip(c: ExportContext, x: string, [b, f, h, w]: ClipSizes, channels: number): string {
+  const flat = c.writer.node("Reshape", [x, c.sizes.shape([b * channels, f, h, w], [], false)]);
+  const dims = [b, channels, f, 2 * h, 2 * w];
+  return c.writer.node("Reshape", [doubled(c, flat), c.sizes.shape(dims, [1], false)]);
+}
+
+/** The checkpoint stores these projections as convolutions of one pixel. */
+const isStoredAsConv = (name: string) => /(^|\.)conv_shortcut$/.test(name);
+
+/** A matrix product of tokens: Gemm on [tokens, C]; for a convolution's weights on pictures, Conv. */
+export function linear(c: ExportContext, row: NamedRow): void {
+  const { inputs, attrs, output, name } = row;
+  const x = joined(c, row, tokenClipOf(output));
+  const path = name.slice(0, Math.max(name.lastIndexOf("."), 0));
+  const isBare = !inputs.residual && !inputs.residual2 && !inputs.frameBias;
+  const isPlain = isBare && attrs.act === "none" && attrs.outScale === 1;
+  if (isPlain && c.weights.partsOf(inputs.weight!, path)) stackedLinear(c, row, x.rows(), path);
+  else if (x.native === "planes" && isStoredAsConv(name) && !inputs.frameBias && attrs.act !== "geglu")
+    pictureLinear(c, row, x);
+  else tokenLinear(c, row, x, path);
+}
+
+/** The product itself with everything behind it. */
+function tokenLinear(c: ExportContext, row: NamedRow, x: Value, path: string): void {
+  const { inputs, attrs, output, name } = row;
+  const clip = tokenClipOf(output);
+  let y = c.writer.node("Gemm", [x.rows(), ...weightsOf(c, row, path)], { transB: 1 });
+  if (inputs.frameBias) y = addTokenBias(c, y, inputs.frameBias, clip, name);
+  if (attrs.act === "geglu") y = geglu(c, y, inputs.weight!.dims[0]!);
+  c.write(output, c.rows(finish(c, row, y, "rows", clip), output.dims[3]!));
+}
+
+/** x and x2 side by side; pictures stay pictures only if the view is the whole of one. */
+function joined(c: ExportContext, { inputs, name }: NamedRow, clip: ClipSizes): Value {
+  if (!inputs.x2) return c.read(inputs.x!, name);
+  const first = c.read(inputs.x!, name);
+  return c.joinChannels(inputs.x!, inputs.x2, first.clipSizes ?? clip, name);
+}
+
+/** Weight and bias of a product; stacked ones side by side, as they would be in one layer. */
+function weightsOf(c: ExportContext, { inputs, name }: NamedRow, path: string): string[] {
+  const one = (tensor: Tensor, suffix: string) => {
+    const parts = c.weights.partsOf(tensor, path);
+    if (!parts) return c.weights.add(`${name}.${suffix}`, tensor);
+    const names = parts.map((part) => c.weights.addPart(tensor, part));
+    return c.writer.node("Concat", names, { axis: 0 });
+  };
+  return inputs.bias ? [one(inputs.weight!, "weight"), one(inputs.bias, "bias")] : [one(inputs.weight!, "weight")];
+}
+
+/** Several layers that the recording computes by one product, each on its own: their weights keep their names. */
+function stackedLinear(c: ExportContext, { inputs, output }: NamedRow, x: string, path: string): void {
+  const biases = inputs.bias && c.weights.partsOf(inputs.bias, path);
+  c.weights.partsOf(inputs.weight!, path)!.forEach((part, i) => {
+    const operands = [x, c.weights.addPart(inputs.weight!, part)];
+    if (biases) operands.push(c.weights.addPart(inputs.bias!, biases[i]!));
+    const y = c.writer.node("Gemm", operands, { transB: 1 });
+    c.write(channelRange(output, part.begin, part.end), c.rows(y, part.end - part.begin));
+  });
+}
+
+/** A projection of pictures as a convolution of one pixel. */
+function pictureLinear(c: ExportContext, row: NamedRow, x: Value): void {
+  const { inputs, output, name } = row;
+  const [width, cin] = inputs.weight!.dims as [number, number];
+  const clip = x.clipSizes!;
+  const operands = [x.planes(clip), c.weights.add(`${name}.weight`, inputs.weight!, [width, cin, 1, 1])];
+  if (inputs.bias) operands.push(c.weights.add(`${name}.bias`, inputs.bias));
+  const y = c.writer.node("Conv", operands, { kernel_shape: [1, 1] });
+  c.write(output, c.picture(finish(c, row, y, "planes", clip), width, "planes", clip));
+}
