@@ -1,45 +1,54 @@
-// prebuilds/manifest.json: the SHA-256 of every binary of the package and what each addon was built from. The loader
-// compares them when VD_VERIFY=1 asks for it, and the package's checks always do.
+// prebuilds/<folder>/manifest.json: the SHA-256 of every binary in the folder and what it was built from. One a folder,
+// since addons and device code are built by different machines. The loader compares them when VD_VERIFY=1 asks for it,
+// and the package's checks always do.
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
-import { filesBelow, packageDir } from "./sources.mjs";
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageDir } from "./sources.mjs";
 
 export const prebuildsDir = join(packageDir, "prebuilds");
-const path = join(prebuildsDir, "manifest.json");
 const FORMAT = 1;
 
-/** The manifest as it lies there; an empty one if there is none. */
-export function readManifest() {
+/** The manifest of a folder of prebuilds/; an empty one if there is none. */
+export function readManifest(folder) {
+  const path = join(prebuildsDir, folder, "manifest.json");
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { format: FORMAT, built: {}, files: {} };
 }
 
 const isBinary = (name) => name.endsWith(".node") || name.endsWith(".fatbin");
 
-/** Size and SHA-256 of every binary below prebuilds/, by its path there with slashes. */
-export function describeBinaries() {
-  const entries = filesBelow(prebuildsDir, isBinary).map((file) => {
-    const bytes = readFileSync(file);
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    return [relative(prebuildsDir, file).replaceAll("\\", "/"), { bytes: bytes.length, sha256 }];
+/** Size and SHA-256 of every binary in a folder, by name. */
+export function describeBinaries(folder) {
+  const dir = join(prebuildsDir, folder);
+  const names = existsSync(dir) ? readdirSync(dir).filter(isBinary).sort() : [];
+  const entries = names.map((name) => {
+    const bytes = readFileSync(join(dir, name));
+    return [name, { bytes: bytes.length, sha256: createHash("sha256").update(bytes).digest("hex") }];
   });
   return Object.fromEntries(entries);
 }
 
-/** Writes the manifest of the binaries that are there. built: what is new about how a target was built, by target:
- *  `sources` (hash of everything it was made from) and `compiler`. */
-export function writeManifest(built = {}) {
-  const files = describeBinaries();
-  const known = Object.entries({ ...readManifest().built, ...built });
-  const present = known.filter(([target]) => files[`${target}/vd-native.node`]);
-  const manifest = { format: FORMAT, built: Object.fromEntries(present), files };
+/** Writes the manifest of the binaries that are in a folder. built: `sources` (hash of everything they were made from)
+ *  and `compiler`; what is not given stays. */
+export function writeManifest(folder, built = {}) {
+  const files = describeBinaries(folder);
+  const manifest = { format: FORMAT, built: { ...readManifest(folder).built, ...built }, files };
+  const path = join(prebuildsDir, folder, "manifest.json");
   const partial = `${path}.${process.pid}.tmp`;
   writeFileSync(partial, `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync(partial, path);
   return manifest;
 }
 
-/** Writes the manifest anew if binaries came, went or changed since, device code for one. */
-export function refreshManifest() {
-  if (JSON.stringify(readManifest().files) !== JSON.stringify(describeBinaries())) writeManifest();
+/** Folders of prebuilds/ that have binaries. */
+export function binaryFolders() {
+  if (!existsSync(prebuildsDir)) return [];
+  const folders = readdirSync(prebuildsDir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders.map(({ name }) => name).filter((name) => Object.keys(describeBinaries(name)).length > 0);
+}
+
+/** Writes the manifests of folders whose binaries came, went or changed since. */
+export function refreshManifests() {
+  for (const folder of binaryFolders())
+    if (JSON.stringify(readManifest(folder).files) !== JSON.stringify(describeBinaries(folder))) writeManifest(folder);
 }

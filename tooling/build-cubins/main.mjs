@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { refreshManifest } from "../build-addon/manifest.mjs";
+import { writeManifest } from "../build-addon/manifest.mjs";
 import { parseLog, table } from "./report.mjs";
 import { contentHash, gencode, imageName, kernelHash, packageDir, sourcesFor, TARGETS } from "./sources.mjs";
 
@@ -134,7 +134,7 @@ async function main() {
   if (!quiet) console.log(table(rows));
   for (const target of targets)
     console.log(`${imageName(target)}.fatbin: ${(writeImage(target, results) / 1024).toFixed(0)} KiB`);
-  refreshManifest();
+  writeManifest("cuda", { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
   const compiled = results.filter(({ seconds }) => seconds > 0).length;
   console.log(
     `device code: compiled ${compiled} of ${results.length} in ${((Date.now() - started) / 1000).toFixed(1)} s`,

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type DType, OPS, openDevice } from "@vd/kernels-native";
 import { type OpCase, operandOf } from "@vd/kernels-native/contract";
-import { CaseRun } from "../../packages/tensor/test/ops/case-run";
+import { type CaseResult, CaseRun } from "../../packages/tensor/test/ops/case-run";
 import { tooFar } from "../../packages/tensor/test/ops/compare";
 import { loadCases } from "../../packages/tensor/test/ops/load-cases";
 import { about } from "./about";
@@ -15,6 +15,8 @@ const { values: options } = parseArgs({
     device: { type: "string", default: "cuda" },
     op: { type: "string" },
     image: { type: "string" },
+    // Check every kernel that could run a case, not only the one that is chosen.
+    all: { type: "boolean", default: false },
     json: { type: "string" },
   },
 });
@@ -24,25 +26,33 @@ interface Counts {
   passed: number;
   failed: number;
   failures: string[];
+  /** Runs by kernels other than the chosen ones. */
+  variants: number;
 }
 
 const device = openDevice(options.device as "cpu" | "cuda", { image: options.image });
-const counts: Counts = { passed: 0, failed: 0, failures: [] };
+const counts: Counts = { passed: 0, failed: 0, failures: [], variants: 0 };
 
 /** What is wrong with one case, as text; empty if nothing is. */
 async function check(op: keyof typeof OPS, opCase: OpCase, dtype: DType): Promise<string> {
   const run = new CaseRun(op, opCase);
+  const tolerance = OPS[op].tolerance as Partial<Record<DType, { nmse: number; worst: number }>>;
+  const limit = tolerance[dtype] ?? tolerance.f32!;
+  const faultsOf = ({ values }: CaseResult) =>
+    Object.entries(values)
+      .map(([name, got]) => [name, tooFar(got, run.expected[name]!.data, limit)] as const)
+      .filter(([, text]) => text)
+      .map(([name, text]) => `${name}: ${text}`);
   try {
     const result = await run.runOn(device);
     const again = await run.runOn(device);
     if (!result.bytes.equals(again.bytes)) return "two runs differ";
-    const tolerance = OPS[op].tolerance as Partial<Record<DType, { nmse: number; worst: number }>>;
-    const limit = tolerance[dtype] ?? tolerance.f32!;
-    return Object.entries(result.values)
-      .map(([name, values]) => [name, tooFar(values, run.expected[name]!.data, limit)] as const)
-      .filter(([, text]) => text)
-      .map(([name, text]) => `${name}: ${text}`)
-      .join("; ");
+    const faults = faultsOf(result);
+    for (const variant of options.all ? result.candidates.slice(1) : []) {
+      counts.variants++;
+      faults.push(...faultsOf(await run.runOn(device, variant)).map((fault) => `${variant}: ${fault}`));
+    }
+    return faults.join("; ");
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {
@@ -79,7 +89,7 @@ for (const { id, cases } of await loadCases()) {
   console.log(`${id}: ${counts.passed - before.passed} passed, ${counts.failed - before.failed} failed`);
 }
 const seconds = (performance.now() - started) / 1000;
-console.log(`suite: ${counts.passed} passed, ${counts.failed} failed in ${seconds.toFixed(1)} s on ${device.kind}`);
+console.log(`suite: ${counts.passed} passed, ${counts.failed} failed, ${counts.variants} runs of other variants, in ${seconds.toFixed(1)} s on ${device.kind}`);
 if (options.json) {
   const image = options.image ?? "best";
   writeFileSync(options.json, `${JSON.stringify({ ...about(), image, ...counts, seconds }, null, 1)}\n`);

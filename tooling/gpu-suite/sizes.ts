@@ -73,13 +73,14 @@ async function measure({ name, options: given, sameAs }: Size) {
       await new Promise((done) => setTimeout(done, 5));
     }
   };
+  const image = picture(given);
   const delay = monitorEventLoopDelay({ resolution: 1 });
   const watching = device.kind === "cuda" ? watch() : undefined;
   delay.enable();
   const startMs = performance.now();
   const stepsMs: number[] = [];
   const video = await pipeline.generate({
-    ...{ image: picture(given), seed: 7, steps: Number(options.steps), ...given },
+    ...{ image, seed: 7, steps: Number(options.steps), ...given },
     onProgress: ({ stage, stepUs }) => {
       if (stage === "denoise" && stepUs !== undefined) stepsMs.push(stepUs / 1000);
     },

@@ -13,6 +13,7 @@ const ALIASES = {
   "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
   "@vd/kernels-native": "packages/kernels-native/src/index.ts",
   "@vd/tensor": "packages/tensor/src/index.ts",
+  "@vd/tensorrt": "packages/tensorrt/src/index.ts",
   "@vd/vae-opt": "packages/vae-opt/src/index.ts",
   "@vd/svd-pipeline": "packages/svd-pipeline/src/index.ts",
 };

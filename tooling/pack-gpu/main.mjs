@@ -32,6 +32,7 @@ const PROGRAMS = {
   measure: "tooling/gpu-suite/measure.ts",
   merge: "tooling/gpu-suite/merge.ts",
   sizes: "tooling/gpu-suite/sizes.ts",
+  tune: "tooling/gpu-suite/tune.ts",
   bench: "apps/bench/src/cli.ts",
 };
 const OPTIONS = {

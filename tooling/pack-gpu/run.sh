@@ -5,6 +5,7 @@
 #   generate   a video of the tiny model, or of --model DIR, as PNG frames in --out DIR
 #   measure    loading of weights, leaks over many generations, errors [--generations N] [--gigabytes N]
 #   sizes      generations of --model DIR at many sizes: memory, bits, event loop
+#   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--json FILE] [--repeats N]
 #   bench      vd-bench: make-model, measure, ops, doctor, ...; paths are this folder's
 #   all        the suite on all device codes, goldens in all types, measure; results as report/<device>.json beside this
 set -e
@@ -23,7 +24,7 @@ command=${1:-all}
 [ $# -gt 0 ] && shift
 node() { program=$1; shift; "$work/node" "$work/app/dist/$program.mjs" "$@"; }
 case $command in
-  suite | generate | measure | sizes) cd "$work"; node "$command" "$@" ;;
+  suite | generate | measure | sizes | tune) cd "$work"; node "$command" "$@" ;;
   bench) node "$command" "$@" ;;
   goldens) node goldens "$work/fixtures" --device cuda "$@" ;;
   all)
@@ -44,5 +45,5 @@ case $command in
     node merge "$results" "${VD_REPORT_DIR:-$here/report}"
     exit $status
     ;;
-  *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

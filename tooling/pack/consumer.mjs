@@ -1,6 +1,16 @@
 // A project of somebody who installs the packages: in a folder with spaces, with Node.js and nothing else on the PATH.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, realpathSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { ROOT, run } from "./packages.mjs";
@@ -110,4 +120,22 @@ export function checkGeneration(folder, env, manager = "npm") {
   const isMovie = video.toString("latin1", 4, 8) === "ftyp" && video.includes("moov");
   if (!isMovie || video.length < 1000) throw new Error(`${manager}: the video has ${video.length} bytes and no movie`);
   return video.length;
+}
+
+/** Packages that are tried with nothing else installed, and the example of each. */
+export const ALONE = {
+  "@vd/kernels-native": "kernels-native.cjs",
+  "@vd/tensor": "tensor.mjs",
+  "@vd/profiler": "profiler.mjs",
+};
+
+/** Runs an example in a project. Returns which packages are installed there. */
+export function runExample(folder, example, env) {
+  cpSync(join(ROOT, "examples", example), join(folder, example));
+  run("node", [example], { cwd: folder, env });
+  const all = readdirSync(join(folder, "node_modules"), { withFileTypes: true }).filter(
+    ({ name }) => !name.startsWith("."),
+  );
+  const ours = readdirSync(join(folder, "node_modules/@vd")).map((name) => `@vd/${name}`);
+  return `${ours.join(", ")} and ${all.length - 1} others' folders`;
 }

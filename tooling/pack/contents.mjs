@@ -10,12 +10,15 @@ const EVERYWHERE = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\
 const CODE = /^dist\/[\w./-]+\.(js|cjs|mjs|d\.ts|d\.cts|js\.map|cjs\.map|css|html)$/;
 /** What else a package has, by name. */
 const OTHERS = {
-  "@vd/kernels-native": [/^prebuilds\/(manifest\.json|[a-z0-9]+-x64\/vd-native\.node|cuda\/\w+\.fatbin)$/],
+  "@vd/kernels-native": [
+    /^prebuilds\/([a-z0-9]+-x64\/(manifest\.json|vd-native\.node)|cuda\/(manifest\.json|\w+\.fatbin))$/,
+  ],
   "@vd/model-tiny-svd": [
     /^(MODEL_CARD\.md|model_index\.json)$/,
     /^(feature_extractor|image_encoder|scheduler|unet|vae)\/[\w.]+\.(json|safetensors)$/,
     /^samples\/[\w.-]+\.(png|webp)$/,
   ],
+  "@vd/profiler": [/^schema\/[\w.]+\.schema\.json$/],
   "@vd/bench": [/^peers\/[\w./-]+\.(py|json|md|txt)$/],
 };
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preuninstall", "uninstall", "postuninstall"];
@@ -50,19 +53,37 @@ function leaks(dir, entries) {
     .map(({ path }) => `${path} names a folder of the machine it was built on`);
 }
 
-/** Whether every binary is in the manifest with its size and hash, and nothing else is. */
+const BINARY = /^prebuilds\/([^/]+)\/([^/]+\.(?:node|fatbin))$/;
+
+const manifestOf = (dir, folder) => JSON.parse(readFileSync(join(dir, "prebuilds", folder, "manifest.json"), "utf8"));
+
+/** Folders with binaries in a tarball. */
+const foldersOf = (entries) => [...new Set(entries.flatMap(({ path }) => BINARY.exec(path)?.[1] ?? []))];
+
+/** Whether every binary is in its folder's manifest with its hash, and nothing else is. */
 function manifestFaults(dir, entries) {
-  const { files } = JSON.parse(readFileSync(join(dir, "prebuilds/manifest.json"), "utf8"));
-  const binaries = entries.map(({ path }) => path).filter((path) => /^prebuilds\/.+\.(node|fatbin)$/.test(path));
-  const faults = binaries.flatMap((path) => {
-    const entry = files[path.slice("prebuilds/".length)];
-    const sha256 = createHash("sha256")
-      .update(readFileSync(join(dir, path)))
-      .digest("hex");
-    return entry?.sha256 === sha256 ? [] : [`${path} is not the one of prebuilds/manifest.json`];
+  return foldersOf(entries).flatMap((folder) => {
+    const { files } = manifestOf(dir, folder);
+    const names = entries.flatMap(({ path }) => (BINARY.exec(path)?.[1] === folder ? [BINARY.exec(path)[2]] : []));
+    const changed = names.filter((name) => {
+      const bytes = readFileSync(join(dir, "prebuilds", folder, name));
+      return files[name]?.sha256 !== createHash("sha256").update(bytes).digest("hex");
+    });
+    const lost = Object.keys(files).filter((name) => !names.includes(name));
+    return [
+      ...changed.map((name) => `${folder}/${name} is not the one of its manifest`),
+      ...lost.map((name) => `${folder}/${name} is in the manifest but not in the tarball`),
+    ];
   });
-  const lost = Object.keys(files).filter((path) => !binaries.includes(`prebuilds/${path}`));
-  return [...faults, ...lost.map((path) => `prebuilds/${path} is in the manifest but not in the tarball`)];
+}
+
+/** Whether all addons of a release were built from the same sources. */
+function originFaults(dir, entries) {
+  const addons = foldersOf(entries).filter((folder) => folder !== "cuda");
+  const sources = new Set(addons.map((folder) => manifestOf(dir, folder).built.sources));
+  return sources.size === 1
+    ? []
+    : [`the addons come from ${sources.size} states of the sources: \`pnpm build:prebuilds\``];
 }
 
 /** Rows of the size table: what, KiB, limit. */
@@ -84,8 +105,8 @@ function sizeFaults(rows) {
   });
 }
 
-/** Everything that is wrong with a tarball, and its rows of the size table. */
-export function inspect(tarball) {
+/** Everything that is wrong with a tarball, and its rows of the size table. release: it is about to be published. */
+export function inspect(tarball, release = false) {
   const dir = mkdtempSync(join(tmpdir(), "vd-tarball-"));
   try {
     run("tar", ["-xzf", tarball, "-C", dir, "--strip-components=1"]);
@@ -95,6 +116,7 @@ export function inspect(tarball) {
     const faults = [...contentFaults(manifest.name, entries, manifest), ...leaks(dir, entries), ...sizeFaults(rows)];
     if (manifest.name === "@vd/kernels-native") {
       faults.push(...manifestFaults(dir, entries));
+      if (release) faults.push(...originFaults(dir, entries));
       faults.push(...portabilityFaults(join(dir, "prebuilds/linux-x64/vd-native.node")));
     }
     return { name: manifest.name, manifest, rows, faults };

@@ -37,7 +37,7 @@ async function checkTarballs(tarballs, release) {
   const rows = [];
   const faults = [];
   for (const tarball of tarballs) {
-    const found = inspect(tarball);
+    const found = inspect(tarball, release);
     rows.push(...found.rows);
     const linted = [...(await publintFaults(tarball, found.manifest)), ...(await typesFaults(tarball, found.manifest))];
     faults.push(...[...found.faults, ...linted].map((fault) => `${found.name}: ${fault}`));
@@ -76,6 +76,18 @@ async function checkInstalled(workDir, { packages, tarballs, env }) {
   await useProject(folder, { packages, env, manager: "npm" });
 }
 
+/** Installs single packages and runs their examples: nothing else is there. */
+async function checkAlone(workDir, env) {
+  const { ALONE, installProject, runExample } = await import("./consumer.mjs");
+  for (const [name, example] of Object.entries(ALONE)) {
+    const folder = join(workDir, `alone ${name.replace("/", " ")}`);
+    await step(`${name} alone: examples/${example}`, () => {
+      installProject(folder, { dependencies: { [name]: "latest" }, env });
+      return runExample(folder, example, env);
+    });
+  }
+}
+
 async function checkRegistry(workDir, { packages, tarballs, env }) {
   const { startRegistry } = await import("./registry.mjs");
   const { installProject, MANAGERS } = await import("./consumer.mjs");
@@ -92,6 +104,7 @@ async function checkRegistry(workDir, { packages, tarballs, env }) {
       );
       await useProject(folder, { packages, env: local, manager });
     }
+    await checkAlone(workDir, { ...env, ...registry.environment("npm") });
   } finally {
     await registry.stop();
   }

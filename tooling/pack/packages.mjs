@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { pnpmCommand } from "../workspace.mjs";
+import { Failure, pnpmCommand } from "../workspace.mjs";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const PARENTS = ["packages", "models", "apps"];
@@ -34,7 +34,7 @@ export function run(program, words, options = {}) {
   const result = spawnSync(program, words, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 28, ...options });
   if (result.status === 0) return result.stdout;
   const said = result.error?.message ?? `${result.stdout}\n${result.stderr}`.trim().split("\n").slice(-40).join("\n");
-  throw new Error(`${basename(program)} ${words.join(" ")} ended with ${result.status ?? result.signal}:\n${said}`);
+  throw new Failure(`${basename(program)} ${words.join(" ")} ended with ${result.status ?? result.signal}:\n${said}`);
 }
 
 /** Packs a package as `pnpm publish` would. Returns the tarball's path. */

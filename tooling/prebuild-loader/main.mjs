@@ -23,6 +23,9 @@ const EXPECTED = {
   verify: ({ numVerified }) => numVerified > 0,
 };
 
+/** A Node.js that is too old: it must be told so. */
+const TOO_OLD = "18";
+
 /** Path of a Node.js of a major version. */
 const nodeOf = (major) => run("npx", ["-y", "-p", `node@${major}`, "node", "-p", "process.execPath"]).trim();
 
@@ -31,6 +34,16 @@ function runScenario(program, node, name) {
   const { status, signal, stdout, stderr } = spawnSync(node, [program, name], { encoding: "utf8", timeout: 120_000 });
   const isRight = status === 0 && EXPECTED[name](JSON.parse(stdout.trim().split("\n").at(-1)));
   return { isRight, said: isRight ? "" : `${signal ?? status} ${stdout} ${stderr}`, took: seconds(startMs) };
+}
+
+/** Whether an old Node.js gets a sentence. */
+function refusesOld(program) {
+  const { stdout, stderr } = spawnSync(nodeOf(TOO_OLD), [program, "load"], { encoding: "utf8" });
+  const isRefused = /expected Node\.js 20\.19 or newer, got Node\.js 18\./.test(stdout);
+  console.log(
+    `${isRefused ? "ok" : "FAILED"}: v${TOO_OLD} is refused with a sentence ${isRefused ? "" : stdout + stderr}`,
+  );
+  return isRefused;
 }
 
 await runMain("check:nodes", async () => {
@@ -43,6 +56,7 @@ await runMain("check:nodes", async () => {
   let numFailed = 0;
   try {
     const program = await stageLoader(folder);
+    if (!refusesOld(program)) numFailed++;
     for (const major of values.node.split(",")) {
       const node = nodeOf(major);
       const version = run(node, ["--version"]).trim();

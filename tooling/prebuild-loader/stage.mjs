@@ -16,7 +16,6 @@ export async function stageLoader(folder) {
   mkdirSync(join(folder, "prebuilds"), { recursive: true });
   mkdirSync(join(folder, "node_modules"), { recursive: true });
   cpSync(join(packageDir, "prebuilds", target), join(folder, "prebuilds", target), { recursive: true });
-  cpSync(join(packageDir, "prebuilds/manifest.json"), join(folder, "prebuilds/manifest.json"));
   const finder = dirname(createRequire(join(packageDir, "package.json")).resolve("node-gyp-build/package.json"));
   symlinkSync(finder, join(folder, "node_modules/node-gyp-build"));
   await bundle({ api: "tooling/prebuild-loader/api.ts" }, join(folder, "dist"));

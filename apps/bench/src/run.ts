@@ -1,9 +1,12 @@
 import { isVdError } from "@vd/kernels-native";
 import { Command, CommanderError } from "commander";
 import { addCompare } from "./commands/compare";
+import { addDoctor } from "./commands/doctor";
 import { addMakeModel } from "./commands/make-model";
 import { addFirstLaunch, addMeasure } from "./commands/measure";
 import { addOps } from "./commands/ops";
+import { addMemory, addParts } from "./commands/parts";
+import { addReport } from "./commands/report";
 import { makeReporter, type Reporter, type TextOutput } from "./io/reporter";
 import type { SelfProgram } from "./measure/start";
 
@@ -62,6 +65,17 @@ function program(context: CommandContext): Command {
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
     });
-  for (const add of [addOps, addCompare, addMakeModel, addMeasure, addFirstLaunch]) add(command, context);
+  for (const add of [
+    addDoctor,
+    addOps,
+    addParts,
+    addMemory,
+    addCompare,
+    addReport,
+    addMakeModel,
+    addMeasure,
+    addFirstLaunch,
+  ])
+    add(command, context);
   return command;
 }

@@ -1,5 +1,5 @@
 import type { Profiler } from "@vd/profiler";
-import type { GeneratedVideo, GenerateOptions } from "@vd/svd-pipeline";
+import type { GeneratedVideo, GenerateOptions, ProgressEvent } from "@vd/svd-pipeline";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
@@ -129,13 +129,8 @@ async function generate(
   const generating = pipeline.generate({
     ...generateOptions(image, options, settings),
     seed,
-    signal,
+    ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
-    onProgress: (event) => reporter.progress(event),
-    ...(preview && {
-      previewEvery: previewInterval(options.steps),
-      onPreview: (picture: Preview) => preview.take(picture),
-    }),
   });
   const video = await generating.finally(() => preview?.settle());
   signal.throwIfAborted();
@@ -144,10 +139,7 @@ async function generate(
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
   const { width, height, numFrames, fps, timings, peakBytes } = video;
   const endUs = io.nowUs();
-  if (profiler && settings.profile !== undefined) {
-    await writeProfile(settings.profile, profiler);
-    reporter.note(`Where the time went: ${settings.profile}`);
-  }
+  await tellProfile(settings.profile, profiler, reporter);
   finish(settings, context, {
     ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
     ...{ numFrames, width, height, fps, seed: video.seed, peakBytes },
@@ -155,6 +147,28 @@ async function generate(
     totalUs: endUs - startUs,
     peakRssBytes: context.peakRssBytes(),
   });
+}
+
+async function tellProfile(
+  path: string | undefined,
+  profiler: Profiler | undefined,
+  reporter: Reporter,
+): Promise<void> {
+  if (path === undefined || !profiler) return;
+  await writeProfile(path, profiler);
+  reporter.note(`Where the time went: ${path}`);
+}
+
+/** What the pipeline reports to while it generates. */
+function listeners({ reporter, signal }: Context, preview: PreviewWriter | undefined, steps: number) {
+  return {
+    signal,
+    onProgress: (event: ProgressEvent) => reporter.progress(event),
+    ...(preview && {
+      previewEvery: previewInterval(steps),
+      onPreview: (picture: Preview) => preview.take(picture),
+    }),
+  };
 }
 
 function wholeMicroseconds(timings: Record<string, number>): Record<string, number> {

@@ -27,6 +27,9 @@ struct MatmulMmaParams {
   int32_t geglu;
 };
 
+/** Most output channels, and most taps times channels, of the kernel for convolutions of few channels to few. */
+inline constexpr int kFewColumns = 4, kFewDepth = 256;
+
 /** Ways to compute a row on the portable kernels, best guess first. */
 std::vector<cuda::Plan> plan_linear_mma(const LinearArgs& args, const Epilogue& epilogue, const cuda::DeviceInfo& device);
 std::vector<cuda::Plan> plan_conv_mma(const ConvArgs& args, const Epilogue& epilogue, const cuda::DeviceInfo& device);

@@ -24,6 +24,7 @@
 //   What stands between: at K = 320 the time is products plus about 0.14 cycles for each product of a tile, for every
 //   tile shape alike, as if stores and loads did not overlap; 128-wide tiles are limited by shared-memory reads.
 #pragma once
+#include "matmul_sm90_staged.cuh"
 #include "matmul_sm90_tail.cuh"
 #include "ptx/registers.cuh"
 #include "ptx/tma.cuh"
@@ -37,11 +38,13 @@ __device__ __forceinline__ uint64_t matmul_descriptor(uint32_t address) {
 }
 
 template <class Config> struct MatmulShared {
-  uint32_t ring;  // stages, then full and empty barriers
+  uint32_t ring;  // stages, staged results, then full and empty barriers, then those of the residual
   __device__ __forceinline__ uint32_t a(int s) const { return ring + s * (Config::kStageBytesA + Config::kStageBytesB); }
   __device__ __forceinline__ uint32_t b(int s) const { return a(s) + Config::kStageBytesA; }
-  __device__ __forceinline__ uint32_t full_at(int s) const { return a(Config::kStages) + 8 * s; }
-  __device__ __forceinline__ uint32_t empty_at(int s) const { return a(Config::kStages) + 8 * (Config::kStages + s); }
+  __device__ __forceinline__ uint32_t staging(int set) const { return a(Config::kStages) + set * Config::kStagingBytes; }
+  __device__ __forceinline__ uint32_t full_at(int s) const { return a(Config::kStages) + Config::kAllStagingBytes + 8 * s; }
+  __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
+  __device__ __forceinline__ uint32_t residual_at(int set) const { return full_at(2 * Config::kStages + set); }
 };
 
 /** Loads one weight tile, whole or this block's half for the whole cluster. */
@@ -90,9 +93,11 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     const MatmulTileIndex index = matmul_tile_index(p, tile, Config::kCluster, rank);
     const PixelBox box = pixel_box(p, index.m);
-    const int phases = p.numPhases == 4, row = index.n * Config::kTileN;
-    const int w0 = box.w * p.stride[2] - (phases ? 1 - (index.phase & 1) : p.padding[2]);
-    const int h0 = box.h * p.stride[1] - (phases ? 1 - (index.phase >> 1) : p.padding[1]);
+    // Staged tiles have no phases: the producer's few registers do not hold them for nothing.
+    const int phases = !Config::kStaged && p.numPhases == 4, row = index.n * Config::kTileN;
+    const int phase = Config::kStaged ? 0 : index.phase;
+    const int w0 = box.w * p.stride[2] - (phases ? 1 - (phase & 1) : p.padding[2]);
+    const int h0 = box.h * p.stride[1] - (phases ? 1 - (phase >> 1) : p.padding[1]);
     const int f0 = box.f * p.stride[0] - p.padding[0];
     int tap = 0;
 #pragma unroll 1
@@ -105,14 +110,14 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
           for (int c = 0; c < p.blocksPerTap * 64; c += 64) {
             const uint32_t full = matmul_claim<Config>(p, shared, at);
             ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, box.b);
-            matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, index.phase, rank);
+            matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, phase, rank);
             matmul_advance<Config>(at);
           }
 #pragma unroll 1
     for (int c = 0; c < (p.numKBlocks - p.numKBlocks1) * 64; c += 64) {
       const uint32_t full = matmul_claim<Config>(p, shared, at);
       ptx::tma_load_5d(shared.a(at.stage), &p.a2, full, c, w0, h0, f0, box.b);
-      matmul_load_b<Config>(p, shared.b(at.stage), full, p.channels + c, 0, row, index.phase, rank);
+      matmul_load_b<Config>(p, shared.b(at.stage), full, p.channels + c, 0, row, phase, rank);
       matmul_advance<Config>(at);
     }
   }
@@ -168,33 +173,48 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
                                                int numTiles, float* bias, uint32_t staging) {
   constexpr bool kStagedBias = !Config::kActivation && !Config::kGeneric;
   const int rowOffset = Config::kPingpong ? 0 : group * Config::kRows;
-  uint32_t count = 0;
+  const int set = Config::kPingpong ? group : 0;
+  uint32_t count = 0, residualParity = 0;
   int turn = 0;
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     if (!Config::kPingpong || (turn & 1) == group) {
       float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
       const MatmulTileIndex index = matmul_tile_index(p, tile, Config::kCluster, rank);
-      matmul_prefetch<Config>(p, index, rowOffset);
       bool framed = true;
-      if constexpr (kStagedBias) {
-        ptx::named_barrier(3 + group, 128);  // the tile before no longer reads the bias
-        framed = matmul_load_bias<Config>(p, index, bias);
+      if constexpr (Config::kStaged) {
+        if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));
+        matmul_set_barrier<Config>(group);  // the tile before no longer reads the bias, its stores no longer the staging
+        matmul_load_bias<Config>(p, index, bias);
+      } else {
+        matmul_prefetch<Config>(p, index, rowOffset);
+        if constexpr (kStagedBias) {
+          ptx::named_barrier(3 + group, 128);  // the tile before no longer reads the bias
+          framed = matmul_load_bias<Config>(p, index, bias);
+        }
       }
       const bool more = tile + gridDim.x / Config::kCluster < numTiles;
       if (Config::kPingpong && turn > 0) ptx::named_barrier(1 + group, 256);
       matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, Config::kPingpong && more ? 2 - group : -1);
-      if constexpr (kStagedBias) ptx::named_barrier(3 + group, 128);
-      matmul_store<Config>(p, acc, index, rowOffset, bias, staging, framed);
+      if constexpr (Config::kStaged) {
+        matmul_set_barrier<Config>(group);
+        matmul_store_staged<Config>(p, acc, index, group, rowOffset, bias, shared.staging(set), shared.residual_at(set), residualParity);
+      } else {
+        if constexpr (kStagedBias) ptx::named_barrier(3 + group, 128);
+        matmul_store<Config>(p, acc, index, rowOffset, bias, staging, framed);
+      }
     }
     count += p.numKBlocks;
     ++turn;
   }
+  if constexpr (Config::kStaged)
+    if (matmul_first_of_set<Config>()) ptx::bulk_wait();
 }
 
 template <class Config> __device__ __forceinline__ void matmul_sm90(const MatmulSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(16) float biases[2][Config::kTileN];
-  __shared__ __align__(128) uint8_t staging[8][1024];
+  constexpr int kBiasSets = Config::kStaged && !Config::kPingpong ? 1 : 2;
+  __shared__ __align__(16) float biases[kBiasSets][Config::kTileN];
+  __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8][Config::kStaged ? 16 : 1024];
   MatmulShared<Config> shared;
   shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
   const int rank = Config::kCluster == 1 ? 0 : static_cast<int>(ptx::cluster_block_rank());
@@ -205,6 +225,8 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
       ptx::mbarrier_init(shared.full_at(s), 1);
       ptx::mbarrier_init(shared.empty_at(s), kConsumerWarps * Config::kCluster);
     }
+    if constexpr (Config::kStaged)
+      for (int set = 0; set < 2; ++set) ptx::mbarrier_init(shared.residual_at(set), 1);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -216,7 +238,8 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
     if (threadIdx.x == 256) matmul_produce<Config>(p, shared, rank, numTiles);
   } else {
     ptx::registers_raise<240>();
-    matmul_consume<Config>(p, shared, warpgroup, rank, numTiles, biases[warpgroup], shared_address(staging[threadIdx.x / 32]));
+    matmul_consume<Config>(p, shared, warpgroup, rank, numTiles, biases[warpgroup % kBiasSets],
+                           shared_address(staging[Config::kStaged ? 0 : threadIdx.x / 32]));
   }
   // A block may not leave while others still signal its barriers or write its stages.
   if constexpr (Config::kCluster > 1) { ptx::cluster_arrive(); ptx::cluster_wait(); }

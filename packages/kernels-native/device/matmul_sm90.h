@@ -13,6 +13,9 @@ struct MatmulSm90Params {
   cuda::TensorMap a;    // [B,F,H,W,C] of x
   cuda::TensorMap a2;   // of x2, linear only
   cuda::TensorMap b;    // weights: [phases, N, taps, C]; geglu: [N/8, 2, 8, C]
+  cuda::TensorMap y;         // [B,F,H,W,N], staged tiles only
+  cuda::TensorMap residual;  // like y, where there is one
+  cuda::TensorMap residual2;
   Epilogue epilogue;
   int32_t numKBlocks;   // steps of 64 of the whole reduction
   int32_t numKBlocks1;  // those that read x
@@ -36,22 +39,36 @@ struct MatmulTile {
   bool pingpong;    // each consumer warpgroup owns a whole tile, so one stores while the other multiplies
   bool activation;  // the epilogue knows activations besides geglu; they cost code, so large tiles leave them out
   bool generic;     // the epilogue takes any types and ragged or unaligned columns
+  bool staged;      // results and residual pass through shared memory by the copy engine: one frame a tile, no phases
   const char* name;
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
-    {128, 256, 256, 4, 2, false, false, false, "m128n256"},
-    {256, 160, 160, 4, 2, false, false, false, "m256n160"},
-    {128, 128, 128, 6, 2, true, false, false, "m128n128pp"},
-    {128, 160, 160, 6, 2, true, false, false, "m128n160pp"},
-    {128, 128, 128, 6, 1, false, true, false, "m128n128"},
-    {128, 64, 64, 8, 1, false, true, false, "m128n64"},
-    {256, 32, 32, 6, 1, false, true, true, "m256n32"},
+    {128, 256, 256, 4, 2, false, false, false, false, "m128n256"},
+    {256, 160, 160, 4, 2, false, false, false, false, "m256n160"},
+    {128, 128, 128, 6, 2, true, false, false, false, "m128n128pp"},
+    {128, 160, 160, 6, 2, true, false, false, false, "m128n160pp"},
+    {128, 128, 128, 6, 1, false, true, false, false, "m128n128"},
+    {128, 64, 64, 8, 1, false, true, false, false, "m128n64"},
+    {256, 32, 32, 6, 1, false, true, true, false, "m256n32"},
+    {128, 128, 128, 5, 2, true, false, false, true, "m128n128ps"},
+    {128, 160, 160, 4, 2, true, false, false, true, "m128n160ps"},
+    {128, 256, 256, 4, 2, false, false, false, true, "m128n256s"},  // geglu only: half as many results fit
 };
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
 inline constexpr int kMatmulThreads = 384;
 
-/** Dynamic shared memory of a tile: the ring of A and B stages, its barriers, and 1 KiB to align it. */
-constexpr int matmul_shared_bytes(const MatmulTile& t) { return t.stages * ((t.tileM + t.tileN) * 128 + 16) + 1024; }
+/** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one. */
+constexpr int matmul_staging_bytes(const MatmulTile& t) { return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN; }
+
+/** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. */
+constexpr int matmul_shared_bytes(const MatmulTile& t) {
+  return t.stages * ((t.tileM + t.tileN) * 128 + 16) + matmul_staging_bytes(t) + 16 + 1024;
+}
+
+/** Static shared memory of a tile: biases, and a kilobyte for each warp that turns fragments into lines by itself. */
+constexpr int matmul_static_bytes(const MatmulTile& t) {
+  return (t.staged && !t.pingpong ? 1 : 2) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
+}
 
 }  // namespace vd::device

@@ -120,6 +120,30 @@ __device__ __forceinline__ MatmulStaging matmul_staging(uint32_t base) {
   return s;
 }
 
+/** values[block][part] += scale · fragments of 16 rows of 32 channels. */
+template <class T> __device__ __forceinline__ void matmul_add_fragments(const uint32_t (&r)[2][4], float scale, float2 (&values)[4][2]) {
+#pragma unroll
+  for (int block = 0; block < 4; ++block)
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const float2 v = unpack2<T>(r[block / 2][block % 2 * 2 + part]);
+      values[block][part].x = fmaf(scale, v.x, values[block][part].x);
+      values[block][part].y = fmaf(scale, v.y, values[block][part].y);
+    }
+}
+
+/** Rounds 16 rows of 32 channels and stores their fragments. */
+template <class T>
+__device__ __forceinline__ void matmul_put_fragments(const float2 (&values)[4][2], uint32_t fragment, uint32_t fragment2) {
+  uint32_t r[4][2];
+#pragma unroll
+  for (int block = 0; block < 4; ++block)
+#pragma unroll
+    for (int part = 0; part < 2; ++part) r[block][part] = pack2<T>(values[block][part].x, values[block][part].y);
+  ptx::stmatrix_x4(fragment, r[0][0], r[0][1], r[1][0], r[1][1]);
+  ptx::stmatrix_x4(fragment2, r[2][0], r[2][1], r[3][0], r[3][1]);
+}
+
 /** values[block][part] += scale · 16 rows of 32 channels of a residual, brought from rows to fragments through staging. */
 template <class T>
 __device__ __forceinline__ void matmul_add_lines(const MatmulStaging& staging, const uint4 (&lines)[2], float scale, float2 (&values)[4][2]) {
@@ -130,14 +154,7 @@ __device__ __forceinline__ void matmul_add_lines(const MatmulStaging& staging, c
   ptx::ldmatrix_x4(r[0], staging.fragment);
   ptx::ldmatrix_x4(r[1], staging.fragment2);
   __syncwarp();
-#pragma unroll
-  for (int block = 0; block < 4; ++block)
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const float2 v = unpack2<T>(r[block / 2][block % 2 * 2 + part]);
-      values[block][part].x = fmaf(scale, v.x, values[block][part].x);
-      values[block][part].y = fmaf(scale, v.y, values[block][part].y);
-    }
+  matmul_add_fragments<T>(r, scale, values);
 }
 
 template <class T> __device__ __forceinline__ uint4 matmul_line(const T* row, int offset, bool inside) {
@@ -194,13 +211,7 @@ __device__ __forceinline__ void matmul_add_operand(const MatmulStaging& staging,
 template <class T>
 __device__ __forceinline__ void matmul_store_lines(const MatmulStaging& staging, const float2 (&values)[4][2], T* row0, T* row1, int offset,
                                                    bool inside) {
-  uint32_t r[4][2];
-#pragma unroll
-  for (int block = 0; block < 4; ++block)
-#pragma unroll
-    for (int part = 0; part < 2; ++part) r[block][part] = pack2<T>(values[block][part].x, values[block][part].y);
-  ptx::stmatrix_x4(staging.fragment, r[0][0], r[0][1], r[1][0], r[1][1]);
-  ptx::stmatrix_x4(staging.fragment2, r[2][0], r[2][1], r[3][0], r[3][1]);
+  matmul_put_fragments<T>(values, staging.fragment, staging.fragment2);
   __syncwarp();
   const uint4 line0 = ptx::load_shared16(staging.line[0]), line1 = ptx::load_shared16(staging.line[1]);
   __syncwarp();

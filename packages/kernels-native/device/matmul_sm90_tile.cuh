@@ -12,16 +12,21 @@ template <class T_, int kTileIndex, bool kGeglu_> struct MatmulConfig {
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
   static constexpr int kCluster = kTile.cluster;
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
-  static constexpr bool kGeneric = kTile.generic;
+  static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged;
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
   static constexpr int kStageBytesA = kTileM * 128, kStageBytesB = kTileN * 128;
   static constexpr int kHalfN = kTileN / 2;
+  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kSteps = kOutColumns / 32;  // the epilogue's steps of 32 columns
+  static constexpr int kStepBytes = kTileM * 64;           // of one step's results for a whole tile
+  static constexpr int kStagingBytes = kSteps * kStepBytes;  // of one warpgroup (pingpong) or of the block
+  static constexpr int kAllStagingBytes = matmul_staging_bytes(kTile);
   static_assert(kRows % 64 == 0 && kTileN % kWidth == 0, "a warpgroup multiplies 64 rows by kWidth columns");
   static_assert(kHalfN % 8 == 0 && kHalfN <= 256, "half a weight tile is one box of whole 8-row swizzle atoms");
   static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
   static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
   static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
+  static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
 };
 
 struct MatmulTileIndex {

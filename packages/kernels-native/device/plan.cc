@@ -179,8 +179,46 @@ void weight_map(cuda::Launch& launch, const MatmulProblem& p, const MatmulTile& 
   launch.maps.push_back(map);
 }
 
-cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const cuda::DeviceInfo& device, double* cost) {
-  const std::array<int, 3> box = choose_box(p, tile.tileM);
+/** The output, or a tensor of its shape, as the copy engine moves it for staged tiles: boxes of 32 channels. */
+void output_map(cuda::Launch& launch, uint32_t offset, const void* base, int64_t pitch, const MatmulProblem& p, const std::array<int, 3>& box) {
+  cuda::TensorMapRequest map;
+  map.paramOffset = offset;
+  map.base = cuda::Address::of(base);
+  map.dtype = p.x.dtype;
+  map.rank = 5;
+  map.swizzleBytes = 64;
+  map.dims[0] = static_cast<uint64_t>(p.epilogue.n);
+  map.box[0] = 32;
+  uint64_t stride = static_cast<uint64_t>(pitch) * 2;
+  for (int i = 0; i < 4; ++i) {
+    map.dims[1 + i] = static_cast<uint64_t>(p.out[3 - i]);
+    map.strideBytes[i] = stride;
+    stride *= map.dims[1 + i];
+  }
+  for (int i = 0; i < 3; ++i) map.box[1 + i] = static_cast<uint32_t>(box[2 - i]);
+  launch.maps.push_back(map);
+}
+
+/** True when staged tiles can do the row: no second residual without a first, no phases, and a tile's frame bias is one
+ *  vector. */
+bool fits_staged(const MatmulProblem& p, const std::array<int, 3>& box) {
+  const Epilogue& e = p.epilogue;
+  if (p.phases != 1 || (e.residual2 != nullptr && (p.geglu || e.residual == nullptr))) return false;
+  const bool frames = p.out[2] * p.out[3] == e.pixelsPerFrame && box[0] == 1;
+  const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % box[2] == 0;
+  return e.frameBias == nullptr || frames || rows;
+}
+
+/** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
+ *  proportion to the columns. Pingpong hides the fixed part of the tail. */
+double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks) {
+  const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1;
+  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * numKBlocks;
+  const double direct = !p.geglu ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.geglu ? 0.09 : tile.pingpong ? 0.12 : 0.13;
+  return std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500);
+}
+
+cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const std::array<int, 3>& box, const cuda::DeviceInfo& device, double* cost) {
   MatmulSm90Params params{};
   const int taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   params.epilogue = p.epilogue;
@@ -217,14 +255,14 @@ cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const c
   activation_map(launch, offsetof(MatmulSm90Params, a), p.x, p, p.channels, box);
   if (p.channels2 > 0) activation_map(launch, offsetof(MatmulSm90Params, a2), p.x2, p, p.channels2, box);
   weight_map(launch, p, tile, taps);
-  // Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail
-  // in proportion to the columns. Pingpong hides the fixed part of the tail.
-  const double products = tile.tileM * tile.tileN / 32.0 * params.numKBlocks * 1.1;
-  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * params.numKBlocks;
-  const double tailPerProduct = !p.geglu ? 0.14 : tile.pingpong ? 0.21 : 0.16;
-  const double tail = tile.tileM * tile.tileN * tailPerProduct + (tile.pingpong ? 0 : 1500);
-  const double perTile = std::max(products, loads) + tail;
-  *cost = static_cast<double>(cuda::ceil_div(tiles, clusters)) * perTile;
+  if (tile.staged) {
+    output_map(launch, offsetof(MatmulSm90Params, y), p.epilogue.y, p.epilogue.yPitch, p, box);
+    if (p.epilogue.residual != nullptr)
+      output_map(launch, offsetof(MatmulSm90Params, residual), p.epilogue.residual, p.epilogue.residualPitch, p, box);
+    if (p.epilogue.residual2 != nullptr)
+      output_map(launch, offsetof(MatmulSm90Params, residual2), p.epilogue.residual2, p.epilogue.residual2Pitch, p, box);
+  }
+  *cost = static_cast<double>(cuda::ceil_div(tiles, clusters)) * tile_cycles(p, tile, params.numKBlocks);
   return launch;
 }
 
@@ -232,15 +270,19 @@ cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const c
 
 std::vector<cuda::Plan> plan_matmul_sm90(const MatmulProblem& problem, const cuda::Plan& base, const cuda::DeviceInfo& device) {
   std::vector<std::pair<double, cuda::Plan>> ranked;
+  const std::array<int, 3> boxes[2] = {choose_box(problem, 128), choose_box(problem, 256)};
   for (const MatmulTile& tile : kMatmulTiles) {
+    static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
+    const std::array<int, 3>& box = boxes[tile.tileM == 256];
+    if (tile.staged && (!fits_staged(problem, box) || (!tile.pingpong && !problem.geglu))) continue;
     if (problem.geglu && tile.width % 64 != 0) continue;
     if (problem.epilogue.act != 0 && !tile.activation) continue;
     if (tile.generic ? problem.geglu : !problem.typed) continue;
     if (problem.geglu && (tile.generic || (tile.activation && tile.tileN == 128))) continue;
-    if (static_cast<size_t>(matmul_shared_bytes(tile)) + 8 * tile.tileN + 8192 + 256 > device.sharedBytesPerBlock) continue;
+    if (static_cast<size_t>(matmul_shared_bytes(tile) + matmul_static_bytes(tile)) + 256 > device.sharedBytesPerBlock) continue;
     cuda::Plan plan = base;
     double cost = 0;
-    plan.launches.push_back(make_launch(problem, tile, device, &cost));
+    plan.launches.push_back(make_launch(problem, tile, box, device, &cost));
     plan.variant = std::string("sm90_") + tile.name;
     ranked.emplace_back(cost, std::move(plan));
   }

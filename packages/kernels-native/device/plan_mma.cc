@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "matmul_mma.h"
 #include "plan.h"
 
@@ -26,6 +28,20 @@ cuda::Plan make_plan(const cuda::Plan& base, const char* op, const MatmulMmaPara
   plan.variant = launch.symbol;
   launch.block = tile.threads;
   launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.columns, tile.tileN) * cuda::ceil_div(p.rows, tile.tileM));
+  launch.set_params(p);
+  launch.relocations.push_back({offsetof(MatmulMmaParams, weights), weights});
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+/** Few channels to few: a pixel a thread. */
+cuda::Plan make_few_plan(const cuda::Plan& base, const MatmulMmaParams& p, const cuda::Address& weights, DType type) {
+  cuda::Plan plan = base;
+  cuda::Launch launch;
+  launch.symbol = std::string("conv_few_") + type_name(type);
+  plan.variant = launch.symbol;
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(std::min<int64_t>(cuda::ceil_div(p.rows, 256), 1 << 16));
   launch.set_params(p);
   launch.relocations.push_back({offsetof(MatmulMmaParams, weights), weights});
   plan.launches.push_back(std::move(launch));
@@ -99,7 +115,10 @@ std::vector<cuda::Plan> plan_conv_mma(const ConvArgs& a, const Epilogue& epilogu
   pack.count = static_cast<int64_t>(p.columns) * p.depth;
   pack.targetType = static_cast<int32_t>(a.x.dtype);
   const cuda::Address weights = cuda::Address::packed(add_pack(base, a.weight, "conv_pack", pack));
-  return make_plans(base, "conv", p, weights, a.x.dtype, copyable(a.x) && p.channels % 8 == 0, device);
+  std::vector<cuda::Plan> plans = make_plans(base, "conv", p, weights, a.x.dtype, copyable(a.x) && p.channels % 8 == 0, device);
+  if (p.columns <= kFewColumns && p.depth <= kFewDepth && p.channels <= 8)
+    plans.insert(plans.begin(), make_few_plan(base, p, weights, a.x.dtype));
+  return plans;
 }
 
 }  // namespace vd::device

@@ -47,6 +47,8 @@ export interface ProgramInfo {
 /** A checked list of rows, ready to run. */
 export interface NativeProgram {
   readonly info: ProgramInfo;
+  /** Per row: the variants that it could have, the device's own choice first; empty where it has none. */
+  readonly candidates: string[][];
   run(timing: boolean): Promise<RunTimes>;
   /** Makes the current run stop before its next row. */
   cancel(): void;
@@ -67,7 +69,7 @@ export interface NativeDevice {
     words: Float64Array,
     names: string[],
     buffers: BufferBinding[],
-    options?: { capture: boolean },
+    options?: { capture: boolean; variants?: string[] },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */
   prepare(): Promise<void>;
@@ -113,6 +115,13 @@ export interface NativeGpuList {
   devices: NativeGpu[];
 }
 
+/** All launches of one kernel. */
+export interface NativeKernelSum {
+  name: string;
+  count: number;
+  totalUs: number;
+}
+
 /** The addon's exports. */
 export interface Addon {
   allocateBuffer(bytes: number): NativeBuffer;
@@ -121,6 +130,11 @@ export interface Addon {
   listGpus(imageDir: string): NativeGpuList;
   /** Starts the driver off the event loop; true if it can be used. */
   startDriver(): Promise<boolean>;
+  /** Begins to record the kernels that this process launches; why it does not, or an empty text. */
+  startCupti(libraries: string[]): string;
+  stopCupti(): void;
+  /** Recorded since the last call, the longest first. */
+  takeKernels(): NativeKernelSum[];
   /** Lets the tool whose library it is attach itself; why it does not, or an empty text. */
   startNvtx(path: string): string;
   /** Opens a range; its id. */

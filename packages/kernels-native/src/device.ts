@@ -1,6 +1,14 @@
 import { availableParallelism } from "node:os";
 import { type DType, dtypeIndex } from "../contract/dtype";
-import type { DeviceMemory, NativeBuffer, NativeDevice, NativeProgram, ProgramInfo, RunTimes } from "./addon-types";
+import type {
+  DeviceMemory,
+  NativeBuffer,
+  NativeDevice,
+  NativeGpu,
+  NativeProgram,
+  ProgramInfo,
+  RunTimes,
+} from "./addon-types";
 import { environment } from "./env";
 import { awaitNative, callNative, VdError } from "./errors";
 import { imageDir, listGpus } from "./gpus";
@@ -88,6 +96,11 @@ export class Program {
     return callNative(() => this.native.info);
   }
 
+  /** Per row: the kernel variants that it could have, the device's own choice first; empty on the CPU. */
+  get candidates(): string[][] {
+    return callNative(() => this.native.candidates);
+  }
+
   /** Runs all rows off the event loop. Throws VdError `cancelled` after {@link cancel}. */
   run(options: { timing?: boolean } = {}): Promise<RunTimes> {
     return awaitNative(() => this.native.run(options.timing ?? false));
@@ -138,6 +151,9 @@ export type DeviceOptions = CpuOptions & GpuOptions;
 export interface CompileOptions {
   /** Record the rows as one CUDA graph and replay it; then a run cannot be cancelled half-way. */
   capture?: boolean | undefined;
+  /** Per row: the kernel variant wanted. An empty text, or a name that the row cannot have here, leaves the choice to the
+   *  device; so does an absent list. */
+  variants?: readonly string[] | undefined;
 }
 
 /** Something that runs programs. */
@@ -149,6 +165,8 @@ export class Device {
     private readonly native: NativeDevice,
     /** Workers, the calling one included; 1 for a GPU. */
     readonly threads: number,
+    /** The GPU's name as its driver has it, or "CPU". */
+    readonly name: string,
   ) {}
 
   /** Opens the CPU. Throws VdError `unsupported` without an addon, `attr` for a wrong option. */
@@ -160,6 +178,7 @@ export class Device {
       "cpu",
       callNative(() => loadAddon().openDevice({ threads, isa, reference })),
       threads,
+      "CPU",
     );
   }
 
@@ -169,12 +188,12 @@ export class Device {
     const index = options.index ?? 0;
     const image = options.image ?? environment.cudaImage() ?? "";
     const dir = options.imageDir ?? imageDir();
-    checkGpu(index, dir);
+    const { name } = usableGpu(index, dir);
     const key = `${index} ${image} ${dir}`;
     let device = Device.gpus.get(key);
     if (!device) {
       const native = callNative(() => loadAddon().openDevice({ index, imageDir: dir, image }));
-      device = new Device("cuda", native, 1);
+      device = new Device("cuda", native, 1, name);
       Device.gpus.set(key, device);
     }
     return device;
@@ -207,10 +226,11 @@ export class Device {
     words: Float64Array,
     names: readonly string[],
     bindings: readonly Binding[],
-    { capture = false }: CompileOptions = {},
+    { capture = false, variants }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
-    return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, { capture })));
+    const options = variants ? { capture, variants: [...variants] } : { capture };
+    return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, options)));
   }
 }
 
@@ -257,12 +277,13 @@ function unusable(reason: string): never {
   });
 }
 
-function checkGpu(index: number, dir: string): void {
+function usableGpu(index: number, dir: string): NativeGpu {
   const { reason, devices } = listGpus(dir);
   if (devices.length === 0) unusable(reason);
   const gpu = devices[index];
   if (!gpu) unusable(`there is no GPU ${index}, only ${devices.length}.`);
   if (!gpu.usable) unusable(`${gpu.name}: ${gpu.reason}`);
+  return gpu;
 }
 
 /** Opens a device by kind. Throws VdError `unsupported` with the reason for one that cannot be used. */

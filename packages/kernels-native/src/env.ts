@@ -26,6 +26,10 @@ export const environment = {
   cudaImage(): string | undefined {
     return process.env.VD_CUDA_IMAGE;
   },
+  /** `CUDA_PATH`: folder of the CUDA toolkit, whose CUPTI times kernels; empty if it is not set. */
+  cudaPath(): string {
+    return process.env.CUDA_PATH ?? "";
+  },
   /** `NVTX_INJECTION64_PATH`: the library of a profiling tool of NVIDIA's; Nsight Systems sets it for what it starts. */
   nvtxInjection(): string | undefined {
     return process.env.NVTX_INJECTION64_PATH;

@@ -1,5 +1,6 @@
 export * from "../contract/index";
 export type { ProgramInfo, RunTimes } from "./addon-types";
+export { cupti, type KernelSum } from "./cupti";
 export {
   allocateBuffer,
   type Binding,

@@ -41,8 +41,8 @@ function glibcVersion(): string | undefined {
   return header?.glibcVersionRuntime;
 }
 
-/** Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifest has of
- *  them; `VD_VERIFY=1` does so whenever the addon is loaded. Throws VdError `io` for the first that differs. */
+/** Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifests have
+ *  of them; `VD_VERIFY=1` does so whenever the addon is loaded. Throws VdError `io` for the first that differs. */
 export function verifyPrebuilds(): VerifiedFile[] {
   return verifyFolder(join(packageDir(), "prebuilds"), `${process.platform}-${process.arch}`);
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { VdError } from "./errors";
 
-/** What prebuilds/manifest.json says of one binary. */
+/** What a folder's manifest.json says of one binary. */
 interface ManifestEntry {
   bytes: number;
   sha256: string;
@@ -18,15 +18,15 @@ export interface VerifiedFile {
 
 const REINSTALL = "Install the package again; in a checkout run `pnpm build`.";
 
-function readManifest(prebuilds: string): Record<string, ManifestEntry> {
-  const path = join(prebuilds, "manifest.json");
+function readManifest(folder: string): Record<string, ManifestEntry> {
+  const path = join(folder, "manifest.json");
   try {
     const { files } = JSON.parse(readFileSync(path, "utf8")) as { files?: Record<string, ManifestEntry> };
     if (files && typeof files === "object") return files;
     throw new Error("no list of files in it");
   } catch (cause) {
     const got = (cause as Error).message;
-    const expected = "the list of the package's binaries and their SHA-256";
+    const expected = "the list of the folder's binaries and their SHA-256";
     throw new VdError({ code: "io", where: path, expected, got, hint: REINSTALL, cause });
   }
 }
@@ -35,7 +35,7 @@ function verifyFile(path: string, entry: ManifestEntry | undefined): VerifiedFil
   const fail = (expected: string, got: string, cause?: unknown): never => {
     throw new VdError({ code: "io", where: path, expected, got, hint: REINSTALL, cause });
   };
-  if (!entry) return fail("a binary that prebuilds/manifest.json names", "one that it does not");
+  if (!entry) return fail("a binary that the manifest.json beside it names", "one that it does not");
   let content: Buffer;
   try {
     content = readFileSync(path);
@@ -57,10 +57,17 @@ function imagesIn(folder: string): string[] {
   }
 }
 
-/** Compares the addon for `target` (e.g. `linux-x64`) and all device code below `prebuilds` with the SHA-256 that
- *  prebuilds/manifest.json has of them. Returns what was compared. Throws VdError `io` for the first that differs. */
+/** Compares the binaries in a folder with its manifest; those that the manifest has must be there. */
+function verifyBinaries(folder: string, names: readonly string[]): VerifiedFile[] {
+  const files = readManifest(folder);
+  const all = [...new Set([...names, ...Object.keys(files)])];
+  return all.map((name) => verifyFile(join(folder, name), files[name]));
+}
+
+/** Compares the addon for `target` (e.g. `linux-x64`) and all device code below `prebuilds` with the SHA-256 that the
+ *  manifest.json in their folders has of them. Returns what was compared. Throws VdError `io` for the first that differs. */
 export function verifyFolder(prebuilds: string, target: string): VerifiedFile[] {
-  const files = readManifest(prebuilds);
-  const names = [`${target}/vd-native.node`, ...imagesIn(join(prebuilds, "cuda")).map((name) => `cuda/${name}`)];
-  return names.map((name) => verifyFile(join(prebuilds, ...name.split("/")), files[name]));
+  const addon = verifyBinaries(join(prebuilds, target), ["vd-native.node"]);
+  const images = imagesIn(join(prebuilds, "cuda"));
+  return images.length > 0 ? [...addon, ...verifyBinaries(join(prebuilds, "cuda"), images)] : addon;
 }

@@ -102,6 +102,17 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     });
   });
 
+  test("variants are taken by name where a row can have them, and listed", () => {
+    const { name, legal, unknown, tooFew, noTexts } = scenario("variants");
+    const program = { chosen: ["copy_vector", "copy_vector"], candidates: [["copy_vector"], ["copy_vector"]] };
+    expect(name).toBe("Stand-in GPU 0");
+    expect(legal).toEqual(program);
+    expect(unknown).toEqual(program);
+    expect(tooFew).toMatchObject({ code: "attr" });
+    expect(tooFew.message).toContain("[compile variants] expected one for each of 2 rows, got 1");
+    expect(noTexts).toMatchObject({ code: "attr" });
+  });
+
   test("out of memory is an error that says how much, and the next allocation works", () => {
     const { tooMuch } = scenario("memory");
     expect(tooMuch.code).toBe("memory");

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { nvtx, type RunTimes, VdError } from "@vd/kernels-native";
+import { cupti, type KernelSum, nvtx, type RunTimes, VdError } from "@vd/kernels-native";
 import type { LoadedPlan, WorkObserver } from "@vd/tensor";
 import { type Ceilings, measureCeilings } from "./ceilings";
 import { Recorder } from "./record/recorder";
@@ -17,6 +17,9 @@ export interface ProfilerOptions {
   nowUs?: (() => number) | undefined;
   /** Tell a listening NVIDIA tool of every scope; default true. Costs nothing where none listens. */
   nvtx?: boolean | undefined;
+  /** Also time single kernels by CUPTI, where the machine has it; default false, as recording slows launches a little.
+   *  CUPTI counts for the whole process: use one such profiler at a time. */
+  kernels?: boolean | undefined;
 }
 
 /** A scope that ends when it is disposed of: `using s = profiler.span("name")`. */
@@ -42,13 +45,20 @@ export class Profiler implements WorkObserver {
   private readonly loose = new WeakSet<Span>();
   private readonly tellsNvtx: boolean;
   private ceilings: Ceilings | undefined;
+  /** Times of kernels so far, by name; undefined if they are not recorded. */
+  private readonly kernels: Map<string, KernelSum> | undefined;
+  private readonly notes: string[] = [];
 
   /** Use {@link createProfiler}. */
-  constructor({ ceilings, nowUs, nvtx: tells = true }: ProfilerOptions) {
+  constructor({ ceilings, nowUs, nvtx: tells = true, kernels = false }: ProfilerOptions) {
     const beganMs = performance.now();
     this.recorder = new Recorder(nowUs ?? (() => (performance.now() - beganMs) * 1000));
     this.ceilings = ceilings;
     this.tellsNvtx = tells && nvtx.listens();
+    if (!kernels) return;
+    const reason = cupti.start();
+    if (reason === "") this.kernels = new Map();
+    else this.notes.push(`Single kernels were not timed: ${reason}`);
   }
 
   /** Runs `body` as the scope `name` and returns what it returns; the scope of an asynchronous body lasts until its
@@ -123,7 +133,9 @@ export class Profiler implements WorkObserver {
 
   /** What was recorded so far, added up. Throws VdError `attr` while a scope is open. */
   report(): ProfileReport {
-    return buildReport(this.finished(), this.ceilings);
+    const recording = this.finished();
+    this.takeKernels();
+    return buildReport(recording, { ceilings: this.ceilings, kernels: this.kernels?.values(), notes: this.notes });
   }
 
   /** What was recorded so far, in the order of time. Throws VdError `attr` while a scope is open. */
@@ -140,6 +152,21 @@ export class Profiler implements WorkObserver {
    *  .txt, whole or not at all. Throws VdError `attr` for another ending, `io` if it cannot be written. */
   async write(path: string): Promise<void> {
     await writeReport(path, (format) => this.render(format));
+  }
+
+  /** Ends the recording of kernels, if they are recorded; what was recorded stays in the report. */
+  stopKernels(): void {
+    if (!this.kernels) return;
+    cupti.stop();
+    this.takeKernels();
+  }
+
+  private takeKernels(): void {
+    if (!this.kernels) return;
+    for (const { name, count, totalUs } of cupti.take()) {
+      const known = this.kernels.get(name) ?? { name, count: 0, totalUs: 0 };
+      this.kernels.set(name, { name, count: known.count + count, totalUs: known.totalUs + totalUs });
+    }
   }
 
   private innermost(): Span | undefined {

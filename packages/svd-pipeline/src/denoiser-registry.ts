@@ -27,22 +27,22 @@ export function registerDenoiser(name: string, make: () => DenoiserFactory): voi
 /** Names that {@link registerDenoiser} made known. */
 export const denoiserNames = (): string[] => [...registry().keys()].sort();
 
-/** Loads a package from where this one lies, or from the folder in which the program runs. False if it is in neither. */
+/** Loads a package from where this one lies, from where the program's main file lies, or from the folder in which it
+ *  runs. False if it is in none of them. */
 async function load(name: string): Promise<boolean> {
-  try {
-    await import(/* @vite-ignore */ name);
-    return true;
-  } catch (error) {
-    if (!isMissing(error, name)) throw error;
-  }
-  try {
-    const require = createRequire(join(process.cwd(), "package.json"));
-    await import(/* @vite-ignore */ pathToFileURL(require.resolve(name)).href);
-    return true;
-  } catch (error) {
-    if (!isMissing(error, name)) throw error;
-    return false;
-  }
+  const folders = [process.argv[1], join(process.cwd(), "package.json")].filter((path) => path !== undefined);
+  const fromElsewhere = folders.map((path) => async () => {
+    const { href } = pathToFileURL(createRequire(pathToFileURL(path)).resolve(name));
+    return import(/* @vite-ignore */ href);
+  });
+  for (const attempt of [() => import(/* @vite-ignore */ name), ...fromElsewhere])
+    try {
+      await attempt();
+      return true;
+    } catch (error) {
+      if (!isMissing(error, name)) throw error;
+    }
+  return false;
 }
 
 function isMissing(error: unknown, name: string): boolean {

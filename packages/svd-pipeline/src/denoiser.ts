@@ -70,9 +70,11 @@ function isFactory(value: unknown): value is DenoiserFactory {
 }
 
 /** Finds out what denoises. wanted: a registered name or a factory; undefined for own kernels on the model's device.
- *  Throws VdError `attr` for a name that nobody registered, `unsupported` for what cannot run here. */
+ *  device: the model's; it serves own kernels of its kind. Throws VdError `attr` for a name that nobody registered,
+ *  `unsupported` for what cannot run here. */
 export async function chooseDenoiser(
   wanted: string | DenoiserFactory | undefined,
+  device: Device,
   onMessage?: (message: string) => void,
 ): Promise<ChosenDenoiser | undefined> {
   if (wanted === undefined) return undefined;
@@ -87,7 +89,7 @@ export async function chooseDenoiser(
   const fallback = await factory.prepare();
   if (!fallback) return { kind: "elsewhere", factory };
   onMessage?.(`${factory.name}: ${fallback.reason} Own ${fallback.device} kernels denoise instead.`);
-  return { kind: "own", device: openDevice(fallback.device) };
+  return { kind: "own", device: device.kind === fallback.device ? device : openDevice(fallback.device) };
 }
 
 /** A denoiser that takes its operands and gives its result as a plan does. */

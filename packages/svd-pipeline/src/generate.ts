@@ -1,5 +1,5 @@
 import { type CompileOptions, countOf, type Device, type DType } from "@vd/kernels-native";
-import { CpuGenerator, frameChunks, observed, type Plan } from "@vd/tensor";
+import { CpuGenerator, frameChunks, observed, type Plan, type Tuning } from "@vd/tensor";
 import { posterior } from "@vd/vae-opt";
 import { clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
 import { loadImage } from "./conditioning/load-image";
@@ -8,8 +8,8 @@ import type { RgbImage } from "./conditioning/rgb-image";
 import { vaeInputPausable } from "./conditioning/vae-input";
 import { type DenoiseConstants, type DenoiseOptions, denoise, writeConstants } from "./denoise";
 import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "./denoiser";
-import { throwIfCancelled } from "./load-options";
 import { NoiseSource } from "./latent-noise";
+import { throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import type { Models } from "./model/models";
 import { checkUnchanged } from "./model/open-files";
@@ -43,6 +43,8 @@ export interface GenerationContext {
   layouts: StageLayouts;
   /** Of activations, and of latents between steps. */
   precision: Precision;
+  /** What decides kernel variants. */
+  tuning: Tuning;
   /** What denoises instead of own kernels on `device`. */
   denoiser?: ChosenDenoiser | undefined;
 }
@@ -190,7 +192,9 @@ export class Generation {
     // Weights of the stage before would otherwise stay until memory runs out.
     if (this.context.checked.memory === "low") await this.part("trim", () => device.trim());
     const observer = this.context.options.profiler;
-    return withStage(device, layouts.of(stage), this.memory, body, { ...options, name: stage.name, observer });
+    const tuning = this.context.tuning;
+    const named = { ...options, name: stage.name, observer, tuning };
+    return withStage(device, layouts.of(stage), this.memory, body, named);
   }
 
   private get signal(): AbortSignal | undefined {

@@ -11,6 +11,7 @@ export * from "./hub/index";
 export type { ModelComponents } from "./model/components";
 export { openModelFolder } from "./model/folder";
 export { type Models, makeModels } from "./model/models";
+export { openSingleFile } from "./model/single-file";
 export * from "./models/index";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export * from "./sampling/index";

@@ -1,4 +1,5 @@
 import { type Device, openDevice, VdError } from "@vd/kernels-native";
+import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
 import type { WeightFormat } from "./hub/index";
 import type { LoadOptions, Precision } from "./types";
 
@@ -27,16 +28,31 @@ function checkThreads(threads: number | undefined): void {
   });
 }
 
+/** The table at a path. */
+function checkTuning(tuning: string | false | undefined): Tuning {
+  if (tuning === undefined || tuning === false) return tuning;
+  if (typeof tuning === "string" && tuning !== "") return readTuningTable(tuning);
+  throw new VdError({
+    code: "attr",
+    where: "tuning",
+    expected: "the path of a tuning table, or false for none",
+    got: tuning === "" ? "an empty text" : String(tuning),
+  });
+}
+
 /** What checked options mean: which files to prefer, and what runs the model. */
 export interface CheckedLoad {
   format: WeightFormat;
   device: Device;
   /** Of activations. */
   precision: Precision;
+  /** What decides kernel variants. */
+  tuning: Tuning;
 }
 
 /** Checks everything about opening a model that can be checked before a file is touched, and opens the device.
- *  Throws VdError `attr`, `unsupported` for a device that cannot be used, `cancelled`. */
+ *  Throws VdError `attr`, `unsupported` for a device that cannot be used or a tuning table of another one, `io` for one
+ *  that cannot be read, `cancelled`. */
 export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   if (typeof source !== "string" || source === "")
     throw new VdError({
@@ -50,8 +66,10 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const dtype = choice("dtype", Object.keys(FORMATS) as Precision[], options.dtype ?? fallback);
   checkThreads(options.threads);
   throwIfCancelled(options.signal);
+  const tuning = checkTuning(options.tuning);
   const device = openDevice(kind, { threads: options.threads });
-  return { format: FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype };
+  tuningTableFor(device, tuning);
+  return { format: FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
 }
 
 /** Throws VdError `cancelled` once the signal has fired. */

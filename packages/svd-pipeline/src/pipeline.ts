@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
-import { observed } from "@vd/tensor";
+import { observed, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
 import { checkMemory, estimate } from "./estimate";
@@ -13,8 +13,8 @@ import { type Models, makeModels } from "./model/models";
 import { openSingleFile } from "./model/single-file";
 import { checkOptions } from "./options";
 import { chooseDecodeChunk } from "./stages/decode-chunk";
-import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
 import type { StageShape } from "./stages/definitions";
+import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
 import { StageLayouts } from "./stages/stage";
 import type {
   GenerateDefaults,
@@ -32,6 +32,8 @@ interface OpenModel {
   device: Device;
   /** Of activations. */
   precision: Precision;
+  /** What decides kernel variants. */
+  tuning: Tuning;
   denoiser: ChosenDenoiser | undefined;
 }
 
@@ -64,8 +66,9 @@ export class StableVideoDiffusionPipeline {
   private busy = false;
   private recorded: { key: string; layouts: StageLayouts } | undefined;
 
-  private constructor(components: ModelComponents, { device, precision }: CheckedLoad, denoiser?: ChosenDenoiser) {
-    this.opened = { components, models: makeModels(components), device, precision, denoiser };
+  private constructor(components: ModelComponents, load: CheckedLoad, denoiser?: ChosenDenoiser) {
+    const { device, precision, tuning } = load;
+    this.opened = { components, models: makeModels(components), device, precision, tuning, denoiser };
     this.defaults = defaultsOf(components);
   }
 
@@ -77,7 +80,7 @@ export class StableVideoDiffusionPipeline {
     const load = checkLoad(source, options);
     const start = performance.now();
     const elapsedUs = () => (performance.now() - start) * 1000;
-    const denoiser = await chosenDenoiser(options);
+    const denoiser = await chosenDenoiser(options, load.device);
     const { dir } = await resolveModel(source, {
       ...options.hub,
       dtype: load.format,
@@ -103,7 +106,7 @@ export class StableVideoDiffusionPipeline {
    *  `first_stage_model.…`, `conditioner.…`); configurations follow from the shapes. Throws as fromPretrained. */
   static async fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
-    const denoiser = await chosenDenoiser(options);
+    const denoiser = await chosenDenoiser(options, load.device);
     return new StableVideoDiffusionPipeline(openSingleFile(path, options.singleFile), load, denoiser);
   }
 
@@ -138,7 +141,9 @@ export class StableVideoDiffusionPipeline {
    *  second call does nothing. */
   dispose(): void {
     // A device that was lost meanwhile has nothing to let go of.
-    this.opened?.device.trim().catch(() => undefined);
+    const { device, denoiser } = this.opened ?? {};
+    for (const each of [device, denoiser?.kind === "own" ? denoiser.device : undefined])
+      each?.trim().catch(() => undefined);
     this.opened = undefined;
     this.recorded = undefined;
   }
@@ -163,13 +168,13 @@ export class StableVideoDiffusionPipeline {
         got: "a disposed one",
         hint: "Open the model again.",
       });
-    const { components, models, device, precision, denoiser } = this.opened;
+    const { components, models, device, precision, tuning, denoiser } = this.opened;
     const factor = spatialFactor(models.vae.config);
     const checked = checkOptions(options, this.defaults, factor);
     const shape = stageShape(checked, factor, precision);
     const layouts = this.layoutsOf(shape);
     const sampling = samplingFor(components, checked, precision);
-    return { device, components, models, precision, shape, checked, options, layouts, sampling, denoiser };
+    return { device, components, models, precision, tuning, shape, checked, options, layouts, sampling, denoiser };
   }
 }
 
@@ -181,8 +186,8 @@ async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
 }
 
 /** What denoises by the options; a fallback is told to `onProgress`. */
-function chosenDenoiser({ denoiser, onProgress }: LoadOptions): Promise<ChosenDenoiser | undefined> {
-  return chooseDenoiser(denoiser, (message) =>
+function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): Promise<ChosenDenoiser | undefined> {
+  return chooseDenoiser(denoiser, device, (message) =>
     onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message }),
   );
 }

@@ -33,6 +33,9 @@ export interface LoadOptions {
   dtype?: Precision | undefined;
   /** CPU workers; default VD_THREADS or all cores. */
   threads?: number | undefined;
+  /** Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the
+   *  kernels' own guess. Default: the one that comes with the package for the device. The frames are the same. */
+  tuning?: string | false | undefined;
   signal?: AbortSignal | undefined;
   onProgress?: ((event: ProgressEvent) => void) | undefined;
   /** What denoises instead of this package's kernels: a name that a package has registered, such as "onnxruntime" or

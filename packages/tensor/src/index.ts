@@ -21,6 +21,17 @@ export {
 export * from "./random/index";
 export type { Row } from "./row";
 export * from "./tensor";
+export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
+export { defaultTuningTable } from "./tune/defaults";
+export { rowKey } from "./tune/row-key";
+export {
+  checkTuningTable,
+  readTuningTable,
+  type TuningEntry,
+  type TuningTable,
+  writeTuningTable,
+} from "./tune/table";
+export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
 export { nearestNames } from "./weights/nearest-names";
 export * from "./weights/safetensors";

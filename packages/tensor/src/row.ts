@@ -132,7 +132,8 @@ function outputOf(call: Call, spec: TensorSpec, first: Tensor | undefined): { di
   const dims = spec.dims.map((dim) => wantedSize(call, dim).size);
   const dtype = first && spec.dtype.includes(first.dtype) ? first.dtype : spec.dtype[0]!;
   // An optional result without elements cannot be asked for: no place has its shape.
-  if (!spec.optional && dims.some((dim) => !(dim >= 1))) call.fail("shape", "result", "sizes of at least 1", `[${dims.join(",")}]`);
+  if (!spec.optional && dims.some((dim) => !(dim >= 1)))
+    call.fail("shape", "result", "sizes of at least 1", `[${dims.join(",")}]`);
   return { dims, dtype };
 }
 

@@ -1,5 +1,3 @@
-import { fileURLToPath } from "node:url";
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
@@ -8,28 +6,17 @@ import { LAUNCH_LINE } from "../measure/start";
 import { rowsTable } from "../measure/table";
 import { choice, choices, integer, size } from "../options/values";
 import type { CommandContext } from "../run";
+import { DEVICES, MAX_COUNT, PRECISIONS, peerScript, type Texts, withPeer } from "./common";
 
-const DEVICES = ["cpu", "cuda"] as const;
-const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
-const MAX_COUNT = 10_000;
-
-/** The peer's script beside this program: in the sources, in the package, or packed. */
-function ownPeerScript(): string {
-  const places = ["../../peers/", "../peers/", "./peers/"];
-  const paths = places.map((place) => fileURLToPath(new URL(`${place}diffusers_peer.py`, import.meta.url)));
-  return paths.find((path) => existsSync(path)) ?? paths[0]!;
-}
-
-type Texts = Readonly<Record<string, string | boolean | undefined>>;
-
-function readOptions(texts: Texts): MeasureOptions {
+/** Options of everything that runs a model folder. Throws VdError `attr`. */
+export function readMeasureOptions(texts: Texts): MeasureOptions {
   const text = (name: string) => String(texts[name]);
   const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(text(name));
   const device = choice("--device", DEVICES)(text("device"));
   const dtype = texts.dtype === undefined ? undefined : choice("--dtype", PRECISIONS)(text("dtype"));
   return {
     model: text("model"),
-    output: text("output"),
+    output: texts.output === undefined ? undefined : text("output"),
     device,
     precision: dtype ?? (device === "cpu" ? "float32" : "float16"),
     numFrames: count("--frames", "frames"),
@@ -42,7 +29,7 @@ function readOptions(texts: Texts): MeasureOptions {
     repeats: count("--repeats", "repeats"),
     seed: integer("--seed", 0, 2 ** 32 - 1)(text("seed")),
     python: text("python"),
-    peerScript: texts.peerScript === undefined ? ownPeerScript() : text("peerScript"),
+    peerScript: texts.peerScript === undefined ? peerScript() : text("peerScript"),
     reference: texts.reference !== false,
     threads: texts.threads === undefined ? undefined : count("--threads", "threads"),
     image: texts.image === undefined ? undefined : text("image"),
@@ -63,21 +50,19 @@ function withModelOptions(command: Command): Command {
 
 /** `vd-bench measure --model DIR -o out.json`. */
 export function addMeasure(program: Command, { reporter, signal, self, stdout }: CommandContext): void {
-  withModelOptions(program.command("measure"))
+  withPeer(withModelOptions(program.command("measure")))
     .description("run ours and diffusers on one model, turn by turn: times, memory, differences")
     .requiredOption("-o, --output <FILE>", "the results as JSON, written after every part")
     .option("--steps <N>", "denoising steps of the end-to-end part", "25")
     .option("--parts <LIST>", `of ${PARTS.join(",")}`, PARTS.join(","))
-    .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, PEER_MODES.join(","))
+    .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, "eager,compile")
     .option("--rounds <N>", "turns of each contender", "5")
     .option("--repeats <N>", "runs in one turn", "3")
     .option("--e2e-rounds <N>", "turns in the end-to-end parts", "3")
     .option("--seed <N>", "of the inputs", "0")
-    .option("--python <PROGRAM>", "the Python that has PyTorch and diffusers", "python3")
-    .option("--peer-script <FILE>", "another peer that speaks the same lines")
     .option("--no-reference", "leave out the float32 reference")
     .action(async (texts: Texts) => {
-      const options = readOptions(texts);
+      const options = readMeasureOptions(texts);
       const file = await measure(options, { reporter, signal, self });
       stdout.write(`${rowsTable(file.rows)}\n${options.output}\n`);
     });
@@ -86,8 +71,8 @@ export function addMeasure(program: Command, { reporter, signal, self, stdout }:
 /** What `measure` starts to see how long a fresh process takes; not meant for people. */
 export function addFirstLaunch(program: Command, { stdout }: CommandContext): void {
   withModelOptions(program.command("first-launch", { hidden: true })).action(async (texts: Texts) => {
-    const defaults = { output: "", steps: "2", parts: "none", peers: "none", rounds: "1", e2eRounds: "1" };
-    const options = readOptions({ ...defaults, repeats: "1", seed: "0", python: "", peerScript: "", ...texts });
+    const defaults = { steps: "2", parts: "none", peers: "none", rounds: "1", e2eRounds: "1" };
+    const options = readMeasureOptions({ ...defaults, repeats: "1", seed: "0", python: "", peerScript: "", ...texts });
     await firstLaunch(options, options.image ?? "", () => stdout.write(`${LAUNCH_LINE}\n`));
   });
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type DType, openDevice } from "@vd/kernels-native";
 import type { Precision } from "@vd/svd-pipeline";
 import type { Command } from "commander";
+import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
 import { reasonOf } from "../measure/contenders";
 import { PeerProcess } from "../measure/peer-process";
@@ -52,6 +53,7 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
     ...{ format: "vd-bench", version: 1, command: "ops", createdAt: new Date().toISOString() },
     ...{ machine: machineInfo(kind), versions, options: { ...options, pattern }, rows: [], tables: {}, notes: [] },
   };
+  await noteRates(file, device);
   const stop = () => peer?.stop();
   signal.addEventListener("abort", stop, { once: true });
   try {

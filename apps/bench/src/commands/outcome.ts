@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
-import { compareFiles, comparisonTable, isRegression } from "../compare/compare";
+import { compareFiles, comparisonTable, isRegression, requireSameDevice } from "../compare/compare";
+import { machineInfo } from "../io/machine";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { rowsTable } from "../measure/table";
 import type { CommandContext } from "../run";
@@ -10,6 +11,8 @@ export interface OutcomeOptions {
   json?: string | undefined;
   compare?: string | undefined;
   force?: boolean | undefined;
+  /** cpu or cuda, as typed. */
+  device?: string | undefined;
 }
 
 /** Adds --json, --compare and --force. */
@@ -20,9 +23,13 @@ export function withOutcome(command: Command): Command {
     .option("--force", "compare with results of another device");
 }
 
-/** Reads the baseline before any work, so that a wrong one costs no time. Throws VdError `io`. */
-export async function openBaseline({ compare }: OutcomeOptions): Promise<BenchFile | undefined> {
-  return compare === undefined ? undefined : readBenchFile(compare);
+/** Reads the baseline before any work, so that a wrong one costs no time. Throws VdError `io`, `unsupported` for one from
+ *  another device. */
+export async function openBaseline({ compare, device, force }: OutcomeOptions): Promise<BenchFile | undefined> {
+  if (compare === undefined) return undefined;
+  const baseline = await readBenchFile(compare);
+  if (!force) requireSameDevice(baseline, machineInfo(device === "cuda" ? "cuda" : "cpu").device);
+  return baseline;
 }
 
 /** Prints results, writes them, compares them and sets the exit status. Throws VdError `io` or `unsupported`. */

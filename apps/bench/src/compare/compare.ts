@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import { alignColumns, formatMs } from "../measure/table";
 import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
+import { alignColumns, formatMs } from "../measure/table";
 
 /** How a row stands against the baseline. */
 export type Verdict = "better" | "same" | "worse" | "new" | "gone" | "failed";
@@ -45,6 +45,18 @@ function compareRows(before: BenchRow | undefined, after: BenchRow | undefined):
   return { ...both, verdict, noiseUs };
 }
 
+/** Throws VdError `unsupported` for a baseline from another device. */
+export function requireSameDevice(baseline: BenchFile, device: string): void {
+  if (baseline.machine.device === device) return;
+  throw new VdError({
+    code: "unsupported",
+    where: "--compare",
+    expected: `a baseline from this device, ${device}`,
+    got: `one from ${baseline.machine.device}`,
+    hint: "Use --force to compare different devices all the same.",
+  });
+}
+
 /** Compares results with a baseline, row by row. gone: also tell of rows that only the baseline has. force: compare
  *  results of different devices. Throws VdError `unsupported` for a baseline from another device. */
 export function compareFiles(
@@ -52,14 +64,7 @@ export function compareFiles(
   current: BenchFile,
   { force = false, gone = true }: { force?: boolean; gone?: boolean } = {},
 ): Comparison[] {
-  if (!force && baseline.machine.device !== current.machine.device)
-    throw new VdError({
-      code: "unsupported",
-      where: "--compare",
-      expected: `a baseline from this device, ${current.machine.device}`,
-      got: `one from ${baseline.machine.device}`,
-      hint: "Use --force to compare different devices all the same.",
-    });
+  if (!force) requireSameDevice(baseline, current.machine.device);
   const before = new Map(baseline.rows.map((row) => [rowKey(row), row]));
   const after = new Map(current.rows.map((row) => [rowKey(row), row]));
   const keys = [...after.keys(), ...(gone ? [...before.keys()].filter((key) => !after.has(key)) : [])];

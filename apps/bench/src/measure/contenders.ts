@@ -44,7 +44,10 @@ export async function ourContender(
     await watch.look();
     const table = capture ? [] : await opGroups(plan, TABLE_RUNS, signal);
     const { flops, bytes } = plan.cost;
-    const planned = { plannedBytes: plan.memory.peakBytes + plan.info.scratchBytes, packedBytes: plan.info.packedBytes };
+    const planned = {
+      plannedBytes: plan.memory.peakBytes + plan.info.scratchBytes,
+      packedBytes: plan.info.packedBytes,
+    };
     const peakBytes = watch.peakBytes ?? planned.plannedBytes + planned.packedBytes;
     return {
       name: capture ? "ours-graph" : "ours",
@@ -106,7 +109,8 @@ export async function peerContender(
 }
 
 /** How rows call a peer. */
-export const peerName = (mode: PeerMode): string => (mode === "eager" ? "diffusers" : "diffusers-compile");
+export const peerName = (mode: PeerMode): string =>
+  ({ eager: "diffusers", compile: "diffusers-compile", onnxruntime: "onnxruntime" })[mode];
 
 /** Why a contender has no figures, as its row says it. */
 export function reasonOf(error: unknown): string {

@@ -59,7 +59,11 @@ export function unetInputs(sizes: InputSizes, seed: number): { peer: PartInputs;
 }
 
 /** Random inputs of a part with one input. Values of pictures lie in about [-1,1]. */
-export function plainInputs(part: Exclude<Part, "unet" | "start" | "e2e">, sizes: InputSizes, seed: number): PartInputs {
+export function plainInputs(
+  part: Exclude<Part, "unet" | "start" | "e2e">,
+  sizes: InputSizes,
+  seed: number,
+): PartInputs {
   const random = new CpuGenerator(seed);
   const randn = (shape: readonly number[]) => ({ shape, data: random.randn(shape.reduce((a, b) => a * b, 1)) });
   const { numFrames, latentChannels, latentHeight, latentWidth, clipSize, width, height } = sizes;

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DType, openDevice, VdError } from "@vd/kernels-native";
 import { makeModels, openModelFolder, type Precision } from "@vd/svd-pipeline";
+import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
 import { encodePng, testPicture } from "../io/png";
 import type { Reporter } from "../io/reporter";
@@ -36,12 +37,12 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
   try {
     const device = openDevice(options.device, { threads: options.threads });
     await device.prepare();
+    await noteRates(file, device);
     const components = await openModelFolder(options.model, FORMATS[options.precision]);
     const dtype = DTYPES[options.device === "cpu" ? "float32" : options.precision];
     const context: PartContext = { device, components, models: makeModels(components), options, dtype };
     const image = options.image ?? join(work, "picture.png");
-    if (options.image === undefined)
-      await writeWholeFile(image, encodePng(testPicture(options.width, options.height)));
+    if (options.image === undefined) await writeWholeFile(image, encodePng(testPicture(options.width, options.height)));
     const found = await startPeer(options, file, reporter);
     peer = found.peer;
     await runParts({ ...tools, context, file, work, image, ...found });
@@ -72,7 +73,8 @@ function emptyFile(options: MeasureOptions): BenchFile {
 /** Starts the peer and asks for its versions; without it, the reason. */
 async function startPeer(options: MeasureOptions, file: BenchFile, reporter: Reporter) {
   const modes: readonly PeerMode[] = options.peers;
-  if (modes.length === 0 && !options.reference) return { peer: undefined, modes };
+  const isAsked = options.reference || modes.some((mode) => mode !== "onnxruntime");
+  if (!isAsked) return { peer: undefined, modes };
   const peer = new PeerProcess("diffusers", options.python, [options.peerScript]);
   try {
     const { versions, device } = await peer.request("hello");
@@ -98,6 +100,6 @@ async function runParts(session: Session): Promise<void> {
     if (part === "e2e") await measureGeneration(session);
     else if (part === "start") await measureStart(session);
     else await measurePart(session, part);
-    await saveBenchFile(context.options.output, file);
+    if (context.options.output !== undefined) await saveBenchFile(context.options.output, file);
   }
 }

@@ -6,15 +6,16 @@ export const PARTS = ["clip", "encode", "unet", "vae", "start", "e2e"] as const;
  *  process start to the first denoiser call, picture file to frames in host memory. */
 export type Part = (typeof PARTS)[number];
 
-/** Ways in which the peer runs. */
-export const PEER_MODES = ["eager", "compile"] as const;
+/** Ways in which PyTorch runs, and ONNX Runtime, which computes our export on the CPU. */
+export const PEER_MODES = ["eager", "compile", "onnxruntime"] as const;
 /** One of {@link PEER_MODES}. */
 export type PeerMode = (typeof PEER_MODES)[number];
 
 /** What to measure and how. */
 export interface MeasureOptions {
   model: string;
-  output: string;
+  /** Where the results go after every part; undefined: nowhere. */
+  output?: string | undefined;
   device: "cpu" | "cuda";
   precision: Precision;
   numFrames: number;

@@ -13,6 +13,7 @@ import {
 } from "./contenders";
 import { ourGeneration, peerGeneration } from "./e2e";
 import { writeInputs } from "./inputs";
+import { onnxContender, onnxGeneration } from "./onnx-contender";
 import type { PeerMode } from "./options";
 import { type OurPart, ourPart, type PartContext, type PlanPart } from "./our-parts";
 import type { PeerProcess } from "./peer-process";
@@ -87,6 +88,16 @@ async function race(session: Session, field: Field, rounds: number, repeats: num
 /** Why a peer's row has no figures when there is no peer at all. */
 const absent = (session: Session): Attempt<never> => ({ reason: session.missing ?? "not asked for" });
 
+/** Loads a peer, if the program that runs it is there. */
+async function attemptPeer(
+  session: Session,
+  mode: PeerMode,
+  load: () => Promise<Contender>,
+): Promise<Attempt<Contender>> {
+  const isThere = mode === "onnxruntime" || session.peer !== undefined;
+  return isThere ? attempt(session, peerName(mode), load) : absent(session);
+}
+
 /** The float32 result of the peer. */
 async function referenceOf(session: Session, part: PlanPart, inputs: string): Promise<Float32Array | undefined> {
   const { peer, work, context } = session;
@@ -100,7 +111,12 @@ async function referenceOf(session: Session, part: PlanPart, inputs: string): Pr
 }
 
 /** Loads our plans: launched row by row and, on a GPU, as one graph as well. */
-async function addOurs(session: Session, field: Field, ours: OurPart, reference: Float32Array | undefined) {
+async function addOurs(
+  session: Session,
+  field: Field,
+  ours: OurPart,
+  reference: Float32Array | undefined,
+): Promise<Float32Array | undefined> {
   const { context, signal, file } = session;
   const captures = context.device.kind === "cuda" ? [false, true] : [false];
   let first: OurContender | undefined;
@@ -117,6 +133,7 @@ async function addOurs(session: Session, field: Field, ours: OurPart, reference:
     }
     field.add(name, made);
   }
+  return first?.output;
 }
 
 /** Measures a part that is one plan. */
@@ -135,10 +152,13 @@ export async function measurePart(session: Session, part: PlanPart): Promise<voi
     return;
   }
   const reference = await referenceOf(session, part, files.inputs);
-  await addOurs(session, field, ours.value, reference);
+  const output = await addOurs(session, field, ours.value, reference);
   for (const mode of modes) {
-    const load = () => peerContender(peer!, part, mode, files, reference);
-    field.add(peerName(mode), peer ? await attempt(session, peerName(mode), load) : absent(session));
+    const load = () =>
+      mode === "onnxruntime"
+        ? onnxContender(options, ours.value, work, reference ?? output)
+        : peerContender(peer!, part, mode, files, reference);
+    field.add(peerName(mode), await attemptPeer(session, mode, load));
   }
   await race(session, field, options.rounds, options.repeats);
   await peer?.request("release", { part }).catch(() => undefined);
@@ -152,8 +172,11 @@ export async function measureGeneration(session: Session): Promise<void> {
   const field = new Field("e2e", caseName("e2e", context));
   field.add("ours", await attempt(session, "ours", () => ourGeneration(device, options, image, signal)));
   for (const mode of modes) {
-    const load = () => peerGeneration(peer!, mode, options, image);
-    field.add(peerName(mode), peer ? await attempt(session, peerName(mode), load) : absent(session));
+    const load = () =>
+      mode === "onnxruntime"
+        ? onnxGeneration(options, image, session.work)
+        : peerGeneration(peer!, mode, options, image);
+    field.add(peerName(mode), await attemptPeer(session, mode, load));
   }
   await race(session, field, options.e2eRounds, 1);
 }
@@ -164,8 +187,9 @@ export async function measureStart(session: Session): Promise<void> {
   const { options } = context;
   const field = new Field("start", caseName("start", context));
   // Without a peer its second process would fail like the first.
-  const peers = missing === undefined ? options.peers : [];
+  const modes = options.peers.filter((mode) => mode !== "onnxruntime");
+  const peers = missing === undefined ? modes : [];
   field.ready.push(...startContenders(self, { ...options, peers }, image, signal));
-  if (missing !== undefined && options.peers.length > 0) field.add(peerName("eager"), absent(session));
+  if (missing !== undefined && modes.length > 0) field.add(peerName("eager"), absent(session));
   await race(session, field, options.e2eRounds, 1);
 }

@@ -1,3 +1,4 @@
+import type { Rates } from "../doctor/rates";
 import type { MachineInfo } from "../io/machine";
 import { writeWholeFile } from "../io/whole-file";
 import type { Summary } from "../stats/summary";
@@ -56,6 +57,8 @@ export interface BenchFile {
   /** Where the time of a plan goes, by suite. */
   tables: Record<string, OpGroup[]>;
   notes: string[];
+  /** What the device reached in the same run, for the roofline. */
+  rates?: Rates;
 }
 
 /** What makes rows of two files the same measurement. */

@@ -22,7 +22,19 @@ function childArguments(options: MeasureOptions, image: string): string[] {
   const { model, device, dtype, frames, width, height } = shared(options);
   const threads = options.threads === undefined ? [] : ["--threads", String(options.threads)];
   const sizes = ["--frames", String(frames), "--size", `${width}x${height}`];
-  return ["first-launch", "--model", model, "--device", device, "--dtype", dtype, "--image", image, ...sizes, ...threads];
+  return [
+    "first-launch",
+    "--model",
+    model,
+    "--device",
+    device,
+    "--dtype",
+    dtype,
+    "--image",
+    image,
+    ...sizes,
+    ...threads,
+  ];
 }
 
 /** Time from the start of a fresh process of ours to the denoiser's first call. */

@@ -1,5 +1,5 @@
-import { rowKey } from "./report";
 import type { BenchRow } from "./report";
+import { rowKey } from "./report";
 
 const MILLI = 1e-3;
 
@@ -37,7 +37,8 @@ export function rowsTable(rows: readonly BenchRow[]): string {
   const lines = rows.map((row) => {
     const { suite, name, contender, medianUs, madUs, error, peakBytes, flops, bytes, firstUs, reason } = row;
     const what = [`${suite} ${name}`, contender];
-    if (medianUs === undefined || madUs === undefined) return [...what, "-", "", "", "", "", "", "", "", reason ?? ""];
+    if (medianUs === undefined || madUs === undefined)
+      return [...what, "-", "", "", "", "", "", gibibytes(peakBytes), "", reason ?? ""];
     const rate = flops === undefined ? "" : (flops / medianUs / 1e6).toFixed(1);
     const traffic = bytes === undefined ? "" : (bytes / medianUs / 1e3).toFixed(0);
     const times = [formatMs(medianUs), formatMs(madUs), ratio(row, rows), rate, traffic];

@@ -109,8 +109,7 @@ export async function makeModel({ preset, dir, seed, signal, onProgress }: MakeM
     before += bytesOf(file);
   }
   // The index comes last: a folder without it is no model.
-  for (const [path, json] of Object.entries(configs).reverse())
-    await writeWholeFile(join(dir, path), configText(json));
+  for (const [path, json] of Object.entries(configs).reverse()) await writeWholeFile(join(dir, path), configText(json));
   return totalBytes;
 }
 

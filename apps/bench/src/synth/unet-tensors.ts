@@ -52,8 +52,7 @@ function downTensors(list: TensorList, config: UnetConfig, embedding: number): n
   channels.forEach((cout, level) => {
     for (let i = 0; i < config.layersPerBlock[level]!; i++) {
       spatioTemporalResTensors(list, `down_blocks.${level}.resnets.${i}`, { cin: skips.at(-1)!, cout, embedding });
-      if (config.downAttention[level])
-        transformer(list, `down_blocks.${level}.attentions.${i}`, cout, config, level);
+      if (config.downAttention[level]) transformer(list, `down_blocks.${level}.attentions.${i}`, cout, config, level);
       skips.push(cout);
     }
     if (level === channels.length - 1) return;
@@ -72,8 +71,7 @@ function upTensors(list: TensorList, config: UnetConfig, embedding: number, skip
     for (let i = 0; i <= config.layersPerBlock[level]!; i++) {
       const cin = width + skips.pop()!;
       spatioTemporalResTensors(list, `up_blocks.${position}.resnets.${i}`, { cin, cout, embedding });
-      if (config.upAttention[position])
-        transformer(list, `up_blocks.${position}.attentions.${i}`, cout, config, level);
+      if (config.upAttention[position]) transformer(list, `up_blocks.${position}.attentions.${i}`, cout, config, level);
       width = cout;
     }
     if (level > 0) list.conv(`up_blocks.${position}.upsamplers.0.conv`, cout, cout, [3, 3]);

@@ -23,8 +23,7 @@ function encoderTensors(list: TensorList, config: VaeConfig): void {
     }
     if (level < channels.length - 1) list.conv(`${name}.downsamplers.0.conv`, cout, cout, [3, 3]);
   });
-  for (const i of [0, 1])
-    resTensors(list, `encoder.mid_block.resnets.${i}`, { cin: last, cout: last, kernel: [3, 3] });
+  for (const i of [0, 1]) resTensors(list, `encoder.mid_block.resnets.${i}`, { cin: last, cout: last, kernel: [3, 3] });
   attention(list, "encoder.mid_block.attentions.0", last);
   list.norm("encoder.conv_norm_out", last);
   list.conv("encoder.conv_out", last, 2 * config.latentChannels, [3, 3]);

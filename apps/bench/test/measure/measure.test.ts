@@ -72,3 +72,23 @@ describe("vd-bench measure", () => {
     expect((await measure(["--size", "33x32"])).stderr).toContain("multiples of 8");
   });
 });
+
+describe("ONNX Runtime beside ours", () => {
+  it("computes the same from our export, part by part and end to end", async () => {
+    const alone = ["--no-reference", "--peers", "onnxruntime"];
+    const { status, row, stderr } = await measure(["--parts", "clip,encode,unet,vae,e2e", ...alone]);
+    expect(status, stderr).toBe(0);
+    for (const suite of ["clip", "encode", "unet", "vae"]) {
+      expect(row(suite, "onnxruntime")!.error, stderr).toBeLessThan(1e-4); // Its distance to ours: no PyTorch here.
+      expect(row(suite, "onnxruntime")!.samplesUs).toHaveLength(4);
+    }
+    expect(row("e2e", "onnxruntime")!.medianUs, stderr).toBeGreaterThan(1000);
+  });
+
+  it("is left out on a GPU with its reason in the column", async () => {
+    const { onnxContender } = await import("../../src/measure/onnx-contender");
+    const options = { device: "cuda" } as Parameters<typeof onnxContender>[0];
+    const part = { part: "clip" } as Parameters<typeof onnxContender>[1];
+    await expect(onnxContender(options, part, "", undefined)).rejects.toThrow("measured on the CPU only");
+  });
+});

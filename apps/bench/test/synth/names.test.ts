@@ -30,7 +30,9 @@ const made = (tensors: readonly SyntheticTensor[]) =>
 describe("names and shapes by configuration", () => {
   it.each(["unet_a", "unet_b"])("are those of the committed %s", (name) => {
     const { config } = readJson(`${root}fixtures/unet/${name}.json`) as { config: Record<string, unknown> };
-    expect(made(unetTensors(parseUnetConfig(config)))).toEqual(stored(`${root}fixtures/unet/${name}.safetensors`, "w."));
+    expect(made(unetTensors(parseUnetConfig(config)))).toEqual(
+      stored(`${root}fixtures/unet/${name}.safetensors`, "w."),
+    );
   });
 
   it("are those of the committed autoencoder", () => {

@@ -2,6 +2,7 @@
 #include <napi.h>
 
 #include "../cpu/cpu_features.h"
+#include "../driver/cupti.h"
 #include "../driver/device.h"
 #include "../driver/nvtx.h"
 #include "../launch/op_table.h"
@@ -75,6 +76,36 @@ Napi::Value end_nvtx_range(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+std::vector<std::string> read_strings(const Napi::Value& value, const char* where) {
+  const Napi::Array array = read_array(value, where);
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(read_string(array.Get(i), where));
+  return texts;
+}
+
+/** Begins to record kernels; why not, or an empty text. */
+Napi::Value start_cupti(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), driver::cupti::start(read_strings(info[0], "startCupti libraries")));
+}
+
+Napi::Value stop_cupti(const Napi::CallbackInfo& info) {
+  driver::cupti::stop();
+  return info.Env().Undefined();
+}
+
+Napi::Value take_kernels(const Napi::CallbackInfo& info) {
+  const std::vector<driver::cupti::KernelSum> sums = driver::cupti::take();
+  Napi::Array list = Napi::Array::New(info.Env(), sums.size());
+  for (uint32_t i = 0; i < sums.size(); ++i) {
+    Napi::Object to = Napi::Object::New(info.Env());
+    to.Set("name", sums[i].name);
+    to.Set("count", static_cast<double>(sums[i].count));
+    to.Set("totalUs", static_cast<double>(sums[i].totalNs) / 1000);
+    list.Set(i, to);
+  }
+  return list;
+}
+
 Napi::Value op_ids(const Napi::CallbackInfo& info) {
   Napi::Array ids = Napi::Array::New(info.Env(), kNumOps);
   for (int i = 0; i < kNumOps; ++i) ids.Set(static_cast<uint32_t>(i), kOps[i]->id);
@@ -101,6 +132,9 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<op_ids>(exports, "opIds");
   export_function<list_gpus>(exports, "listGpus");
   export_function<start_driver>(exports, "startDriver");
+  export_function<start_cupti>(exports, "startCupti");
+  export_function<stop_cupti>(exports, "stopCupti");
+  export_function<take_kernels>(exports, "takeKernels");
   export_function<start_nvtx>(exports, "startNvtx");
   export_function<start_nvtx_range>(exports, "startNvtxRange");
   export_function<end_nvtx_range>(exports, "endNvtxRange");

@@ -34,16 +34,34 @@ void check_region(const Memory& memory, const FloatRegion& region) {
                 "one that ends at byte " + std::to_string(static_cast<int64_t>(end)));
 }
 
-/** Hands the numbers to JavaScript without copying them where that is allowed. */
-template <class T>
-Napi::Value numbers_to_js(Napi::Env env, std::vector<T>& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  const size_t bytes = kept->size() * sizeof(T);
+/** Memory that is not zeroed before it is filled: of many megabytes, that would cost as much as reading them. */
+struct RawBytes {
+  std::unique_ptr<uint8_t[]> data;
+  size_t size = 0;
+};
+
+/** Hands the bytes to JavaScript without copying them where that is allowed. */
+Napi::Value bytes_to_js(Napi::Env env, RawBytes& bytes) {
+  uint8_t* data = bytes.data.release();
   napi_value buffer = nullptr;
-  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::vector<T>*>(hint); };
+  const auto release = [](napi_env, void*, void* hint) { delete[] static_cast<uint8_t*>(hint); };
+  if (napi_create_external_arraybuffer(env, data, bytes.size, release, data, &buffer) == napi_ok)
+    return Napi::Uint8Array::New(env, bytes.size, Napi::ArrayBuffer(env, buffer), 0);
+  bytes.data.reset(data);
+  auto copy = Napi::Uint8Array::New(env, bytes.size);
+  std::memcpy(copy.Data(), data, bytes.size);
+  return copy;
+}
+
+/** The same for floats. */
+Napi::Value floats_to_js(Napi::Env env, std::vector<float>& values) {
+  auto* kept = new std::vector<float>(std::move(values));
+  const size_t bytes = kept->size() * sizeof(float);
+  napi_value buffer = nullptr;
+  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::vector<float>*>(hint); };
   if (napi_create_external_arraybuffer(env, kept->data(), bytes, release, kept, &buffer) == napi_ok)
-    return Napi::TypedArrayOf<T>::New(env, kept->size(), Napi::ArrayBuffer(env, buffer), 0);
-  auto copy = Napi::TypedArrayOf<T>::New(env, kept->size());
+    return Napi::Float32Array::New(env, kept->size(), Napi::ArrayBuffer(env, buffer), 0);
+  auto copy = Napi::Float32Array::New(env, kept->size());
   std::memcpy(copy.Data(), kept->data(), bytes);
   delete kept;
   return copy;
@@ -121,7 +139,7 @@ Napi::Value Buffer::fetch(const Napi::CallbackInfo& info) {
   region.pitch = read_size(info[4], "fetch pitch", kMaxFetch);
   check_region(*memory, region);
   auto work = [memory, region] { return read_floats(*memory, region); };
-  return PromiseWorker<std::vector<float>>::start(info.Env(), std::move(work), numbers_to_js<float>);
+  return PromiseWorker<std::vector<float>>::start(info.Env(), std::move(work), floats_to_js);
 }
 
 Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
@@ -130,11 +148,11 @@ Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
   const size_t bytes = read_size(info[1], "fetchBytes bytes");
   check_range(*memory, offset, bytes, "fetchBytes");
   auto work = [memory, offset, bytes] {
-    std::vector<uint8_t> values(bytes);
-    memory->read(offset, values.data(), bytes);
+    RawBytes values{std::unique_ptr<uint8_t[]>(new uint8_t[bytes]), bytes};
+    memory->read(offset, values.data.get(), bytes);
     return values;
   };
-  return PromiseWorker<std::vector<uint8_t>>::start(info.Env(), std::move(work), numbers_to_js<uint8_t>);
+  return PromiseWorker<RawBytes>::start(info.Env(), std::move(work), bytes_to_js);
 }
 
 Napi::Value Buffer::copy(const Napi::CallbackInfo& info) {

@@ -35,11 +35,11 @@ std::vector<BufferBinding> read_buffers(const Napi::Value& value) {
   return buffers;
 }
 
-std::vector<std::string> read_names(const Napi::Value& value) {
-  const Napi::Array array = read_array(value, "compile names");
-  std::vector<std::string> names;
-  for (uint32_t i = 0; i < array.Length(); ++i) names.push_back(read_string(array.Get(i), "compile name"));
-  return names;
+std::vector<std::string> read_texts(const Napi::Value& value, const char* where) {
+  const Napi::Array array = read_array(value, where);
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(read_string(array.Get(i), where));
+  return texts;
 }
 
 std::vector<double> read_words(const Napi::Value& value) {
@@ -71,7 +71,24 @@ std::shared_ptr<Device> open_cuda(const Napi::Object& options) {
 
 CompileOptions read_compile_options(const Napi::Value& value) {
   if (value.IsUndefined()) return {};
-  return {read_bool(read_object(value, "compile options").Get("capture"), "compile capture")};
+  const Napi::Object from = read_object(value, "compile options");
+  CompileOptions options;
+  options.capture = read_bool(from.Get("capture"), "compile capture");
+  const Napi::Value variants = from.Get("variants");
+  if (!variants.IsUndefined()) options.variants = read_texts(variants, "compile variants");
+  return options;
+}
+
+void check_variants(const CompileOptions& options, size_t num_rows) {
+  const size_t given = options.variants.size();
+  if (given == 0 || given == num_rows) return;
+  throw Error(ErrorCode::attr, "compile variants", "one for each of " + std::to_string(num_rows) + " rows", std::to_string(given));
+}
+
+Napi::Array texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
+  Napi::Array result = Napi::Array::New(env, texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) result.Set(static_cast<uint32_t>(i), texts[i]);
+  return result;
 }
 
 Napi::Value times_to_js(Napi::Env env, RunTimes& times) {
@@ -140,12 +157,14 @@ Napi::Value DeviceObject::memory(const Napi::CallbackInfo& info) {
 Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
   auto device = device_of(info.This(), "compile");
   auto words = read_words(info[0]);
-  auto names = read_names(info[1]);
+  auto names = read_texts(info[1], "compile names");
   auto buffers = read_buffers(info[2]);
   const CompileOptions options = read_compile_options(info[3]);
   auto work = [device, options, words = std::move(words), names = std::move(names), buffers = std::move(buffers)]() {
     auto handle = std::make_shared<ProgramHandle>();
-    handle->program = device->compile(decode_rows(words, names, buffers), buffers, options);
+    std::vector<Row> rows = decode_rows(words, names, buffers);
+    check_variants(options, rows.size());
+    handle->program = device->compile(std::move(rows), buffers, options);
     return handle;
   };
   using Worker = PromiseWorker<std::shared_ptr<ProgramHandle>>;
@@ -156,7 +175,8 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
                      {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"),
-                      method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info")});
+                      method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"),
+                      getter<&ProgramObject::candidates>("candidates")});
 }
 
 Napi::Object ProgramObject::make(Napi::Env env, std::shared_ptr<ProgramHandle> handle) {
@@ -214,10 +234,18 @@ Napi::Value ProgramObject::details(const Napi::CallbackInfo& info) {
   Napi::Array fast = Napi::Array::New(info.Env(), from.fast.size());
   for (size_t i = 0; i < from.fast.size(); ++i) fast.Set(static_cast<uint32_t>(i), static_cast<bool>(from.fast[i]));
   to.Set("fast", fast);
-  Napi::Array variants = Napi::Array::New(info.Env(), from.variants.size());
-  for (size_t i = 0; i < from.variants.size(); ++i) variants.Set(static_cast<uint32_t>(i), from.variants[i]);
-  to.Set("variants", variants);
+  to.Set("variants", texts_to_js(info.Env(), from.variants));
   return to;
+}
+
+Napi::Value ProgramObject::candidates(const Napi::CallbackInfo& info) {
+  const auto handle = handle_of(info.This());
+  const ProgramInfo& from = handle->program->info();
+  // A backend that has no variants lists none: every row gets an empty list.
+  Napi::Array result = Napi::Array::New(info.Env(), from.fast.size());
+  for (size_t i = 0; i < from.fast.size(); ++i)
+    result.Set(static_cast<uint32_t>(i), texts_to_js(info.Env(), i < from.candidates.size() ? from.candidates[i] : std::vector<std::string>()));
+  return result;
 }
 
 }  // namespace vd::binding

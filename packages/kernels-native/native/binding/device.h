@@ -42,6 +42,7 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
   static Napi::Value cancel(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);
   static Napi::Value details(const Napi::CallbackInfo& info);
+  static Napi::Value candidates(const Napi::CallbackInfo& info);
   std::shared_ptr<ProgramHandle> handle_;
 };
 

@@ -1,6 +1,8 @@
 #include "planners.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "../generated/op_args.h"
 #include "../generated/op_planners.h"
@@ -38,6 +40,25 @@ std::vector<Plan> plan_row(const Row& row, const DeviceInfo& device) {
   if (!plans.empty()) return plans;
   throw Error(ErrorCode::unsupported, row.name + "] [" + kOps[row.op]->id, "a kernel for these operands", describe(row),
               "Use other element types, or --device cpu.");
+}
+
+std::vector<std::string> Candidates::names() const {
+  std::vector<std::string> names;
+  for (const Plan& plan : plans) names.push_back(plan.variant);
+  return names;
+}
+
+Plan Candidates::take(const std::string& wanted) {
+  const auto found = std::find_if(plans.begin(), plans.end(), [&](const Plan& plan) { return plan.variant == wanted; });
+  return std::move(found == plans.end() ? plans.front() : *found);
+}
+
+Candidates bounded(std::vector<Plan> plans) {
+  Candidates candidates;
+  for (Plan& plan : plans)
+    if (plan.workspaceBytes <= kMostWorkspaceBytes) candidates.plans.push_back(std::move(plan));
+  if (candidates.plans.empty()) candidates.plans.push_back(std::move(plans.front()));
+  return candidates;
 }
 
 }  // namespace vd::cuda

@@ -13,23 +13,36 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-LoadedRows plan_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers) {
+/** The rows planned as `wanted` says; notes in `candidates` what each could have. */
+std::vector<PlannedRow> plan_rows(const DeviceInfo& device, const std::vector<Row>& rows, const std::vector<std::string>& wanted,
+                                  std::vector<std::vector<std::string>>& candidates) {
+  std::vector<PlannedRow> planned;
+  planned.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    Candidates legal = bounded(plan_row(rows[i], device));
+    candidates.push_back(legal.names());
+    planned.push_back({rows[i].name, legal.take(i < wanted.size() ? wanted[i] : std::string())});
+  }
+  return planned;
+}
+
+LoadedRows plan_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
+                         const CompileOptions& options, ProgramInfo& info) {
   for (const BufferBinding& binding : buffers) {
     if (binding.memory->on_host()) continue;
     if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
       throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
   }
   const Symbols symbols(rows, buffers);
-  std::vector<PlannedRow> planned;
-  planned.reserve(rows.size());
-  for (const Row& row : rows) planned.push_back({row.name, std::move(plan_row(row, device.context->info()).front())});
+  std::vector<PlannedRow> planned = plan_rows(device.context->info(), rows, options.variants, info.candidates);
   return load_rows(device, std::move(planned), symbols, buffers);
 }
 
 }  // namespace
 
 CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options)
-    : device_(device), buffers_(std::move(buffers)), options_(options), loaded_(plan_and_load(device, rows, buffers_)), stream_(device.context) {
+    : device_(device), buffers_(std::move(buffers)), options_(options),
+      loaded_(plan_and_load(device, rows, buffers_, options, info_)), stream_(device.context) {
   note_offsets(rows);
   info_.scratch_bytes = loaded_.workspaceBytes;
   info_.packed_bytes = device_.residency->bytes();

@@ -37,13 +37,14 @@ class CudaProgram final : public Program {
   LoadContext device_;
   std::vector<BufferBinding> buffers_;
   CompileOptions options_;
+  /** Before the rows: planning them fills in what each could have. */
+  ProgramInfo info_;
   LoadedRows loaded_;
   Stream stream_;
   std::optional<Graph> graph_;
   /** Of timed runs: one before the first row and one after each. */
   std::vector<std::unique_ptr<Event>> marks_;
   std::vector<Offsets> offsets_;
-  ProgramInfo info_;
   /** Rows launched by the current run. */
   size_t launched_ = 0;
 };

@@ -24,12 +24,16 @@ struct ProgramInfo {
   std::vector<bool> fast;
   /** Per row: the variant that was chosen, where the backend has several. */
   std::vector<std::string> variants;
+  /** Per row: the variants that it could have, the backend's own choice first; empty where there are none. */
+  std::vector<std::vector<std::string>> candidates;
 };
 
 /** How a program is compiled. */
 struct CompileOptions {
   /** Record the rows once and replay them as one, where the backend can. */
   bool capture = false;
+  /** Per row: the variant wanted; an empty text, one that the row cannot have, or an empty list leave it to the backend. */
+  std::vector<std::string> variants;
 };
 
 /** One run at a time; the rows before a failure or a cancel have been computed. */

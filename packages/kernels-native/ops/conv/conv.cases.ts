@@ -25,6 +25,28 @@ const shapes: Case[] = [
     attrs: { padding: around(0, 1) },
   },
   {
+    name: "3x1x1 from 3 to 3",
+    inputs: { x: [2, 5, 4, 6, 3], weight: [3, 3, 3, 1, 1], bias: [3] },
+    attrs: { padding: around(1, 0) },
+  },
+  {
+    name: "2x3x3 step 2 from 5 to 4, on gaps",
+    inputs: {
+      x: { dims: [1, 4, 7, 9, 5], gap: 4 },
+      weight: [4, 5, 2, 3, 3],
+      bias: [4],
+      residual: [1, 3, 4, 5, 4],
+      frameBias: [1, 3, 4],
+    },
+    attrs: { stride: [1, 2, 2], padding: around(0, 1), act: "silu", outScale: 0.5, residualScale: -2 },
+    outGap: 3,
+  },
+  {
+    name: "3x3 from 4 to 4, doubled",
+    inputs: { x: [1, 2, 5, 4, 4], weight: [4, 4, 1, 3, 3] },
+    attrs: { upsample: true, padding: around(0, 1) },
+  },
+  {
     name: "3x3 on one pixel",
     inputs: { x: [2, 1, 1, 1, 8], weight: [8, 8, 1, 3, 3] },
     attrs: { padding: around(0, 1) },

@@ -1,6 +1,7 @@
 // conv on every architecture: tensor cores through mma.sync (device/matmul_mma.cuh), plain float32 for float32 and for
 // bfloat16 before sm_80, and the packing of weights.
-// Symbols: conv_mma_<dtype>_<tile>[_scalar], conv_plain_<dtype>, conv_pack.
+// Symbols: conv_mma_<dtype>_<tile>[_scalar], conv_plain_<dtype>, conv_few_<dtype>, conv_pack.
+#include "../../device/matmul_few.cuh"
 #include "../../device/matmul_mma.cuh"
 #include "../../device/pack.cuh"
 
@@ -21,4 +22,7 @@ VD_MMA(__nv_bfloat16, bf16, 64, 64, 128, 2)
 VD_KERNEL(conv_plain_f32, MatmulMmaParams, 256, 2, matmul_plain<float>)
 VD_KERNEL(conv_plain_f16, MatmulMmaParams, 256, 2, matmul_plain<__half>)
 VD_KERNEL(conv_plain_bf16, MatmulMmaParams, 256, 2, matmul_plain<__nv_bfloat16>)
+VD_KERNEL(conv_few_f32, MatmulMmaParams, 256, 4, matmul_few<float>)
+VD_KERNEL(conv_few_f16, MatmulMmaParams, 256, 4, matmul_few<__half>)
+VD_KERNEL(conv_few_bf16, MatmulMmaParams, 256, 4, matmul_few<__nv_bfloat16>)
 VD_KERNEL(conv_pack, PackParams, 256, 2, pack_weights)

@@ -80,13 +80,16 @@ std::vector<cuda::Plan> plan_conv_cuda(const ConvArgs& a, const cuda::DeviceInfo
                                   a.residual2Scale};
   const Epilogue epilogue = make_epilogue(operands, a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   std::vector<cuda::Plan> plans;
+  std::vector<cuda::Plan> portable = plan_conv_mma(a, epilogue, device);
+  const bool few = portable.front().variant.starts_with("conv_few");
+  if (few) plans.push_back(std::move(portable.front()));
   if (fits_sm90(a, device)) {
     cuda::Plan base;
     MatmulProblem problem = hopper_problem(a, base, epilogue);
     problem.typed = typed_epilogue(operands, epilogue, a.x.dtype);
-    plans = plan_matmul_sm90(problem, base, device);
+    for (cuda::Plan& plan : plan_matmul_sm90(problem, base, device)) plans.push_back(std::move(plan));
   }
-  for (cuda::Plan& plan : plan_conv_mma(a, epilogue, device)) plans.push_back(std::move(plan));
+  for (size_t i = few ? 1 : 0; i < portable.size(); ++i) plans.push_back(std::move(portable[i]));
   return plans;
 }
 

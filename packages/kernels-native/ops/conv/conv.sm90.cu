@@ -19,7 +19,9 @@ using namespace vd::device;
   VD_CONV(type, name, 3, m128n160pp) \
   VD_CONV(type, name, 4, m128n128) \
   VD_CONV(type, name, 5, m128n64) \
-  VD_CONV(type, name, 6, m256n32)
+  VD_CONV(type, name, 6, m256n32) \
+  VD_CONV(type, name, 7, m128n128ps) \
+  VD_CONV(type, name, 8, m128n160ps)
 
 VD_CONV_ALL(__half, f16)
 #ifndef VD_F16_ONLY

@@ -19,9 +19,13 @@ using namespace vd::device;
   VD_LINEAR(type, name, 4, m128n128) \
   VD_LINEAR(type, name, 5, m128n64) \
   VD_LINEAR(type, name, 6, m256n32) \
+  VD_LINEAR(type, name, 7, m128n128ps) \
+  VD_LINEAR(type, name, 8, m128n160ps) \
   VD_LINEAR_GEGLU(type, name, 0, m128n256) \
   VD_LINEAR_GEGLU(type, name, 2, m128n128pp) \
-  VD_LINEAR_GEGLU(type, name, 5, m128n64)
+  VD_LINEAR_GEGLU(type, name, 5, m128n64) \
+  VD_LINEAR_GEGLU(type, name, 7, m128n128ps) \
+  VD_LINEAR_GEGLU(type, name, 9, m128n256s)
 
 VD_LINEAR_ALL(__half, f16)
 #ifndef VD_F16_ONLY

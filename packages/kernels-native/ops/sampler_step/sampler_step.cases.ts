@@ -40,7 +40,12 @@ export default defineCases(samplerStep, {
     step("euler without guidance", [3, 4, 5, 4], { rows: 1 }),
     step("ancestral", [2, 3, 5, 4], { rows: 2, noise: true }),
     step("two steps of history", [2, 3, 5, 4], { rows: 2, numHistory: 2, denoised: true }),
-    step("eight steps of history, odd channels", [1, 3, 2, 3], { rows: 1, numHistory: 8, imageChannels: 5, noise: true }),
+    step("eight steps of history, odd channels", [1, 3, 2, 3], {
+      rows: 1,
+      numHistory: 8,
+      imageChannels: 5,
+      noise: true,
+    }),
     step("last step", [3, 2, 3, 4], { rows: 2, imageChannels: 0 }),
     {
       ...step("prediction f16", [3, 4, 5, 4], { rows: 2, numHistory: 1 }),

@@ -32,7 +32,12 @@ export default defineOp({
       doc: "what multistep samplers remember",
     },
     image: { dims: ["B1", 1, "H", "W", "C2"], dtype: FLOATS, optional: true, doc: "latents of the picture" },
-    inputScale: { dims: ["B1"], dtype: ["f32"], optional: true, doc: "preconditioning factor of the next input; default 1" },
+    inputScale: {
+      dims: ["B1"],
+      dtype: ["f32"],
+      optional: true,
+      doc: "preconditioning factor of the next input; default 1",
+    },
   },
   attrs: { numHistory: int("tensors of history", { min: 0, max: 8, default: 0 }) },
   outputs: {

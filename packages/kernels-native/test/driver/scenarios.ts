@@ -1,7 +1,7 @@
 // Run by driver.test.ts in a process whose NVIDIA driver is the stand-in: prints what happened as JSON.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Device, type DeviceBuffer, devices, isVdError, OPS, startDriver } from "../../src/index";
+import { type CompileOptions, Device, type DeviceBuffer, devices, isVdError, OPS, startDriver } from "../../src/index";
 
 const [, , scenario = "", folder = ""] = process.argv;
 
@@ -28,7 +28,11 @@ async function failure(body: () => unknown): Promise<unknown> {
 }
 
 /** A row that copies x to y, both [1,1,4,8], and one that uses a constant; on buffers of the device. */
-async function copyProgram(device: Device, constants: DeviceBuffer, capture = false) {
+async function copyProgram(
+  device: Device,
+  constants: DeviceBuffer,
+  { capture = false, variants }: CompileOptions = {},
+) {
   const memory = await device.allocate(256);
   const tensor = (buffer: number, offset: number) => [buffer, offset, 0, 4, 1, 1, 4, 8, 0, 8];
   const copy = Object.keys(OPS).indexOf("copy");
@@ -39,7 +43,7 @@ async function copyProgram(device: Device, constants: DeviceBuffer, capture = fa
   ];
   return {
     memory,
-    program: await device.compile(Float64Array.from(words), ["first", "second"], bindings, { capture }),
+    program: await device.compile(Float64Array.from(words), ["first", "second"], bindings, { capture, variants }),
   };
 }
 
@@ -65,7 +69,7 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     memory.write(data, 0);
     const fetched = await memory.fetch({ dtype: "f32", pixels: 4, channels: 8 });
     const times = await program.run({ timing: true });
-    const captured = await copyProgram(device, constants, true);
+    const captured = await copyProgram(device, constants, { capture: true });
     await captured.program.run();
     await captured.program.run();
     const { variants, packedBytes } = program.info;
@@ -81,6 +85,24 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       same: open() === device,
       overlap: await failure(() => memory.copyFrom(memory, 0, 4, 16)),
       host: await failure(() => device.compile(Float64Array.from([]), [], [{ buffer: constants, constant: false }])),
+    };
+  },
+
+  async variants() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const compiled = async (variants: string[]) => {
+      const { program } = await copyProgram(device, constants, { variants });
+      return { chosen: program.info.variants, candidates: program.candidates };
+    };
+    return {
+      name: device.name,
+      legal: await compiled(["copy_vector", ""]),
+      unknown: await compiled(["copy_scalar", "no such kernel"]),
+      tooFew: await failure(() => compiled(["copy_vector"])),
+      noTexts: await failure(() => compiled([1, 2] as unknown as string[])),
     };
   },
 

@@ -54,14 +54,26 @@ static R module_load(void** m, const void* image, unsigned n, int* o, void** v) 
   return setting("STAND_IN_MODULE", OK);
 }
 static R module_unload(void* m) { (void)m; return OK; }
-static R module_function(void** f, void* m, const char* s) { (void)s; *f = m; return OK; }
-static R function_count(unsigned* n, void* m) { (void)m; *n = 2; return OK; }
+/* The kernels and what a launch of each takes on the clock that events show. A handle is a position, from 1. */
+static const struct { const char* name; double us; } kernels[] = {
+    {"copy_vector", 500}, {"copy_scalar", 500}, {"linear_mma_f16_m128n128", 300}, {"linear_mma_f16_m64n64", 200}, {"linear_plain_f16", 100}};
+static double clock_us;
+static R module_function(void** f, void* m, const char* symbol) {
+  (void)m;
+  for (uintptr_t i = 0; i < sizeof kernels / sizeof *kernels; ++i) {
+    if (strcmp(kernels[i].name, symbol) != 0) continue;
+    *f = (void*)(i + 1);
+    return OK;
+  }
+  return NOT_FOUND;
+}
+static R function_count(unsigned* n, void* m) { (void)m; *n = sizeof kernels / sizeof *kernels; return OK; }
 static R functions(void** f, unsigned n, void* m) {
   (void)m;
   for (unsigned i = 0; i < n; ++i) f[i] = (void*)(uintptr_t)(i + 1);
   return OK;
 }
-static R function_name(const char** s, void* f) { *s = (uintptr_t)f == 1 ? "copy_vector" : "copy_scalar"; return OK; }
+static R function_name(const char** s, void* f) { *s = kernels[(uintptr_t)f - 1].name; return OK; }
 static R set_attribute(void* f, int a, int v) { (void)f; (void)a; (void)v; return OK; }
 static int64_t limit_bytes(void) { return (int64_t)setting("STAND_IN_MEBIBYTES", 256) << 20; }
 static R memory_info(size_t* f, size_t* t) { *t = (size_t)limit_bytes(); *f = (size_t)(limit_bytes() - used_bytes); return OK; }
@@ -87,15 +99,17 @@ static R to_host(void* d, uint64_t s, size_t n, void* q) { (void)q; memcpy(d, (v
 static R on_device(uint64_t d, uint64_t s, size_t n, void* q) { return to_device(d, (void*)(uintptr_t)s, n, q); }
 static R to_peer(uint64_t d, void* a, uint64_t s, void* b, size_t n, void* q) { (void)a; (void)b; return on_device(d, s, n, q); }
 static R fill(uint64_t d, unsigned char v, size_t n, void* q) { (void)q; memset((void*)(uintptr_t)d, v, n); return state(); }
-static R create(void** h, unsigned f) { (void)f; *h = malloc(1); return state(); }
+static R create(void** h, unsigned f) { (void)f; *h = calloc(1, sizeof(double)); return state(); }
 static R destroy(void* h) { free(h); return OK; }
 static R one(void* h) { (void)h; return state(); }
 static R two(void* a, void* b) { (void)a; (void)b; return state(); }
 static R begin_capture(void* q, int m) { (void)q; (void)m; return OK; }
 static R end_capture(void* q, void** g) { (void)q; *g = malloc(1); return OK; }
-static R elapsed(float* ms, void* a, void* b) { (void)a; (void)b; *ms = 0.5f; return OK; }
+static R record(void* event, void* q) { (void)q; *(double*)event = clock_us; return state(); }
+static R elapsed(float* ms, void* a, void* b) { *ms = (float)((*(double*)b - *(double*)a) / 1000); return OK; }
 static R launch(const void* c, void* f, void** p, void** e) {
-  (void)c; (void)f; (void)p; (void)e;
+  (void)c; (void)p; (void)e;
+  clock_us += kernels[(uintptr_t)f - 1].us;
   if (++num_launches == setting("STAND_IN_LOST_AT", 0)) lost = 1;  // Once: reset does not start the count anew.
   return OK;
 }
@@ -121,7 +135,7 @@ EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint
       {"cuMemcpyPeerAsync", (void*)to_peer}, {"cuMemsetD8Async", (void*)fill}, {"cuStreamCreate", (void*)create},
       {"cuStreamDestroy", (void*)destroy}, {"cuStreamSynchronize", (void*)one}, {"cuStreamBeginCapture", (void*)begin_capture},
       {"cuStreamEndCapture", (void*)end_capture}, {"cuEventCreate", (void*)create}, {"cuEventDestroy", (void*)destroy},
-      {"cuEventRecord", (void*)two}, {"cuEventQuery", (void*)one}, {"cuEventSynchronize", (void*)one},
+      {"cuEventRecord", (void*)record}, {"cuEventQuery", (void*)one}, {"cuEventSynchronize", (void*)one},
       {"cuEventElapsedTime", (void*)elapsed}, {"cuLaunchKernelEx", (void*)launch}, {"cuGraphInstantiateWithFlags", (void*)instantiate},
       {"cuGraphLaunch", (void*)two}, {"cuGraphDestroy", (void*)destroy}, {"cuGraphExecDestroy", (void*)destroy},
       {"cuTensorMapEncodeTiled", (void*)encode}};

@@ -13,10 +13,10 @@ function write(name: string, text: string): void {
   writeFileSync(join(folder, name), text);
 }
 
-/** Writes the manifest of these files. */
-function manifest(files: Record<string, string>): void {
-  const entries = Object.entries(files).map(([name, text]) => [name, { bytes: text.length, sha256: sha256(text) }]);
-  write("manifest.json", JSON.stringify({ format: 1, files: Object.fromEntries(entries) }));
+/** Writes the manifest of these files in a folder. */
+function manifest(name: string, files: Record<string, string>): void {
+  const entries = Object.entries(files).map(([file, text]) => [file, { bytes: text.length, sha256: sha256(text) }]);
+  write(`${name}/manifest.json`, JSON.stringify({ format: 1, files: Object.fromEntries(entries) }));
 }
 
 function refusal(): string {
@@ -34,15 +34,22 @@ beforeEach(() => {
   for (const name of ["linux-x64", "cuda"]) mkdirSync(join(folder, name));
   write("linux-x64/vd-native.node", "addon");
   write("cuda/sm_80.fatbin", "device code");
-  manifest({
-    "linux-x64/vd-native.node": "addon",
-    "cuda/sm_80.fatbin": "device code",
-    "win32-x64/vd-native.node": "other",
-  });
+  manifest("linux-x64", { "vd-native.node": "addon" });
+  manifest("cuda", { "sm_80.fatbin": "device code" });
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("binaries against the manifest", () => {
+  test("without device code there is nothing to compare but the addon", () => {
+    rmSync(join(folder, "cuda"), { recursive: true });
+    expect(verifyFolder(folder, "linux-x64")).toHaveLength(1);
+  });
+
+  test("device code that the manifest has and the folder lacks", () => {
+    manifest("cuda", { "sm_80.fatbin": "device code", "sm_90a.fatbin": "lost" });
+    expect(refusal()).toMatch(/^io .*sm_90a\.fatbin\] expected a readable file/);
+  });
+
   test("those of this machine and all device code are compared", () => {
     const paths = verifyFolder(folder, "linux-x64").map(({ path }) =>
       path.slice(folder.length + 1).replaceAll("\\", "/"),
@@ -60,14 +67,14 @@ describe("binaries against the manifest", () => {
 
   test("a binary that the manifest does not know, one that is gone", () => {
     write("cuda/sm_999.fatbin", "stranger");
-    expect(refusal()).toContain("expected a binary that prebuilds/manifest.json names");
+    expect(refusal()).toContain("expected a binary that the manifest.json beside it names");
     rmSync(join(folder, "cuda/sm_999.fatbin"));
     rmSync(join(folder, "linux-x64/vd-native.node"));
     expect(refusal()).toContain("expected a readable file");
   });
 
   test.each(["", "{", "[]", '{"files":null}'])("a manifest that says %j", (text) => {
-    write("manifest.json", text);
-    expect(refusal()).toMatch(/^io .*manifest\.json\] expected the list of the package's binaries/);
+    write("linux-x64/manifest.json", text);
+    expect(refusal()).toMatch(/^io .*manifest\.json\] expected the list of the folder's binaries/);
   });
 });

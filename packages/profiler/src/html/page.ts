@@ -1,4 +1,4 @@
-import { formatBytes, formatNumber, formatUs } from "../report/format";
+import { formatBytes, formatFlopRate, formatNumber, formatUs } from "../report/format";
 import type { Timeline } from "../report/timeline";
 import type { Bottleneck, ProfileReport } from "../report/types";
 import { OpColors } from "./colors";
@@ -7,7 +7,7 @@ import { memoryChart } from "./memory-chart";
 import { rooflineChart } from "./roofline";
 import { STYLE } from "./style";
 import { escapeHtml } from "./svg";
-import { opTable, rowTable, scopeTable } from "./tables";
+import { kernelTable, opTable, rowTable, scopeTable } from "./tables";
 
 function tiles({ wallUs, devices, peakBytes, ceilings, outsidePercent }: ProfileReport): string {
   const facts = [
@@ -19,7 +19,7 @@ function tiles({ wallUs, devices, peakBytes, ceilings, outsidePercent }: Profile
   if (ceilings) {
     facts.push([`${formatNumber(ceilings.gigabytesPerS)} GB/s`, "memory ceiling"]);
     for (const [dtype, rate] of Object.entries(ceilings.teraflopPerS))
-      facts.push([`${formatNumber(rate)} TFLOP/s`, `matrix ceiling, ${dtype}`]);
+      facts.push([formatFlopRate(rate * 1e6), `matrix ceiling, ${dtype}`]);
   }
   const all = facts.map(
     ([value, label]) => `<div><b>${escapeHtml(value!)}</b><span>${escapeHtml(label!)}</span></div>`,
@@ -57,6 +57,7 @@ ${memoryChart(report)}
 ${opTable(report)}
 <h2>The longest rows</h2>
 ${rowTable(report)}
+${report.kernels.length > 0 ? `<h2>Kernels</h2>\n${kernelTable(report)}` : ""}
 <details><summary>Scopes, blocks and rows</summary>${scopeTable(report)}</details>
 ${notes}`;
   return `<!doctype html>

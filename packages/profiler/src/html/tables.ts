@@ -47,6 +47,15 @@ export function opTable({ ops }: ProfileReport): string {
   );
 }
 
+/** Single kernels, if they were recorded. */
+export function kernelTable({ kernels }: ProfileReport): string {
+  const rows = kernels.map(({ name, count, totalUs, sharePercent }) => {
+    const cells = [count, formatUs(totalUs), formatUs(totalUs / count), sharePercent.toFixed(2)];
+    return `<tr><td class="long">${escapeHtml(name)}</td>${cells.map((text) => `<td>${text}</td>`).join("")}</tr>`;
+  });
+  return table(["kernel", "count", "total", "each", "wall %"], rows);
+}
+
 /** The rows that take the longest. */
 export function rowTable({ rows }: ProfileReport): string {
   return table(

@@ -1,4 +1,5 @@
 import type { Ceilings } from "../ceilings";
+import { formatFlopRate, formatNumber } from "./format";
 import { scopeAdvice } from "./scope-advice";
 import type { Bottleneck, ReportNode, RowSummary } from "./types";
 
@@ -40,7 +41,7 @@ interface Verdict {
 /** What limits a group, by the roofline: https://doi.org/10.1145/1498765.1498785 */
 function judgeRows({ rows, op }: RowGroup, totalUs: number, ceilings: Ceilings | undefined): Verdict {
   const [bytes, flops, count] = [sum(rows, (r) => r.bytes), sum(rows, (r) => r.flops), sum(rows, (r) => r.count)];
-  const rate = `${(bytes / totalUs / 1e3).toPrecision(3)} GB/s and ${(flops / totalUs / 1e6).toPrecision(3)} TFLOP/s`;
+  const rate = `${formatNumber(bytes / totalUs / 1e3)} GB/s and ${formatFlopRate(flops / totalUs)}`;
   if (rows.some(({ fast }) => !fast))
     return {
       finding: `${rate}; the plain definition runs, there is no fast path for these shapes.`,

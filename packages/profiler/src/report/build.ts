@@ -1,3 +1,4 @@
+import type { KernelSum } from "@vd/kernels-native";
 import type { Ceilings } from "../ceilings";
 import type { Recording } from "../record/recording";
 import { findBottlenecks } from "./bottlenecks";
@@ -32,8 +33,18 @@ function ceilingsOf(ceilings: Ceilings | undefined): ProfileReport["ceilings"] {
   };
 }
 
+/** What is known besides the recording. */
+export interface ReportContext {
+  ceilings?: Ceilings | undefined;
+  /** Times of single kernels, if they were recorded. */
+  kernels?: Iterable<KernelSum> | undefined;
+  /** For the reader, besides the report's own. */
+  notes?: readonly string[];
+}
+
 /** Adds a recording up. */
-export function buildReport(recording: Recording, ceilings: Ceilings | undefined): ProfileReport {
+export function buildReport(recording: Recording, context: ReportContext): ProfileReport {
+  const { ceilings, kernels = [], notes = [] } = context;
   const builder = new TreeBuilder(recording, ceilings);
   const { attribution } = builder;
   const { wallUs, outsideUs } = attribution;
@@ -51,6 +62,9 @@ export function buildReport(recording: Recording, ceilings: Ceilings | undefined
     rows,
     bottlenecks: findBottlenecks(scopes, rows, ceilings),
     memory: recording.memory.map(({ atUs, bytes }) => ({ atUs: atUs - originUs, bytes })),
-    notes: devicesOf(recording).notes,
+    kernels: [...kernels]
+      .map((kernel) => ({ ...kernel, sharePercent: percentOf(kernel.totalUs, wallUs) }))
+      .sort((a, b) => b.totalUs - a.totalUs),
+    notes: [...devicesOf(recording).notes, ...notes],
   };
 }

@@ -13,6 +13,12 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toPrecision(3)} ${units[unit]}`;
 }
 
+/** Arithmetic with a fitting unit: `88.0 GFLOP/s`, `612 TFLOP/s`. */
+export function formatFlopRate(flopsPerUs: number): string {
+  const [value, unit] = flopsPerUs >= 1e6 ? [flopsPerUs / 1e6, "TFLOP/s"] : [flopsPerUs / 1e3, "GFLOP/s"];
+  return `${formatNumber(value)} ${unit}`;
+}
+
 /** A number of at most three figures, without an exponent; a dash for what there is none of. */
 export function formatNumber(value: number | null): string {
   if (value === null) return "–";

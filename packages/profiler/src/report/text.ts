@@ -1,6 +1,6 @@
-import { formatBytes, formatNumber, formatUs } from "./format";
+import { formatBytes, formatFlopRate, formatNumber, formatUs } from "./format";
 import { withStepsTogether } from "./merge";
-import type { ProfileReport, Rates, ReportNode, Times } from "./types";
+import type { KernelSummary, ProfileReport, Rates, ReportNode, Times } from "./types";
 
 /** Deeper levels are in the other formats. */
 const MAX_DEPTH = 8;
@@ -50,13 +50,20 @@ function headLines(report: ProfileReport): string[] {
     `device    ${devices.join("; ") || "none"}, planned memory at most ${formatBytes(peakBytes)}`,
   ];
   if (!ceilings) return lines;
-  const rates = Object.entries(ceilings.teraflopPerS).map(([dtype, rate]) => `${formatNumber(rate)} TFLOP/s ${dtype}`);
+  const rates = Object.entries(ceilings.teraflopPerS).map(([dtype, rate]) => `${formatFlopRate(rate * 1e6)} ${dtype}`);
   return [...lines, `ceilings  ${formatNumber(ceilings.gigabytesPerS)} GB/s, ${rates.join(", ")}; ${ceilings.source}`];
+}
+
+function kernelTable(kernels: readonly KernelSummary[]): string {
+  const body = kernels.map(({ name, count, totalUs, sharePercent }) => {
+    return [name, String(count), formatUs(totalUs), formatUs(totalUs / count), sharePercent.toFixed(2)];
+  });
+  return table(["kernel", "count", "total", "each", "wall %"], body);
 }
 
 /** The report as a table for people: bottlenecks, scopes with blocks and rows, ops, the longest rows. */
 export function textReport(report: ProfileReport): string {
-  const { bottlenecks, scopes, ops, rows, wallUs, notes } = report;
+  const { bottlenecks, scopes, ops, rows, kernels, wallUs, notes } = report;
   const worst = bottlenecks.map(
     ({ title, selfUs, sharePercent, finding, advice }, i) =>
       `${i + 1}. ${title}: ${formatUs(selfUs)}, ${sharePercent.toFixed(1)} %\n   ${finding}\n   ${advice}`,
@@ -71,6 +78,7 @@ export function textReport(report: ProfileReport): string {
       ops.map((op) => [op.op, ...cells(op)]),
     )}`,
     `The longest rows\n\n${table(["row", "op", "result", ...HEAD], longest)}`,
+    ...(kernels.length > 0 ? [`Kernels\n\n${kernelTable(kernels)}`] : []),
     notes.join("\n"),
   ];
   return `${sections.join("\n\n")}\n`;

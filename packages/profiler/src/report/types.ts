@@ -55,6 +55,15 @@ export interface RowSummary extends Times, Rates {
   variant: string;
 }
 
+/** All launches of one kernel of the device. */
+export interface KernelSummary {
+  name: string;
+  count: number;
+  totalUs: number;
+  /** Of the wall time. */
+  sharePercent: number;
+}
+
 /** Where time goes, and what would help. */
 export interface Bottleneck {
   title: string;
@@ -86,6 +95,8 @@ export interface ProfileReport {
   scopes: ReportNode[];
   ops: OpSummary[];
   rows: RowSummary[];
+  /** Single kernels, the longest first; empty unless they were recorded. */
+  kernels: KernelSummary[];
   bottlenecks: Bottleneck[];
   memory: { atUs: number; bytes: number }[];
   /** What to know when reading the figures. */

@@ -81,7 +81,7 @@ describe("text", () => {
   it("tells of the whole, of bottlenecks, scopes, ops and rows", async () => {
     const text = await profiler.render("txt");
     expect(text).toMatch(/^wall time [\d.]+ m?s, outside every scope .* %\)\ndevice {4}cpu, 1 thread, planned memory/);
-    expect(text).toContain("ceilings  1.00 GB/s, 0.0020 TFLOP/s f32; <given>");
+    expect(text).toContain("ceilings  1.00 GB/s, 2.00 GFLOP/s f32; <given>");
     expect(text).toMatch(/\n1\. .*: .*, [\d.]+ %\n {3}\S/);
     expect(text).toMatch(/\n {2}all 2 steps +2 /);
     expect(text).toMatch(/\nlinear +2 /);

@@ -9,7 +9,7 @@ import type { StageLayouts } from "./stage";
 /** What a generation may take of a GPU: as much as keeps it fast, or as little as fits a small card. */
 const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = { full: 16 * 2 ** 30, low: 8 * 2 ** 30 };
 /** Part of the memory that is left for others: the driver's context, working memory of kernels. */
-const SPARE = 0.04;
+const SPARE = 0.03;
 /** On the CPU, which shares its memory with everything else. */
 const CPU_SHARE = 0.7;
 
@@ -56,10 +56,14 @@ export async function chooseDecodeChunk(
   const whole = bytesAt(undefined);
   // Where even the smallest chunks are too much, the device says so itself.
   if (whole <= budget || LEAST_SHARE * whole > budget) return undefined;
+  // Shorter chunks take less, so halving finds the first that fits; each look records a stage, which takes milliseconds.
   const lengths = chunkLengths(shape.numFrames);
-  for (const length of lengths) {
+  let [fits, tooLong] = [lengths.length - 1, -1];
+  while (fits - tooLong > 1) {
+    const middle = (fits + tooLong) >> 1;
     await setImmediate();
-    if (bytesAt(length) <= budget) return length;
+    if (bytesAt(lengths[middle]) <= budget) fits = middle;
+    else tooLong = middle;
   }
-  return lengths.at(-1);
+  return lengths[fits];
 }

@@ -138,13 +138,15 @@ it("refuses a profiler that is none", async () => {
 });
 
 it("costs little: interleaved runs with and without", async () => {
-  const fastest = { off: Number.POSITIVE_INFINITY, on: Number.POSITIVE_INFINITY };
+  const least = { off: Number.POSITIVE_INFINITY, on: Number.POSITIVE_INFINITY };
   for (let round = 0; round < 7; round++)
     for (const which of ["off", "on"] as const) {
-      const startMs = performance.now();
+      const before = process.cpuUsage();
       await pipeline.generate(which === "on" ? { ...QUICK, profiler: createProfiler() } : QUICK);
-      fastest[which] = Math.min(fastest[which], performance.now() - startMs);
+      const { user, system } = process.cpuUsage(before);
+      least[which] = Math.min(least[which], user + system);
     }
-  // 1.05 on a quiet machine at the model's own size; this is a fraction of it, beside other tests.
-  expect(fastest.on / fastest.off).toBeLessThan(1.3);
+  // Processor time, which other processes hardly touch. tooling/profiling/overhead.ts measures the model's own size, where
+  // the limit is 1.05; this is a fraction of it.
+  expect(least.on / least.off).toBeLessThan(1.15);
 });

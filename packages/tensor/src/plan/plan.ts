@@ -11,6 +11,7 @@ import { Graph, type GraphOptions } from "../graph";
 import { fetchHost, readHost, writeHost } from "../host";
 import type { Row } from "../row";
 import { describe, packedBytes, type Storage, type Tensor } from "../tensor";
+import { type Tuning, tunedVariants } from "../tune/choose";
 import { planArena } from "./arena";
 import { encodeRows, type Place } from "./encode";
 import { arenaLifetimes } from "./lifetimes";
@@ -195,6 +196,9 @@ export interface RunOptions {
 
 /** How a plan is loaded. */
 export interface PlanOptions extends CompileOptions {
+  /** Which table decides the kernel variants of rows on a GPU, unless `variants` does. Default: the one that comes with
+   *  the package for the device; false for the device's own choice. */
+  tuning?: Tuning;
   /** What the observer calls the plan; default `plan`. */
   name?: string | undefined;
   /** Hears of everything that is done with the plan; every run then measures its rows. */
@@ -227,7 +231,8 @@ export class Plan {
     await device.prepare();
     await placement.allocate();
     try {
-      const program = await device.compile(words, names, placement.bindings, options);
+      const variants = options.variants ?? (await tunedVariants(device, layout, options.tuning));
+      const program = await device.compile(words, names, placement.bindings, { ...options, variants });
       const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
       return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {
@@ -247,6 +252,11 @@ export class Plan {
   /** What only the device knows: packed weights, working memory, which rows are fast. */
   get info() {
     return this.program.info;
+  }
+
+  /** Per row: the kernel variants that it could have, the device's own choice first; empty on the CPU. */
+  get candidates(): string[][] {
+    return this.program.candidates;
   }
 
   /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */

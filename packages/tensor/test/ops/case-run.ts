@@ -18,6 +18,8 @@ export interface CaseResult {
   bytes: Buffer;
   /** A fast path ran, not the reference. */
   fast: boolean;
+  /** Names of the kernels that could have run, the one that did first; empty where there is but one. */
+  candidates: readonly string[];
 }
 
 const resultGaps: Readonly<Record<string, number>> = { lse: 2 };
@@ -56,13 +58,13 @@ export class CaseRun {
     this.layout = layoutPlan((g) => void this.record(g));
   }
 
-  /** Runs the case on `device` and checks that nothing but the results was written. */
-  async runOn(device: Device): Promise<CaseResult> {
-    const plan = await Plan.load(device, this.layout);
+  /** Runs the case on `device`, by kernel `variant` or the device's choice, and checks that nothing but the results was written. */
+  async runOn(device: Device, variant?: string): Promise<CaseResult> {
+    const plan = await Plan.load(device, this.layout, variant === undefined ? {} : { variants: [variant] });
     try {
       for (const result of Object.values(this.results)) result.poison();
       await plan.run();
-      return { ...this.collect(), fast: plan.info.fast[0]! };
+      return { ...this.collect(), fast: plan.info.fast[0]!, candidates: plan.candidates[0] ?? [] };
     } finally {
       plan.free();
     }
@@ -81,7 +83,7 @@ export class CaseRun {
       this.expected = this.compute();
       for (const result of Object.values(this.results)) result.poison();
       await plan.run();
-      return { ...this.collect(), fast: plan.info.fast[0]! };
+      return { ...this.collect(), fast: plan.info.fast[0]!, candidates: plan.candidates[0] ?? [] };
     } finally {
       plan.free();
     }

@@ -48,7 +48,7 @@ export function buildCommand(io: CliIo): Command {
     .option("--min <sizes>", "smallest free sizes, e.g. batch=1,frames=14,height=40,width=64", sizes)
     .option("--opt <sizes>", "free sizes to be fast for", sizes)
     .option("--max <sizes>", "largest free sizes", sizes)
-    .option("--calibration <file>", "ranges for int8, on TensorRT 10 and older")
+    .option("--calibration <file>", "ranges for int8, on TensorRT 10")
     .option("--level <n>", "optimisation level, 0 to 5", Number)
     .option("--workspace <MiB>", "most memory of a kernel beside its operands", count)
     .option("--cache <dir>", "folder of engines")

@@ -64,14 +64,15 @@ async function run(source: string, flags: Flags, io: CliIo): Promise<void> {
     reporter.end();
   }
   const peakBytes = process.resourceUsage().maxRSS * 1024;
-  io.stderr.write(`${((performance.now() - start) / 1000).toFixed(1)} s, at most ${bytes(peakBytes)} of memory\n`);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  io.stderr.write(`${seconds} s, at most ${bytes(peakBytes)} of memory, the mapped weights counted in\n`);
 }
 
 /** `vd-tensorrt export MODEL -o DIR`. */
 export function exportCommand(io: CliIo): Command {
   return new Command("export")
     .description("writes a model as ONNX: PART.onnx with its weights in PART.onnx.data")
-    .argument("<model>", "model folder, or org/name of the Hugging Face Hub")
+    .argument("<model>", "model folder, checkpoint in one .safetensors file, or org/name of the Hugging Face Hub")
     .requiredOption("-o, --output <dir>", "folder to write to")
     .option("--parts <names>", `of ${PARTS.join(", ")}`, names(PARTS), [...PARTS])
     .addOption(new Option("--precision <type>", "of weights and activations").choices(PRECISIONS).default("fp32"))

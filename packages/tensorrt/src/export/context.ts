@@ -175,7 +175,7 @@ export class ExportContext {
     }
     if (!values.every((value, i) => value === i))
       throw unmapped("constant", storage.name, "numbers that do not depend on a free size, or 0, 1, 2, …", "others");
-    const scalar = (name: string) => this.writer.node("Squeeze", [name]);
+    const scalar = (name: string) => this.writer.node("Squeeze", [name, this.writer.ints([0])]);
     const count = scalar(this.sizes.scalar(values.length));
     const [zero, one] = [scalar(this.writer.ints([0])), scalar(this.writer.ints([1]))];
     const numbers = this.cast(this.writer.node("Range", [zero, count, one]), "float");

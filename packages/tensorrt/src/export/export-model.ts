@@ -1,7 +1,8 @@
+import { statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { type ModelComponents, type Models, makeModels, openModelFolder } from "@vd/svd-pipeline";
+import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
 import { spatialFactor } from "@vd/vae-opt";
 import { throwIfCancelled, type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
@@ -62,9 +63,10 @@ export interface ExportSource {
 const FULL_SIZE = { width: 1024, height: 576 };
 const SMALL_SAMPLE = 256;
 
-/** Opens a model folder. Throws VdError `io`, `weights`, `unsupported`. */
-export async function openSource(dir: string, precision: ExportPrecision): Promise<ExportSource> {
-  const components = await openModelFolder(dir, precision);
+/** Opens a model folder, or a checkpoint in one file. Throws VdError `io`, `weights`, `unsupported`. */
+export async function openSource(path: string, precision: ExportPrecision): Promise<ExportSource> {
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  const components = isFile ? openSingleFile(path) : await openModelFolder(path, precision);
   return { components, models: makeModels(components) };
 }
 
@@ -158,7 +160,7 @@ async function makeFolder(dir: string): Promise<void> {
   }
 }
 
-/** Exports the parts of a model folder to `dir`: PART.onnx with its weights in PART.onnx.data. Each part appears whole or
+/** Exports the parts of a model, a folder or a checkpoint in one file, to `dir`: PART.onnx with its weights in PART.onnx.data. Each part appears whole or
  *  not at all. Throws VdError `attr` for an option, `io`, `weights` for the model, `unsupported` naming a row without an
  *  ONNX form, `cancelled`. */
 export async function exportModel(modelDir: string, dir: string, options: ExportOptions = {}): Promise<WrittenModel[]> {

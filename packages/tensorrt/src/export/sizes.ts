@@ -89,7 +89,9 @@ export class Sizes {
   private sizeOf({ name, input, axis }: FreeSize): string {
     const known = this.scalars.get(name);
     if (known) return known;
-    const value = this.writer.node("Shape", [input], { start: axis, end: axis + 1 });
+    const value = this.writer.node("Gather", [this.writer.node("Shape", [input]), this.writer.ints([axis])], {
+      axis: 0,
+    });
     this.scalars.set(name, value);
     return value;
   }

@@ -5,10 +5,11 @@ import { VdError } from "@vd/kernels-native";
 import type { Axis, GraphWriter, Initializer } from "./graph-writer";
 import { ELEMENT_TYPES, EXTERNAL, encodeModel, type TensorProto, type ValueInfoProto } from "./schema";
 
-/** The operator set of exported models: every operation used means the same from 21 to 25. TensorRT 11 and ONNX Runtime
- *  1.24 read up to 25; 23 is read by TensorRT from 10.12 on, 21 by all of TensorRT 10.
+/** The operator set of exported models: every operation used means the same from 21 to 25. TensorRT 11 reads up to 25,
+ *  older versions less: 21 is the oldest that has all operations.
  *  Source: https://docs.nvidia.com/deeplearning/tensorrt/latest/reference/onnx-opset-guide.html. */
 export const DEFAULT_OPSET = 23;
+/** The oldest and newest operator set that can be asked for. */
 export const OPSETS = { min: 21, max: 25 } as const;
 
 /** The format's version that introduced an operator set. Source: onnx/onnx docs/Versioning.md. */
@@ -47,8 +48,8 @@ interface Placed {
 const byteLengthOf = ({ data }: Initializer) => data.byteLength;
 const roundUp = (bytes: number) => Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
 
-/** Where each large constant goes in the data file. */
-function place(initializers: Iterable<Initializer>): { placed: Map<string, Placed>; totalBytes: number } {
+/** Where each large constant goes in the data file, and how long that gets. */
+function place(initializers: Iterable<Initializer>): { placed: Map<string, Placed>; fileBytes: number } {
   const placed = new Map<string, Placed>();
   let offset = 0;
   for (const initializer of initializers) {
@@ -56,7 +57,7 @@ function place(initializers: Iterable<Initializer>): { placed: Map<string, Place
     placed.set(initializer.name, { initializer, offset });
     offset = roundUp(offset + byteLengthOf(initializer));
   }
-  return { placed, totalBytes: offset };
+  return { placed, fileBytes: offset };
 }
 
 function collect(data: Initializer["data"]): Uint8Array {
@@ -84,7 +85,8 @@ function valueInfo({ name, type, axes }: { name: string; type: keyof typeof ELEM
   return { name, type: { tensorType: { elemType: ELEMENT_TYPES[type], shape: { dim } } } } satisfies ValueInfoProto;
 }
 
-async function writeData(handle: FileHandle, placed: Iterable<Placed>, total: number, options: WriteOptions) {
+async function writeData(handle: FileHandle, placed: readonly Placed[], fileBytes: number, options: WriteOptions) {
+  const total = placed.reduce((sum, { initializer }) => sum + byteLengthOf(initializer), 0);
   let written = 0;
   for (const { initializer, offset } of placed) {
     const { data } = initializer;
@@ -97,7 +99,7 @@ async function writeData(handle: FileHandle, placed: Iterable<Placed>, total: nu
       options.onProgress?.(written, total);
     }
   }
-  await handle.truncate(total);
+  await handle.truncate(fileBytes);
 }
 
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
@@ -150,11 +152,11 @@ async function writeFileWith(path: string, body: (handle: FileHandle) => Promise
 export async function writeModel(path: string, graph: GraphWriter, options: WriteOptions): Promise<WrittenModel> {
   checkOpset(options.opset ?? DEFAULT_OPSET);
   const dataPath = `${path}.data`;
-  const { placed, totalBytes } = place(graph.initializers.values());
+  const { placed, fileBytes } = place(graph.initializers.values());
   const model = encode(graph, options, placed, basename(dataPath));
   const suffix = `.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    await writeFileWith(dataPath + suffix, (handle) => writeData(handle, placed.values(), totalBytes, options));
+    await writeFileWith(dataPath + suffix, (handle) => writeData(handle, [...placed.values()], fileBytes, options));
     await writeFileWith(path + suffix, (handle) => writeAll(handle, model, 0));
     throwIfCancelled(options.signal);
     // Without its model the old data file is of no use; with the wrong data a model would be of harm.
@@ -172,5 +174,5 @@ export async function writeModel(path: string, graph: GraphWriter, options: Writ
       cause: error,
     });
   }
-  return { path, dataPath, graphBytes: model.byteLength, dataBytes: totalBytes, numNodes: graph.nodes.length };
+  return { path, dataPath, graphBytes: model.byteLength, dataBytes: fileBytes, numNodes: graph.nodes.length };
 }

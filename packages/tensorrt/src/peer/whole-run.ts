@@ -10,6 +10,7 @@ import {
   vaeInput,
 } from "@vd/svd-pipeline";
 import { CpuGenerator } from "@vd/tensor";
+import { spatialFactor } from "@vd/vae-opt";
 import { denoiserConstants, denoiserInput, guided } from "../denoisers/unet-call";
 import type { OnnxModels } from "./onnx-models";
 
@@ -73,18 +74,18 @@ async function denoise(
  *  so that the results can be compared. models: all parts, exported for two rows if guidance is above 1, else for one.
  *  Throws VdError. */
 export async function wholeRun(models: OnnxModels, options: WholeRunOptions): Promise<WholeRun> {
-  const { components, models: own } = models.source;
-  const { frames, width, height, batch } = models.sizes;
-  const { config } = own.vae;
-  const factor = 2 ** (config.blockOutChannels.length - 1);
+  const { components } = models.source;
+  const { frames, width, height } = models.sizes;
+  const config = models.vaeConfig;
+  const factor = spatialFactor(config);
   const start = performance.now();
   const marks: number[] = [];
   const mark = () => marks.push(performance.now() - start);
   const random = new CpuGenerator(BigInt(options.seed));
   const picture = await loadImage(options.image);
   const side = components.clipPixels.size;
-  const pixels = { data: clipPixelValues(picture, components.clipPixels), dims: [1, 3, side, side] };
-  const embedding = await models.embed(pixels);
+  const pixels = clipPixelValues(picture, components.clipPixels);
+  const embedding = await models.embed({ data: pixels, dims: [1, 3, side, side] });
   mark();
   const noisy = withNoise(vaeInput(picture, width, height), random, options.noiseAugStrength);
   const moments = await models.encode({ data: noisy, dims: [1, 3, height, width] });
@@ -94,25 +95,33 @@ export async function wholeRun(models: OnnxModels, options: WholeRunOptions): Pr
   const latentDims = [frames, config.latentChannels, height / factor, width / factor];
   const scale = Math.fround(sampler.initNoiseSigma);
   const first = random.randn(latentDims.reduce((a, b) => a * b, 1)).map((value) => value * scale);
-  const { minGuidance, maxGuidance, fps, motionBucketId, noiseAugStrength } = options;
-  const latents = await denoise(
-    models,
-    sampler,
-    first,
-    {
-      ...{ components, models: own, embedding, image },
-      shape: { numFrames: frames, width, height, factor, rows: batch === 2 ? 2 : 1, decodeChunk: undefined },
-      timeIds: [fps - 1, motionBucketId, Math.fround(noiseAugStrength)],
-      guidance: batch === 2 ? guidanceScales("linear", minGuidance, maxGuidance, frames) : undefined,
-    },
-    random,
-  );
+  const request = requestOf(models, options, { embedding, image });
+  const latents = await denoise(models, sampler, first, request, random);
   mark();
   const divisor = Math.fround(1 / config.scalingFactor);
   const decoded = await models.decode({ data: latents.map((value) => value * divisor), dims: [1, ...latentDims] });
   const data = framesToUint8(decoded, { numFrames: frames, width, height });
   mark();
   return { data, latents, timingsUs: timingsOf(marks) };
+}
+
+/** What a generation would tell a denoiser. */
+function requestOf(
+  { source, sizes }: OnnxModels,
+  options: WholeRunOptions,
+  pictured: Pick<DenoiserRequest, "embedding" | "image">,
+): DenoiserRequest {
+  const { frames, width, height, batch } = sizes;
+  const { minGuidance, maxGuidance, fps, motionBucketId, noiseAugStrength } = options;
+  const rows = batch === 2 ? 2 : 1;
+  const factor = spatialFactor(source.models.vae.config);
+  return {
+    ...source,
+    ...pictured,
+    shape: { numFrames: frames, width, height, factor, rows, decodeChunk: undefined },
+    timeIds: [fps - 1, motionBucketId, Math.fround(noiseAugStrength)],
+    guidance: rows === 2 ? guidanceScales("linear", minGuidance, maxGuidance, frames) : undefined,
+  };
 }
 
 function timingsOf(marksMs: readonly number[]): WholeRun["timingsUs"] {

@@ -21,7 +21,7 @@ export interface BuildRequest {
   readonly precision: EnginePrecision;
   /** For models with free sizes. */
   readonly profile?: Profile | undefined;
-  /** int8 on TensorRT 10 and older: ranges of activations, made by TensorRT's calibrator. */
+  /** int8 on TensorRT 10: ranges of activations, made by TensorRT's calibrator. */
   readonly calibration?: string | undefined;
   readonly deviceId?: number | undefined;
   /** 0 to 5; TensorRT's own default is 3. */
@@ -65,8 +65,17 @@ function precisionFlags(request: BuildRequest, trt: TensorRt): string[] {
   }
   if (precision === "fp32") return [];
   // A float16 model has its norms in float32 on purpose; strong typing keeps them.
-  if (precision === "fp16") return half && trt.version[0] >= 10 ? ["--stronglyTyped"] : ["--fp16"];
+  if (precision === "fp16") return half ? ["--stronglyTyped"] : ["--fp16"];
   return [`--${precision}`, "--fp16", ...(calibration === undefined ? [] : [`--calib=${calibration}`])];
+}
+
+/** Exported models have operations of opset 20, such as Gelu, which TensorRT reads from version 10 on. */
+const OLDEST = 10;
+
+function checkVersion({ version, trtexec }: TensorRt): void {
+  if (version[0] >= OLDEST) return;
+  const got = version.join(".");
+  throw new VdError({ code: "unsupported", where: trtexec, expected: `TensorRT ${OLDEST} or newer`, got });
 }
 
 /** The value of an axis such as `8*height`, `height/8` or `batch*frames` for given free sizes. */
@@ -98,7 +107,8 @@ function profileFlags({ model, profile }: BuildRequest): string[] {
   return [`--minShapes=${shapes("min")}`, `--optShapes=${shapes("opt")}`, `--maxShapes=${shapes("max")}`];
 }
 
-/** Arguments of trtexec that build an engine and run nothing. Throws VdError `attr` for what this version cannot do.
+/** Arguments of trtexec that build an engine and run nothing. Throws VdError `attr` for what this version cannot do,
+ *  `unsupported` for one that is too old.
  *  Source: https://docs.nvidia.com/deeplearning/tensorrt/10.8.0/reference/command-line-programs.html. */
 export function buildArguments(
   request: BuildRequest,
@@ -107,6 +117,7 @@ export function buildArguments(
   timingCachePath: string,
 ): string[] {
   const { model, deviceId = 0, optimizationLevel, workspaceBytes } = request;
+  checkVersion(trt);
   if (
     optimizationLevel !== undefined &&
     !(Number.isInteger(optimizationLevel) && optimizationLevel >= 0 && optimizationLevel <= 5)

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { environment, VdError } from "@vd/kernels-native";
@@ -17,6 +18,8 @@ export interface SearchOptions {
   readonly folders?: ReturnType<typeof environment.toolFolders> | undefined;
   /** Folders of the system's packages. */
   readonly systemFolders?: readonly string[] | undefined;
+  /** Where Python keeps packages besides its active environment. */
+  readonly pythonPrefixes?: readonly string[] | undefined;
 }
 
 /** Where Debian packages and containers put TensorRT's programs, then its libraries. */
@@ -31,32 +34,29 @@ const LIBRARY = /^(?:libnvinfer\.so(?:\.\d+)*|nvinfer(?:_\d+)?\.dll)$/;
 
 const isFile = (path: string) => existsSync(path) && statSync(path).isFile();
 
-/** pip's folders with NVIDIA's packages: PREFIX/lib/pythonX/site-packages/{tensorrt_libs,tensorrt,nvidia/…}. */
+/** pip's folders with NVIDIA's packages: PREFIX/lib/pythonX/{site,dist}-packages/{tensorrt_libs,tensorrt,nvidia/…}. */
 function pipFolders(prefix: string): string[] {
-  if (prefix === "") return [];
-  const libs = existsSync(join(prefix, "lib")) ? readdirSync(join(prefix, "lib")) : [];
-  const sites = [
-    ...libs.filter((name) => name.startsWith("python")).map((name) => join(prefix, "lib", name, "site-packages")),
-    join(prefix, "Lib", "site-packages"),
-  ];
-  const names = ["tensorrt_libs", "tensorrt", join("nvidia", "tensorrt")];
-  return [
-    ...sites.flatMap((site) =>
-      names.flatMap((name) => [join(site, name), join(site, name, "bin"), join(site, name, "lib")]),
-    ),
-    join(prefix, "bin"),
-  ];
+  const lib = join(prefix, "lib");
+  const pythons = existsSync(lib) ? readdirSync(lib).filter((name) => name.startsWith("python")) : [];
+  const sites = pythons.flatMap((name) => ["site-packages", "dist-packages"].map((site) => join(lib, name, site)));
+  const windows = join(prefix, "Lib", "site-packages");
+  const packages = ["tensorrt_libs", "tensorrt", join("nvidia", "tensorrt")];
+  const places = packages.flatMap((name) => [name, join(name, "bin"), join(name, "lib")]);
+  const found = [...sites, windows].flatMap((site) => places.map((place) => join(site, place)));
+  return [...found.filter((folder) => existsSync(folder)), join(prefix, "bin")];
 }
 
 /** All folders that are searched, in order. */
 export function searchFolders({
   folders = environment.toolFolders(),
   systemFolders = SYSTEM_FOLDERS,
+  pythonPrefixes = [join(homedir(), ".local"), "/usr/local", "/usr"],
 }: SearchOptions = {}): string[] {
   const { tensorRtHome, path, libraryPath, pythonPrefix } = folders;
   const home = tensorRtHome === "" ? [] : [join(tensorRtHome, "bin"), join(tensorRtHome, "lib"), tensorRtHome];
+  const prefixes = [pythonPrefix, ...pythonPrefixes].filter((prefix) => prefix !== "");
   const listed = [...path.split(delimiter), ...libraryPath.split(delimiter)].filter((folder) => folder !== "");
-  return [...new Set([...home, ...listed, ...pipFolders(pythonPrefix), ...systemFolders])];
+  return [...new Set([...home, ...listed, ...prefixes.flatMap(pipFolders), ...systemFolders])];
 }
 
 function findLibrary(folders: readonly string[]): string | undefined {

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { VdError } from "@vd/kernels-native";
 
 /** How to run a program. */
@@ -18,49 +18,55 @@ function complaint(lines: readonly string[]): string {
   return (errors.length > 0 ? errors : lines).slice(-4).join(" | ").slice(0, 1000) || "nothing";
 }
 
+/** The last lines of a program, as they come. */
+function collectLines(child: ChildProcess, onLine: ProcessOptions["onLine"]): string[] {
+  const lines: string[] = [];
+  for (const stream of [child.stdout!, child.stderr!])
+    readLines(stream, (line) => {
+      lines.push(line);
+      if (lines.length > KEPT_LINES) lines.shift();
+      onLine?.(line);
+    });
+  return lines;
+}
+
+function cancelled(where: string, signal: AbortSignal): VdError {
+  return new VdError({
+    code: "cancelled",
+    where,
+    expected: "the work to go on",
+    got: "a cancel",
+    cause: signal.reason,
+  });
+}
+
 /** Runs a program to its end. Throws VdError `unsupported` with what it complained of if it fails or cannot be started,
  *  `cancelled` once the signal has fired and the program has ended. */
 export function runProcess(program: string, args: readonly string[], options: ProcessOptions = {}): Promise<void> {
   const { signal, onLine } = options;
   const fail = (got: string, cause?: unknown) =>
     new VdError({ code: "unsupported", where: program, expected: "success", got, cause });
-  const cancelled = () =>
-    new VdError({
-      code: "cancelled",
-      where: program,
-      expected: "the work to go on",
-      got: "a cancel",
-      cause: signal?.reason,
-    });
-  if (signal?.aborted) return Promise.reject(cancelled());
+  if (signal?.aborted) return Promise.reject(cancelled(program, signal));
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
-    const lines: string[] = [];
+    const lines = collectLines(child, onLine);
     let force: NodeJS.Timeout | undefined;
     const stop = () => {
       child.kill("SIGTERM");
       force = setTimeout(() => child.kill("SIGKILL"), GRACE_MS);
     };
     signal?.addEventListener("abort", stop, { once: true });
-    for (const stream of [child.stdout, child.stderr])
-      readLines(stream, (line) => {
-        lines.push(line);
-        if (lines.length > KEPT_LINES) lines.shift();
-        onLine?.(line);
-      });
-    const settle = (finish: () => void) => {
+    const settle = (error?: VdError) => {
       clearTimeout(force);
       signal?.removeEventListener("abort", stop);
-      finish();
+      if (error) reject(error);
+      else resolve();
     };
-    child.on("error", (cause) => settle(() => reject(fail(cause.message, cause))));
-    child.on("close", (code, killedBy) =>
-      settle(() => {
-        if (signal?.aborted) reject(cancelled());
-        else if (code === 0) resolve();
-        else reject(fail(`exit ${code ?? killedBy}: ${complaint(lines)}`));
-      }),
-    );
+    child.on("error", (cause) => settle(fail(cause.message, cause)));
+    child.on("close", (code, killedBy) => {
+      if (signal?.aborted) settle(cancelled(program, signal));
+      else settle(code === 0 ? undefined : fail(`exit ${code ?? killedBy}: ${complaint(lines)}`));
+    });
   });
 }
 

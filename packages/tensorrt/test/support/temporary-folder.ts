@@ -9,3 +9,6 @@ export function temporaryFolder(): string {
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }
+
+/** A folder that the caller removes, for set-up before all tests of a file. */
+export const folderForAll = (): string => mkdtempSync(join(tmpdir(), "vd-tensorrt-test-"));

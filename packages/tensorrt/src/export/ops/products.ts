@@ -82,15 +82,23 @@ function joined(c: ExportContext, { inputs, name }: NamedRow, clip: ClipSizes): 
   return c.joinChannels(inputs.x!, inputs.x2, first.clipSizes ?? clip, name);
 }
 
-/** Weight and bias of a product; stacked ones side by side, as they would be in one layer. */
-function weightsOf(c: ExportContext, { inputs, name }: NamedRow, path: string): string[] {
-  const one = (tensor: Tensor, suffix: string) => {
-    const parts = c.weights.partsOf(tensor, path);
-    if (!parts) return c.weights.add(`${name}.${suffix}`, tensor);
+/** A weight of a product under its own name and in its own shape; stacked ones side by side, as in one layer. */
+function weightOf(c: ExportContext, tensor: Tensor, name: string, path: string): string {
+  const parts = c.weights.partsOf(tensor, path);
+  if (parts) {
     const names = parts.map((part) => c.weights.addPart(tensor, part));
     return c.writer.node("Concat", names, { axis: 0 });
-  };
-  return inputs.bias ? [one(inputs.weight!, "weight"), one(inputs.bias, "bias")] : [one(inputs.weight!, "weight")];
+  }
+  if (tensor.dims.length === 1 || !isStoredAsConv(name.slice(0, name.lastIndexOf("."))))
+    return c.weights.add(name, tensor);
+  const filter = c.weights.add(name, tensor, [...tensor.dims, 1, 1]);
+  return c.writer.node("Squeeze", [filter, c.writer.ints([2, 3])]);
+}
+
+/** The operands of a product behind its tokens. */
+function weightsOf(c: ExportContext, { inputs, name }: NamedRow, path: string): string[] {
+  const weight = weightOf(c, inputs.weight!, `${name}.weight`, path);
+  return inputs.bias ? [weight, weightOf(c, inputs.bias, `${name}.bias`, path)] : [weight];
 }
 
 /** Several layers that the recording computes by one product, each on its own: their weights keep their names. */

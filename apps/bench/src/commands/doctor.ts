@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import {
+  type Check,
+  cpuCheck,
+  gpuChecks,
+  memoryCheck,
+  modelCheck,
+  nodeCheck,
+  peerCheck,
+  rateChecks,
+  systemCheck,
+} from "../doctor/checks";
+import { writeWholeFile } from "../io/whole-file";
+import { alignColumns } from "../measure/table";
+import { integer } from "../options/values";
+import type { CommandContext } from "../run";
+import { bundledModel, MAX_COUNT, type Texts } from "./common";
+
+/** Everything that a new user should know of a machine, one thing after the other. */
+async function* examine(texts: Texts): AsyncGenerator<Check> {
+  yield nodeCheck();
+  yield systemCheck();
+  yield cpuCheck();
+  yield memoryCheck();
+  const threads = texts.threads === undefined ? undefined : integer("--threads", 1, MAX_COUNT)(String(texts.threads));
+  yield* await rateChecks("cpu", threads);
+  const gpus = await gpuChecks();
+  yield* gpus;
+  if (gpus.some(({ verdict }) => verdict === "ok")) yield* await rateChecks("cuda");
+  yield await modelCheck(String(texts.model ?? bundledModel()));
+  yield peerCheck(String(texts.python));
+}
+
+/** `vd-bench doctor`. */
+export function addDoctor(program: Command, { stdout, reporter, signal, setStatus }: CommandContext): void {
+  program
+    .command("doctor")
+    .description("look at this machine: what works, how fast it is, and what to do")
+    .option("-m, --model <DIR>", "a model folder to check (the bundled tiny-svd)")
+    .option("--threads <N>", "CPU threads (all cores)")
+    .option("--python <PROGRAM>", "the Python that may have PyTorch", "python3")
+    .option("--json <FILE>", "write what was found as JSON")
+    .action(async (texts: Texts) => {
+      const checks: Check[] = [];
+      for await (const check of examine(texts)) {
+        signal.throwIfAborted();
+        checks.push(check);
+        reporter.note(`${check.name} looked at`);
+      }
+      const lines = checks.map(({ name, verdict, found, advice }) => [
+        verdict,
+        name,
+        advice ? `${found.replace(/\.$/, "")}. ${advice}` : found,
+      ]);
+      const width = Math.max(...lines.map(([, , text]) => text!.length));
+      stdout.write(`${alignColumns(lines.map(([a, b, text]) => [a!, b!, text!.padEnd(width)]))}\n`);
+      if (typeof texts.json === "string") await writeWholeFile(texts.json, `${JSON.stringify(checks, null, 1)}\n`);
+      if (checks.some(({ verdict }) => verdict === "problem")) setStatus(1);
+    });
+}

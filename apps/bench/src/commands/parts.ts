@@ -1,0 +1,119 @@
+import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+import type { Command } from "commander";
+import { machineInfo } from "../io/machine";
+import { measure } from "../measure/measure";
+import { PEER_MODES } from "../measure/options";
+import type { BenchFile } from "../measure/report";
+import type { CommandContext } from "../run";
+import { bundledModel, type Texts, withPeer } from "./common";
+import { readMeasureOptions } from "./measure";
+import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
+
+/** Commands that measure one part of a model. */
+const PART_COMMANDS = {
+  unet: "time one denoiser call on both guidance rows",
+  vae: "time the picture's encoding and the decoding of all frames",
+  clip: "time the image encoder",
+  e2e: "time a picture file to frames in host memory: 14 frames in 10 steps and 25 in 25, or what is asked for",
+} as const;
+
+/** Frames and steps that the origin projects measured end to end. */
+const ORIGIN_RUNS = [
+  { frames: "14", steps: "10" },
+  { frames: "25", steps: "25" },
+];
+
+/** The model's own size and length where none is typed. Throws VdError `io` or `weights`. */
+async function withModelDefaults(texts: Texts): Promise<Texts> {
+  const model = String(texts.model ?? bundledModel());
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(model, { threads: 1 });
+  const { width, height, numFrames } = pipeline.defaults;
+  pipeline.dispose();
+  const typed = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
+  return { frames: String(numFrames), size: `${width}x${height}`, steps: "25", ...typed, model };
+}
+
+function withPartOptions(command: Command): Command {
+  return withOutcome(command)
+    .option("-m, --model <DIR>", "a model folder (the bundled tiny-svd)")
+    .option("--device <NAME>", "cpu or cuda", "cpu")
+    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
+    .option("--frames <N>", "frames (the model's own)")
+    .option("--size <WxH>", "pixels (the model's own)")
+    .option("--steps <N>", "denoising steps (25)")
+    .option("--threads <N>", "CPU threads (all cores)")
+    .option("--image <FILE>", "picture for the end-to-end part (one is made)");
+}
+
+async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: CommandContext): Promise<BenchFile> {
+  const { reporter, signal, self } = context;
+  const parts = name === "vae" ? "encode,vae" : name;
+  const common = { seed: "0", output: texts.json, parts };
+  const isOrigin = name === "e2e" && texts.frames === undefined && texts.steps === undefined;
+  const runs: Texts[] = isOrigin ? ORIGIN_RUNS : [{}];
+  let all: BenchFile | undefined;
+  for (const run of runs) {
+    const options = readMeasureOptions(await withModelDefaults({ ...texts, ...common, ...run }));
+    const file = await measure(options, { reporter, signal, self });
+    file.command = name;
+    file.rows.unshift(...(all?.rows ?? []));
+    all = file;
+  }
+  return all!;
+}
+
+/** `vd-bench unet`, `vae`, `clip`, `e2e`. */
+export function addParts(program: Command, context: CommandContext): void {
+  for (const [name, description] of Object.entries(PART_COMMANDS) as [keyof typeof PART_COMMANDS, string][]) {
+    const command = withPeer(withPartOptions(program.command(name).description(description)))
+      .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, "eager,onnxruntime")
+      .option("--rounds <N>", "turns of each contender", "5")
+      .option("--repeats <N>", "runs in one turn", "3")
+      .option("--e2e-rounds <N>", "turns of the end-to-end part", "3")
+      .option("--no-reference", "leave out the float32 reference");
+    command.action(async (texts: Texts) => {
+      const outcome = texts as OutcomeOptions;
+      const baseline = await openBaseline(outcome);
+      await finish(await runPart(name, texts, context), baseline, outcome, context);
+    });
+  }
+}
+
+/** Rows of what each stage of a generation takes, from its plan; nothing is run. */
+async function planRows(texts: Texts): Promise<BenchFile> {
+  const options = readMeasureOptions({
+    ...{ parts: "none", peers: "none", rounds: "1", e2eRounds: "1", repeats: "1", seed: "0", python: "" },
+    ...(await withModelDefaults(texts)),
+  });
+  const { model, device, precision, threads, numFrames, width, height, steps } = options;
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(model, { device, dtype: precision, threads });
+  try {
+    const plan = await pipeline.plan({ image: new Uint8Array(), numFrames, width, height, steps });
+    const name = `${numFrames} frames ${width}x${height}`;
+    const row = (stage: string, peakBytes: number) => ({
+      ...{ suite: "memory", name: `${stage}, ${name}`, contender: "ours", peakBytes, reason: "planned, not run" },
+    });
+    const rows = [
+      ...plan.stages.map((stage) => ({ ...row(stage.name, stage.peakBytes), flops: stage.flops * stage.runs })),
+      row("largest stage", plan.peakBytes),
+      row("weights as stored", plan.weightBytes),
+    ];
+    return {
+      ...{ format: "vd-bench", version: 1, command: "memory", createdAt: new Date().toISOString() },
+      ...{ machine: machineInfo(device), versions: {}, options: { ...options, model: undefined }, rows, tables: {} },
+      notes: [],
+    };
+  } finally {
+    pipeline.dispose();
+  }
+}
+
+/** `vd-bench memory`. */
+export function addMemory(program: Command, context: CommandContext): void {
+  const command = program.command("memory").description("what each stage of a generation takes, before it is run");
+  withPartOptions(command).action(async (texts: Texts) => {
+    const outcome = texts as OutcomeOptions;
+    const baseline = await openBaseline(outcome);
+    await finish(await planRows(texts), baseline, outcome, context);
+  });
+}

@@ -1,0 +1,69 @@
+import type { Device, DType } from "@vd/kernels-native";
+import { compile } from "@vd/tensor";
+
+/** What a device reaches here and now. */
+export interface Rates {
+  /** Bytes read plus written. */
+  copyGbPerS: number;
+  matrixTflopPerS: number;
+}
+
+/** Sizes that take well under a second. */
+const SIZES = {
+  cpu: { copyBytes: 2 ** 27, side: 1024, runs: 3 },
+  cuda: { copyBytes: 2 ** 31, side: 8192, runs: 5 },
+} as const;
+
+const F32_BYTES = 4;
+/** Columns of the copied array; any number that fills vectors would do. */
+const COLUMNS = 1024;
+
+async function bestUs(device: Device, build: Parameters<typeof compile>[1], dtype: DType, runs: number) {
+  const plan = await compile(device, build, { dtype });
+  try {
+    await plan.run();
+    let best = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < runs; i++) best = Math.min(best, (await plan.run()).elapsedUs);
+    return best;
+  } finally {
+    plan.free();
+  }
+}
+
+/** Copies an array that no cache holds and multiplies two square matrices; the best of a few runs. */
+export async function measureRates(device: Device): Promise<Rates> {
+  const { copyBytes, side, runs } = SIZES[device.kind];
+  const dtype = device.kind === "cpu" ? "f32" : "f16";
+  const rows = copyBytes / F32_BYTES / COLUMNS;
+  const copyUs = await bestUs(
+    device,
+    (g) => g.output("y", g.copy({ x: g.input("x", [1, 1, rows, COLUMNS], "f32") })),
+    "f32",
+    runs,
+  );
+  const matrixUs = await bestUs(
+    device,
+    (g) => {
+      const x = g.input("x", [1, 1, side, side]);
+      // Not zeros: some processors are faster on those.
+      const weight = g.constant(
+        Float32Array.from({ length: side * side }, (_, i) => ((i % 13) - 6) / side),
+        [side, side],
+      );
+      g.output("y", g.linear({ x, weight }));
+    },
+    dtype,
+    runs,
+  );
+  return { copyGbPerS: (2 * copyBytes) / copyUs / 1e3, matrixTflopPerS: (2 * side ** 3) / matrixUs / 1e6 };
+}
+
+/** Adds the device's rates to results; if it cannot be measured, a note. */
+export async function noteRates(file: { rates?: Rates; notes: string[] }, device: Device): Promise<void> {
+  try {
+    file.rates = await measureRates(device);
+    await device.trim();
+  } catch (error) {
+    file.notes.push(`No roofline: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,108 @@
+import type { BenchFile, BenchRow } from "../measure/report";
+import { formatMs } from "../measure/table";
+
+/** Groups of a plan that are listed. */
+const TOP_GROUPS = 15;
+
+const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+
+/** A table in GitHub's Markdown; numbers to the right. */
+export function markdownTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  numTexts: number,
+): string[] {
+  const rule = head.map((_, i) => (i < numTexts ? "---" : "--:"));
+  return [line(head), `|${rule.join("|")}|`, ...rows.map(line)];
+}
+
+const gibibytes = (bytes: number | undefined) => (bytes === undefined ? "" : (bytes / 2 ** 30).toFixed(2));
+
+function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
+  const ours = rows
+    .filter(({ suite, name, contender }) => suite === row.suite && name === row.name && contender.startsWith("ours"))
+    .map(({ medianUs }) => medianUs)
+    .filter((us) => us !== undefined);
+  if (row.contender.startsWith("ours") || row.medianUs === undefined || ours.length === 0) return "";
+  return `${(row.medianUs / Math.min(...ours)).toFixed(2)}×`;
+}
+
+/** The rows as a table. */
+export function rowsMarkdown(rows: readonly BenchRow[]): string[] {
+  const cells = rows.map((row) => {
+    const { suite, name, contender, medianUs, madUs, flops, error, peakBytes, reason } = row;
+    const rate = flops === undefined || medianUs === undefined ? "" : (flops / medianUs / 1e6).toPrecision(3);
+    const time =
+      medianUs === undefined ? `(${reason ?? "not measured"})` : `${formatMs(medianUs)} ± ${formatMs(madUs!)}`;
+    const what = suite === "ops" ? name : `${suite}, ${name}`;
+    return [what, contender, time, ratio(row, rows), rate, error?.toExponential(1) ?? "", gibibytes(peakBytes)];
+  });
+  return markdownTable(["case", "", "ms", "to ours", "TFLOP/s", "rel. L2", "GiB"], cells, 2);
+}
+
+function groupsMarkdown(file: BenchFile): string[] {
+  return Object.entries(file.tables)
+    .filter(([, groups]) => groups.length > 0)
+    .flatMap(([suite, groups]) => {
+      const total = groups.reduce((sum, { totalUs }) => sum + totalUs, 0);
+      const rows = groups
+        .slice(0, TOP_GROUPS)
+        .map(({ op, shape, count, totalUs, tflopPerS, gbPerS }) => [
+          ...[op, `\`${shape}\``, String(count), formatMs(totalUs), `${((100 * totalUs) / total).toFixed(1)} %`],
+          ...[tflopPerS.toPrecision(3), gbPerS.toPrecision(3)],
+        ]);
+      const head = ["op", "shape", "calls", "ms", "share", "TFLOP/s", "GB/s"];
+      return ["", `## Where the time of ${suite} goes`, "", ...markdownTable(head, rows, 2)];
+    });
+}
+
+/** How to get such results again. */
+export function repeatText(file: BenchFile): string {
+  const { command, options } = file;
+  const sizes =
+    options.width === undefined ? "" : ` --frames ${options.numFrames} --size ${options.width}x${options.height}`;
+  const device = `--device ${file.machine.kind}`;
+  const save = command === "measure" ? "-m MODEL -o out.json" : "--json out.json";
+  return `pnpm bench ${command} ${device}${sizes} ${save}`;
+}
+
+/** What the machine is, in one line. */
+export function machineText({ machine, versions, createdAt }: BenchFile): string {
+  const { device, capability, driver, cores, os, node, commit } = machine;
+  const peers = Object.entries(versions)
+    .filter(([, version]) => version !== null && version !== undefined)
+    .map(([name, version]) => `${name} ${version}`);
+  const parts = [
+    `${device} (${capability}${driver ? `, driver ${driver}` : ""})`,
+    `${cores} cores`,
+    os,
+    `Node.js ${node}`,
+    ...peers,
+    `commit ${commit}`,
+    createdAt.slice(0, 10),
+  ];
+  return parts.join(", ");
+}
+
+/** Results as a Markdown page. commands: those that made the results. */
+export function reportMarkdown(file: BenchFile, commands: readonly string[]): string {
+  const lines = [
+    `# ${file.machine.device}`,
+    "",
+    `${machineText(file)}.`,
+    "",
+    "Medians with their median absolute deviation; contenders take turns in one run. `to ours`: how many times longer",
+    "than ours a peer takes. `rel. L2`: distance to the float32 reference, for ops to our result.",
+    "",
+    ...rowsMarkdown(file.rows),
+    ...groupsMarkdown(file),
+    "",
+    "## How to repeat",
+    "",
+    "```sh",
+    ...commands,
+    "```",
+    ...file.notes.flatMap((note) => ["", note]),
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,103 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OPS } from "@vd/kernels-native";
+import { OP_CASES } from "@vd/kernels-native/cases";
+import { describe, expect, it } from "vitest";
+import type { BenchFile } from "../../src/measure/report";
+import { cacheBytes } from "../../src/ops/cache-size";
+import { benchCases, chooseCases } from "../../src/ops/cases";
+import { operandsOf, opPlan } from "../../src/ops/op-plan";
+import { vdBench } from "../support/harness";
+import { temporaryFolder } from "../support/temporary-folder";
+
+const STAND_IN = fileURLToPath(new URL("../support/stand_in_peer.py", import.meta.url));
+const QUICK = ["--device", "cpu", "--threads", "2", "--rounds", "2", "--repeats", "2"];
+
+describe("op cases", () => {
+  it("come from every op, with names of their own, and have the origin projects' rows", () => {
+    expect(Object.keys(OP_CASES).sort()).toEqual(Object.keys(OPS).sort());
+    const names = benchCases().map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const origin of ["2x8x64x64", "4x12x128x64", "2x16x256x64", "2x8x77x64"])
+      expect(names).toContain(`attention.origin.${origin}`);
+    expect(names).toContain("conv.origin.3x3x3.320");
+  });
+
+  it("are chosen by a part of their name, on the CPU without those that take gigabytes", () => {
+    expect(chooseCases("conv.svd-xt.unet", "cpu").length).toBeGreaterThan(3);
+    expect(chooseCases(undefined, "cpu").some(({ name }) => name.includes("svd-xt."))).toBe(false);
+    expect(chooseCases(undefined, "cuda").some(({ name }) => name.includes("svd-xt."))).toBe(true);
+    expect(() => chooseCases("atention", "cpu")).toThrow(/Nearest: attention/);
+  });
+
+  it("run over operands that together exceed the cache three times", () => {
+    for (const each of chooseCases("tiny.unet.down0", "cpu")) {
+      const planned = opPlan(each, operandsOf(each, "f32"), 2 ** 20, "f32");
+      expect(planned.layout.graph.rows).toHaveLength(planned.numSets);
+      if (planned.numSets < 32) expect(planned.numSets * planned.bytes).toBeGreaterThanOrEqual(3 * 2 ** 20);
+      expect(planned.layout.cost.flops).toBe(planned.numSets * planned.flops);
+    }
+  });
+
+  it("know the cache from the system, within limits", () => {
+    const folder = temporaryFolder();
+    for (const [index, size] of [
+      ["index0", "48K"],
+      ["index3", "36M"],
+    ] as const) {
+      mkdirSync(join(folder, index));
+      writeFileSync(join(folder, index, "size"), `${size}\n`);
+    }
+    expect(cacheBytes("cpu", folder)).toBe(36 * 2 ** 20);
+    writeFileSync(join(folder, "index3", "size"), "2G\n");
+    expect(cacheBytes("cpu", folder)).toBe(64 * 2 ** 20);
+    expect(cacheBytes("cpu", join(folder, "none"))).toBe(32 * 2 ** 20);
+  });
+});
+
+describe("vd-bench ops", () => {
+  it("writes results, compares with them, and says why a peer has no figure", async () => {
+    const folder = temporaryFolder();
+    const json = join(folder, "out.json");
+    const args = ["ops", "tiny.unet.down0.res0.time_emb_proj", ...QUICK, "--json", json];
+    const first = await vdBench([...args, "--peer-script", join(folder, "none.py")]);
+    expect(first.status, first.stderr).toBe(0);
+    const file = JSON.parse(readFileSync(json, "utf8")) as BenchFile;
+    expect(file.rows.map(({ contender }) => contender)).toEqual(["ours", "pytorch"]);
+    expect(file.rows[0]!.samplesUs).toHaveLength(4);
+    expect(file.rows[0]!.flops).toBeGreaterThanOrEqual(2 * 2 * 256 * 64);
+    expect(file.rows[1]!.reason).toContain("none.py");
+    const slow = { ...file, rows: [{ ...file.rows[0], medianUs: 1e-3, madUs: 0, samplesUs: [1e-3] }] };
+    const baseline = join(folder, "baseline.json");
+    writeFileSync(baseline, JSON.stringify(slow));
+    const again = await vdBench([...args, "--no-peers", "--compare", baseline]);
+    expect(again).toMatchObject({ status: 1, stdout: expect.stringContaining("worse") });
+    writeFileSync(baseline, JSON.stringify({ ...slow, machine: { ...file.machine, device: "another" } }));
+    const other = await vdBench([...args, "--no-peers", "--compare", baseline]);
+    expect(other).toMatchObject({
+      status: 1,
+      stdout: "",
+      stderr: expect.stringContaining("one from another. Use --force"),
+    });
+    expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+
+  it("asks a peer for the same op and tells of its difference", async () => {
+    const json = join(temporaryFolder(), "out.json");
+    const args = ["ops", "layer_norm.tiny.unet.down0", ...QUICK, "--json", json, "--peer-script", STAND_IN];
+    expect((await vdBench(args)).status).toBe(0);
+    const { rows } = JSON.parse(readFileSync(json, "utf8")) as BenchFile;
+    const peer = rows.find(({ contender }) => contender === "pytorch")!;
+    expect(peer.error).toBeLessThan(1e-5);
+    expect(peer.error).toBeGreaterThan(0);
+    expect(peer.medianUs).toBeGreaterThan(0);
+  });
+
+  it("names what is near an unknown pattern, before any work", async () => {
+    const json = join(temporaryFolder(), "out.json");
+    const ran = await vdBench(["ops", "gruop_norm", ...QUICK, "--json", json]);
+    expect(ran).toMatchObject({ status: 2, stderr: expect.stringContaining("Nearest: group_norm") });
+    expect(existsSync(json)).toBe(false);
+  });
+});

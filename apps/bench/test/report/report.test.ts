@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { mergeFiles, slugOf } from "../../src/report/write-report";
+import { benchFile, unetRow } from "../support/files";
+import { vdBench } from "../support/harness";
+import { temporaryFolder } from "../support/temporary-folder";
+
+const FILE = {
+  ...benchFile([
+    { ...unetRow("ours", 300_000, 500), peakBytes: 5 * 2 ** 30, flops: 1.5e14, error: 1e-3 },
+    { ...unetRow("diffusers", 629_000, 800), peakBytes: 10 * 2 ** 30 },
+    { suite: "unet", name: "2x25", contender: "diffusers-compile", reason: "no <compiler> | here" },
+    { ...unetRow("ours", 10, 1), suite: "ops", name: "attention.a", flops: 1e9, bytes: 1e6 },
+    { ...unetRow("pytorch", 15, 1), suite: "ops", name: "attention.a" },
+  ]),
+  rates: { copyGbPerS: 4000, matrixTflopPerS: 700 },
+  tables: {
+    unet: [
+      {
+        ...{ op: "conv", shape: "f16[1]", variant: "m128", count: 3, totalUs: 1000, gflop: 400, gigabytes: 1 },
+        ...{ tflopPerS: 400, gbPerS: 1000 },
+      },
+    ],
+  },
+};
+
+async function report(files: readonly object[], extra: readonly string[] = []) {
+  const folder = temporaryFolder();
+  const paths = files.map((_, i) => join(folder, `${i}.json`));
+  files.forEach((file, i) => {
+    writeFileSync(paths[i]!, JSON.stringify(file));
+  });
+  const out = join(folder, "pages");
+  const ran = await vdBench(["report", ...paths, "-o", out, ...extra]);
+  const read = (name: string) => readFileSync(join(out, name), "utf8");
+  return { ...ran, out, read };
+}
+
+describe("vd-bench report", () => {
+  it("draws every chart in both themes and widths, on a page that needs nothing from outside", async () => {
+    const { status, stderr, read, out } = await report([FILE]);
+    expect(status, stderr).toBe(0);
+    expect(readdirSync(out).sort()).toEqual(["test-gpu.html", "test-gpu.md"]);
+    const html = read("test-gpu.html");
+    for (const title of ["One denoiser call", "Peak memory", "Ops beside PyTorch", "Roofline"])
+      expect(html).toContain(`<h2>${title}`);
+    for (const kind of ["light narrow", "light wide", "dark narrow", "dark wide"])
+      expect(html.split(`class="${kind}"`)).toHaveLength(5);
+    expect(html).not.toMatch(/(?:src|href)="(?!data:)/);
+    expect(html).not.toMatch(/<script|@import|NaN|undefined/);
+    expect(html).toContain("300 ± 0.500");
+  });
+
+  it("writes tables that say who, how fast, and how to repeat it", async () => {
+    const { read } = await report([FILE]);
+    const page = read("test-gpu.md");
+    expect(page).toContain("| unet, 2x25 | diffusers | 629 ± 0.8000 | 2.10× |");
+    expect(page).toContain("(no <compiler> \\| here)");
+    expect(page).toContain("| conv | `f16[1]` | 3 | 1.00 | 100.0 % | 400 | 1.00e+3 |");
+    expect(page).toContain("pnpm bench unet --device cuda --json out.json");
+    expect(page).toContain("torch 2.11.0");
+    expect(page).not.toContain("cuda null");
+  });
+
+  it("joins files of one device, the last row counting, and keeps devices apart", async () => {
+    const merged = mergeFiles([FILE, benchFile([unetRow("ours", 200_000, 1)])]);
+    expect(merged.rows).toHaveLength(5);
+    expect(merged.rows[0]!.medianUs).toBe(200_000);
+    expect(merged.rates).toEqual(FILE.rates);
+    const { out } = await report([FILE, benchFile([unetRow("ours", 1, 0)], "Other (TM) CPU @ 2.0")]);
+    expect(readdirSync(out)).toHaveLength(4);
+    expect(slugOf("Other (TM) CPU @ 2.0")).toBe("other-tm-cpu-2-0");
+  });
+
+  it("puts tables between the marks of a README and nowhere else", async () => {
+    const readme = join(temporaryFolder(), "README.md");
+    const marks = ["<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"];
+    writeFileSync(readme, `before\n${marks[0]}\nold\n${marks[1]}\nafter\n`);
+    expect((await report([FILE], ["--readme", readme])).status).toBe(0);
+    const text = readFileSync(readme, "utf8");
+    expect(text.startsWith(`before\n${marks[0]}\n`)).toBe(true);
+    expect(text.endsWith(`${marks[1]}\nafter\n`)).toBe(true);
+    expect(text).toContain("| unet, 2x25 | ours |");
+    expect(text).not.toContain("old");
+    writeFileSync(readme, "no marks");
+    const refused = await report([FILE], ["--readme", readme]);
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("benchmarks: begin") });
+    expect(readFileSync(readme, "utf8")).toBe("no marks");
+  });
+});

@@ -1,0 +1,147 @@
+// The epilogue of the Hopper matrix core through the copy engine: the residual's tile is loaded into shared memory while the
+// products run, results take its place, and whole boxes are stored while the next tile begins. 32 columns are a step: 64-byte
+// rows, 16-byte chunk c of row r at c ^ (r / 2 & 3), which is the copy engine's 64-byte swizzle.
+//
+//   first thread                          all threads of the set
+//   wait for the last stores' reads
+//   load residual ──────────────────► set barrier ──► products ──► set barrier ──► wait residual, add, results to staging
+//   store boxes  ◄────────────────────────────────────────────── fence, set barrier
+//
+// A second residual is loaded into the same place once the first has been added to the accumulators; meanwhile the other
+// warpgroup multiplies.
+#pragma once
+#include "matmul_sm90_tail.cuh"
+#include "ptx/tma.cuh"
+
+namespace vd::device {
+
+/** Threads that fill one staging: a warpgroup with pingpong, else both. */
+template <class Config> inline constexpr int kSetThreads = Config::kPingpong ? 128 : 256;
+
+template <class Config> __device__ __forceinline__ void matmul_set_barrier(int group) {
+  ptx::named_barrier(3 + (Config::kPingpong ? group : 0), kSetThreads<Config>);
+}
+template <class Config> __device__ __forceinline__ bool matmul_first_of_set() {
+  return threadIdx.x % kSetThreads<Config> == 0;
+}
+
+/** Starts loading a residual's tile. By one thread. */
+template <class Config>
+__device__ __forceinline__ void matmul_load_residual(const MatmulSm90Params& p, const cuda::TensorMap& map, const MatmulTileIndex& index,
+                                                     uint32_t staging, uint32_t barrier) {
+  const PixelBox box = pixel_box(p, index.m);
+  ptx::mbarrier_arrive_expect_tx(barrier, p.aBytes / 2 * Config::kSteps);
+#pragma unroll
+  for (int step = 0; step < Config::kSteps; ++step)
+    ptx::tma_load_5d(staging + step * Config::kStepBytes, &map, barrier, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f,
+                     box.b);
+}
+
+/** Before a tile: waits until its staging may be filled, and starts loading the residual into it. By one thread. */
+template <class Config>
+__device__ __forceinline__ void matmul_open_staging(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging, uint32_t barrier) {
+  ptx::bulk_wait_read();
+  if (p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, barrier);
+}
+
+/** acc = outScale · (products + bias) + the residual that has arrived: what a second residual is added to. */
+template <class Config>
+__device__ __forceinline__ void matmul_fold_residual(const MatmulSm90Params& p,
+                                                     float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2], int rowOffset,
+                                                     const float* bias, uint32_t staging) {
+  const MatmulStaging place = matmul_staging(staging + (rowOffset + threadIdx.x % 128 / 32 * 16) * 64);
+  constexpr int kGroups = Config::kWidth / 32;
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int step = 0; step < Config::kSteps; ++step) {
+      float2 values[4][2];
+      float(&products)[Config::kWidth / 2] = acc[m][step / kGroups];
+      matmul_sums<Config>(p.epilogue, products, step % kGroups, bias + step * 32, values);
+      uint32_t r[2][4];
+      ptx::ldmatrix_x4(r[0], place.fragment + step * Config::kStepBytes + m * 64 * 64);
+      ptx::ldmatrix_x4(r[1], place.fragment2 + step * Config::kStepBytes + m * 64 * 64);
+      matmul_add_fragments<typename Config::T>(r, p.epilogue.residualScale, values);
+#pragma unroll
+      for (int block = 0; block < 4; ++block)
+#pragma unroll
+        for (int part = 0; part < 2; ++part) {
+          products[(step % kGroups * 4 + block) * 4 + 2 * part] = values[block][part].x;
+          products[(step % kGroups * 4 + block) * 4 + 2 * part + 1] = values[block][part].y;
+        }
+    }
+}
+
+/** Sums that are already in the accumulators. */
+template <class Config>
+__device__ __forceinline__ void matmul_folded(const float (&acc)[Config::kWidth / 2], int group, float2 (&values)[4][2]) {
+#pragma unroll
+  for (int block = 0; block < 4; ++block)
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const float* v = acc + (group * 4 + block) * 4 + 2 * part;
+      values[block][part] = make_float2(v[0], v[1]);
+    }
+}
+
+/** What is in staging besides the products, and how far those have come. */
+enum MatmulStagedTail : int { kStagedBias, kStagedResidual, kStagedSecond };
+
+template <class Config, int kTail>
+__device__ __forceinline__ void matmul_fill_staging(const MatmulSm90Params& p,
+                                                    const float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                    int rowOffset, const float* bias, uint32_t staging) {
+  using T = typename Config::T;
+  constexpr int kGroups = Config::kWidth / (Config::kGeglu ? 64 : 32);
+  const MatmulStaging place = matmul_staging(staging + (rowOffset + threadIdx.x % 128 / 32 * 16) * 64);
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int step = 0; step < Config::kSteps; ++step) {
+      const uint32_t offset = step * Config::kStepBytes + m * 64 * 64;
+      float2 values[4][2];
+      if constexpr (kTail == kStagedSecond) matmul_folded<Config>(acc[m][step / kGroups], step % kGroups, values);
+      else matmul_sums<Config>(p.epilogue, acc[m][step / kGroups], step % kGroups, bias + step * 32, values);
+      if constexpr (kTail != kStagedBias) {
+        uint32_t r[2][4];
+        ptx::ldmatrix_x4(r[0], place.fragment + offset);
+        ptx::ldmatrix_x4(r[1], place.fragment2 + offset);
+        matmul_add_fragments<T>(r, kTail == kStagedSecond ? p.epilogue.residual2Scale : p.epilogue.residualScale, values);
+      }
+      matmul_put_fragments<T>(values, place.fragment + offset, place.fragment2 + offset);
+    }
+}
+
+/** After the products: results to staging, then to memory. parity: of the residual's next arrival. */
+template <class Config>
+__device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
+                                                    float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                    const MatmulTileIndex& index, int group, int rowOffset, const float* bias,
+                                                    uint32_t staging, uint32_t barrier, uint32_t& parity) {
+  if (p.epilogue.residual == nullptr) {
+    matmul_fill_staging<Config, kStagedBias>(p, acc, rowOffset, bias, staging);
+  } else {
+    ptx::mbarrier_wait(barrier, parity);
+    parity ^= 1;
+    if (Config::kGeglu || p.epilogue.residual2 == nullptr) {
+      matmul_fill_staging<Config, kStagedResidual>(p, acc, rowOffset, bias, staging);
+    } else if constexpr (!Config::kGeglu) {
+      matmul_fold_residual<Config>(p, acc, rowOffset, bias, staging);
+      matmul_set_barrier<Config>(group);  // everyone has read the first
+      if (matmul_first_of_set<Config>()) matmul_load_residual<Config>(p, p.residual2, index, staging, barrier);
+      ptx::mbarrier_wait(barrier, parity);
+      parity ^= 1;
+      matmul_fill_staging<Config, kStagedSecond>(p, acc, rowOffset, bias, staging);
+    }
+  }
+  ptx::fence_proxy_async();
+  matmul_set_barrier<Config>(group);
+  if (!matmul_first_of_set<Config>()) return;
+  const PixelBox box = pixel_box(p, index.m);
+#pragma unroll
+  for (int step = 0; step < Config::kSteps; ++step)
+    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
+  ptx::bulk_commit();
+}
+
+}  // namespace vd::device
