@@ -6,11 +6,13 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = join(here, "../../reports/gpu");
-const read = (name) => (existsSync(join(folder, name)) ? JSON.parse(readFileSync(join(folder, name), "utf8")) : undefined);
+const read = (name) =>
+  existsSync(join(folder, name)) ? JSON.parse(readFileSync(join(folder, name), "utf8")) : undefined;
 
 const milliseconds = (us) => (us >= 100_000 ? (us / 1000).toFixed(0) : (us / 1000).toFixed(us >= 10_000 ? 1 : 2));
 const gibibytes = (bytes) => (bytes === undefined || bytes === null ? "" : (bytes / 2 ** 30).toFixed(1));
-const table = (head, rows) => [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+const table = (head, rows) =>
+  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
 /** The whole model's parts, each contender beside the best of ours. */
 function partsTable({ rows }) {
@@ -18,12 +20,23 @@ function partsTable({ rows }) {
   return table(
     ["part", "contender", "ms", "±", "of ours", "error to float32", "GiB", "first run, s"],
     rows.map((row) => {
-      const ours = Math.min(...rows.filter((r) => key(r) === key(row) && r.contender.startsWith("ours")).map((r) => r.medianUs ?? Infinity));
+      const ours = Math.min(
+        ...rows.filter((r) => key(r) === key(row) && r.contender.startsWith("ours")).map((r) => r.medianUs ?? Infinity),
+      );
       if (row.medianUs === undefined) return [key(row), row.contender, row.reason ?? "", "", "", "", "", ""];
       const ratio = row.contender.startsWith("ours") ? "" : `${(row.medianUs / ours).toFixed(2)}x`;
       const error = row.error === undefined ? "" : row.error.toExponential(2);
       const first = row.firstUs === undefined ? "" : (row.firstUs / 1e6).toFixed(1);
-      return [key(row), row.contender, milliseconds(row.medianUs), milliseconds(row.madUs ?? 0), ratio, error, gibibytes(row.peakBytes), first];
+      return [
+        key(row),
+        row.contender,
+        milliseconds(row.medianUs),
+        milliseconds(row.madUs ?? 0),
+        ratio,
+        error,
+        gibibytes(row.peakBytes),
+        first,
+      ];
     }),
   );
 }
@@ -31,20 +44,39 @@ function partsTable({ rows }) {
 /** Each op's mean time inside the model against its target. */
 function opsTable({ tables }, { ops }) {
   const rows = ops.map(({ suite, label, op, shape, variant = "", targetUs, peerUs }) => {
-    const groups = (tables[suite] ?? []).filter((g) => g.op === op && g.shape.startsWith(shape) && g.variant.startsWith(variant));
+    const groups = (tables[suite] ?? []).filter(
+      (g) => g.op === op && g.shape.startsWith(shape) && g.variant.startsWith(variant),
+    );
     const count = groups.reduce((sum, g) => sum + g.count, 0);
     if (count === 0) return [suite, label, "", "", "", targetUs, peerUs, ""];
     const us = groups.reduce((sum, g) => sum + g.totalUs, 0) / count;
     const rate = groups.reduce((sum, g) => sum + g.gflop, 0) / count / us / 1e-3;
     const variants = [...new Set(groups.map((g) => g.variant.replace("sm90_", "")))].join(", ");
-    return [suite, label, us.toFixed(0), rate.toFixed(0), variants, targetUs, peerUs, us <= targetUs ? "met" : `${(us / targetUs).toFixed(2)}x`];
+    return [
+      suite,
+      label,
+      us.toFixed(0),
+      rate.toFixed(0),
+      variants,
+      targetUs,
+      peerUs,
+      us <= targetUs ? "met" : `${(us / targetUs).toFixed(2)}x`,
+    ];
   });
   return table(["part", "op", "µs", "TFLOP/s", "kernel", "target µs", "PyTorch µs", "against target"], rows);
 }
 
 function sizesTable({ sizes }) {
   return table(
-    ["generation, 2 steps", "total ms", "step ms", "decode ms", "GiB used", "longest wait of the event loop, ms", "same frames as"],
+    [
+      "generation, 2 steps",
+      "total ms",
+      "step ms",
+      "decode ms",
+      "GiB used",
+      "longest wait of the event loop, ms",
+      "same frames as",
+    ],
     sizes.map((s) => [
       s.name,
       s.totalMs?.toFixed(0) ?? s.error,
@@ -75,6 +107,10 @@ if (measured) {
   );
 }
 if (sizes) parts.push("## Sizes and memory\n", `${sizesTable(sizes)}\n`);
-if (suite) parts.push("## Conformance\n", `\`\`\`json\n${JSON.stringify(suite.summary ?? Object.fromEntries(Object.entries(suite).filter(([, v]) => typeof v !== "object")), null, 1)}\n\`\`\`\n`);
+if (suite)
+  parts.push(
+    "## Conformance\n",
+    `\`\`\`json\n${JSON.stringify(suite.summary ?? Object.fromEntries(Object.entries(suite).filter(([, v]) => typeof v !== "object")), null, 1)}\n\`\`\`\n`,
+  );
 writeFileSync(join(folder, "README.md"), parts.join("\n"));
 console.log(join(folder, "README.md"));

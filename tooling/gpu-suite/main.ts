@@ -89,7 +89,9 @@ for (const { id, cases } of await loadCases()) {
   console.log(`${id}: ${counts.passed - before.passed} passed, ${counts.failed - before.failed} failed`);
 }
 const seconds = (performance.now() - started) / 1000;
-console.log(`suite: ${counts.passed} passed, ${counts.failed} failed, ${counts.variants} runs of other variants, in ${seconds.toFixed(1)} s on ${device.kind}`);
+console.log(
+  `suite: ${counts.passed} passed, ${counts.failed} failed, ${counts.variants} runs of other variants, in ${seconds.toFixed(1)} s on ${device.kind}`,
+);
 if (options.json) {
   const image = options.image ?? "best";
   writeFileSync(options.json, `${JSON.stringify({ ...about(), image, ...counts, seconds }, null, 1)}\n`);

@@ -29,7 +29,11 @@ const SIZES: readonly Size[] = [
   { name: "again", options: XT, sameAs: "25 frames 1024x576" },
   { name: "low memory", options: { ...XT, memory: "low" }, sameAs: "25 frames 1024x576" },
   { name: "14 frames 1024x576", options: { ...XT, numFrames: 14 } },
-  { name: "14 frames 1024x576, low memory", options: { ...XT, numFrames: 14, memory: "low" }, sameAs: "14 frames 1024x576" },
+  {
+    name: "14 frames 1024x576, low memory",
+    options: { ...XT, numFrames: 14, memory: "low" },
+    sameAs: "14 frames 1024x576",
+  },
   { name: "25 frames 512x512", options: { ...XT, width: 512, height: 512 } },
   { name: "25 frames 768x448", options: { ...XT, width: 768, height: 448 } },
   { name: "7 frames 328x200", options: { width: 328, height: 200, numFrames: 7 } },

@@ -38,7 +38,7 @@ case $command in
     done
     for image in best compute_80 compute_75; do
       option=""
-      [ $image = best ] || option="--image $image"
+      [ $image = best ] && option="--all" || option="--image $image"
       node suite $option --json "$results/suite-$image.json" || status=1
     done
     node measure --json "$results/measure.json" || status=1

@@ -16,7 +16,18 @@ test("normals in pieces are those at once, and so is what follows them", () => {
       expect(drain(pieces.randnPausable(count)).value).toEqual(atOnce.randn(count));
       expect(pieces.random32()).toBe(atOnce.random32());
     }),
-    { seed: 5, numRuns: 40, examples: [[15, 1], [16, 1], [17, 1], [8192, 1], [8193, 1], [16_384 + 7, 1]] },
+    {
+      seed: 5,
+      numRuns: 40,
+      examples: [
+        [15, 1],
+        [16, 1],
+        [17, 1],
+        [8192, 1],
+        [8193, 1],
+        [16_384 + 7, 1],
+      ],
+    },
   );
 });
 

@@ -100,7 +100,8 @@ export function samplerStep(call: PlainCall): PlainResults {
   };
 }
 
-const flat = (dims: readonly number[], index: readonly number[]) => dims.reduce((sum, dim, d) => sum * dim + index[d]!, 0);
+const flat = (dims: readonly number[], index: readonly number[]) =>
+  dims.reduce((sum, dim, d) => sum * dim + index[d]!, 0);
 
 /** What the denoiser gets next, where there is a picture. */
 function nextInput(call: PlainCall, next: Plain, rows: number): PlainResults {
