@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const require = createRequire(join(ROOT, "package.json"));
-const esbuild = createRequire(require.resolve("tsup"))("esbuild");
+/** esbuild as tsup has it. A function: where this module is loaded, nothing may be installed yet. */
+const loadEsbuild = () => createRequire(require.resolve("tsup"))("esbuild");
 
 const ALIASES = {
   "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
@@ -51,7 +52,7 @@ const generated = {
 /** Bundles programs into `outputDir`: <name>.mjs for each, and the parts that they share. programs: entry files by name;
  *  alias: modules that others stand in for. */
 export async function bundle(programs, outputDir, alias = {}) {
-  await esbuild.build({
+  await loadEsbuild().build({
     entryPoints: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(ROOT, path)])),
     outdir: outputDir,
     outExtension: { ".js": ".mjs" },

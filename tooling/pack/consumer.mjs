@@ -122,6 +122,16 @@ export function checkGeneration(folder, env, manager = "npm") {
   return video.length;
 }
 
+/** Starts every program of the packages, which loads all that it imports. Returns their names. */
+export function checkPrograms(folder, packages, env) {
+  const names = packages.flatMap(({ manifest }) => Object.keys(manifest.bin ?? {}));
+  for (const name of names) {
+    const said = run("npx", ["--no-install", name, "--help"], { cwd: folder, env });
+    if (!said.includes(`Usage: ${name}`)) throw new Error(`${name} --help says ${said.slice(0, 200)}`);
+  }
+  return names.join(", ");
+}
+
 /** Packages that are tried with nothing else installed, and the example of each. */
 export const ALONE = {
   "@vd/kernels-native": "kernels-native.cjs",

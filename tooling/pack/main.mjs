@@ -55,12 +55,13 @@ async function checkFootprint() {
 
 /** Uses an installed project in every way a stranger would. */
 async function useProject(folder, { packages, env, manager }) {
-  const { checkGeneration, checkImports, checkTypes } = await import("./consumer.mjs");
+  const { checkGeneration, checkImports, checkPrograms, checkTypes } = await import("./consumer.mjs");
   const libraries = packages.filter(({ manifest }) => manifest.types).map(({ manifest }) => manifest.name);
   await step(`${manager}: ESM and CommonJS of ${libraries.length} packages`, () =>
     checkImports(folder, libraries, env),
   );
   await step(`${manager}: types under node16 and bundler`, () => checkTypes(folder, libraries));
+  await step(`${manager}: programs`, () => checkPrograms(folder, packages, env));
   await step(`${manager}: npx vd-generate`, () => `${checkGeneration(folder, env, manager)} bytes of video`);
 }
 

@@ -4,9 +4,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ROOT } from "../pack/packages.mjs";
-import { Failure, runMain, seconds } from "../workspace.mjs";
+import { Failure, prepareWorkspace, runMain, seconds } from "../workspace.mjs";
 import { PARTS } from "./parts.mjs";
-import { download, isDownloaded, stage } from "./stage.mjs";
+import { APP, download, isDownloaded, stage } from "./stage.mjs";
 import { prepareWindows, whyNoWine } from "./wine.mjs";
 
 const BUILDER = join(ROOT, "tooling/build-addon/main.mjs");
@@ -18,18 +18,19 @@ const usage = `Usage: pnpm check:windows [--cached] [--json] [--require] [PART .
 
 Parts: ${Object.keys(PARTS).join(", ")}`;
 
+/** What is missing on this machine or, where nothing may be fetched or built, in the checkout; as a sentence. */
 function whySkip(cached) {
   const reason = whyNoWine();
-  if (reason) return reason;
-  if (cached && !isDownloaded())
-    return "node.exe and the dependencies for Windows were not fetched: `pnpm check:windows` does";
+  if (reason || !cached) return reason;
+  if (!isDownloaded()) return "node.exe and the dependencies for Windows were not fetched: `pnpm check:windows` does";
   const isStale = spawnSync(process.execPath, [BUILDER, "--target", "win32-x64", "--is-fresh"]).status !== 0;
-  if (cached && isStale) return "the Windows binary is not of these sources: `pnpm build:prebuilds` makes it";
+  if (isStale) return "the Windows binary is not of these sources: `pnpm build:prebuilds` makes it";
   const dist = join(ROOT, "apps/generate/dist/cli.js");
   return existsSync(dist) ? undefined : "the packages are not built: `pnpm build` does";
 }
 
 async function prepare(cached) {
+  if (!cached) await prepareWorkspace(`${APP}...`);
   const built = spawnSync(process.execPath, [BUILDER, "--target", "win32-x64"], { encoding: "utf8" });
   if (built.status !== 0) throw new Failure(`the Windows binary does not build:\n${built.stderr}`);
   if (!cached || !isDownloaded()) download();

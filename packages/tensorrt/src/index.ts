@@ -17,6 +17,7 @@ export {
 export { FREE_SIZES, type FreeSizeName, PARTS, type Part } from "./export/parts";
 export { type ModelInfo, type Port, readModel } from "./onnx/read-model";
 export { DEFAULT_OPSET, OPSETS, type WriteOptions, type WrittenModel, writeModel } from "./onnx/write-model";
+export type { OrtModule, OrtProviderEntry, OrtSession, OrtSessionOptions, OrtTensor } from "./ort/ort-module";
 export { listProviders, loadOrt, ORT_VERSION, PROVIDERS, type Provider } from "./ort/runtime";
 export { type Numbers, OnnxSession, type SessionOptions } from "./ort/session";
 export { OnnxModels, type OnnxModelsOptions } from "./peer/onnx-models";

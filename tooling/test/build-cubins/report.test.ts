@@ -1,7 +1,5 @@
 import { expect, test } from "vitest";
-// @ts-expect-error plain JavaScript without declarations
 import { parseLog, table } from "../../build-cubins/report.mjs";
-// @ts-expect-error plain JavaScript without declarations
 import { contentHash, gencode, imageName, kernelHash, sourcesFor, TARGETS } from "../../build-cubins/sources.mjs";
 
 const LOG = `ptxas info    : 0 bytes gmem

@@ -1,9 +1,7 @@
 import { createRequire } from "node:module";
 import { VdError } from "@vd/kernels-native";
 import type * as Ort from "onnxruntime-node";
-
-/** The module of ONNX Runtime. */
-export type OrtModule = typeof Ort;
+import type { OrtModule } from "./ort-module";
 
 /** What computes the operations of a session, in the order of preference that callers give. */
 export const PROVIDERS = ["cpu", "cuda", "tensorrt"] as const;
@@ -19,7 +17,8 @@ const INSTALL = `Install it beside this package: npm install onnxruntime-node@${
 /** Loads ONNX Runtime. load: for tests. Throws VdError `unsupported` where it is not installed or does not load. */
 export function loadOrt(load: (name: string) => unknown = createRequire(import.meta.url)): OrtModule {
   try {
-    return load("onnxruntime-node") as OrtModule;
+    // Its own types meet ours here and nowhere else: a version that differs does not compile.
+    return load("onnxruntime-node") as typeof Ort;
   } catch (cause) {
     const missing = (cause as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND";
     const got = missing ? "no such package" : `one that does not load: ${(cause as Error).message.split("\n")[0]}`;

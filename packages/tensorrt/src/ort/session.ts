@@ -1,8 +1,8 @@
 import { VdError } from "@vd/kernels-native";
 import { fromFloat16Array, toFloat16Array } from "@vd/tensor";
-import type { InferenceSession } from "onnxruntime-node";
 import { type ModelInfo, readModel } from "../onnx/read-model";
-import { checkProviders, loadOrt, type OrtModule, type Provider } from "./runtime";
+import type { OrtModule, OrtProviderEntry, OrtSession } from "./ort-module";
+import { checkProviders, loadOrt, type Provider } from "./runtime";
 
 /** How to open a session. */
 export interface SessionOptions {
@@ -22,10 +22,8 @@ export interface Numbers {
   readonly dims: readonly number[];
 }
 
-type Entry = InferenceSession.ExecutionProviderConfig;
-
-function providerEntries({ providers = ["cpu"], deviceId = 0 }: SessionOptions): Entry[] {
-  return providers.map((name) => (name === "cpu" ? name : ({ name, deviceId } as Entry)));
+function providerEntries({ providers = ["cpu"], deviceId = 0 }: SessionOptions): OrtProviderEntry[] {
+  return providers.map((name) => (name === "cpu" ? name : { name, deviceId }));
 }
 
 function refused(where: string, expected: string, cause: unknown, hint?: string): VdError {
@@ -37,7 +35,7 @@ function refused(where: string, expected: string, cause: unknown, hint?: string)
 export class OnnxSession {
   private constructor(
     private readonly ort: OrtModule,
-    private session: InferenceSession | undefined,
+    private session: OrtSession | undefined,
     readonly info: ModelInfo,
   ) {}
 
