@@ -67,11 +67,13 @@ export function addParts(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(PART_COMMANDS) as [keyof typeof PART_COMMANDS, string][]) {
     const command = withPeer(withPartOptions(program.command(name).description(description)))
       .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, "eager,onnxruntime")
+      .option("--peer <NAME>", "one of them, instead of the list")
       .option("--rounds <N>", "turns of each contender", "5")
       .option("--repeats <N>", "runs in one turn", "3")
       .option("--e2e-rounds <N>", "turns of the end-to-end part", "3")
       .option("--no-reference", "leave out the float32 reference");
-    command.action(async (texts: Texts) => {
+    command.action(async (given: Texts) => {
+      const texts = given.peer === undefined ? given : { ...given, peers: given.peer };
       const outcome = texts as OutcomeOptions;
       const baseline = await openBaseline(outcome);
       await finish(await runPart(name, texts, context), baseline, outcome, context);

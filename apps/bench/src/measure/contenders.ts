@@ -110,7 +110,7 @@ export async function peerContender(
 
 /** How rows call a peer. */
 export const peerName = (mode: PeerMode): string =>
-  ({ eager: "diffusers", compile: "diffusers-compile", onnxruntime: "onnxruntime" })[mode];
+  ({ eager: "diffusers", compile: "diffusers-compile", onnxruntime: "onnxruntime", tensorrt: "tensorrt" })[mode];
 
 /** Why a contender has no figures, as its row says it. */
 export function reasonOf(error: unknown): string {

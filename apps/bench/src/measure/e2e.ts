@@ -2,13 +2,14 @@ import { readFile } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { readPicture } from "../io/png";
+import { relativeL2 } from "../stats/summary";
 import { type Contender, peerName } from "./contenders";
 import { MemoryWatch } from "./memory-watch";
 import type { MeasureOptions, PeerMode } from "./options";
 import type { PeerProcess } from "./peer-process";
 
 /** Steps of the runs that only warm up. */
-const WARM_UP_STEPS = 2;
+export const WARM_UP_STEPS = 2;
 const MAX_GUIDANCE = 3;
 
 /** Options of a generation, alike for all contenders. */
@@ -17,17 +18,28 @@ function generateOptions({ numFrames, width, height, seed }: MeasureOptions, ste
   return { numFrames, width, height, steps, seed, ...motion, minGuidance: 1, maxGuidance: MAX_GUIDANCE };
 }
 
-/** Our pipeline from a picture file to frames in host memory. Two short generations warm up and show the memory. */
+/** A generation of our pipeline that somebody else's denoiser takes part in. */
+export interface OtherDenoiser {
+  name: string;
+  denoiser: string;
+  /** Frames of a short run of ours, to compare with. */
+  frames: Uint8Array | undefined;
+}
+
+/** Our pipeline from a picture file to frames in host memory. A short generation warms up, shows the memory and gives
+ *  `frames`. other: instead of our own denoiser. */
 export async function ourGeneration(
   device: Device,
   options: MeasureOptions,
   image: string,
   signal: AbortSignal,
-): Promise<Contender> {
+  other?: OtherDenoiser,
+): Promise<Contender & { frames: Uint8Array }> {
   const watch = await MemoryWatch.start(device);
   const startMs = performance.now();
   const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, {
     ...{ device: options.device, dtype: options.precision, threads: options.threads, signal },
+    ...(other ? { denoiser: other.denoiser } : {}),
   });
   const generate = async (steps: number) => {
     const picture = await readPicture(image, await readFile(image));
@@ -36,10 +48,12 @@ export async function ourGeneration(
   try {
     const loadUs = (performance.now() - startMs) * 1000;
     const firstMs = performance.now();
-    const { peakBytes: plannedBytes } = await watch.during(() => generate(WARM_UP_STEPS));
-    const facts = { loadUs, firstUs: (performance.now() - firstMs) * 1000, plannedBytes };
+    const { peakBytes: plannedBytes, data: frames } = await watch.during(() => generate(WARM_UP_STEPS));
+    const error = other?.frames ? { error: relativeL2(frames, other.frames) } : {};
+    const facts = { loadUs, firstUs: (performance.now() - firstMs) * 1000, plannedBytes, ...error };
     return {
-      name: "ours",
+      name: other?.name ?? "ours",
+      frames,
       facts: { ...facts, peakBytes: watch.peakBytes ?? plannedBytes },
       async run(repeats) {
         const times: number[] = [];

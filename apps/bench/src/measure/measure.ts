@@ -8,7 +8,7 @@ import { machineInfo } from "../io/machine";
 import { encodePng, testPicture } from "../io/png";
 import type { Reporter } from "../io/reporter";
 import { writeWholeFile } from "../io/whole-file";
-import type { MeasureOptions, PeerMode } from "./options";
+import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
 import type { PartContext } from "./our-parts";
 import { measureGeneration, measurePart, measureStart, type Session } from "./part-runs";
 import { PeerProcess } from "./peer-process";
@@ -73,7 +73,7 @@ function emptyFile(options: MeasureOptions): BenchFile {
 /** Starts the peer and asks for its versions; without it, the reason. */
 async function startPeer(options: MeasureOptions, file: BenchFile, reporter: Reporter) {
   const modes: readonly PeerMode[] = options.peers;
-  const isAsked = options.reference || modes.some((mode) => mode !== "onnxruntime");
+  const isAsked = options.reference || modes.some(isPythonPeer);
   if (!isAsked) return { peer: undefined, modes };
   const peer = new PeerProcess("diffusers", options.python, [options.peerScript]);
   try {

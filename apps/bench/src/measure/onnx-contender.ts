@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { relativeL2 } from "../stats/summary";
 import { type Contender, peerName } from "./contenders";
+import { WARM_UP_STEPS } from "./e2e";
 import type { MeasureOptions } from "./options";
 import type { OurPart, PlanPart } from "./our-parts";
 
@@ -91,8 +92,13 @@ export async function onnxContender(
   return contender(models, workDir, { loadUs, firstUs: sinceUs(firstMs), ...error }, () => callPart(models, ours));
 }
 
-/** A whole generation in ONNX Runtime, from the picture's file to frames. */
-export async function onnxGeneration(options: MeasureOptions, image: string, work: string): Promise<Contender> {
+/** A whole generation in ONNX Runtime, from the picture's file to frames. ours: frames of a short run of ours. */
+export async function onnxGeneration(
+  options: MeasureOptions,
+  image: string,
+  work: string,
+  ours: Uint8Array | undefined,
+): Promise<Contender> {
   const workDir = join(work, "onnx-e2e");
   const startMs = performance.now();
   const models = await openModels(options, workDir);
@@ -101,6 +107,7 @@ export async function onnxGeneration(options: MeasureOptions, image: string, wor
   const motion = { fps: 7, motionBucketId: 127, noiseAugStrength: 0.02, minGuidance: 1, maxGuidance: 3 };
   const generate = (steps: number) => wholeRun(models, { image, steps, seed: options.seed, ...motion });
   const firstMs = performance.now();
-  await generate(1);
-  return contender(models, workDir, { loadUs, firstUs: sinceUs(firstMs) }, () => generate(options.steps));
+  const { data } = await generate(WARM_UP_STEPS);
+  const facts = { loadUs, firstUs: sinceUs(firstMs), ...(ours ? { error: relativeL2(data, ours) } : {}) };
+  return contender(models, workDir, facts, () => generate(options.steps));
 }

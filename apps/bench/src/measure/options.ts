@@ -7,9 +7,11 @@ export const PARTS = ["clip", "encode", "unet", "vae", "start", "e2e"] as const;
 export type Part = (typeof PARTS)[number];
 
 /** Ways in which PyTorch runs, and ONNX Runtime, which computes our export on the CPU. */
-export const PEER_MODES = ["eager", "compile", "onnxruntime"] as const;
+export const PEER_MODES = ["eager", "compile", "onnxruntime", "tensorrt"] as const;
 /** One of {@link PEER_MODES}. */
 export type PeerMode = (typeof PEER_MODES)[number];
+/** Peers that the Python program runs; the others run in this process. */
+export const isPythonPeer = (mode: PeerMode): boolean => mode === "eager" || mode === "compile";
 
 /** What to measure and how. */
 export interface MeasureOptions {

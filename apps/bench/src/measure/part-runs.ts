@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { VdError } from "@vd/kernels-native";
 import type { Reporter } from "../io/reporter";
 import { relativeL2 } from "../stats/summary";
 import {
@@ -14,7 +15,7 @@ import {
 import { ourGeneration, peerGeneration } from "./e2e";
 import { writeInputs } from "./inputs";
 import { onnxContender, onnxGeneration } from "./onnx-contender";
-import type { PeerMode } from "./options";
+import { isPythonPeer, type PeerMode } from "./options";
 import { type OurPart, ourPart, type PartContext, type PlanPart } from "./our-parts";
 import type { PeerProcess } from "./peer-process";
 import type { BenchFile, BenchRow } from "./report";
@@ -85,6 +86,15 @@ async function race(session: Session, field: Field, rounds: number, repeats: num
   file.rows.push(...timed, ...field.rows);
 }
 
+/** TensorRT runs as a stage of the pipeline, with our own stages around it. */
+const endToEndOnly = (part: PlanPart) =>
+  new VdError({
+    code: "unsupported",
+    where: "tensorrt",
+    expected: "the part e2e",
+    got: `${part}: measured end to end only`,
+  });
+
 /** Why a peer's row has no figures when there is no peer at all. */
 const absent = (session: Session): Attempt<never> => ({ reason: session.missing ?? "not asked for" });
 
@@ -94,7 +104,7 @@ async function attemptPeer(
   mode: PeerMode,
   load: () => Promise<Contender>,
 ): Promise<Attempt<Contender>> {
-  const isThere = mode === "onnxruntime" || session.peer !== undefined;
+  const isThere = !isPythonPeer(mode) || session.peer !== undefined;
   return isThere ? attempt(session, peerName(mode), load) : absent(session);
 }
 
@@ -154,10 +164,11 @@ export async function measurePart(session: Session, part: PlanPart): Promise<voi
   const reference = await referenceOf(session, part, files.inputs);
   const output = await addOurs(session, field, ours.value, reference);
   for (const mode of modes) {
-    const load = () =>
-      mode === "onnxruntime"
-        ? onnxContender(options, ours.value, work, reference ?? output)
-        : peerContender(peer!, part, mode, files, reference);
+    const load = () => {
+      if (mode === "tensorrt") throw endToEndOnly(part);
+      if (mode === "onnxruntime") return onnxContender(options, ours.value, work, reference ?? output);
+      return peerContender(peer!, part, mode, files, reference);
+    };
     field.add(peerName(mode), await attemptPeer(session, mode, load));
   }
   await race(session, field, options.rounds, options.repeats);
@@ -170,12 +181,17 @@ export async function measureGeneration(session: Session): Promise<void> {
   const { context, peer, modes, image, signal } = session;
   const { options, device } = context;
   const field = new Field("e2e", caseName("e2e", context));
-  field.add("ours", await attempt(session, "ours", () => ourGeneration(device, options, image, signal)));
+  const ours = await attempt(session, "ours", () => ourGeneration(device, options, image, signal));
+  field.add("ours", ours);
+  // Frames of a short run, for the difference of those that begin with the same noise.
+  const frames = "value" in ours ? ours.value.frames : undefined;
   for (const mode of modes) {
-    const load = () =>
-      mode === "onnxruntime"
-        ? onnxGeneration(options, image, session.work)
-        : peerGeneration(peer!, mode, options, image);
+    const load = (): Promise<Contender> => {
+      if (mode === "tensorrt")
+        return ourGeneration(device, options, image, signal, { name: peerName(mode), denoiser: "tensorrt", frames });
+      if (mode === "onnxruntime") return onnxGeneration(options, image, session.work, frames);
+      return peerGeneration(peer!, mode, options, image);
+    };
     field.add(peerName(mode), await attemptPeer(session, mode, load));
   }
   await race(session, field, options.e2eRounds, 1);
@@ -187,7 +203,7 @@ export async function measureStart(session: Session): Promise<void> {
   const { options } = context;
   const field = new Field("start", caseName("start", context));
   // Without a peer its second process would fail like the first.
-  const modes = options.peers.filter((mode) => mode !== "onnxruntime");
+  const modes = options.peers.filter(isPythonPeer);
   const peers = missing === undefined ? modes : [];
   field.ready.push(...startContenders(self, { ...options, peers }, image, signal));
   if (missing !== undefined && modes.length > 0) field.add(peerName("eager"), absent(session));

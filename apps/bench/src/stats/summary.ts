@@ -21,7 +21,7 @@ export function summarize(samplesUs: readonly number[]): Summary {
 }
 
 /** ‖a − b‖ / ‖b‖, of all elements. Throws RangeError for lengths that differ. */
-export function relativeL2(a: Float32Array, b: Float32Array): number {
+export function relativeL2(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) throw new RangeError(`${a.length} numbers beside ${b.length}`);
   let [difference, norm] = [0, 0];
   for (let i = 0; i < a.length; i++) {
