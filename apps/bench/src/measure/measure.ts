@@ -1,6 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type DType, openDevice, VdError } from "@vd/kernels-native";
 import { makeModels, openModelFolder, type Precision } from "@vd/svd-pipeline";
 import { noteRates } from "../doctor/rates";
@@ -55,7 +55,8 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
 }
 
 function emptyFile(options: MeasureOptions): BenchFile {
-  const { peerScript, python, output, ...told } = options;
+  // Where things lie on this machine says nothing to others.
+  const { peerScript, python, output, image, model, ...told } = options;
   return {
     format: "vd-bench",
     version: 1,
@@ -63,7 +64,7 @@ function emptyFile(options: MeasureOptions): BenchFile {
     createdAt: new Date().toISOString(),
     machine: machineInfo(options.device),
     versions: {},
-    options: told,
+    options: { ...told, model: basename(model) },
     rows: [],
     tables: {},
     notes: [],
