@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import {
   type Binding,
   type CompileOptions,
@@ -51,6 +52,20 @@ function storagesOf(graph: Graph): Storage[] {
   const named = [...graph.inputs.values(), ...graph.states.values(), ...graph.outputs.values()];
   for (const tensor of [...graph.rows.flatMap(tensorsOf), ...named]) found.set(tensor.storage.id, tensor.storage);
   return [...found.values()];
+}
+
+/** How long making weights may keep the event loop waiting at a stretch, in ms. */
+const SLICE_MS = 2;
+
+/** Makes weights that are made on first use, letting the event loop turn. */
+async function fillWeights(graph: Graph): Promise<void> {
+  let end = performance.now() + SLICE_MS;
+  for (const storage of storagesOf(graph))
+    while (storage.fill?.()) {
+      if (performance.now() < end) continue;
+      await setImmediate();
+      end = performance.now() + SLICE_MS;
+    }
 }
 
 function costOf(graph: Graph): PlanCost {
@@ -223,6 +238,7 @@ export class Plan {
   }
 
   private static async prepare(device: Device, layout: PlanLayout, options: PlanOptions): Promise<Plan> {
+    await fillWeights(layout.graph);
     const placement = new Placement(layout, device);
     const words = encodeRows(layout.graph.rows, (tensor) => placement.placeOf(tensor));
     for (const named of [layout.graph.inputs, layout.graph.states, layout.graph.outputs])

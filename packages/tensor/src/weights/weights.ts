@@ -1,10 +1,11 @@
-import { allocateBuffer, countOf, type DeviceBuffer, type DType, mapFile, VdError } from "@vd/kernels-native";
+import { countOf, type DType, mapFile, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { nearestNames } from "./nearest-names";
 import type { SafetensorsDtype } from "./safetensors-dtype";
+import { StackedStorage } from "./stacked-storage";
 
 /** One named weight: where its elements lie, packed. */
 export interface WeightEntry {
@@ -150,13 +151,7 @@ export class Weights {
         expected: "weights of one type",
         got: parts.map((p) => p.dtype).join(", "),
       });
-    const bytes = packedBytes(dims, dtype);
-    const buffer: DeviceBuffer = allocateBuffer(bytes * parts.length);
-    parts.forEach((part, i) => {
-      const place = part.storage.place!;
-      buffer.copyFrom(place.buffer, place.byteOffset + part.byteOffset, i * bytes, bytes);
-    });
-    const storage = makeStorage("weights", bytes * parts.length, key, { buffer, byteOffset: 0 });
+    const storage = new StackedStorage(key, parts, packedBytes(dims, dtype));
     return packedTensor(storage, [dims[0]! * parts.length, ...dims.slice(1)], dtype);
   }
 

@@ -127,3 +127,13 @@ describe("stackRows", () => {
     expect(failure(() => w.stackRows(["to_q.weight", "to_k.weight"], [2, 3])).got).toBe("[2,2]");
   });
 });
+
+describe("stacked weights", () => {
+  test("are copied when they are first needed, part by part, or at once", () => {
+    const stacked = () => open().at("attn").stackRows(["to_q.weight", "to_k.weight"], [2, 2]).storage;
+    const inParts = stacked();
+    expect([inParts.fill?.(), inParts.fill?.(), inParts.fill?.()]).toEqual([true, false, false]);
+    const bytes = (storage: typeof inParts) => storage.place!.buffer.read(new Uint8Array(storage.bytes));
+    expect(bytes(inParts)).toEqual(bytes(stacked()));
+  });
+});
