@@ -89,6 +89,43 @@ function sizesTable({ sizes }) {
   );
 }
 
+/** One line for each program of `run all`. */
+function conformanceTable({ kernelHash, results }) {
+  const rows = Object.entries(results).map(([name, result]) => {
+    if (name.startsWith("suite-"))
+      return [
+        `every case of every op, ${result.image}`,
+        `${result.passed} passed, ${result.failed} failed`,
+        `${result.variants ?? 0} runs of other variants`,
+      ];
+    if (name.startsWith("goldens-")) {
+      const counts = grouped(result.results);
+      const text = Object.entries(counts)
+        .map(([status, list]) => `${list.length} ${status}`)
+        .join(", ");
+      const failed = result.results
+        .filter(({ status }) => status === "fail")
+        .map(({ label, reason = "" }) => `${label}: ${reason.split("\n")[0].replace(/^Error: |: $/g, "")}`);
+      return [`goldens, ${result.dtype}`, text, failed.join(", ")];
+    }
+    const { weights, leaks } = result.measure ?? result;
+    const load = `${(weights.bytes / 1e9).toFixed(2)} GB of weights in ${weights.loadMs.toFixed(0)} ms`;
+    const leak = `${leaks.numRuns} generations: ${leaks.numDifferent} differ, ${leaks.usedAtEnd - leaks.usedAfterTenth} bytes more in use at the end than after ten`;
+    return ["loading and leaks", load, leak];
+  });
+  return `Kernel sources ${kernelHash.slice(0, 12)}.\n\n${table(["what", "result", ""], rows)}`;
+}
+
+/** By status. */
+function grouped(list) {
+  const groups = {};
+  for (const each of list) {
+    groups[each.status] ??= [];
+    groups[each.status].push(each);
+  }
+  return groups;
+}
+
 const measured = read("model-h200.json");
 const sizes = read("sizes-h200.json");
 const suite = read("nvidia-h200.json");
@@ -107,10 +144,6 @@ if (measured) {
   );
 }
 if (sizes) parts.push("## Sizes and memory\n", `${sizesTable(sizes)}\n`);
-if (suite)
-  parts.push(
-    "## Conformance\n",
-    `\`\`\`json\n${JSON.stringify(suite.summary ?? Object.fromEntries(Object.entries(suite).filter(([, v]) => typeof v !== "object")), null, 1)}\n\`\`\`\n`,
-  );
+if (suite) parts.push("## Conformance\n", `${conformanceTable(suite)}\n`);
 writeFileSync(join(folder, "README.md"), parts.join("\n"));
 console.log(join(folder, "README.md"));
