@@ -16,6 +16,8 @@ export interface NativeBuffer {
   fill(byte: number): void;
   /** Lets go of the memory; programs that use it keep it alive. */
   free(): void;
+  /** As free, off the event loop: done when the promise is settled. */
+  release(): Promise<void>;
 }
 
 /** Memory of a device of its own, in bytes; zeros for the CPU. */
@@ -53,6 +55,8 @@ export interface NativeProgram {
   /** Makes the current run stop before its next row. */
   cancel(): void;
   free(): void;
+  /** As free, off the event loop: done when the promise is settled. */
+  release(): Promise<void>;
 }
 
 /** A memory that a program's rows address by its position in the list. */

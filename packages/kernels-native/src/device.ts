@@ -76,6 +76,11 @@ export class DeviceBuffer {
   free(): void {
     callNative(() => this.native.free());
   }
+
+  /** As {@link free}, off the event loop: gigabytes of a GPU's memory take long. */
+  release(): Promise<void> {
+    return awaitNative(() => this.native.release());
+  }
 }
 
 /** Zeroed memory of `bytes` bytes; pages cost nothing until they are touched. Throws VdError `memory`. */
@@ -114,6 +119,11 @@ export class Program {
   /** Frees the packed weights and working memory; a run under way finishes first. */
   free(): void {
     callNative(() => this.native.free());
+  }
+
+  /** As {@link free}, off the event loop. */
+  release(): Promise<void> {
+    return awaitNative(() => this.native.release());
   }
 }
 

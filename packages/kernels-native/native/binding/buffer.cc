@@ -78,7 +78,7 @@ Napi::Function Buffer::define(Napi::Env env) {
                      {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write>("write"),
                       method<&Buffer::read>("read"), method<&Buffer::fetch>("fetch"), method<&Buffer::fetch_bytes>("fetchBytes"),
                       method<&Buffer::copy>("copyFrom"), method<&Buffer::fill>("fill"),
-                      method<&Buffer::free>("free")});
+                      method<&Buffer::free>("free"), method<&Buffer::release>("release")});
 }
 
 Napi::Object Buffer::make(Napi::Env env, std::shared_ptr<Memory> memory) {
@@ -180,6 +180,15 @@ Napi::Value Buffer::free(const Napi::CallbackInfo& info) {
   if (!has_tag(info.This(), kBufferTag)) wrong_type("free", "a NativeBuffer", info.This());
   Unwrap(info.This().As<Napi::Object>())->memory_.reset();
   return info.Env().Undefined();
+}
+
+Napi::Value Buffer::release(const Napi::CallbackInfo& info) {
+  if (!has_tag(info.This(), kBufferTag)) wrong_type("release", "a NativeBuffer", info.This());
+  auto work = [memory = std::exchange(Unwrap(info.This().As<Napi::Object>())->memory_, nullptr)]() mutable {
+    memory.reset();
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
 }
 
 }  // namespace vd::binding

@@ -27,6 +27,7 @@ class Buffer : public Napi::ObjectWrap<Buffer> {
   static Napi::Value copy(const Napi::CallbackInfo& info);
   static Napi::Value fill(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);
+  static Napi::Value release(const Napi::CallbackInfo& info);
 
   std::shared_ptr<Memory> memory_;
 };

@@ -175,7 +175,7 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
                      {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"),
-                      method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"),
+                      method<&ProgramObject::free>("free"), method<&ProgramObject::release>("release"), getter<&ProgramObject::details>("info"),
                       getter<&ProgramObject::candidates>("candidates")});
 }
 
@@ -223,6 +223,15 @@ Napi::Value ProgramObject::free(const Napi::CallbackInfo& info) {
   handle_of(info.This());
   Unwrap(info.This().As<Napi::Object>())->handle_.reset();
   return info.Env().Undefined();
+}
+
+Napi::Value ProgramObject::release(const Napi::CallbackInfo& info) {
+  handle_of(info.This());
+  auto work = [handle = std::exchange(Unwrap(info.This().As<Napi::Object>())->handle_, nullptr)]() mutable {
+    handle.reset();
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
 }
 
 Napi::Value ProgramObject::details(const Napi::CallbackInfo& info) {

@@ -58,6 +58,7 @@ const TARGETS: readonly Target[] = [
   { kind: "buffer", name: "copyFrom", likely: [fc.constant("a buffer"), sizes, sizes, sizes] },
   { kind: "buffer", name: "fill", likely: [sizes] },
   { kind: "buffer", name: "free", likely: [] },
+  { kind: "buffer", name: "release", likely: [] },
   {
     kind: "device",
     name: "compile",

@@ -49,6 +49,6 @@ export async function withStage<T>(
     return await body(plan);
   } finally {
     memory.ownBytes -= ownBytes;
-    plan.free();
+    await plan.release();
   }
 }

@@ -188,6 +188,13 @@ class Placement {
     this.own = [];
   }
 
+  /** The same off the event loop. */
+  async release(): Promise<void> {
+    const { own } = this;
+    this.own = [];
+    for (const buffer of own) await buffer.release();
+  }
+
   private bind(buffer: DeviceBuffer, constant: boolean): number {
     const known = this.slots.findIndex(
       (slot) => "buffer" in slot && slot.buffer === buffer && slot.constant === constant,
@@ -346,6 +353,15 @@ export class Plan {
     observed(this.observer, "free", () => {
       this.program.free();
       this.placement.free();
+    });
+    this.observer?.planFreed(this.observedAs);
+  }
+
+  /** As {@link free}, off the event loop: what comes next finds the memory free. */
+  async release(): Promise<void> {
+    await observed(this.observer, "free", async () => {
+      await this.program.release();
+      await this.placement.release();
     });
     this.observer?.planFreed(this.observedAs);
   }
