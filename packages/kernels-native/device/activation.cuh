@@ -13,15 +13,20 @@ __device__ __forceinline__ float sigmoid(float x) { return ptx::reciprocal_appro
 __device__ __forceinline__ float silu(float x) { return x * sigmoid(x); }
 /** x · Φ(x), the exact form. */
 __device__ __forceinline__ float gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f)); }
-/** gelu within 3e-7 · |x|, for 16-bit results (erf: Abramowitz and Stegun 7.1.26). */
+/** gelu within 4e-5 (2e-5 in the mean over a normal distribution, a tenth of a float16's rounding at 1), for 16-bit results:
+ *  Φ(x) = 1/2 + x q(x²), q of degree 8 fitted to x Φ(x) over |x| ≤ 4.5 with Φ(4.5) = 1. No special functions, whose unit
+ *  takes eight cycles a warp. */
 __device__ __forceinline__ float gelu_fast(float x) {
-  const float z = fabsf(x) * 0.70710678118654752f, t = ptx::reciprocal_approx(fmaf(0.3275911f, z, 1.0f));
-  float series = fmaf(1.061405429f, t, -1.453152027f);
-  series = fmaf(series, t, 1.421413741f);
-  series = fmaf(series, t, -0.284496736f);
-  series = fmaf(series, t, 0.254829592f) * t;
-  const float tail = 0.5f * series * ptx::exp2_approx(-kLog2E * z * z);  // 1 - Φ(|x|)
-  return x * (x >= 0.0f ? 1.0f - tail : tail);
+  const float t = fminf(x * x, 20.25f);
+  float q = fmaf(2.9999870643226956e-11f, t, -3.283894267624987e-09f);
+  q = fmaf(q, t, 1.5802503128270473e-07f);
+  q = fmaf(q, t, -4.4316707317193504e-06f);
+  q = fmaf(q, t, 8.120954589685425e-05f);
+  q = fmaf(q, t, -0.0010362521279603243f);
+  q = fmaf(q, t, 0.009580649435520172f);
+  q = fmaf(q, t, -0.06597726047039032f);
+  q = fmaf(q, t, 0.3987085819244385f);
+  return x * __saturatef(fmaf(x, q, 0.5f));
 }
 /** 0.5 x (1 + tanh(u)) = x · sigmoid(2u), u = sqrt(2/π) (x + 0.044715 x³). */
 __device__ __forceinline__ float gelu_tanh(float x) {

@@ -113,9 +113,10 @@ __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8]
   store8(static_cast<T*>(e.y) + pixel * e.yPitch + col, v);
 }
 
-/** (value + valueBias) · gelu(gate + gateBias) of two neighbouring channels. */
-__device__ __forceinline__ float2 geglu2(float2 value, float2 gate, float2 valueBias, float2 gateBias) {
-  return make_float2((value.x + valueBias.x) * gelu_fast(gate.x + gateBias.x), (value.y + valueBias.y) * gelu_fast(gate.y + gateBias.y));
+/** (scale · value + valueBias) · gelu(gate + gateBias) of two neighbouring channels. */
+__device__ __forceinline__ float2 geglu2(float2 value, float2 gate, float scale, float2 valueBias, float2 gateBias) {
+  return make_float2(fmaf(value.x, scale, valueBias.x) * gelu_fast(gate.x + gateBias.x),
+                     fmaf(value.y, scale, valueBias.y) * gelu_fast(gate.y + gateBias.y));
 }
 
 /** Transposes a 4x4 block of float pairs held by the four lanes of a quad: pair j of lane i becomes pair i of lane j. */

@@ -1,20 +1,24 @@
 // The portable matrix core: implicit GEMM with mma.sync, float32 accumulators, a ring of shared-memory stages.
 //
-// A block computes tileM pixels by tileN columns; each warp 32 columns. A row of a stage is 32 elements of depth in four
+// A block computes tileM pixels by tileN columns; each warp 32 columns. A row of a stage is 64 bytes of depth in four
 // 16-byte chunks, chunk c of row r stored at c ^ (r / 2 & 3), so that ldmatrix reads without bank conflicts. A stage is
 // loaded kStages - 1 steps ahead (cp.async from sm_80; plain loads and stores before).
 #pragma once
+#include <type_traits>
+
 #include "epilogue.cuh"
 #include "kernel.cuh"
 #include "matmul_mma.h"
 #include "ptx/mma.cuh"
+#include "ring.cuh"
 
 namespace vd::device {
 
-/** One variant: element type, rows, columns, and whether chunks of 8 channels may be moved as 16 bytes. */
+/** One variant: element type, rows, columns, and whether chunks of channels may be moved as 16 bytes. */
 template <class T_, int kTileM_, int kTileN_, bool kVector_> struct MmaConfig {
   using T = T_;
-  static constexpr int kTileM = kTileM_, kTileN = kTileN_, kDepth = 32, kStages = 3;
+  static constexpr int kTileM = kTileM_, kTileN = kTileN_, kStages = 3;
+  static constexpr int kDepth = 64 / sizeof(T), kChunk = 16 / sizeof(T);  // elements of a row of a stage, of 16 bytes
   static constexpr bool kVector = kVector_;
   static constexpr int kWarpsN = kTileN / 32, kWarpsM = 2;
   static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
@@ -59,81 +63,130 @@ __device__ __forceinline__ int64_t tap_pixel(const MatmulMmaParams& p, const Sou
   return s.base + (static_cast<int64_t>(f) * p.source[1] + h) * p.source[2] + w;
 }
 
-/** Address of channels [k, k+8) of A for an output pixel, or null in the padding and beyond the depth. */
-template <class T>
-__device__ __forceinline__ const T* a_chunk(const MatmulMmaParams& p, const SourcePixel& s, int k, int* count) {
-  if (k >= p.depth || s.f < -(1 << 29)) return nullptr;
-  if (p.x2 != nullptr && k >= p.channels) {
-    *count = p.depth - k;
-    return static_cast<const T*>(p.x2) + (s.base + s.w) * p.pitch2 + (k - p.channels);
-  }
-  const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
-  const int64_t pixel = tap_pixel(p, s, tap);
-  *count = p.channels - c;
-  return pixel < 0 ? nullptr : static_cast<const T*>(p.x) + pixel * p.pitch + c;
-}
-
 /** Row of the weights behind column `n` of the product; geglu interleaves blocks of 8 values and 8 gates. */
 __device__ __forceinline__ int weight_row(const MatmulMmaParams& p, int n) {
   return p.geglu ? (n >> 3 & 1) * (p.columns >> 1) + (n >> 4) * 8 + (n & 7) : n;
 }
 
-/** Element (pixel, k) of A for the scalar loader. */
-template <class T> __device__ __forceinline__ T a_element(const MatmulMmaParams& p, const SourcePixel& s, int k) {
-  int count = 0;
-  const T* source = a_chunk<T>(p, s, k, &count);
-  return source != nullptr && count > 0 ? *source : from_float<T>(0.0f);
+/** First output row and column of a block's tile. */
+struct TileOrigin {
+  int row, col;
+};
+
+/** Where a thread's chunks of a stage go: chunk `index` of a tile whose rows are 64 bytes. */
+__device__ __forceinline__ uint32_t chunk_slot(uint32_t base, int index) {
+  const int row = index / 4, chunk = index & 3;
+  return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4);
 }
 
-template <class Config> struct MmaLoader {
+/** Moves chunks of 16 bytes whole. Must be called with growing depths: addresses are found once per tap (or input) and
+ *  advance from there. */
+template <class Config> struct MmaVectorLoader {
+  using T = typename Config::T;
+  const T* sources[Config::kChunksA];  // plus k: the chunk at depth k; null in the padding
+  const T* weights;                    // the first chunk's row
+  TileOrigin origin;
+  int tapEnd = 0;  // depth from which sources must be found anew
+
+  __device__ __forceinline__ MmaVectorLoader(const MatmulMmaParams& p, TileOrigin origin_) : origin(origin_) {
+    static_assert(Config::kThreads / 4 % 16 == 0, "a thread's rows of weights are equally far apart, with geglu too");
+    weights = static_cast<const T*>(p.weights) + static_cast<int64_t>(weight_row(p, origin.col + threadIdx.x / 4)) * p.depth;
+  }
+  /** Sources from depth k to the end of its tap. */
+  __device__ __forceinline__ void seek(const MatmulMmaParams& p, int k) {
+    const int tap = k / p.tapChannels, numTaps = p.depth / p.tapChannels;
+    const bool second = p.x2 != nullptr && k >= p.channels;
+    tapEnd = k >= p.depth ? 1 << 30 : p.x2 == nullptr ? (tap + 1) * p.tapChannels : second ? p.depth : p.channels;
+#pragma unroll 1
+    for (int i = 0; i < Config::kChunksA; ++i) {
+      const int row = origin.row + static_cast<int>(threadIdx.x + i * Config::kThreads) / 4;
+      const T* source = nullptr;
+      if (row < p.rows && tap < numTaps) {
+        const SourcePixel s = source_pixel(p, row);
+        const int64_t pixel = tap_pixel(p, s, tap);
+        if (second) source = static_cast<const T*>(p.x2) + pixel * p.pitch2 - p.channels;
+        else if (pixel >= 0) source = static_cast<const T*>(p.x) + pixel * p.pitch - tap * p.tapChannels;
+      }
+      set_source(i, source);
+    }
+  }
+  /** Starts loading depth [k0, k0 + kDepth) of both tiles. */
+  __device__ __forceinline__ void load(const MatmulMmaParams& p, uint32_t a, uint32_t b, int k0) {
+    const int k = k0 + (threadIdx.x & 3) * Config::kChunk;
+    if (k >= tapEnd) seek(p, k);
+#pragma unroll
+    for (int i = 0; i < Config::kChunksA; ++i) {
+      const bool valid = sources[i] != nullptr;
+      ptx::copy16(chunk_slot(a, threadIdx.x + i * Config::kThreads), valid ? sources[i] + k : static_cast<const T*>(p.x), valid);
+    }
+#pragma unroll
+    for (int i = 0; i < Config::kChunksB; ++i) {
+      const bool valid = origin.col + static_cast<int>(threadIdx.x + i * Config::kThreads) / 4 < p.columns && k < p.depth;
+      const T* row = weights + static_cast<int64_t>(i * (Config::kThreads / 4 >> p.geglu)) * p.depth;
+      ptx::copy16(chunk_slot(b, threadIdx.x + i * Config::kThreads), valid ? row + k : static_cast<const T*>(p.weights), valid);
+    }
+  }
+
+ private:
+  /** sources[i] = source with an index known at run time, so that seek's loop stays one and registers stay registers. */
+  __device__ __forceinline__ void set_source(int i, const T* source) {
+#pragma unroll
+    for (int j = 0; j < Config::kChunksA; ++j)
+      if (j == i) sources[j] = source;
+  }
+};
+
+/** A chunk of 16 bytes from floats. */
+template <class T> __device__ __forceinline__ uint4 pack_chunk(const float (&v)[16 / sizeof(T)]) {
+  if constexpr (sizeof(T) == 4)
+    return make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3]));
+  else
+    return pack8<T>(v);
+}
+
+/** Element (pixel, k) of A, 0 in the padding and beyond the depth. */
+template <class T> __device__ __forceinline__ T a_element(const MatmulMmaParams& p, const SourcePixel& s, int k) {
+  const T zero = from_float<T>(0.0f);
+  if (k >= p.depth || s.f < -(1 << 29)) return zero;
+  if (p.x2 != nullptr && k >= p.channels) return static_cast<const T*>(p.x2)[(s.base + s.w) * p.pitch2 + (k - p.channels)];
+  const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
+  const int64_t pixel = tap_pixel(p, s, tap);
+  return pixel < 0 || c >= p.channels ? zero : static_cast<const T*>(p.x)[pixel * p.pitch + c];
+}
+
+/** Moves element by element, for channels or addresses that chunks do not suit. */
+template <class Config> struct MmaScalarLoader {
   using T = typename Config::T;
   SourcePixel pixels[Config::kChunksA];
   int weightRows[Config::kChunksB];
 
-  __device__ __forceinline__ MmaLoader(const MatmulMmaParams& p, int row0, int col0) {
+  __device__ __forceinline__ MmaScalarLoader(const MatmulMmaParams& p, TileOrigin origin) {
 #pragma unroll
-    for (int i = 0; i < Config::kChunksA; ++i) pixels[i] = source_pixel(p, row0 + (threadIdx.x + i * Config::kThreads) / 4);
+    for (int i = 0; i < Config::kChunksA; ++i) pixels[i] = source_pixel(p, origin.row + (threadIdx.x + i * Config::kThreads) / 4);
 #pragma unroll
     for (int i = 0; i < Config::kChunksB; ++i) {
-      const int n = col0 + (threadIdx.x + i * Config::kThreads) / 4;
+      const int n = origin.col + (threadIdx.x + i * Config::kThreads) / 4;
       weightRows[i] = n < p.columns ? weight_row(p, n) : -1;
     }
   }
-  static __device__ __forceinline__ uint32_t slot(uint32_t base, int index) {
-    const int row = index / 4, chunk = index & 3;
-    return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4);
-  }
-  /** Starts loading depth [k0, k0 + 32) of both tiles. */
+  /** Loads depth [k0, k0 + kDepth) of both tiles. */
   __device__ __forceinline__ void load(const MatmulMmaParams& p, uint32_t a, uint32_t b, int k0) const {
     const T* w = static_cast<const T*>(p.weights);
-    const int k = k0 + (threadIdx.x & 3) * 8;
+    const int k = k0 + (threadIdx.x & 3) * Config::kChunk;
 #pragma unroll
     for (int i = 0; i < Config::kChunksA; ++i) {
-      const uint32_t dst = slot(a, threadIdx.x + i * Config::kThreads);
-      if constexpr (Config::kVector) {
-        int count = 0;
-        const T* source = a_chunk<T>(p, pixels[i], k, &count);
-        ptx::copy16(dst, source != nullptr ? source : static_cast<const T*>(p.x), source != nullptr);
-      } else {
-        float v[8];
+      float v[Config::kChunk];
 #pragma unroll
-        for (int j = 0; j < 8; ++j) v[j] = to_float(a_element<T>(p, pixels[i], k + j));
-        ptx::store_shared16(dst, pack8<T>(v));
-      }
+      for (int j = 0; j < Config::kChunk; ++j) v[j] = to_float(a_element<T>(p, pixels[i], k + j));
+      ptx::store_shared16(chunk_slot(a, threadIdx.x + i * Config::kThreads), pack_chunk<T>(v));
     }
 #pragma unroll
     for (int i = 0; i < Config::kChunksB; ++i) {
-      const uint32_t dst = slot(b, threadIdx.x + i * Config::kThreads);
       const T* row = w + static_cast<int64_t>(weightRows[i] < 0 ? 0 : weightRows[i]) * p.depth;
-      if constexpr (Config::kVector) {
-        const bool valid = weightRows[i] >= 0 && k < p.depth;
-        ptx::copy16(dst, valid ? row + k : w, valid);
-      } else {
-        float v[8];
+      float v[Config::kChunk];
 #pragma unroll
-        for (int j = 0; j < 8; ++j) v[j] = weightRows[i] >= 0 && k + j < p.depth ? to_float(row[k + j]) : 0.0f;
-        ptx::store_shared16(dst, pack8<T>(v));
-      }
+      for (int j = 0; j < Config::kChunk; ++j) v[j] = weightRows[i] >= 0 && k + j < p.depth ? to_float(row[k + j]) : 0.0f;
+      ptx::store_shared16(chunk_slot(b, threadIdx.x + i * Config::kThreads), pack_chunk<T>(v));
     }
   }
 };
@@ -213,39 +266,40 @@ __device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float 
   }
 }
 
-template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulMmaParams& p) {
+/** One tile of the product: `multiply(acc, a, b, warpM, warpN)` adds what a stage contributes to a warp's block. */
+template <class Config, class Multiply> __device__ __forceinline__ void matmul_tile(const MatmulMmaParams& p, Multiply multiply) {
   constexpr int kBytesA = Config::kTileM * 64, kBytesB = Config::kTileN * 64, kStages = Config::kStages;
   __shared__ __align__(128) uint8_t ring[kStages * (kBytesA + kBytesB)];
   const uint32_t base = shared_address(ring);
   const int numColTiles = (p.columns + Config::kTileN - 1) / Config::kTileN;
   const int row0 = blockIdx.x / numColTiles * Config::kTileM, col0 = blockIdx.x % numColTiles * Config::kTileN;
   const int warp = threadIdx.x / 32, warpM = warp / Config::kWarpsN, warpN = warp % Config::kWarpsN;
-  const MmaLoader<Config> loader(p, row0, col0);
-  const int numSteps = (p.depth + 31) / 32;
-  const auto stage_a = [&](int s) { return base + s * (kBytesA + kBytesB); };
+  using Loader = std::conditional_t<Config::kVector, MmaVectorLoader<Config>, MmaScalarLoader<Config>>;
+  Loader loader(p, {row0, col0});
+  const int numSteps = (p.depth + Config::kDepth - 1) / Config::kDepth;
+  const auto load = [&](int step, int stage) {
+    const uint32_t a = base + stage * (kBytesA + kBytesB);
+    loader.load(p, a, a + kBytesA, step * Config::kDepth);
+  };
 
-#pragma unroll
-  for (int s = 0; s < kStages - 1; ++s) {
-    if (s < numSteps) loader.load(p, stage_a(s), stage_a(s) + kBytesA, s * 32);
-    ptx::copy_commit();
-  }
   float acc[Config::kRowBlocks][4][4] = {};
-  for (int k = 0; k < numSteps; ++k) {
-    ptx::copy_wait<kStages - 2>();
-    __syncthreads();
-    const int next = k + kStages - 1;
-    if (next < numSteps) loader.load(p, stage_a(next % kStages), stage_a(next % kStages) + kBytesA, next * 32);
-    ptx::copy_commit();
-    mma_stage<Config>(acc, stage_a(k % kStages), stage_a(k % kStages) + kBytesA, warpM, warpN);
-  }
+  ring_start<kStages>(numSteps, load);
+  ring_run<kStages>(numSteps, load, [&](int, int stage) {
+    const uint32_t a = base + stage * (kBytesA + kBytesB);
+    multiply(acc, a, a + kBytesA, warpM, warpN);
+  });
 
-  ptx::copy_wait<0>();
-  __syncthreads();
   float* staging = reinterpret_cast<float*>(ring) + warp * (32 * 36);
   mma_store<Config>(p, acc, staging, row0 + warpM * Config::kRowBlocks * 16, col0 + warpN * 32);
 }
 
-/** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For float32, and types the tensor cores lack.
+template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulMmaParams& p) {
+  matmul_tile<Config>(p, [](auto& acc, uint32_t a, uint32_t b, int warpM, int warpN) {
+    mma_stage<Config>(acc, a, b, warpM, warpN);
+  });
+}
+
+/** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For types that a device's tensor cores lack.
  *  With geglu, columns alternate value and gate one by one. */
 template <class T> __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p) {
   constexpr int kDepth = 16, kPitch = 68;

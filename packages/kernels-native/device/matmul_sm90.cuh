@@ -21,8 +21,17 @@
 //   best); a residual prefetched to L2 only (545 → 479, then overtaken); staging a whole row block at once with five
 //   stages (no gain but for vae.temporal.128, 5376 → 4840, and 16 bytes of spills); pingpong without the order barrier
 //   (a full barrier tells only the parity of its phase: wrong results with more than one ring of k-steps per tile).
-//   What stands between: at K = 320 the time is products plus about 0.14 cycles for each product of a tile, for every
-//   tile shape alike, as if stores and loads did not overlap; 128-wide tiles are limited by shared-memory reads.
+//   v5 tiles ...s: residuals loaded and results stored by the copy engine (matmul_sm90_staged.cuh)
+//                                           1143 [743]     1121 [757]     204                1398
+//      Residual tails: k320 n320 265, temporal conv 320 477. With geglu k320 1784, k640 n5120 1486, k1280 n10240 1368.
+//   v6 geglu's erf by a polynomial, no divisions between results of linears; frames first where taps lie in other frames
+//                                                                         198                1307
+//      geglu k320 1476, k640 1245, k1280 1173; k1280 n320 with residual 671 -> 640; conv 3x1x1 of 25x128 576x1024, whose
+//      source left L2 between its three taps, 4454 -> 3413. Rows in registers (matmul_sm90_rows.cuh) geglu k320 1420; one
+//      warpgroup behind the other (matmul_sm90_halves.cuh) geglu k640 1182, k1280 1067.
+//   What stands between: shared memory. An m64n160k16 reads 7 KiB in 80 cycles and loads add 58 bytes a cycle: 147 of 128 for
+//   128x160 tiles, to which results add theirs; the clock falls to 1.5 GHz at the power limit, and one card to the next
+//   differs by 12 %. At 320 channels the tensor cores are busy for 65 % of the time (rows), 55 % before.
 #pragma once
 #include "matmul_sm90_staged.cuh"
 #include "matmul_sm90_tail.cuh"
@@ -91,8 +100,8 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
   MatmulCursor at{0, 1};
 #pragma unroll 1
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
-    const MatmulTileIndex index = matmul_tile_index(p, tile, Config::kCluster, rank);
-    const PixelBox box = pixel_box(p, index.m);
+    const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
+    const PixelBox box = tile_box<Config>(p, index.m);
     // Staged tiles have no phases: the producer's few registers do not hold them for nothing.
     const int phases = !Config::kStaged && p.numPhases == 4, row = index.n * Config::kTileN;
     const int phase = Config::kStaged ? 0 : index.phase;
@@ -179,7 +188,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     if (!Config::kPingpong || (turn & 1) == group) {
       float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
-      const MatmulTileIndex index = matmul_tile_index(p, tile, Config::kCluster, rank);
+      const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
       bool framed = true;
       if constexpr (Config::kStaged) {
         if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));

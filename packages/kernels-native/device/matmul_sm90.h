@@ -27,11 +27,17 @@ struct MatmulSm90Params {
   int32_t tile[3];      // F, H, W of the box
   int32_t tiles[3];
   int32_t out[3];       // output F, H, W of one phase
+  int32_t framesFirst;  // boxes run over frames first
   int32_t numMTiles;
   int32_t numNTiles;
+  int32_t numParts;     // of the columns, rows tiles only: a block takes the tiles of one part for its rows
   int32_t numPhases;    // 1, or 4 for a nearest-2x upsample: phase = 2 * (row & 1) + (column & 1)
   int32_t aBytes;       // bytes of one box
 };
+
+/** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
+ *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other. */
+enum class MatmulKernel : uint8_t { tiles, rows, halves };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -40,34 +46,49 @@ struct MatmulTile {
   bool activation;  // the epilogue knows activations besides geglu; they cost code, so large tiles leave them out
   bool generic;     // the epilogue takes any types and ragged or unaligned columns
   bool staged;      // results and residual pass through shared memory by the copy engine: one frame a tile, no phases
+  MatmulKernel kernel;
   const char* name;
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
-    {128, 256, 256, 4, 2, false, false, false, false, "m128n256"},
-    {256, 160, 160, 4, 2, false, false, false, false, "m256n160"},
-    {128, 128, 128, 6, 2, true, false, false, false, "m128n128pp"},
-    {128, 160, 160, 6, 2, true, false, false, false, "m128n160pp"},
-    {128, 128, 128, 6, 1, false, true, false, false, "m128n128"},
-    {128, 64, 64, 8, 1, false, true, false, false, "m128n64"},
-    {256, 32, 32, 6, 1, false, true, true, false, "m256n32"},
-    {128, 128, 128, 5, 2, true, false, false, true, "m128n128ps"},
-    {128, 160, 160, 4, 2, true, false, false, true, "m128n160ps"},
-    {128, 256, 256, 4, 2, false, false, false, true, "m128n256s"},  // geglu only: half as many results fit
+    {128, 256, 256, 4, 2, false, false, false, false, MatmulKernel::tiles, "m128n256"},
+    {256, 160, 160, 4, 2, false, false, false, false, MatmulKernel::tiles, "m256n160"},
+    {128, 128, 128, 6, 2, true, false, false, false, MatmulKernel::tiles, "m128n128pp"},
+    {128, 160, 160, 6, 2, true, false, false, false, MatmulKernel::tiles, "m128n160pp"},
+    {128, 128, 128, 6, 1, false, true, false, false, MatmulKernel::tiles, "m128n128"},
+    {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64"},
+    {256, 32, 32, 6, 1, false, true, true, false, MatmulKernel::tiles, "m256n32"},
+    {128, 128, 128, 5, 2, true, false, false, true, MatmulKernel::tiles, "m128n128ps"},
+    {128, 160, 160, 4, 2, true, false, false, true, MatmulKernel::tiles, "m128n160ps"},
+    {128, 256, 256, 4, 2, false, false, false, true, MatmulKernel::tiles, "m128n256s"},  // geglu only: half as many results fit
+    {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::rows, "r128n128"},  // geglu only
+    {128, 160, 160, 7, 2, true, false, false, true, MatmulKernel::rows, "r128n160"},
+    {128, 256, 256, 4, 2, true, false, false, true, MatmulKernel::halves, "h128n256"},  // geglu only
 };
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
 inline constexpr int kMatmulThreads = 384;
+/** Channels of the sources of rows tiles. */
+inline constexpr int kRowsChannels = 320;
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one. */
-constexpr int matmul_staging_bytes(const MatmulTile& t) { return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN; }
+constexpr int matmul_staging_bytes(const MatmulTile& t) {
+  if (t.kernel == MatmulKernel::rows) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
+  if (t.kernel == MatmulKernel::halves) return t.tileM * t.tileN;
+  return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN;
+}
 
-/** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. */
-constexpr int matmul_shared_bytes(const MatmulTile& t) {
-  return t.stages * ((t.tileM + t.tileN) * 128 + 16) + matmul_staging_bytes(t) + 16 + 1024;
+/** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. Rows tiles
+ *  have stages of A or B, and the biases of all columns; halves lie behind 2 KiB of static memory, which aligns them. */
+constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
+  const bool rows = t.kernel == MatmulKernel::rows;
+  const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
+  return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
+         (t.kernel == MatmulKernel::halves ? 0 : 1024);
 }
 
 /** Static shared memory of a tile: biases, and a kilobyte for each warp that turns fragments into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
+  if (t.kernel == MatmulKernel::rows) return 0;
   return (t.staged && !t.pingpong ? 1 : 2) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 

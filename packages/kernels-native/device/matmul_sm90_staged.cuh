@@ -29,7 +29,7 @@ template <class Config> __device__ __forceinline__ bool matmul_first_of_set() {
 template <class Config>
 __device__ __forceinline__ void matmul_load_residual(const MatmulSm90Params& p, const cuda::TensorMap& map, const MatmulTileIndex& index,
                                                      uint32_t staging, uint32_t barrier) {
-  const PixelBox box = pixel_box(p, index.m);
+  const PixelBox box = tile_box<Config>(p, index.m);
   ptx::mbarrier_arrive_expect_tx(barrier, p.aBytes / 2 * Config::kSteps);
 #pragma unroll
   for (int step = 0; step < Config::kSteps; ++step)
@@ -137,7 +137,7 @@ __device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
   ptx::fence_proxy_async();
   matmul_set_barrier<Config>(group);
   if (!matmul_first_of_set<Config>()) return;
-  const PixelBox box = pixel_box(p, index.m);
+  const PixelBox box = tile_box<Config>(p, index.m);
 #pragma unroll
   for (int step = 0; step < Config::kSteps; ++step)
     ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);

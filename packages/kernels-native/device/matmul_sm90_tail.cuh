@@ -31,7 +31,7 @@ __device__ __forceinline__ void matmul_store_branchy(const MatmulSm90Params& p,
                                                      const float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                      const MatmulTileIndex& index, int rowOffset) {
   constexpr int kGroups = Config::kWidth / 32;
-  const PixelBox box = pixel_box(p, index.m);
+  const PixelBox box = tile_box<Config>(p, index.m);
   const int row = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
   const int col0 = index.n * Config::kTileN;
 #pragma unroll
@@ -57,7 +57,7 @@ __device__ __forceinline__ int matmul_frame(const MatmulSm90Params& p, const Pix
   return first / frame == last / frame ? static_cast<int>(first / frame) : -1;
 }
 
-/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu unscaled bias: values, then gates).
+/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates).
  *  Returns whether the frame bias is in it, or absent. */
 template <class Config>
 __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
@@ -65,14 +65,14 @@ __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, cons
   const Epilogue& e = p.epilogue;
   const float* bias = static_cast<const float*>(e.bias);
   constexpr int kHalf = Config::kTileN / 2;
-  const int frame = Config::kGeglu || e.frameBias == nullptr || index.m >= p.numMTiles ? -1 : matmul_frame(p, pixel_box(p, index.m));
+  const int frame = Config::kGeglu || e.frameBias == nullptr || index.m >= p.numMTiles ? -1 : matmul_frame(p, tile_box<Config>(p, index.m));
   const T* frameBias = frame < 0 ? nullptr : static_cast<const T*>(e.frameBias) + frame_bias_row(e, frame);
   for (int i = threadIdx.x % 128; i < Config::kTileN; i += 128) {
     const int gate = Config::kGeglu && i >= kHalf;
     const int col = Config::kGeglu ? index.n * kHalf + i - gate * kHalf : index.n * Config::kTileN + i;
     float v = bias != nullptr && col < e.n ? __ldg(bias + gate * e.n + col) : 0.0f;
     if (frameBias != nullptr && col < e.n) v += to_float(frameBias[col]);
-    tile[i] = Config::kGeglu ? v : v * e.outScale;
+    tile[i] = gate ? v : v * e.outScale;
   }
   return frameBias != nullptr || e.frameBias == nullptr;
 }
@@ -90,11 +90,12 @@ template <class T> struct MatmulRow {
 template <class T> __device__ __forceinline__ const T* matmul_at(const void* base, int64_t pitch, int pixel, int col) {
   return pixel < 0 ? nullptr : static_cast<const T*>(base) + pixel * pitch + col + (threadIdx.x & 3) * 8;
 }
-template <class T, int kTail>
-__device__ __forceinline__ MatmulRow<T> matmul_row(const MatmulSm90Params& p, const MatmulTileIndex& index, int row, int col) {
+template <class Config, int kTail>
+__device__ __forceinline__ MatmulRow<typename Config::T> matmul_row(const MatmulSm90Params& p, const MatmulTileIndex& index, int row, int col) {
+  using T = typename Config::T;
   const Epilogue& e = p.epilogue;
   MatmulRow<T> r{};
-  r.pixel = static_cast<int32_t>(matmul_pixel(p, pixel_box(p, index.m), index.phase, index.m < p.numMTiles, row));
+  r.pixel = static_cast<int32_t>(matmul_pixel(p, tile_box<Config>(p, index.m), index.phase, index.m < p.numMTiles, row));
   r.y = const_cast<T*>(matmul_at<T>(e.y, e.yPitch, r.pixel, col));
   if (kTail == kTailResidual) r.residual = matmul_at<T>(e.residual, e.residualPitch, r.pixel, col);
   return r;
@@ -174,8 +175,7 @@ __device__ __forceinline__ void matmul_sums(const Epilogue& e, const float (&acc
       if constexpr (Config::kGeglu) {
         const float2 gateBias = *reinterpret_cast<const float2*>(at + Config::kTileN / 2 + 8 * block);
         const float* v = acc + (group * 8 + 2 * block) * 4 + 2 * part;
-        const float2 g = geglu2(make_float2(v[0], v[1]), make_float2(v[4], v[5]), b, gateBias);
-        values[block][part] = make_float2(g.x * e.outScale, g.y * e.outScale);
+        values[block][part] = geglu2(make_float2(v[0], v[1]), make_float2(v[4], v[5]), e.outScale, b, gateBias);
       } else {
         const float* v = acc + (group * 4 + block) * 4 + 2 * part;
         values[block][part] = make_float2(fmaf(v[0], e.outScale, b.x), fmaf(v[1], e.outScale, b.y));
@@ -234,8 +234,8 @@ __device__ __forceinline__ void matmul_store_tail(const MatmulSm90Params& p,
   const int col0 = index.n * Config::kTileN / (Config::kGeglu ? 2 : 1), chunk = 8 * (threadIdx.x & 3);
 #pragma unroll
   for (int m = 0; m < Config::kRowBlocks; ++m) {
-    const MatmulRow<T> row0 = matmul_row<T, kTail>(p, index, row + 64 * m, col0);
-    const MatmulRow<T> row1 = matmul_row<T, kTail>(p, index, row + 64 * m + 8, col0);
+    const MatmulRow<T> row0 = matmul_row<Config, kTail>(p, index, row + 64 * m, col0);
+    const MatmulRow<T> row1 = matmul_row<Config, kTail>(p, index, row + 64 * m + 8, col0);
     uint4 next[2];
     if (kAhead) {
       next[0] = matmul_line(row0.residual, 0, col0 + chunk < e.n);
@@ -282,7 +282,7 @@ __device__ __forceinline__ void matmul_prefetch(const MatmulSm90Params& p, const
   using T = typename Config::T;
   if (p.epilogue.residual == nullptr) return;
   constexpr int kChannels = Config::kTileN / (Config::kGeglu ? 2 : 1);
-  const PixelBox box = pixel_box(p, index.m);
+  const PixelBox box = tile_box<Config>(p, index.m);
   for (int row = threadIdx.x % 128; row < Config::kRows; row += 128) {
     const int64_t pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, rowOffset + row);
     if (pixel < 0) continue;

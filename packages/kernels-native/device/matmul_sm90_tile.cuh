@@ -5,14 +5,14 @@
 
 namespace vd::device {
 
-/** One variant: element type, index into kMatmulTiles, geglu. */
-template <class T_, int kTileIndex, bool kGeglu_> struct MatmulConfig {
+/** One variant: element type, index into kMatmulTiles, geglu, and whether boxes are plain rows (linear). */
+template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false> struct MatmulConfig {
   using T = T_;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
   static constexpr int kCluster = kTile.cluster;
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
-  static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged;
+  static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
   static constexpr int kStageBytesA = kTileM * 128, kStageBytesB = kTileN * 128;
@@ -32,10 +32,18 @@ template <class T_, int kTileIndex, bool kGeglu_> struct MatmulConfig {
 struct MatmulTileIndex {
   int n, phase, m;
 };
-/** Columns run fastest, so that blocks in flight share activations in L2. */
-__device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int cluster, int rank) {
+/** Tile of columns, phase and box of pixels of a block's turn. Columns run fastest, so that blocks in flight share activations
+ *  in L2; then boxes along rows, or frames first where taps lie in other frames: L2 holds no whole frame of a decoder. */
+template <class Config>
+__device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int rank) {
   const int n = tile % p.numNTiles, rest = tile / p.numNTiles;
-  return {n, rest % p.numPhases, rest / p.numPhases * cluster + rank};
+  if constexpr (Config::kRowTiles) return {n, 0, rest * Config::kCluster + rank};
+  int m = rest / p.numPhases * Config::kCluster + rank;
+  if (p.framesFirst) {
+    const int frame = m % p.tiles[0], place = m / p.tiles[0], places = p.tiles[1] * p.tiles[2];
+    m = (place / places * p.tiles[0] + frame) * places + place % places;
+  }
+  return {n, rest % p.numPhases, m};
 }
 
 struct PixelBox {
@@ -50,6 +58,12 @@ __device__ __forceinline__ PixelBox pixel_box(const MatmulSm90Params& p, int m) 
   box.f = m % p.tiles[0] * p.tile[0];
   box.b = m / p.tiles[0];
   return box;
+}
+
+/** The same for the box of a warpgroup's tile. Tiles of plain rows need no divisions, which would stand between results. */
+template <class Config> __device__ __forceinline__ PixelBox tile_box(const MatmulSm90Params& p, int m) {
+  if constexpr (Config::kRowTiles) return {m * Config::kTileM, 0, 0, 0};
+  else return pixel_box(p, m);
 }
 
 /** Output pixel of tile row `row`, or -1 outside the output. */

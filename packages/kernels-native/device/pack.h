@@ -10,7 +10,7 @@ enum class PackKind : int32_t {
   convUpsample = 2,  // [K,C,1,3,3] → [4,K,2x2,C']: nearest-2x then 3x3 as four 2x2, phase = 2 * (row & 1) + (column & 1)
 };
 
-/** C' is C rounded up to 8, the rest zeros. */
+/** C' is C rounded up to 16 bytes of the target, the rest zeros. */
 struct PackParams {
   const void* source;
   void* target;

@@ -212,13 +212,43 @@ bool fits_staged(const MatmulProblem& p, const std::array<int, 3>& box) {
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
  *  proportion to the columns. Pingpong hides the fixed part of the tail. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks) {
+  if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.geglu ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1;
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * numKBlocks;
   const double direct = !p.geglu ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.geglu ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   return std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500);
 }
 
-cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const std::array<int, 3>& box, const cuda::DeviceInfo& device, double* cost) {
+/** Into how many parts rows tiles cut the columns, so that clusters have equally many: each part loads the rows again. */
+int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
+  int best = 1;
+  double bestCost = 1e300;
+  for (int parts = 1; parts <= std::min(numNTiles, 4); ++parts) {
+    const double cost = static_cast<double>(cuda::ceil_div(numRows * parts, numClusters)) * (cuda::ceil_div(numNTiles, parts) + 0.75);
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = parts;
+    }
+  }
+  return best;
+}
+
+/** True when the kernels in which warpgroups have tiles of their own can do the row: linear with a plain tail, for rows tiles
+ *  with as many channels as the registers hold. */
+bool fits_rows(const MatmulProblem& p, MatmulKernel kernel) {
+  const Epilogue& e = p.epilogue;
+  if (kernel == MatmulKernel::tiles) return true;
+  const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
+  const bool channels = kernel == MatmulKernel::halves || p.channels == kRowsChannels;
+  return linear && channels && p.channels2 == 0 && p.phases == 1 && e.frameBias == nullptr && e.residual2 == nullptr;
+}
+
+cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const std::array<int, 3>& chosen, const cuda::DeviceInfo& device, double* cost) {
+  const bool rows = tile.kernel == MatmulKernel::rows;
+  const bool own = tile.kernel != MatmulKernel::tiles;  // each warpgroup has a tile of 64 rows
+  // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
+  const std::array<int, 3> source = own ? std::array<int, 3>{1, 1, tile.tileM} : chosen;
+  const std::array<int, 3> box = own ? std::array<int, 3>{1, 1, 64} : chosen;  // of the results
   MatmulSm90Params params{};
   const int taps = p.kernel[0] * p.kernel[1] * p.kernel[2];
   params.epilogue = p.epilogue;
@@ -240,20 +270,23 @@ cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const s
   params.numMTiles = static_cast<int32_t>(mTiles);
   params.numNTiles = static_cast<int32_t>(cuda::ceil_div(p.columns, tile.tileN));
   params.numPhases = p.phases;
+  params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
+  const int64_t groups = cuda::ceil_div(mTiles, own ? 2 * tile.cluster : tile.cluster);
+  params.numParts = rows ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
   params.aBytes = box[0] * box[1] * box[2] * 128;
   cuda::Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + (p.geglu ? "_geglu" : "");
   launch.block = kMatmulThreads;
   launch.cluster = tile.cluster;
-  launch.sharedBytes = matmul_shared_bytes(tile);
-  const int64_t tiles = cuda::ceil_div(mTiles, tile.cluster) * p.phases * params.numNTiles;
+  launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
+  const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   launch.set_params(params);
   if (p.bias.present)
     launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
-  activation_map(launch, offsetof(MatmulSm90Params, a), p.x, p, p.channels, box);
-  if (p.channels2 > 0) activation_map(launch, offsetof(MatmulSm90Params, a2), p.x2, p, p.channels2, box);
+  activation_map(launch, offsetof(MatmulSm90Params, a), p.x, p, p.channels, source);
+  if (p.channels2 > 0) activation_map(launch, offsetof(MatmulSm90Params, a2), p.x2, p, p.channels2, source);
   weight_map(launch, p, tile, taps);
   if (tile.staged) {
     output_map(launch, offsetof(MatmulSm90Params, y), p.epilogue.y, p.epilogue.yPitch, p, box);
@@ -262,7 +295,8 @@ cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const s
     if (p.epilogue.residual2 != nullptr)
       output_map(launch, offsetof(MatmulSm90Params, residual2), p.epilogue.residual2, p.epilogue.residual2Pitch, p, box);
   }
-  *cost = static_cast<double>(cuda::ceil_div(tiles, clusters)) * tile_cycles(p, tile, params.numKBlocks);
+  const double perItem = rows ? cuda::ceil_div(params.numNTiles, params.numParts) : 1;
+  *cost = static_cast<double>(cuda::ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);
   return launch;
 }
 
@@ -275,11 +309,13 @@ std::vector<cuda::Plan> plan_matmul_sm90(const MatmulProblem& problem, const cud
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
     const std::array<int, 3>& box = boxes[tile.tileM == 256];
     if (tile.staged && (!fits_staged(problem, box) || (!tile.pingpong && !problem.geglu))) continue;
+    if (!fits_rows(problem, tile.kernel)) continue;
+    if (tile.kernel != MatmulKernel::tiles && problem.geglu != (tile.tileN % 64 == 0)) continue;
     if (problem.geglu && tile.width % 64 != 0) continue;
     if (problem.epilogue.act != 0 && !tile.activation) continue;
     if (tile.generic ? problem.geglu : !problem.typed) continue;
     if (problem.geglu && (tile.generic || (tile.activation && tile.tileN == 128))) continue;
-    if (static_cast<size_t>(matmul_shared_bytes(tile) + matmul_static_bytes(tile)) + 256 > device.sharedBytesPerBlock) continue;
+    if (static_cast<size_t>(matmul_shared_bytes(tile, static_cast<int>(cuda::ceil_div(problem.columns, tile.tileN))) + matmul_static_bytes(tile)) + 256 > device.sharedBytesPerBlock) continue;
     cuda::Plan plan = base;
     double cost = 0;
     plan.launches.push_back(make_launch(problem, tile, box, device, &cost));

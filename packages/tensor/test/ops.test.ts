@@ -1,7 +1,7 @@
 import { type Device, isVdError, OPS, type OpId, openDevice } from "@vd/kernels-native";
 import { type OpCase, type OpCases, type Operand, operandOf } from "@vd/kernels-native/contract";
 import { describe, expect, test } from "vitest";
-import { layoutPlan } from "../src/plan/plan";
+import { layoutPlan } from "../src/plan/layout";
 import { type CaseResult, CaseRun, camel } from "./ops/case-run";
 import { tooFar } from "./ops/compare";
 import { loadCases } from "./ops/load-cases";

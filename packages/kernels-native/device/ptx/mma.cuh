@@ -72,6 +72,11 @@ __device__ __forceinline__ void store_shared16(uint32_t dst, uint4 v) {
 __device__ __forceinline__ void store_shared4(uint32_t dst, uint32_t v) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(dst), "r"(v) : "memory");
 }
+__device__ __forceinline__ uint32_t load_shared4(uint32_t src) {
+  uint32_t v;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(src) : "memory");
+  return v;
+}
 __device__ __forceinline__ uint4 load_shared16(uint32_t src) {
   uint4 v;
   asm volatile("ld.shared.v4.b32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(src) : "memory");

@@ -278,7 +278,14 @@ void add_small_matmuls(std::vector<Case>& cases) {
     linear("small.many", {{1, 1, 5000, 640}, 1300, 0, t, kHalf, "b"});
     linear("small.many.geglu", {{1, 1, 5000, 640}, 2560, 0, t, kHalf, "b", Activation::geglu});
     conv("small.k4.many", {{2, 3, 30, 34, 192}, 4, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, false, t, kHalf, "bfr"});
+    conv("small.narrow", {{2, 3, 19, 45, 64}, 3, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, false, t, kHalf, "bfr"});
+    conv("small.narrow.8", {{1, 2, 8, 33, 96}, 8, {1, 3, 3}, {1, 1, 1}, {0, 0, 0, 2, 2, 0}, false, t, kFloat, "bR"});
     conv("small.many", {{2, 5, 30, 34, 192}, 320, {1, 3, 3}, {1, 1, 1}, {0, 0, 1, 1, 1, 1}, false, t, kHalf, "br"});
+    linear("small.k320", {{2, 3, 137, 320}, 344, 0, t, kHalf, "br"});
+    linear("small.k320.geglu", {{1, 1, 5111, 320}, 1296, 0, t, kHalf, "b", Activation::geglu});
+    linear("small.k320.few", {{1, 1, 25, 320}, 1280, 0, t, kHalf, "b"});
+    linear("small.k320.few.geglu", {{1, 1, 3, 320}, 256, 0, t, kHalf, "b", Activation::geglu});
+    linear("small.k320.geglu.residual", {{1, 1, 300, 320}, 512, 0, t, kHalf, "br", Activation::geglu});
     linear("small.one", {{2, 1, 1, 320}, 1280, 0, t, kHalf, "b", Activation::silu});
   }
 }
@@ -322,6 +329,14 @@ void add_bench_matmuls(std::vector<Case>& cases) {
   linear("m28800.k1280.n10240", {{2, 25, 576, 1280}, 10240});
   linear("m28800.k5120.n1280", {{2, 25, 576, 5120}, 1280, 0, kHalf, kHalf, "br"});
   linear("m8192.k8192.n8192", {{1, 1, 8192, 8192}, 8192, 0, kHalf, kHalf, ""});
+  conv("vae.encoder.3x3.128.f32", {{1, 1, 576, 1024, 128}, 128, {1, 3, 3}, one, same, false, kFloat});
+  conv("vae.encoder.3x3.256.f32", {{1, 1, 288, 512, 256}, 256, {1, 3, 3}, one, same, false, kFloat});
+  conv("vae.encoder.3x3.512.f32", {{1, 1, 144, 256, 512}, 512, {1, 3, 3}, one, same, false, kFloat});
+  conv("vae.encoder.3x3.512.low.f32", {{1, 1, 72, 128, 512}, 512, {1, 3, 3}, one, same, false, kFloat});
+  conv("vae.encoder.conv_in.f32", {{1, 1, 576, 1024, 3}, 128, {1, 3, 3}, one, same, false, kFloat});
+  conv("vae.encoder.3x3.128.f32.weights.f32", {{1, 1, 576, 1024, 128}, 128, {1, 3, 3}, one, same, false, kFloat, kFloat});
+  linear("vae.encoder.qkv.f32", {{1, 1, 9216, 512}, 1536, 0, kFloat});
+  linear("vae.encoder.qkv.f32.weights.f32", {{1, 1, 9216, 512}, 1536, 0, kFloat, kFloat});
   linear("clip.fc1.gelu", {{1, 1, 257, 1280}, 5120, 0, kHalf, kHalf, "b", Activation::gelu});
 }
 
@@ -350,6 +365,9 @@ void add_attention(std::vector<Case>& cases) {
   add("temporal.s9216", {2, 25, 9216, 25, 5, 64, true, false, kHalf, "q"}, true);
   add("temporal.s2304", {2, 25, 2304, 25, 10, 64, true, false, kHalf, "q"}, true);
   add("temporal.s576", {2, 25, 576, 25, 20, 64, true, false, kHalf, "q"}, true);
+  add("vae.encoder.d512.f32", {1, 1, 9216, 9216, 1, 512, false, false, kFloat, ""}, true);
+  add("spatial.s2304.f32", {1, 2, 2304, 2304, 10, 64, false, false, kFloat, "q"}, true);
+  add("clip.d80.f32", {1, 1, 257, 257, 16, 80, false, false, kFloat, ""}, true);
   add("vae.d512", {1, 4, 9216, 9216, 1, 512, false, false, kHalf, ""}, true);
   add("clip.d80", {1, 1, 257, 257, 16, 80, false, false, kHalf, ""}, true);
   add("seed.2x8x64x64", {2, 1, 64, 64, 8, 64, false, false, kHalf, ""}, true);

@@ -4,6 +4,7 @@
 
 #include "../../device/plan.h"
 #include "attention_params.h"
+#include "attention_tf32.h"
 
 namespace vd {
 
@@ -125,8 +126,9 @@ AttentionMmaParams portable_params(const AttentionArgs& a) {
   p.lseRow = time ? a.heads * pitch : 1;
   p.lseFrame = time ? 1 : a.heads * pitch;
   p.lseBatch = a.q.dim(1) * a.heads * pitch;
-  const bool aligned = copyable(a.q) && copyable(a.k) && copyable(a.v) && copyable(a.y);
-  p.vector = aligned && p.dim % 8 == 0;
+  const int chunk = 16 / bytes_of(a.q.dtype);
+  const auto aligned = [&](const Tensor& t) { return cuda::aligned16(t.data) && t.pitch % chunk == 0; };
+  p.vector = aligned(a.q) && aligned(a.k) && aligned(a.v) && aligned(a.y) && p.dim % chunk == 0;
   return p;
 }
 
@@ -158,6 +160,17 @@ void add_flash(std::vector<cuda::Plan>& plans, const AttentionMmaParams& p, cons
   }
 }
 
+/** float32 on tensor cores, by the smallest kernel that the head fits. */
+void add_tf32(std::vector<cuda::Plan>& plans, const AttentionMmaParams& p, const cuda::DeviceInfo& device) {
+  for (const int dim : kTf32AttentionDims) {
+    if (p.dim > dim) continue;
+    const Tf32AttentionShape s = tf32_attention_shape(dim);
+    if (s.sharedBytes + kTf32AttentionStaticBytes > device.sharedBytesPerBlock) return;
+    plans.push_back(portable_plan(p, "attention_tf32x3_d" + std::to_string(dim), s.rows, kTf32AttentionThreads, s.sharedBytes, 1));
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<cuda::Plan> plan_attention_cuda(const AttentionArgs& a, const cuda::DeviceInfo& device) {
@@ -183,6 +196,12 @@ std::vector<cuda::Plan> plan_attention_cuda(const AttentionArgs& a, const cuda::
   if (p.dim <= 512) {
     const std::string dim = dtype == DType::f32 && p.dim <= 64 ? "_d64" : "_d512";
     plans.push_back(portable_plan(p, "attention_plain_" + type + dim, 32, 256, 0, 1));
+  }
+  if (dtype == DType::f32 && device.smVersion >= 80) {
+    add_tf32(plans, p, device);
+    // Sequences that fit one tile of 32 by 32 would leave most of a tile of 64 by 128 empty.
+    const bool tiny = p.seqQ <= 32 && p.seqK <= 32;
+    if (!tiny) std::reverse(plans.begin(), plans.end());
   }
   return plans;
 }

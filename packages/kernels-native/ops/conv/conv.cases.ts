@@ -47,6 +47,23 @@ const shapes: Case[] = [
     attrs: { upsample: true, padding: around(0, 1) },
   },
   {
+    name: "3x3 from 64 to 3",
+    inputs: { x: [2, 2, 11, 37, 64], weight: [3, 64, 1, 3, 3], bias: [3] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
+    name: "3x3 from 32 to 8, everything",
+    inputs: {
+      x: { dims: [1, 3, 17, 33, 32], gap: 8 },
+      weight: [8, 32, 1, 3, 3],
+      bias: [8],
+      frameBias: [1, 3, 8],
+      residual: [1, 3, 16, 34, 8],
+    },
+    attrs: { padding: [0, 0, 0, 1, 2, 1], act: "silu", outScale: 0.5, residualScale: -2 },
+    outGap: 5,
+  },
+  {
     name: "3x3 on one pixel",
     inputs: { x: [2, 1, 1, 1, 8], weight: [8, 8, 1, 3, 3] },
     attrs: { padding: around(0, 1) },
@@ -156,6 +173,7 @@ const filter = [18, 20, 1, 3, 3];
 const picture = { x: [2, 3, 4, 5, 20] };
 const types: Case[] = [
   { name: "weight f16", inputs: { ...picture, weight: { dims: filter, dtype: "f16" } } },
+  { name: "weight f16, 5 channels", inputs: { x: [2, 3, 4, 5, 5], weight: { dims: [18, 5, 1, 3, 3], dtype: "f16" } } },
   { name: "weight bf16", inputs: { ...picture, weight: { dims: filter, dtype: "bf16" } } },
   { name: "weight f32 at byte 1", inputs: { ...picture, weight: { dims: filter, shiftBytes: 1 } } },
   { name: "weight f16 at byte 3", inputs: { ...picture, weight: { dims: filter, dtype: "f16", shiftBytes: 3 } } },

@@ -81,7 +81,8 @@ std::vector<cuda::Plan> plan_conv_cuda(const ConvArgs& a, const cuda::DeviceInfo
   const Epilogue epilogue = make_epilogue(operands, a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   std::vector<cuda::Plan> plans;
   std::vector<cuda::Plan> portable = plan_conv_mma(a, epilogue, device);
-  const bool few = portable.front().variant.starts_with("conv_few");
+  const std::string& first = portable.front().variant;
+  const bool few = first.starts_with("conv_few") || first.starts_with("conv_narrow");
   if (few) plans.push_back(std::move(portable.front()));
   if (fits_sm90(a, device)) {
     cuda::Plan base;

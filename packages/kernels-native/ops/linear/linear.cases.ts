@@ -19,6 +19,24 @@ const shapes: Case[] = [
     inputs: { x: { dims: [1, 2, 9, 3], gap: 4 }, x2: { dims: [1, 2, 9, 30], gap: 1 }, weight: [18, 33] },
     outGap: 5,
   },
+  { name: "320 channels", inputs: { x: [1, 2, 75, 320], weight: [328, 320], bias: [328], residual: [1, 2, 75, 328] } },
+  { name: "320 channels without bias", inputs: { x: [1, 1, 65, 320], weight: [168, 320] } },
+  { name: "320 channels, 5 tokens", inputs: { x: [1, 1, 5, 320], weight: [320, 320], bias: [320] } },
+  {
+    name: "320 channels, 3 tokens, geglu",
+    inputs: { x: [1, 1, 3, 320], weight: [64, 320], bias: [64] },
+    attrs: { act: "geglu" },
+  },
+  {
+    name: "320 channels, geglu",
+    inputs: { x: [1, 3, 110, 320], weight: [656, 320], bias: [656], residual: [1, 3, 110, 328] },
+    attrs: { act: "geglu", outScale: 0.5, residualScale: -2 },
+  },
+  {
+    name: "192 channels, geglu",
+    inputs: { x: [1, 1, 300, 192], weight: [1040, 192], bias: [1040] },
+    attrs: { act: "geglu" },
+  },
   {
     name: "two inputs, geglu",
     inputs: { x: [1, 2, 7, 12], x2: [1, 2, 7, 5], weight: [46, 17] },
@@ -54,6 +72,11 @@ const types: Case[] = [
   { name: "weight f16 at byte 1", inputs: { ...base, weight: { dims: [19, 5], dtype: "f16", shiftBytes: 1 } } },
   { name: "weight bf16 at byte 3", inputs: { ...base, weight: { dims: [19, 5], dtype: "bf16", shiftBytes: 3 } } },
   { name: "geglu, weight f16", inputs: { ...base, weight: { dims: [38, 5], dtype: "f16" } }, attrs: { act: "geglu" } },
+  {
+    name: "geglu of 48, weight f16",
+    inputs: { x: [1, 2, 5, 12], weight: { dims: [48, 12], dtype: "f16" } },
+    attrs: { act: "geglu" },
+  },
   { name: "large weight f16", inputs: { x: [1, 1, 10, 250], weight: { dims: [300, 250], dtype: "f16" } } },
   { name: "large weight bf16", inputs: { x: [1, 1, 10, 250], weight: { dims: [300, 250], dtype: "bf16" } } },
   { name: "weight that may change", inputs: { ...base, weight: { dims: [19, 5], constant: false } } },

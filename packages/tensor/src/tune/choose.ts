@@ -1,6 +1,6 @@
-import { setImmediate } from "node:timers/promises";
 import { type Device, VdError } from "@vd/kernels-native";
-import type { PlanLayout } from "../plan/plan";
+import { type Pausable, runInSlices } from "../pausable";
+import type { PlanLayout } from "../plan/layout";
 import type { Row } from "../row";
 import { defaultTuningTable } from "./defaults";
 import { rowKey } from "./row-key";
@@ -25,8 +25,8 @@ export function tuningTableFor({ kind, name }: Pick<Device, "kind" | "name">, tu
   });
 }
 
-/** Rows whose keys are made at a time: about a millisecond. */
-const ROWS_AT_ONCE = 128;
+/** Rows whose keys are made between two pauses. */
+const PIECE = 32;
 
 type Entries = TuningTable["entries"];
 
@@ -43,20 +43,20 @@ export function chooseVariants(
   return graph.rows.map((row) => variantOf(row, entries));
 }
 
+function* variantsPausable(rows: readonly Row[], entries: Entries): Pausable<string[]> {
+  const variants: string[] = [];
+  for (const row of rows) if (variants.push(variantOf(row, entries)) % PIECE === 0) yield;
+  return variants;
+}
+
 /** The variants of a plan's rows on a device; undefined where all are the device's own choice. The event loop turns
- *  after some rows. Throws VdError as {@link tuningTableFor}. */
+ *  meanwhile. Throws VdError as {@link tuningTableFor}. */
 export async function tunedVariants(
   device: Pick<Device, "kind" | "name">,
   { graph: { rows } }: Pick<PlanLayout, "graph">,
   tuning: Tuning,
 ): Promise<string[] | undefined> {
-  const entries = tuningTableFor(device, tuning)?.entries ?? {};
-  if (Object.keys(entries).length === 0) return undefined;
-  const variants: string[] = [];
-  while (variants.length < rows.length) {
-    const some = rows.slice(variants.length, variants.length + ROWS_AT_ONCE);
-    variants.push(...some.map((row) => variantOf(row, entries)));
-    await setImmediate();
-  }
-  return variants;
+  const entries = tuningTableFor(device, tuning)?.entries;
+  if (!entries || Object.keys(entries).length === 0) return undefined;
+  return runInSlices(variantsPausable(rows, entries));
 }

@@ -14,8 +14,9 @@ export function lowerMedian(times: readonly number[]): number {
   return [...times].sort((a, b) => a - b)[(times.length - 1) >> 1]!;
 }
 
-/** A variant's kind of kernel: its name up to the tile, such as `m128n256`. All tiles of one kind add in one order. */
-const familyOf = (variant: string): string => variant.replace(/m\d+n\d+.*$/, "");
+/** A variant's kind of kernel: its name up to the tile, such as `m128n256`, `r128n160` (rows stay in registers) or `h128n256`
+ *  (halves of a tile). All tiles of one kind add in one order. */
+const familyOf = (variant: string): string => variant.replace(/[mrh]\d+n\d+.*$/, "");
 
 /** The candidates that give the same bits as the first one, which comes first: tuning must not change results, nor may
  *  they depend on how a clip is cut into chunks. */

@@ -1,7 +1,6 @@
 import type { Device } from "@vd/kernels-native";
-import type { Graph } from "../graph";
-import { cancelledError, Plan, type PlanLayout } from "../plan/plan";
-import type { Row } from "../row";
+import type { PlanLayout } from "../plan/layout";
+import { cancelledError, Plan } from "../plan/plan";
 import { rowKey } from "./row-key";
 import type { TuningEntry } from "./table";
 import { interchangeable, Trial } from "./trial";
@@ -10,7 +9,7 @@ import { interchangeable, Trial } from "./trial";
 export interface TuningProgress {
   /** From 1. */
   pass: number;
-  /** Rows whose variant is measured in this pass. */
+  /** Keys whose variant is measured in this pass. */
   numRows: number;
 }
 
@@ -20,8 +19,7 @@ export interface TuneOptions {
   repeats?: number | undefined;
   /** What is known already: rows with these keys are not measured. */
   known?: Readonly<Record<string, TuningEntry>> | undefined;
-  /** Fills inputs before the first run of every pass, so that the kernels compute with something; by default they are
-   *  zeros. */
+  /** Fills inputs before the first run of every pass; by default they are zeros. */
   fill?: ((plan: Plan) => void) | undefined;
   /** Stops before the next row; tunePlan then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
@@ -30,53 +28,48 @@ export interface TuneOptions {
 
 const DEFAULT_REPEATS = 3;
 
-/** The layout with some of its rows only; every block stays where it was. */
-function withRows(layout: PlanLayout, rows: readonly Row[]): PlanLayout {
-  const graph = Object.assign(Object.create(Object.getPrototypeOf(layout.graph)), layout.graph, { rows }) as Graph;
-  return { ...layout, graph };
-}
-
-/** The first row of each key that is not known yet. */
-function newRows(layout: PlanLayout, known: Readonly<Record<string, unknown>>): Row[] {
-  const first = new Map<string, Row>();
-  for (const row of layout.graph.rows) {
-    const key = rowKey(row);
-    if (!Object.hasOwn(known, key) && !first.has(key)) first.set(key, row);
-  }
-  return [...first.values()];
-}
-
-/** A row that stands for all of its key. */
-interface RowTrial {
-  row: Row;
+/** A key's rows, by their places in the plan, and the search for what runs them best. */
+interface KeyTrial {
+  key: string;
+  places: readonly number[];
   trial: Trial;
 }
 
-/** Rows with more than one variant to choose from. */
-async function trialsOf(device: Device, layout: PlanLayout, rows: readonly Row[]): Promise<RowTrial[]> {
-  const plan = await Plan.load(device, withRows(layout, rows), { tuning: false });
+/** The keys of a plan that are not known yet and have more than one variant to choose from. */
+async function trialsOf(device: Device, layout: PlanLayout, known: TuneOptions["known"]): Promise<KeyTrial[]> {
+  const places = new Map<string, number[]>();
+  for (const [place, row] of layout.graph.rows.entries()) {
+    const key = rowKey(row);
+    if (!Object.hasOwn(known ?? {}, key)) places.set(key, [...(places.get(key) ?? []), place]);
+  }
+  if (places.size === 0) return [];
+  const plan = await Plan.load(device, layout, { tuning: false });
   const { candidates } = plan;
   plan.free();
-  return rows.flatMap((row, i) => {
-    const names = interchangeable(candidates[i]!);
-    return names.length > 1 ? [{ row, trial: new Trial(names) }] : [];
+  return [...places].flatMap(([key, found]) => {
+    const names = interchangeable(candidates[found[0]!]!);
+    return names.length > 1 ? [{ key, places: found, trial: new Trial(names) }] : [];
   });
 }
 
-/** Times of each row with the variant that goes with it, one list per row. */
-async function measureRows(
+/** Mean times of each key's rows with the variant that goes with it, one for each run. The whole plan runs, so that rows
+ *  compute with what the rows before them made (zeros are faster) on a device as warm as it will be. */
+async function measureKeys(
   device: Device,
   layout: PlanLayout,
-  { rows, variants }: { rows: readonly Row[]; variants: readonly string[] },
+  { trials, variants }: { trials: readonly KeyTrial[]; variants: readonly string[] },
   { repeats = DEFAULT_REPEATS, fill, signal }: TuneOptions,
 ): Promise<number[][]> {
-  const plan = await Plan.load(device, withRows(layout, rows), { variants });
+  const all = layout.graph.rows.map(() => "");
+  for (const [i, { places }] of trials.entries()) for (const place of places) all[place] = variants[i]!;
+  const plan = await Plan.load(device, layout, { variants: all });
   try {
     fill?.(plan);
-    const timesUs: number[][] = rows.map(() => []);
+    const timesUs: number[][] = trials.map(() => []);
     for (let i = 0; i < repeats; i++) {
       const { rowUs } = await plan.run({ timing: true, signal });
-      for (const [row, timeUs] of rowUs.entries()) timesUs[row]!.push(timeUs);
+      for (const [t, { places }] of trials.entries())
+        timesUs[t]!.push(places.reduce((sum, place) => sum + rowUs[place]!, 0) / places.length);
     }
     return timesUs;
   } finally {
@@ -84,7 +77,7 @@ async function measureRows(
   }
 }
 
-/** Measures the kernel variants of a plan's rows on a device, one row for each key, and says which to run: the fastest
+/** Measures the kernel variants of a plan's rows on a device, key by key, and says which to run: the fastest
  *  where it beats the device's own choice by more than the noise, and by 3 % at least. Only variants that compute the
  *  same bits compete. The results are of use in a {@link TuningTable}; rows without a choice have no entry.
  *  Throws VdError `memory`, `cancelled`, or what the device refuses. */
@@ -94,12 +87,11 @@ export async function tunePlan(
   options: TuneOptions = {},
 ): Promise<Record<string, TuningEntry>> {
   if (options.signal?.aborted) throw cancelledError();
-  const rows = newRows(layout, options.known ?? {});
-  const trials = rows.length > 0 ? await trialsOf(device, layout, rows) : [];
+  const trials = await trialsOf(device, layout, options.known);
   let pass = 0;
-  const measure = async (some: readonly RowTrial[], variants: readonly string[]) => {
+  const measure = async (some: readonly KeyTrial[], variants: readonly string[]) => {
     options.onProgress?.({ pass: ++pass, numRows: some.length });
-    return measureRows(device, layout, { rows: some.map(({ row }) => row), variants }, options);
+    return measureKeys(device, layout, { trials: some, variants }, options);
   };
   for (let open = trials; open.length > 0; open = open.filter(({ trial }) => trial.wanted !== undefined)) {
     const variants = open.map(({ trial }) => trial.wanted!);
@@ -112,5 +104,5 @@ export async function tunePlan(
     );
     for (const [i, timesUs] of again.entries()) trials[i]!.trial.measuredAgain(timesUs);
   }
-  return Object.fromEntries(trials.map(({ row, trial }) => [rowKey(row), trial.entry()]));
+  return Object.fromEntries(trials.map(({ key, trial }) => [key, trial.entry()]));
 }

@@ -1,7 +1,8 @@
 import { type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
 import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
 import type { Graph } from "../../src/graph";
-import { layoutPlan, Plan, type PlanLayout } from "../../src/plan/plan";
+import { layoutPlan, type PlanLayout } from "../../src/plan/layout";
+import { Plan } from "../../src/plan/plan";
 import type { CallOptions, Tensor } from "../../src/tensor";
 import { numbers, PlacedTensor, placeOperand } from "./operands";
 import { type Plain, type PlainResults, plainCall } from "./plain";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Graph } from "../../src/graph";
-import { layoutPlan } from "../../src/plan/plan";
+import { layoutPlan } from "../../src/plan/layout";
 import { channelRange, type Tensor } from "../../src/tensor";
 import { rowKey } from "../../src/tune/row-key";
 

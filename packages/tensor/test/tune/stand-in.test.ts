@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDevice } from "@vd/kernels-native";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { layoutPlan } from "../../src/plan/plan";
+import { layoutPlan } from "../../src/plan/layout";
 import { chooseVariants, tunedVariants, tuningTableFor } from "../../src/tune/choose";
 import { rowKey } from "../../src/tune/row-key";
 import { tunePlan } from "../../src/tune/tune-plan";

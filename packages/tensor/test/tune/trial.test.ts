@@ -72,6 +72,11 @@ describe("variants compete", () => {
     expect(interchangeable(["sm90_d64", "attention_mma_f16_d64", "attention_plain_f16_d512"])).toEqual(["sm90_d64"]);
   });
 
+  test("of all tiles of the Hopper core, whoever holds the rows", () => {
+    const tiles = ["sm90_m128n128ps", "sm90_r128n128", "sm90_h128n256", "linear_mma_f16_m128n128"];
+    expect(interchangeable(tiles)).toEqual(tiles.slice(0, 3));
+  });
+
   test("not at all where there are none", () => {
     expect(interchangeable([])).toEqual([]);
   });

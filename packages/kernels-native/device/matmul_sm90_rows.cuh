@@ -1,0 +1,251 @@
+// The Hopper matrix core for short reductions (five blocks of 64 channels): rows stay in registers, weights stream.
+//
+// With 320 channels a tile is done before its results are: what counts is how little passes through shared memory and how
+// well results hide behind products. Here each of the two consumer warpgroups keeps 64 rows of A, all 320 channels, as
+// fragments in 80 registers for as many tiles of columns as its block has, so that a product reads B alone. The rows come
+// through the same ring as the weights. The warpgroups multiply in turn, so that one's results run beside the other's products;
+// each has its own staging, twice. (Left to themselves after a start half a tile apart they fall into step whenever rows are
+// loaded, and both wait for both: 1496 us for m460800 k320 n2560 with geglu, the tensor cores busy for 52 % of the time.)
+//
+//   ring:  A0 A1 A2 A3 A4 | B(n0,k0) ... B(n0,k4) | B(n1,k0) ... | A of the next rows ...
+//
+// Per tile of 128x128 through shared memory: 240 KiB of reads for products and 160 KiB of loads with both operands there
+// (matmul_sm90.cuh), 160 and 80 here, where the tensor cores take 2560 cycles and shared memory moves 128 bytes in each.
+#pragma once
+#include "matmul_sm90.cuh"
+
+namespace vd::device {
+
+/** Blocks of 64 channels that a warpgroup's registers hold. */
+inline constexpr int kRowsKBlocks = kRowsChannels / 64;
+
+/** One variant: element type, index into kMatmulTiles, geglu. A warpgroup's tile is 64 rows. */
+template <class T_, int kTileIndex, bool kGeglu_> struct RowsConfig {
+  using T = T_;
+  static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
+  static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
+  static constexpr bool kPingpong = true, kGeglu = kGeglu_, kActivation = false, kGeneric = false, kStaged = true, kRowTiles = true;
+  static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
+  static constexpr int kRowBytes = 2 * kTileM * 128;  // of a stage that holds both warpgroups' rows
+  static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;
+  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kSteps = kOutColumns / 32;
+  static constexpr int kStepBytes = kTileM * 64, kStagingBytes = kSteps * kStepBytes;
+  static_assert(kTileN == kWidth && kWidth % (kGeglu ? 64 : 32) == 0, "one product covers the tile");
+};
+
+/** Shared memory: stages, two stagings for each warpgroup, biases of all columns, barriers. */
+template <class Config> struct RowsShared {
+  uint32_t ring;
+  __device__ __forceinline__ uint32_t stage(int s) const { return ring + s * Config::kStageBytes; }
+  __device__ __forceinline__ uint32_t staging(int group, int turn) const {
+    return stage(Config::kStages) + (group * 2 + turn) * Config::kStagingBytes;
+  }
+  __device__ __forceinline__ uint32_t full_at(int s) const { return staging(2, 0) + 8 * s; }
+  __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
+  __device__ __forceinline__ uint32_t residual_at(int group, int turn) const { return full_at(2 * Config::kStages + group * 2 + turn); }
+  __device__ __forceinline__ uint32_t biases() const { return full_at(2 * Config::kStages + 4); }
+};
+
+/** What a cluster does next: rows `rows`, counted in blocks of 256, and tiles of columns [first, last). */
+struct RowsItem {
+  int rows, first, last;
+};
+__device__ __forceinline__ RowsItem rows_item(const MatmulSm90Params& p, int item) {
+  const int part = item % p.numParts, first = part * p.numNTiles / p.numParts;
+  return {item / p.numParts, first, (part + 1) * p.numNTiles / p.numParts};
+}
+template <class Config> __device__ __forceinline__ int rows_num_items(const MatmulSm90Params& p) {
+  return (p.numMTiles + 2 * Config::kCluster - 1) / (2 * Config::kCluster) * p.numParts;
+}
+
+template <class Config>
+__device__ __forceinline__ uint32_t rows_claim(const RowsShared<Config>& shared, const MatmulCursor& at, uint32_t bytes) {
+  ptx::mbarrier_wait(shared.empty_at(at.stage), at.parity);
+  ptx::mbarrier_arrive_expect_tx(shared.full_at(at.stage), bytes);
+  return shared.full_at(at.stage);
+}
+
+/** The producer thread. */
+template <class Config>
+__device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const RowsShared<Config>& shared, int rank) {
+  MatmulCursor at{0, 1};
+#pragma unroll 1
+  for (int i = blockIdx.x / Config::kCluster; i < rows_num_items<Config>(p); i += gridDim.x / Config::kCluster) {
+    const RowsItem item = rows_item(p, i);
+    const int row = (item.rows * Config::kCluster + rank) * 2 * Config::kTileM;
+#pragma unroll 1
+    for (int k = 0; k < kRowsKBlocks; ++k) {
+      const uint32_t full = rows_claim<Config>(shared, at, Config::kRowBytes);
+      ptx::tma_load_5d(shared.stage(at.stage), &p.a, full, k * 64, row, 0, 0, 0);
+      matmul_advance<Config>(at);
+    }
+#pragma unroll 1
+    for (int n = item.first; n < item.last; ++n)
+#pragma unroll 1
+      for (int k = 0; k < kRowsKBlocks; ++k) {
+        const uint32_t full = rows_claim<Config>(shared, at, Config::kWeightBytes);
+        matmul_load_b<Config>(p, shared.stage(at.stage), full, k * 64, 0, n * Config::kTileN, 0, rank);
+        matmul_advance<Config>(at);
+      }
+  }
+}
+
+/** One arrival of this warp at the empty barrier of every block that writes our stages. */
+template <class Config> __device__ __forceinline__ void rows_release(const RowsShared<Config>& shared, int stage) {
+  const int lane = threadIdx.x & 31;
+  if (lane < Config::kCluster) ptx::mbarrier_arrive_cluster(ptx::map_to_block(shared.empty_at(stage), lane));
+}
+
+/** The warpgroup's 64 rows as fragments, 16 channels each. */
+using RowFragments = uint32_t[kRowsKBlocks * 4][4];
+
+template <class Config>
+__device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Config>& shared, int group, MatmulCursor& at) {
+  const int lane = threadIdx.x & 31, row = group * 64 + threadIdx.x % 128 / 32 * 16 + (lane & 15);
+#pragma unroll
+  for (int k = 0; k < kRowsKBlocks; ++k) {
+    ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
+    const uint32_t line = shared.stage(at.stage) + row * 128;
+#pragma unroll
+    for (int step = 0; step < 4; ++step) ptx::ldmatrix_x4(a[4 * k + step], line + (((2 * step + (lane >> 4)) ^ (row & 7)) << 4));
+    __syncwarp();
+    rows_release<Config>(shared, at.stage);
+    matmul_advance<Config>(at);
+  }
+}
+
+/** acc = rows · Bᵀ of one tile of columns; then the other warpgroup may multiply, if `handOver`. */
+template <class Config>
+__device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2], const RowFragments& a, const RowsShared<Config>& shared,
+                                                int group, MatmulCursor& at, bool handOver) {
+  using Product = ptx::WgmmaRegisters<typename Config::T, Config::kWidth, 0>;
+  int previous = 0;
+#pragma unroll
+  for (int k = 0; k < kRowsKBlocks; ++k) {
+    ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
+    const uint64_t b = matmul_descriptor(shared.stage(at.stage));
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < 4; ++step) Product::run(acc, a[4 * k + step], b + step * 2, k > 0 || step > 0);
+    ptx::wgmma_commit();
+    if (k > 0) {
+      ptx::wgmma_wait<1>();
+      rows_release<Config>(shared, previous);
+    }
+    previous = at.stage;
+    matmul_advance<Config>(at);
+  }
+  if (handOver) ptx::named_barrier_arrive(2 - group, 256);
+  ptx::wgmma_wait<0>();
+  rows_release<Config>(shared, previous);
+}
+
+/** Where a warpgroup stands in its two stagings. */
+struct RowsTurn {
+  int which = 0;
+  uint32_t parity = 0;  // of the residual's next arrival
+  __device__ __forceinline__ void advance() {
+    which ^= 1;
+    if (which == 0) parity ^= 1;
+  }
+};
+
+/** Starts loading the residual of a tile into the staging of turn `which`, whose last store has been read. By one thread. */
+template <class Config>
+__device__ __forceinline__ void rows_open(const MatmulSm90Params& p, const RowsShared<Config>& shared, const MatmulTileIndex& index, int group,
+                                          int which) {
+  if (p.epilogue.residual != nullptr)
+    matmul_load_residual<Config>(p, p.residual, index, shared.staging(group, which), shared.residual_at(group, which));
+}
+
+/** Results of a tile to staging, then to memory; opens the other staging for the tile `next` (n < 0: there is none). */
+template <class Config>
+__device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const RowsShared<Config>& shared, float (&acc)[1][1][Config::kWidth / 2],
+                                           const MatmulTileIndex& index, const MatmulTileIndex& next, int group, const float* bias, RowsTurn& turn) {
+  const uint32_t staging = shared.staging(group, turn.which);
+  if (p.epilogue.residual == nullptr) {
+    matmul_fill_staging<Config, kStagedBias>(p, acc, 0, bias, staging);
+  } else {
+    ptx::mbarrier_wait(shared.residual_at(group, turn.which), turn.parity);
+    matmul_fill_staging<Config, kStagedResidual>(p, acc, 0, bias, staging);
+  }
+  ptx::fence_proxy_async();
+  if (matmul_first_of_set<Config>()) ptx::bulk_wait_read();  // the tile before has left the other staging
+  matmul_set_barrier<Config>(group);
+  if (matmul_first_of_set<Config>()) {
+    const PixelBox box = tile_box<Config>(p, index.m);
+#pragma unroll
+    for (int step = 0; step < Config::kSteps; ++step)
+      ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
+    ptx::bulk_commit();
+    if (next.n >= 0) rows_open<Config>(p, shared, next, group, turn.which ^ 1);
+  }
+  turn.advance();
+}
+
+/** A consumer warpgroup: all tiles of its rows. */
+template <class Config>
+__device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank, const float* biases) {
+  const int numItems = rows_num_items<Config>(p), stride = gridDim.x / Config::kCluster;
+  MatmulCursor at{0, 0};
+  RowsTurn turn;
+  RowFragments a;
+  float acc[1][1][Config::kWidth / 2];
+  bool isFirst = true;
+#pragma unroll 1
+  for (int i = blockIdx.x / Config::kCluster; i < numItems; i += stride) {
+    const RowsItem item = rows_item(p, i);
+    const int m = (item.rows * Config::kCluster + rank) * 2 + group;
+    if (isFirst && matmul_first_of_set<Config>()) rows_open<Config>(p, shared, {item.first, 0, m}, group, 0);
+    rows_load<Config>(a, shared, group, at);
+#pragma unroll 1
+    for (int n = item.first; n < item.last; ++n) {
+      MatmulTileIndex next{n + 1, 0, m};
+      if (n + 1 == item.last) {
+        const RowsItem following = rows_item(p, i + stride);
+        next = {i + stride < numItems ? following.first : -1, 0, (following.rows * Config::kCluster + rank) * 2 + group};
+      }
+      if (!isFirst || group == 1) ptx::named_barrier(1 + group, 256);
+      isFirst = false;
+      rows_accumulate<Config>(acc[0][0], a, shared, group, at, group == 0 || next.n >= 0);
+      rows_store<Config>(p, shared, acc, {n, 0, m}, next, group, biases + n * Config::kTileN, turn);
+    }
+  }
+  if (matmul_first_of_set<Config>()) ptx::bulk_wait();
+}
+
+template <class Config> __device__ __forceinline__ void matmul_sm90_rows(const MatmulSm90Params& p) {
+  extern __shared__ uint8_t dynamicShared[];
+  const uint32_t base = shared_address(dynamicShared);
+  RowsShared<Config> shared;
+  shared.ring = (base + 1023) & ~1023u;
+  float* biases = reinterpret_cast<float*>(dynamicShared + (shared.biases() - base));
+  const int rank = static_cast<int>(ptx::cluster_block_rank());
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Config::kStages; ++s) {
+      ptx::mbarrier_init(shared.full_at(s), 1);
+      ptx::mbarrier_init(shared.empty_at(s), 8 * Config::kCluster);
+    }
+    for (int i = 0; i < 4; ++i) ptx::mbarrier_init(shared.residual_at(i / 2, i % 2), 1);
+    ptx::fence_mbarrier_init();
+  }
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup < 2)
+    for (int n = warpgroup; n < p.numNTiles; n += 2) matmul_load_bias<Config>(p, {n, 0, p.numMTiles}, biases + n * Config::kTileN);
+  __syncthreads();
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+
+  if (warpgroup == 2) {
+    ptx::registers_lower<24>();
+    if (threadIdx.x == 256) rows_produce<Config>(p, shared, rank);
+  } else {
+    ptx::registers_raise<240>();
+    rows_consume<Config>(p, shared, warpgroup, rank, biases);
+  }
+  // A block may not leave while others still signal its barriers or write its stages.
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+}
+
+}  // namespace vd::device

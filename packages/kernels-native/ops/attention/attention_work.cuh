@@ -1,0 +1,67 @@
+// What the portable attention kernels share: which rows a block works on, masks, the log-sum-exp.
+#pragma once
+#include "../../device/vec.cuh"
+#include "attention_params.h"
+
+namespace vd::device {
+
+inline constexpr float kLog2e = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
+
+/** Element offset of the first row of sequence (batch, frame), head `head`. */
+__device__ __forceinline__ int64_t sequence_base(const AttentionView& v, int batch, int frame, int head, int dim) {
+  return batch * v.batch + frame * v.frame + static_cast<int64_t>(head) * dim;
+}
+
+/** What a block works on: rows [row0, rowEnd) of q against keys [key0, keyEnd) of one head and frame. */
+struct Work {
+  int row0, rowEnd, key0, keyEnd, firstRow;  // firstRow: where the (packed) sequence starts, for causal
+  int head, frame, batch;
+};
+
+/** Packed sequences take block indices in turn; rows before the first and after the last have no keys. */
+__device__ __forceinline__ bool find_work(const AttentionMmaParams& p, int blockRows, Work* w) {
+  const int headFrame = blockIdx.x / p.numQTiles;
+  int tile = blockIdx.x % p.numQTiles;
+  w->head = headFrame % p.heads;
+  w->frame = headFrame / p.heads % p.frames;
+  w->batch = headFrame / p.heads / p.frames;
+  if (p.numSequences == 0) {
+    *w = {tile * blockRows, p.seqQ, 0, p.seqK, 0, w->head, w->frame, w->batch};
+    return true;
+  }
+  for (int i = -1; i <= p.numSequences; ++i) {
+    const int start = i < 0 ? 0 : p.cuQ[i], end = i == p.numSequences ? p.seqQ : p.cuQ[i + 1];
+    const int tiles = (end - start + blockRows - 1) / blockRows;
+    if (tile < tiles) {
+      const bool real = i >= 0 && i < p.numSequences;
+      *w = {start + tile * blockRows, end, real ? p.cuK[i] : 0, real ? p.cuK[i + 1] : 0, start, w->head, w->frame, w->batch};
+      return true;
+    }
+    tile -= tiles;
+  }
+  return false;
+}
+
+/** Score of one pair after scale and mask, times log2(e); -inf when the pair is not allowed. */
+__device__ __forceinline__ float masked_score(const AttentionMmaParams& p, const Work& w, float score, int row, int key) {
+  if (key >= w.keyEnd || row >= w.rowEnd) return -INFINITY;
+  if (p.causal && key - w.key0 > row - w.firstRow) return -INFINITY;
+  score *= p.scale;
+  if (p.mask) {
+    const int64_t at = w.batch * p.maskBatch + w.head * p.maskHead + row * p.maskRow + key;
+    if (p.maskType == kU8) {
+      if (static_cast<const uint8_t*>(p.mask)[at] == 0) return -INFINITY;
+    } else {
+      score += load_any(p.mask, p.maskType, at);
+    }
+  }
+  return score * kLog2e;
+}
+
+__device__ __forceinline__ void store_lse(const AttentionMmaParams& p, const Work& w, int row, float max, float sum) {
+  if (p.lse)
+    p.lse[w.batch * p.lseBatch + w.frame * p.lseFrame + w.head * p.lseHead + row * p.lseRow] =
+        sum > 0.0f ? (max + log2f(sum)) * kLn2 : -INFINITY;
+}
+
+}  // namespace vd::device
