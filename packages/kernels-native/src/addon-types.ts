@@ -4,6 +4,8 @@ export interface NativeBuffer {
   readonly writable: boolean;
   /** Copies `source` to byte `offset`. */
   write(source: ArrayBufferView | ArrayBuffer, offset: number): void;
+  /** As write, off the event loop; the source may change once the call has returned. */
+  send(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
   /** Copies from byte `offset` until `target` is full. */
   read(target: ArrayBufferView | ArrayBuffer, offset: number): void;
   /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. */
@@ -12,6 +14,8 @@ export interface NativeBuffer {
   fetchBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
   copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): void;
+  /** As copyFrom, off the event loop. */
+  bringFrom(source: NativeBuffer, from: number, to: number, bytes: number): Promise<void>;
   /** Sets every byte. */
   fill(byte: number): void;
   /** Lets go of the memory; programs that use it keep it alive. */
@@ -32,6 +36,8 @@ export interface DeviceMemory {
 export interface RunTimes {
   elapsedUs: number;
   rowUs: Float64Array;
+  /** True if a captured graph was replayed, false if the rows were launched one by one. */
+  replayed: boolean;
 }
 
 /** Figures of a compiled program. */
@@ -44,6 +50,8 @@ export interface ProgramInfo {
   fast: boolean[];
   /** Per row: the kernel variant, where the device has several; else empty. */
   variants: string[];
+  /** Per row: kernels that it launches on a GPU; empty on the CPU. */
+  launches: number[];
 }
 
 /** A checked list of rows, ready to run. */
@@ -139,6 +147,8 @@ export interface Addon {
   stopCupti(): void;
   /** Recorded since the last call, the longest first. */
   takeKernels(): NativeKernelSum[];
+  /** NVTX ranges that CUPTI heard of since the last call. */
+  takeRanges(): number;
   /** Lets the tool whose library it is attach itself; why it does not, or an empty text. */
   startNvtx(path: string): string;
   /** Opens a range; its id. */

@@ -14,10 +14,11 @@ const TOOLKIT_FOLDERS = ["extras/CUPTI/lib64", "lib64", "lib"];
 const SONAMES = [`${LIBRARY}.13`, `${LIBRARY}.12`, LIBRARY];
 
 function libraries(): string[] {
-  const toolkits = [environment.cudaPath(), "/usr/local/cuda"].filter((folder) => folder !== "");
-  const inToolkits = toolkits.flatMap((toolkit) => TOOLKIT_FOLDERS.map((folder) => join(toolkit, folder, LIBRARY)));
-  const [named, usual] = [inToolkits.slice(0, -TOOLKIT_FOLDERS.length), inToolkits.slice(-TOOLKIT_FOLDERS.length)];
-  return [...named, ...SONAMES, ...usual];
+  // A toolkit has the plain name, the Python wheels have the sonames alone.
+  const named = environment.cudaPath() === "" ? [] : [environment.cudaPath()];
+  const inWheels = named.flatMap((folder) => SONAMES.map((soname) => join(folder, "lib", soname)));
+  const inToolkit = (toolkit: string) => TOOLKIT_FOLDERS.map((folder) => join(toolkit, folder, LIBRARY));
+  return [...named.flatMap(inToolkit), ...inWheels, ...SONAMES, ...inToolkit("/usr/local/cuda")];
 }
 
 /** Times of single kernels by NVIDIA's CUPTI, where the machine has it; it comes with the CUDA toolkit. Another tool that
@@ -31,6 +32,10 @@ export const cupti = {
   /** Ends recording. */
   stop(): void {
     callNative(() => loadAddon().stopCupti());
+  },
+  /** NVTX ranges that CUPTI heard of since the last call: none unless it is the tool that NVTX_INJECTION64_PATH names. */
+  takeRanges(): number {
+    return callNative(() => loadAddon().takeRanges());
   },
   /** What was recorded since the last call, the longest first; kernels under way come later. */
   take(): KernelSum[] {

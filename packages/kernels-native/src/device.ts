@@ -45,6 +45,11 @@ export class DeviceBuffer {
     callNative(() => this.native.write(source, offset));
   }
 
+  /** As {@link write}, off the event loop; the source is copied first and may change once the call has returned. */
+  send(source: ArrayBufferView | ArrayBuffer, offset = 0): Promise<void> {
+    return awaitNative(() => this.native.send(source, offset));
+  }
+
   /** Copies from byte `offset` until `target` is full, and returns it. Throws VdError `layout` outside the buffer. */
   read<T extends ArrayBufferView | ArrayBuffer>(target: T, offset = 0): T {
     callNative(() => this.native.read(target, offset));
@@ -65,6 +70,11 @@ export class DeviceBuffer {
   /** Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one. */
   copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): void {
     callNative(() => this.native.copyFrom(source.native, from, to, bytes));
+  }
+
+  /** As {@link copyFrom}, off the event loop. */
+  bringFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
+    return awaitNative(() => this.native.bringFrom(source.native, from, to, bytes));
   }
 
   /** Sets every byte. */

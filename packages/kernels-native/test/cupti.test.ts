@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,15 +36,25 @@ describe.skipIf(!hasCompiler)("CUPTI over a stand-in (needs Linux and a C++ comp
       { name: "linear_f16", count: 1, totalUs: 10 },
       { name: "conv_f16", count: 2, totalUs: 3.5 },
     ];
-    // The stand-in has the same kernels again whenever it is asked; stopping asks a last time.
-    const expected = { reason: "", again: "", first: once, rest: once, last: [] };
+    const twice = once.map(({ name, count, totalUs }) => ({ name, count: 2 * count, totalUs: 2 * totalUs }));
+    // The stand-in has the same kernels and one range again whenever it is asked: by the count of ranges, and by stopping.
+    const expected = { reason: "", again: "", first: once, ranges: 2, rest: twice, last: [] };
     expect(scenario({ CUDA_PATH: toolkit })).toEqual(expected);
+  });
+
+  test("a Python wheel's folder serves as well, where the library has its soname alone", () => {
+    const wheel = mkdtempSync(join(tmpdir(), "vd-cupti-wheel-"));
+    mkdirSync(join(wheel, "lib"));
+    copyFileSync(join(toolkit, "extras/CUPTI/lib64/libcupti.so"), join(wheel, "lib/libcupti.so.13"));
+    expect(scenario({ CUDA_PATH: wheel })).toMatchObject({ reason: "" });
+    rmSync(wheel, { recursive: true });
   });
 
   test("a refusal is a sentence, and nothing is recorded", () => {
     expect(scenario({ CUDA_PATH: toolkit, CUPTI_REFUSES: "1" })).toMatchObject({
       reason: "CUPTI does not record kernels: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (error 35).",
       first: [],
+      ranges: 0,
       last: [],
     });
   });

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { observed, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
+import { observed, type Pausable, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
 import type { Sampler, SamplerState } from "./sampling/index";
 
 /** Operands that stay the same over all steps. */
@@ -34,23 +34,23 @@ export interface DenoiseOptions {
 
 /** What computes the predictions: a loaded plan, or a denoiser that runs elsewhere. */
 export interface DenoisingPlan {
-  write(name: string, data: ArrayLike<number>): void;
+  send(name: string, data: ArrayLike<number>): Promise<void>;
   run(options: RunOptions): Promise<unknown>;
-  read(name: string): Float32Array;
+  fetch(name: string): Promise<Float32Array>;
 }
 
 /** Writes what does not change. */
-export function writeConstants(plan: Plan, constants: DenoiseConstants): void {
+export async function sendConstants(plan: Plan, constants: DenoiseConstants): Promise<void> {
   const { image, cross, frames, timeIds, guidance } = constants;
-  plan.write("image", image);
-  plan.write("cross", cross);
-  plan.write("frames", frames);
+  await plan.send("image", image);
+  await plan.send("cross", cross);
+  await plan.send("frames", frames);
   const rows = guidance ? 2 : 1;
-  plan.write(
+  await plan.send(
     "addedTimeIds",
     Float32Array.from({ length: 3 * rows }, (_, i) => timeIds[i % 3]!),
   );
-  if (guidance) plan.write("guidance", guidance);
+  if (guidance) await plan.send("guidance", guidance);
 }
 
 /** Latents that are no numbers would only give a black video. */
@@ -67,6 +67,17 @@ export function checkFinite(latents: Float32Array, step: number): void {
   });
 }
 
+/** Values between two pauses of {@link checkFinitePausable}. */
+const PIECE = 65_536;
+
+/** {@link checkFinite}, pausing after some values. */
+export function* checkFinitePausable(latents: Float32Array, step: number): Pausable<void> {
+  for (let begin = 0; begin < latents.length; begin += PIECE) {
+    checkFinite(latents.subarray(begin, begin + PIECE), step);
+    yield;
+  }
+}
+
 /** Runs the sampler over the denoiser from `latents`, [F,C,h,w] at the first noise level, to the clean latents; the
  *  sampler's own arithmetic runs on the host, for samplers that are not linear.
  *  Throws VdError `cancelled` within a step of the signal, `weights` for latents that are no longer finite. */
@@ -80,12 +91,12 @@ export async function denoise(
   let state: SamplerState | undefined;
   let stepStart = performance.now();
   const oneCall = async (call: number, step: number): Promise<void> => {
-    plan.write("latents", x);
-    plan.write("inputScale", [sampler.inputScale(call)]);
-    plan.write("timestep", [sampler.modelTimestep(call)]);
+    await plan.send("latents", x);
+    await plan.send("inputScale", [sampler.inputScale(call)]);
+    await plan.send("timestep", [sampler.modelTimestep(call)]);
     await plan.run({ signal: options.signal });
     const noise = sampler.noiseDrawsAt(call) ? await options.noise() : undefined;
-    const modelOutput = plan.read("prediction");
+    const modelOutput = await plan.fetch("prediction");
     const result = observed(options.observer, "sampler", () => sampler.step(call, { x, modelOutput, noise, state }));
     x = result.x;
     state = result.state;

@@ -1,34 +1,37 @@
 import { type CompileOptions, countOf, type Device, type DType } from "@vd/kernels-native";
-import { CpuGenerator, frameChunks, observed, type Plan, type Tuning } from "@vd/tensor";
-import { posterior } from "@vd/vae-opt";
+import {
+  CpuGenerator,
+  frameChunks,
+  mapPausable,
+  observed,
+  type Pausable,
+  type Plan,
+  runInSlices,
+  type Tuning,
+} from "@vd/tensor";
+import { posteriorModePausable } from "@vd/vae-opt";
+import { type Sampling, stepNeeds } from "./chosen-sampling";
 import { clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
 import { loadImage } from "./conditioning/load-image";
-import { runInSlices } from "./conditioning/pausable";
 import type { RgbImage } from "./conditioning/rgb-image";
 import { vaeInputPausable } from "./conditioning/vae-input";
-import { type DenoiseConstants, type DenoiseOptions, denoise, writeConstants } from "./denoise";
+import { type DenoiseConstants, type DenoiseOptions, denoise, sendConstants } from "./denoise";
 import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "./denoiser";
+import { joinedBytes } from "./joined-bytes";
 import { NoiseSource } from "./latent-noise";
 import { throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import type { Models } from "./model/models";
-import { checkUnchanged } from "./model/open-files";
 import type { CheckedOptions } from "./options";
 import { type LatentDims, sample } from "./sample";
-import { createSampler, guidanceScales, type Sampler } from "./sampling/index";
-import { type LinearSteps, linearSteps } from "./sampling/linear-steps";
+import { guidanceScales, type Sampler } from "./sampling/index";
 import { cast, roundNumber } from "./sampling/values";
-import {
-  conditionStage,
-  decodeStage,
-  embedImageStage,
-  encodeImageStage,
-  type StageShape,
-  type StepNeeds,
-} from "./stages/definitions";
-import { denoisingStage } from "./stages/generation-stages";
-import { type StageDefinition, type StageLayouts, type StageMemory, withStage } from "./stages/stage";
-import type { GenerateOptions, Precision, ProgressEvent } from "./types";
+import { usableBytes } from "./stages/decode-chunk";
+import { conditionStage, decodeStage, embedImageStage, encodeImageStage, type StageShape } from "./stages/definitions";
+import { denoisingStage, stagesBefore } from "./stages/generation-stages";
+import type { StageLayouts } from "./stages/stage";
+import { StageLoader } from "./stages/stage-loader";
+import type { GeneratedVideo, GenerateOptions, Precision, ProgressEvent } from "./types";
 import { type DecodedFrames, makeVideo } from "./video";
 
 /** Everything that one generation works with. */
@@ -45,6 +48,8 @@ export interface GenerationContext {
   precision: Precision;
   /** What decides kernel variants. */
   tuning: Tuning;
+  /** A GPU loads, encodes and takes in pictures beside this thread's work. */
+  overlap: boolean;
   /** What denoises instead of own kernels on `device`. */
   denoiser?: ChosenDenoiser | undefined;
 }
@@ -66,71 +71,43 @@ export function stageShape(checked: CheckedOptions, factor: number, precision: P
   return { numFrames, width, height, factor, rows, decodeChunk, dtype: DTYPES[precision] };
 }
 
-/** A generation's sampler, and its steps as matrices where it has them: then they run on the device. */
-export interface Sampling {
-  sampler: Sampler;
-  steps: LinearSteps | undefined;
-}
-
-/** The sampling that checked options mean for a model. Latents between steps on a device are float32 whatever the
- *  precision, those on the host have the precision, as the reference's. Throws VdError `attr`. */
-export function samplingFor(components: ModelComponents, checked: CheckedOptions, precision: Precision): Sampling {
-  const exact = samplerFor(components, checked, "float32");
-  const steps = linearSteps(exact);
-  return steps ? { sampler: exact, steps } : { sampler: samplerFor(components, checked, precision), steps };
-}
-
-/** What the sampling needs of the denoising stage. */
-export function stepNeeds({ sampler, steps }: Sampling): StepNeeds | undefined {
-  if (!steps) return undefined;
-  const calls = Array.from({ length: sampler.numModelCalls }, (_, call) => call);
-  return { numHistory: steps.numHistory, drawsNoise: calls.some((call) => sampler.noiseDrawsAt(call)) };
-}
-
-/** The sampler that checked options mean for a model. */
-function samplerFor(
-  components: ModelComponents,
-  { sampler, steps, sigmas }: CheckedOptions,
-  precision: Precision,
-): Sampler {
-  return createSampler(components.scheduler, {
-    dtype: precision,
-    ...(sampler === undefined ? {} : { name: sampler }),
-    ...(steps === undefined ? {} : { steps }),
-    ...(sigmas === undefined ? {} : { sigmas }),
-  });
-}
-
-function concatenated(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
-/** One generation, stage after stage; each stage's memory is freed before the next one's is taken. */
+/** One generation, stage after stage; each stage's memory is freed before the next one's is taken, but for what a GPU with
+ *  enough of it loads ahead. */
 export class Generation {
   private readonly startMs = performance.now();
   private readonly timings: Record<string, number> = {};
-  private readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
+  private readonly loader: StageLoader;
   private readonly noise: NoiseSource;
+  /** The first latents, where they are drawn before their turn. */
+  private drawn: Promise<Float32Array> | undefined;
 
   constructor(private readonly context: GenerationContext) {
     const random = new CpuGenerator(context.checked.seed);
-    this.noise = new NoiseSource(random, context.precision, { signal: context.options.signal });
+    const { device, layouts, components, checked, tuning, options } = context;
+    this.noise = new NoiseSource(random, context.precision, { signal: options.signal });
+    const { profiler: observer, signal } = options;
+    this.loader = new StageLoader({
+      ...{ device, layouts, tuning, observer, signal },
+      files: components.files,
+      trims: checked.memory === "low",
+    });
   }
 
   /** Runs all stages. Throws VdError. */
-  async run() {
+  async run(): Promise<GeneratedVideo> {
+    try {
+      return await this.stages();
+    } finally {
+      await this.loader.dropAhead();
+    }
+  }
+
+  private async stages(): Promise<GeneratedVideo> {
     const { checked, options, shape } = this.context;
-    const { sampler } = this.context.sampling;
     const image = await this.timed("image", () => loadImage(options.image));
     this.report("encode", 0, 2);
     const { embedding, imageLatents } = await this.encode(image);
-    const first = await this.part("noise", () => this.noise.scaled(countOf(this.latentDims), sampler.initNoiseSigma));
+    const first = await (this.drawn ?? this.drawFirst());
     const latents = await this.timed("denoise", () => this.denoise(first, embedding, imageLatents));
     const frames = await this.timed("decode", () => this.decode(latents, shape.numFrames));
     throwIfCancelled(this.signal);
@@ -140,28 +117,55 @@ export class Generation {
       fps: checked.fps,
       seed: checked.seed,
       timings: this.timings,
-      peakBytes: this.memory.peakBytes,
+      peakBytes: this.loader.memory.peakBytes,
     });
   }
 
-  /** What the models make of the picture. A GPU encodes it while this thread prepares it for the other model. */
+  /** What the models make of the picture. */
   private async encode(image: RgbImage): Promise<{ embedding: Float32Array; imageLatents: Float32Array }> {
-    const { device, checked, options } = this.context;
     let done = 0;
     const counted = async <T>(name: string, body: () => Promise<T>) => {
       const result = await this.timed(name, body);
       this.report("encode", ++done, 2);
       return result;
     };
-    const encode = () => counted("encode", () => this.encodeImage(image));
+    const encode = (onPrepared: () => void) => counted("encode", () => this.encodeImage(image, onPrepared));
     const embed = () => counted("embed", () => this.embedImage(image));
-    // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
-    const together = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
-    if (!together) return { imageLatents: await encode(), embedding: await embed() };
-    const both = await Promise.allSettled([encode(), embed()]);
+    if (!this.context.overlap) return { imageLatents: await encode(() => {}), embedding: await embed() };
+    await this.loadAhead();
+    // What the GPU works on longest comes first on this thread.
+    let begin = () => {};
+    const prepared = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const both = await Promise.allSettled([encode(begin).finally(begin), prepared.then(embed)]);
     for (const each of both) if (each.status === "rejected") throw each.reason;
     const [imageLatents, embedding] = both.map((each) => (each as PromiseFulfilledResult<Float32Array>).value);
     return { imageLatents: imageLatents!, embedding: embedding! };
+  }
+
+  /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
+   *  weights while this thread prepares the picture and while the picture is encoded. */
+  private async loadAhead(): Promise<void> {
+    const { models, components, shape, sampling, denoiser, device, checked, layouts } = this.context;
+    const counts = { clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepNeeds(sampling) };
+    const [embed, encode, ...denoising] = stagesBefore(models, shape, counts).map(([stage]) => stage);
+    const own = denoiser === undefined || (denoiser.kind === "own" && denoiser.device === device);
+    // The picture's encoder has few weights, and what follows it takes longest.
+    const wanted = [encode!, embed!, ...(own ? denoising : [])];
+    let bytes = 0;
+    for (const stage of wanted) {
+      const { memory } = await layouts.inSlices(stage, this.signal);
+      bytes += memory.peakBytes + memory.weightBytes;
+    }
+    if (bytes > (await usableBytes(device, checked.memory))) return;
+    for (const stage of wanted)
+      this.loader.loadAhead(stage, stage.name === "denoise" ? this.denoiseCompile(device) : {});
+  }
+
+  private drawFirst(): Promise<Float32Array> {
+    const { sampler } = this.context.sampling;
+    return this.part("noise", () => this.noise.scaled(countOf(this.latentDims), sampler.initNoiseSigma));
   }
 
   private async timed<T>(name: string, body: () => Promise<T>): Promise<T> {
@@ -181,22 +185,6 @@ export class Generation {
     this.context.options.onProgress?.({ stage, step, steps, elapsedUs, ...(stepUs === undefined ? {} : { stepUs }) });
   }
 
-  private async withStage<T>(
-    stage: StageDefinition,
-    body: (plan: Plan) => Promise<T>,
-    { device = this.context.device, ...options }: CompileOptions & { device?: Device | undefined } = {},
-  ): Promise<T> {
-    const { layouts, components } = this.context;
-    // Loading a stage reads its weights from their files: the moment at which a file that was cut off would do harm.
-    checkUnchanged(components.files);
-    // Weights of the stage before would otherwise stay until memory runs out.
-    if (this.context.checked.memory === "low") await this.part("trim", () => device.trim());
-    const observer = this.context.options.profiler;
-    const tuning = this.context.tuning;
-    const named = { ...options, name: stage.name, observer, tuning };
-    return withStage(device, layouts.of(stage), this.memory, body, named);
-  }
-
   private get signal(): AbortSignal | undefined {
     return this.context.options.signal;
   }
@@ -206,29 +194,40 @@ export class Generation {
     const work = clipPixelValuesPausable(image, components.clipPixels);
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
     const stage = embedImageStage(models, components.clipPixels.size, this.context.shape.dtype);
-    return this.withStage(stage, async (plan) => {
-      plan.write("pixels", pixels);
+    return this.loader.run(stage, async (plan) => {
+      await plan.send("pixels", pixels);
       await plan.run({ signal: this.signal });
-      return plan.read("embedding");
+      return plan.fetch("embedding");
     });
   }
 
   /** Latents of the picture with a little noise on it: the posterior's mode, not scaled. [h,w,C] */
-  private async encodeImage(image: RgbImage): Promise<Float32Array> {
+  private async encodeImage(image: RgbImage, onPrepared: () => void): Promise<Float32Array> {
     const { models, shape, checked } = this.context;
     const work = vaeInputPausable(image, shape.width, shape.height);
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
     const noisy = await this.part("noise", () => this.noise.noisy(pixels, checked.noiseAugStrength));
-    return this.withStage(encodeImageStage(models, shape), async (plan) => {
-      plan.write("image", noisy);
+    onPrepared();
+    if (this.context.overlap) {
+      // The next numbers in the reference's order, drawn while the GPU encodes.
+      this.drawn = this.drawFirst();
+      this.drawn.catch(() => undefined);
+    }
+    return this.loader.run(encodeImageStage(models, shape), async (plan) => {
+      await plan.send("image", noisy);
       await plan.run({ signal: this.signal });
-      return this.rounded(posterior(plan.read("moments"), models.vae.config.latentChannels).mode);
+      const mode = posteriorModePausable(await plan.fetch("moments"), models.vae.config.latentChannels);
+      return runInSlices(this.roundedPausable(mode), { signal: this.signal });
     });
   }
 
   /** The values rounded to the latents' type. */
   private rounded(values: Float32Array): Float32Array {
     return cast({ data: values, dtype: "float32" }, this.context.precision).data;
+  }
+
+  private *roundedPausable(values: Pausable<Float32Array>): Pausable<Float32Array> {
+    return yield* mapPausable(yield* values, (piece, result) => result.set(this.rounded(piece)));
   }
 
   private get latentDims(): LatentDims {
@@ -255,11 +254,12 @@ export class Generation {
     const context = new Float32Array(shape.rows * embedding.length); // The unconditional row stays zero.
     context.set(embedding, (shape.rows - 1) * embedding.length);
     const body = async (plan: Plan) => {
-      plan.write("context", context);
+      await plan.send("context", context);
       await plan.run({ signal: this.signal });
-      return { image, cross: plan.read("cross"), frames: plan.read("frames"), ...this.wishes() };
+      const [cross, frames] = [await plan.fetch("cross"), await plan.fetch("frames")];
+      return { image, cross, frames, ...this.wishes() };
     };
-    return this.part("condition", () => this.withStage(conditionStage(models, shape), body, { device }));
+    return this.part("condition", () => this.loader.run(conditionStage(models, shape), body, { device }));
   }
 
   private async denoise(first: Float32Array, embedding: Float32Array, image: Float32Array) {
@@ -269,16 +269,19 @@ export class Generation {
     const { sampler, steps } = sampling;
     const constants = await this.conditioning(embedding, image, device);
     const stage = denoisingStage(models, shape, stepNeeds(sampling));
-    // A graph takes a call to record, which pays where it is replayed.
-    const capture = device.kind === "cuda" && sampler.numModelCalls > 2;
-    const body = (plan: Plan) => {
-      writeConstants(plan, constants);
+    const body = async (plan: Plan) => {
+      await sendConstants(plan, constants);
       this.report("denoise", 0, sampler.numSteps);
       const options = this.denoiseOptions(sampler);
       if (!steps) return denoise(plan, sampler, first, options);
       return sample(plan, { sampler, steps, dims: this.latentDims, latents: first }, options);
     };
-    return this.withStage(stage, body, { capture, device });
+    return this.loader.run(stage, body, { ...this.denoiseCompile(device), device });
+  }
+
+  /** A graph takes a call to record, which pays where it is replayed. */
+  private denoiseCompile({ kind }: Device): CompileOptions {
+    return { capture: kind === "cuda" && this.context.sampling.sampler.numModelCalls > 2 };
   }
 
   /** Denoises by calls of somebody else's code; the sampler's arithmetic runs on the host. */
@@ -349,14 +352,15 @@ export class Generation {
     }
     if (parts.length === 1) return parts[0]!;
     const { dtype } = parts[0]!.raw;
-    const raw = { dtype, bytes: concatenated(parts.map((part) => part.raw.bytes)) };
-    return { data: concatenated(parts.map((part) => part.data)), raw };
+    const joined = (pieces: Uint8Array[]) => runInSlices(joinedBytes(pieces), { signal: this.signal });
+    const raw = { dtype, bytes: await joined(parts.map((part) => part.raw.bytes)) };
+    return { data: await joined(parts.map((part) => part.data)), raw };
   }
 
   private decodeFrames(latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
     const { models, shape } = this.context;
-    return this.withStage(decodeStage(models, shape, numFrames), async (plan) => {
-      plan.write("latents", latents);
+    return this.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
+      await plan.send("latents", latents);
       await plan.run({ signal: this.signal });
       const [data, bytes] = [await plan.fetchBytes("levels"), await plan.fetchBytes("frames")];
       return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };

@@ -1,8 +1,8 @@
+export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
 export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
 export { framesToUint8, framesToUint8Pausable, framesToUnit } from "./conditioning/frames";
 export { loadImage } from "./conditioning/load-image";
-export { runInSlices } from "./conditioning/pausable";
 export type { RgbImage } from "./conditioning/rgb-image";
 export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoiser";

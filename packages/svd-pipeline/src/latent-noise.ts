@@ -1,5 +1,4 @@
-import type { CpuGenerator } from "@vd/tensor";
-import { mapPausable, type Pausable, runInSlices, type SliceOptions } from "./conditioning/pausable";
+import { type CpuGenerator, mapPausable, type Pausable, runInSlices, type SliceOptions } from "@vd/tensor";
 import { cast } from "./sampling/values";
 import type { Precision } from "./types";
 
@@ -18,9 +17,9 @@ export class NoiseSource {
     const factor = Math.fround(strength);
     return this.inSlices(function* (random) {
       const noise = yield* random.randnPausable(pixels.length);
-      return yield* mapPausable(pixels, (piece, begin) =>
-        piece.map((value, i) => value + Math.fround(factor * noise[begin + i]!)),
-      );
+      return yield* mapPausable(pixels, (piece, result, begin) => {
+        for (let i = 0; i < piece.length; i++) result[i] = piece[i]! + Math.fround(factor * noise[begin + i]!);
+      });
     });
   }
 
@@ -37,7 +36,11 @@ export class NoiseSource {
     return this.inSlices(function* (random) {
       const noise = yield* random.randnPausable(count);
       if (factor === 1 && precision === "float32") return noise;
-      return yield* mapPausable(noise, (piece) => rounded(rounded(piece).map((value) => value * factor)));
+      return yield* mapPausable(noise, (piece, result) => {
+        const unit = rounded(piece);
+        for (let i = 0; i < unit.length; i++) result[i] = unit[i]! * factor;
+        result.set(rounded(result));
+      });
     });
   }
 

@@ -1,17 +1,18 @@
 import { stat } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
-import { observed, type Tuning } from "@vd/tensor";
+import { observed, ownTurn, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
+import { samplingFor, stepNeeds } from "./chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
 import { checkMemory, estimate } from "./estimate";
-import { Generation, type GenerationContext, samplingFor, stageShape, stepNeeds } from "./generate";
+import { Generation, type GenerationContext, stageShape } from "./generate";
 import { resolveModel } from "./hub/index";
 import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import { openModelFolder } from "./model/folder";
 import { type Models, makeModels } from "./model/models";
 import { openSingleFile } from "./model/single-file";
-import { checkOptions } from "./options";
+import { type CheckedOptions, checkOptions } from "./options";
 import { chooseDecodeChunk } from "./stages/decode-chunk";
 import type { StageShape } from "./stages/definitions";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
@@ -112,7 +113,7 @@ export class StableVideoDiffusionPipeline {
 
   /** What a generation with these options would need. Nothing is generated. Throws VdError `attr`. */
   async plan(options: GenerateOptions): Promise<GenerationPlan> {
-    const context = this.context(options);
+    const context = await this.context(options);
     return estimate(context.device, await layoutAll(context));
   }
 
@@ -120,7 +121,7 @@ export class StableVideoDiffusionPipeline {
    *  wrong option, `memory` for a video that cannot fit into this machine; then `io` for a picture that cannot be read
    *  or weights that were written to since they were opened, `cancelled` within a step of the signal. */
   async generate(options: GenerateOptions): Promise<GeneratedVideo> {
-    const context = this.context(options);
+    this.check(options);
     if (this.busy)
       throw new VdError({
         code: "unsupported",
@@ -131,6 +132,7 @@ export class StableVideoDiffusionPipeline {
       });
     this.busy = true;
     try {
+      const context = await this.context(options);
       return await observed(options.profiler, "generate", () => generateIn(context));
     } finally {
       this.busy = false;
@@ -159,8 +161,10 @@ export class StableVideoDiffusionPipeline {
     return this.recorded.layouts;
   }
 
-  private context(options: GenerateOptions): GenerationContext {
-    if (!this.opened)
+  /** The open model and the options as they count for it. Throws VdError `unsupported`, `attr`. */
+  private check(options: GenerateOptions): { opened: OpenModel; factor: number; checked: CheckedOptions } {
+    const { opened } = this;
+    if (!opened)
       throw new VdError({
         code: "unsupported",
         where: "pipeline",
@@ -168,13 +172,22 @@ export class StableVideoDiffusionPipeline {
         got: "a disposed one",
         hint: "Open the model again.",
       });
-    const { components, models, device, precision, tuning, denoiser } = this.opened;
-    const factor = spatialFactor(models.vae.config);
-    const checked = checkOptions(options, this.defaults, factor);
+    const factor = spatialFactor(opened.models.vae.config);
+    return { opened, factor, checked: checkOptions(options, this.defaults, factor) };
+  }
+
+  /** Everything that a generation works with. The event loop turns between its parts. */
+  private async context(options: GenerateOptions): Promise<GenerationContext> {
+    const { opened, factor, checked } = this.check(options);
+    const { components, models, device, precision, tuning, denoiser } = opened;
     const shape = stageShape(checked, factor, precision);
     const layouts = this.layoutsOf(shape);
-    const sampling = samplingFor(components, checked, precision);
-    return { device, components, models, precision, tuning, shape, checked, options, layouts, sampling, denoiser };
+    await ownTurn();
+    const sampling = await samplingFor(components, checked, precision);
+    // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
+    const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
+    const choices = { precision, tuning, checked, options, sampling, overlap };
+    return { device, components, models, shape, layouts, denoiser, ...choices };
   }
 }
 
@@ -204,23 +217,26 @@ function stageCounts({ components, checked, sampling, layouts }: GenerationConte
 }
 
 /** Weights of the stages before decoding, which stay on the device unless its memory is short. */
-function weightsBefore(context: GenerationContext): number {
-  const { models, shape, checked, layouts } = context;
+async function weightsBefore(context: GenerationContext): Promise<number> {
+  const { models, shape, checked, layouts, options } = context;
   if (checked.memory === "low") return 0;
-  const stages = stagesBefore(models, shape, stageCounts(context));
-  return stages.reduce((sum, [stage]) => sum + layouts.of(stage).memory.weightBytes, 0);
+  let sum = 0;
+  for (const [stage] of stagesBefore(models, shape, stageCounts(context)))
+    sum += (await layouts.inSlices(stage, options.signal)).memory.weightBytes;
+  return sum;
 }
 
 /** Decides how many frames are decoded at a time, where the caller leaves it open. */
 async function settleDecodeChunk(context: GenerationContext): Promise<void> {
   const { models, shape, device, layouts, checked } = context;
   if (checked.decodeChunk !== undefined) return;
-  const options = { device, layouts, memory: checked.memory, residentBytes: weightsBefore(context) };
+  const residentBytes = await weightsBefore(context);
+  const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
   context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };
 }
 
 /** All stages of a generation, planned. */
 async function layoutAll(context: GenerationContext): Promise<CountedLayout[]> {
   await settleDecodeChunk(context);
-  return layoutGeneration(context.models, context.shape, stageCounts(context));
+  return layoutGeneration(context.models, context.shape, stageCounts(context), context.options.signal);
 }

@@ -2,7 +2,8 @@ import { allocateBuffer, type Device, type DType, OPS, type OpId } from "@vd/ker
 import { Graph, makeStorage, packedTensor } from "./graph";
 import type { GraphOps } from "./graph-ops.generated";
 import { readHost, writeHost } from "./host";
-import { layoutPlan, Plan } from "./plan/plan";
+import { layoutPlan } from "./plan/layout";
+import { Plan } from "./plan/plan";
 import { packedBytes, type Storage, type Tensor } from "./tensor";
 
 /** The ops of {@link GraphOps}, each computed at once. */

@@ -4,15 +4,17 @@ import { describe, elementBytes, type Tensor } from "./tensor";
 
 type HostArray = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
 
+const asFloats = (data: ArrayLike<number>) => (data instanceof Float32Array ? data : Float32Array.from(data));
+
 /** Numbers as the element type that the device stores. */
 function encode(data: ArrayLike<number>, dtype: DType): HostArray {
   switch (dtype) {
     case "f32":
-      return data instanceof Float32Array ? data : Float32Array.from(data);
+      return asFloats(data);
     case "f16":
-      return data instanceof Uint16Array ? data : toFloat16Array(Float32Array.from(data));
+      return data instanceof Uint16Array ? data : toFloat16Array(asFloats(data));
     case "bf16":
-      return data instanceof Uint16Array ? data : toBfloat16Array(Float32Array.from(data));
+      return data instanceof Uint16Array ? data : toBfloat16Array(asFloats(data));
     case "i32":
       return data instanceof Int32Array ? data : Int32Array.from(data);
     case "i8":
@@ -42,8 +44,7 @@ export function decodeStored(bytes: Uint8Array, dtype: DType): Float32Array {
   }
 }
 
-/** Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array. Throws VdError `shape`. */
-export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
+function checkCount(tensor: Tensor, data: ArrayLike<number>): void {
   if (data.length !== countOf(tensor.dims))
     throw new VdError({
       code: "shape",
@@ -51,7 +52,34 @@ export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, da
       expected: `${countOf(tensor.dims)} numbers for ${describe(tensor)}`,
       got: String(data.length),
     });
+}
+
+/** Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array. Throws VdError `shape`. */
+export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
+  checkCount(tensor, data);
   buffer.write(encode(data, tensor.dtype), base + tensor.byteOffset);
+}
+
+/** Elements that are copied at a stretch, and elements that are converted: well below a millisecond. */
+const COPIED = 1 << 17;
+const CONVERTED = 1 << 13;
+
+/** As {@link writeHost}, piece by piece off the event loop; `data` must not change meanwhile. */
+export async function sendHost(
+  buffer: DeviceBuffer,
+  base: number,
+  tensor: Tensor,
+  data: ArrayLike<number>,
+): Promise<void> {
+  checkCount(tensor, data);
+  const start = base + tensor.byteOffset;
+  const size = tensor.dtype === "f32" && data instanceof Float32Array ? COPIED : CONVERTED;
+  for (let at = 0; at < data.length; at += size) {
+    const piece = ArrayBuffer.isView(data)
+      ? (data as Float32Array).subarray(at, at + size)
+      : Array.prototype.slice.call(data, at, at + size);
+    await buffer.send(encode(piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
+  }
 }
 
 /** Reads a tensor's elements as float32 numbers; views with gaps are packed. */

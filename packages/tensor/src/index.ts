@@ -4,22 +4,21 @@ export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";
 export * from "./nn/index";
+export { mapPausable, ownTurn, type Pausable, runAtOnce, runInSlices, type SliceOptions } from "./pausable";
 export { type ArenaLayout, planArena } from "./plan/arena";
-export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
-export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
 export {
-  cancelledError,
-  compile,
   layoutPlan,
-  Plan,
+  layoutPlanInSlices,
   type PlanCost,
   type PlanLayout,
   type PlanMemory,
-  type PlanOptions,
-  type RunOptions,
-} from "./plan/plan";
+  type Recording,
+} from "./plan/layout";
+export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
+export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
+export { cancelledError, compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
 export * from "./random/index";
-export type { Row } from "./row";
+export { checkCall, type Row } from "./row";
 export * from "./tensor";
 export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
 export { defaultTuningTable } from "./tune/defaults";

@@ -12,9 +12,8 @@ export interface Storage {
   readonly name: string;
   /** Where the block lies, for storages that exist before a plan is loaded. */
   readonly place?: { readonly buffer: DeviceBuffer; readonly byteOffset: number };
-  /** Makes the next part of contents that are made when they are needed; false once all are there. Reading `place` makes
-   *  what is missing at once. */
-  fill?(): boolean;
+  /** Makes contents that are made when they are needed, off the event loop. Reading `place` makes them at once. */
+  fill?(): Promise<void>;
 }
 
 /** A typed view of a storage; the last dimension is contiguous, pixels step by `pitch` elements. */

@@ -1,7 +1,7 @@
 import { OPS } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
 import { Graph } from "../src/graph";
-import { layoutPlan } from "../src/plan/plan";
+import { layoutPlan } from "../src/plan/layout";
 import { channelRange, type Tensor } from "../src/tensor";
 import { camel } from "./ops/case-run";
 import { failure } from "./support/failure";

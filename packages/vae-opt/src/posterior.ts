@@ -1,3 +1,5 @@
+import { type Pausable, runAtOnce } from "@vd/tensor";
+
 /** The Gaussian that encoding gives for each latent element. */
 export interface Posterior {
   /** The most likely latents. */
@@ -11,17 +13,31 @@ export interface Posterior {
 /** Log-variances are clamped to this range. Source: diffusers models/autoencoders/vae.py DiagonalGaussianDistribution. */
 const LOG_VARIANCE_RANGE = [-30, 20] as const;
 
+/** Pixels between two pauses. */
+const PIECE = 1_024;
+
+/** The most likely latents alone, pausing after some pixels. moments: [pixels, 2·channels], means first in every pixel →
+ *  [pixels, channels]. */
+export function* posteriorModePausable(moments: Float32Array, channels: number): Pausable<Float32Array> {
+  const numPixels = moments.length / (2 * channels);
+  const mode = new Float32Array(numPixels * channels);
+  for (let pixel = 0; pixel < numPixels; pixel++) {
+    for (let c = 0; c < channels; c++) mode[pixel * channels + c] = moments[pixel * 2 * channels + c]!;
+    if (pixel % PIECE === PIECE - 1) yield;
+  }
+  return mode;
+}
+
 /** Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
  *  results and noise: [pixels, channels]. */
 export function posterior(moments: Float32Array, channels: number): Posterior {
   const numPixels = moments.length / (2 * channels);
-  const mode = new Float32Array(numPixels * channels);
+  const mode = runAtOnce(posteriorModePausable(moments, channels));
   const std = new Float32Array(numPixels * channels);
   const [low, high] = LOG_VARIANCE_RANGE;
   for (let pixel = 0; pixel < numPixels; pixel++)
     for (let c = 0; c < channels; c++) {
       const at = pixel * channels + c;
-      mode[at] = moments[pixel * 2 * channels + c]!;
       const logVariance = Math.min(Math.max(moments[pixel * 2 * channels + channels + c]!, low), high);
       std[at] = Math.exp(0.5 * logVariance);
     }

@@ -1,3 +1,4 @@
+import { runAtOnce } from "@vd/tensor";
 import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
 import { framesToUint8, framesToUnit } from "../../../packages/svd-pipeline/src/conditioning/frames";
 import { BlurredRows, gaussianKernel } from "../../../packages/svd-pipeline/src/conditioning/gaussian-blur";
@@ -36,7 +37,7 @@ function blurred({ image, clipSize }: Case): Float32Array {
   const row = new Float32Array(width * 3);
   const planes = new Float32Array(3 * width * height);
   for (let y = 0; y < height; y++) {
-    rows.row(y, row);
+    runAtOnce(rows.row(y, row));
     for (let i = 0; i < row.length; i++) planes[((i % 3) * height + y) * width + Math.floor(i / 3)] = row[i]!;
   }
   return planes;

@@ -11,6 +11,7 @@
 #include "async.h"
 #include "buffer.h"
 #include "device.h"
+#include "janitor.h"
 #include "wrap.h"
 
 namespace vd::binding {
@@ -106,6 +107,10 @@ Napi::Value take_kernels(const Napi::CallbackInfo& info) {
   return list;
 }
 
+Napi::Value take_ranges(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(driver::cupti::take_ranges()));
+}
+
 Napi::Value op_ids(const Napi::CallbackInfo& info) {
   Napi::Array ids = Napi::Array::New(info.Env(), kNumOps);
   for (int i = 0; i < kNumOps; ++i) ids.Set(static_cast<uint32_t>(i), kOps[i]->id);
@@ -121,6 +126,7 @@ void export_function(Napi::Object exports, const char* name) {
 
 Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   auto* data = new AddonData();
+  data->janitor = std::make_shared<Janitor>();
   data->buffer = Napi::Persistent(Buffer::define(env));
   data->device = Napi::Persistent(DeviceObject::define(env));
   data->program = Napi::Persistent(ProgramObject::define(env));
@@ -135,6 +141,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<start_cupti>(exports, "startCupti");
   export_function<stop_cupti>(exports, "stopCupti");
   export_function<take_kernels>(exports, "takeKernels");
+  export_function<take_ranges>(exports, "takeRanges");
   export_function<start_nvtx>(exports, "startNvtx");
   export_function<start_nvtx_range>(exports, "startNvtxRange");
   export_function<end_nvtx_range>(exports, "endNvtxRange");

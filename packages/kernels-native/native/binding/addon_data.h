@@ -11,6 +11,7 @@ class Memory;
 namespace vd::binding {
 
 struct ProgramHandle;
+class Janitor;
 
 /** Constructors, and what the next object to be constructed shall hold. */
 struct AddonData {
@@ -20,6 +21,8 @@ struct AddonData {
   /** Handed over here and not as an argument, since an argument could come from anyone. Empty between constructions. */
   std::shared_ptr<Memory> newMemory;
   std::shared_ptr<ProgramHandle> newProgram;
+  /** Shared with the arrays whose memory it will free, which may outlive this. */
+  std::shared_ptr<Janitor> janitor;
 };
 
 /** Tags by which the addon's objects are known. */

@@ -2,11 +2,14 @@
 
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "../launch/read_floats.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"
+#include "external.h"
+#include "janitor.h"
 #include "wrap.h"
 
 namespace vd::binding {
@@ -34,50 +37,37 @@ void check_region(const Memory& memory, const FloatRegion& region) {
                 "one that ends at byte " + std::to_string(static_cast<int64_t>(end)));
 }
 
-/** Memory that is not zeroed before it is filled: of many megabytes, that would cost as much as reading them. */
-struct RawBytes {
-  std::unique_ptr<uint8_t[]> data;
-  size_t size = 0;
-};
-
-/** Hands the bytes to JavaScript without copying them where that is allowed. */
-Napi::Value bytes_to_js(Napi::Env env, RawBytes& bytes) {
-  uint8_t* data = bytes.data.release();
-  napi_value buffer = nullptr;
-  const auto release = [](napi_env, void*, void* hint) { delete[] static_cast<uint8_t*>(hint); };
-  if (napi_create_external_arraybuffer(env, data, bytes.size, release, data, &buffer) == napi_ok)
-    return Napi::Uint8Array::New(env, bytes.size, Napi::ArrayBuffer(env, buffer), 0);
-  bytes.data.reset(data);
-  auto copy = Napi::Uint8Array::New(env, bytes.size);
-  std::memcpy(copy.Data(), data, bytes.size);
-  return copy;
-}
-
-/** The same for floats. */
-Napi::Value floats_to_js(Napi::Env env, std::vector<float>& values) {
-  auto* kept = new std::vector<float>(std::move(values));
-  const size_t bytes = kept->size() * sizeof(float);
-  napi_value buffer = nullptr;
-  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::vector<float>*>(hint); };
-  if (napi_create_external_arraybuffer(env, kept->data(), bytes, release, kept, &buffer) == napi_ok)
-    return Napi::Float32Array::New(env, kept->size(), Napi::ArrayBuffer(env, buffer), 0);
-  auto copy = Napi::Float32Array::New(env, kept->size());
-  std::memcpy(copy.Data(), kept->data(), bytes);
-  delete kept;
-  return copy;
-}
-
 void check_writable(const Memory& memory, const char* where) {
   if (!memory.writable()) throw Error(ErrorCode::layout, where, "a buffer that may be written", "a read-only one");
+}
+
+/** A copy from one memory to another, inside both. */
+struct Copy {
+  std::shared_ptr<Memory> target, source;
+  size_t from = 0, to = 0, bytes = 0;
+  void run() const { target->copy(to, *source, from, bytes); }
+};
+
+Copy read_copy(const Napi::CallbackInfo& info, const std::string& where) {
+  Copy copy;
+  copy.target = Buffer::memory_of(info.This(), where.c_str());
+  copy.source = Buffer::memory_of(info[0], (where + " source").c_str());
+  copy.from = read_size(info[1], (where + " source offset").c_str());
+  copy.to = read_size(info[2], (where + " offset").c_str());
+  copy.bytes = read_size(info[3], (where + " bytes").c_str());
+  check_writable(*copy.target, where.c_str());
+  check_range(*copy.source, copy.from, copy.bytes, (where + " source").c_str());
+  check_range(*copy.target, copy.to, copy.bytes, where.c_str());
+  return copy;
 }
 
 }  // namespace
 
 Napi::Function Buffer::define(Napi::Env env) {
   return DefineClass(env, "NativeBuffer",
-                     {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write>("write"),
+                     {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write>("write"), method<&Buffer::send>("send"),
                       method<&Buffer::read>("read"), method<&Buffer::fetch>("fetch"), method<&Buffer::fetch_bytes>("fetchBytes"),
-                      method<&Buffer::copy>("copyFrom"), method<&Buffer::fill>("fill"),
+                      method<&Buffer::copy>("copyFrom"), method<&Buffer::bring>("bringFrom"), method<&Buffer::fill>("fill"),
                       method<&Buffer::free>("free"), method<&Buffer::release>("release")});
 }
 
@@ -89,10 +79,16 @@ Napi::Object Buffer::make(Napi::Env env, std::shared_ptr<Memory> memory) {
 
 Buffer::Buffer(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Buffer>(info) {
   guarded(info.Env(), [&] {
-    memory_ = std::exchange(info.Env().GetInstanceData<AddonData>()->newMemory, nullptr);
+    auto* data = info.Env().GetInstanceData<AddonData>();
+    janitor_ = data->janitor;
+    memory_ = std::exchange(data->newMemory, nullptr);
     if (!memory_) throw Error(ErrorCode::attr, "NativeBuffer", "allocateBuffer or mapFile", "a call of the constructor");
     napi_type_tag_object(info.Env(), info.This(), &kBufferTag);
   });
+}
+
+Buffer::~Buffer() {
+  if (memory_) janitor_->take(std::move(memory_));
 }
 
 std::shared_ptr<Memory> Buffer::memory_of(const Napi::Value& value, const char* where) {
@@ -120,6 +116,20 @@ Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/** The bytes are copied first: JavaScript may take the source away before the worker begins. */
+Napi::Value Buffer::send(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "send");
+  const size_t offset = read_size(info[1], "send offset");
+  const auto source = read_bytes(info[0], "send source");
+  check_writable(*memory, "send");
+  check_range(*memory, offset, source.size(), "send");
+  auto work = [memory, offset, bytes = std::vector<std::byte>(source.begin(), source.end())] {
+    memory->write(offset, bytes.data(), bytes.size());
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
+}
+
 Napi::Value Buffer::read(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "read");
   const size_t offset = read_size(info[1], "read offset");
@@ -138,8 +148,8 @@ Napi::Value Buffer::fetch(const Napi::CallbackInfo& info) {
   region.channels = read_size(info[3], "fetch channels", kMaxFetch);
   region.pitch = read_size(info[4], "fetch pitch", kMaxFetch);
   check_region(*memory, region);
-  auto work = [memory, region] { return read_floats(*memory, region); };
-  return PromiseWorker<std::vector<float>>::start(info.Env(), std::move(work), floats_to_js);
+  auto work = [memory, region] { return std::make_shared<std::vector<float>>(read_floats(*memory, region)); };
+  return PromiseWorker<std::shared_ptr<std::vector<float>>>::start(info.Env(), std::move(work), floats_to_js);
 }
 
 Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
@@ -148,24 +158,24 @@ Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
   const size_t bytes = read_size(info[1], "fetchBytes bytes");
   check_range(*memory, offset, bytes, "fetchBytes");
   auto work = [memory, offset, bytes] {
-    RawBytes values{std::unique_ptr<uint8_t[]>(new uint8_t[bytes]), bytes};
-    memory->read(offset, values.data.get(), bytes);
-    return values;
+    auto pages = std::make_shared<Pages>(bytes);
+    if (bytes > 0) memory->read(offset, pages->data(), bytes);
+    return pages;
   };
-  return PromiseWorker<RawBytes>::start(info.Env(), std::move(work), bytes_to_js);
+  return PromiseWorker<std::shared_ptr<Pages>>::start(info.Env(), std::move(work), bytes_to_js);
 }
 
 Napi::Value Buffer::copy(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "copyFrom");
-  const auto source = memory_of(info[0], "copyFrom source");
-  const size_t from = read_size(info[1], "copyFrom source offset");
-  const size_t to = read_size(info[2], "copyFrom offset");
-  const size_t bytes = read_size(info[3], "copyFrom bytes");
-  check_writable(*memory, "copyFrom");
-  check_range(*source, from, bytes, "copyFrom source");
-  check_range(*memory, to, bytes, "copyFrom");
-  memory->copy(to, *source, from, bytes);
+  read_copy(info, "copyFrom").run();
   return info.Env().Undefined();
+}
+
+Napi::Value Buffer::bring(const Napi::CallbackInfo& info) {
+  auto work = [copy = read_copy(info, "bringFrom")] {
+    copy.run();
+    return true;
+  };
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
 }
 
 Napi::Value Buffer::fill(const Napi::CallbackInfo& info) {

@@ -8,11 +8,15 @@
 
 namespace vd::binding {
 
+class Janitor;
+
 class Buffer : public Napi::ObjectWrap<Buffer> {
  public:
   static Napi::Function define(Napi::Env env);
   static Napi::Object make(Napi::Env env, std::shared_ptr<Memory> memory);
   explicit Buffer(const Napi::CallbackInfo& info);
+  /** Of an object that nobody freed: garbage collection does not wait for its memory. */
+  ~Buffer() override;
 
   /** The memory of `value`. Throws Error if it is no Buffer of this addon or was freed. */
   static std::shared_ptr<Memory> memory_of(const Napi::Value& value, const char* where);
@@ -21,15 +25,18 @@ class Buffer : public Napi::ObjectWrap<Buffer> {
   static Napi::Value bytes(const Napi::CallbackInfo& info);
   static Napi::Value writable(const Napi::CallbackInfo& info);
   static Napi::Value write(const Napi::CallbackInfo& info);
+  static Napi::Value send(const Napi::CallbackInfo& info);
   static Napi::Value read(const Napi::CallbackInfo& info);
   static Napi::Value fetch(const Napi::CallbackInfo& info);
   static Napi::Value fetch_bytes(const Napi::CallbackInfo& info);
   static Napi::Value copy(const Napi::CallbackInfo& info);
+  static Napi::Value bring(const Napi::CallbackInfo& info);
   static Napi::Value fill(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);
   static Napi::Value release(const Napi::CallbackInfo& info);
 
   std::shared_ptr<Memory> memory_;
+  std::shared_ptr<Janitor> janitor_;
 };
 
 }  // namespace vd::binding

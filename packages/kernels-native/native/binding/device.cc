@@ -94,6 +94,7 @@ Napi::Array texts_to_js(Napi::Env env, const std::vector<std::string>& texts) {
 Napi::Value times_to_js(Napi::Env env, RunTimes& times) {
   Napi::Object result = Napi::Object::New(env);
   result.Set("elapsedUs", times.total_us);
+  result.Set("replayed", times.replayed);
   auto rows = Napi::Float64Array::New(env, times.row_us.size());
   for (size_t i = 0; i < times.row_us.size(); ++i) rows[i] = times.row_us[i];
   result.Set("rowUs", rows);
@@ -244,6 +245,9 @@ Napi::Value ProgramObject::details(const Napi::CallbackInfo& info) {
   for (size_t i = 0; i < from.fast.size(); ++i) fast.Set(static_cast<uint32_t>(i), static_cast<bool>(from.fast[i]));
   to.Set("fast", fast);
   to.Set("variants", texts_to_js(info.Env(), from.variants));
+  Napi::Array launches = Napi::Array::New(info.Env(), from.launches.size());
+  for (size_t i = 0; i < from.launches.size(); ++i) launches.Set(static_cast<uint32_t>(i), from.launches[i]);
+  to.Set("launches", launches);
   return to;
 }
 

@@ -13,7 +13,6 @@ class Loader {
       : device_(device), planned_(std::move(rows)), symbols_(symbols), buffers_(buffers), addresses_(symbols.size(), 0) {}
 
   LoadedRows load() {
-    const auto guard = device_.transfer->lock();
     device_.context->enter("load");
     upload_direct();
     allocate_workspace();
@@ -51,7 +50,9 @@ class Loader {
     }
   }
 
+  /** Others may copy between two uploads: the stream keeps each loader's copies and packs in order. */
   void upload(driver::DevicePtr target, const Range& range) {
+    const auto guard = device_.transfer->lock();
     device_.transfer->upload(target, range.memory->data() + range.offset, range.bytes);
     range.memory->release_pages(range.offset, range.bytes);
   }

@@ -49,6 +49,7 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
   for (const ReadyRow& row : loaded_.rows) {
     info_.fast.push_back(true);
     info_.variants.push_back(row.variant);
+    info_.launches.push_back(static_cast<int>(row.launches.size()));
   }
 }
 
@@ -107,7 +108,8 @@ void CudaProgram::launch_all(bool may_cancel) {
   }
 }
 
-/** The stream never waits for the clock: events lie between the rows and are read when the last one is reached. */
+/** The stream never waits for the clock: events lie between the rows and are read behind it while later rows run, so that
+ *  nothing is left to read when the last one is reached. */
 std::vector<double> CudaProgram::launch_timed() {
   while (marks_.size() <= loaded_.rows.size()) marks_.push_back(std::make_unique<Event>(device_.context, true));
   launched_ = 0;
@@ -117,9 +119,12 @@ std::vector<double> CudaProgram::launch_timed() {
     launch(loaded_.rows[i]);
     marks_[i + 1]->record(stream_);
   }
-  marks_[loaded_.rows.size()]->wait("run");
   std::vector<double> times;
-  for (size_t i = 0; i < loaded_.rows.size(); ++i) times.push_back(marks_[i + 1]->us_since(*marks_[i]));
+  times.reserve(loaded_.rows.size());
+  for (size_t i = 0; i < loaded_.rows.size(); ++i) {
+    marks_[i + 1]->wait("run");
+    times.push_back(marks_[i + 1]->us_since(*marks_[i]));
+  }
   return times;
 }
 
@@ -138,6 +143,7 @@ RunTimes CudaProgram::run(bool time_rows) {
     if (time_rows) {
       times.row_us = launch_timed();
     } else {
+      times.replayed = options_.capture;
       if (options_.capture) replay();
       else launch_all(true);
       Event done(device_.context, false);

@@ -2,8 +2,33 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 namespace vd::cuda {
+
+namespace {
+
+/** What one thread copies at a time. */
+constexpr size_t kShare = size_t{1} << 20;
+
+/** One thread copies more slowly than the bus, all the more where it touches pages for the first time. */
+int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4); }
+
+}  // namespace
+
+void FairMutex::lock() {
+  std::unique_lock lock(mutex_);
+  const uint64_t ticket = nextTicket_++;
+  turned_.wait(lock, [&] { return turn_ == ticket; });
+}
+
+void FairMutex::unlock() {
+  {
+    const std::lock_guard lock(mutex_);
+    ++turn_;
+  }
+  turned_.notify_all();
+}
 
 PinnedBlock::PinnedBlock(std::shared_ptr<Context> context, size_t bytes) : context_(std::move(context)) {
   void* data = nullptr;
@@ -30,11 +55,23 @@ Transfer::Slot& Transfer::next_slot() {
   return slot;
 }
 
+void Transfer::copy_on_host(std::byte* target, const std::byte* source, size_t bytes) {
+  if (bytes > kShare && !team_) team_.emplace(copying_threads());
+  if (bytes <= kShare || team_->threads() == 1) {
+    std::memcpy(target, source, bytes);
+    return;
+  }
+  team_->parallel_for(static_cast<int64_t>((bytes + kShare - 1) / kShare), [&](int64_t share, int) {
+    const size_t at = static_cast<size_t>(share) * kShare;
+    std::memcpy(target + at, source + at, std::min(kShare, bytes - at));
+  });
+}
+
 void Transfer::upload(driver::DevicePtr target, const std::byte* source, size_t bytes) {
   for (size_t at = 0; at < bytes; at += kBlockBytes) {
     const size_t part = std::min(kBlockBytes, bytes - at);
     Slot& slot = next_slot();
-    std::memcpy(slot.block->data(), source + at, part);
+    copy_on_host(slot.block->data(), source + at, part);
     context_->check(context_->api().copy_to_device(target + at, slot.block->data(), part, stream_.handle()), "upload");
     slot.free->record(stream_);
   }
@@ -47,7 +84,7 @@ void Transfer::download(std::byte* target, driver::DevicePtr source, size_t byte
   const auto empty = [&](size_t end) {
     if (last == nullptr) return;
     last->free->wait("readback");
-    std::memcpy(target + last_at, last->block->data(), end - last_at);
+    copy_on_host(target + last_at, last->block->data(), end - last_at);
   };
   for (size_t at = 0; at < bytes; at += kBlockBytes) {
     Slot& slot = next_slot();

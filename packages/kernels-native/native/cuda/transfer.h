@@ -1,9 +1,13 @@
 // Copies between host and device through pinned memory, so that reading pages and moving them overlap.
 #pragma once
 #include <array>
+#include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "../cpu/thread_pool.h"
 #include "stream.h"
 
 namespace vd::cuda {
@@ -23,11 +27,23 @@ class PinnedBlock {
   std::byte* data_ = nullptr;
 };
 
+/** A lock that goes round in the order of asking: who uploads gigabytes, piece after piece, lets others in between. */
+class FairMutex {
+ public:
+  void lock();
+  void unlock();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable turned_;
+  uint64_t nextTicket_ = 0, turn_ = 0;
+};
+
 /** A stream for copies, with a few pinned blocks in turn. One caller at a time: take `lock()` first. */
 class Transfer {
  public:
   explicit Transfer(std::shared_ptr<Context> context);
-  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex_); }
+  std::unique_lock<FairMutex> lock() { return std::unique_lock(mutex_); }
   const Stream& stream() const { return stream_; }
 
   /** Queues a copy to the device; `source` may change afterwards. */
@@ -49,11 +65,15 @@ class Transfer {
   };
   /** The next slot, once its last copy is done. */
   Slot& next_slot();
+  /** Copies from host to host. */
+  void copy_on_host(std::byte* target, const std::byte* source, size_t bytes);
   std::shared_ptr<Context> context_;
   Stream stream_;
   std::array<Slot, kNumBlocks> slots_;
   int next_ = 0;
-  std::mutex mutex_;
+  /** Starts with the first large copy. */
+  std::optional<cpu::ThreadPool> team_;
+  FairMutex mutex_;
 };
 
 }  // namespace vd::cuda

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "dl.h"
 
@@ -14,7 +15,8 @@ namespace {
 // What cupti_activity.h and cupti_result.h declare, in their numbers.
 using Result = int;
 constexpr Result kSuccess = 0;
-constexpr int kConcurrentKernel = 10;
+constexpr int kConcurrentKernel = 10, kMarker = 12;
+constexpr uint32_t kMarkerStart = 2;
 constexpr size_t kBufferBytes = size_t{1} << 20;
 
 #if defined(_WIN32)
@@ -39,6 +41,11 @@ struct KernelRecord {
 };
 static_assert(offsetof(KernelRecord, startNs) == 16 && offsetof(KernelRecord, streamId) == 48);
 static_assert(offsetof(KernelRecord, correlationId) == 92 && offsetof(KernelRecord, name) == 104);
+
+/** The beginning of CUpti_ActivityMarker and CUpti_ActivityMarker2. */
+struct MarkerRecord {
+  uint32_t kind, flags;
+};
 
 using RequestBuffer = void(VD_CUPTI_CALL*)(uint8_t** buffer, size_t* bytes, size_t* maxRecords);
 using CompleteBuffer = void(VD_CUPTI_CALL*)(void* context, uint32_t stream, uint8_t* buffer, size_t bytes, size_t validBytes);
@@ -67,6 +74,7 @@ State& state() {
 struct Sums {
   std::mutex mutex;
   std::map<std::string, KernelSum> byName;
+  uint64_t ranges = 0;
 };
 
 Sums& sums() {
@@ -80,7 +88,10 @@ void VD_CUPTI_CALL request_buffer(uint8_t** buffer, size_t* bytes, size_t* maxRe
   *maxRecords = 0;
 }
 
-void add(const KernelRecord& record) {
+void add(const void* any) {
+  const auto& marker = *static_cast<const MarkerRecord*>(any);
+  if (marker.kind == kMarker) sums().ranges += (marker.flags & kMarkerStart) != 0;
+  const auto& record = *static_cast<const KernelRecord*>(any);
   if (record.kind != kConcurrentKernel || record.name == nullptr || record.endNs < record.startNs) return;
   KernelSum& sum = sums().byName[record.name];
   sum.count++;
@@ -91,7 +102,7 @@ void VD_CUPTI_CALL complete_buffer(void*, uint32_t, uint8_t* buffer, size_t, siz
   {
     const std::lock_guard lock(sums().mutex);
     void* record = nullptr;
-    while (validBytes > 0 && state().api.nextRecord(buffer, validBytes, &record) == kSuccess) add(*static_cast<const KernelRecord*>(record));
+    while (validBytes > 0 && state().api.nextRecord(buffer, validBytes, &record) == kSuccess) add(record);
   }
   std::free(buffer);
 }
@@ -140,6 +151,8 @@ std::string start(const std::vector<std::string>& libraries) {
     state().loaded = true;
   }
   if (state().records) return {};
+  // Only heard of where CUPTI is the tool that NVTX_INJECTION64_PATH names; without it there are none.
+  api.enable(kMarker);
   if (const Result result = api.enable(kConcurrentKernel); result != kSuccess) return refused(api, "record kernels", result);
   state().records = true;
   return {};
@@ -150,14 +163,23 @@ void stop() {
   if (!state().records) return;
   state().api.flushAll(0);
   state().api.disable(kConcurrentKernel);
+  state().api.disable(kMarker);
   state().records = false;
 }
 
+static void flush() {
+  const std::lock_guard lock(state().mutex);
+  if (state().records) state().api.flushAll(0);
+}
+
+uint64_t take_ranges() {
+  flush();
+  const std::lock_guard lock(sums().mutex);
+  return std::exchange(sums().ranges, 0);
+}
+
 std::vector<KernelSum> take() {
-  {
-    const std::lock_guard lock(state().mutex);
-    if (state().records) state().api.flushAll(0);
-  }
+  flush();
   const std::lock_guard lock(sums().mutex);
   std::vector<KernelSum> all;
   for (auto& [name, sum] : sums().byName) {

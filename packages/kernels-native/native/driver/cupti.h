@@ -24,4 +24,7 @@ void stop();
 /** What has been recorded since the last call. Kernels that have not ended are in a later one. */
 std::vector<KernelSum> take();
 
+/** NVTX ranges that CUPTI, being the tool that they are told to, has heard of since the last call. */
+uint64_t take_ranges();
+
 }  // namespace vd::driver::cupti

@@ -31,6 +31,8 @@ void* reserve_pages(size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESE
 
 void release_pages(void* data, size_t) { VirtualFree(data, 0, MEM_RELEASE); }
 
+void prefer_huge_pages(void*, size_t) {}
+
 FileView map_whole_file(const std::string& utf8_path) {
   const int length = MultiByteToWideChar(CP_UTF8, 0, utf8_path.c_str(), -1, nullptr, 0);
   std::vector<wchar_t> wide(static_cast<size_t>(length) + 1);
@@ -63,6 +65,13 @@ void* reserve_pages(size_t bytes) {
 }
 
 void release_pages(void* data, size_t bytes) { munmap(data, bytes); }
+
+void prefer_huge_pages(void* data, size_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  constexpr size_t kWorthwhile = size_t{4} << 20;
+  if (bytes >= kWorthwhile) madvise(data, bytes, MADV_HUGEPAGE);
+#endif
+}
 
 FileView map_whole_file(const std::string& utf8_path) {
   const int file = open(utf8_path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -8,6 +8,9 @@ namespace vd::os {
 /** Zeroed, page-aligned memory, or nullptr. */
 void* reserve_pages(size_t bytes);
 void release_pages(void* data, size_t bytes);
+/** Says that a large block of `reserve_pages` is best made of large pages, where the system has any: touching it for the
+ *  first time and giving it back are then much faster. */
+void prefer_huge_pages(void* data, size_t bytes);
 
 struct FileView {
   void* data = nullptr;

@@ -12,6 +12,8 @@ namespace vd {
 /** What a run took. */
 struct RunTimes {
   double total_us = 0;
+  /** Whether a recorded graph was replayed; else the rows were launched one by one. */
+  bool replayed = false;
   /** Per row, empty unless asked for. */
   std::vector<double> row_us;
 };
@@ -24,6 +26,8 @@ struct ProgramInfo {
   std::vector<bool> fast;
   /** Per row: the variant that was chosen, where the backend has several. */
   std::vector<std::string> variants;
+  /** Per row: kernels that a run of it launches on a GPU; empty where nothing is launched. */
+  std::vector<int> launches;
   /** Per row: the variants that it could have, the backend's own choice first; empty where there are none. */
   std::vector<std::vector<std::string>> candidates;
 };

@@ -55,6 +55,8 @@ const TARGETS: readonly Target[] = [
   { kind: "buffer", name: "writable", likely: [], accessor: true },
   { kind: "buffer", name: "write", likely: [bytes, sizes] },
   { kind: "buffer", name: "read", likely: [bytes, sizes] },
+  { kind: "buffer", name: "send", likely: [bytes, sizes] },
+  { kind: "buffer", name: "bringFrom", likely: [fc.constant("a buffer"), sizes, sizes, sizes] },
   { kind: "buffer", name: "copyFrom", likely: [fc.constant("a buffer"), sizes, sizes, sizes] },
   { kind: "buffer", name: "fill", likely: [sizes] },
   { kind: "buffer", name: "free", likely: [] },

@@ -4,6 +4,7 @@ import { cupti } from "../../src/index";
 const reason = cupti.start();
 const again = cupti.start();
 const first = cupti.take();
+const ranges = cupti.takeRanges();
 cupti.stop();
 const [rest, last] = [cupti.take(), cupti.take()];
-process.stdout.write(JSON.stringify({ reason, again, first, rest, last }));
+process.stdout.write(JSON.stringify({ reason, again, first, ranges, rest, last }));

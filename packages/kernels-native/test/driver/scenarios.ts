@@ -72,7 +72,8 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const captured = await copyProgram(device, constants, { capture: true });
     await captured.program.run();
     await captured.program.run();
-    const { variants, packedBytes } = program.info;
+    const { replayed } = await captured.program.run();
+    const { variants, packedBytes, launches } = program.info;
     program.free();
     captured.program.free();
     await device.trim();
@@ -80,7 +81,9 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       read: [...memory.read(new Float32Array(3), 4)],
       fetched: [...fetched.subarray(30)],
       rowUs: [...times.rowUs],
+      replayed: [times.replayed, replayed],
       variants,
+      launches,
       packedBytes,
       same: open() === device,
       overlap: await failure(() => memory.copyFrom(memory, 0, 4, 16)),

@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
+import { type Pausable, runAtOnce } from "@vd/tensor";
 import { type CubicTaps, cubicTaps, reindexed, usedPositions } from "./bicubic";
 import { BlurredRows, gaussianKernel } from "./gaussian-blur";
-import { type Pausable, runAtOnce } from "./pausable";
 import { checkPixels, checkRgbImage, type RgbImage } from "./rgb-image";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
@@ -80,15 +80,18 @@ export function* clipPixelValuesPausable(image: RgbImage, options: ClipPixelOpti
   const tapsY = cubicTaps(image.height, size);
   const columns = usedPositions(tapsX);
   const rows = usedPositions(tapsY);
+  yield;
 
   // Blur where the cubic will look, and interpolate along x at once. [rows,size,3]
   const kernels = { x: gaussianKernel(image.width, size), y: gaussianKernel(image.height, size) };
   const blurred = new BlurredRows(image, kernels, columns);
+  yield;
   const placesX = reindexed(tapsX, columns);
   const row = new Float32Array(columns.length * 3);
   const narrow = new Float32Array(rows.length * size * 3);
   for (let i = 0; i < rows.length; i++) {
-    blurred.row(rows[i]!, row);
+    yield* blurred.row(rows[i]!, row);
+    yield;
     interpolateRow(row, placesX, narrow, i * size * 3);
     yield;
   }

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, runAtOnce } from "./pausable";
+import { type Pausable, runAtOnce } from "@vd/tensor";
 import { checkPixels } from "./rgb-image";
 
 /** How many frames of which size. */

@@ -1,3 +1,4 @@
+import type { Pausable } from "@vd/tensor";
 import type { RgbImage } from "./rgb-image";
 import { SIGNED_LEVELS } from "./signed-levels";
 
@@ -50,15 +51,17 @@ export class BlurredRows {
     this.#slotRows = new Int32Array(kernels.y.length).fill(-1);
   }
 
-  /** Writes row `y`, [columns, 3], to `result`. Fastest when rows are asked for from the top. */
-  row(y: number, result: Float32Array): void {
+  /** Writes row `y`, [columns, 3], to `result`, pausing after each row of the source. Fastest when rows are asked for from
+   *  the top. */
+  *row(y: number, result: Float32Array): Pausable<void> {
     const kernel = this.#kernelY;
     const radius = kernel.length >> 1;
     result.fill(0);
     for (let k = 0; k < kernel.length; k++) {
       const weight = kernel[k]!;
       const source = this.#blurredAlongX(reflect(y + k - radius, this.#image.height));
-      if (weight !== 0) for (let i = 0; i < result.length; i++) result[i] = result[i]! + weight * source[i]!;
+      if (weight !== 0) addScaled(result, source, weight);
+      yield;
     }
   }
 
@@ -85,6 +88,11 @@ export class BlurredRows {
       }
     }
   }
+}
+
+/** result + weight · row, in place. */
+function addScaled(result: Float32Array, row: Float32Array, weight: number): void {
+  for (let i = 0; i < result.length; i++) result[i] = result[i]! + weight * row[i]!;
 }
 
 function convolveRow(padded: Float32Array, kernel: Float32Array, columns: Int32Array, result: Float32Array): void {

@@ -1,4 +1,4 @@
-import { type Pausable, runAtOnce } from "./pausable";
+import { type Pausable, runAtOnce } from "@vd/tensor";
 import { checkPixels, checkRgbImage, type RgbImage } from "./rgb-image";
 
 /** The window of the sinc, in source pixels on either side at equal size. */

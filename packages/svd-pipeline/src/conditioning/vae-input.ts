@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { type Pausable, runAtOnce } from "@vd/tensor";
 import { resizeLanczosPausable } from "./lanczos";
-import { type Pausable, runAtOnce } from "./pausable";
 import { checkPixels, type RgbImage } from "./rgb-image";
 import { SIGNED_LEVELS } from "./signed-levels";
 

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import type { Module, Tensor } from "@vd/tensor";
+import type { PausableModule, Tensor } from "@vd/tensor";
 import { type TemporalVae, temporalVae } from "@vd/vae-opt";
 import { type ClipVisionOutputs, clipVision, type Unet, unet } from "../models/index";
 import type { ModelComponents } from "./components";
@@ -8,7 +8,7 @@ import type { ModelComponents } from "./components";
 export interface Models {
   unet: Unet;
   vae: TemporalVae;
-  imageEncoder: Module<[x: Tensor], ClipVisionOutputs>;
+  imageEncoder: PausableModule<[x: Tensor], ClipVisionOutputs>;
 }
 
 /** Frame rate, motion bucket and noise augmentation. */

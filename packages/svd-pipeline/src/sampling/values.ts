@@ -78,7 +78,7 @@ export function clamp(a: Values, range: number): Values {
 /** The values rounded to another type; to float32 this is free. */
 export function cast(a: Values, dtype: LatentDtype): Values {
   if (a.dtype === dtype) return a;
-  return dtype === "float32" ? { data: a.data, dtype } : rounded(Float32Array.from(a.data), dtype);
+  return dtype === "float32" ? { data: a.data, dtype } : rounded(a.data.slice(), dtype);
 }
 
 /** Σ weights[i]·terms[i], accumulated in float32 and rounded to the terms' type at the end, as a matrix product is. */

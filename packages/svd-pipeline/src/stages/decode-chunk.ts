@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Device } from "@vd/kernels-native";
 import { availableBytes } from "../estimate";
 import type { Models } from "../model/models";
@@ -13,12 +12,11 @@ const SPARE = 0.03;
 /** On the CPU, which shares its memory with everything else. */
 const CPU_SHARE = 0.7;
 
-/** Bytes that decoding may take, besides `residentBytes` of weights that stay. */
-async function budgetBytes(device: Device, memory: MemoryUse, residentBytes: number): Promise<number> {
+/** Bytes of the device's memory that a generation may take, its weights included. */
+export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
   if (device.kind === "cpu") return CPU_SHARE * availableBytes();
   const now = await device.memory();
-  const usable = Math.min(LIMIT_BYTES[memory], now.freeBytes + now.residentBytes);
-  return (1 - SPARE) * usable - residentBytes;
+  return (1 - SPARE) * Math.min(LIMIT_BYTES[memory], now.freeBytes + now.residentBytes);
 }
 
 /** Into how many chunks a clip is cut at most: each costs rows of its own. */
@@ -37,6 +35,7 @@ export interface DecodeChunkOptions {
   device: Device;
   memory: MemoryUse;
   layouts: StageLayouts;
+  signal?: AbortSignal | undefined;
   /** Weights of other stages that stay on the device meanwhile. */
   residentBytes: number;
 }
@@ -46,23 +45,26 @@ export interface DecodeChunkOptions {
 export async function chooseDecodeChunk(
   models: Models,
   shape: StageShape,
-  { device, memory, layouts, residentBytes }: DecodeChunkOptions,
+  { device, memory, layouts, residentBytes, signal }: DecodeChunkOptions,
 ): Promise<number | undefined> {
-  const budget = await budgetBytes(device, memory, residentBytes);
-  const bytesAt = (decodeChunk: number | undefined) => {
-    const { memory: needed } = layouts.of(decodeStage(models, { ...shape, decodeChunk }));
-    return needed.peakBytes + needed.weightBytes;
+  const budget = (await usableBytes(device, memory)) - (device.kind === "cpu" ? 0 : residentBytes);
+  const stageAt = (decodeChunk: number | undefined) => decodeStage(models, { ...shape, decodeChunk });
+  const bytesAt = async (decodeChunk: number | undefined) => {
+    const { peakBytes, weightBytes } = await layouts.memoryOf(stageAt(decodeChunk), signal);
+    return peakBytes + weightBytes;
   };
-  const whole = bytesAt(undefined);
+  const whole = await bytesAt(undefined);
   // Where even the smallest chunks are too much, the device says so itself.
   if (whole <= budget || LEAST_SHARE * whole > budget) return undefined;
-  // Shorter chunks take less, so halving finds the first that fits; each look records a stage, which takes milliseconds.
+  layouts.forget(stageAt(undefined));
+  // Shorter chunks take less, so halving finds the first that fits; each look records a stage.
   const lengths = chunkLengths(shape.numFrames);
   let [fits, tooLong] = [lengths.length - 1, -1];
   while (fits - tooLong > 1) {
     const middle = (fits + tooLong) >> 1;
-    await setImmediate();
-    if (bytesAt(lengths[middle]) <= budget) fits = middle;
+    const isShort = (await bytesAt(lengths[middle])) <= budget;
+    layouts.forget(stageAt(lengths[isShort ? fits : middle]));
+    if (isShort) fits = middle;
     else tooLong = middle;
   }
   return lengths[fits];

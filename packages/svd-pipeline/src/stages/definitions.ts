@@ -1,5 +1,5 @@
 import type { DType } from "@vd/kernels-native";
-import { frameRange, type Graph, type Tensor } from "@vd/tensor";
+import { frameRange, type Graph, type Pausable, type Tensor } from "@vd/tensor";
 import type { Models } from "../model/models";
 import { foldedCross } from "../models/index";
 import type { StageDefinition } from "./stage";
@@ -19,10 +19,12 @@ export interface StageShape {
   dtype?: DType | undefined;
 }
 
-/** Planes in float32 as channels-last pixels of the graph's type. x: f32[1,F,C,H,W] → [1,F,H,W,C]. */
-function planesIn(g: Graph, x: Tensor, options: { name?: string; scale?: number } = {}): Tensor {
+/** Planes in float32 as channels-last pixels of the graph's type; pauses. x: f32[1,F,C,H,W] → [1,F,H,W,C]. */
+function* planesIn(g: Graph, x: Tensor, options: { name?: string; scale?: number } = {}): Pausable<Tensor> {
   const [b, f, c, h, w] = x.dims as [number, number, number, number, number];
-  return g.layoutIn({ ...options, x, out: g.empty([b, f, h, w, c]) });
+  const pixels = g.layoutIn({ ...options, x, out: g.empty([b, f, h, w, c]) });
+  yield;
+  return pixels;
 }
 
 /** Picture to embedding. `pixels` [1,1,3,S,S] → `embedding` [1,1,1,D]. */
@@ -30,9 +32,10 @@ export function embedImageStage(models: Models, size: number, dtype: DType = "f3
   return {
     name: "embed image",
     dtype,
-    build: (g) => {
+    *build(g) {
       const planes = g.input("pixels", [1, 1, 3, size, size], "f32");
-      g.output("embedding", models.imageEncoder(g, planesIn(g, planes)).imageEmbeds);
+      const { imageEmbeds } = yield* models.imageEncoder.inPieces(g, yield* planesIn(g, planes));
+      g.output("embedding", imageEmbeds);
     },
   };
 }
@@ -43,9 +46,9 @@ export function encodeImageStage(models: Models, { width, height, dtype }: Stage
   return {
     name: "encode image",
     dtype: models.vae.config.forceUpcast ? "f32" : dtype,
-    build: (g) => {
+    *build(g) {
       const planes = g.input("image", [1, 1, models.vae.config.inChannels, height, width], "f32");
-      g.output("moments", models.vae.encode(g, planesIn(g, planes)));
+      g.output("moments", yield* models.vae.encode.inPieces(g, yield* planesIn(g, planes)));
     },
   };
 }
@@ -56,11 +59,11 @@ export function conditionStage(models: Models, { rows, numFrames, dtype }: Stage
   return {
     name: "condition",
     dtype,
-    build: (g) => {
+    *build(g) {
       const context = g.input("context", [rows, 1, 1, unet.config.crossAttentionDim[0]!]);
       const cross = g.empty([rows, 1, 1, Math.max(unet.crossWidth, 1)]);
       const frames = g.empty([1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
-      unet.condition(g, context, cross, frames);
+      yield* unet.condition.inPieces(g, context, cross, frames);
       g.output("cross", cross);
       g.output("frames", frames);
     },
@@ -74,7 +77,7 @@ function latentSizes({ vae }: Models, { width, height, factor }: StageShape): [n
 
 /** The denoiser at the graph's inputs `inputScale` [1], `timestep` [1,1], `addedTimeIds` [B,3], `cross`, `frames`, `image`
  *  [1,1,h,w,C]. latents: [1,F,h,w,C] → [B,F,h,w,C]. */
-function predict(g: Graph, models: Models, shape: StageShape, latents: Tensor): Tensor {
+function predict(g: Graph, models: Models, shape: StageShape, latents: Tensor): Pausable<Tensor> {
   const { unet } = models;
   const { rows, numFrames } = shape;
   const image = g.input("image", [1, 1, ...latentSizes(models, shape)]);
@@ -85,7 +88,7 @@ function predict(g: Graph, models: Models, shape: StageShape, latents: Tensor): 
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");
   const addedTimeIds = g.input("addedTimeIds", [rows, 3], "f32");
-  return unet.forward(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames } });
+  return unet.forward.inPieces(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames } });
 }
 
 /** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
@@ -96,9 +99,9 @@ export function denoiseStage(models: Models, shape: StageShape): StageDefinition
   return {
     name: "denoise",
     dtype: shape.dtype,
-    build: (g) => {
+    *build(g) {
       const planes = g.input("latents", [1, numFrames, channels, height, width], "f32");
-      const y = predict(g, models, shape, planesIn(g, planes, { name: "latents" }));
+      const y = yield* predict(g, models, shape, yield* planesIn(g, planes, { name: "latents" }));
       const guided = rows === 2 ? g.guide({ name: "guide", x: y, scale: g.input("guidance", [numFrames], "f32") }) : y;
       const [b, f, h, w, c] = guided.dims as [number, number, number, number, number];
       g.output("prediction", g.layoutOut({ name: "prediction", x: guided, out: g.empty([b, f, c, h, w], "f32") }));
@@ -123,9 +126,9 @@ export function sampleStage(models: Models, shape: StageShape, { numHistory, dra
     name: "denoise",
     key: `denoise ${numHistory} ${drawsNoise}`,
     dtype: shape.dtype,
-    build: (g) => {
+    *build(g) {
       const x = g.state("x", [1, ...size], "f32");
-      const prediction = predict(g, models, shape, x);
+      const prediction = yield* predict(g, models, shape, x);
       const history = numHistory > 0 ? g.state("history", [numHistory, ...size], "f32") : undefined;
       const denoised = g.empty([1, ...size], "f32");
       g.samplerStep({
@@ -150,10 +153,10 @@ export function decodeStage(models: Models, shape: StageShape, numFrames = shape
     name: "decode",
     key: `decode ${numFrames} ${shape.decodeChunk}`,
     dtype: shape.dtype,
-    build: (g) => {
+    *build(g) {
       const planes = g.input("latents", [1, numFrames, config.latentChannels, height, width], "f32");
-      const z = planesIn(g, planes, { name: "latents", scale: Math.fround(1 / config.scalingFactor) });
-      const frames = decode(g, z, { chunkFrames: shape.decodeChunk });
+      const z = yield* planesIn(g, planes, { name: "latents", scale: Math.fround(1 / config.scalingFactor) });
+      const frames = yield* decode.inPieces(g, z, { chunkFrames: shape.decodeChunk });
       g.output("frames", frames);
       g.output("levels", g.framesOut({ name: "levels", x: frames }));
     },

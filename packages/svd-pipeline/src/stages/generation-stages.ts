@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { frameChunks, type PlanLayout } from "@vd/tensor";
 import type { Models } from "../model/models";
 import {
@@ -62,21 +61,20 @@ export function stagesBefore(
   ];
 }
 
-/** All stages of a generation in their order, planned; nothing is allocated. Recording a stage takes milliseconds, so
- *  the event loop turns after each. Throws VdError from the ops' checks. */
+/** All stages of a generation in their order, planned; nothing is allocated. The event loop turns meanwhile. Throws VdError
+ *  from the ops' checks, `cancelled` when the signal aborts. */
 export async function layoutGeneration(
   models: Models,
   shape: StageShape,
   counts: StageCounts,
+  signal?: AbortSignal,
 ): Promise<CountedLayout[]> {
   const stages: [StageDefinition, number][] = [
     ...stagesBefore(models, shape, counts),
     ...decodeStages(models, shape, counts.clipFrames ?? shape.numFrames),
   ];
   const planned: CountedLayout[] = [];
-  for (const [stage, runs] of stages) {
-    planned.push({ name: stage.name, layout: counts.layouts.of(stage), runs });
-    await setImmediate();
-  }
+  for (const [stage, runs] of stages)
+    planned.push({ name: stage.name, layout: await counts.layouts.inSlices(stage, signal), runs });
   return planned;
 }

@@ -1,5 +1,13 @@
 import type { Device, DType } from "@vd/kernels-native";
-import { type Graph, layoutPlan, Plan, type PlanLayout, type PlanOptions } from "@vd/tensor";
+import {
+  layoutPlan,
+  layoutPlanInSlices,
+  Plan,
+  type PlanLayout,
+  type PlanMemory,
+  type PlanOptions,
+  type Recording,
+} from "@vd/tensor";
 
 /** A part of a generation that is recorded, planned and run on its own. */
 export interface StageDefinition {
@@ -8,7 +16,8 @@ export interface StageDefinition {
   key?: string;
   /** Element type of activations; default f32. */
   dtype?: DType | undefined;
-  build(g: Graph): void;
+  /** Records the rows, pausing between the model's blocks. */
+  build: Recording;
 }
 
 /** Memory of the stages that are loaded now, and the most that were at any time. */
@@ -22,33 +31,78 @@ export interface StageMemory {
 /** Layouts of one generation's stages: rows, memory and cost, each recorded once. */
 export class StageLayouts {
   private readonly known = new Map<string, PlanLayout>();
+  private readonly memories = new Map<string, PlanMemory>();
 
   /** The stage's layout. Throws VdError from the ops' checks. */
-  of({ name, key = name, dtype = "f32", build }: StageDefinition): PlanLayout {
-    const layout = this.known.get(key) ?? layoutPlan(build, { dtype });
-    this.known.set(key, layout);
+  of(stage: StageDefinition): PlanLayout {
+    const { dtype = "f32", build } = stage;
+    return this.known.get(keyOf(stage)) ?? this.keep(stage, layoutPlan(build, { dtype }));
+  }
+
+  /** As {@link of}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
+  async inSlices(stage: StageDefinition, signal?: AbortSignal): Promise<PlanLayout> {
+    const { dtype = "f32", build } = stage;
+    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layoutPlanInSlices(build, { dtype, signal }));
+  }
+
+  /** The stage's memory, as {@link inSlices}; it stays known when the layout is forgotten. */
+  async memoryOf(stage: StageDefinition, signal?: AbortSignal): Promise<PlanMemory> {
+    return this.memories.get(keyOf(stage)) ?? (await this.inSlices(stage, signal)).memory;
+  }
+
+  /** Lets go of a layout that will not be loaded: thousands of rows, over which garbage collection would go. */
+  forget(stage: StageDefinition): void {
+    this.known.delete(keyOf(stage));
+  }
+
+  private keep(stage: StageDefinition, layout: PlanLayout): PlanLayout {
+    this.known.set(keyOf(stage), layout);
+    this.memories.set(keyOf(stage), layout.memory);
     return layout;
   }
 }
 
-/** Loads a planned stage, hands it to `body`, and frees it whatever happens. Counts it in `memory` while it is loaded.
- *  options: also who observes it, and under which name. */
-export async function withStage<T>(
+const keyOf = ({ name, key = name }: StageDefinition): string => key;
+
+/** A stage on its device. */
+export interface LoadedStage {
+  plan: Plan;
+  /** Frees it, off the event loop. */
+  release(): Promise<void>;
+}
+
+/** Counts what the device keeps of all programs' weights, now that several stages are loaded or going to be. */
+async function notePeak(device: Device, memory: StageMemory): Promise<void> {
+  // A device that was lost meanwhile has its own error to tell.
+  const { residentBytes } = await device.memory().catch(() => ({ residentBytes: 0 }));
+  memory.peakBytes = Math.max(memory.peakBytes, memory.ownBytes + residentBytes);
+}
+
+/** Loads a planned stage and counts it in `memory` until it is released. options: also who observes it, and under which
+ *  name. Throws VdError as `Plan.load`. */
+export async function loadStage(
   device: Device,
   layout: PlanLayout,
   memory: StageMemory,
-  body: (plan: Plan) => Promise<T>,
   options: PlanOptions = {},
-): Promise<T> {
-  const plan = await Plan.load(device, layout, options);
-  const ownBytes = plan.memory.peakBytes + plan.info.scratchBytes;
+): Promise<LoadedStage> {
+  let ownBytes = layout.memory.peakBytes;
   memory.ownBytes += ownBytes;
-  // The device counts the packed weights of all programs, so those of other loaded stages are in there.
-  memory.peakBytes = Math.max(memory.peakBytes, memory.ownBytes + plan.info.packedBytes);
-  try {
-    return await body(plan);
-  } finally {
+  const plan = await Plan.load(device, layout, options).catch((error: unknown) => {
     memory.ownBytes -= ownBytes;
-    await plan.release();
-  }
+    throw error;
+  });
+  const { scratchBytes, packedBytes } = plan.info;
+  ownBytes += scratchBytes;
+  memory.ownBytes += scratchBytes;
+  // The device counts the packed weights of all programs, so those of other loaded stages are in there.
+  memory.peakBytes = Math.max(memory.peakBytes, memory.ownBytes + packedBytes);
+  return {
+    plan,
+    async release() {
+      if (memory.ownBytes > ownBytes) await notePeak(device, memory);
+      await plan.release();
+      memory.ownBytes -= ownBytes;
+    },
+  };
 }

@@ -1,13 +1,13 @@
 import { allocateBuffer, countOf } from "@vd/kernels-native";
-import { makeStorage, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
+import { Graph, makeStorage, type Pausable, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TensorEntry } from "../../src/checkpoint/index";
 import { parseClipVisionConfig, parseUnetConfig } from "../../src/index";
 import type { ModelComponents } from "../../src/model/components";
 import { makeModels } from "../../src/model/models";
-import type { StageShape } from "../../src/stages/definitions";
-import { layoutGeneration } from "../../src/stages/generation-stages";
+import { decodeStage, type StageShape } from "../../src/stages/definitions";
+import { layoutGeneration, stagesBefore } from "../../src/stages/generation-stages";
 import { StageLayouts } from "../../src/stages/stage";
 import { modelOf, SVD_XT } from "../checkpoint/diffusers-names";
 
@@ -101,6 +101,23 @@ describe("SVD-XT at 25 frames of 1024×576", () => {
     expect(gibibytes("denoise")).toBeLessThan(6);
     // Five feature maps of 128 and 256 channels at full size.
     expect(gibibytes("decode")).toBeLessThan(36);
+  });
+
+  it("pauses after every few rows while it is recorded", () => {
+    const needs = { numHistory: 0, drawsNoise: false };
+    const shape = { ...SHAPE, decodeChunk: 2 };
+    const stages = stagesBefore(models, shape, { clipSize: 224, numModelCalls: 25, stepNeeds: needs });
+    for (const stage of [...stages.map(([each]) => each), decodeStage(models, shape)]) {
+      const graph = new Graph();
+      let [before, most] = [0, 0];
+      for (const _ of stage.build(graph) as Pausable<void>) {
+        most = Math.max(most, graph.rows.length - before);
+        before = graph.rows.length;
+      }
+      expect(graph.rows.length - before).toBeLessThan(16);
+      // Before the code is warm a row takes up to a tenth of a millisecond.
+      expect(most, stage.name).toBeLessThan(16);
+    }
   });
 
   it("takes half the work without guidance", async () => {

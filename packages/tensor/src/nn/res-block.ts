@@ -1,9 +1,10 @@
 import type { Graph } from "../graph";
+import type { Pausable } from "../pausable";
 import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "../tensor";
 import type { Weights } from "../weights/weights";
 import { conv } from "./conv";
 import { linear } from "./linear";
-import type { Module } from "./module";
+import { type Module, type PausableModule, pausableModule } from "./module";
 import { groupNorm } from "./norm";
 
 /** Shape of a residual block. */
@@ -98,28 +99,31 @@ export interface TemporalResBlockCall {
 /** GroupNorm over all frames, SiLU, convolution over three frames, twice; added to the input by `amount`, which is a
  *  blend of input and block: α · x + (1 − α) · (x + h) = x + (1 − α) · h. x: [B,F,H,W,C] → the same shape.
  *  Source: huggingface/diffusers@58eb52c models/resnet.py TemporalResnetBlock, AlphaBlender. */
-export function temporalResBlock(w: Weights, config: ResBlockConfig): Module<[x: Tensor, call: TemporalResBlockCall]> {
+export function temporalResBlock(
+  w: Weights,
+  config: ResBlockConfig,
+): PausableModule<[x: Tensor, call: TemporalResBlockCall]> {
   const { cout: channels, eps } = config;
   const norm = (name: string) => groupNorm(w.at(name), { channels, eps, act: "silu", joinFrames: true });
   const kernel = { cin: channels, cout: channels, kernel: [3, 1, 1] as [number, number, number] };
   const half1 = { norm: norm("norm1"), conv: conv(w.at("conv1"), kernel), path: w.at("norm1").path };
   const half2 = { norm: norm("norm2"), conv: conv(w.at("conv2"), kernel), path: w.at("norm2").path };
   const bias = embeddingBias(w, config);
-  return (g, x, { emb, amount, chunks }) => {
+  return pausableModule(function* (g, x: Tensor, { emb, amount, chunks }: TemporalResBlockCall) {
     const frameBias = bias(g, emb);
     if (!chunks || chunks.length === 1) {
       const h = half1.conv(g, half1.norm(g, x), { frameBias });
       return half2.conv(g, half2.norm(g, h), { outScale: amount, residual: x });
     }
     const h = g.empty(x.dims, x.dtype);
-    overChunks(g, x, chunks, { ...half1, eps }, (lo, hi) => ({ frameBias, out: frameRange(h, lo, hi) }));
-    overChunks(g, h, chunks, { ...half2, eps }, (lo, hi) => ({
+    yield* overChunks(g, x, chunks, { ...half1, eps }, (lo, hi) => ({ frameBias, out: frameRange(h, lo, hi) }));
+    yield* overChunks(g, h, chunks, { ...half2, eps }, (lo, hi) => ({
       outScale: amount,
       residual: frameRange(x, lo, hi),
       out: frameRange(x, lo, hi),
     }));
     return x;
-  };
+  });
 }
 
 interface ChunkedHalf {
@@ -129,20 +133,22 @@ interface ChunkedHalf {
   eps: number;
 }
 
-/** Norm and temporal convolution of x, part by part: each part is normed with one frame more on each inner side. */
-function overChunks(
+/** Norm and temporal convolution of x, part by part: each part is normed with one frame more on each inner side. Pauses
+ *  after each. */
+function* overChunks(
   g: Graph,
   x: Tensor,
   chunks: FrameChunks,
   half: ChunkedHalf,
   callOf: (lo: number, hi: number) => Parameters<ReturnType<typeof conv>>[2],
-): void {
+): Pausable<void> {
   const numFrames = x.dims[1]!;
   const stats = g.groupNormStats({ name: `${half.path}.stats`, x, groups: 32, eps: half.eps, joinFrames: true });
   for (const [lo, hi] of chunks) {
     const [from, to] = [Math.max(lo - 1, 0), Math.min(hi + 1, numFrames)];
     const normed = half.norm(g, frameRange(x, from, to), { stats });
     half.conv(g, normed, { ...callOf(lo, hi), padding: [from === lo ? 1 : 0, to === hi ? 1 : 0, 0, 0, 0, 0] });
+    yield;
   }
 }
 
@@ -157,7 +163,7 @@ export interface SpatioTemporalConfig extends ResBlockConfig {
 /** The two halves of a spatio-temporal block, for callers that run them over parts of a clip. */
 export interface SpatioTemporalResBlock {
   spatial: Module<[x: Tensor, call?: ResBlockCall]>;
-  temporal: Module<[x: Tensor, call?: { emb?: Tensor | undefined; chunks?: FrameChunks | undefined }]>;
+  temporal: PausableModule<[x: Tensor, call?: Omit<TemporalResBlockCall, "amount">]>;
 }
 
 /** A spatial and a temporal residual block, blended by a learned factor.
@@ -174,12 +180,12 @@ export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig)
       g.tap(`${w.path}.spatial_res_block`, y);
       return y;
     },
-    temporal: (g, x, { emb, chunks } = {}) => {
+    temporal: pausableModule(function* (g, x: Tensor, { emb, chunks }: Omit<TemporalResBlockCall, "amount"> = {}) {
       g.tap(`${w.path}.temporal_res_block`, () => temporal(g, x, { emb, amount: 1 }));
-      const y = temporal(g, x, { emb, amount, chunks });
+      const y = yield* temporal.inPieces(g, x, { emb, amount, chunks });
       g.tap(w.path, y);
       return y;
-    },
+    }),
   };
 }
 

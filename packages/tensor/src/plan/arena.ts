@@ -1,4 +1,5 @@
 import { ARENA_ALIGNMENT_BYTES } from "@vd/kernels-native";
+import { type Pausable, runAtOnce } from "../pausable";
 import type { Lifetime } from "./lifetimes";
 
 /** Where blocks lie in the arena. */
@@ -27,12 +28,15 @@ function lowestGap(busy: readonly Placed[], bytes: number): number {
   return begin;
 }
 
-/** Places blocks so that those alive at the same row never overlap: largest first, each in the lowest gap.
- *  Source: https://arxiv.org/abs/2001.03288 "greedy by size". */
-export function planArena(lifetimes: readonly Lifetime[]): ArenaLayout {
+/** Blocks that are placed between two pauses. */
+const PIECE = 16;
+
+/** {@link planArena}, pausing after some blocks. */
+export function* planArenaPausable(lifetimes: readonly Lifetime[]): Pausable<ArenaLayout> {
   const placed: Placed[] = [];
   const byteOffsets = new Map<number, number>();
   const order = [...lifetimes].sort((a, b) => b.storage.bytes - a.storage.bytes || a.first - b.first);
+  let end = 0;
   for (const { storage, first, last } of order) {
     const bytes = align(storage.bytes);
     const busy = placed.filter((other) => other.first <= last && other.last >= first);
@@ -42,6 +46,14 @@ export function planArena(lifetimes: readonly Lifetime[]): ArenaLayout {
     );
     placed.push({ begin, end: begin + bytes, first, last });
     byteOffsets.set(storage.id, begin);
+    end = Math.max(end, begin + bytes);
+    if (placed.length % PIECE === 0) yield;
   }
-  return { byteOffsets, bytes: placed.reduce((most, block) => Math.max(most, block.end), 0) };
+  return { byteOffsets, bytes: end };
+}
+
+/** Places blocks so that those alive at the same row never overlap: largest first, each in the lowest gap.
+ *  Source: https://arxiv.org/abs/2001.03288 "greedy by size". */
+export function planArena(lifetimes: readonly Lifetime[]): ArenaLayout {
+  return runAtOnce(planArenaPausable(lifetimes));
 }

@@ -1,4 +1,5 @@
 import type { Graph } from "../graph";
+import { type Pausable, runAtOnce } from "../pausable";
 import type { Storage } from "../tensor";
 
 /** From which row to which row, both inclusive, a block's contents matter. */
@@ -8,22 +9,31 @@ export interface Lifetime {
   last: number;
 }
 
-/** The lifetimes of all arena blocks of a graph; blocks that hold outputs live to the end.
- *  A block lives from the first row that touches it: rows that fill it in parts all count. */
-export function arenaLifetimes(graph: Graph): Lifetime[] {
+/** Rows between two pauses. */
+const PIECE = 64;
+
+/** {@link arenaLifetimes}, pausing after some rows. */
+export function* arenaLifetimesPausable(graph: Graph): Pausable<Lifetime[]> {
   const lifetimes = new Map<number, Lifetime>();
-  graph.rows.forEach((row, index) => {
+  for (const [index, row] of graph.rows.entries()) {
     for (const tensor of [...row.inputs, ...row.outputs]) {
       if (tensor?.storage.kind !== "arena") continue;
       const known = lifetimes.get(tensor.storage.id);
       if (known) known.last = index;
       else lifetimes.set(tensor.storage.id, { storage: tensor.storage, first: index, last: index });
     }
-  });
+    if (index % PIECE === PIECE - 1) yield;
+  }
   for (const { storage } of graph.outputs.values()) {
     if (storage.kind !== "arena") continue;
     const end = graph.rows.length;
     lifetimes.set(storage.id, { storage, first: lifetimes.get(storage.id)?.first ?? end, last: end });
   }
   return [...lifetimes.values()];
+}
+
+/** The lifetimes of all arena blocks of a graph; blocks that hold outputs live to the end.
+ *  A block lives from the first row that touches it: rows that fill it in parts all count. */
+export function arenaLifetimes(graph: Graph): Lifetime[] {
+  return runAtOnce(arenaLifetimesPausable(graph));
 }

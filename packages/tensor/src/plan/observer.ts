@@ -1,5 +1,5 @@
 import type { Device, ProgramInfo, RunTimes } from "@vd/kernels-native";
-import type { PlanLayout } from "./plan";
+import type { PlanLayout } from "./layout";
 
 /** A plan on a device, as its observer sees it. */
 export interface LoadedPlan {

@@ -1,5 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { toBfloat16Array, toFloat16Array } from "../half";
+import type { Pausable } from "../pausable";
 import { checkedCount } from "./count";
 import { Mt19937 } from "./mt19937";
 import { blockLength, boxMullerBlock, halfTypes, type Rounding, roundToFloat64 } from "./normal-blocks";
@@ -26,8 +27,8 @@ export interface CpuGeneratorOptions {
 }
 
 const twoTo53 = 2 ** 53;
-/** Numbers between two pauses: less than a millisecond. A multiple of torch's blocks. */
-const PIECE = 8192;
+/** Numbers between two pauses: less than a millisecond before the code is warm. A multiple of torch's blocks. */
+const PIECE = 2048;
 
 /**
  * torch.Generator("cpu"): the same seed gives the numbers that torch.randn and torch.rand give, call by call. 16-bit
@@ -88,7 +89,7 @@ export class CpuGenerator {
 
   /** As {@link randn} in float32, pausing after each few thousand numbers, for counts that take long. No other call may
    *  come in between. */
-  *randnPausable(count: number): Generator<undefined, Float32Array, undefined> {
+  *randnPausable(count: number): Pausable<Float32Array> {
     const length = checkedCount(count);
     if (length < blockLength) return this.randn(length);
     const values = new Float32Array(length);

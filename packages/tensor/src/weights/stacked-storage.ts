@@ -2,14 +2,14 @@ import { allocateBuffer, type DeviceBuffer } from "@vd/kernels-native";
 import { makeStorage } from "../graph";
 import type { Storage, Tensor } from "../tensor";
 
-/** Copies of tensors one behind the other, made part by part when they are first needed: a model's hundreds of megabytes
- *  of them would stop the event loop for a while. */
+/** Copies of tensors one behind the other, made when they are first needed: a model's hundreds of megabytes of them would
+ *  stop the event loop for a while. */
 export class StackedStorage implements Storage {
   readonly kind = "weights";
   readonly id: number;
   readonly bytes: number;
   private buffer: DeviceBuffer | undefined;
-  private numFilled = 0;
+  private filling: Promise<DeviceBuffer> | undefined;
 
   /** parts: packed tensors of `partBytes` each, in memory that is there. */
   constructor(
@@ -22,18 +22,36 @@ export class StackedStorage implements Storage {
   }
 
   get place(): { buffer: DeviceBuffer; byteOffset: number } {
-    while (this.fill());
-    return { buffer: this.buffer!, byteOffset: 0 };
+    this.buffer ??= this.copied();
+    return { buffer: this.buffer, byteOffset: 0 };
   }
 
-  fill(): boolean {
-    this.buffer ??= allocateBuffer(this.bytes);
-    const part = this.parts[this.numFilled];
-    if (part) {
-      const { buffer, byteOffset } = part.storage.place!;
-      this.buffer.copyFrom(buffer, byteOffset + part.byteOffset, this.numFilled * this.partBytes, this.partBytes);
-      this.numFilled++;
+  async fill(): Promise<void> {
+    if (this.buffer) return;
+    this.filling ??= this.copiedAside();
+    try {
+      const buffer = await this.filling;
+      this.buffer ??= buffer;
+    } finally {
+      this.filling = undefined;
     }
-    return this.numFilled < this.parts.length;
+  }
+
+  private copied(): DeviceBuffer {
+    const whole = allocateBuffer(this.bytes);
+    this.parts.forEach((part, i) => {
+      const { buffer, byteOffset } = part.storage.place!;
+      whole.copyFrom(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
+    });
+    return whole;
+  }
+
+  private async copiedAside(): Promise<DeviceBuffer> {
+    const whole = allocateBuffer(this.bytes);
+    for (const [i, part] of this.parts.entries()) {
+      const { buffer, byteOffset } = part.storage.place!;
+      await whole.bringFrom(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
+    }
+    return whole;
   }
 }

@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 import { Eager } from "../../src/eager";
 import { Graph, makeStorage } from "../../src/graph";
 import { planArena } from "../../src/plan/arena";
+import { layoutPlan } from "../../src/plan/layout";
 import { arenaLifetimes, type Lifetime } from "../../src/plan/lifetimes";
-import { compile, layoutPlan } from "../../src/plan/plan";
+import { compile } from "../../src/plan/plan";
 import { channelRange, type Tensor } from "../../src/tensor";
 
 const align = (bytes: number) => Math.ceil(bytes / ARENA_ALIGNMENT_BYTES) * ARENA_ALIGNMENT_BYTES;

@@ -1,7 +1,8 @@
 import { openDevice } from "@vd/kernels-native";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Graph } from "../../src/graph";
-import { compile, layoutPlan, Plan } from "../../src/plan/plan";
+import { layoutPlan, layoutPlanInSlices } from "../../src/plan/layout";
+import { compile, Plan } from "../../src/plan/plan";
 import { channelRange } from "../../src/tensor";
 import { failure, rejection } from "../support/failure";
 
@@ -92,6 +93,41 @@ describe("a plan", () => {
       plan.write("x", Uint16Array.of(0x4200, 0x3800));
       expect([...plan.read("x")]).toEqual([3, 0.5]);
     });
+  });
+
+  test("takes inputs off the event loop as well, whole and in their own type", async () => {
+    const size = 300_000;
+    const data = Float32Array.from({ length: size }, (_, i) => (i % 2_000) - 1_000);
+    const plan = await make((g) => {
+      for (const dtype of ["f32", "f16"] as const) g.output(dtype, g.input(`${dtype} in`, [1, 1, 1, size], dtype));
+    });
+    for (const dtype of ["f32", "f16"]) {
+      for (const sent of [data, Array.from(data, (value) => -value)]) {
+        await plan.send(`${dtype} in`, sent);
+        await plan.run();
+        const [got, wanted] = [plan.read(dtype), Float32Array.from(sent)];
+        expect(Buffer.compare(new Uint8Array(got.buffer), new Uint8Array(wanted.buffer))).toBe(0);
+      }
+    }
+    const error = await rejection(plan.send("f32 in", [1]));
+    expect(error).toMatchObject({ code: "shape", got: "1" });
+  });
+
+  test("is recorded at once or in slices with the same result", async () => {
+    function* build(g: Graph) {
+      let x = g.input("x", [1, 1, 1, 8]);
+      for (let i = 0; i < 100; i++) {
+        x = g.pointwise({ a: x, aScale: i });
+        yield;
+      }
+      g.output("y", x);
+    }
+    const [atOnce, inSlices] = [layoutPlan(build), await layoutPlanInSlices(build, { sliceUs: 0 })];
+    expect(inSlices.memory).toEqual(atOnce.memory);
+    expect(inSlices.cost).toEqual(atOnce.cost);
+    expect([...inSlices.byteOffsets.values()]).toEqual([...atOnce.byteOffsets.values()]);
+    const signal = AbortSignal.abort();
+    expect(await rejection(layoutPlanInSlices(build, { signal }))).toMatchObject({ code: "cancelled" });
   });
 
   test("may be empty", async () => {

@@ -6,6 +6,9 @@ import {
   type Graph,
   groupNorm,
   type Module,
+  type Pausable,
+  type PausableModule,
+  pausableModule,
   type SpatioTemporalResBlock,
   spatioTemporalResBlock,
   type Tensor,
@@ -78,12 +81,20 @@ function upsampler(level: Weights, channels: number): Module {
   };
 }
 
-/** Applies a spatial function to a clip in parts. */
-function inParts(g: Graph, x: Tensor, chunks: FrameChunks, grow: number, channels: number, part: SpatialPart): Tensor {
-  if (chunks.length === 1) return part(g, x);
+/** Applies a spatial function to a clip in parts, pausing after each. */
+function* inParts(
+  g: Graph,
+  x: Tensor,
+  chunks: FrameChunks,
+  { spatial, grow, channels }: Pick<Stage, "spatial" | "grow" | "channels">,
+): Pausable<Tensor> {
+  if (chunks.length === 1) return spatial(g, x);
   const [b, f, h, w] = x.dims as [number, number, number, number, number];
   const y = g.empty([b, f, h * grow, w * grow, channels], x.dtype);
-  for (const [lo, hi] of chunks) part(g, frameRange(x, lo, hi), frameRange(y, lo, hi));
+  for (const [lo, hi] of chunks) {
+    spatial(g, frameRange(x, lo, hi), frameRange(y, lo, hi));
+    yield;
+  }
   return y;
 }
 
@@ -96,7 +107,7 @@ export interface DecodeOptions {
 /** Latents (already divided by the scaling factor) to frames in about [-1,1], with all frames seeing their neighbours
  *  whatever the chunk size. z: [B,F,h,w,latentChannels] → [B,F,H,W,3].
  *  Source: huggingface/diffusers@58eb52c models/autoencoders/autoencoder_kl_temporal_decoder.py TemporalDecoder. */
-export function decoder(w: Weights, config: VaeConfig): Module<[z: Tensor, options?: DecodeOptions]> {
+export function decoder(w: Weights, config: VaeConfig): PausableModule<[z: Tensor, options?: DecodeOptions]> {
   const scope = w.at("decoder");
   const top = config.blockOutChannels[config.blockOutChannels.length - 1]!;
   const convIn = conv(scope.at("conv_in"), { cin: config.latentChannels, cout: top, kernel: [1, 3, 3] });
@@ -109,23 +120,25 @@ export function decoder(w: Weights, config: VaeConfig): Module<[z: Tensor, optio
     cout: config.outChannels,
     kernel: [3, 1, 1],
   });
-  return (g, z, { chunkFrames } = {}) => {
+  const convLast: SpatialPart = (g, x, out) => convOut(g, norm(g, x), { out });
+  return pausableModule(function* (g, z: Tensor, { chunkFrames }: DecodeOptions = {}) {
     const chunks = frameChunks(z.dims[1]!, z.dims[0] === 1 ? (chunkFrames ?? z.dims[1]!) : z.dims[1]!);
     let x = convIn(g, z);
     g.tap(scope.at("conv_in").path, x);
     for (const stage of stages) {
-      x = stage.temporal(g, inParts(g, x, chunks, stage.grow, stage.channels, stage.spatial), { chunks });
+      const spatial = yield* inParts(g, x, chunks, stage);
+      yield;
+      x = yield* stage.temporal.inPieces(g, spatial, { chunks });
       if (stage.tapAs) g.tap(stage.tapAs, x);
+      yield;
     }
     const last = x;
     g.tap(scope.at("conv_norm_out").path, () => norm(g, last, { act: "none" }));
-    const frames = inParts(g, x, chunks, 1, config.outChannels, (graph, part, out) =>
-      convOut(graph, norm(graph, part), { out }),
-    );
+    const frames = yield* inParts(g, x, chunks, { spatial: convLast, grow: 1, channels: config.outChannels });
     g.tap(scope.at("conv_out").path, frames);
     const y = timeConv(g, frames);
     g.tap(scope.at("time_conv_out").path, y);
     g.tap(scope.path, y);
     return y;
-  };
+  });
 }

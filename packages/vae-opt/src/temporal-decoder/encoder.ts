@@ -1,14 +1,29 @@
-import { conv, groupNorm, type Module, resBlock, type Weights } from "@vd/tensor";
+import {
+  conv,
+  type Graph,
+  groupNorm,
+  type Module,
+  type Pausable,
+  type PausableModule,
+  pausableModule,
+  resBlock,
+  type Tensor,
+  type Weights,
+} from "@vd/tensor";
 import { imageAttention } from "./attention";
 import type { VaeConfig } from "./config";
 
 const EPS = 1e-6;
 
-/** Calls modules one after the other. */
-const inSequence =
-  (modules: readonly Module[]): Module =>
-  (g, x) =>
-    modules.reduce((value, module) => module(g, value), x);
+/** Calls modules one after the other, pausing after each. */
+function* inSequence(g: Graph, modules: readonly Module[], x: Tensor): Pausable<Tensor> {
+  let value = x;
+  for (const module of modules) {
+    value = module(g, value);
+    yield;
+  }
+  return value;
+}
 
 /** Keeps a module's result under its checkpoint path. */
 const tapped =
@@ -19,7 +34,14 @@ const tapped =
     return y;
   };
 
-function downBlock(w: Weights, level: number, config: VaeConfig): Module {
+/** The same modules, the last one's result kept under `path`. */
+const endTapped = (path: string, modules: readonly Module[]): Module[] => [
+  ...modules.slice(0, -1),
+  tapped(path, modules[modules.length - 1]!),
+];
+
+/** The modules of a level; the result of the last one is the level's. */
+function downBlock(w: Weights, level: number, config: VaeConfig): Module[] {
   const { blockOutChannels, encoderAttention, layersPerBlock } = config;
   const cin = blockOutChannels[Math.max(level - 1, 0)]!;
   const cout = blockOutChannels[level]!;
@@ -41,21 +63,21 @@ function downBlock(w: Weights, level: number, config: VaeConfig): Module {
     });
     modules.push(tapped(scope.path, down));
   }
-  return tapped(w.path, inSequence(modules));
+  return endTapped(w.path, modules);
 }
 
-function middle(w: Weights, channels: number): Module {
+function middle(w: Weights, channels: number): Module[] {
   const [first, second] = [0, 1].map((i) => {
     const scope = w.at("resnets").at(i);
     return tapped(scope.path, resBlock(scope, { cin: channels, cout: channels, eps: EPS }));
   });
   const attention = imageAttention(w.at("attentions.0"), channels);
-  return tapped(w.path, inSequence([first!, attention, second!]));
+  return endTapped(w.path, [first!, attention, second!]);
 }
 
 /** Pictures to moments: means, then log-variances. x: [N,1,H,W,3] → [N,1,H/f,W/f,2·latentChannels].
  *  Source: huggingface/diffusers@58eb52c models/autoencoders/vae.py Encoder. */
-export function encoder(w: Weights, config: VaeConfig): Module {
+export function encoder(w: Weights, config: VaeConfig): PausableModule {
   const { blockOutChannels, inChannels, latentChannels } = config;
   const scope = w.at("encoder");
   const first = blockOutChannels[0]!;
@@ -64,19 +86,19 @@ export function encoder(w: Weights, config: VaeConfig): Module {
     scope.at("conv_in").path,
     conv(scope.at("conv_in"), { cin: inChannels, cout: first, kernel: [1, 3, 3] }),
   );
-  const down = blockOutChannels.map((_, level) => downBlock(scope.at("down_blocks").at(level), level, config));
+  const down = blockOutChannels.flatMap((_, level) => downBlock(scope.at("down_blocks").at(level), level, config));
   const mid = middle(scope.at("mid_block"), top);
   const norm = groupNorm(scope.at("conv_norm_out"), { channels: top, eps: EPS, act: "silu" });
   const convOut = conv(scope.at("conv_out"), { cin: top, cout: 2 * latentChannels, kernel: [1, 3, 3] });
   const moments = 2 * latentChannels;
   const quantiseScope = w.at("quant_conv");
   const quantise = tapped(quantiseScope.path, conv(quantiseScope, { cin: moments, cout: moments, kernel: [1, 1, 1] }));
-  return (g, x) => {
-    const h = inSequence([convIn, ...down, mid])(g, x);
+  return pausableModule(function* (g, x: Tensor) {
+    const h = yield* inSequence(g, [convIn, ...down, ...mid], x);
     g.tap(scope.at("conv_norm_out").path, () => norm(g, h, { act: "none" }));
     const y = convOut(g, norm(g, h));
     g.tap(scope.at("conv_out").path, y);
     g.tap(scope.path, y);
     return quantise(g, y);
-  };
+  });
 }

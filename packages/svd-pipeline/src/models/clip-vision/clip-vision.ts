@@ -1,4 +1,15 @@
-import { conv, layerNorm, linear, type Module, selfAttention, type Tensor, tokens, type Weights } from "@vd/tensor";
+import {
+  conv,
+  layerNorm,
+  linear,
+  type Module,
+  type PausableModule,
+  pausableModule,
+  selfAttention,
+  type Tensor,
+  tokens,
+  type Weights,
+} from "@vd/tensor";
 import type { ClipVisionConfig } from "./config";
 
 const NAMES = { q: "q_proj", k: "k_proj", v: "v_proj", out: "out_proj" };
@@ -43,7 +54,7 @@ function firstToken(x: Tensor): Tensor {
 
 /** CLIP's vision transformer with projection. x: normalised pixels [B,1,H,W,numChannels] → embeddings.
  *  Source: transformers models/clip/modeling_clip.py CLIPVisionModelWithProjection. */
-export function clipVision(root: Weights, config: ClipVisionConfig): Module<[x: Tensor], ClipVisionOutputs> {
+export function clipVision(root: Weights, config: ClipVisionConfig): PausableModule<[x: Tensor], ClipVisionOutputs> {
   const { hiddenSize: channels, patchSize: patch, imageSize, layerNormEps: eps } = config;
   const w = root.at("vision_model");
   const embeddings = w.at("embeddings");
@@ -62,18 +73,23 @@ export function clipVision(root: Weights, config: ClipVisionConfig): Module<[x: 
   const layers = Array.from({ length: config.numLayers }, (_, i) => encoderLayer(w.at("encoder.layers").at(i), config));
   const normOut = layerNorm(w.at("post_layernorm"), { channels, eps });
   const project = linear(root.at("visual_projection"), { cin: channels, cout: config.projectionDim, bias: false });
-  return (g, x) => {
+  return pausableModule(function* (g, x: Tensor) {
     const grid = embedPatches(g, x);
     g.tap(patches.path, grid);
+    yield;
     const embedded = g.tokenEmbed({ name: embeddings.path, x: tokens(grid), token, position });
     g.tap(embeddings.path, embedded);
     let h = normIn(g, embedded);
     g.tap(w.at("pre_layrnorm").path, h);
-    for (const layer of layers) h = layer(g, h);
+    yield;
+    for (const layer of layers) {
+      h = layer(g, h);
+      yield;
+    }
     const pooled = normOut(g, firstToken(h));
     g.tap(w.at("post_layernorm").path, pooled);
     const imageEmbeds = project(g, pooled);
     g.tap(root.at("visual_projection").path, imageEmbeds);
     return { imageEmbeds, pooled, lastHiddenState: h };
-  };
+  });
 }

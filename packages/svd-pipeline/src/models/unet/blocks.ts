@@ -1,4 +1,12 @@
-import { conv, type Graph, type Module, spatioTemporalResBlock, type Tensor, type Weights } from "@vd/tensor";
+import {
+  conv,
+  type Graph,
+  type Module,
+  type Pausable,
+  spatioTemporalResBlock,
+  type Tensor,
+  type Weights,
+} from "@vd/tensor";
 import type { UnetConfig } from "./config";
 import { type Conditioning, type SharedConditioning, spatioTemporalTransformer } from "./transformer";
 
@@ -18,7 +26,10 @@ interface LayerConfig {
   transformer?: { heads: number; numLayers: number; crossAttentionDim: number } | undefined;
 }
 
-type Layer = Module<[x: Tensor, inputs: BlockInputs, x2?: Tensor]>;
+/** Records a block that pauses between its parts. */
+export type Block<Args extends readonly unknown[]> = (g: Graph, ...args: Args) => Pausable<Tensor>;
+
+type Layer = Block<[x: Tensor, inputs: BlockInputs, x2?: Tensor]>;
 
 /** Residual block `i`, then transformer `t`. x: [B,F,H,W,C1], x2: skip → [B,F,H,W,cout]. */
 function layer(w: Weights, i: number, t: number, config: LayerConfig, shared: SharedConditioning): Layer {
@@ -26,9 +37,12 @@ function layer(w: Weights, i: number, t: number, config: LayerConfig, shared: Sh
   const { transformer, cout: channels } = config;
   const attend =
     transformer && spatioTemporalTransformer(w.at("attentions").at(t), { channels, ...transformer }, shared);
-  return (g, x, { emb, conditioning }, x2) => {
-    const h = block.temporal(g, block.spatial(g, x, { emb, x2 }), { emb });
-    return attend ? attend(g, h, conditioning) : h;
+  return function* (g, x, { emb, conditioning }, x2) {
+    const spatial = block.spatial(g, x, { emb, x2 });
+    yield;
+    const h = yield* block.temporal.inPieces(g, spatial, { emb });
+    yield;
+    return attend ? yield* attend(g, h, conditioning) : h;
   };
 }
 
@@ -53,7 +67,7 @@ export function downBlock(
   config: UnetConfig,
   level: number,
   shared: SharedConditioning,
-): Module<[x: Tensor, inputs: BlockInputs, skips: Tensor[]]> {
+): Block<[x: Tensor, inputs: BlockInputs, skips: Tensor[]]> {
   const cout = config.blockOutChannels[level]!;
   const first = config.blockOutChannels[Math.max(level - 1, 0)]!;
   const attends = config.downAttention[level]!;
@@ -71,10 +85,10 @@ export function downBlock(
   const scope = w.at("downsamplers.0");
   const isLast = level === config.blockOutChannels.length - 1;
   const shrink = isLast ? undefined : conv(scope.at("conv"), { cin: cout, cout, kernel: [1, 3, 3], stride: [1, 2, 2] });
-  return (g, x, inputs, skips) => {
+  return function* (g, x, inputs, skips) {
     let h = x;
     for (const each of layers) {
-      h = each(g, h, inputs);
+      h = yield* each(g, h, inputs);
       skips.push(h);
     }
     if (shrink) {
@@ -93,14 +107,14 @@ export function middleBlock(
   w: Weights,
   config: UnetConfig,
   shared: SharedConditioning,
-): Module<[x: Tensor, inputs: BlockInputs]> {
+): Block<[x: Tensor, inputs: BlockInputs]> {
   const level = config.blockOutChannels.length - 1;
   const channels = config.blockOutChannels[level]!;
   const shape = { cin: channels, cout: channels, eps: COARSE_EPS, embChannels: embChannelsOf(config) };
   const first = layer(w, 0, 0, { ...shape, transformer: transformerAt(config, level) }, shared);
   const second = layer(w, 1, 1, shape, shared);
-  return (g, x, inputs) => {
-    const y = second(g, first(g, x, inputs), inputs);
+  return function* (g, x, inputs) {
+    const y = yield* second(g, yield* first(g, x, inputs), inputs);
     g.tap(w.path, y);
     return y;
   };
@@ -129,7 +143,7 @@ export function upBlock(
   config: UnetConfig,
   position: number,
   shared: SharedConditioning,
-): Module<[x: Tensor, inputs: BlockInputs, skips: Tensor[]]> {
+): Block<[x: Tensor, inputs: BlockInputs, skips: Tensor[]]> {
   const top = config.blockOutChannels.length - 1;
   const level = top - position;
   const cout = config.blockOutChannels[level]!;
@@ -142,9 +156,9 @@ export function upBlock(
     return layer(w, i, i, { cin, cout, eps: FINE_EPS, embChannels: embChannelsOf(config), transformer }, shared);
   });
   const grow = level > 0 ? upsampler(w.at("upsamplers.0"), cout) : undefined;
-  return (g, x, inputs, skips) => {
+  return function* (g, x, inputs, skips) {
     let h = x;
-    for (const each of layers) h = each(g, h, inputs, skips.pop()!);
+    for (const each of layers) h = yield* each(g, h, inputs, skips.pop()!);
     if (grow) h = grow(g, h, skips[skips.length - 1]!);
     g.tap(w.path, h);
     return h;

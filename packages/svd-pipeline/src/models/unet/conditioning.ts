@@ -1,4 +1,4 @@
-import { channelRange, type Graph, type Module, type Tensor } from "@vd/tensor";
+import { channelRange, type Graph, type Module, type Pausable, type Tensor } from "@vd/tensor";
 
 /** A range of channels of a tensor that many blocks share. */
 export interface Slot {
@@ -20,9 +20,12 @@ export class SharedChannels<Source> {
     return slot;
   }
 
-  /** Fills all slots of `all`, whose last dimension is `width`. */
-  fill(g: Graph, source: Source, all: Tensor): void {
-    for (const { slot, make } of this.parts) make(g, source, channelRange(all, slot.begin, slot.end));
+  /** Fills all slots of `all`, whose last dimension is `width`; pauses after each. */
+  *fill(g: Graph, source: Source, all: Tensor): Pausable<void> {
+    for (const { slot, make } of this.parts) {
+      make(g, source, channelRange(all, slot.begin, slot.end));
+      yield;
+    }
   }
 }
 

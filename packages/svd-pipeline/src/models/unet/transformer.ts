@@ -9,6 +9,7 @@ import {
   linear,
   type Module,
   oneTokenCrossAttention,
+  type Pausable,
   pixels,
   reshape,
   selfAttention,
@@ -149,13 +150,13 @@ function framePositions(w: Weights, channels: number): Module<[numFrames: number
 }
 
 /** Group norm, projection, layers of a spatial and a temporal block, projection, its input added.
- *  x: [B,F,H,W,C] → the same shape.
+ *  Pauses between the blocks. x: [B,F,H,W,C] → the same shape.
  *  Source: huggingface/diffusers@58eb52c models/transformers/transformer_temporal.py TransformerSpatioTemporalModel. */
 export function spatioTemporalTransformer(
   w: Weights,
   config: TransformerConfig,
   shared: SharedConditioning,
-): Module<[x: Tensor, c: Conditioning]> {
+): (g: Graph, x: Tensor, conditioning: Conditioning) => Pausable<Tensor> {
   const { channels, numLayers } = config;
   const norm = groupNorm(w.at("norm"), { channels, eps: 1e-6 });
   const projectIn = linear(w.at("proj_in"), { cin: channels, cout: channels });
@@ -166,13 +167,15 @@ export function spatioTemporalTransformer(
   const positions = shared.frames.reserve(channels, framePositions(w.at("time_pos_embed"), channels));
   const alpha = sigmoid(w.at("time_mixer").scalar("mix_factor"));
   const projectOut = linear(w.at("proj_out"), { cin: channels, cout: channels });
-  return (g, x, conditioning) => {
+  return function* (g, x, conditioning) {
     const frameBias = biasOf(conditioning.frames, positions);
     let h = projectIn(g, tokens(norm(g, x)));
     for (const { spatial, temporal } of layers) {
       const s = spatial(g, h, conditioning);
+      yield;
       const placed = g.pointwise({ name: `${w.path}.add_position`, a: s, frameBias });
       h = temporal(g, placed, s, alpha, conditioning);
+      yield;
     }
     const y = pixels(projectOut(g, h, { residual: tokens(x) }), x.dims[2]!, x.dims[3]!);
     g.tap(w.path, y);

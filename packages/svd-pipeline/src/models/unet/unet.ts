@@ -1,4 +1,15 @@
-import { conv, embedding, type Graph, groupNorm, type Module, reshape, type Tensor, type Weights } from "@vd/tensor";
+import {
+  conv,
+  embedding,
+  type Graph,
+  groupNorm,
+  type Module,
+  type PausableModule,
+  pausableModule,
+  reshape,
+  type Tensor,
+  type Weights,
+} from "@vd/tensor";
 import { type BlockInputs, downBlock, embChannelsOf, middleBlock, upBlock } from "./blocks";
 import { type Cross, SharedChannels } from "./conditioning";
 import type { UnetConfig } from "./config";
@@ -22,11 +33,11 @@ export interface Unet {
   crossWidth: number;
   framesWidth: number;
   /** Fills what every step shares. context: [B,1,1,D], crossOut: [B,1,1,crossWidth], framesOut: [1,F,1,framesWidth]. */
-  condition(g: Graph, context: Tensor, crossOut: Tensor, framesOut: Tensor): void;
+  condition: PausableModule<[context: Tensor, crossOut: Tensor, framesOut: Tensor], void>;
   /** Fills the frame embeddings alone, for contexts of several tokens. */
-  conditionFrames(g: Graph, framesOut: Tensor): void;
+  conditionFrames: PausableModule<[framesOut: Tensor], void>;
   /** → prediction [B,F,H,W,outChannels]. */
-  forward: Module<[inputs: UnetInputs]>;
+  forward: PausableModule<[inputs: UnetInputs]>;
 }
 
 /** Wires a context of one or more tokens to a call. context: [B,1,L,D]. */
@@ -73,29 +84,32 @@ export function unet(w: Weights, config: UnetConfig): Unet {
   const up = levels.map((position) => upBlock(w.at("up_blocks").at(position), config, position, shared));
   const norm = groupNorm(w.at("conv_norm_out"), { channels, eps: 1e-5, act: "silu" });
   const convOut = conv(w.at("conv_out"), { cin: channels, cout: config.outChannels, kernel: [1, 3, 3] });
-  const conditionFrames = (g: Graph, framesOut: Tensor) => shared.frames.fill(g, framesOut.dims[1]!, framesOut);
+  const conditionFrames = pausableModule((g: Graph, framesOut: Tensor) =>
+    shared.frames.fill(g, framesOut.dims[1]!, framesOut),
+  );
   return {
     config,
     crossWidth: shared.cross.width,
     framesWidth: shared.frames.width,
-    condition(g, context, crossOut, framesOut) {
-      shared.cross.fill(g, context, crossOut);
-      conditionFrames(g, framesOut);
-    },
+    condition: pausableModule(function* (g, context: Tensor, crossOut: Tensor, framesOut: Tensor) {
+      yield* shared.cross.fill(g, context, crossOut);
+      yield* conditionFrames.inPieces(g, framesOut);
+    }),
     conditionFrames,
-    forward(g, { sample, timestep, addedTimeIds, conditioning }) {
+    forward: pausableModule(function* (g, { sample, timestep, addedTimeIds, conditioning }: UnetInputs) {
       const inputs: BlockInputs = { emb: embed(g, timestep, addedTimeIds), conditioning };
+      yield;
       let h = convIn(g, sample);
       g.tap("conv_in", h);
       const skips = [h];
-      for (const block of down) h = block(g, h, inputs, skips);
-      h = middle(g, h, inputs);
-      for (const block of up) h = block(g, h, inputs, skips);
+      for (const block of down) h = yield* block(g, h, inputs, skips);
+      h = yield* middle(g, h, inputs);
+      for (const block of up) h = yield* block(g, h, inputs, skips);
       const last = h;
       g.tap("conv_norm_out", () => norm(g, last, { act: "none" }));
       const y = convOut(g, norm(g, h));
       g.tap("conv_out", y);
       return y;
-    },
+    }),
   };
 }

@@ -1,8 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { expect, test } from "vitest";
-import { clipPixelValues, clipPixelValuesPausable } from "../../src/conditioning/clip-pixel-values";
-import { type Pausable, runAtOnce, runInSlices } from "../../src/conditioning/pausable";
-import { noiseImage } from "./golden";
+import { ownTurn, type Pausable, runAtOnce, runInSlices } from "../src/pausable";
 
 function* count(pieces: number, onPiece: () => void = () => {}): Pausable<number> {
   for (let i = 0; i < pieces; i++) {
@@ -15,11 +13,6 @@ function* count(pieces: number, onPiece: () => void = () => {}): Pausable<number
 test("both ways give the result, whatever the slices", async () => {
   expect(runAtOnce(count(5))).toBe(5);
   expect(await runInSlices(count(5), { sliceUs: 0 })).toBe(5);
-  const options = { size: 20, mean: [0, 0, 0], std: [1, 1, 1] };
-  const image = noiseImage(90, 50);
-  expect(await runInSlices(clipPixelValuesPausable(image, options), { sliceUs: 0 })).toEqual(
-    clipPixelValues(image, options),
-  );
 });
 
 test("the event loop turns between slices", async () => {
@@ -32,6 +25,31 @@ test("the event loop turns between slices", async () => {
   await runInSlices(count(50), { sliceUs: 0 });
   clearImmediate(handle);
   expect(turns).toBeGreaterThanOrEqual(49);
+});
+
+test("works beside each other take turns, so that their slices do not add up", async () => {
+  const order: string[] = [];
+  let turn = 0;
+  const count = (name: string) =>
+    runInSlices(
+      (function* () {
+        for (let i = 0; i < 5; i++) {
+          order.push(`${name}${turn}`);
+          yield;
+        }
+      })(),
+      { sliceUs: 0 },
+    );
+  const tick = () => {
+    turn++;
+    handle = setImmediate(tick);
+  };
+  let handle = setImmediate(tick);
+  await Promise.all([count("a"), count("b"), ownTurn()]);
+  clearImmediate(handle);
+  const turns = order.map((text) => text.slice(1));
+  expect(new Set(turns).size).toBe(order.length);
+  expect(order.filter((text) => text.startsWith("a"))).toHaveLength(5);
 });
 
 test("an abort stops the work with `cancelled`", async () => {

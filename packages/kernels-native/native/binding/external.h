@@ -1,0 +1,31 @@
+// What was read on a worker as JavaScript arrays over the same memory.
+#pragma once
+#include <napi.h>
+
+#include <memory>
+#include <vector>
+
+namespace vd::binding {
+
+/** New memory of the operating system for what is read: filling it first would cost as much as reading. */
+class Pages {
+ public:
+  /** Throws Error(memory). */
+  explicit Pages(size_t bytes);
+  ~Pages();
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_;
+  void* data_ = nullptr;
+};
+
+/** A Uint8Array of all pages. */
+Napi::Value bytes_to_js(Napi::Env env, std::shared_ptr<Pages>& pages);
+/** A Float32Array of all values. */
+Napi::Value floats_to_js(Napi::Env env, std::shared_ptr<std::vector<float>>& values);
+
+}  // namespace vd::binding

@@ -1,0 +1,51 @@
+// Run by transfer.test.ts in a process whose NVIDIA driver is the stand-in: copies beside each other, and prints whether
+// every byte arrived.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { allocateBuffer, Device } from "../../src/index";
+
+const [, , folder = ""] = process.argv;
+/** Several pinned blocks, and a ragged end. */
+const BYTES = 20 * 2 ** 20 + 12_345;
+const PART = 2 ** 20;
+
+/** A fatbin with nothing in it: the stand-in takes any image. */
+function writeImage(): void {
+  const image = Buffer.alloc(32);
+  image.writeUInt32LE(0xba55ed50, 0);
+  image.writeUInt16LE(1, 4);
+  image.writeUInt16LE(16, 6);
+  image.writeBigUInt64LE(16n, 8);
+  writeFileSync(join(folder, "sm_80.fatbin"), image);
+}
+
+const contents = (seed: number) =>
+  Uint8Array.from({ length: BYTES }, (_, i) => Math.imul(i + seed, 2_654_435_761) >>> 24);
+
+writeImage();
+const device = Device.cuda({ imageDir: folder });
+const targets = await Promise.all([1, 2, 3].map(() => device.allocate(BYTES)));
+
+/** Fills a buffer part by part; each part may change as soon as it is handed over. */
+async function sendInParts(index: number): Promise<void> {
+  const bytes = contents(index);
+  for (let at = 0; at < BYTES; at += PART) {
+    const part = bytes.slice(at, at + PART);
+    const sent = targets[index]!.send(part, at);
+    part.fill(0);
+    await sent;
+  }
+}
+
+/** Fills the last buffer from host memory in one go. */
+async function bring(): Promise<void> {
+  const source = allocateBuffer(BYTES);
+  source.write(contents(2));
+  await targets[2]!.bringFrom(source, 0, 0, BYTES);
+}
+
+await Promise.all([sendInParts(0), sendInParts(1), bring()]);
+const fetched = await Promise.all(targets.map((target) => target.fetchBytes(0, BYTES)));
+const same = fetched.map((bytes, index) => Buffer.compare(bytes, contents(index)) === 0);
+for (const target of targets) await target.release();
+console.log(JSON.stringify({ same, freeBytes: await device.memory().then(({ freeBytes }) => freeBytes) }));

@@ -1,0 +1,75 @@
+import type { CompileOptions, Device } from "@vd/kernels-native";
+import { observed, type Plan, type Tuning, type WorkObserver } from "@vd/tensor";
+import { checkUnchanged, type OpenFile } from "../model/open-files";
+import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
+
+/** What stages are loaded with. */
+export interface StageLoaderOptions {
+  device: Device;
+  layouts: StageLayouts;
+  tuning: Tuning;
+  /** The weights' files. */
+  files: readonly OpenFile[];
+  /** Lets go of a stage's weights before the next one. */
+  trims: boolean;
+  observer?: WorkObserver | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** How one stage is loaded; by default on the loader's device. */
+export type StageOptions = CompileOptions & { device?: Device | undefined };
+
+/** Loads the stages of one generation, in their turn or ahead of it, and counts their memory. */
+export class StageLoader {
+  readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
+  private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
+  /** Settles when everything that is loaded ahead is there: one stage after the other, so that the first is not late. */
+  private queue: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
+
+  constructor(private readonly options: StageLoaderOptions) {}
+
+  /** Hands the loaded stage to `body`, and frees it whatever happens. Throws VdError as `Plan.load`, `io` where a file of
+   *  weights was changed meanwhile. */
+  async run<T>(stage: StageDefinition, body: (plan: Plan) => Promise<T>, options: StageOptions = {}): Promise<T> {
+    const loaded = (await this.take(stage)) ?? (await this.load(stage, options));
+    try {
+      return await body(loaded.plan);
+    } finally {
+      await loaded.release();
+    }
+  }
+
+  /** Begins to load a stage that `run` will be called for. Where that fails, it is loaded again in its turn. */
+  loadAhead(stage: StageDefinition, options: StageOptions = {}): void {
+    const { signal } = this.options;
+    const loading = this.queue.then(() => (this.isClosed || signal?.aborted ? undefined : this.load(stage, options)));
+    const kept = loading.catch(() => undefined);
+    this.ahead.set(stage.name, kept);
+    this.queue = kept;
+  }
+
+  /** Frees what was loaded ahead and not taken; nothing more is loaded ahead. */
+  async dropAhead(): Promise<void> {
+    this.isClosed = true;
+    const left = [...this.ahead.values()];
+    this.ahead.clear();
+    for (const each of left) await (await each)?.release();
+  }
+
+  private take({ name }: StageDefinition): Promise<LoadedStage | undefined> | undefined {
+    const loading = this.ahead.get(name);
+    this.ahead.delete(name);
+    return loading;
+  }
+
+  private async load(stage: StageDefinition, { device = this.options.device, ...rest }: StageOptions) {
+    const { layouts, files, trims, observer, tuning, signal } = this.options;
+    // Loading a stage reads its weights from their files: the moment at which a file that was cut off would do harm.
+    checkUnchanged(files);
+    // Weights of the stage before would otherwise stay until memory runs out.
+    if (trims) await observed(observer, "trim", () => device.trim());
+    const layout = await layouts.inSlices(stage, signal);
+    return loadStage(device, layout, this.memory, { ...rest, name: stage.name, observer, tuning });
+  }
+}

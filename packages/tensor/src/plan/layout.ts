@@ -1,0 +1,111 @@
+import { Graph, type GraphOptions } from "../graph";
+import { type Pausable, runAtOnce, runInSlices, type SliceOptions } from "../pausable";
+import type { Row } from "../row";
+import { packedBytes, type Storage, type Tensor } from "../tensor";
+import { planArenaPausable } from "./arena";
+import { arenaLifetimesPausable } from "./lifetimes";
+
+/** Bytes of a plan by kind, known before anything is allocated. */
+export interface PlanMemory {
+  /** Read-only operands, as stored; blocks shared with other plans are counted in each. */
+  weightBytes: number;
+  stateBytes: number;
+  ioBytes: number;
+  arenaBytes: number;
+  /** State, io and arena: what the plan allocates. */
+  peakBytes: number;
+}
+
+/** What one run of a plan costs. */
+export interface PlanCost {
+  numRows: number;
+  flops: number;
+  /** Operands read plus results written, each row on its own. */
+  bytes: number;
+}
+
+/** A recorded graph with every block placed; nothing is allocated. */
+export interface PlanLayout {
+  graph: Graph;
+  memory: PlanMemory;
+  cost: PlanCost;
+  byteOffsets: ReadonlyMap<number, number>;
+}
+
+/** Calls a model's forward function on a graph; one that pauses between the model's blocks returns the rest of itself. */
+export type Recording = (graph: Graph) => void | Pausable<void>;
+
+/** Rows that are looked at between two pauses. */
+const PIECE = 64;
+
+const tensorsOf = (row: Row) => [...row.inputs, ...row.outputs].filter((t): t is Tensor => t !== undefined);
+
+/** All tensors of a graph, those of its rows first; pauses after some rows. */
+function* visitTensors(graph: Graph, visit: (tensor: Tensor) => void): Pausable<void> {
+  for (const [i, row] of graph.rows.entries()) {
+    for (const tensor of tensorsOf(row)) visit(tensor);
+    if (i % PIECE === PIECE - 1) yield;
+  }
+  for (const named of [graph.inputs, graph.states, graph.outputs]) for (const tensor of named.values()) visit(tensor);
+}
+
+/** Every storage that a graph uses, once. */
+export function* storagesOf(graph: Graph): Pausable<Storage[]> {
+  const found = new Map<number, Storage>();
+  yield* visitTensors(graph, ({ storage }) => found.set(storage.id, storage));
+  return [...found.values()];
+}
+
+/** Each weight tensor once; a mapped file holds many. */
+function* weightBytesOf(graph: Graph): Pausable<number> {
+  const seen = new Map<string, number>();
+  yield* visitTensors(graph, ({ storage, byteOffset, dims, dtype }) => {
+    if (storage.kind === "weights") seen.set(`${storage.id}:${byteOffset}`, packedBytes(dims, dtype));
+  });
+  return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function* memoryOf(graph: Graph, arenaBytes: number): Pausable<PlanMemory> {
+  const storages = yield* storagesOf(graph);
+  const bytesOf = (kind: Storage["kind"]) =>
+    storages.filter((s) => s.kind === kind).reduce((sum, s) => sum + s.bytes, 0);
+  const [stateBytes, ioBytes] = [bytesOf("state"), bytesOf("io")];
+  const weightBytes = yield* weightBytesOf(graph);
+  return { weightBytes, stateBytes, ioBytes, arenaBytes, peakBytes: stateBytes + ioBytes + arenaBytes };
+}
+
+function* costOf(graph: Graph): Pausable<PlanCost> {
+  const cost = { numRows: graph.rows.length, flops: 0, bytes: 0 };
+  for (const [i, row] of graph.rows.entries()) {
+    cost.flops += row.flops;
+    for (const { dims, dtype } of tensorsOf(row)) cost.bytes += packedBytes(dims, dtype);
+    if (i % PIECE === PIECE - 1) yield;
+  }
+  return cost;
+}
+
+/** {@link layoutPlan}, pausing where the recording does and while blocks are placed. */
+function* layoutPausable(build: Recording, options: GraphOptions): Pausable<PlanLayout> {
+  const graph = new Graph(options);
+  const rest = build(graph);
+  // A function that returns something else is one that returns nothing, as far as its type goes.
+  if (typeof rest?.next === "function") yield* rest;
+  const lifetimes = yield* arenaLifetimesPausable(graph);
+  const arena = yield* planArenaPausable(lifetimes);
+  const memory = yield* memoryOf(graph, arena.bytes);
+  const cost = yield* costOf(graph);
+  return { graph, memory, cost, byteOffsets: arena.byteOffsets };
+}
+
+/** Records `build` over shapes and places every block. Throws VdError from the ops' checks. */
+export function layoutPlan(build: Recording, options: GraphOptions = {}): PlanLayout {
+  return runAtOnce(layoutPausable(build, options));
+}
+
+/** As {@link layoutPlan}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
+export function layoutPlanInSlices(
+  build: Recording,
+  { signal, sliceUs, ...options }: GraphOptions & SliceOptions = {},
+): Promise<PlanLayout> {
+  return runInSlices(layoutPausable(build, options), { signal, sliceUs });
+}
