@@ -1,18 +1,25 @@
 // Writes reports/gpu/README.md from the JSON files beside it: the whole model beside diffusers, each op against its target,
-// sizes and memory, and the conformance suite. `node tooling/gpu-report/main.mjs`; run it after copying results there.
+// sizes and memory, ops beside PyTorch, what profiling costs, and the conformance suite; a file that is not there leaves
+// its section out. `node tooling/gpu-report/main.mjs [FOLDER]`; run it after copying results there.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { kernelsSection, opsSection, overheadSection, sanitizerSection, table } from "./sections.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const folder = join(here, "../../reports/gpu");
-const read = (name) =>
-  existsSync(join(folder, name)) ? JSON.parse(readFileSync(join(folder, name), "utf8")) : undefined;
+const folder = process.argv[2] ?? join(here, "../../reports/gpu");
+function read(name) {
+  const path = join(folder, name);
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch (error) {
+    throw new Error(`${path} is no JSON (${error.message}): copy it here once more`);
+  }
+}
 
 const milliseconds = (us) => (us >= 100_000 ? (us / 1000).toFixed(0) : (us / 1000).toFixed(us >= 10_000 ? 1 : 2));
 const gibibytes = (bytes) => (bytes === undefined || bytes === null ? "" : (bytes / 2 ** 30).toFixed(1));
-const table = (head, rows) =>
-  [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
 /** The whole model's parts, each contender beside the best of ours. */
 function partsTable({ rows }) {
@@ -144,6 +151,15 @@ if (measured) {
   );
 }
 if (sizes) parts.push("## Sizes and memory\n", `${sizesTable(sizes)}\n`);
+for (const [name, section] of Object.entries({
+  "ops-h200.json": opsSection,
+  "overhead.json": overheadSection,
+  "kernels.json": kernelsSection,
+  "sanitizer.json": sanitizerSection,
+})) {
+  const found = read(name);
+  if (found) parts.push(section(found));
+}
 if (suite) parts.push("## Conformance\n", `${conformanceTable(suite)}\n`);
 writeFileSync(join(folder, "README.md"), parts.join("\n"));
 console.log(join(folder, "README.md"));

@@ -17,9 +17,28 @@ const { values: options } = parseArgs({
     image: { type: "string" },
     // Check every kernel that could run a case, not only the one that is chosen.
     all: { type: "boolean", default: false },
+    // A part of the cases: 2/8 is every eighth from the second.
+    shard: { type: "string", default: "1/1" },
+    // Leave out cases of more elements than this, for tools that slow everything down.
+    most: { type: "string" },
     json: { type: "string" },
   },
 });
+
+const [shard = 1, numShards = 1] = options.shard.split("/").map(Number);
+if (!(Number.isInteger(numShards) && Number.isInteger(shard) && shard >= 1 && shard <= numShards))
+  throw new Error(`--shard: expected two whole numbers such as 2/8, got ${options.shard}`);
+
+/** Cases seen so far, in this shard and the others. */
+let numSeen = 0;
+
+/** True for cases of this shard that are not too large. */
+function isWanted(opCase: OpCase): boolean {
+  const sizes = Object.values(opCase.inputs).map((given) => (given ? operandOf(given).dims : []));
+  const elements = Math.max(...sizes.map((dims) => dims.reduce((product, size) => product * size, 1)));
+  if (options.most !== undefined && elements > Number(options.most)) return false;
+  return numSeen++ % numShards === shard - 1;
+}
 
 /** What a whole run found. */
 interface Counts {
@@ -79,7 +98,7 @@ await device.prepare();
 for (const { id, cases } of await loadCases()) {
   if (options.op !== undefined && id !== options.op) continue;
   const before = { ...counts };
-  for (const opCase of cases.correctness) {
+  for (const opCase of cases.correctness.filter(isWanted)) {
     await run(id, opCase, dtypeOf(id, opCase));
     for (const dtype of ["f16", "bf16"] as const) {
       const narrow = device.kind === "cpu" ? undefined : recast(id, opCase, dtype);

@@ -96,7 +96,7 @@ async function measure({ name, options: given, sameAs }: Size) {
   frames.set(name, video.data);
   const first = sameAs === undefined ? undefined : frames.get(sameAs);
   return {
-    ...{ name, totalMs, stepsMs, timings: video.timings, plannedBytes: video.peakBytes },
+    ...{ name, sinceStartMs: startMs, totalMs, stepsMs, timings: video.timings, plannedBytes: video.peakBytes },
     usedBytes: device.kind === "cuda" ? idle.freeBytes - lowestFree : undefined,
     eventLoopWorstMs: delay.max / 1e6,
     deviation: deviation(video.data),

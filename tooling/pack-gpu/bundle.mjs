@@ -13,6 +13,7 @@ const ALIASES = {
   "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
   "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
   "@vd/kernels-native": "packages/kernels-native/src/index.ts",
+  "@vd/profiler": "packages/profiler/src/index.ts",
   "@vd/tensor": "packages/tensor/src/index.ts",
   "@vd/tensorrt": "packages/tensorrt/src/index.ts",
   "@vd/vae-opt": "packages/vae-opt/src/index.ts",
@@ -62,9 +63,13 @@ export async function bundle(programs, outputDir, alias = {}) {
     format: "esm",
     target: "node20",
     alias: Object.fromEntries(Object.entries({ ...ALIASES, ...alias }).map(([name, path]) => [name, join(ROOT, path)])),
-    external: ["node-gyp-build", "sharp"],
+    // Charts are drawn where results are read, not where they are made.
+    external: ["node-gyp-build", "sharp", "vega", "vega-lite"],
     plugins: [generated],
     logLevel: "error",
+    // Names stay, for messages; the pack has a limit.
+    minifyWhitespace: true,
+    legalComments: "none",
     // Packages in CommonJS ask for Node's own modules by require.
     banner: {
       js: 'import { createRequire as vdCreateRequire } from "node:module"; const require = vdCreateRequire(import.meta.url);',

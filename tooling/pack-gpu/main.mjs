@@ -34,6 +34,9 @@ const PROGRAMS = {
   sizes: "tooling/gpu-suite/sizes.ts",
   tune: "tooling/gpu-suite/tune.ts",
   bench: "apps/bench/src/cli.ts",
+  sanitize: "tooling/gpu-suite/sanitize.ts",
+  overhead: "tooling/profiling/overhead.ts",
+  kernels: "tooling/profiling/kernels.ts",
 };
 const OPTIONS = {
   output: { type: "string", short: "o" },

@@ -4,8 +4,10 @@ input and reads answers on standard output; whatever libraries print goes to sta
 import gc
 import importlib.util
 import json
+import math
 import os
 import sys
+import tempfile
 import time
 
 ANSWERS = os.fdopen(os.dup(1), "w")
@@ -19,6 +21,7 @@ import torch  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 import torch_ops  # noqa: E402
+from launches import count_launches  # noqa: E402
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 SUBFOLDERS = {"unet": "unet", "vae": "vae", "encode": "vae", "clip": "image_encoder"}
@@ -251,42 +254,73 @@ class Peer:
         finally:
             hook.remove()
 
+    def operands(self, request):
+        """The operands of an op, from patterns that fill them: every contender computes on the same numbers."""
+        dtype = torch_ops.DTYPES[request["dtype"]]
+        patterns = load_file(request["inputs"])
+        keep = ("coefficients", "inputScale", "x") if request["op"] == "sampler_step" else ()
+        made = {}
+        for name, dims in request["dims"].items():
+            pattern, count = patterns[name].to(self.device, torch.float32 if name in keep else dtype), math.prod(dims)
+            made[name] = pattern.repeat(-(-count // pattern.numel()))[:count].reshape(dims).contiguous()
+        return torch_ops.prepared(request["op"], made)
 
     def op_prepare(self, request):
-        """One op over `numSets` copies of its operands; without a file of them, over random ones."""
+        """One op over `numSets` copies of its operands."""
         function = torch_ops.OPS.get(request["op"])
         if function is None:
             raise NotImplementedError(f"PyTorch has no counterpart of {request['op']} here")
-        dtype = torch_ops.DTYPES[request["dtype"]]
-        loaded = load_file(request["inputs"]) if "inputs" in request else {}
-        sets = []
-        for _ in range(request["numSets"]):
-            made = {name: loaded[name] if name in loaded else torch.randn(dims)
-                    for name, dims in request["dims"].items()}
-            keep = ("coefficients", "inputScale", "x") if request["op"] == "sampler_step" else ()
-            sets.append({name: t.to(self.device, torch.float32 if name in keep else dtype) for name, t in made.items()})
+        first = self.operands(request)
+        sets = [first] + [{name: t.clone() for name, t in first.items()} for _ in range(request["numSets"] - 1)]
         self.op = lambda: [function(each, request["attrs"]) for each in sets]
-        start = time.perf_counter()
-        results = self.op()
-        self.synchronize()
-        first_us = (time.perf_counter() - start) * 1e6 / len(sets)
+        self.op_sets = len(sets)
+        results, first_us = self.timed_op(self.op)
         if "output" in request:
             self.save(results[0], request["output"])
-        self.op_sets = len(sets)
         return {"firstUs": first_us}
 
-    def op_run(self, request):
-        times = []
-        for _ in range(request["repeats"]):
-            self.synchronize()
-            start = time.perf_counter()
+    def timed_op(self, run):
+        """What `run` returns, and how long one of its calls took, in µs."""
+        self.synchronize()
+        start = time.perf_counter()
+        results = run()
+        self.synchronize()
+        return results, (time.perf_counter() - start) * 1e6 / self.op_sets
+
+    def op_capture(self, _):
+        """Captures the op that was prepared as a graph."""
+        if self.device != "cuda":
+            raise NotImplementedError("only a GPU has graphs")
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
             self.op()
-            self.synchronize()
-            times.append((time.perf_counter() - start) * 1e6 / self.op_sets)
-        return {"timesUs": times}
+        torch.cuda.current_stream().wait_stream(side)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.graph_results = self.op()
+        return {"firstUs": self.timed_op(self.graph.replay)[1]}
+
+    def op_run(self, request):
+        run = self.graph.replay if request.get("graph") else self.op
+        return {"timesUs": [self.timed_op(run)[1] for _ in range(request["repeats"])]}
+
+    def op_count(self, _):
+        """What one call puts on the GPU: kernels, copies and fills, as PyTorch's profiler (CUPTI) saw them."""
+        if self.device != "cuda":
+            raise NotImplementedError("launches are counted on a GPU")
+        for _ in range(2):  # The first session also sets the tracer up.
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+                self.op()
+                self.synchronize()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            profile.export_chrome_trace(path)
+            with open(path) as file:
+                return {"launches": count_launches(json.load(file)) / self.op_sets}
 
     def op_release(self, _):
-        self.op = None
+        self.op = self.graph = self.graph_results = None
         self.collect()
         return {}
 

@@ -70,6 +70,18 @@ def conv(t, attrs):
     return epilogue(y.permute(0, 2, 3, 4, 1), t, attrs)
 
 
+def prepared(op, operands):
+    """Operands with weights in the layout that cuDNN wants, once, as a model would keep them."""
+    weight = operands.get("weight")
+    if op != "conv":
+        return operands
+    if weight.shape[2] == 1:
+        weight = weight.squeeze(2).contiguous(memory_format=torch.channels_last).unsqueeze(2)
+    else:
+        weight = weight.contiguous(memory_format=torch.channels_last_3d)
+    return {**operands, "weight": weight}
+
+
 def linear(t, attrs):
     x = torch.cat([t["x"], t["x2"]], dim=-1) if "x2" in t else t["x"]
     return epilogue(F.linear(x, t["weight"], t.get("bias")), t, attrs)

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { requireFolder } from "../io/whole-file";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
 import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";
@@ -63,6 +64,7 @@ export function addMeasure(program: Command, { reporter, signal, self, stdout }:
     .option("--no-reference", "leave out the float32 reference")
     .action(async (texts: Texts) => {
       const options = readMeasureOptions(texts);
+      requireFolder("--output", options.output!);
       const file = await measure(options, { reporter, signal, self });
       stdout.write(`${rowsTable(file.rows)}\n${options.output}\n`);
     });

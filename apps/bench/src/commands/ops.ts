@@ -9,7 +9,7 @@ import { machineInfo } from "../io/machine";
 import { reasonOf } from "../measure/contenders";
 import { PeerProcess } from "../measure/peer-process";
 import { type BenchFile, saveBenchFile } from "../measure/report";
-import { benchOps } from "../ops/bench-ops";
+import { addPeerLaunches, benchOps } from "../ops/bench-ops";
 import { chooseCases } from "../ops/cases";
 import { choice, integer } from "../options/values";
 import type { CommandContext } from "../run";
@@ -23,7 +23,9 @@ function readOptions(texts: Texts) {
   const device = choice("--device", DEVICES)(String(texts.device));
   const precision = choice("--dtype", PRECISIONS)(String(texts.dtype ?? (device === "cpu" ? "float32" : "float16")));
   const threads = texts.threads === undefined ? undefined : count("--threads", "threads");
-  return { device, precision, threads, rounds: count("--rounds", "rounds"), repeats: count("--repeats", "repeats") };
+  const limitS = texts.limit === undefined ? undefined : count("--limit", "limit");
+  const [rounds, repeats] = [count("--rounds", "rounds"), count("--repeats", "repeats")];
+  return { device, precision, threads, rounds, repeats, limitS };
 }
 
 /** Starts PyTorch beside us, or says why not. */
@@ -43,7 +45,8 @@ async function startPyTorch(texts: Texts, device: string, threads: number | unde
 async function runOps(pattern: string | undefined, texts: Texts, context: CommandContext): Promise<BenchFile> {
   const { reporter, signal } = context;
   const options = readOptions(texts);
-  const { device: kind, threads, precision, rounds, repeats } = options;
+  const { device: kind, threads, precision, rounds, repeats, limitS } = options;
+  const limitMs = limitS === undefined ? Number.POSITIVE_INFINITY : 1000 * limitS;
   const cases = chooseCases(pattern, kind);
   const device = openDevice(kind, { threads });
   await device.prepare();
@@ -57,11 +60,12 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
   const stop = () => peer?.stop();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    const bench = { device, dtype: DTYPES[precision], rounds, repeats, peer, missing, work, reporter, signal };
+    const bench = { device, dtype: DTYPES[precision], rounds, repeats, limitMs, peer, missing, work, reporter, signal };
     await benchOps(cases, bench, async (rows) => {
       file.rows.push(...rows);
       if (typeof texts.json === "string") await saveBenchFile(texts.json, file);
     });
+    await addPeerLaunches(cases, bench, file.rows);
     return file;
   } finally {
     signal.removeEventListener("abort", stop);
@@ -81,6 +85,7 @@ export function addOps(program: Command, context: CommandContext): void {
     .option("--threads <N>", "CPU threads (all cores)")
     .option("--rounds <N>", "turns of each contender", "5")
     .option("--repeats <N>", "runs in one turn", "3")
+    .option("--limit <SECONDS>", "a contender that has taken this long takes no further turn in a case")
     .option("--no-peers", "ours alone");
   withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {
     const outcome = texts as OutcomeOptions;

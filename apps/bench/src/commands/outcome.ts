@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareFiles, comparisonTable, isRegression, requireSameDevice } from "../compare/compare";
 import { machineInfo } from "../io/machine";
+import { requireFolder } from "../io/whole-file";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { rowsTable } from "../measure/table";
 import type { CommandContext } from "../run";
@@ -23,9 +24,10 @@ export function withOutcome(command: Command): Command {
     .option("--force", "compare with results of another device");
 }
 
-/** Reads the baseline before any work, so that a wrong one costs no time. Throws VdError `io`, `unsupported` for one from
- *  another device. */
-export async function openBaseline({ compare, device, force }: OutcomeOptions): Promise<BenchFile | undefined> {
+/** Reads the baseline before any work, so that a wrong one, or a place where results cannot go, costs no time. Throws
+ *  VdError `io`, `unsupported` for one from another device. */
+export async function openBaseline({ json, compare, device, force }: OutcomeOptions): Promise<BenchFile | undefined> {
+  if (json !== undefined) requireFolder("--json", json);
   if (compare === undefined) return undefined;
   const baseline = await readBenchFile(compare);
   if (!force) requireSameDevice(baseline, machineInfo(device === "cuda" ? "cuda" : "cpu").device);

@@ -1,6 +1,19 @@
+import { VdError } from "@vd/kernels-native";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import type { CommandContext } from "../run";
+
+/** The chart library takes longer to load than any other command takes to start. A packed program has none: throws
+ *  VdError `unsupported` there. */
+async function loadReports() {
+  try {
+    return await import("../report/write-report");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    const hint = "Copy the results to a checkout or an installed @vd/bench and make the pages there.";
+    throw new VdError({ code: "unsupported", where: "report", expected: "the library vega", got: "none", hint, cause });
+  }
+}
 
 /** `vd-bench report FILES… -o DIR`. */
 export function addReport(program: Command, { stdout }: CommandContext): void {
@@ -11,9 +24,8 @@ export function addReport(program: Command, { stdout }: CommandContext): void {
     .option("-o, --output <DIR>", "folder of the pages", "docs/benchmarks")
     .option("--readme <FILE>", "also put tables between its marks")
     .action(async (paths: string[], { output, readme }: { output: string; readme?: string }) => {
-      const files = await Promise.all(paths.map(readBenchFile));
-      // The chart library takes longer to load than any other command takes to start.
-      const { writeReports } = await import("../report/write-report");
+      const files = await Promise.all(paths.map(async (path) => ({ path, file: await readBenchFile(path) })));
+      const { writeReports } = await loadReports();
       for (const path of await writeReports(files, output, readme)) stdout.write(`${path}\n`);
     });
 }

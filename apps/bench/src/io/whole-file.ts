@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { statSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { VdError } from "@vd/kernels-native";
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -7,6 +9,19 @@ const HINTS: Readonly<Record<string, string>> = {
   ENOSPC: "Free some space or choose another folder.",
   EACCES: "Choose another folder or change its permissions.",
 };
+
+/** Throws VdError `io` if the folder that the file is to be in is not there. */
+export function requireFolder(where: string, path: string): void {
+  const folder = dirname(path);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return;
+  throw new VdError({
+    code: "io",
+    where,
+    expected: `a folder ${folder} for the results`,
+    got: "none",
+    hint: HINTS.ENOENT,
+  });
+}
 
 /** Writes a file whole or not at all: a temporary name in the same folder takes the final one. Throws VdError `io`. */
 export async function writeWholeFile(path: string, contents: string | Uint8Array): Promise<void> {

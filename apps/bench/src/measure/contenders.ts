@@ -112,8 +112,12 @@ export async function peerContender(
 export const peerName = (mode: PeerMode): string =>
   ({ eager: "diffusers", compile: "diffusers-compile", onnxruntime: "onnxruntime", tensorrt: "tensorrt" })[mode];
 
+/** Whose reasons stand for themselves: they are in the row of the peer. */
+const PEERS = ["diffusers", "pytorch", "onnxruntime", "tensorrt"];
+
 /** Why a contender has no figures, as its row says it. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof VdError) return error.code === "unsupported" ? error.got : error.message;
+  if (error instanceof VdError)
+    return error.code === "unsupported" && PEERS.includes(error.where) ? error.got : error.message;
   return error instanceof Error ? error.message : String(error);
 }

@@ -33,17 +33,18 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
 
 /** The rows as text: time with its spread, ratio to ours, error, memory; or why there is no figure. */
 export function rowsTable(rows: readonly BenchRow[]): string {
-  const head = ["case", "contender", "ms", "±", "x ours", "TFLOP/s", "GB/s", "error", "GiB", "first s"];
+  const head = ["case", "contender", "ms", "±", "x ours", "TFLOP/s", "GB/s", "error", "GiB", "launches", "first s"];
   const lines = rows.map((row) => {
-    const { suite, name, contender, medianUs, madUs, error, peakBytes, flops, bytes, firstUs, reason } = row;
+    const { suite, name, contender, medianUs, madUs, error, peakBytes, flops, bytes, launches, firstUs, reason } = row;
     const what = [`${suite} ${name}`, contender];
     if (medianUs === undefined || madUs === undefined)
-      return [...what, "-", "", "", "", "", "", gibibytes(peakBytes), "", reason ?? ""];
+      return [...what, "-", "", "", "", "", "", gibibytes(peakBytes), "", "", reason ?? ""];
     const rate = flops === undefined ? "" : (flops / medianUs / 1e6).toFixed(1);
     const traffic = bytes === undefined ? "" : (bytes / medianUs / 1e3).toFixed(0);
     const times = [formatMs(medianUs), formatMs(madUs), ratio(row, rows), rate, traffic];
     const first = firstUs === undefined ? "" : (firstUs / 1e6).toFixed(1);
-    return [...what, ...times, error?.toExponential(2) ?? "", gibibytes(peakBytes), first, reason ?? ""];
+    const counted = launches === undefined ? "" : String(launches);
+    return [...what, ...times, error?.toExponential(2) ?? "", gibibytes(peakBytes), counted, first, reason ?? ""];
   });
   return alignColumns([[...head, ""], ...lines]);
 }

@@ -8,6 +8,8 @@ export interface TurnOptions {
   name: string;
   rounds: number;
   repeats: number;
+  /** A contender that has taken this long takes no further turn. Default: none. */
+  limitMs?: number;
   signal: AbortSignal;
   onTurn(done: number, total: number): void;
 }
@@ -15,14 +17,19 @@ export interface TurnOptions {
 /** Lets contenders run in turns, so that whatever else the machine does meets all of them, and closes them. A contender
  *  that fails on the way gets its reason. Throws the signal's reason. */
 export async function takeTurns(contenders: readonly Contender[], options: TurnOptions): Promise<BenchRow[]> {
-  const { suite, name, rounds, repeats, signal } = options;
+  const { suite, name, rounds, repeats, limitMs = Number.POSITIVE_INFINITY, signal } = options;
+  const spentMs = contenders.map(() => 0);
   const samples = contenders.map(() => [] as number[]);
   const reasons: (string | undefined)[] = contenders.map(() => undefined);
   try {
     for (let round = 0; round < rounds; round++)
       for (const [i, contender] of contenders.entries()) {
         signal.throwIfAborted();
-        if (reasons[i] === undefined) await turn(contender, samples[i]!, repeats).catch((error) => fail(i, error));
+        if (reasons[i] === undefined && spentMs[i]! < limitMs) {
+          const startMs = performance.now();
+          await turn(contender, samples[i]!, repeats).catch((error) => fail(i, error));
+          spentMs[i]! += performance.now() - startMs;
+        }
         options.onTurn(round * contenders.length + i + 1, rounds * contenders.length);
       }
   } finally {

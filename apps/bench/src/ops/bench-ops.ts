@@ -1,18 +1,18 @@
-import { join } from "node:path";
-import { type Device, type DType, VdError } from "@vd/kernels-native";
-import { Plan, streamSafetensors } from "@vd/tensor";
+import type { Device, DType } from "@vd/kernels-native";
+import { Plan, type PlanLayout } from "@vd/tensor";
 import type { Reporter } from "../io/reporter";
-import { type Contender, readOutput, reasonOf } from "../measure/contenders";
+import { type Contender, reasonOf } from "../measure/contenders";
 import type { PeerProcess } from "../measure/peer-process";
 import type { BenchRow } from "../measure/report";
 import { takeTurns } from "../measure/turns";
-import { relativeL2 } from "../stats/summary";
 import { cacheBytes } from "./cache-size";
 import type { BenchCase } from "./cases";
-import { type OpOperand, type OpPlan, operandsOf, opPlan } from "./op-plan";
+import { type OpSizes, opLayout, opSizes } from "./op-plan";
+import { type OpOperand, operandsOf, placeOperands } from "./operands";
+import { countPeerLaunches, peerContenders } from "./peer-ops";
 
-/** Operands up to this are sent to the peer, which then also reports its difference to ours. */
-const SENT_BYTES = 256 * 2 ** 20;
+/** Results up to this many elements are compared with the peer's. */
+const COMPARED_ELEMENTS = 2 ** 25;
 
 /** How ops are timed. */
 export interface OpBench {
@@ -20,6 +20,8 @@ export interface OpBench {
   dtype: DType;
   rounds: number;
   repeats: number;
+  /** A contender that has taken this long in a case takes no further turn in it. */
+  limitMs: number;
   peer: PeerProcess | undefined;
   /** Why there is none. */
   missing: string;
@@ -28,19 +30,30 @@ export interface OpBench {
   signal: AbortSignal;
 }
 
-async function ourOp(bench: OpBench, planned: OpPlan, capture: boolean): Promise<Contender & { output: Float32Array }> {
-  const plan = await Plan.load(bench.device, planned.layout, { capture });
+/** A case with all that its contenders need. */
+export interface ReadyCase {
+  bench: OpBench;
+  each: BenchCase;
+  operands: readonly OpOperand[];
+  sizes: OpSizes;
+  /** Our result, once there is one and it is small enough to compare. */
+  result?: Float32Array;
+}
+
+async function ourOp(ready: ReadyCase, layout: PlanLayout, capture: boolean): Promise<Contender> {
+  const { bench, sizes } = ready;
+  const plan = await Plan.load(bench.device, layout, { capture });
   try {
-    planned.fill(plan);
-    const firstUs = (await plan.run()).elapsedUs / planned.numSets;
+    const firstUs = (await plan.run()).elapsedUs / sizes.numSets;
+    if (!ready.result && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.fetch("result 0");
+    const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / sizes.numSets;
     return {
       name: capture ? "ours-graph" : "ours",
-      facts: { flops: planned.flops, bytes: planned.bytes, firstUs },
-      output: await plan.fetch("result 0"),
+      facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}) },
       async run(repeats) {
         const times: number[] = [];
         for (let i = 0; i < repeats; i++)
-          times.push((await plan.run({ signal: bench.signal })).elapsedUs / planned.numSets);
+          times.push((await plan.run({ signal: bench.signal })).elapsedUs / sizes.numSets);
         return times;
       },
       close: async () => plan.free(),
@@ -51,63 +64,49 @@ async function ourOp(bench: OpBench, planned: OpPlan, capture: boolean): Promise
   }
 }
 
-/** The peer's own op over as many copies of the operands; its error is its distance to our result. */
-async function peerOp(
-  { peer, missing, work, dtype }: OpBench,
-  { op, opCase }: BenchCase,
-  operands: readonly OpOperand[],
-  { numSets }: OpPlan,
-  ours: Float32Array | undefined,
-): Promise<Contender> {
-  if (!peer) throw new VdError({ code: "unsupported", where: "pytorch", expected: "a peer that runs", got: missing });
-  const isSent = operands.reduce((sum, { values }) => sum + values.byteLength, 0) <= SENT_BYTES;
-  const [inputs, output] = [join(work, "op.safetensors"), join(work, "op.out.safetensors")];
-  if (isSent)
-    await streamSafetensors(
-      inputs,
-      operands.map(({ name, dims, values }) => ({ name, dtype: "F32" as const, shape: dims, data: values })),
-    );
-  const dims = Object.fromEntries(operands.map((operand) => [operand.name, operand.dims]));
-  const request = { op, attrs: opCase.attrs ?? {}, dims, dtype, numSets, ...(isSent ? { inputs, output } : {}) };
-  const { firstUs } = await peer.request("op_prepare", request);
-  const error = isSent && ours ? { error: relativeL2(readOutput(output), ours) } : {};
-  return {
-    name: "pytorch",
-    facts: { firstUs: Number(firstUs), ...error },
-    run: async (repeats) => (await peer.request("op_run", { repeats })).timesUs as number[],
-    close: async () => {},
-  };
-}
-
-/** Times one case: ours launched row by row, ours as a graph on a GPU, and the peer's op. */
-async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
-  const { device, dtype, signal, rounds, repeats } = bench;
-  const operands = operandsOf(each, dtype);
+/** Makes contenders one after the other; of one that cannot be made, the row says why. */
+async function tryAll(
+  { bench: { signal }, each }: ReadyCase,
+  makers: readonly (readonly [string, () => Promise<Contender>])[],
+): Promise<{ contenders: Contender[]; missing: BenchRow[] }> {
   const contenders: Contender[] = [];
   const missing: BenchRow[] = [];
-  const enter = async (contender: string, make: () => Promise<Contender>) => {
+  for (const [contender, make] of makers)
     try {
       contenders.push(await make());
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
+      if (signal.aborted) {
+        for (const made of contenders) await made.close();
+        throw signal.reason;
+      }
       missing.push({ suite: "ops", name: each.name, contender, reason: reasonOf(error) });
     }
-  };
-  let output: Float32Array | undefined;
-  const planned = opPlan(each, operands, cacheBytes(device.kind), dtype);
-  const ours = async (capture: boolean) => {
-    const made = await ourOp(bench, planned, capture);
-    output = made.output;
-    return made;
-  };
-  await enter("ours", () => ours(false));
-  if (device.kind === "cuda") await enter("ours-graph", () => ours(true));
-  await enter("pytorch", () => peerOp(bench, each, operands, planned, output));
-  const turns = { suite: "ops", name: each.name, rounds, repeats, signal, onTurn: () => {} };
-  const rows = await takeTurns(contenders, turns);
-  await bench.peer?.request("op_release").catch(() => undefined);
-  await device.trim();
-  return [...rows, ...missing];
+  return { contenders, missing };
+}
+
+/** Times one case: ours launched row by row, ours as a graph on a GPU, and the peer's op in the same ways. */
+async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
+  const { device, dtype, signal, rounds, repeats, limitMs } = bench;
+  const operands = operandsOf(each, dtype);
+  const sizes = opSizes(each, operands, cacheBytes(device.kind), dtype);
+  const placed = await placeOperands(device, operands, sizes.numSets);
+  try {
+    const layout = opLayout(each, placed.sets, dtype);
+    const ready: ReadyCase = { bench, each, operands, sizes };
+    const isGpu = device.kind === "cuda";
+    const { contenders, missing } = await tryAll(ready, [
+      ["ours", () => ourOp(ready, layout, false)],
+      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, true)] as const] : []),
+      ...peerContenders(ready, isGpu),
+    ]);
+    const turns = { suite: "ops", name: each.name, rounds, repeats, limitMs, signal, onTurn: () => {} };
+    const rows = await takeTurns(contenders, turns);
+    return [...rows, ...missing];
+  } finally {
+    placed.free();
+    await bench.peer?.request("op_release").catch(() => undefined);
+    await device.trim();
+  }
 }
 
 /** Times cases one after the other; `onRows` is called after each. Throws the signal's reason. */
@@ -120,5 +119,29 @@ export async function benchOps(
     bench.signal.throwIfAborted();
     await onRows(await benchOp(bench, each));
     bench.reporter.progress(each.name, i + 1, cases.length);
+  }
+}
+
+/** Adds to the peer's rows how many kernels one call launches, where that is of interest: ops that fuse a sequence, and
+ *  the origin projects' shapes. After all timing: counting leaves a tracer in the peer's process. */
+export async function addPeerLaunches(
+  cases: readonly BenchCase[],
+  bench: OpBench,
+  rows: readonly BenchRow[],
+): Promise<void> {
+  if (bench.device.kind !== "cuda" || !bench.peer) return;
+  for (const each of cases.filter(({ op, name }) => op === "sampler_step" || name.includes(".origin."))) {
+    bench.signal.throwIfAborted();
+    const peers = rows.filter(
+      ({ name, contender, medianUs }) => name === each.name && contender.startsWith("pytorch") && medianUs,
+    );
+    if (peers.length === 0) continue;
+    try {
+      const launches = await countPeerLaunches(bench, each);
+      for (const row of peers) row.launches = launches;
+    } catch (error) {
+      if (bench.signal.aborted) throw bench.signal.reason;
+      bench.reporter.note(`the peer's launches of ${each.name} were not counted: ${reasonOf(error)}`);
+    }
   }
 }

@@ -44,11 +44,11 @@ export function benchCases(): BenchCase[] {
   return [...ORIGIN_ATTENTION.map(originAttention), originConv, ...named];
 }
 
-/** The shapes whose names contain `pattern`; without one, those that the device computes in reasonable time. Throws
- *  VdError `attr` with the nearest names for a pattern that fits none. */
+/** The shapes whose names contain `pattern`; without one, or with an empty one, those that the device computes in
+ *  reasonable time. Throws VdError `attr` with the nearest names for a pattern that fits none. */
 export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
   const all = benchCases();
-  if (pattern === undefined) return device === "cuda" ? all : all.filter(({ name }) => !name.includes("svd-xt."));
+  if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !name.includes("svd-xt."));
   const found = all.filter(({ name }) => name.includes(pattern));
   if (found.length > 0) return found;
   const near = nearestNames(pattern, new Set([...all.map(({ name }) => name), ...all.map(({ op }) => op)]));

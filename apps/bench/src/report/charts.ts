@@ -39,6 +39,9 @@ const colour = {
 export const LABEL_LENGTH = "LABEL_LENGTH";
 const SHORT_LABEL = `length(datum.label) > ${LABEL_LENGTH} ? '…' + slice(datum.label, 1 - ${LABEL_LENGTH}) : datum.label`;
 
+/** Field of the text beside a bar; {@link drawChart} puts in the one that fits: with the spread or without. */
+export const TEXT_FIELD = "TEXT_FIELD";
+
 /** A number with three digits that mean something, never as a power. */
 export function threeDigits(value: number): string {
   if (value === 0) return "0";
@@ -46,8 +49,17 @@ export function threeDigits(value: number): string {
   return value.toFixed(Math.min(decimals, 6));
 }
 
+/** A bar: `text` stands beside it in wide windows, `short` in narrow ones. */
+interface Bar {
+  label: string;
+  value: number;
+  text: string;
+  short: string;
+  ours: "ours" | "peer";
+}
+
 /** Horizontal bars with their values written beside them. */
-function bars(values: readonly Record<string, unknown>[], title: string): Record<string, unknown> {
+function bars(values: readonly Bar[], title: string): Record<string, unknown> {
   const y = {
     field: "label",
     type: "nominal",
@@ -62,25 +74,28 @@ function bars(values: readonly Record<string, unknown>[], title: string): Record
       { mark: { type: "bar", height: { band: 0.7 } }, encoding: { x, y, color: colour } },
       {
         mark: { type: "text", align: "left", dx: 4 },
-        encoding: { x, y, text: { field: "text", type: "nominal" } },
+        encoding: { x, y, text: { field: TEXT_FIELD, type: "nominal" } },
       },
     ],
   };
 }
 
-const kindOf = ({ contender }: BenchRow) => (contender.startsWith("ours") ? "ours" : "peer");
+const kindOf = ({ contender }: BenchRow): Bar["ours"] => (contender.startsWith("ours") ? "ours" : "peer");
+/** Behind the name of an op that the peer replays as a graph. */
+const GRAPH = ", graph";
 
 function timeChart(suite: string, name: string, rows: readonly BenchRow[]): Chart | undefined {
   const timed = rows.filter(isTimed);
   if (timed.length === 0) return undefined;
   const inSeconds = Math.max(...timed.map(({ medianUs }) => medianUs)) >= 2e6;
   const unitUs = inSeconds ? 1e6 : 1e3;
-  const values = timed.map((row) => ({
-    label: row.contender,
-    value: row.medianUs / unitUs,
-    text: `${threeDigits(row.medianUs / unitUs)} ± ${threeDigits(row.madUs / unitUs)}`,
-    ours: kindOf(row),
-  }));
+  const values = timed.map((row) => {
+    const value = row.medianUs / unitUs;
+    const short = threeDigits(value);
+    // One run has no spread.
+    const text = row.madUs === 0 ? short : `${short} ± ${Number((row.madUs / unitUs).toPrecision(2))}`;
+    return { label: row.contender, value, text, short, ours: kindOf(row) };
+  });
   return {
     title: `${SUITE_TITLES[suite] ?? suite}: ${name}`,
     caption: "Median and its spread (median absolute deviation); shorter is better.",
@@ -96,7 +111,8 @@ function memoryChart(rows: readonly BenchRow[]): Chart | undefined {
   const values = measured.map((row) => {
     const value = row.peakBytes! / (isLarge ? 2 ** 30 : 2 ** 20);
     const what = row.suite === "memory" ? row.name.split(",")[0] : row.suite;
-    return { label: `${what} ${row.contender}`, value, text: threeDigits(value), ours: kindOf(row) };
+    const text = threeDigits(value);
+    return { label: `${what} ${row.contender}`, value, text, short: text, ours: kindOf(row) };
   });
   const caption = "The most memory that a run took beyond what was in use before, weights included.";
   return {
@@ -112,17 +128,26 @@ function opsChart(rows: readonly BenchRow[]): Chart | undefined {
   const ops = rows.filter((row) => row.suite === "ops").filter(isTimed);
   const values = ops
     .filter((row) => kindOf(row) === "peer")
-    .flatMap((peer) => {
+    .flatMap((peer): Bar[] => {
       const ours = ops.filter(({ name, contender }) => name === peer.name && contender.startsWith("ours"));
       if (ours.length === 0) return [];
       const value = peer.medianUs / Math.min(...ours.map(({ medianUs }) => medianUs));
-      return [{ label: peer.name, value, text: value.toFixed(2), ours: value >= 1 ? "ours" : "peer" }];
+      const text = value.toFixed(2);
+      return [
+        {
+          label: `${peer.name}${peer.contender === "pytorch" ? "" : GRAPH}`,
+          value,
+          text,
+          short: text,
+          ours: value >= 1 ? "ours" : "peer",
+        },
+      ];
     });
   if (values.length === 0) return undefined;
   const base = bars(values, "times as long as ours");
   const one = { mark: { type: "rule", strokeDash: [4, 3] }, encoding: { x: { datum: 1 } } };
   const spec = { ...base, layer: [...(base.layer as unknown[]), one] };
-  const caption = "PyTorch's time over ours; the dashed line is as fast as ours.";
+  const caption = "PyTorch's time over that of the faster of ours; the dashed line is as fast as ours.";
   return { title: "Ops beside PyTorch", caption, spec, height: heightOf(values.length) };
 }
 

@@ -29,15 +29,26 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
 
 /** The rows as a table. */
 export function rowsMarkdown(rows: readonly BenchRow[]): string[] {
+  const counted = rows.some(({ launches }) => launches !== undefined);
   const cells = rows.map((row) => {
-    const { suite, name, contender, medianUs, madUs, flops, error, peakBytes, reason } = row;
+    const { suite, name, contender, medianUs, madUs, flops, error, peakBytes, launches, reason } = row;
     const rate = flops === undefined || medianUs === undefined ? "" : (flops / medianUs / 1e6).toPrecision(3);
     const time =
       medianUs === undefined ? `(${reason ?? "not measured"})` : `${formatMs(medianUs)} ± ${formatMs(madUs!)}`;
     const what = suite === "ops" ? name : `${suite}, ${name}`;
-    return [what, contender, time, ratio(row, rows), rate, error?.toExponential(1) ?? "", gibibytes(peakBytes)];
+    const figures = [
+      what,
+      contender,
+      time,
+      ratio(row, rows),
+      rate,
+      error?.toExponential(1) ?? "",
+      gibibytes(peakBytes),
+    ];
+    return counted ? [...figures, launches === undefined ? "" : String(launches)] : figures;
   });
-  return markdownTable(["case", "", "ms", "to ours", "TFLOP/s", "rel. L2", "GiB"], cells, 2);
+  const head = ["case", "", "ms", "to ours", "TFLOP/s", "rel. L2", "GiB"];
+  return markdownTable(counted ? [...head, "launches"] : head, cells, 2);
 }
 
 function groupsMarkdown(file: BenchFile): string[] {
@@ -54,16 +65,6 @@ function groupsMarkdown(file: BenchFile): string[] {
       const head = ["op", "shape", "calls", "ms", "share", "TFLOP/s", "GB/s"];
       return ["", `## Where the time of ${suite} goes`, "", ...markdownTable(head, rows, 2)];
     });
-}
-
-/** How to get such results again. */
-export function repeatText(file: BenchFile): string {
-  const { command, options } = file;
-  const sizes =
-    options.width === undefined ? "" : ` --frames ${options.numFrames} --size ${options.width}x${options.height}`;
-  const device = `--device ${file.machine.kind}`;
-  const save = command === "measure" ? "-m MODEL -o out.json" : "--json out.json";
-  return `pnpm bench ${command} ${device}${sizes} ${save}`;
 }
 
 /** What the machine is, in one line. */
@@ -84,6 +85,18 @@ export function machineText({ machine, versions, createdAt }: BenchFile): string
   return parts.join(", ");
 }
 
+/** Shapes that the projects measured which this one grew out of, and the step that they fuse. */
+const isOrigin = ({ suite, name }: BenchRow) =>
+  suite === "ops" && (name.includes(".origin.") || name.startsWith("sampler_step."));
+
+function originMarkdown(rows: readonly BenchRow[]): string[] {
+  const origin = rows.filter(isOrigin);
+  if (origin.length === 0) return [];
+  const text =
+    "Per call: `ours` launches row by row and `pytorch` calls one after the other; `-graph`: the same captured and replayed. `launches`: kernels, copies and fills of one call.";
+  return ["", "## The origin projects' benchmarks", "", text, "", ...rowsMarkdown(origin)];
+}
+
 /** Results as a Markdown page. commands: those that made the results. */
 export function reportMarkdown(file: BenchFile, commands: readonly string[]): string {
   const lines = [
@@ -94,7 +107,8 @@ export function reportMarkdown(file: BenchFile, commands: readonly string[]): st
     "Medians with their median absolute deviation; contenders take turns in one run. `to ours`: how many times longer",
     "than ours a peer takes. `rel. L2`: distance to the float32 reference, for ops to our result.",
     "",
-    ...rowsMarkdown(file.rows),
+    ...rowsMarkdown(file.rows.filter((row) => !isOrigin(row))),
+    ...originMarkdown(file.rows),
     ...groupsMarkdown(file),
     "",
     "## How to repeat",

@@ -1,6 +1,6 @@
 import { parse, View } from "vega";
 import { compile } from "vega-lite";
-import { type Chart, LABEL_LENGTH } from "./charts";
+import { type Chart, LABEL_LENGTH, TEXT_FIELD } from "./charts";
 
 /** Colours and widths in which every chart is drawn; style sheets show the one that fits. */
 const THEMES = {
@@ -8,6 +8,8 @@ const THEMES = {
   dark: { text: "#e6edf3", grid: "#3d444d", ours: "#58a6ff", peer: "#8b949e" },
 } as const;
 const WIDTHS = { narrow: 330, wide: 820 } as const;
+/** What stands beside bars. */
+const TEXT_FIELDS = { narrow: "short", wide: "text" } as const;
 /** Characters of a label beside bars. */
 const LABEL_LENGTHS = { narrow: 18, wide: 44 } as const;
 const CATEGORIES = "tableau10";
@@ -35,9 +37,12 @@ function config({ text, grid, ours, peer }: (typeof THEMES)[keyof typeof THEMES]
   };
 }
 
-/** Puts a theme's two colours where a chart tells ours from peers, and the length of labels. */
-function adapted(spec: unknown, range: readonly string[], labelLength: number): unknown {
-  return JSON.parse(JSON.stringify(spec).replaceAll(LABEL_LENGTH, String(labelLength)), (key, value) =>
+/** Puts a theme's two colours where a chart tells ours from peers, and labels and texts that fit the width. */
+function adapted(spec: unknown, range: readonly string[], width: Drawing["width"]): unknown {
+  const text = JSON.stringify(spec)
+    .replaceAll(LABEL_LENGTH, String(LABEL_LENGTHS[width]))
+    .replaceAll(TEXT_FIELD, TEXT_FIELDS[width]);
+  return JSON.parse(text, (key, value) =>
     key === "scale" && Array.isArray(value?.domain) && value.domain[0] === "ours" ? { ...value, range } : value,
   );
 }
@@ -48,7 +53,7 @@ export async function drawChart({ spec, height }: Chart): Promise<Drawing[]> {
   for (const [theme, colours] of Object.entries(THEMES) as [Drawing["theme"], (typeof THEMES)["light"]][])
     for (const [width, pixels] of Object.entries(WIDTHS) as [Drawing["width"], number][]) {
       const whole = {
-        ...(adapted(spec, [colours.ours, colours.peer], LABEL_LENGTHS[width]) as object),
+        ...(adapted(spec, [colours.ours, colours.peer], width) as object),
         $schema: "https://vega.github.io/schema/vega-lite/v5.json",
         width: pixels,
         height,

@@ -1,10 +1,11 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
 import { writeWholeFile } from "../io/whole-file";
 import { type BenchFile, rowKey } from "../measure/report";
 import { reportHtml } from "./html";
-import { machineText, repeatText, reportMarkdown, rowsMarkdown } from "./markdown";
+import { reportMarkdown } from "./markdown";
+import { type DeviceResults, updateReadme } from "./readme";
+import { repeatText } from "./repeat";
 
 /** A device's name as a file's: "NVIDIA H200" → "nvidia-h200". */
 export const slugOf = (device: string): string =>
@@ -24,41 +25,39 @@ export function mergeFiles(files: readonly BenchFile[]): BenchFile {
   return { ...last, versions, rows: [...rows.values()], tables, notes, ...(rates ? { rates } : {}) };
 }
 
-const BEGIN = "<!-- benchmarks: begin -->";
-const END = "<!-- benchmarks: end -->";
-
-/** Replaces what stands between the marks of a page by tables of the end-to-end and part rows. Throws VdError `io`. */
-async function updateReadme(path: string, merged: readonly BenchFile[]): Promise<void> {
-  const text = await readFile(path, "utf8").catch(() => "");
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (begin < 0 || end < begin) {
-    const expected = `a page with ${BEGIN} and ${END}`;
-    const hint = "Put both lines where the tables should stand.";
-    throw new VdError({ code: "io", where: path, expected, got: "none", hint });
-  }
-  const tables = merged.flatMap((file) => {
-    const rows = file.rows.filter(({ suite }) => suite !== "ops" && suite !== "memory");
-    return ["", `${machineText(file)}:`, "", ...rowsMarkdown(rows)];
-  });
-  const repeat = "\nMade by `pnpm bench report`; the pages in docs/benchmarks say how to repeat each.\n";
-  const block = `${BEGIN}${tables.join("\n")}\n${repeat}`;
-  await writeWholeFile(path, text.slice(0, begin) + block + text.slice(end));
+/** Results and the path of their file. */
+export interface ReadFile {
+  path: string;
+  file: BenchFile;
 }
 
-/** Writes a page with charts and one with tables for every device in `files`. Returns the paths. Throws VdError `io`. */
-export async function writeReports(files: readonly BenchFile[], dir: string, readme?: string): Promise<string[]> {
-  const devices = new Map<string, BenchFile[]>();
-  for (const file of files) devices.set(file.machine.device, [...(devices.get(file.machine.device) ?? []), file]);
-  const merged = [...devices.values()].map(mergeFiles);
-  const commands = [...devices.values()].map((same) => [...new Set(same.map(repeatText))]);
+/** Files of the same device together, in the order in which devices come first. */
+function byDevice(files: readonly ReadFile[]): DeviceResults[] {
+  const devices = new Map<string, ReadFile[]>();
+  for (const each of files) {
+    const { device } = each.file.machine;
+    devices.set(device, [...(devices.get(device) ?? []), each]);
+  }
+  return [...devices.values()].map((same) => ({
+    merged: mergeFiles(same.map(({ file }) => file)),
+    files: same.map(({ file }) => file),
+    paths: same.map(({ path }) => path),
+  }));
+}
+
+/** Writes a page with charts and one with tables for every device in `given`. readme: a page whose tables are replaced as
+ *  well. Returns the paths. Throws VdError `io`. */
+export async function writeReports(given: readonly ReadFile[], dir: string, readme?: string): Promise<string[]> {
+  const devices = byDevice(given);
   await mkdir(dir, { recursive: true });
   const paths: string[] = [];
-  for (const [i, file] of merged.entries()) {
-    const stem = join(dir, slugOf(file.machine.device));
-    await writeWholeFile(`${stem}.html`, await reportHtml(file, commands[i]!));
-    await writeWholeFile(`${stem}.md`, reportMarkdown(file, commands[i]!));
+  for (const { merged, files } of devices) {
+    const stem = join(dir, slugOf(merged.machine.device));
+    const commands = [...new Set(files.map(repeatText))];
+    await writeWholeFile(`${stem}.html`, await reportHtml(merged, commands));
+    await writeWholeFile(`${stem}.md`, reportMarkdown(merged, commands));
     paths.push(`${stem}.html`, `${stem}.md`);
   }
-  if (readme !== undefined) await updateReadme(readme, merged);
+  if (readme !== undefined) await updateReadme(readme, devices);
   return paths;
 }

@@ -75,6 +75,13 @@ describe("vd-bench compare", () => {
     expect(await vdBench(["compare", a!, b!, "--force"])).toMatchObject({ status: 0 });
   });
 
+  it("takes a figure that is not finite, null in JSON, for none", async () => {
+    const row = { ...unetRow("ours", 1000, 1), error: Number.POSITIVE_INFINITY };
+    const [a, b] = files(benchFile([row]), benchFile([{ ...row, medianUs: Number.NaN }]));
+    expect(await vdBench(["compare", a!, a!])).toMatchObject({ status: 0, stdout: expect.stringContaining("same") });
+    expect(await vdBench(["compare", a!, b!])).toMatchObject({ status: 1, stdout: expect.stringContaining("failed") });
+  });
+
   it("says in a sentence what is wrong with a file", async () => {
     const [good, text, other, newer] = files(benchFile([]), "{ no", { a: 1 }, { ...benchFile([]), version: 2 });
     const complaint = async (path: string) => (await vdBench(["compare", good!, path])).stderr;
@@ -82,5 +89,18 @@ describe("vd-bench compare", () => {
     expect(await complaint(other!)).toContain("got JSON of another kind");
     expect(await complaint(newer!)).toContain("got format version 2");
     expect(await complaint(`${good}.gone`)).toContain("got no such file");
+    const row = unetRow("ours", 1, 0);
+    const { tables, ...cut } = benchFile([row]);
+    const damaged = {
+      "row 0 with no object": benchFile([null as never]),
+      "row 1 with no contender": benchFile([row, { suite: "ops", name: "a" } as never]),
+      'row 0 with medianUs "fast"': benchFile([{ ...row, medianUs: "fast" as never }]),
+      "row 0 with samplesUs that are no numbers": benchFile([{ ...row, samplesUs: [1, null as never] }]),
+      "results without tables": cut,
+    };
+    for (const [problem, contents] of Object.entries(damaged)) {
+      expect(tables).toEqual({});
+      expect(await complaint(files(contents)[0]!)).toContain(`got ${problem}. Name a file`);
+    }
   });
 });

@@ -1,13 +1,15 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { OPS } from "@vd/kernels-native";
+import { OPS, openDevice } from "@vd/kernels-native";
 import { OP_CASES } from "@vd/kernels-native/cases";
 import { describe, expect, it } from "vitest";
 import type { BenchFile } from "../../src/measure/report";
 import { cacheBytes } from "../../src/ops/cache-size";
 import { benchCases, chooseCases } from "../../src/ops/cases";
-import { operandsOf, opPlan } from "../../src/ops/op-plan";
+import { opLayout, opSizes } from "../../src/ops/op-plan";
+import { operandsOf, placeOperands, unplaced } from "../../src/ops/operands";
 import { vdBench } from "../support/harness";
 import { temporaryFolder } from "../support/temporary-folder";
 
@@ -28,16 +30,43 @@ describe("op cases", () => {
     expect(chooseCases("conv.svd-xt.unet", "cpu").length).toBeGreaterThan(3);
     expect(chooseCases(undefined, "cpu").some(({ name }) => name.includes("svd-xt."))).toBe(false);
     expect(chooseCases(undefined, "cuda").some(({ name }) => name.includes("svd-xt."))).toBe(true);
+    expect(chooseCases("", "cpu")).toEqual(chooseCases(undefined, "cpu"));
     expect(() => chooseCases("atention", "cpu")).toThrow(/Nearest: attention/);
   });
 
-  it("run over operands that together exceed the cache three times", () => {
+  it("run over operands that together exceed the cache three times", async () => {
+    const device = openDevice("cpu", { threads: 1 });
     for (const each of chooseCases("tiny.unet.down0", "cpu")) {
-      const planned = opPlan(each, operandsOf(each, "f32"), 2 ** 20, "f32");
-      expect(planned.layout.graph.rows).toHaveLength(planned.numSets);
-      if (planned.numSets < 32) expect(planned.numSets * planned.bytes).toBeGreaterThanOrEqual(3 * 2 ** 20);
-      expect(planned.layout.cost.flops).toBe(planned.numSets * planned.flops);
+      const operands = operandsOf(each, "f32");
+      const sizes = opSizes(each, operands, 2 ** 20, "f32");
+      if (sizes.numSets < 32) expect(sizes.numSets * sizes.bytes).toBeGreaterThanOrEqual(3 * 2 ** 20);
+      const placed = await placeOperands(device, operands, sizes.numSets);
+      const { graph, cost } = opLayout(each, placed.sets, "f32");
+      placed.free();
+      expect(graph.rows).toHaveLength(sizes.numSets);
+      expect(cost.flops).toBe(sizes.numSets * sizes.flops);
     }
+  });
+
+  it("compute every result that the case asks for, as the peer's sequence does", () => {
+    const step = chooseCases("tiny.sampler_step", "cpu")[0]!;
+    const { graph } = opLayout(step, [unplaced(operandsOf(step, "f32"))], "f32");
+    expect([...graph.outputs.keys()]).toEqual(["input 0", "result 0"]);
+    expect(graph.outputs.get("input 0")!.dims).toEqual([2, 14, 16, 16, 8]);
+  });
+
+  it("have operands that repeat a pattern to their end, alike in every copy", async () => {
+    const device = openDevice("cpu", { threads: 1 });
+    const pattern = Float32Array.from([1, 2, 3, 4, 5]);
+    const operand = { name: "x", dims: [1, 1, 3, 4], dtype: "f32", constant: false, pattern } as const;
+    const placed = await placeOperands(device, [operand, { ...operand, name: "w", constant: true }], 2);
+    const expected = Array.from({ length: 12 }, (_, i) => 1 + (i % 5));
+    for (const { x, w } of placed.sets)
+      for (const tensor of [x!, w!])
+        expect([...tensor.storage.place!.buffer.read(new Float32Array(12))]).toEqual(expected);
+    expect(placed.sets[0]!.x!.storage.kind).toBe("state");
+    expect(placed.sets[0]!.w!.storage.kind).toBe("weights");
+    placed.free();
   });
 
   it("know the cache from the system, within limits", () => {
@@ -92,6 +121,16 @@ describe("vd-bench ops", () => {
     expect(peer.error).toBeLessThan(1e-5);
     expect(peer.error).toBeGreaterThan(0);
     expect(peer.medianUs).toBeGreaterThan(0);
+  });
+
+  it("counts a trace's work of the GPU, not the calls that queue it", () => {
+    const categories = ["kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "gpu_user_annotation", "kernel"];
+    const trace = { traceEvents: [...categories.map((cat) => ({ cat, ph: "X" })), { ph: "M", name: "process_name" }] };
+    const peers = fileURLToPath(new URL("../../peers", import.meta.url));
+    const script = "import json, launches, sys; print(launches.count_launches(json.load(sys.stdin)))";
+    const env = { ...process.env, PYTHONPATH: peers, PYTHONDONTWRITEBYTECODE: "1" };
+    const result = spawnSync("python3", ["-c", script], { input: JSON.stringify(trace), encoding: "utf8", env });
+    expect(result.stdout.trim(), result.stderr).toBe("4");
   });
 
   it("names what is near an unknown pattern, before any work", async () => {

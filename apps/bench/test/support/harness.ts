@@ -6,6 +6,9 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 /** The small trained model of this repository. */
 export const TINY_SVD = `${root}models/tiny-svd`;
 
+// Processes that tests start take the sources of the other packages too, not what was last built.
+process.env.TSX_TSCONFIG_PATH ??= fileURLToPath(new URL("../../tsconfig.json", import.meta.url));
+
 /** Starts this program from its sources in a process of its own. */
 export const SELF = {
   program: process.execPath,

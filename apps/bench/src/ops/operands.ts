@@ -1,0 +1,128 @@
+import { allocateBuffer, type Device, type DeviceBuffer, DTYPES, type DType, OPS } from "@vd/kernels-native";
+import { type OpDefinition, type Operand, operandOf } from "@vd/kernels-native/contract";
+import { fromFloat16Array, makeStorage, packedTensor, type Tensor, toBfloat16Array, toFloat16Array } from "@vd/tensor";
+import { fillFromTable, normalCodes } from "../synth/normal-codes";
+import type { BenchCase } from "./cases";
+
+/** Different numbers of an operand at most; larger ones repeat them. A prime, so that no row starts where another did. */
+const PATTERN_LENGTH = 1_048_573;
+
+/** One operand of a timed call. */
+export interface OpOperand {
+  name: string;
+  dims: readonly number[];
+  dtype: DType;
+  /** A weight, packed once. */
+  constant: boolean;
+  /** Its elements, repeated to the operand's size. */
+  pattern: Float32Array;
+}
+
+const countOf = (dims: readonly number[]) => dims.reduce((product, size) => product * size, 1);
+const bytesOf = ({ dims, dtype }: OpOperand) => countOf(dims) * DTYPES[dtype];
+
+const table = normalCodes(0, 1);
+
+function patternOf(label: string, { dims, fill }: Operand, fanIn: number): Float32Array {
+  const count = Math.min(countOf(dims), PATTERN_LENGTH);
+  if (fill !== undefined && fill !== "flags" && "values" in fill) return Float32Array.from(fill.values);
+  const codes = new Uint16Array(count);
+  fillFromTable(codes, table, label);
+  const values = fromFloat16Array(codes);
+  if (fill === "flags") return values.map((value) => Number(value < 1));
+  const [mean, deviation] = fill ? [fill.mean, fill.deviation] : [0, fanIn > 1 ? 1 / Math.sqrt(fanIn) : 1];
+  return values.map((value) => mean + deviation * value);
+}
+
+/** The operands of a case with numbers that its name decides; floats in `dtype` where the op takes it. Weights keep the
+ *  size of what goes through. */
+export function operandsOf({ op, name, opCase }: BenchCase, dtype: DType): OpOperand[] {
+  const specs: OpDefinition["inputs"] = OPS[op].inputs;
+  return (Object.entries(opCase.inputs) as [string, Operand | readonly number[]][]).map(([input, given]) => {
+    const operand = operandOf(given);
+    const spec = specs[input]!;
+    const isFloat = (operand.dtype ?? "f32") === "f32" && spec.dtype.includes(dtype);
+    const constant = spec.constant === true && operand.constant !== false;
+    const fanIn = input === "weight" ? countOf(operand.dims.slice(1)) : 1;
+    const pattern = patternOf(`${name} ${input}`, operand, fanIn);
+    return { name: input, dims: operand.dims, dtype: isFloat ? dtype : (operand.dtype ?? "f32"), constant, pattern };
+  });
+}
+
+function encode(values: Float32Array, dtype: DType): Uint8Array {
+  const stored =
+    dtype === "f16"
+      ? toFloat16Array(values)
+      : dtype === "bf16"
+        ? toBfloat16Array(values)
+        : dtype === "i32"
+          ? Int32Array.from(values)
+          : dtype === "u8"
+            ? Uint8Array.from(values)
+            : values;
+  return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
+}
+
+/** Fills a buffer with `pattern` from its first byte on; what has been written is copied on, ever more at a time. */
+function fillRepeated(buffer: DeviceBuffer, pattern: Uint8Array, bytes: number): void {
+  let written = Math.min(pattern.byteLength, bytes);
+  buffer.write(pattern.subarray(0, written));
+  while (written < bytes) {
+    const more = Math.min(written, bytes - written);
+    buffer.copyFrom(buffer, 0, written, more);
+    written += more;
+  }
+}
+
+/** Copies of a call's operands in a device's memory. */
+export interface PlacedOperands {
+  /** Per copy: the tensors by name. */
+  sets: Readonly<Record<string, Tensor>>[];
+  free(): void;
+}
+
+/** The operands of one call as tensors without memory: to see what a call of them costs. */
+export function unplaced(operands: readonly OpOperand[]): Record<string, Tensor> {
+  const tensor = (operand: OpOperand) =>
+    packedTensor(makeStorage("state", bytesOf(operand), operand.name), operand.dims, operand.dtype);
+  return Object.fromEntries(operands.map((operand) => [operand.name, tensor(operand)]));
+}
+
+/** Brings `numSets` copies of the operands into memory: weights, which backends pack, on the host, others on the device.
+ *  Throws VdError `memory`. */
+export async function placeOperands(
+  device: Device,
+  operands: readonly OpOperand[],
+  numSets: number,
+): Promise<PlacedOperands> {
+  const buffers: DeviceBuffer[] = [];
+  const free = () => {
+    for (const buffer of buffers) buffer.free();
+  };
+  const place = async (operand: OpOperand, pattern: Uint8Array, first: DeviceBuffer | undefined) => {
+    const bytes = bytesOf(operand);
+    const buffer = operand.constant ? allocateBuffer(bytes) : await device.allocate(bytes);
+    buffers.push(buffer);
+    if (first) buffer.copyFrom(first, 0, 0, bytes);
+    else fillRepeated(buffer, pattern, bytes);
+    return buffer;
+  };
+  const sets: Record<string, Tensor>[] = Array.from({ length: numSets }, () => ({}));
+  try {
+    for (const operand of operands) {
+      const { name, dims, dtype } = operand;
+      const pattern = encode(operand.pattern, dtype);
+      let first: DeviceBuffer | undefined;
+      for (const set of sets) {
+        const buffer = await place(operand, pattern, first);
+        first ??= buffer;
+        const kind = operand.constant ? "weights" : "state";
+        set[name] = packedTensor(makeStorage(kind, bytesOf(operand), name, { buffer, byteOffset: 0 }), dims, dtype);
+      }
+    }
+    return { sets, free };
+  } catch (error) {
+    free();
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { streamSafetensors } from "@vd/tensor";
+import { type Contender, readOutput } from "../measure/contenders";
+import type { Answer } from "../measure/peer-process";
+import { relativeL2 } from "../stats/summary";
+import type { OpBench, ReadyCase } from "./bench-ops";
+import type { BenchCase } from "./cases";
+import { type OpOperand, operandsOf } from "./operands";
+
+/** Makes the peer hold `numSets` copies of the operands. output: where it writes its first result. */
+async function prepare(
+  bench: OpBench,
+  { op, opCase }: BenchCase,
+  operands: readonly OpOperand[],
+  numSets: number,
+  output?: string,
+): Promise<Answer> {
+  const { peer, missing, work, dtype } = bench;
+  if (!peer) throw new VdError({ code: "unsupported", where: "pytorch", expected: "a peer that runs", got: missing });
+  const inputs = join(work, "op.safetensors");
+  const patterns = operands.map(({ name, pattern }) => ({
+    ...{ name, dtype: "F32" as const, shape: [pattern.length], data: pattern },
+  }));
+  await streamSafetensors(inputs, patterns);
+  const dims = Object.fromEntries(operands.map((operand) => [operand.name, operand.dims]));
+  const request = { op, attrs: opCase.attrs ?? {}, dims, dtype, numSets, inputs };
+  return peer.request("op_prepare", { ...request, ...(output === undefined ? {} : { output }) });
+}
+
+/** The peer's own op over as many copies of the operands; its error is its distance to our result. */
+async function peerOp({ bench, each, operands, sizes, result }: ReadyCase): Promise<Contender> {
+  const output = result && join(bench.work, "op.out.safetensors");
+  const { firstUs } = await prepare(bench, each, operands, sizes.numSets, output);
+  const error = result && output ? { error: relativeL2(readOutput(output), result) } : {};
+  return {
+    name: "pytorch",
+    facts: { firstUs: Number(firstUs), ...error },
+    run: async (repeats) => (await bench.peer!.request("op_run", { repeats })).timesUs as number[],
+    close: async () => {},
+  };
+}
+
+/** The op that was prepared last, captured and replayed as a graph. */
+async function peerGraph({ bench: { peer, missing } }: ReadyCase): Promise<Contender> {
+  if (!peer) throw new VdError({ code: "unsupported", where: "pytorch", expected: "a peer that runs", got: missing });
+  const { firstUs } = await peer.request("op_capture");
+  return {
+    name: "pytorch-graph",
+    facts: { firstUs: Number(firstUs) },
+    run: async (repeats) => (await peer.request("op_run", { repeats, graph: true })).timesUs as number[],
+    close: async () => {},
+  };
+}
+
+/** The peer's contenders by name. graph: also the op as a graph, on a GPU; without the op there is no graph of it, for
+ *  the same reason. */
+export function peerContenders(ready: ReadyCase, graph: boolean): (readonly [string, () => Promise<Contender>])[] {
+  let plain: Promise<Contender> | undefined;
+  const makePlain = () => {
+    plain = peerOp(ready);
+    return plain;
+  };
+  const makeGraph = async () => {
+    await plain;
+    return peerGraph(ready);
+  };
+  return graph
+    ? [
+        ["pytorch", makePlain],
+        ["pytorch-graph", makeGraph],
+      ]
+    : [["pytorch", makePlain]];
+}
+
+/** Kernels, copies and fills that one call of the peer's op launches, as its profiler saw them. Throws VdError
+ *  `unsupported` with the peer's reason, or where it saw none. */
+export async function countPeerLaunches(bench: OpBench, each: BenchCase): Promise<number> {
+  try {
+    await prepare(bench, each, operandsOf(each, bench.dtype), 1);
+    const { launches } = await bench.peer!.request("op_count");
+    if (Number(launches) > 0) return Number(launches);
+    throw new VdError({ code: "unsupported", where: "pytorch", expected: "launches", got: "a trace without any" });
+  } finally {
+    await bench.peer?.request("op_release").catch(() => undefined);
+  }
+}

@@ -1,0 +1,120 @@
+import { readFile } from "node:fs/promises";
+import { dirname, relative, resolve, sep } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { writeWholeFile } from "../io/whole-file";
+import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
+import { SUITE_TITLES, threeDigits } from "./charts";
+import { machineText, markdownTable } from "./markdown";
+import { repeatText } from "./repeat";
+
+const BEGIN = "<!-- benchmarks: begin -->";
+const END = "<!-- benchmarks: end -->";
+
+/** Columns of a table: those that a device's results have, in this order. */
+const COLUMNS: Readonly<Record<string, string>> = {
+  ours: "ours",
+  diffusers: "diffusers",
+  "diffusers-compile": "diffusers + torch.compile",
+  onnxruntime: "ONNX Runtime",
+  tensorrt: "TensorRT",
+};
+const SECOND_US = 1e6;
+const isOurs = ({ contender }: BenchRow) => contender.startsWith("ours");
+
+/** Results of one device, and the files that they come from. */
+export interface DeviceResults {
+  merged: BenchFile;
+  files: readonly BenchFile[];
+  paths: readonly string[];
+}
+
+/** The faster of our two ways to launch, with what the one takes that also brought the weights. */
+function bestOfOurs(rows: readonly BenchRow[]): BenchRow | undefined {
+  const timed = rows.filter((row) => isOurs(row) && row.medianUs !== undefined);
+  if (timed.length === 0) return rows.find(isOurs);
+  const best = timed.reduce((a, b) => (b.medianUs! < a.medianUs! ? b : a));
+  const peaks = timed.flatMap(({ peakBytes }) => (peakBytes === undefined ? [] : [peakBytes]));
+  return { ...best, ...(peaks.length > 0 ? { peakBytes: Math.max(...peaks) } : {}) };
+}
+
+/** µs in words: with three digits, in seconds from one second on. */
+const durationText = (us: number) =>
+  us >= SECOND_US ? `${threeDigits(us / SECOND_US)} s` : `${threeDigits(us / 1e3)} ms`;
+
+function cellText(row: BenchRow | undefined, ours: BenchRow | undefined, isGpu: boolean): string {
+  if (!row) return "";
+  const { medianUs, peakBytes, error, reason } = row;
+  if (medianUs === undefined) return `(${reason ?? "not measured"})`;
+  const isPeer = !isOurs(row) && ours?.medianUs !== undefined;
+  const parts = [durationText(medianUs) + (isPeer ? ` (${(medianUs / ours.medianUs!).toFixed(2)}×)` : "")];
+  // On the CPU only ours knows what it takes: what was planned.
+  if (isGpu && peakBytes) parts.push(`${threeDigits(peakBytes / 2 ** 30)} GiB`);
+  // The float32 reference is at no distance from itself.
+  if (error) parts.push(`error ${error.toExponential(1)}`);
+  return parts.join(", ");
+}
+
+function deviceTable({ rows, machine }: BenchFile): string[] {
+  const shown = rows.filter(({ suite }) => suite !== "ops" && suite !== "memory");
+  const columns = Object.keys(COLUMNS).filter((name) =>
+    shown.some(({ contender }) => contender === name || (name === "ours" && contender.startsWith("ours"))),
+  );
+  const order = Object.keys(SUITE_TITLES);
+  const cases = new Map<string, BenchRow[]>();
+  for (const row of shown) {
+    const key = rowKey({ ...row, contender: "" });
+    cases.set(key, [...(cases.get(key) ?? []), row]);
+  }
+  const lines = [...cases.values()]
+    .sort(([a], [b]) => order.indexOf(a!.suite) - order.indexOf(b!.suite))
+    .map((same) => {
+      const { suite, name } = same[0]!;
+      const ours = bestOfOurs(same);
+      const cells = columns.map((column) => {
+        const row = column === "ours" ? ours : same.find(({ contender }) => contender === column);
+        return cellText(row, ours, machine.kind === "cuda");
+      });
+      return [`${SUITE_TITLES[suite] ?? suite}: ${name}`, ...cells];
+    });
+  return markdownTable(["", ...columns.map((column) => COLUMNS[column]!)], lines, 1);
+}
+
+function deviceText({ merged, files, paths }: DeviceResults): string[] {
+  const model = files.map(({ options }) => options.model).find((name) => name !== undefined);
+  const what = model === undefined ? [] : [`Model ${model}.`];
+  const commands = [...new Set(files.filter(({ command }) => command !== "ops").map(repeatText))];
+  return [
+    ...["", `**${merged.machine.device}**. ${[...what, `${machineText(merged)}.`].join(" ")}`, ""],
+    ...deviceTable(merged),
+    ...merged.notes.flatMap((note) => ["", `${note}.`.replace(/\.\.$/, ".")]),
+    ...["", `From ${paths.map((path) => `\`${path}\``).join(", ")}. Repeat it:`, "", "```sh", ...commands, "```"],
+  ];
+}
+
+/** What stands between the marks of a page: for every device a table of parts and whole runs beside the peers, where its
+ *  figures come from, and the commands that repeat it. */
+export function readmeText(devices: readonly DeviceResults[]): string {
+  const intro =
+    "Medians of contenders that took turns in one run; in brackets how many times as long as ours. Error: relative L2 distance to the float32 reference, of whole runs that of the 8-bit frames to ours.";
+  const paths = devices.flatMap((device) => device.paths);
+  const made = `Made from those files by \`pnpm bench report ${paths.join(" ")} --readme README.md\`.`;
+  return ["", intro, ...devices.flatMap(deviceText), "", made, ""].join("\n");
+}
+
+/** Replaces what stands between the marks of a page by {@link readmeText}; paths are told as seen from the page. Throws
+ *  VdError `io` for a page without marks. */
+export async function updateReadme(path: string, devices: readonly DeviceResults[]): Promise<void> {
+  const text = await readFile(path, "utf8").catch(() => "");
+  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (begin < 0 || end < begin) {
+    const expected = `a page with ${BEGIN} and ${END}`;
+    const hint = "Put both lines where the tables should stand.";
+    throw new VdError({ code: "io", where: path, expected, got: "none", hint });
+  }
+  const seen = (file: string) =>
+    relative(dirname(resolve(path)), resolve(file))
+      .split(sep)
+      .join("/");
+  const block = `${BEGIN}\n${readmeText(devices.map((device) => ({ ...device, paths: device.paths.map(seen) })))}\n`;
+  await writeWholeFile(path, text.slice(0, begin) + block + text.slice(end));
+}

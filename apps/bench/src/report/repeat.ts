@@ -1,0 +1,46 @@
+import { PARTS } from "../measure/options";
+import type { BenchFile } from "../measure/report";
+
+/** What the options are if nobody says otherwise; those need not be typed again. */
+const DEFAULTS: Readonly<Record<string, unknown>> = { rounds: 5, repeats: 3, e2eRounds: 3 };
+const FLAGS: Readonly<Record<string, string>> = {
+  ...{ rounds: "--rounds", repeats: "--repeats", e2eRounds: "--e2e-rounds", limitS: "--limit" },
+};
+const BUNDLED_MODEL = "tiny-svd";
+
+const listed = (value: unknown) => (Array.isArray(value) ? value.join(",") || "none" : undefined);
+
+/** Frames, size and steps; left out for a command that ran several of them by itself. */
+function sizes({ command, options, rows }: BenchFile): string[] {
+  const { numFrames, width, height, steps } = options;
+  if (width === undefined) return [];
+  const runs = new Set(rows.filter(({ suite }) => suite === "e2e").map(({ name }) => name));
+  if (command === "e2e" && runs.size > 1) return [];
+  const isRun = command === "e2e" || command === "measure";
+  return [`--frames ${numFrames} --size ${width}x${height}`, ...(isRun ? [`--steps ${steps}`] : [])];
+}
+
+/** The command that makes such results. */
+export function repeatText(file: BenchFile): string {
+  const { command, options, machine } = file;
+  const { model, pattern } = options;
+  const counts = Object.entries(FLAGS)
+    .filter(([name]) => options[name] !== undefined && options[name] !== null && options[name] !== DEFAULTS[name])
+    // Only whole runs have turns of their own.
+    .filter(([name]) => name !== "e2eRounds" || file.rows.some(({ suite }) => suite === "e2e"))
+    .map(([name, flag]) => `${flag} ${options[name]}`);
+  const parts = listed(options.parts);
+  const peers = listed(options.peers);
+  const words = [
+    `pnpm bench ${command}`,
+    ...(typeof pattern === "string" ? [pattern] : []),
+    `--device ${machine.kind}`,
+    ...(typeof model === "string" && model !== BUNDLED_MODEL ? [`-m ${model}`] : []),
+    ...sizes(file),
+    ...(command === "measure" && parts !== undefined && parts !== PARTS.join(",") ? [`--parts ${parts}`] : []),
+    ...(peers === undefined || command === "memory" ? [] : [`--peers ${peers}`]),
+    ...counts,
+    command === "measure" ? "-o measure.json" : `--json ${command}.json`,
+  ];
+  return words.join(" ");
+}

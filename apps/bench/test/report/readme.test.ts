@@ -1,0 +1,91 @@
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { readmeText } from "../../src/report/readme";
+import { repeatText } from "../../src/report/repeat";
+import { benchFile, unetRow } from "../support/files";
+import { vdBench } from "../support/harness";
+import { temporaryFolder } from "../support/temporary-folder";
+
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const README = join(ROOT, "README.md");
+
+describe("the README's tables", () => {
+  it("and the benchmark pages are what their command makes of the committed results", async () => {
+    const text = readFileSync(README, "utf8");
+    const command = /`pnpm bench (report [^`]+)`/.exec(text)?.[1];
+    expect(command, "README.md tells the command").toBeDefined();
+    const words = command!.split(" ").map((word) => (word.endsWith(".json") ? join(ROOT, word) : word));
+    const folder = temporaryFolder();
+    const copy = join(folder, "README.md");
+    copyFileSync(README, copy);
+    const args = [...words.slice(0, words.indexOf("--readme")), "--readme", copy, "-o", folder];
+    const ran = await vdBench(args);
+    expect(ran.status, ran.stderr).toBe(0);
+    for (const page of ran.stdout.trim().split("\n"))
+      expect(readFileSync(page, "utf8"), `${page} is fresh`).toBe(
+        readFileSync(join(ROOT, "docs/benchmarks", basename(page)), "utf8"),
+      );
+    // Paths are told as seen from the page.
+    const made = readFileSync(copy, "utf8").replaceAll(/[^ `]*\/(reports\/[^ `]+\.json)/g, "$1");
+    expect(made).toBe(text);
+  });
+
+  it("have a column for each contender, the faster of ours, and reasons", () => {
+    const merged = benchFile([
+      { ...unetRow("ours", 300_000, 1), peakBytes: 5 * 2 ** 30, error: 1e-3 },
+      { ...unetRow("ours-graph", 299_000, 1), peakBytes: 2 * 2 ** 30, error: 1e-3 },
+      { ...unetRow("diffusers", 598_000, 1), error: 0 },
+      { suite: "unet", name: "2x25", contender: "diffusers-compile", reason: "no compiler" },
+      { ...unetRow("ours", 2_500_000, 1), suite: "e2e" },
+      { ...unetRow("ours", 5, 1), suite: "ops" },
+    ]);
+    const text = readmeText([{ merged, files: [merged], paths: ["a.json"] }]);
+    expect(text).toContain("|  | ours | diffusers | diffusers + torch.compile |");
+    expect(text).toContain(
+      "| One denoiser call on both guidance rows: 2x25 | 299 ms, 5.00 GiB, error 1.0e-3 | 598 ms (2.00×) | (no compiler) |",
+    );
+    expect(text).toContain("| Picture file to frames in host memory: 2x25 | 2.50 s |  |  |");
+    expect(text).not.toContain("Ops");
+    expect(text).toContain("From `a.json`");
+    expect(text.indexOf("Picture file")).toBeLessThan(text.indexOf("One denoiser"));
+  });
+});
+
+describe("the command that repeats results", () => {
+  const file = (command: string, options: Record<string, unknown>, names: readonly string[] = ["x"]) => ({
+    ...benchFile(names.map((name) => ({ ...unetRow("ours", 1, 0), suite: command, name }))),
+    ...{ command, options },
+  });
+  const sizes = { numFrames: 25, width: 1024, height: 576, steps: 25 };
+
+  it("types what differs from what happens anyway", () => {
+    expect(repeatText(file("ops", { pattern: "conv", rounds: 3, repeats: 3, limitS: 1 }))).toBe(
+      "pnpm bench ops conv --device cuda --rounds 3 --limit 1 --json ops.json",
+    );
+    expect(repeatText(file("unet", { ...sizes, model: "tiny-svd", peers: ["eager"], e2eRounds: 1 }))).toBe(
+      "pnpm bench unet --device cuda --frames 25 --size 1024x576 --peers eager --json unet.json",
+    );
+    expect(repeatText(file("measure", { ...sizes, model: "svd-xt", parts: ["unet"], peers: [] }))).toBe(
+      "pnpm bench measure --device cuda -m svd-xt --frames 25 --size 1024x576 --steps 25 --parts unet --peers none -o measure.json",
+    );
+  });
+
+  it("leaves out sizes where the command runs several by itself", () => {
+    const options = { ...sizes, model: "svd-xt", peers: ["eager"], e2eRounds: 1 };
+    expect(repeatText(file("e2e", options, ["14 frames", "25 frames"]))).toBe(
+      "pnpm bench e2e --device cuda -m svd-xt --peers eager --e2e-rounds 1 --json e2e.json",
+    );
+  });
+
+  it("gives a README without marks back untouched", async () => {
+    const folder = temporaryFolder();
+    const [results, readme] = [join(folder, "a.json"), join(folder, "README.md")];
+    writeFileSync(results, JSON.stringify(benchFile([unetRow("ours", 1, 0)])));
+    writeFileSync(readme, "<!-- benchmarks: end -->\n<!-- benchmarks: begin -->");
+    const ran = await vdBench(["report", results, "-o", folder, "--readme", readme]);
+    expect(ran).toMatchObject({ status: 1, stderr: expect.stringContaining("Put both lines") });
+    expect(readFileSync(readme, "utf8")).toMatch(/^<!-- benchmarks: end/);
+  });
+});
