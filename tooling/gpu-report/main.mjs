@@ -49,7 +49,7 @@ function partsTable({ rows }) {
 }
 
 /** Each op's mean time inside the model against its target. */
-function opsTable({ tables }, { ops }) {
+function opsTable(tables, { ops }) {
   const rows = ops.map(({ suite, label, op, shape, variant = "", targetUs, peerUs }) => {
     const groups = (tables[suite] ?? []).filter(
       (g) => g.op === op && g.shape.startsWith(shape) && g.variant.startsWith(variant),
@@ -103,7 +103,7 @@ function conformanceTable({ kernelHash, results }) {
       return [
         `every case of every op, ${result.image}`,
         `${result.passed} passed, ${result.failed} failed`,
-        `${result.variants ?? 0} runs of other variants`,
+        result.notRun ? `not run: ${result.notRun.join(", ")}` : `${result.variants ?? 0} runs of other variants`,
       ];
     if (name.startsWith("goldens-")) {
       const counts = grouped(result.results);
@@ -118,7 +118,8 @@ function conformanceTable({ kernelHash, results }) {
     const { weights, leaks } = result.measure ?? result;
     const load = `${(weights.bytes / 1e9).toFixed(2)} GB of weights in ${weights.loadMs.toFixed(0)} ms`;
     const leak = `${leaks.numRuns} generations: ${leaks.numDifferent} differ, ${leaks.usedAtEnd - leaks.usedAfterTenth} bytes more in use at the end than after ten`;
-    return ["loading and leaks", load, leak];
+    const earlier = result.kernelHash === undefined || result.kernelHash === kernelHash ? "" : " (earlier kernels)";
+    return [`loading and leaks${earlier}`, load, leak];
   });
   return `Kernel sources ${kernelHash.slice(0, 12)}.\n\n${table(["what", "result", ""], rows)}`;
 }
@@ -134,6 +135,8 @@ function grouped(list) {
 }
 
 const measured = read("model-h200.json");
+/** Parts that the newest run left out, from the last one that had them. */
+const earlier = read("decode-h200.json");
 const sizes = read("sizes-h200.json");
 const suite = read("nvidia-h200.json");
 const targets = JSON.parse(readFileSync(join(here, "targets.json"), "utf8"));
@@ -145,9 +148,12 @@ if (measured) {
     "```sh\npnpm pack:gpu -o DIR   # then, on the GPU machine, with diffusers on PYTHONPATH:\nDIR/run bench make-model svd-xt -o MODEL --seed 1\nDIR/run bench measure -m MODEL -o model.json --peers eager,compile\nDIR/run sizes --model MODEL --json sizes.json\nDIR/run all\nnode tooling/gpu-report/main.mjs\n```\n",
     "## Parts\n",
     `${partsTable(measured)}\n`,
+    ...(earlier
+      ? [`Not in that run, from an earlier one (commit ${earlier.machine.commit}):\n`, `${partsTable(earlier)}\n`]
+      : []),
     "## Ops inside the model\n",
     "Means over all rows of a shape with whatever their epilogues do. The PyTorch column is its best backend for the bare op, measured alone on such a machine.\n",
-    `${opsTable(measured, targets)}\n`,
+    `${opsTable({ ...earlier?.tables, ...measured.tables }, targets)}\n`,
   );
 }
 if (sizes) parts.push("## Sizes and memory\n", `${sizesTable(sizes)}\n`);

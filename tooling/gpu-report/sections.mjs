@@ -64,13 +64,13 @@ function opRows(rows) {
 }
 
 /** ops-h200.json, from `run bench ops --json`: ops alone beside PyTorch's. */
-export function opsSection({ rows, versions, options }) {
+export function opsSection({ rows, versions, options, notes = [] }) {
   const head = ["shape", "contender", "ms", "±", "of ours", "launches", "error to ours"];
   const shown = rows.filter(({ suite }) => suite === "ops");
   const others = shown.filter((row) => !isOrigin(row) && row.medianUs !== undefined);
   return `## Ops beside PyTorch
 
-Per call, over operands that no cache holds; \`-graph\`: captured and replayed; ${options.rounds} rounds in turns with PyTorch ${versions.torch ?? "(none)"}. Launches are counted: ours in the plan, PyTorch's by its profiler. \`DIR/run bench ops --device cuda --json ops-h200.json\`.
+Per call, over operands that no cache holds; \`-graph\`: captured and replayed; ${options.rounds} rounds in turns with PyTorch ${versions.torch ?? "(none)"}. Launches are counted: ours in the plan, PyTorch's by its profiler. \`DIR/run bench ops --device cuda --json ops-h200.json\`.${notes.map((note) => `\n\n${note}`).join("")}
 
 ### The origin projects' benchmarks
 
@@ -82,15 +82,15 @@ ${table(head, opRows(others))}
 `;
 }
 
-/** sanitizer.json: `{tool, cases, errors, seconds, kernelHash}[]`, runs of NVIDIA's compute-sanitizer. */
+/** sanitizer.json: `{tool, cases, mostElements, errors, seconds, kernelHash}[]`, runs of NVIDIA's compute-sanitizer. */
 export function sanitizerSection(runs) {
-  const rows = runs.map(({ tool, cases, errors, seconds, kernelHash }) => [
-    ...[tool, cases, errors, seconds.toFixed(0), kernelHash.slice(0, 12)],
+  const rows = runs.map(({ tool, cases, mostElements, errors, seconds, kernelHash }) => [
+    ...[tool, cases, mostElements ?? "", errors, seconds.toFixed(0), kernelHash.slice(0, 12)],
   ]);
   return `## Memory checker
 
-compute-sanitizer over the conformance suite.
+compute-sanitizer over the conformance suite, every kernel that could run a case, cases up to the named number of elements. \`DIR/run sanitize --json sanitizer.json\`.
 
-${table(["tool", "cases", "errors", "seconds", "kernel sources"], rows)}
+${table(["tool", "cases", "largest operand", "errors", "seconds", "kernel sources"], rows)}
 `;
 }

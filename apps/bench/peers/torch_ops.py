@@ -19,25 +19,32 @@ def epilogue(y, t, attrs):
     if "frameBias" in t:
         shape = t["frameBias"].shape
         y = y + t["frameBias"].reshape(shape[0], shape[1], *[1] * (y.dim() - 3), shape[2])
-    y = activated(y, attrs) * attrs.get("outScale", 1)
+    y = activated(y, attrs)
+    # A product by one would be a pass over memory that nobody asked for.
+    if attrs.get("outScale", 1) != 1:
+        y = y * attrs["outScale"]
     for name in ("residual", "residual2"):
         if name in t:
-            y = y + t[name] * attrs.get(f"{name}Scale", 1)
+            y = torch.add(y, t[name], alpha=attrs.get(f"{name}Scale", 1))
     return y
 
 
+def heads_first(x, heads):
+    """[B,S,heads·D] as [B,heads,S,D], a view: the fused kernels take four dimensions and any strides but the last."""
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
 def attention(t, attrs):
-    heads, time = attrs["heads"], attrs.get("axis", "space") == "time"
+    def attend(q, k, v):
+        y = F.scaled_dot_product_attention(*(heads_first(x, attrs["heads"]) for x in (q, k, v)), scale=attrs["scale"],
+                                           is_causal=attrs.get("causal", False))
+        return y.transpose(1, 2).flatten(2)
 
-    def split(x):
-        b, f, s, e = x.shape
-        x = x.reshape(b, f, s, heads, e // heads)
-        return x.permute(0, 2, 3, 1, 4) if time else x.permute(0, 1, 3, 2, 4)
-
-    y = F.scaled_dot_product_attention(split(t["q"]), split(t["k"]), split(t["v"]), scale=attrs["scale"],
-                                       is_causal=attrs.get("causal", False))
-    y = y.permute(0, 3, 1, 2, 4) if time else y.permute(0, 1, 3, 2, 4)
-    return y.reshape(t["q"].shape)
+    q, k, v = t["q"], t["k"], t["v"]
+    if attrs.get("axis", "space") != "time":
+        return attend(*(x.flatten(0, 1) for x in (q, k, v))).reshape(q.shape)
+    # A batch at a time, where pixels are a dimension without copies.
+    return torch.stack([attend(*(x[b].transpose(0, 1) for x in (q, k, v))).transpose(0, 1) for b in range(q.shape[0])])
 
 
 def conv_frames(t, attrs):
@@ -71,10 +78,15 @@ def conv(t, attrs):
 
 
 def prepared(op, operands):
-    """Operands with weights in the layout that cuDNN wants, once, as a model would keep them."""
-    weight = operands.get("weight")
+    """Operands as a model would keep them: weights in the layout that cuDNN wants, the picture's rows for guidance."""
+    if op == "sampler_step":
+        frames = operands["x"].shape[1]
+        image = operands["image"].expand(-1, frames, -1, -1, -1)
+        rows = [torch.zeros_like(image), image] if "guidance" in operands else [image]
+        return {**operands, "imageRows": torch.cat(rows)}
     if op != "conv":
         return operands
+    weight = operands["weight"]
     if weight.shape[2] == 1:
         weight = weight.squeeze(2).contiguous(memory_format=torch.channels_last).unsqueeze(2)
     else:
@@ -113,10 +125,9 @@ def sampler_step(t, attrs):
         raise NotImplementedError("only steps without history have a sequence to compare with")
     prediction, x, k = guided(t).float(), t["x"].float(), t["coefficients"]
     following = k[0, 0] * x + k[0, 1] * prediction
-    scaled = following * t["inputScale"]
-    rows = torch.cat([scaled, scaled]).to(t["prediction"].dtype)
-    image = t["image"].expand(-1, rows.shape[1], -1, -1, -1)
-    torch.cat([rows, torch.cat([torch.zeros_like(image), image])], dim=-1)
+    scaled = (following * t["inputScale"]).to(t["prediction"].dtype)
+    rows = torch.cat([scaled, scaled]) if "guidance" in t else scaled
+    torch.cat([rows, t["imageRows"]], dim=-1)
     return following
 
 
