@@ -24,6 +24,7 @@ const { values: options } = parseArgs({
   options: {
     device: { type: "string", default: "cuda" },
     gigabytes: { type: "string", default: "3" },
+    model: { type: "string", default: "models/tiny-svd" },
     generations: { type: "string", default: "200" },
     json: { type: "string" },
   },
@@ -88,7 +89,7 @@ async function measureLeaks(device: Device, numRuns: number) {
   const fixture = loadFixture("fixtures/tiny-svd/goldens.json");
   const [height, width] = fixture.shape("image_u8") as [number, number];
   const image = { width, height, data: fixture.bytes("image_u8") };
-  const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd", { device: device.kind });
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, { device: device.kind });
   const used: number[] = [];
   let first: Uint8Array | undefined;
   let numDifferent = 0;

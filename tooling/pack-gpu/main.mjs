@@ -30,6 +30,7 @@ const PROGRAMS = {
   suite: "tooling/gpu-suite/main.ts",
   generate: "tooling/gpu-suite/generate.ts",
   measure: "tooling/gpu-suite/measure.ts",
+  join: "tooling/gpu-suite/join.ts",
   merge: "tooling/gpu-suite/merge.ts",
   sizes: "tooling/gpu-suite/sizes.ts",
   tune: "tooling/gpu-suite/tune.ts",

@@ -11,6 +11,8 @@
 #   kernels    kernels that CUPTI sees beside the launches that plans say [--model DIR] [--json FILE]
 #   sanitize   the suite's small cases under the toolkit's compute-sanitizer [--tool NAME] [--json FILE]
 #   all        the suite on all device codes, goldens in all types, measure; results as report/<device>.json beside this
+#   report     everything that reports/gpu has, with diffusers on PYTHONPATH beside ours; results in report/ beside this.
+#              About 12 minutes on an H200, in the order of their worth; a program that takes too long is stopped
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 name=$(cat "$here/name")
@@ -31,8 +33,55 @@ find_cupti() {
 found = [path for folder in sys.path for path in glob.glob(folder + "/nvidia/*/lib/libcupti.so*")]
 print(*found[:1])' 2> /dev/null || true
 }
+check_all() {
+  results=$work/results
+  rm -rf "$results"
+  mkdir -p "$results"
+  status=0
+  cd "$work"
+  # Beside each other: nothing is timed, and most of it is compiling PTX.
+  for dtype in float32 float16 bfloat16; do
+    node goldens fixtures --device cuda --dtype $dtype --json > "$results/goldens-$dtype.json" &
+    pids="$pids $!"
+  done
+  node suite --all --json "$results/suite-best.json" &
+  pids="$pids $!"
+  for image in compute_80 compute_75; do
+    node suite --image $image --json "$results/suite-$image.json" &
+    pids="$pids $!"
+  done
+  for pid in $pids; do wait "$pid" || status=1; done
+  node measure --json "$results/measure.json" || status=1
+  node merge "$results" "${VD_REPORT_DIR:-$here/report}"
+}
+# Runs a program of the report for at most so many seconds; what it wrote by then stays.
+within() {
+  seconds=$1
+  shift
+  echo "== $*"
+  timeout -k 5 "$seconds" "$0" "$@" || status=1
+}
+report() {
+  out=${VD_REPORT_DIR:-$here/report}
+  mkdir -p "$out"
+  model=$work/svd-xt
+  [ -e "$model/model_index.json" ] || node bench make-model svd-xt -o "$model" --seed 1
+  measure="bench measure -m $model --rounds 3 --repeats 2"
+  check_all
+  within 200 $measure -o "$out/unet.json" --parts unet --peers eager,compile
+  within 150 $measure -o "$out/parts.json" --parts clip,encode,vae --peers eager,compile
+  within 120 bench ops --device cuda --rounds 2 --limit 1 --json "$out/ops-h200.json"
+  # 25 frames by 25 steps, and 14 by 10.
+  within 120 bench e2e --device cuda -m "$model" --peers eager --no-reference --e2e-rounds 1 --json "$out/e2e.json"
+  within 90 sizes --model "$model" --json "$out/sizes-h200.json"
+  within 60 overhead --model "$model" --dtype float16 --frames 25 --size 1024x576 --steps 6 --rounds 3 --json "$out/overhead.json"
+  within 30 kernels --json "$out/kernels.json"
+  command -v compute-sanitizer > /dev/null && within 150 sanitize --most 6000 --json "$out/sanitizer.json"
+  node join "$out/model-h200.json" "$out/unet.json" "$out/parts.json" "$out/e2e.json" && rm -f "$out/unet.json" "$out/parts.json" "$out/e2e.json"
+}
 case $command in
-  suite | generate | measure | sizes | tune | sanitize) cd "$work"; node "$command" "$@" ;;
+  suite | sanitize) node "$command" "$@" ;;
+  measure | generate | sizes | tune) node "$command" --model "$work/models/tiny-svd" "$@" ;;
   bench) node "$command" "$@" ;;
   overhead) node overhead --model "$work/models/tiny-svd" --device cuda "$@" ;;
   kernels)
@@ -43,22 +92,12 @@ case $command in
     ;;
   goldens) node goldens "$work/fixtures" --device cuda "$@" ;;
   all)
-    cd "$work"
-    results=$work/results
-    rm -rf "$results"
-    mkdir -p "$results"
-    status=0
-    for dtype in float32 float16 bfloat16; do
-      node goldens fixtures --device cuda --dtype $dtype --json > "$results/goldens-$dtype.json" || status=1
-    done
-    for image in best compute_80 compute_75; do
-      option=""
-      [ $image = best ] && option="--all" || option="--image $image"
-      node suite $option --json "$results/suite-$image.json" || status=1
-    done
-    node measure --json "$results/measure.json" || status=1
-    node merge "$results" "${VD_REPORT_DIR:-$here/report}"
+    check_all
     exit $status
     ;;
-  *) sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  report)
+    report
+    exit $status
+    ;;
+  *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
