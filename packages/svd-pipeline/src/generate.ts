@@ -26,6 +26,7 @@ import type { CheckedOptions } from "./options";
 import { type LatentDims, sample } from "./sample";
 import { guidanceScales, type Sampler } from "./sampling/index";
 import { cast, roundNumber } from "./sampling/values";
+import type { Scratch } from "./scratch";
 import { usableBytes } from "./stages/decode-chunk";
 import { conditionStage, decodeStage, embedImageStage, encodeImageStage, type StageShape } from "./stages/definitions";
 import { denoisingStage, stagesBefore } from "./stages/generation-stages";
@@ -44,6 +45,7 @@ export interface GenerationContext {
   options: GenerateOptions;
   sampling: Sampling;
   layouts: StageLayouts;
+  scratch: Scratch;
   /** Of activations, and of latents between steps. */
   precision: Precision;
   /** What decides kernel variants. */
@@ -164,8 +166,9 @@ export class Generation {
   }
 
   private drawFirst(): Promise<Float32Array> {
-    const { sampler } = this.context.sampling;
-    return this.part("noise", () => this.noise.scaled(countOf(this.latentDims), sampler.initNoiseSigma));
+    const { sampling, scratch } = this.context;
+    const into = scratch.floats("latents", countOf(this.latentDims));
+    return this.part("noise", () => this.noise.scaled(into.length, sampling.sampler.initNoiseSigma, into));
   }
 
   private async timed<T>(name: string, body: () => Promise<T>): Promise<T> {
@@ -203,10 +206,12 @@ export class Generation {
 
   /** Latents of the picture with a little noise on it: the posterior's mode, not scaled. [h,w,C] */
   private async encodeImage(image: RgbImage, onPrepared: () => void): Promise<Float32Array> {
-    const { models, shape, checked } = this.context;
-    const work = vaeInputPausable(image, shape.width, shape.height);
+    const { models, shape, checked, scratch } = this.context;
+    const count = 3 * shape.width * shape.height;
+    const work = vaeInputPausable(image, shape.width, shape.height, scratch.floats("picture", count));
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
-    const noisy = await this.part("noise", () => this.noise.noisy(pixels, checked.noiseAugStrength));
+    const into = scratch.floats("noisy picture", count);
+    const noisy = await this.part("noise", () => this.noise.noisy(pixels, checked.noiseAugStrength, into));
     onPrepared();
     if (this.context.overlap) {
       // The next numbers in the reference's order, drawn while the GPU encodes.
@@ -263,7 +268,7 @@ export class Generation {
   }
 
   private async denoise(first: Float32Array, embedding: Float32Array, image: Float32Array) {
-    const { models, shape, sampling, denoiser } = this.context;
+    const { models, shape, sampling, denoiser, scratch } = this.context;
     if (denoiser?.kind === "elsewhere") return this.denoiseElsewhere(denoiser.factory, first, embedding, image);
     const device = denoiser?.device ?? this.context.device;
     const { sampler, steps } = sampling;
@@ -274,7 +279,7 @@ export class Generation {
       this.report("denoise", 0, sampler.numSteps);
       const options = this.denoiseOptions(sampler);
       if (!steps) return denoise(plan, sampler, first, options);
-      return sample(plan, { sampler, steps, dims: this.latentDims, latents: first }, options);
+      return sample(plan, { sampler, steps, dims: this.latentDims, latents: first, scratch }, options);
     };
     return this.loader.run(stage, body, { ...this.denoiseCompile(device), device });
   }

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
-import { observed, ownTurn, type Tuning } from "@vd/tensor";
+import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { samplingFor, stepNeeds } from "./chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
@@ -10,9 +10,10 @@ import { resolveModel } from "./hub/index";
 import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import { openModelFolder } from "./model/folder";
-import { type Models, makeModels } from "./model/models";
+import { type Models, makeModelsPausable } from "./model/models";
 import { openSingleFile } from "./model/single-file";
 import { type CheckedOptions, checkOptions } from "./options";
+import { Scratch } from "./scratch";
 import { chooseDecodeChunk } from "./stages/decode-chunk";
 import type { StageShape } from "./stages/definitions";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
@@ -66,11 +67,18 @@ export class StableVideoDiffusionPipeline {
   private opened: OpenModel | undefined;
   private busy = false;
   private recorded: { key: string; layouts: StageLayouts } | undefined;
+  private scratch = new Scratch();
 
-  private constructor(components: ModelComponents, load: CheckedLoad, denoiser?: ChosenDenoiser) {
+  private constructor(opened: OpenModel) {
+    this.opened = opened;
+    this.defaults = defaultsOf(opened.components);
+  }
+
+  /** Wires the model's modules; the event loop turns meanwhile. */
+  private static async make(components: ModelComponents, load: CheckedLoad, denoiser?: ChosenDenoiser) {
     const { device, precision, tuning } = load;
-    this.opened = { components, models: makeModels(components), device, precision, tuning, denoiser };
-    this.defaults = defaultsOf(components);
+    const models = await runInSlices(makeModelsPausable(components));
+    return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
   }
 
   /** Opens a model folder in the standard layout, or a model of the Hugging Face Hub (`org/name` or
@@ -98,7 +106,8 @@ export class StableVideoDiffusionPipeline {
     if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.fromSingleFile(dir, options);
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
     throwIfCancelled(options.signal);
-    const pipeline = new StableVideoDiffusionPipeline(await openModelFolder(dir, load.format), load, denoiser);
+    const components = await openModelFolder(dir, load.format);
+    const pipeline = await StableVideoDiffusionPipeline.make(components, load, denoiser);
     options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
     return pipeline;
   }
@@ -108,7 +117,7 @@ export class StableVideoDiffusionPipeline {
   static async fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
     const denoiser = await chosenDenoiser(options, load.device);
-    return new StableVideoDiffusionPipeline(openSingleFile(path, options.singleFile), load, denoiser);
+    return StableVideoDiffusionPipeline.make(openSingleFile(path, options.singleFile), load, denoiser);
   }
 
   /** What a generation with these options would need. Nothing is generated. Throws VdError `attr`. */
@@ -132,8 +141,13 @@ export class StableVideoDiffusionPipeline {
       });
     this.busy = true;
     try {
-      const context = await this.context(options);
-      return await observed(options.profiler, "generate", () => generateIn(context));
+      const { scratch } = this;
+      // Parts of a generation that fails may go on for a moment: nobody else gets what they write to.
+      this.scratch = new Scratch();
+      const run = async () => generateIn(await this.context(options, scratch));
+      const video = await observed(options.profiler, "generate", run);
+      if (this.opened) this.scratch = scratch;
+      return video;
     } finally {
       this.busy = false;
     }
@@ -148,6 +162,7 @@ export class StableVideoDiffusionPipeline {
       each?.trim().catch(() => undefined);
     this.opened = undefined;
     this.recorded = undefined;
+    this.scratch = new Scratch();
   }
 
   [Symbol.dispose](): void {
@@ -177,7 +192,7 @@ export class StableVideoDiffusionPipeline {
   }
 
   /** Everything that a generation works with. The event loop turns between its parts. */
-  private async context(options: GenerateOptions): Promise<GenerationContext> {
+  private async context(options: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
     const { opened, factor, checked } = this.check(options);
     const { components, models, device, precision, tuning, denoiser } = opened;
     const shape = stageShape(checked, factor, precision);
@@ -187,7 +202,7 @@ export class StableVideoDiffusionPipeline {
     // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
     const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
     const choices = { precision, tuning, checked, options, sampling, overlap };
-    return { device, components, models, shape, layouts, denoiser, ...choices };
+    return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
 }
 

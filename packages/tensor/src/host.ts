@@ -60,8 +60,9 @@ export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, da
   buffer.write(encode(data, tensor.dtype), base + tensor.byteOffset);
 }
 
-/** Elements that are copied at a stretch, and elements that are converted: well below a millisecond. */
-const COPIED = 1 << 17;
+/** Elements that are copied at a stretch, and elements that are converted: well below a millisecond, even where a copy
+ *  takes new pages from the operating system. */
+const COPIED = 1 << 15;
 const CONVERTED = 1 << 13;
 
 /** As {@link writeHost}, piece by piece off the event loop; `data` must not change meanwhile. */

@@ -63,3 +63,21 @@ test("an abort stops the work with `cancelled`", async () => {
   expect(error.code).toBe("cancelled");
   expect(pieces).toBe(3);
 });
+
+test("work that is stopped lets go of what it holds", async () => {
+  const controller = new AbortController();
+  let isOpen = true;
+  const work = (function* (): Pausable<void> {
+    try {
+      controller.abort();
+      yield;
+      yield;
+    } finally {
+      isOpen = false;
+    }
+  })();
+  await expect(runInSlices(work, { signal: controller.signal, sliceUs: 0 })).rejects.toMatchObject({
+    code: "cancelled",
+  });
+  expect(isOpen).toBe(false);
+});

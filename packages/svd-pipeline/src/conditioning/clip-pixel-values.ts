@@ -77,13 +77,16 @@ export function* clipPixelValuesPausable(image: RgbImage, options: ClipPixelOpti
   checkSides(image);
   const { size } = options;
   const tapsX = cubicTaps(image.width, size);
+  yield;
   const tapsY = cubicTaps(image.height, size);
+  yield;
   const columns = usedPositions(tapsX);
   const rows = usedPositions(tapsY);
   yield;
 
   // Blur where the cubic will look, and interpolate along x at once. [rows,size,3]
   const kernels = { x: gaussianKernel(image.width, size), y: gaussianKernel(image.height, size) };
+  yield;
   const blurred = new BlurredRows(image, kernels, columns);
   yield;
   const placesX = reindexed(tapsX, columns);

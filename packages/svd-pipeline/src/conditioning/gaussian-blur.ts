@@ -51,26 +51,27 @@ export class BlurredRows {
     this.#slotRows = new Int32Array(kernels.y.length).fill(-1);
   }
 
-  /** Writes row `y`, [columns, 3], to `result`, pausing after each row of the source. Fastest when rows are asked for from
-   *  the top. */
+  /** Writes row `y`, [columns, 3], to `result`, pausing twice at each row of the source. Fastest when rows are asked for
+   *  from the top. */
   *row(y: number, result: Float32Array): Pausable<void> {
     const kernel = this.#kernelY;
     const radius = kernel.length >> 1;
     result.fill(0);
     for (let k = 0; k < kernel.length; k++) {
       const weight = kernel[k]!;
-      const source = this.#blurredAlongX(reflect(y + k - radius, this.#image.height));
+      const source = yield* this.#blurredAlongX(reflect(y + k - radius, this.#image.height));
       if (weight !== 0) addScaled(result, source, weight);
       yield;
     }
   }
 
-  #blurredAlongX(y: number): Float32Array {
+  *#blurredAlongX(y: number): Pausable<Float32Array> {
     const slot = y % this.#slots.length;
     const row = this.#slots[slot]!;
     if (this.#slotRows[slot] === y) return row;
     this.#slotRows[slot] = y;
     this.#padRow(y);
+    yield;
     convolveRow(this.#padded, this.#kernelX, this.#columns, row);
     return row;
   }

@@ -13,9 +13,9 @@ export interface ImageTensor {
 }
 
 /** [H,W,3] in 8 bits to [3,H,W] in [-1, 1]. */
-function* toPlanes({ width, height, data }: RgbImage): Pausable<Float32Array> {
+function* toPlanes({ width, height, data }: RgbImage, into?: Float32Array): Pausable<Float32Array> {
   const area = width * height;
-  const planes = new Float32Array(3 * area);
+  const planes = into ?? new Float32Array(3 * area);
   for (let y = 0; y < height; y++) {
     for (let i = y * width; i < (y + 1) * width; i++) {
       planes[i] = SIGNED_LEVELS[data[3 * i]!]!;
@@ -27,10 +27,15 @@ function* toPlanes({ width, height, data }: RgbImage): Pausable<Float32Array> {
   return planes;
 }
 
-/** {@link vaeInput}, pausing after each row. */
-export function* vaeInputPausable(image: RgbImage, width: number, height: number): Pausable<Float32Array> {
+/** {@link vaeInput}, pausing after each row. into: where to put the result, as long as it is. */
+export function* vaeInputPausable(
+  image: RgbImage,
+  width: number,
+  height: number,
+  into?: Float32Array,
+): Pausable<Float32Array> {
   const resized = yield* resizeLanczosPausable(image, width, height);
-  return yield* toPlanes(resized);
+  return yield* toPlanes(resized, into);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { Weights } from "@vd/tensor";
+import { type Pausable, runInSlices, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { selectWeightFiles, type WeightFormat } from "../hub/index";
@@ -33,15 +33,15 @@ interface OpenedWeights {
 }
 
 /** Opens a component's weights: the set of files that the hub client would have chosen for this format, be it one file
- *  or an index with shards; any other name that a folder can have comes last. Throws VdError `io` or `weights`. */
-function openWeights(dir: string, component: string, format: WeightFormat): OpenedWeights {
+ *  or an index with shards; any other name that a folder can have comes last. Pauses. Throws VdError `io` or `weights`. */
+function* openWeights(dir: string, component: string, format: WeightFormat): Pausable<OpenedWeights> {
   const folder = join(dir, component);
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const chosen = selectWeightFiles(new Set(names.map((name) => `${component}/${name}`)), component, format)?.files;
   const files = (chosen?.map((name) => basename(name)) ?? names).filter((name) => /\.safetensors$/.test(name));
   if (files.length === 0 && !names.some((name) => name.endsWith(".index.json"))) throw noWeights(folder, names);
   const opened = chosen?.[0] === undefined ? folder : join(dir, chosen[0]);
-  return { weights: Weights.open(opened), paths: files.map((name) => join(folder, name)) };
+  return { weights: yield* Weights.openPausable(opened), paths: files.map((name) => join(folder, name)) };
 }
 
 function noWeights(folder: string, names: readonly string[]): VdError {
@@ -92,7 +92,7 @@ async function readClipPixels(dir: string, size: number): Promise<ClipPixelOptio
 }
 
 /** Opens a model in the standard folder layout. format: which of several stored precisions to prefer.
- *  Throws VdError `io`, `weights` or `unsupported`. */
+ *  The event loop turns meanwhile. Throws VdError `io`, `weights` or `unsupported`. */
 export async function openModelFolder(dir: string, format: WeightFormat = "fp32"): Promise<ModelComponents> {
   await checkIndex(dir);
   const parse = async <T>(name: string, read: (json: Record<string, unknown>, path: string) => T): Promise<T> =>
@@ -101,9 +101,9 @@ export async function openModelFolder(dir: string, format: WeightFormat = "fp32"
   const vae = await parse("vae/config.json", (json, path) => ({ json, config: parseVaeConfig(json, path) }));
   const imageEncoder = await parse("image_encoder/config.json", parseClipVisionConfig);
   const scheduler = await parse("scheduler/scheduler_config.json", (json) => json as SchedulerConfig);
-  const [forUnet, forVae, forEncoder] = ["unet", "vae", "image_encoder"].map((component) =>
-    openWeights(dir, component, format),
-  ) as [OpenedWeights, OpenedWeights, OpenedWeights];
+  const forUnet = await runInSlices(openWeights(dir, "unet", format));
+  const forVae = await runInSlices(openWeights(dir, "vae", format));
+  const forEncoder = await runInSlices(openWeights(dir, "image_encoder", format));
   return {
     source: dir,
     unet: { config: unet, weights: forUnet.weights },

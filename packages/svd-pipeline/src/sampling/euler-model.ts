@@ -10,7 +10,12 @@ import { fractionalTimesteps, readTimestepSpacing } from "./timesteps";
 /** The class whose configs this file reads. */
 export const eulerClassName = "EulerDiscreteScheduler";
 
-type Levels = Pick<SigmaTable, "sigmas" | "timesteps">;
+/** Noise levels, and how to find their timesteps: a continuous model has no use for those of the training table, which
+ *  take a millisecond to find. */
+interface Levels {
+  sigmas: SigmaTable["sigmas"];
+  trainedTimesteps(): SigmaTable["timesteps"];
+}
 
 /** Timesteps before any respacing. "trailing" may, by rounding, make one more than there are steps. */
 interface Row {
@@ -24,8 +29,8 @@ function timestepsOf(sigmas: readonly number[], logs: Float32Array, precision: "
 
 function customLevels(sigmas: readonly number[], trained: Float32Array): Levels {
   const levels = Float32Array.from(checkedSigmas(sigmas));
-  const logs = logSigmas(trained);
-  return { sigmas: levels, timesteps: timestepsOf(Array.from(levels.subarray(0, -1)), logs, "float32") };
+  const known = Array.from(levels.subarray(0, -1));
+  return { sigmas: levels, trainedTimesteps: () => timestepsOf(known, logSigmas(trained), "float32") };
 }
 
 function finalSigma(reader: ConfigReader, trained: Float32Array): number {
@@ -43,11 +48,11 @@ function scheduledLevels(reader: ConfigReader, trained: Float32Array, row: Row):
   const falling = interpolatedSigmas(reader, row, trained);
   const spacing = readSigmaSpacing(reader);
   const last = finalSigma(reader, trained);
-  if (spacing === undefined) return { sigmas: withFinalSigma(falling, last), timesteps: row.timesteps };
+  if (spacing === undefined) return { sigmas: withFinalSigma(falling, last), trainedTimesteps: () => row.timesteps };
   const sigmas = spacedSigmas(spacing, readSigmaRange(reader, falling), row.steps);
   return {
     sigmas: withFinalSigma(sigmas, last),
-    timesteps: timestepsOf(sigmas, logSigmas(trained), "float64"),
+    trainedTimesteps: () => timestepsOf(sigmas, logSigmas(trained), "float64"),
   };
 }
 
@@ -91,7 +96,7 @@ export function eulerModel(config: SchedulerConfig, options: SamplerOptions): Si
       : scheduledLevels(reader, trained, { timesteps: row, steps });
   return {
     sigmas: levels.sigmas,
-    timesteps: continuous ? quarterLogs(levels.sigmas) : levels.timesteps,
+    timesteps: continuous ? quarterLogs(levels.sigmas) : levels.trainedTimesteps(),
     initNoiseSigma: initialDeviation(levels.sigmas, spacing),
     precondition: (sigma, outputSigma) => preconditioning(prediction, sigma, outputSigma),
   };

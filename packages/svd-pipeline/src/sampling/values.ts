@@ -15,9 +15,14 @@ export interface Values {
  * it, and every operation computes in float32 and rounds once. A sampler written with them gives torch's bits.
  */
 
-function rounded(data: Float32Array, dtype: LatentDtype): Values {
+/** Rounds values to a type; to float32 this is free. */
+export function roundInPlace(data: Float32Array, dtype: LatentDtype): void {
   if (dtype === "float16") roundToFloat16InPlace(data);
   else if (dtype === "bfloat16") roundToBfloat16InPlace(data);
+}
+
+function rounded(data: Float32Array, dtype: LatentDtype): Values {
+  roundInPlace(data, dtype);
   return { data, dtype };
 }
 

@@ -88,11 +88,11 @@ export class CpuGenerator {
   }
 
   /** As {@link randn} in float32, pausing after each few thousand numbers, for counts that take long. No other call may
-   *  come in between. */
-  *randnPausable(count: number): Pausable<Float32Array> {
+   *  come in between. into: where to put them, `count` long. */
+  *randnPausable(count: number, into?: Float32Array): Pausable<Float32Array> {
     const length = checkedCount(count);
-    if (length < blockLength) return this.randn(length);
-    const values = new Float32Array(length);
+    const values = into ?? new Float32Array(length);
+    if (length < blockLength) return this.fillPairs(values);
     for (let start = 0; start < length; start += PIECE) {
       const end = Math.min(start + PIECE, length);
       for (let i = start; i < end; i++) values[i] = this.uniform(24);

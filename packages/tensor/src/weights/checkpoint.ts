@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { type Pausable, runAtOnce } from "../pausable";
 import { fileError } from "./file-error";
 import { SafetensorsFile } from "./safetensors-file";
 import { type SafetensorsEntry, shown, tensorPlace } from "./safetensors-header";
@@ -120,12 +121,12 @@ function collect(files: SafetensorsFile[], entries: Map<string, CheckpointTensor
   return { entries, files, close, [Symbol.dispose]: close };
 }
 
-function openShards(indexPath: string): Checkpoint {
+function* openShards(indexPath: string): Pausable<Checkpoint> {
   const files = new Map<string, SafetensorsFile>();
   const entries = new Map<string, CheckpointTensor>();
   try {
     for (const [name, fileName] of readIndex(indexPath)) {
-      const file = files.get(fileName) ?? SafetensorsFile.open(join(indexPath, "..", fileName));
+      const file = files.get(fileName) ?? (yield* SafetensorsFile.openPausable(join(indexPath, "..", fileName)));
       files.set(fileName, file);
       entries.set(name, { file, entry: file.entry(name) });
     }
@@ -141,10 +142,15 @@ function openShards(indexPath: string): Checkpoint {
  * under the names that diffusers and transformers use. Throws `io` where something cannot be read and `weights` where
  * nothing fits, a file is damaged, a shard lacks a tensor or an index names a file outside its folder.
  */
-export function openCheckpoint(path: string, { variant }: CheckpointOptions = {}): Checkpoint {
+export function openCheckpoint(path: string, options: CheckpointOptions = {}): Checkpoint {
+  return runAtOnce(openCheckpointPausable(path, options));
+}
+
+/** As {@link openCheckpoint}, pausing while headers are checked. */
+export function* openCheckpointPausable(path: string, { variant }: CheckpointOptions = {}): Pausable<Checkpoint> {
   const file = describe(path).isDirectory() ? findInFolder(path, variant) : path;
-  if (file.endsWith(".json")) return openShards(file);
-  const single = SafetensorsFile.open(file);
+  if (file.endsWith(".json")) return yield* openShards(file);
+  const single = yield* SafetensorsFile.openPausable(file);
   const entries = new Map([...single.entries].map(([name, entry]) => [name, { file: single, entry }]));
   return collect([single], entries);
 }

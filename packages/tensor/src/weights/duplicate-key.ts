@@ -1,10 +1,17 @@
+import type { Pausable } from "../pausable";
+
+/** Keys between two pauses. */
+const PIECE = 64;
+
 /**
  * The first key that an object of this JSON text holds twice, or undefined. `JSON.parse` keeps the last of two equal
  * keys in silence, so one tensor could hide another. Requires text that `JSON.parse` has accepted.
+ * Pauses after some keys.
  */
-export function findDuplicateKey(json: string): string | undefined {
+export function* findDuplicateKey(json: string): Pausable<string | undefined> {
   const keysOfOpenObjects: Set<string>[] = [];
   let position = 0;
+  let numKeys = 0;
   while (position < json.length) {
     const character = json[position];
     if (character === "{") keysOfOpenObjects.push(new Set());
@@ -17,6 +24,7 @@ export function findDuplicateKey(json: string): string | undefined {
         const keys = keysOfOpenObjects.at(-1);
         if (keys?.has(key)) return key;
         keys?.add(key);
+        if (++numKeys % PIECE === 0) yield;
       }
       position = next;
       continue;

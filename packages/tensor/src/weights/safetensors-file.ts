@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
+import { type Pausable, runAtOnce } from "../pausable";
 import { fileError } from "./file-error";
 import { nearestNames } from "./nearest-names";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
@@ -64,7 +65,7 @@ function mistakenFor(head: Uint8Array): string | undefined {
   return undefined;
 }
 
-function readHeader(descriptor: number, path: string, fileBytes: number): SafetensorsHeader {
+function* readHeader(descriptor: number, path: string, fileBytes: number): Pausable<SafetensorsHeader> {
   const broken = (expected: string, got: string, hint: string) =>
     new VdError({ code: "weights", where: path, expected, got, hint });
   if (fileBytes < lengthBytes) {
@@ -78,7 +79,8 @@ function readHeader(descriptor: number, path: string, fileBytes: number): Safete
     throw broken(`a header of at most ${limit} bytes`, `a header length of ${headerBytes}`, hint);
   }
   const bytes = readExactly(descriptor, path, lengthBytes, Number(headerBytes));
-  return parseHeader(bytes, { path, fileBytes, dataOffset: lengthBytes + bytes.length });
+  yield;
+  return yield* parseHeader(bytes, { path, fileBytes, dataOffset: lengthBytes + bytes.length });
 }
 
 /**
@@ -103,10 +105,15 @@ export class SafetensorsFile implements Disposable {
 
   /** Opens the file at `path`. Throws `io` where it cannot be read, `weights` where it is not a whole, valid file. */
   static open(path: string): SafetensorsFile {
+    return runAtOnce(SafetensorsFile.openPausable(path));
+  }
+
+  /** As {@link open}, pausing while the header is checked. */
+  static *openPausable(path: string): Pausable<SafetensorsFile> {
     const descriptor = openRegularFile(path);
     try {
       const fileBytes = fstatSync(descriptor).size;
-      return new SafetensorsFile(path, descriptor, fileBytes, readHeader(descriptor, path, fileBytes));
+      return new SafetensorsFile(path, descriptor, fileBytes, yield* readHeader(descriptor, path, fileBytes));
     } catch (error) {
       closeSync(descriptor);
       throw fileError(path, wanted, error);

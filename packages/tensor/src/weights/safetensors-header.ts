@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import type { Pausable } from "../pausable";
 import { findDuplicateKey } from "./duplicate-key";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 
@@ -59,7 +60,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && !Object.is(value, -0) && (value as number) >= 0;
 }
 
-function parseJson(bytes: Uint8Array, path: string): JsonObject {
+function* parseJson(bytes: Uint8Array, path: string): Pausable<JsonObject> {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -73,7 +74,8 @@ function parseJson(bytes: Uint8Array, path: string): JsonObject {
   } catch (cause) {
     throw damaged(path, "a header in JSON", shown((cause as Error).message).slice(1, -1), cause);
   }
-  const twice = findDuplicateKey(text);
+  yield;
+  const twice = yield* findDuplicateKey(text);
   if (twice !== undefined) throw damaged(tensorPlace(path, twice), "every key once", "the key twice");
   return json as JsonObject;
 }
@@ -131,19 +133,25 @@ function checkCoverage(entries: ReadonlyMap<string, SafetensorsEntry>, origin: H
   }
 }
 
+/** Tensors between two pauses. */
+const PIECE = 64;
+
 /**
  * Reads and checks the JSON header `bytes` of a safetensors file: every tensor's type, shape and place, and that
  * the tensors cover the data exactly. Throws `weights` naming the file and the tensor.
  * Source: https://github.com/huggingface/safetensors (format section of the README).
+ * Pauses after some tensors.
  */
-export function parseHeader(bytes: Uint8Array, origin: HeaderOrigin): SafetensorsHeader {
-  const json = parseJson(bytes, origin.path);
+export function* parseHeader(bytes: Uint8Array, origin: HeaderOrigin): Pausable<SafetensorsHeader> {
+  const json = yield* parseJson(bytes, origin.path);
   const entries = new Map<string, SafetensorsEntry>();
   let metadata: Readonly<Record<string, string>> = {};
   for (const [name, value] of Object.entries(json)) {
     if (name === "__metadata__") metadata = parseMetadata(value, origin.path);
     else entries.set(name, parseEntry(name, value, origin));
+    if (entries.size % PIECE === 0) yield;
   }
   checkCoverage(entries, origin);
+  yield;
   return { entries, metadata };
 }

@@ -1,8 +1,9 @@
 import { countOf, type DType, mapFile, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
+import { type Pausable, runAtOnce } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
-import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
+import { type Checkpoint, type CheckpointOptions, openCheckpointPausable } from "./checkpoint";
 import { nearestNames } from "./nearest-names";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
@@ -39,7 +40,10 @@ interface FoundWeights {
   otherTypes: Map<string, string>;
 }
 
-function entriesOf(checkpoint: Checkpoint): FoundWeights {
+/** Weights between two pauses. */
+const PIECE = 128;
+
+function* entriesOf(checkpoint: Checkpoint): Pausable<FoundWeights> {
   const files = new Map<string, Storage>();
   const otherTypes = new Map<string, string>();
   const entries = new Map<string, WeightEntry>();
@@ -52,6 +56,7 @@ function entriesOf(checkpoint: Checkpoint): FoundWeights {
     const storage = files.get(file.path) ?? mapWeightFile(file.path);
     files.set(file.path, storage);
     entries.set(name, { dtype, shape: entry.shape, storage, byteOffset: entry.byteOffset });
+    if (entries.size % PIECE === 0) yield;
   }
   return { entries, otherTypes };
 }
@@ -69,9 +74,14 @@ export class Weights {
 
   /** Maps a .safetensors file, a folder with one, or shards. Throws VdError `weights` or `io`. */
   static open(path: string, options: CheckpointOptions = {}): Weights {
-    const checkpoint = openCheckpoint(path, options);
+    return runAtOnce(Weights.openPausable(path, options));
+  }
+
+  /** As {@link open}, pausing while headers are checked. */
+  static *openPausable(path: string, options: CheckpointOptions = {}): Pausable<Weights> {
+    const checkpoint = yield* openCheckpointPausable(path, options);
     try {
-      const { entries, otherTypes } = entriesOf(checkpoint);
+      const { entries, otherTypes } = yield* entriesOf(checkpoint);
       return new Weights({ label: path, entries, otherTypes, used: new Set(), merged: new Map() }, "");
     } finally {
       checkpoint.close();

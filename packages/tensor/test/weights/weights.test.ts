@@ -33,6 +33,23 @@ const eager = new Eager(openDevice("cpu", { threads: 1 }));
 const open = () => Weights.open(path);
 
 describe("weights", () => {
+  test("are opened in pieces, however many there are", () => {
+    const many = join(folder, "many.safetensors");
+    const names = Array.from({ length: 1000 }, (_, i) => `layers.${i}.weight`);
+    writeSafetensors(
+      many,
+      names.map((name, i) => f32(name, [1], [i])),
+    );
+    const work = Weights.openPausable(many);
+    let pauses = 0;
+    let piece = work.next();
+    for (; !piece.done; piece = work.next()) pauses++;
+    expect(pauses).toBeGreaterThan(20);
+    const w = piece.value;
+    expect([...eager.read(w.tensor("layers.999.weight", [1]))]).toEqual([999]);
+    expect(names.every((name) => w.has(name))).toBe(true);
+  });
+
   test("are read in place, by checkpoint path", () => {
     const w = open().at("attn").at("to_q");
     expect(w.path).toBe("attn.to_q");

@@ -4,9 +4,11 @@ import {
   type Graph,
   groupNorm,
   type Module,
+  type Pausable,
   type PausableModule,
   pausableModule,
   reshape,
+  runAtOnce,
   type Tensor,
   type Weights,
 } from "@vd/tensor";
@@ -71,17 +73,32 @@ function timeEmbedding(w: Weights, config: UnetConfig): Module<[timestep: Tensor
   };
 }
 
+/** What `make` makes of each item, pausing after each. */
+function* inTurn<T, R>(items: readonly T[], make: (item: T) => R): Pausable<R[]> {
+  const made: R[] = [];
+  for (const item of items) {
+    made.push(make(item));
+    yield;
+  }
+  return made;
+}
+
 /** Makes the UNet from its weights. Throws VdError `weights` naming the first key that does not fit.
  *  Source: huggingface/diffusers@58eb52c unets/unet_spatio_temporal_condition.py. */
 export function unet(w: Weights, config: UnetConfig): Unet {
+  return runAtOnce(unetPausable(w, config));
+}
+
+/** As {@link unet}, pausing after each block. */
+export function* unetPausable(w: Weights, config: UnetConfig): Pausable<Unet> {
   const shared: SharedConditioning = { cross: new SharedChannels(), frames: new SharedChannels() };
   const channels = config.blockOutChannels[0]!;
   const levels = config.blockOutChannels.map((_, i) => i);
   const convIn = conv(w.at("conv_in"), { cin: config.inChannels, cout: channels, kernel: [1, 3, 3] });
   const embed = timeEmbedding(w, config);
-  const down = levels.map((level) => downBlock(w.at("down_blocks").at(level), config, level, shared));
+  const down = yield* inTurn(levels, (level) => downBlock(w.at("down_blocks").at(level), config, level, shared));
   const middle = middleBlock(w.at("mid_block"), config, shared);
-  const up = levels.map((position) => upBlock(w.at("up_blocks").at(position), config, position, shared));
+  const up = yield* inTurn(levels, (level) => upBlock(w.at("up_blocks").at(level), config, level, shared));
   const norm = groupNorm(w.at("conv_norm_out"), { channels, eps: 1e-5, act: "silu" });
   const convOut = conv(w.at("conv_out"), { cin: channels, cout: config.outChannels, kernel: [1, 3, 3] });
   const conditionFrames = pausableModule((g: Graph, framesOut: Tensor) =>

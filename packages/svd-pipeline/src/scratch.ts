@@ -1,0 +1,14 @@
+/** Arrays of megabytes that the generations of a pipeline use one after the other. Each new one would bring a collection of
+ *  all garbage nearer, and letting go of it takes the event loop's time. */
+export class Scratch {
+  private readonly arrays = new Map<string, Float32Array>();
+
+  /** `count` numbers, whatever they are; under one name the same ones each time, as long as the count stays. */
+  floats(name: string, count: number): Float32Array {
+    const known = this.arrays.get(name);
+    if (known?.length === count) return known;
+    const array = new Float32Array(count);
+    this.arrays.set(name, array);
+    return array;
+  }
+}
