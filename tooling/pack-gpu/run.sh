@@ -33,11 +33,13 @@ find_cupti() {
 found = [path for folder in sys.path for path in glob.glob(folder + "/nvidia/*/lib/libcupti.so*")]
 print(*found[:1])' 2> /dev/null || true
 }
-check_all() {
+# Runs in a folder of its own: where the user stands, relative paths go on to mean what they did.
+check_all() (
   results=$work/results
   rm -rf "$results"
   mkdir -p "$results"
   status=0
+  pids=
   cd "$work"
   # Beside each other: nothing is timed, and most of it is compiling PTX.
   for dtype in float32 float16 bfloat16; do
@@ -52,33 +54,41 @@ check_all() {
   done
   for pid in $pids; do wait "$pid" || status=1; done
   node measure --json "$results/measure.json" || status=1
-  node merge "$results" "${VD_REPORT_DIR:-$here/report}"
-}
+  node merge "$results" "$out"
+  exit $status
+)
 # Runs a program of the report for at most so many seconds; what it wrote by then stays.
 within() {
   seconds=$1
   shift
   echo "== $*"
-  timeout -k 5 "$seconds" "$0" "$@" || status=1
+  timeout -k 5 "$seconds" "$here/run" "$@" || status=1
+}
+measure() {
+  seconds=$1
+  shift
+  within "$seconds" bench measure -m "$model" --rounds 3 --repeats 2 "$@"
 }
 report() {
-  out=${VD_REPORT_DIR:-$here/report}
-  mkdir -p "$out"
   model=$work/svd-xt
+  status=0
   [ -e "$model/model_index.json" ] || node bench make-model svd-xt -o "$model" --seed 1
-  measure="bench measure -m $model --rounds 3 --repeats 2"
-  check_all
-  within 200 $measure -o "$out/unet.json" --parts unet --peers eager,compile
-  within 150 $measure -o "$out/parts.json" --parts clip,encode,vae --peers eager,compile
+  check_all || status=1
+  measure 200 -o "$out/unet.json" --parts unet --peers eager,compile
+  measure 150 -o "$out/parts.json" --parts clip,encode,vae --peers eager,compile
   within 120 bench ops --device cuda --rounds 2 --limit 1 --json "$out/ops-h200.json"
   # 25 frames by 25 steps, and 14 by 10.
   within 120 bench e2e --device cuda -m "$model" --peers eager --no-reference --e2e-rounds 1 --json "$out/e2e.json"
   within 90 sizes --model "$model" --json "$out/sizes-h200.json"
   within 60 overhead --model "$model" --dtype float16 --frames 25 --size 1024x576 --steps 6 --rounds 3 --json "$out/overhead.json"
   within 30 kernels --json "$out/kernels.json"
-  command -v compute-sanitizer > /dev/null && within 150 sanitize --most 6000 --json "$out/sanitizer.json"
-  node join "$out/model-h200.json" "$out/unet.json" "$out/parts.json" "$out/e2e.json" && rm -f "$out/unet.json" "$out/parts.json" "$out/e2e.json"
+  if command -v compute-sanitizer > /dev/null; then within 150 sanitize --most 6000 --json "$out/sanitizer.json"; fi
+  node join "$out/model-h200.json" "$out/unet.json" "$out/parts.json" "$out/e2e.json"
+  rm -f "$out/unet.json" "$out/parts.json" "$out/e2e.json"
 }
+out=${VD_REPORT_DIR:-$here/report}
+case $out in /*) ;; *) out=$PWD/$out ;; esac
+case $command in all | report) mkdir -p "$out" ;; esac
 case $command in
   suite | sanitize) node "$command" "$@" ;;
   measure | generate | sizes | tune) node "$command" --model "$work/models/tiny-svd" "$@" ;;
@@ -91,10 +101,7 @@ case $command in
     node kernels --model "$work/models/tiny-svd" "$@"
     ;;
   goldens) node goldens "$work/fixtures" --device cuda "$@" ;;
-  all)
-    check_all
-    exit $status
-    ;;
+  all) check_all ;;
   report)
     report
     exit $status
