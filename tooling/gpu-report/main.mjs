@@ -135,8 +135,6 @@ function grouped(list) {
 }
 
 const measured = read("model-h200.json");
-/** Parts that the newest run left out, from the last one that had them. */
-const earlier = read("decode-h200.json");
 const sizes = read("sizes-h200.json");
 const suite = read("nvidia-h200.json");
 const targets = JSON.parse(readFileSync(join(here, "targets.json"), "utf8"));
@@ -148,12 +146,10 @@ if (measured) {
     "```sh\npnpm pack:gpu -o DIR   # then, on the GPU machine, with diffusers on PYTHONPATH:\nDIR/run bench make-model svd-xt -o MODEL --seed 1\nDIR/run bench measure -m MODEL -o model.json --peers eager,compile\nDIR/run sizes --model MODEL --json sizes.json\nDIR/run all\nnode tooling/gpu-report/main.mjs\n```\n",
     "## Parts\n",
     `${partsTable(measured)}\n`,
-    ...(earlier
-      ? [`Not in that run, from an earlier one (commit ${earlier.machine.commit}):\n`, `${partsTable(earlier)}\n`]
-      : []),
+    ...measured.notes.map((note) => `${note}\n`),
     "## Ops inside the model\n",
     "Means over all rows of a shape with whatever their epilogues do. The PyTorch column is its best backend for the bare op, measured alone on such a machine.\n",
-    `${opsTable({ ...earlier?.tables, ...measured.tables }, targets)}\n`,
+    `${opsTable(measured.tables, targets)}\n`,
   );
 }
 if (sizes) parts.push("## Sizes and memory\n", `${sizesTable(sizes)}\n`);

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Device } from "@vd/kernels-native";
 
 const POLL_MS = 10;
@@ -5,7 +6,6 @@ const POLL_MS = 10;
 /** Watches how much of a GPU's memory is taken beyond what was taken at the start. */
 export class MemoryWatch {
   private lowestFreeBytes: number;
-  private timer: NodeJS.Timeout | undefined;
 
   private constructor(
     private readonly device: Device,
@@ -27,14 +27,26 @@ export class MemoryWatch {
 
   /** Looks every few milliseconds while `body` runs. */
   async during<T>(body: () => Promise<T>): Promise<T> {
-    const poll = () => {
-      this.timer = setTimeout(() => this.look().then(poll, () => undefined), POLL_MS);
-    };
-    if (this.device.kind === "cuda") poll();
+    if (this.device.kind !== "cuda") return body();
+    const ended = new AbortController();
+    const looking = this.lookUntil(ended.signal);
     try {
       return await body();
     } finally {
-      clearTimeout(this.timer);
+      ended.abort();
+      await looking;
+    }
+  }
+
+  /** Looks until the signal aborts or the device no longer answers. */
+  private async lookUntil(signal: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await setTimeout(POLL_MS, undefined, { signal });
+        await this.look();
+      }
+    } catch {
+      // Either the end, or the measured work fails at the same device and says why.
     }
   }
 
