@@ -51,6 +51,7 @@ size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource
   NormPartialParams partial{};
   partial.source = source;
   partial.groups = finish.groups;
+  partial.groupChannels = (source.channels + source.channels2) / finish.groups;
   partial.chunkPixels = shape.chunkPixels;
   partial.numChunks = shape.numChunks;
   partial.lanes = shape.lanes;

@@ -55,11 +55,15 @@ __device__ __forceinline__ void chunk_sums(const NormPartialParams& p, int64_t b
                                            float (&square)[kWidth]) {
   const SourceColumn<T> column = source_column<T>(p.source, base, c);
   float shift[kWidth];
-#pragma unroll
-  for (int i = 0; i < kWidth; ++i) {
-    shift[i] = to_float(column.data[i]);
-    sum[i] = square[i] = 0.0f;
+  if constexpr (kWidth == 8) {
+    Raw8<T> raw;
+    load_raw8(column.data, raw);
+    unpack_raw8<T>(raw, shift);
+  } else {
+    shift[0] = to_float(column.data[0]);
   }
+#pragma unroll
+  for (int i = 0; i < kWidth; ++i) sum[i] = square[i] = 0.0f;
   walk_column<T, kWidth>(column, first, end, p.lanes, [&](const float (&v)[kWidth], int) {
 #pragma unroll
     for (int i = 0; i < kWidth; ++i) {
@@ -70,42 +74,69 @@ __device__ __forceinline__ void chunk_sums(const NormPartialParams& p, int64_t b
   });
 }
 
+/** Where channel c of a chunk's sums lies in shared memory: vectors side by side, so that neighbouring threads, which have
+ *  neighbouring vectors, use neighbouring banks. */
+template <int kWidth> __device__ __forceinline__ int sums_slot(int c, int vectors) { return c % kWidth * vectors + c / kWidth; }
+
+/** Moments of every group from those of its channels, which count `pixels` each: `total` holds (mean, deviations) by slot.
+ *  Eight threads to a group. */
+template <int kWidth>
+__device__ __forceinline__ void write_group_moments(const NormPartialParams& p, const float2* total, int vectors, int frame, int chunk,
+                                                    int pixels) {
+  constexpr int kTeam = 8;
+  const int size = p.groupChannels, member = threadIdx.x % kTeam;
+  for (int first = 0; first < p.groups; first += blockDim.x / kTeam) {
+    const int g = first + threadIdx.x / kTeam;
+    const int begin = g * size, count = g < p.groups ? size : 0;
+    const auto of = [&](int i) { return total[sums_slot<kWidth>(begin + i, vectors)]; };
+    // About the first channel's mean: what is summed is small.
+    const float around = count > 0 ? of(0).x : 0.0f;
+    float sum = 0.0f, deviations = 0.0f, spread = 0.0f;
+    for (int i = member; i < count; i += kTeam) {
+      const float2 v = of(i);
+      sum += v.x - around;
+      deviations += v.y;
+    }
+    const float mean = around + sum_lanes<kTeam>(sum) / size;
+    for (int i = member; i < count; i += kTeam) {
+      const float d = of(i).x - mean;
+      spread = fmaf(d, d, spread);
+    }
+    deviations = sum_lanes<kTeam>(fmaf(spread, static_cast<float>(pixels), deviations));
+    if (count > 0 && member == 0)
+      static_cast<float2*>(p.partial)[(static_cast<int64_t>(frame) * p.groups + g) * p.numChunks + chunk] = make_float2(mean, deviations);
+  }
+}
+
 /** Block (chunk, frame): moments of every group in the chunk. Shared: float2 [lanes, C], then float2 [C]. */
 template <class T, int kWidth> __device__ __forceinline__ void norm_partial(const NormPartialParams& p) {
   extern __shared__ float2 normShared[];
+  const int frame = blockIdx.y, chunk = blockIdx.x;
   const int channels = p.source.channels + p.source.channels2, vectors = channels / kWidth;
-  const int64_t base = static_cast<int64_t>(blockIdx.y) * p.source.pixels + static_cast<int64_t>(blockIdx.x) * p.chunkPixels;
-  const int end = min(p.chunkPixels, p.source.pixels - static_cast<int>(blockIdx.x) * p.chunkPixels);
+  const int64_t base = static_cast<int64_t>(frame) * p.source.pixels + static_cast<int64_t>(chunk) * p.chunkPixels;
+  const int end = min(p.chunkPixels, p.source.pixels - chunk * p.chunkPixels);
   float2* total = normShared + p.lanes * channels;
   for (int item = threadIdx.x; item < vectors * p.lanes; item += blockDim.x) {
-    const int c = item % vectors * kWidth, lane = item / vectors;
+    const int vector = item % vectors, lane = item / vectors;
     float sum[kWidth], square[kWidth];
-    chunk_sums<T, kWidth>(p, base, lane, end, c, sum, square);
+    chunk_sums<T, kWidth>(p, base, lane, end, vector * kWidth, sum, square);
 #pragma unroll
-    for (int i = 0; i < kWidth; ++i) normShared[lane * channels + c + i] = make_float2(sum[i], square[i]);
+    for (int i = 0; i < kWidth; ++i) normShared[lane * channels + i * vectors + vector] = make_float2(sum[i], square[i]);
   }
   __syncthreads();
-  for (int c = threadIdx.x; c < channels; c += blockDim.x) {
+  for (int slot = threadIdx.x; slot < channels; slot += blockDim.x) {
+    const int c = slot % vectors * kWidth + slot / vectors;
     float sum = 0.0f, square = 0.0f;
     for (int lane = 0; lane < p.lanes; ++lane) {
-      const float2 v = normShared[lane * channels + c];
+      const float2 v = normShared[lane * channels + slot];
       sum += v.x;
       square += v.y;
     }
     const float mean = sum / end;
-    total[c] = make_float2(to_float(*source_column<T>(p.source, base, c).data) + mean, fmaxf(square - sum * mean, 0.0f));
+    total[slot] = make_float2(to_float(*source_column<T>(p.source, base, c).data) + mean, fmaxf(fmaf(-sum, mean, square), 0.0f));
   }
   __syncthreads();
-  const int size = channels / p.groups;
-  for (int g = threadIdx.x; g < p.groups; g += blockDim.x) {
-    Moments m{0.0f, 0.0f, 0.0f};
-    for (int i = 0; i < size; ++i) {
-      const float2 v = total[g * size + i];
-      m = merge(m, {v.x, v.y, static_cast<float>(end)});
-    }
-    static_cast<float2*>(p.partial)[(static_cast<int64_t>(blockIdx.y) * p.groups + g) * p.numChunks + blockIdx.x] =
-        make_float2(m.mean, m.deviations);
-  }
+  write_group_moments<kWidth>(p, total, vectors, frame, chunk, end);
 }
 
 /** Moments of the row's group over all chunks and frames, merged by 128 threads in a fixed order. */

@@ -22,7 +22,7 @@ struct NormSource {
 struct NormPartialParams {
   NormSource source;
   void* partial;
-  int32_t groups;
+  int32_t groups, groupChannels;
   int32_t chunkPixels, numChunks;  // of one frame
   int32_t lanes;                   // pixels that a block reads at once
 };

@@ -210,7 +210,9 @@ bool fits_staged(const MatmulProblem& p, const std::array<int, 3>& box) {
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
- *  proportion to the columns. Pingpong hides the fixed part of the tail. */
+ *  proportion to the columns. Pingpong hides the fixed part of the tail. The constants of rows tiles and of halves tiles (which
+ *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
+ *  a guess; for SVD-XT's sizes the device's tuning table decides. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks) {
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.geglu ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1;

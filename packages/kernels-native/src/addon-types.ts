@@ -4,7 +4,8 @@ export interface NativeBuffer {
   readonly writable: boolean;
   /** Copies `source` to byte `offset`. */
   write(source: ArrayBufferView | ArrayBuffer, offset: number): void;
-  /** As write, off the event loop; the source may change once the call has returned. */
+  /** As write, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
+   *  source may change once the call has returned. */
   send(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
   /** Copies from byte `offset` until `target` is full. */
   read(target: ArrayBufferView | ArrayBuffer, offset: number): void;
@@ -154,6 +155,17 @@ export interface Addon {
   /** Opens a range; its id. */
   startNvtxRange(name: string): bigint;
   endNvtxRange(id: bigint): void;
+  /** Fills `values` with mean + scale · normal, each operation rounded to `dtype` (its position in contract/dtype.ts), off
+   *  the event loop; gives the state afterwards. state: the 624 words of MT19937 and the position of the next one.
+   *  values, mean: over shared memory, of one length, at least 16. isa: an instruction set or "best". */
+  fillNormals(
+    state: Uint32Array,
+    values: Float32Array,
+    scale: number,
+    dtype: number,
+    mean: Float32Array | undefined,
+    isa: string,
+  ): Promise<Uint32Array>;
   cpuIsa(): "amx" | "avx512" | "avx2" | "plain";
   opIds(): string[];
 }

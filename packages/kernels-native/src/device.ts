@@ -45,7 +45,8 @@ export class DeviceBuffer {
     callNative(() => this.native.write(source, offset));
   }
 
-  /** As {@link write}, off the event loop; the source is copied first and may change once the call has returned. */
+  /** As {@link write}, off the event loop. A view of shared memory is read in place and must not change before the promise
+   *  settles; any other source is copied first and may change once the call has returned. */
   send(source: ArrayBufferView | ArrayBuffer, offset = 0): Promise<void> {
     return awaitNative(() => this.native.send(source, offset));
   }

@@ -21,5 +21,6 @@ export { environment } from "./env";
 export { isVdError, VdError, type VdErrorDetails } from "./errors";
 export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
+export { fillNormals, type NormalsOptions, sharedFloats } from "./normals";
 export { nvtx } from "./nvtx";
 export type { VerifiedFile } from "./verify";

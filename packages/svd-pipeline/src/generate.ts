@@ -86,7 +86,7 @@ export class Generation {
   constructor(private readonly context: GenerationContext) {
     const random = new CpuGenerator(context.checked.seed);
     const { device, layouts, components, checked, tuning, options } = context;
-    this.noise = new NoiseSource(random, context.precision, { signal: options.signal });
+    this.noise = new NoiseSource(random, context.precision, options.signal);
     const { profiler: observer, signal } = options;
     this.loader = new StageLoader({
       ...{ device, layouts, tuning, observer, signal },
@@ -135,7 +135,7 @@ export class Generation {
     const embed = () => counted("embed", () => this.embedImage(image));
     if (!this.context.overlap) return { imageLatents: await encode(() => {}), embedding: await embed() };
     await this.loadAhead();
-    // What the GPU works on longest comes first on this thread.
+    // What the GPU works on longest comes first on this thread; then CLIP's picture, while others draw noise and copy.
     let begin = () => {};
     const prepared = new Promise<void>((resolve) => {
       begin = resolve;
@@ -210,9 +210,9 @@ export class Generation {
     const count = 3 * shape.width * shape.height;
     const work = vaeInputPausable(image, shape.width, shape.height, scratch.floats("picture", count));
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
+    onPrepared();
     const into = scratch.floats("noisy picture", count);
     const noisy = await this.part("noise", () => this.noise.noisy(pixels, checked.noiseAugStrength, into));
-    onPrepared();
     if (this.context.overlap) {
       // The next numbers in the reference's order, drawn while the GPU encodes.
       this.drawn = this.drawFirst();

@@ -1,39 +1,20 @@
-import { type CpuGenerator, type Pausable, runInSlices, type SliceOptions } from "@vd/tensor";
-import { roundInPlace } from "./sampling/values";
+import { VdError } from "@vd/kernels-native";
+import type { CpuGenerator } from "@vd/tensor";
 import type { Precision } from "./types";
-
-/** Values between two pauses. */
-const PIECE = 4_096;
-
-/** Calls `body` for piece after piece of `values`, pausing in between. It changes them where they are: each new array of
- *  megabytes brings a garbage collection nearer. */
-function* inPieces({ length }: Float32Array, body: (begin: number, end: number) => void): Pausable<void> {
-  for (let begin = 0; begin < length; begin += PIECE) {
-    body(begin, Math.min(begin + PIECE, length));
-    yield;
-  }
-}
 
 /** Draws a generation's noise in the reference's order: for the picture, for the first latents, then for each step that
  *  wants some. Numbers are those of torch, rounded to the precision in which the reference draws them; the event loop
- *  turns meanwhile. */
+ *  turns meanwhile. Calls reject with `cancelled` when the signal has fired; the thread that draws comes to its end. */
 export class NoiseSource {
   constructor(
     private readonly random: CpuGenerator,
     private readonly precision: Precision,
-    private readonly options: SliceOptions,
+    private readonly signal: AbortSignal | undefined,
   ) {}
 
   /** The picture with `strength` times unit noise on it, in float32. into: where to put it. */
   noisy(pixels: Float32Array, strength: number, into?: Float32Array): Promise<Float32Array> {
-    const factor = Math.fround(strength);
-    return this.inSlices(function* (random) {
-      const noise = yield* random.randnPausable(pixels.length, into);
-      yield* inPieces(noise, (begin, end) => {
-        for (let i = begin; i < end; i++) noise[i] = pixels[i]! + Math.fround(factor * noise[i]!);
-      });
-      return noise;
-    });
+    return this.cancellable(() => this.random.randnOnWorker(pixels.length, { scale: strength, mean: pixels, into }));
   }
 
   /** `count` unit normals. */
@@ -44,22 +25,19 @@ export class NoiseSource {
   /** `count` normals of deviation `scale`; the unit ones are rounded, and the product again. into: where
    *  to put them. */
   scaled(count: number, scale: number, into?: Float32Array): Promise<Float32Array> {
-    const { precision } = this;
-    const factor = Math.fround(scale);
-    return this.inSlices(function* (random) {
-      const noise = yield* random.randnPausable(count, into);
-      if (factor === 1 && precision === "float32") return noise;
-      yield* inPieces(noise, (begin, end) => {
-        const piece = noise.subarray(begin, end);
-        roundInPlace(piece, precision);
-        for (let i = 0; i < piece.length; i++) piece[i] = piece[i]! * factor;
-        roundInPlace(piece, precision);
-      });
-      return noise;
-    });
+    return this.cancellable(() => this.random.randnOnWorker(count, { scale, dtype: this.precision, into }));
   }
 
-  private inSlices(work: (random: CpuGenerator) => Pausable<Float32Array>): Promise<Float32Array> {
-    return runInSlices(work(this.random), this.options);
+  private async cancellable(draw: () => Promise<Float32Array>): Promise<Float32Array> {
+    this.throwIfCancelled();
+    const noise = await draw();
+    this.throwIfCancelled();
+    return noise;
+  }
+
+  private throwIfCancelled(): void {
+    if (!this.signal?.aborted) return;
+    const { reason: cause } = this.signal;
+    throw new VdError({ code: "cancelled", where: "generation", expected: "to finish", got: "an abort", cause });
   }
 }

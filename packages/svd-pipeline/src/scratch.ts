@@ -1,5 +1,7 @@
+import { sharedFloats } from "@vd/kernels-native";
+
 /** Arrays of megabytes that the generations of a pipeline use one after the other. Each new one would bring a collection of
- *  all garbage nearer, and letting go of it takes the event loop's time. */
+ *  all garbage nearer, and letting go of it takes the event loop's time. They are in shared memory, which worker threads use in place. */
 export class Scratch {
   private readonly arrays = new Map<string, Float32Array>();
 
@@ -7,7 +9,7 @@ export class Scratch {
   floats(name: string, count: number): Float32Array {
     const known = this.arrays.get(name);
     if (known?.length === count) return known;
-    const array = new Float32Array(count);
+    const array = sharedFloats(count);
     this.arrays.set(name, array);
     return array;
   }

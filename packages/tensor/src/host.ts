@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "./half";
 import { describe, elementBytes, type Tensor } from "./tensor";
@@ -62,23 +63,31 @@ export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, da
 
 /** Elements that are copied at a stretch, and elements that are converted: well below a millisecond, even where a copy
  *  takes new pages from the operating system. */
-const COPIED = 1 << 15;
-const CONVERTED = 1 << 13;
+const COPIED = 1 << 17;
+const CONVERTED = 1 << 15;
 
-/** As {@link writeHost}, piece by piece off the event loop; `data` must not change meanwhile. */
+/** How many elements go to the device at once: all where they are floats in shared memory, which the addon reads in place. */
+function pieceLength(data: ArrayLike<number>, dtype: DType): number {
+  if (dtype !== "f32" || !(data instanceof Float32Array)) return CONVERTED;
+  return types.isSharedArrayBuffer(data.buffer) ? data.length : COPIED;
+}
+
+/** As {@link writeHost}, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
+ *  not change meanwhile. */
 export async function sendHost(
   buffer: DeviceBuffer,
   base: number,
   tensor: Tensor,
   data: ArrayLike<number>,
 ): Promise<void> {
-  checkCount(tensor, data);
+  const count = countOf(tensor.dims);
   const start = base + tensor.byteOffset;
-  const size = tensor.dtype === "f32" && data instanceof Float32Array ? COPIED : CONVERTED;
-  for (let at = 0; at < data.length; at += size) {
+  const length = pieceLength(data, tensor.dtype);
+  for (let at = 0; at < count; at += length) {
+    checkCount(tensor, data); // Each time: somebody may have detached the memory meanwhile.
     const piece = ArrayBuffer.isView(data)
-      ? (data as Float32Array).subarray(at, at + size)
-      : Array.prototype.slice.call(data, at, at + size);
+      ? (data as Float32Array).subarray(at, at + length)
+      : Array.prototype.slice.call(data, at, at + length);
     await buffer.send(encode(piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
   }
 }

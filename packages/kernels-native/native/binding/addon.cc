@@ -12,6 +12,7 @@
 #include "buffer.h"
 #include "device.h"
 #include "janitor.h"
+#include "normals.h"
 #include "wrap.h"
 
 namespace vd::binding {
@@ -134,6 +135,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<allocate_buffer>(exports, "allocateBuffer");
   export_function<map_file_to_buffer>(exports, "mapFile");
   export_function<open_device>(exports, "openDevice");
+  export_function<fill_normals>(exports, "fillNormals");
   export_function<cpu_isa>(exports, "cpuIsa");
   export_function<op_ids>(exports, "opIds");
   export_function<list_gpus>(exports, "listGpus");

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "../cpu/cpu_features.h"
 #include "../launch/error.h"
 
 namespace vd::binding {
@@ -55,6 +56,15 @@ inline std::string read_string(const Napi::Value& value, const char* where) {
   std::string text = value.As<Napi::String>().Utf8Value();
   if (text.find('\0') != std::string::npos) throw Error(ErrorCode::attr, where, "a string without NUL", "one with NUL");
   return text;
+}
+
+/** An instruction set by name, or the next one that the machine has. */
+inline cpu::Isa read_isa(const Napi::Value& value, const char* where) {
+  const std::string name = read_string(value, where);
+  if (name == "best") return cpu::best_isa();
+  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx})
+    if (name == cpu::isa_name(isa)) return cpu::resolve_isa(isa);
+  throw Error(ErrorCode::attr, where, "best, amx, avx512, avx2 or plain", name);
 }
 
 /** The bytes of a typed array, DataView or ArrayBuffer, shared memory included; valid until control returns to

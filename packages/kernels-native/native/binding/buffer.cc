@@ -10,6 +10,7 @@
 #include "async.h"
 #include "external.h"
 #include "janitor.h"
+#include "shared_bytes.h"
 #include "wrap.h"
 
 namespace vd::binding {
@@ -116,18 +117,26 @@ Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-/** The bytes are copied first: JavaScript may take the source away before the worker begins. */
+/** Shared memory is read in place. Other bytes are copied first: JavaScript may take them away before the worker begins. */
 Napi::Value Buffer::send(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "send");
   const size_t offset = read_size(info[1], "send offset");
   const auto source = read_bytes(info[0], "send source");
   check_writable(*memory, "send");
   check_range(*memory, offset, source.size(), "send");
+  const auto finish = [](Napi::Env env, bool&) { return env.Undefined(); };
+  if (SharedBytes::has(info[0])) {
+    auto work = [memory, offset, shared = SharedBytes::of(info[0], "send source")] {
+      memory->write(offset, shared.bytes.data(), shared.bytes.size());
+      return true;
+    };
+    return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
+  }
   auto work = [memory, offset, bytes = std::vector<std::byte>(source.begin(), source.end())] {
     memory->write(offset, bytes.data(), bytes.size());
     return true;
   };
-  return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
+  return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
 }
 
 Napi::Value Buffer::read(const Napi::CallbackInfo& info) {

@@ -17,14 +17,6 @@ namespace {
 
 constexpr double kMaxThreads = 1024, kMaxDevices = 1024;
 
-cpu::Isa read_isa(const Napi::Value& value) {
-  const std::string name = read_string(value, "openDevice isa");
-  if (name == "best") return cpu::best_isa();
-  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx})
-    if (name == cpu::isa_name(isa)) return cpu::resolve_isa(isa);
-  throw Error(ErrorCode::attr, "openDevice isa", "best, amx, avx512, avx2 or plain", name);
-}
-
 std::vector<BufferBinding> read_buffers(const Napi::Value& value) {
   const Napi::Array array = read_array(value, "compile buffers");
   std::vector<BufferBinding> buffers;
@@ -56,7 +48,7 @@ std::shared_ptr<Device> open_cpu(const Napi::Object& options) {
   const size_t threads = read_size(options.Get("threads"), "openDevice threads", kMaxThreads);
   if (threads == 0) throw Error(ErrorCode::attr, "openDevice threads", "at least 1", "0");
   cpu.threads = static_cast<int>(threads);
-  cpu.isa = read_isa(options.Get("isa"));
+  cpu.isa = read_isa(options.Get("isa"), "openDevice isa");
   cpu.reference = read_bool(options.Get("reference"), "openDevice reference");
   return cpu::make_device(cpu);
 }

@@ -114,6 +114,8 @@ struct Kernels {
   /** y = act(aScale · a + bScale · b · c + frameBias) for `n` elements; b, c, frameBias may be null. */
   void (*pointwise)(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t n,
                     float aScale, float bScale, Activation act);
+  /** Blocks of 16 uniforms in [0, 1) become normals in place, with the same bits in every table. */
+  void (*box_muller)(float* values, int64_t numBlocks);
 };
 
 extern const Kernels kKernelsPlain;

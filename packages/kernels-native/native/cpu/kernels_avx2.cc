@@ -20,6 +20,8 @@ namespace avx2 {
 
 #include "simd/attention.inl"
 
+#include "simd/normals.inl"
+
 }  // namespace avx2
 
 const Kernels kKernelsAvx2 = {
@@ -36,6 +38,7 @@ const Kernels kKernelsAvx2 = {
     .scale_channels = avx2::scale_channels,
     .layer_norm_rows = avx2::layer_norm_rows,
     .pointwise = avx2::pointwise,
+    .box_muller = avx2::box_muller,
 };
 
 }  // namespace vd::cpu

@@ -24,6 +24,8 @@ namespace avx512 {
 
 #include "simd/attention.inl"
 
+#include "simd/normals.inl"
+
 }  // namespace avx512
 
 const Kernels kKernelsAvx512 = {
@@ -40,6 +42,7 @@ const Kernels kKernelsAvx512 = {
     .scale_channels = avx512::scale_channels,
     .layer_norm_rows = avx512::layer_norm_rows,
     .pointwise = avx512::pointwise,
+    .box_muller = avx512::box_muller,
 };
 
 }  // namespace vd::cpu

@@ -20,6 +20,8 @@ namespace plain {
 
 #include "simd/attention.inl"
 
+#include "simd/normals.inl"
+
 }  // namespace plain
 
 const Kernels kKernelsPlain = {
@@ -36,6 +38,7 @@ const Kernels kKernelsPlain = {
     .scale_channels = plain::scale_channels,
     .layer_norm_rows = plain::layer_norm_rows,
     .pointwise = plain::pointwise,
+    .box_muller = plain::box_muller,
 };
 
 }  // namespace vd::cpu

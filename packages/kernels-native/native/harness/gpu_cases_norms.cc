@@ -106,6 +106,9 @@ void add_norms(std::vector<Case>& cases) {
       cases.push_back(stats_case("small.stats" + j, {{2, 3, 20, 30, 64}, 32, 32, join, false, Activation::none, t}));
       cases.push_back(group_norm_case("small.2560" + j, {{1, 2, 9, 16, 1280}, 32, 1280, join, false, Activation::silu, t}));
     }
+    // Many frames, and several chunks of them.
+    cases.push_back(group_norm_case("small.frames" + suffix, {{1, 300, 1, 1, 2560}, 32, 0, false, false, Activation::silu, t}));
+    cases.push_back(group_norm_case("small.frames.chunks" + suffix, {{1, 60, 17, 16, 320}, 32, 0, false, false, Activation::silu, t}));
     for (int64_t c : {8, 30, 64, 320, 640, 1024, 1280, 2048, 4096})
       cases.push_back(layer_norm_case("small.c" + std::to_string(c) + suffix, {1, 2, 19, c}, t));
     cases.push_back(pointwise_case("small.all" + suffix, {2, 3, 17, 64}, "bcfs", t));
@@ -116,6 +119,8 @@ void add_norms(std::vector<Case>& cases) {
   cases.push_back(group_norm_case("unet.320.join", {{2, 25, 72, 128, 320}, 32, 0, true}, true));
   cases.push_back(group_norm_case("unet.640", {{2, 25, 36, 64, 640}}, true));
   cases.push_back(group_norm_case("unet.1280", {{2, 25, 18, 32, 1280}}, true));
+  cases.push_back(group_norm_case("unet.1280.small", {{2, 25, 9, 16, 1280}}, true));
+  cases.push_back(group_norm_case("unet.320+320", {{2, 25, 72, 128, 320}, 32, 320}, true));
   cases.push_back(group_norm_case("unet.640+320", {{2, 25, 72, 128, 640}, 32, 320}, true));
   cases.push_back(group_norm_case("vae.128", {{1, 25, 576, 1024, 128}}, true));
   cases.push_back(group_norm_case("vae.128.join", {{1, 25, 576, 1024, 128}, 32, 0, true}, true));

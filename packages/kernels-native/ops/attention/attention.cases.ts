@@ -131,6 +131,17 @@ const overTime: Case[] = [
   },
 ];
 
+/** Scores whose maximum rises by more than a block may exceed the one before, by a little, and not at all. */
+const risingScores = (["f16", "bf16"] as const).flatMap((dtype) =>
+  [64, 512].flatMap((head) =>
+    [0.02, 0.4, 3].map((scale): Case => {
+      const [q, keys]: Operand[] = [70, 700].map((tokens) => ({ dims: [1, 1, tokens, head], dtype }));
+      const name = `scores by ${scale}, head of ${head}, ${dtype}`;
+      return { name, inputs: { q: q!, k: keys!, v: keys! }, attrs: { heads: 1, scale } };
+    }),
+  ),
+);
+
 const types = (["f16", "bf16"] as const).map((dtype): Case => {
   const operand: Operand = { dims: [1, 2, 9, 16], dtype };
   return {
@@ -141,7 +152,7 @@ const types = (["f16", "bf16"] as const).map((dtype): Case => {
 });
 
 export default defineCases(attention, {
-  correctness: [...plain, ...views, ...masks, ...sequences, ...overTime, ...types],
+  correctness: [...plain, ...views, ...masks, ...sequences, ...overTime, ...types, ...risingScores],
   bench: [
     space("tiny.unet.down0.attn0.spatial", [2, 14, 256, 256, 1, 64]),
     time("tiny.unet.down0.attn0.temporal", [2, 14, 14, 256, 1, 64]),

@@ -2,15 +2,22 @@
 //
 // Plan: persistent blocks of one producer and three consumer warpgroups; a tile is 192 query rows of one head, 64 to a
 // warpgroup. K and V come in blocks of 128 keys through two rings filled by the copy engine. Scores of block j + 1 are
-// issued before the probabilities of block j are multiplied with V, so that the softmax overlaps both products.
+// issued before the probabilities of block j are multiplied with V, so that the softmax overlaps both products. V has eight
+// more columns, of ones: their products are the sums of the probabilities. The maximum that scores are taken relative to
+// stays while scores exceed it by less than 2^8 times, which leaves outputs as they are in nearly all blocks.
 //
 //   producer                       consumers
 //   qEmpty ─► load Q ─► qFull      S(0) = Q·K(0)ᵀ, softmax
 //   kEmpty ─► load K ─► kFull      for j = 1..: issue S(j), issue O += P(j-1)·V(j-1), softmax(S(j)), rescale O
 //   vEmpty ─► load V ─► vFull      O += P(last)·V(last), divide, store
 //
-// Log (H200, f16): v1 b50 h5 s9216 9.6 to 11.3 ms over five runs (482 to 565 TFLOP/s), b50 h10 s2304 1.29 to 1.31 ms,
-// b50 h20 s576 222 to 226 us, b50 h20 s144 45.3 to 45.8 us.
+// Log (H200 at its power limit, f16, medians of three rounds in turns; b50 h5 s9216 | b50 h10 s2304): v1 11.43 | 1.54 ms; v2
+// the maximum stays 10.9; warpgroups in turns besides (named barriers around the products) 10.6 | 1.40; v3 the maximum stays
+// and sums come from the products 10.07 | 1.41, in turns or not. Another card: v1 10.92 | 1.46, v3 10.26 | 1.38 ms, but 50 us
+// instead of 48 for 144 tokens. What lost or changed nothing: a quarter or an eighth of the powers as polynomials (11.0, 10.9:
+// more instructions, while the special functions are busy for 63 %), two chains of sums, powers held before the wait for the
+// values' products (ptxas moves them behind it unless a wait loop lies between). Cold, every variant takes 9.2 to 9.6: what
+// counts is energy, so fewer instructions. Next: the products of a block's scores with fewer reads of K from shared memory.
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
 #include "../../device/ptx/mbarrier.cuh"
@@ -18,6 +25,7 @@
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
 #include "../../device/ptx/wgmma.cuh"
+#include "attention_maxima.cuh"
 #include "attention_params.h"
 
 using namespace vd::device;
@@ -27,13 +35,16 @@ namespace {
 constexpr int kBlockM = 192, kBlockN = 128, kStages = 4, kConsumers = 3;
 constexpr int kQBytes = kBlockM * 128, kTileBytes = kBlockN * 128;
 constexpr int kThreads = 512;
+/** Accumulators of 64 channels and of eight columns of ones. */
+constexpr int kOutputs = 36;
 
-__device__ __forceinline__ uint64_t descriptor(uint32_t address) {
-  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (1ull << 16) | (64ull << 32) | (1ull << 62);
+/** Of rows of 128 bytes in 128-byte swizzle. next: bytes from these columns to the 64 after them, where there are more. */
+__device__ __forceinline__ uint64_t descriptor(uint32_t address, uint32_t next = 16) {
+  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (static_cast<uint64_t>(next >> 4) << 16) | (64ull << 32) | (1ull << 62);
 }
 
 struct Shared {
-  uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
+  uint32_t q, k, v, ones, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
 };
 
 struct Cursor {
@@ -93,55 +104,58 @@ template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[
   ptx::wgmma_commit();
 }
 
-/** Issues O[64, 64] += P · V; V's rows are keys, so it is read transposed. */
+/** Issues O[64, 72] += P · [V | 1]; V's rows are keys, so it is read transposed. */
 template <class T>
-__device__ __forceinline__ void issue_values(float (&out)[32], const uint32_t (&p)[8][4], uint32_t v, bool accumulate) {
-  const uint64_t b = descriptor(v);
+__device__ __forceinline__ void issue_values(float (&out)[kOutputs], const uint32_t (&p)[8][4], uint32_t v, uint32_t ones, bool accumulate) {
+  const uint64_t b = descriptor(v, ones - v);
   ptx::wgmma_fence();
 #pragma unroll
   for (int step = 0; step < 8; ++step)
-    ptx::WgmmaRegisters<T, 64, 1>::run(out, p[step], b + (step * 16 * 128 >> 4), accumulate || step > 0);
+    ptx::WgmmaRegisters<T, 72, 1>::run(out, p[step], b + (step * 16 * 128 >> 4), accumulate || step > 0);
   ptx::wgmma_commit();
 }
 
-/** Running maximum and sum of this thread's two rows; sums are of this thread's columns only. */
-struct Softmax {
-  float max[2], sum[2];
-};
-
-/** scores → exp2(scale · score - scale · max); returns what older sums and outputs must be multiplied with. */
-template <bool kFirst>
-__device__ __forceinline__ float2 soften(Softmax& state, float (&scores)[64], float scale, int valid) {
-  const int column = 2 * (threadIdx.x & 3);
-  if (valid < kBlockN) {
-#pragma unroll
-    for (int i = 0; i < 64; ++i)
-      if (i / 4 * 8 + column + (i & 1) >= valid) scores[i] = -INFINITY;
-  }
-  float factor[2];
+/** The largest scores of this thread's two rows, over all threads that have parts of them. */
+__device__ __forceinline__ void largest(const float (&scores)[64], float (&best)[2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float best = scores[2 * r];
+    const auto pair = [&](int i) { return fmaxf(scores[4 * i + 2 * r], scores[4 * i + 2 * r + 1]); };
+    float even = pair(0), odd = pair(1);
 #pragma unroll
-    for (int i = 0; i < 16; ++i) best = fmaxf(best, fmaxf(scores[4 * i + 2 * r], scores[4 * i + 2 * r + 1]));
-    best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, 1));
-    best = fmaxf(best, __shfl_xor_sync(0xffffffffu, best, 2));
-    if (!kFirst) best = fmaxf(best, state.max[r]);
-    factor[r] = kFirst ? 0.0f : ptx::exp2_approx((state.max[r] - best) * scale);
-    state.max[r] = best;
-    const float offset = best * scale;
-    float sum = kFirst ? 0.0f : state.sum[r] * factor[r];
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      float& a = scores[4 * i + 2 * r];
-      float& b = scores[4 * i + 2 * r + 1];
-      a = ptx::exp2_approx(fmaf(a, scale, -offset));
-      b = ptx::exp2_approx(fmaf(b, scale, -offset));
-      sum += a + b;
+    for (int i = 2; i < 16; i += 2) {
+      even = fmaxf(even, pair(i));
+      odd = fmaxf(odd, pair(i + 1));
     }
-    state.sum[r] = sum;
+    best[r] = fmaxf(even, odd);
   }
-  return make_float2(factor[0], factor[1]);
+#pragma unroll
+  for (int step = 1; step <= 2; step <<= 1)
+#pragma unroll
+    for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], step));
+}
+
+/** Scores of keys that there are not, in the last block. */
+__device__ __forceinline__ void mask_scores(float (&scores)[64], int valid) {
+  const int column = 2 * (threadIdx.x & 3);
+  if (valid >= kBlockN) return;
+#pragma unroll
+  for (int i = 0; i < 64; ++i)
+    if (i / 4 * 8 + column + (i & 1) >= valid) scores[i] = -INFINITY;
+}
+
+/** scores → exp2(scale · score - scale · maximum). */
+__device__ __forceinline__ void soften(const float (&maxima)[2], float (&scores)[64], float scale) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float offset = maxima[r] * scale;
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        float& score = scores[4 * i + 2 * r + part];
+        score = ptx::exp2_approx(fmaf(score, scale, -offset));
+      }
+  }
 }
 
 /** Probabilities as the A operand of eight products of depth 16. */
@@ -151,13 +165,11 @@ template <class T> __device__ __forceinline__ void pack_probabilities(uint32_t (
 }
 
 template <class T>
-__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const TileIndex& t, Softmax state, float (&out)[32], int rowInTile) {
+__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const TileIndex& t, const float (&maxima)[2], float (&out)[kOutputs], int rowInTile) {
   const int lane = threadIdx.x & 3;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    float sum = state.sum[r];
-    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
-    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    const float sum = out[32 + 2 * r];
     const float inverse = 1.0f / sum;
     const int row = t.q + rowInTile + 8 * r;
     T* y = static_cast<T*>(p.y) + (static_cast<int64_t>(t.frame) * p.seqQ + row) * p.yPitch + t.head * 64;
@@ -174,7 +186,7 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
       if (row < p.seqQ) store8(y + group * 32 + lane * 8, eight);
     }
     if (p.lse && lane == 0 && row < p.seqQ)
-      p.lse[(static_cast<int64_t>(t.frame) * p.heads + t.head) * p.seqQ + row] = (state.max[r] * p.scale + log2f(sum)) * 0.69314718055994531f;
+      p.lse[(static_cast<int64_t>(t.frame) * p.heads + t.head) * p.seqQ + row] = (maxima[r] * p.scale + log2f(sum)) * 0.69314718055994531f;
   }
 }
 
@@ -185,9 +197,8 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
   const uint32_t q = s.q + group * 64 * 128;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
   for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
-    float scores[64], out[32];
+    float scores[64], out[kOutputs];
     uint32_t probabilities[8][4];
-    Softmax state;
     ptx::mbarrier_wait(s.qFull, qParity);
     qParity ^= 1;
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
@@ -195,37 +206,50 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
     ptx::wgmma_wait<0>();
     release(s.kEmpty + 8 * k.stage);
     k.next();
-    soften<true>(state, scores, p.scale, p.seqK);
+    mask_scores(scores, p.seqK);
+    float maxima[2];
+    largest(scores, maxima);
+    soften(maxima, scores, p.scale);
     pack_probabilities<T>(probabilities, scores);
+    if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     for (int j = 1; j < numBlocks; ++j) {
-      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
       issue_scores<T>(scores, q, s.k + k.stage * kTileBytes);
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-      issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, j > 1);
+      issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, j > 1);
       ptx::wgmma_wait<1>();
       release(s.kEmpty + 8 * k.stage);
       k.next();
-      const float2 factor = soften<false>(state, scores, p.scale, p.seqK - j * kBlockN);
+      mask_scores(scores, p.seqK - j * kBlockN);
+      float best[2], factors[2];
+      largest(scores, best);
+      const bool raised = raise_maxima(maxima, best, p.scale, factors);
+      soften(maxima, scores, p.scale);
+      if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
       ptx::wgmma_wait<0>();
       release(s.vEmpty + 8 * v.stage);
       v.next();
+      if (raised) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        out[4 * i] *= factor.x;
-        out[4 * i + 1] *= factor.x;
-        out[4 * i + 2] *= factor.y;
-        out[4 * i + 3] *= factor.y;
+        for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
       }
       pack_probabilities<T>(probabilities, scores);
     }
     release(s.qEmpty);
     ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-    issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, numBlocks > 1);
+    issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, numBlocks > 1);
     ptx::wgmma_wait<0>();
     release(s.vEmpty + 8 * v.stage);
     v.next();
-    store_tile<T>(p, tile_index(p, tile), state, out, rowInTile);
+    store_tile<T>(p, tile_index(p, tile), maxima, out, rowInTile);
   }
+}
+
+/** Fills a tile with ones, as operands of the products. By all threads. */
+template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
+  const uint32_t two = pack2<T>(1.0f, 1.0f);
+  for (int at = threadIdx.x * 16; at < kTileBytes; at += kThreads * 16)
+    asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(tile + at), "r"(two) : "memory");
+  ptx::fence_proxy_async();
 }
 
 template <class T> __device__ __forceinline__ void attention_d64(const AttentionSm90Params& p) {
@@ -235,6 +259,7 @@ template <class T> __device__ __forceinline__ void attention_d64(const Attention
   s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
   s.k = s.q + kQBytes;
   s.v = s.k + kStages * kTileBytes;
+  s.ones = s.v + kStages * kTileBytes;
   s.qFull = shared_address(barriers);
   s.qEmpty = s.qFull + 8;
   s.kFull = s.qFull + 16;
@@ -252,6 +277,7 @@ template <class T> __device__ __forceinline__ void attention_d64(const Attention
     }
     ptx::fence_mbarrier_init();
   }
+  fill_ones<T>(s.ones);
   __syncthreads();
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == kConsumers) {

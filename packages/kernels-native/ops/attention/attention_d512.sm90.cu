@@ -7,7 +7,7 @@
 //
 // Log (H200, b4 h1 s9216): v1 each warpgroup multiplies all channels with 32 keys, K and V tiles whole: 2497 us; v2 K in
 // four parts, V in two: 2487 us (loads were not the limit); v3 scores split over
-// channels: 2504 us. Profile: the tensor pipe is busy 30 %, warps wait for K and V (128 KiB a tile of 64 rows, one buffer
+// channels: 2504 us; v4 the maximum stays (attention_maxima.cuh). Profile of v3: the tensor pipe is busy 30 %, warps wait for K and V (128 KiB a tile of 64 rows, one buffer
 // each). Next: 128 rows to a cluster, each block half the channels of Q, K and V, partial scores exchanged between blocks.
 //
 //   producer: kEmpty ─► half of a part of K to both ─► kFull (four parts);  likewise V (two parts)
@@ -19,6 +19,7 @@
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
 #include "../../device/ptx/wgmma.cuh"
+#include "attention_maxima.cuh"
 #include "attention_params.h"
 
 using namespace vd::device;
@@ -195,39 +196,41 @@ struct Softmax {
   float max[2], sum[2];  // of this thread's two rows; sums are of this thread's columns only
 };
 
-/** Scores of tile j → probabilities in shared memory; returns what older outputs must be multiplied with. */
+/** Scores of tile j → probabilities in shared memory. Returns whether older outputs must be multiplied with `factors`: both
+ *  warpgroups decide alike, since they see the same maxima. */
 template <class T>
-__device__ __forceinline__ float2 soften(const AttentionSm90Params& p, const Shared& s, float (*exchange)[2][kRows], Softmax& state,
-                                         float (&scores)[16], int j, int group, int local) {
+__device__ __forceinline__ bool soften(const AttentionSm90Params& p, const Shared& s, float (*exchange)[2][kRows], Softmax& state,
+                                       float (&scores)[16], int j, int group, int local, float (&factors)[2]) {
   const int lane = threadIdx.x & 3, first = j * kKeys + group * 32 + 2 * lane;
   if (j * kKeys + kKeys > p.seqK) {
 #pragma unroll
     for (int i = 0; i < 16; ++i)
       if (first + i / 4 * 8 + (i & 1) >= p.seqK) scores[i] = -INFINITY;
   }
-  float best[2], factor[2];
+  float best[2];
 #pragma unroll
   for (int r = 0; r < 2; ++r) best[r] = best_of_row(exchange[j & 1], scores, r, group, local + 8 * r, lane == 0);
   ptx::named_barrier(1, 256);
 #pragma unroll
+  for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], exchange[j & 1][group ^ 1][local + 8 * r]);
+  const bool raised = raise_maxima(state.max, best, p.scale, factors);
+#pragma unroll
   for (int r = 0; r < 2; ++r) {
-    best[r] = fmaxf(state.max[r], fmaxf(best[r], exchange[j & 1][group ^ 1][local + 8 * r]));
-    factor[r] = ptx::exp2_approx((state.max[r] - best[r]) * p.scale);
-    state.max[r] = best[r];
-    float sum = state.sum[r] * factor[r];
+    const float offset = state.max[r] * p.scale;
+    float sum = state.sum[r] * factors[r];
 #pragma unroll
     for (int n = 0; n < 4; ++n)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         float& v = scores[4 * n + 2 * r + i];
-        v = ptx::exp2_approx(fmaf(v, p.scale, -best[r] * p.scale));
+        v = ptx::exp2_approx(fmaf(v, p.scale, -offset));
         sum += v;
       }
     state.sum[r] = sum;
   }
   store_probabilities<T>(s.p + (j & 1) * kSliceBytes, scores, group, local);
   ptx::fence_proxy_async();
-  return make_float2(factor[0], factor[1]);
+  return raised;
 }
 
 template <class T>
@@ -243,7 +246,8 @@ __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shar
   release(s.kEmpty + 16 * group);
   release(s.kEmpty + 16 * group + 8);
   exchange_scores(scores, partial, s, group);
-  soften<T>(p, s, exchange, state, scores, 0, group, local);
+  float factors[2];
+  soften<T>(p, s, exchange, state, scores, 0, group, local, factors);
   ptx::named_barrier(2, 256);  // P(0) is complete
   for (int j = 1; j < numTiles; ++j) {
     issue_scores<T>(partial, s, group, j & 1);
@@ -252,10 +256,12 @@ __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shar
     release(s.kEmpty + 16 * group);
     release(s.kEmpty + 16 * group + 8);
     exchange_scores(scores, partial, s, group);
-    const float2 factor = soften<T>(p, s, exchange, state, scores, j, group, local);
+    const bool raised = soften<T>(p, s, exchange, state, scores, j, group, local, factors);
     finish_values(s);
+    if (raised) {
 #pragma unroll
-    for (int i = 0; i < 128; ++i) out[i] *= i & 2 ? factor.y : factor.x;
+      for (int i = 0; i < 128; ++i) out[i] *= factors[i >> 1 & 1];
+    }
     ptx::named_barrier(2, 256);  // P(j) is complete
   }
   issue_values<T>(out, s, group, (numTiles - 1) & 1, numTiles > 1, (numTiles - 1) & 1);

@@ -45,6 +45,28 @@ const shapes: Case[] = [
   ),
 ];
 
+/** Many frames, few chunks of them, and short last chunks. */
+const frames: Case[] = [
+  norm("more frames than are under way at a time", [2, 1100, 1, 1, 8], {}),
+  norm("few frames, two chunks, the last one short", [1, 3, 39, 37, 16], { groups: 4, act: "silu" }),
+  norm(
+    "one frame, two inputs, the last chunk short",
+    [1, 1, 13, 37, 40],
+    { groups: 3, act: "gelu" },
+    {
+      inputs: { x2: { dims: [1, 1, 13, 37, 8], gap: 8 } },
+      extra: 8,
+    },
+  ),
+  norm(
+    "frames with a big mean",
+    [2, 6, 9, 7, 16],
+    { groups: 2, act: "silu" },
+    { inputs: { x: { dims: [2, 6, 9, 7, 16], fill: { mean: 10, deviation: 1 } } } },
+  ),
+  norm("two pixels, more vectors of channels than a block has threads", [1, 3, 1, 2, 2568], { groups: 3 }),
+];
+
 const acts = POINTWISE_ACTIVATIONS.flatMap((act) =>
   [false, true].map((joinFrames) =>
     norm(`${act}, ${joinFrames ? "joined" : "per frame"}`, [2, 2, 3, 5, 24], { act, joinFrames }),
@@ -130,13 +152,19 @@ types.push(
 const silu = { groups: 32, eps: 1e-6, act: "silu" };
 
 export default defineCases(groupNorm, {
-  correctness: [...shapes, ...acts, ...views, ...given, ...types],
+  correctness: [...shapes, ...frames, ...acts, ...views, ...given, ...types],
   bench: [
     norm("tiny.unet.down0.res0.norm1", [2, 14, 16, 16, 64], silu),
     norm("tiny.unet.down0.res0.temporal.norm1", [2, 14, 16, 16, 64], { ...silu, joinFrames: true }),
     norm("tiny.unet.up2.res0.norm1", [2, 14, 16, 16, 64], silu, { inputs: { x2: [2, 14, 16, 16, 64] }, extra: 64 }),
     norm("tiny.vae.up3.res0.norm1", [1, 14, 128, 128, 64], silu),
     norm("svd-xt.unet.down0.res0.norm1", [2, 25, 72, 128, 320], silu),
+    norm("svd-xt.unet.down1.res1.norm1", [2, 25, 36, 64, 640], silu),
+    norm("svd-xt.unet.down2.res1.norm1", [2, 25, 18, 32, 1280], silu),
+    norm("svd-xt.unet.up3.res1.norm1", [2, 25, 72, 128, 320], silu, {
+      inputs: { x2: [2, 25, 72, 128, 320] },
+      extra: 320,
+    }),
     norm("svd-xt.unet.down0.res0.temporal.norm1", [2, 25, 72, 128, 320], { ...silu, joinFrames: true }),
     norm("svd-xt.unet.up3.res0.norm1", [2, 25, 72, 128, 640], silu, {
       inputs: { x2: [2, 25, 72, 128, 320] },

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { bytes, garbage, sizes } from "./garbage";
+import { bytes, engines, garbage, sharedNumbers, sizes } from "./garbage";
 import { note } from "./journal";
 import { outcome, type Tally } from "./outcome";
 import type { Pool } from "./pool";
@@ -36,6 +36,18 @@ const TARGETS: readonly Target[] = [
   { kind: "addon", name: "allocateBuffer", likely: [sizes] },
   { kind: "addon", name: "mapFile", likely: [garbage] },
   { kind: "addon", name: "openDevice", likely: [gpuOptions] },
+  {
+    kind: "addon",
+    name: "fillNormals",
+    likely: [
+      engines,
+      sharedNumbers,
+      fc.constantFrom(1, 0.02, -3),
+      fc.nat(3),
+      fc.oneof(fc.constant(undefined), sharedNumbers),
+      fc.constantFrom("best", "plain", "avx2"),
+    ],
+  },
   { kind: "addon", name: "cpuIsa", likely: [] },
   { kind: "addon", name: "opIds", likely: [] },
   { kind: "addon", name: "listGpus", likely: [garbage] },

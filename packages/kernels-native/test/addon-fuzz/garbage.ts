@@ -134,9 +134,20 @@ export const sizes = fc.oneof(
   { weight: 2, arbitrary: numbers },
 );
 
+/** States of a Mersenne Twister, some of them with a position that is none. */
+export const engines = fc
+  .oneof(fc.integer({ min: 0, max: 624 }), fc.constantFrom(625, 2 ** 31, 2 ** 32 - 1))
+  .map((next) => new Uint32Array(625).fill(12_345, 0, 624).fill(next, 624));
+
+/** Floats in shared memory, few of them or up to some thousands. */
+export const sharedNumbers = fc
+  .oneof(fc.constantFrom(0, 15, 16, 32), fc.integer({ min: 0, max: 3000 }))
+  .map((count) => new Float32Array(new SharedArrayBuffer(4 * count)));
+
 /** Bytes or numbers to copy. */
 export const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 128 }),
   fc.float32Array({ maxLength: 32 }),
+  fc.nat(128).map((count) => new Uint8Array(new SharedArrayBuffer(count))),
   oddities.map((make) => make()),
 );

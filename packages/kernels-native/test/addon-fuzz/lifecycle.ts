@@ -16,6 +16,11 @@ const { parentPort, workerData } = require("node:worker_threads");
 const addon = require(workerData.addonPath);
 const device = addon.openDevice({ threads: 2, isa: "best", reference: workerData.reference });
 const buffers = workerData.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
+const values = new Float32Array(new SharedArrayBuffer(1 << 22));
+const copy = addon.allocateBuffer(1 << 22);
+const draw = (state) =>
+  addon.fillNormals(state, values, 1, 0, undefined, "best").then((after) => copy.send(values, 0).then(() => draw(after)));
+draw(new Uint32Array(625));
 device.compile(Float64Array.from(workerData.words), [], buffers).then((program) => {
   const again = () => program.run(false).then(again);
   again();
@@ -26,7 +31,7 @@ device.compile(Float64Array.from(workerData.words), [], buffers).then((program) 
 /** The rows of `program` so often that a run takes a while. */
 const repeated = ({ words }: EncodedCase, times: number) => Array.from({ length: times }, () => words).flat();
 
-/** Stops workers while they compile and run. */
+/** Stops workers while they compile, run, draw random numbers and copy shared memory. */
 export async function stopWorkers(program: EncodedCase, count: number): Promise<number> {
   let stopped = 0;
   for (let i = 0; i < count; i++) {

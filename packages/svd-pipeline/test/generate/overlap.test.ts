@@ -23,6 +23,26 @@ describe("work side by side", () => {
     }
   });
 
+  it("prepares CLIP's picture while noise is drawn on the other one", async () => {
+    const events: string[] = [];
+    const profiler = {
+      scope<T>(name: string, body: () => T): T {
+        events.push(`${name} begins`);
+        const result = body();
+        const end = () => events.push(`${name} ends`);
+        if (result instanceof Promise) result.then(end, end);
+        return result;
+      },
+      planLoaded: () => {},
+      planRan: () => {},
+      planFreed: () => {},
+    };
+    await (await overlapping({ ...QUICK, profiler })).run();
+    const parts = events.filter((event) => /^(preprocess|noise) /.test(event)).slice(0, 4);
+    expect(parts.slice(0, 2)).toEqual(["preprocess begins", "preprocess ends"]);
+    expect(parts.slice(2).sort()).toEqual(["noise begins", "preprocess begins"]);
+  });
+
   it("counts the memory of all that is loaded at a time", async () => {
     const alone = await (await openTiny()).generate(QUICK);
     const video = await (await overlapping(QUICK)).run();

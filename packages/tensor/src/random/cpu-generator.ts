@@ -1,6 +1,5 @@
-import { VdError } from "@vd/kernels-native";
+import { fillNormals, sharedFloats, VdError } from "@vd/kernels-native";
 import { toBfloat16Array, toFloat16Array } from "../half";
-import type { Pausable } from "../pausable";
 import { checkedCount } from "./count";
 import { Mt19937 } from "./mt19937";
 import { blockLength, boxMullerBlock, halfTypes, type Rounding, roundToFloat64 } from "./normal-blocks";
@@ -27,8 +26,23 @@ export interface CpuGeneratorOptions {
 }
 
 const twoTo53 = 2 ** 53;
-/** Numbers between two pauses: less than a millisecond before the code is warm. A multiple of torch's blocks. */
-const PIECE = 2048;
+
+/** What {@link CpuGenerator.randnOnWorker} makes of unit normals: mean + scale · normal, each operation rounded to `dtype`. */
+export interface ShapedNormals {
+  /** Default 1. */
+  scale?: number | undefined;
+  /** A mean for each number, in an array of its own; default: none. */
+  mean?: Float32Array | undefined;
+  /** Default "float32". */
+  dtype?: "float32" | "float16" | "bfloat16" | undefined;
+  /** Where to put the numbers, as many as are wanted; default: a new array of `sharedFloats`. */
+  into?: Float32Array | undefined;
+}
+
+function checkLength(name: string, array: Float32Array, length: number): void {
+  if (array.length === length) return;
+  throw new VdError({ code: "shape", where: `randn ${name}`, expected: `${length} numbers`, got: `${array.length}` });
+}
 
 /**
  * torch.Generator("cpu"): the same seed gives the numbers that torch.randn and torch.rand give, call by call. 16-bit
@@ -37,6 +51,8 @@ const PIECE = 2048;
  */
 export class CpuGenerator {
   private readonly engine: Mt19937;
+  /** While a worker thread draws from a copy of the engine. */
+  private isDrawing = false;
   private readonly halfAlgorithm: HalfAlgorithm;
   /** The second normal of a pair; only calls for fewer than 16 elements make and use it. */
   private spare: number | undefined;
@@ -49,12 +65,12 @@ export class CpuGenerator {
 
   /** The next raw draw: an unsigned 32-bit integer. */
   random32(): number {
-    return this.engine.next();
+    return this.idle().next();
   }
 
   /** The next 64-bit draw: two 32-bit ones, the high half first. */
   random64(): bigint {
-    const high = BigInt(this.engine.next());
+    const high = BigInt(this.idle().next());
     return (high << 32n) | BigInt(this.engine.next());
   }
 
@@ -62,6 +78,7 @@ export class CpuGenerator {
   rand(count: number): Float32Array;
   rand<Dtype extends RandomDtype>(count: number, dtype: Dtype): RandomArrays[Dtype];
   rand(count: number, dtype: RandomDtype = "float32"): RandomArrays[RandomDtype] {
+    this.idle();
     const length = checkedCount(count);
     if (dtype === "float64") return Float64Array.from({ length }, () => this.uniform53());
     if (dtype === "float32") return Float32Array.from({ length }, () => this.uniform(24));
@@ -75,6 +92,7 @@ export class CpuGenerator {
   randn(count: number): Float32Array;
   randn<Dtype extends RandomDtype>(count: number, dtype: Dtype): RandomArrays[Dtype];
   randn(count: number, dtype: RandomDtype = "float32"): RandomArrays[RandomDtype] {
+    this.idle();
     const length = checkedCount(count);
     if (dtype === "float64") return this.fill(new Float64Array(length), () => this.uniform53(), roundToFloat64);
     if (dtype === "float32") return this.fill(new Float32Array(length), () => this.uniform(24), Math.fround);
@@ -87,24 +105,40 @@ export class CpuGenerator {
     );
   }
 
-  /** As {@link randn} in float32, pausing after each few thousand numbers, for counts that take long. No other call may
-   *  come in between. into: where to put them, `count` long. */
-  *randnPausable(count: number, into?: Float32Array): Pausable<Float32Array> {
+  /** `count` normals as {@link randn} gives them in float32, with a scale and a mean, drawn on a worker thread. No other
+   *  call may come before the promise settles, and nobody may touch `into` and `mean`, which are used in place if they are
+   *  `sharedFloats`. Throws VdError `unsupported` for a call meanwhile, `attr` or `shape` for what does not fit. */
+  async randnOnWorker(count: number, options: ShapedNormals = {}): Promise<Float32Array> {
     const length = checkedCount(count);
-    const values = into ?? new Float32Array(length);
-    if (length < blockLength) return this.fillPairs(values);
-    for (let start = 0; start < length; start += PIECE) {
-      const end = Math.min(start + PIECE, length);
-      for (let i = start; i < end; i++) values[i] = this.uniform(24);
-      yield;
+    const { into: values = sharedFloats(length), mean, scale, dtype = "float32" } = options;
+    checkLength("into", values, length);
+    if (mean) checkLength("mean", mean, length);
+    const engine = this.idle();
+    if (length < blockLength) return this.shaped(this.fillPairs(values), options);
+    const native = { scale, mean, dtype: dtype === "float32" ? "f32" : this.halfType(dtype).native } as const;
+    this.isDrawing = true;
+    try {
+      engine.restore(await fillNormals(engine.save(), values, native));
+    } finally {
+      this.isDrawing = false;
     }
-    // Blocks of uniforms become normals in place; the last uniforms of a ragged end are drawn after all others.
-    const whole = length - (length % blockLength);
-    for (let start = 0; start < whole; start += PIECE) {
-      for (let i = start; i < Math.min(start + PIECE, whole); i += blockLength) boxMullerBlock(values, i, Math.fround);
-      yield;
+    return values;
+  }
+
+  /** The engine, unless a worker thread is drawing. */
+  private idle(): Mt19937 {
+    if (!this.isDrawing) return this.engine;
+    const [expected, got] = ["one call of a generator at a time", "a second one"];
+    throw new VdError({ code: "unsupported", where: "randn", expected, got, hint: "Await the first." });
+  }
+
+  /** The few numbers that torch draws in pairs, as the worker shapes many. */
+  private shaped(values: Float32Array, { scale = 1, mean, dtype = "float32" }: ShapedNormals): Float32Array {
+    const round = dtype === "float32" ? Math.fround : this.halfType(dtype).round;
+    for (let i = 0; i < values.length; i++) {
+      const scaled = round(round(values[i]!) * Math.fround(scale));
+      values[i] = mean ? round(mean[i]! + scaled) : scaled;
     }
-    if (whole < length) this.fillEnd(values, () => this.uniform(24), Math.fround);
     return values;
   }
 

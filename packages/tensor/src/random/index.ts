@@ -5,5 +5,6 @@ export {
   type HalfAlgorithm,
   type RandomArrays,
   type RandomDtype,
+  type ShapedNormals,
 } from "./cpu-generator";
 export { type PhiloxDtype, PhiloxGenerator, type PhiloxGeneratorOptions } from "./philox-generator";

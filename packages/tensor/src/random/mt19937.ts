@@ -29,6 +29,17 @@ export class Mt19937 {
     return (word ^ (word >>> 18)) >>> 0;
   }
 
+  /** The 624 words and, after them, the position of the one that comes next. */
+  save(): Uint32Array {
+    return Uint32Array.of(...this.state, this.index);
+  }
+
+  /** Goes on where a {@link save}d engine stood. */
+  restore(saved: Uint32Array): void {
+    this.state.set(saved.subarray(0, stateLength));
+    this.index = saved[stateLength]!;
+  }
+
   private twist(): void {
     const { state } = this;
     for (let i = 0; i < stateLength; i++) {

@@ -24,8 +24,8 @@ export function boxMullerBlock(values: Float32Array | Float64Array, start: numbe
   }
 }
 
-/** Whether every operation or only the result rounds to a 16-bit type, and how many bits its uniforms have. */
+/** How 16-bit types round, how many bits their uniforms have, and what the op contract calls them. */
 export const halfTypes = {
-  float16: { round: roundToFloat16 as Rounding, uniformBits: 11 },
-  bfloat16: { round: roundToBfloat16 as Rounding, uniformBits: 8 },
+  float16: { round: roundToFloat16 as Rounding, uniformBits: 11, native: "f16" },
+  bfloat16: { round: roundToBfloat16 as Rounding, uniformBits: 8, native: "bf16" },
 } as const;

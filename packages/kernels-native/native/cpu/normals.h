@@ -1,0 +1,43 @@
+// Standard normals as torch draws them on the CPU: the Mersenne Twister, then Box and Muller's transform in blocks.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "../generated/dtype.h"
+#include "cpu_features.h"
+
+namespace vd::cpu {
+
+/** Normals come in blocks of so many: the first half of a block's uniforms are radii, the second half angles. */
+inline constexpr size_t kNormalBlock = 16;
+
+/** The Mersenne Twister MT19937. Source: M. Matsumoto and T. Nishimura, "Mersenne Twister: A 623-dimensionally
+ *  equidistributed uniform pseudorandom number generator" (1998). */
+struct MersenneTwister {
+  static constexpr size_t kWords = 624;
+  uint32_t words[kWords];
+  /** Of the word that comes next; kWords where all were drawn. */
+  size_t next;
+
+  /** The low 24 bits of the next `count` draws as fractions in [0, 1). */
+  void uniforms(float* values, size_t count);
+
+ private:
+  void twist();
+};
+
+/** What becomes of unit normals: mean + scale · normal, each operation rounded to `dtype`. */
+struct NormalShape {
+  float scale = 1;
+  /** One for each number, or null for none at all. */
+  const float* mean = nullptr;
+  /** f32, f16 or bf16. */
+  DType dtype = DType::f32;
+};
+
+/** Fills `values` as torch.randn does in float32, then shapes them; the engine goes on. count: kNormalBlock or more; torch
+ *  draws fewer in another way. The numbers are the same on every instruction set. Source: pytorch/pytorch
+ *  aten/src/ATen/native/cpu/DistributionTemplates.h `normal_fill`. */
+void fill_normals(MersenneTwister& engine, float* values, size_t count, const NormalShape& shape, Isa isa);
+
+}  // namespace vd::cpu

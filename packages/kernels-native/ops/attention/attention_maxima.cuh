@@ -1,0 +1,26 @@
+// When the maximum that scores are taken relative to moves: seldom, so that outputs are seldom multiplied. Softmax is the same
+// for every reference; it only has to keep powers within float16's range.
+#pragma once
+#include "../../device/ptx/math.cuh"
+
+namespace vd::device {
+
+/** Scores may exceed their reference by so many powers of two: far from float16's 2^16. */
+inline constexpr float kMaximumSlack = 8.0f;
+
+/** Takes the largest scores of a block, of this thread's two rows, as their maxima where a row of the warp exceeds its
+ *  maximum by more than the slack. Returns whether one did; factors: what older sums and outputs must be multiplied with. */
+__device__ __forceinline__ bool raise_maxima(float (&maxima)[2], const float (&best)[2], float scale, float (&factors)[2]) {
+  const bool exceeds = (best[0] - maxima[0]) * scale > kMaximumSlack || (best[1] - maxima[1]) * scale > kMaximumSlack;
+  factors[0] = factors[1] = 1.0f;
+  if (!__any_sync(0xffffffffu, exceeds)) return false;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float raised = fmaxf(best[r], maxima[r]);
+    factors[r] = ptx::exp2_approx((maxima[r] - raised) * scale);
+    maxima[r] = raised;
+  }
+  return true;
+}
+
+}  // namespace vd::device

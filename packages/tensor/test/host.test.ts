@@ -1,0 +1,61 @@
+import { allocateBuffer, sharedFloats } from "@vd/kernels-native";
+import { describe, expect, test, vi } from "vitest";
+import { Graph } from "../src/graph";
+import { sendHost } from "../src/host";
+
+const COUNT = 1_000_003;
+const BASE = 64;
+
+/** A tensor of so many numbers, and a buffer that it lies in from byte {@link BASE} on. */
+function target(dtype: "f32" | "f16") {
+  const tensor = new Graph().input("x", [1, 1, 1, COUNT], dtype);
+  const buffer = allocateBuffer(BASE + 4 * COUNT);
+  return { tensor, buffer, calls: vi.spyOn(buffer, "send") };
+}
+
+const numbers = <T extends ArrayBufferLike>(into: Float32Array<T>): Float32Array<T> => {
+  for (let i = 0; i < into.length; i++) into[i] = (i % 2001) - 1000;
+  return into;
+};
+
+describe("sendHost", () => {
+  test("sends floats in shared memory by one call, without copying them", async () => {
+    const { tensor, buffer, calls } = target("f32");
+    const data = numbers(sharedFloats(COUNT + 5)).subarray(5);
+    await sendHost(buffer, BASE, tensor, data);
+    expect(calls.mock.calls.map(([source, at]) => [(source as Float32Array).buffer === data.buffer, at])).toEqual([
+      [true, BASE],
+    ]);
+    const got = buffer.read(new Float32Array(COUNT), BASE);
+    expect(Buffer.compare(Buffer.from(got.buffer), Buffer.from(data.slice().buffer))).toBe(0);
+  });
+
+  test.each(["f32", "f16"] as const)("sends other floats to %s piece by piece, none of them long", async (dtype) => {
+    const { tensor, buffer, calls } = target(dtype);
+    const data = numbers(new Float32Array(COUNT));
+    await sendHost(buffer, BASE, tensor, data);
+    expect(Math.max(...calls.mock.calls.map(([source]) => source.byteLength))).toBeLessThanOrEqual(512 * 1024);
+    const last = buffer.read(
+      dtype === "f32" ? new Float32Array(1) : new Uint16Array(1),
+      BASE + (dtype === "f32" ? 4 : 2) * (COUNT - 1),
+    );
+    // (1,000,002 mod 2001) − 1000 = 503 as float32 or as binary16.
+    expect(last[0]).toBe(dtype === "f32" ? 503 : 0x5fdc);
+  });
+
+  test("refuses data whose memory was taken away", async () => {
+    const { tensor, buffer } = target("f32");
+    const data = numbers(new Float32Array(COUNT));
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    await expect(sendHost(buffer, BASE, tensor, data)).rejects.toMatchObject({ code: "shape", got: "0" });
+  });
+
+  test("goes wrong quietly nowhere: what is taken away while it is sent leaves the rest as it was", async () => {
+    const { tensor, buffer } = target("f32");
+    const data = numbers(new Float32Array(COUNT));
+    const sending = sendHost(buffer, BASE, tensor, data);
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+    await expect(sending).rejects.toMatchObject({ code: "shape" });
+    expect(buffer.read(new Float32Array(2), BASE + 4 * (COUNT - 2))).toEqual(Float32Array.of(0, 0));
+  });
+});
