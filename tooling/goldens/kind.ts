@@ -51,6 +51,8 @@ export interface GoldenKind {
   /** The JSON's `kind`, or a predicate where the JSON has none. */
   kind: string;
   matches?(fixture: Fixture): boolean;
+  /** Why the fixture cannot be checked in a context; undefined where it can. */
+  cannotRun?(fixture: Fixture, context: GoldenContext): string | undefined;
   /** Yields in the order in which the model computes, so that the first failure is the first divergence. */
   run(fixture: Fixture, context: GoldenContext): AsyncIterable<TensorCheck>;
 }

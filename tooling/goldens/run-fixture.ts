@@ -77,6 +77,12 @@ export async function runFixture(
         result.reason = result.kind === undefined ? "no kind recognises it" : `unknown kind ${result.kind}`;
         return result;
       }
+      const reason = kind.cannotRun?.(fixture, context);
+      if (reason !== undefined) {
+        result.status = "not run";
+        result.reason = reason;
+        return result;
+      }
       for await (const check of kind.run(fixture, context)) addCheck(result, check);
     } finally {
       fixture.close();

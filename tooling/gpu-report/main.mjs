@@ -81,7 +81,7 @@ function sizesTable({ sizes }) {
       "step ms",
       "decode ms",
       "GiB used",
-      "longest wait of the event loop, ms",
+      "longest turn of the event loop, ms",
       "same frames as",
     ],
     sizes.map((s) => [
@@ -111,7 +111,7 @@ function conformanceTable({ kernelHash, results }) {
         .map(([status, list]) => `${list.length} ${status}`)
         .join(", ");
       const failed = result.results
-        .filter(({ status }) => status === "fail")
+        .filter(({ status }) => status !== "pass")
         .map(({ label, reason = "" }) => `${label}: ${reason.split("\n")[0].replace(/^Error: |: $/g, "")}`);
       return [`goldens, ${result.dtype}`, text, failed.join(", ")];
     }

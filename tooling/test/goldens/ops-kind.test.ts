@@ -254,3 +254,21 @@ test("a wrong result and a case of no known kind fail by name", async () => {
   });
   expect(other.firstFailure).toMatchObject({ name: "out.fft.8", note: "unknown case" });
 });
+
+test("a type that the fixture states no tolerance for is not run; float32's must be there", async () => {
+  const m = new GoldenMaker();
+  resize(m, "nearest.x2", "interpolate scale 2 nearest", [1, 1, 2, 2], 4, 4);
+  m.cases["act.silu"] = "silu";
+  m.random("act.silu.x", [3]);
+  m.result("act.silu", { dims: [3], data: Float64Array.of(1, 2, 3) });
+  const run = (stated: object, dtype: "float32" | "bfloat16") =>
+    runFixture(m.write(join(folder.path, "stated"), { kind: "ops", tolerance: stated }), [opsKind], {
+      device: "cpu",
+      dtype,
+    });
+  expect(await run(tolerance, "bfloat16")).toMatchObject({
+    status: "not run",
+    reason: "it states no tolerance for bfloat16",
+  });
+  expect(await run({}, "float32")).toMatchObject({ status: "fail" });
+});

@@ -67,6 +67,13 @@ test("an unknown kind is not run", async () => {
   expect(formatSummary([result])).toBe("0 passed, 0 failed, 1 not run");
 });
 
+test("a fixture that a kind cannot check in a context is not run, with the kind's reason", async () => {
+  const kind = { ...kindOf([check("out.a", 2, 1)]), cannotRun: () => "it states no tolerance for bfloat16" };
+  const result = await runFixture(made, [kind], context);
+  expect(result).toMatchObject({ status: "not run", numChecks: 0, reason: "it states no tolerance for bfloat16" });
+  expect(formatResult(result)).toMatch(/^not run +kinds\/made +it states no tolerance for bfloat16/);
+});
+
 test("severity ranks by error over tolerance, exact misses and NaN above all", () => {
   expect(severity(check("a", 1, 2))).toBe(0.5);
   expect(severity(check("a", 0, 0))).toBe(0);
