@@ -31,9 +31,10 @@ export function formatSummary(results: readonly FixtureResult[]): string {
   return `${count("pass")} passed, ${count("fail")} failed, ${count("not run")} not run`;
 }
 
-/** The whole outcome for programs; numbers that JSON lacks (NaN, infinities) become strings. */
+/** The whole outcome for programs, in which fixtures go by their labels: where they lie is this machine's business. Numbers
+ *  that JSON lacks (NaN, infinities) become strings. */
 export function formatJson(results: readonly FixtureResult[], context: object): string {
   const finite = (_key: string, value: unknown) =>
     typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
-  return JSON.stringify({ ...context, results }, finite, 2);
+  return JSON.stringify({ ...context, results: results.map(({ jsonPath: _, ...rest }) => rest) }, finite, 2);
 }

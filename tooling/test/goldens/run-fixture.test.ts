@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import type { Fixture, GoldenKind, TensorCheck } from "../../goldens/kind";
 import { findKind, loadKinds } from "../../goldens/kinds/index";
-import { formatResult, formatSummary } from "../../goldens/report";
+import { formatJson, formatResult, formatSummary } from "../../goldens/report";
 import { runFixture, severity } from "../../goldens/run-fixture";
 import { FixtureFolder } from "./fixture-folder";
 
@@ -72,6 +72,12 @@ test("a fixture that a kind cannot check in a context is not run, with the kind'
   const result = await runFixture(made, [kind], context);
   expect(result).toMatchObject({ status: "not run", numChecks: 0, reason: "it states no tolerance for bfloat16" });
   expect(formatResult(result)).toMatch(/^not run +kinds\/made +it states no tolerance for bfloat16/);
+});
+
+test("the outcome for programs names fixtures by label, not by where they lie on this machine", async () => {
+  const text = formatJson([await runFixture(made, [kindOf([check("out.a", Number.NaN, 1)])], context)], context);
+  expect(JSON.parse(text).results).toMatchObject([{ label: "kinds/made", worst: { error: "NaN" } }]);
+  expect(text).not.toContain(folder.path);
 });
 
 test("severity ranks by error over tolerance, exact misses and NaN above all", () => {
