@@ -14,8 +14,8 @@ const { values: options } = parseArgs({
     tool: { type: "string", multiple: true, default: ["memcheck", "racecheck"] },
     program: { type: "string", default: "compute-sanitizer" },
     processes: { type: "string", default: String(Math.max(1, availableParallelism() - 2)) },
-    // Largest operand of a case, in elements.
-    most: { type: "string", default: "30000" },
+    // Largest operand of a case, in elements; default: MOST_ELEMENTS of the tool.
+    most: { type: "string" },
     image: { type: "string" },
     op: { type: "string" },
     // Stops a process that takes longer, in seconds; what it had checked by then counts.
@@ -23,6 +23,10 @@ const { values: options } = parseArgs({
     json: { type: "string" },
   },
 });
+/** What a tool goes through in about a minute: racecheck follows every access to shared memory. */
+const MOST_ELEMENTS: Readonly<Record<string, number>> = { racecheck: 6_000 };
+const mostElementsOf = (tool: string) => Number(options.most ?? MOST_ELEMENTS[tool] ?? 30_000);
+
 const suite = join(dirname(fileURLToPath(import.meta.url)), "suite.mjs");
 
 /** What one process printed. */
@@ -37,7 +41,15 @@ interface ShardResult {
 function runShard(tool: string, shard: string): Promise<ShardResult> {
   const passOn = [...(options.image ? ["--image", options.image] : []), ...(options.op ? ["--op", options.op] : [])];
   const words = ["--tool", tool, "--report-api-errors", "no", "--error-exitcode", "9", process.execPath, suite];
-  const child = spawn(options.program, [...words, "--all", "--shard", shard, "--most", options.most, ...passOn]);
+  const child = spawn(options.program, [
+    ...words,
+    "--all",
+    "--shard",
+    shard,
+    "--most",
+    String(mostElementsOf(tool)),
+    ...passOn,
+  ]);
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (text += part));
   const timer = setTimeout(() => child.kill("SIGKILL"), 1000 * Number(options.limit));
@@ -65,7 +77,8 @@ for (const tool of options.tool) {
   for (const { text, isComplete } of shards) if (!isComplete) console.log(text.slice(-1500));
   console.log(`${tool}: ${cases} cases, ${errors} errors, ${stopped} of ${count} processes incomplete, ${seconds} s`);
   const { kernelHash } = about();
-  results.push({ tool, cases, errors, incomplete: stopped, mostElements: Number(options.most), seconds, kernelHash });
+  const mostElements = mostElementsOf(tool);
+  results.push({ tool, cases, errors, incomplete: stopped, mostElements, seconds, kernelHash });
 }
 if (options.json) writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
 process.exitCode = results.some(({ errors, incomplete }) => errors + incomplete > 0) ? 1 : 0;

@@ -1,7 +1,8 @@
 import { sharedFloats } from "@vd/kernels-native";
 
 /** Arrays of megabytes that the generations of a pipeline use one after the other. Each new one would bring a collection of
- *  all garbage nearer, and letting go of it takes the event loop's time. They are in shared memory, which worker threads use in place. */
+ *  all garbage nearer, and letting go of it takes the event loop's time. They are in shared memory, which worker threads
+ *  use in place. */
 export class Scratch {
   private readonly arrays = new Map<string, Float32Array>();
 

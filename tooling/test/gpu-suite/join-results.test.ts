@@ -21,6 +21,20 @@ test("rows come in the order of a generation, with every table and the first run
   expect(joined.machine).toEqual({ device: "unet" });
 });
 
+test("a contender that runs again beside another peer keeps its first row", () => {
+  const again = run("e2e", ["compile"]);
+  again.rows = [
+    { suite: "e2e", contender: "ours", medianUs: 9 },
+    { suite: "e2e", contender: "compiled", medianUs: 12 },
+  ];
+  const { rows } = joinResults([run("e2e", ["eager"]), again]);
+  expect(rows.map(({ contender, medianUs }) => [contender, medianUs])).toEqual([
+    ["ours", undefined],
+    ["peer", undefined],
+    ["compiled", 12],
+  ]);
+});
+
 test("nothing to join is an error", () => {
   expect(() => joinResults([])).toThrow(/expected results to join/);
 });

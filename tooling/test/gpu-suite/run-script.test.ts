@@ -62,8 +62,17 @@ describe.skipIf(process.platform !== "linux")("the pack's run script (a pack is 
       expect(programs).toContain(name);
     expect(calls.filter((call) => call.includes("suite.mjs"))).toHaveLength(3);
     const measured = calls.filter((call) => call.includes("bench.mjs measure"));
-    expect(measured.map((call) => /--parts (\S+)/.exec(call)?.[1])).toEqual(["unet", "clip,encode,vae"]);
-    for (const call of measured) expect(call).toContain(`-o ${join(stand, "results")}/`);
+    expect(measured.map((call) => /--parts (\S+)/.exec(call)?.[1])).toEqual([
+      "unet",
+      "clip,encode,vae",
+      "start",
+      "e2e",
+    ]);
+    for (const call of measured) {
+      const [file] = /[^/]+\.json/.exec(call.slice(call.indexOf("-o ")))!;
+      expect(call).toContain(`-o ${join(stand, "results", file!)}`);
+      expect(calls.find((each) => each.includes("join.mjs"))).toContain(join(stand, "results", file!));
+    }
   });
 
   test("what fails gives the status of all, and the rest still runs", () => {
