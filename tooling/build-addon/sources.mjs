@@ -21,7 +21,7 @@ export function filesBelow(dir, accept) {
 
 /** The C++ files of the addon: everything in native/ but the harness, the launch planners, and the ops' host files. */
 export function addonSources() {
-  const native = ["binding", "cpu", "cuda", "driver", "launch"].flatMap((dir) =>
+  const native = ["binding", "core", "cpu", "cuda", "driver"].flatMap((dir) =>
     filesBelow(join(packageDir, "native", dir), (name) => name.endsWith(".cc")),
   );
   const others = ["device", "ops"].flatMap((dir) => filesBelow(join(packageDir, dir), (name) => name.endsWith(".cc")));

@@ -58,7 +58,7 @@ export function kernelHash() {
   const files = [
     ...filesBelow(join(packageDir, "device"), () => true),
     ...filesBelow(join(packageDir, "ops"), isCode),
-    join(packageDir, "native/launch/cuda_launch.h"),
+    join(packageDir, "native/core/cuda_launch.h"),
   ];
   for (const path of files)
     hash.update(relative(packageDir, path)).update("\0").update(readFileSync(path)).update("\0");

@@ -122,8 +122,8 @@ export function opArgsHeader(ops: readonly OpDefinition[]): string {
   return `${HEAD("ops/*/*.op.ts")}#pragma once
 #include <cstdint>
 
-#include "../launch/row.h"
-#include "../launch/tensor.h"
+#include "../core/row.h"
+#include "../core/tensor.h"
 
 namespace vd {
 

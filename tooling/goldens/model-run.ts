@@ -1,5 +1,5 @@
 import { type DType, openDevice } from "@vd/kernels-native";
-import { type Graph, layoutPlan, Plan, type Tensor } from "@vd/tensor";
+import { type Graph, layoutGraph, Plan, type Tensor } from "@vd/tensor";
 import { maxAbs, relativeL2 } from "./compare";
 import type { Fixture, GoldenContext, TensorCheck } from "./kind";
 
@@ -87,7 +87,7 @@ export async function* runModel({
 }: ModelRun): AsyncGenerator<TensorCheck> {
   const device = openDevice(context.device);
   const taps = new Set(expectations.map(({ ours }) => ours));
-  const plan = await Plan.load(device, layoutPlan(build, { taps, dtype: activationDtype(context) }));
+  const plan = await Plan.load(device, layoutGraph(build, { taps, dtype: activationDtype(context) }));
   try {
     for (const [name, data] of Object.entries(inputs)) plan.write(name, data);
     await plan.run();

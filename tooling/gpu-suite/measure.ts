@@ -16,7 +16,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { type Graph, layoutPlan, mapWeightFile, Plan, packedTensor } from "@vd/tensor";
+import { type Graph, layoutGraph, mapWeightFile, Plan, packedTensor } from "@vd/tensor";
 import { loadFixture } from "../goldens/fixture";
 import { about } from "./about";
 
@@ -69,7 +69,7 @@ async function measureWeights(device: Device, gigabytes: number) {
     };
     const rssBefore = peakRssBytes();
     const startMs = performance.now();
-    const plan = await Plan.load(device, layoutPlan(build, { dtype: device.kind === "cpu" ? "f32" : "f16" }));
+    const plan = await Plan.load(device, layoutGraph(build, { dtype: device.kind === "cpu" ? "f32" : "f16" }));
     const loadMs = performance.now() - startMs;
     await plan.run();
     const runMs = performance.now() - startMs - loadMs;
@@ -124,7 +124,7 @@ async function measureErrors(device: Device) {
   );
   const plan = await Plan.load(
     device,
-    layoutPlan((g) => g.output("y", g.copy({ x: g.input("x", [1, 1, 1, 8]) }))),
+    layoutGraph((g) => g.output("y", g.copy({ x: g.input("x", [1, 1, 1, 8]) }))),
   );
   plan.write("x", [1, 2, 3, 4, 5, 6, 7, 8]);
   await plan.run();

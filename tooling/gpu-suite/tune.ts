@@ -7,7 +7,7 @@ import { makeModels, openModelFolder, type StageShape } from "@vd/svd-pipeline";
 import {
   chooseVariants,
   Plan,
-  type PlanLayout,
+  type GraphLayout,
   type TuningEntry,
   type TuningTable,
   tunePlan,
@@ -37,7 +37,7 @@ const NUM_COMPARED = 3;
 
 interface StageLayout {
   name: string;
-  layout: PlanLayout;
+  layout: GraphLayout;
 }
 
 type Entries = Record<string, TuningEntry>;
@@ -122,7 +122,7 @@ async function tuneAll(stages: readonly StageLayout[]): Promise<Entries> {
 }
 
 /** Best times of a whole stage without the table and with it, run in turn. */
-async function compareStage(layout: PlanLayout, table: TuningTable): Promise<[beforeUs: number, afterUs: number]> {
+async function compareStage(layout: GraphLayout, table: TuningTable): Promise<[beforeUs: number, afterUs: number]> {
   const plans: Plan[] = [];
   const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   try {

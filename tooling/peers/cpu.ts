@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Device, openDevice, VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { layoutPlan, Plan } from "@vd/tensor";
+import { layoutGraph, Plan } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { openModelFolder } from "../../packages/svd-pipeline/src/model/folder";
 import { makeModels } from "../../packages/svd-pipeline/src/model/models";
@@ -52,7 +52,7 @@ async function openModels() {
 type Inputs = Record<string, ArrayLike<number>>;
 
 async function load(device: Device, { build }: StageDefinition): Promise<Plan> {
-  return Plan.load(device, layoutPlan(build));
+  return Plan.load(device, layoutGraph(build));
 }
 
 /** A stage that is fed and read in every run, as a generation does it. */

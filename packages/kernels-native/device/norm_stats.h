@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "../native/generated/op_args.h"
-#include "../native/launch/cuda_launch.h"
+#include "../native/core/cuda_launch.h"
 
 namespace vd::device {
 

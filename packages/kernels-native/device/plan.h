@@ -1,7 +1,7 @@
 // Helpers of the launch planners: epilogue from arguments, packs, tiles of the Hopper matrix core.
 #pragma once
 #include "../native/generated/op_args.h"
-#include "../native/launch/cuda_launch.h"
+#include "../native/core/cuda_launch.h"
 #include "epilogue.h"
 #include "matmul_sm90.h"
 #include "pack.h"

@@ -77,7 +77,7 @@ export interface BufferBinding {
 
 /** Something that runs programs. */
 export interface NativeDevice {
-  /** `words`: per row its op number, attribute values, and ten numbers per tensor (see native/launch/validate.h). */
+  /** `words`: per row its op number, attribute values, and ten numbers per tensor (see native/core/validate.h). */
   compile(
     words: Float64Array,
     names: string[],

@@ -241,7 +241,7 @@ export class Device {
     if (this.kind !== "cpu") await awaitNative(() => this.native.trim());
   }
 
-  /** Checks the rows against the contract and packs weights, off the event loop. See native/launch/validate.h for
+  /** Checks the rows against the contract and packs weights, off the event loop. See native/core/validate.h for
    *  `words`. Throws VdError naming row and argument. */
   async compile(
     words: Float64Array,

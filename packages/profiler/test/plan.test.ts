@@ -1,5 +1,5 @@
 import { Device } from "@vd/kernels-native";
-import { type Graph, layoutPlan, Plan } from "@vd/tensor";
+import { type Graph, layoutGraph, Plan } from "@vd/tensor";
 import { expect, it } from "vitest";
 import { createProfiler } from "../src/index";
 import { nodeAt, sumOf } from "./support/nodes";
@@ -15,7 +15,7 @@ function twoLinears(g: Graph): void {
 
 async function profiled(numRuns: number) {
   const profiler = createProfiler({ ceilings: CEILINGS });
-  const layout = layoutPlan(twoLinears);
+  const layout = layoutGraph(twoLinears);
   await profiler.scope("work", async () => {
     const plan = await Plan.load(Device.cpu({ threads: 1 }), layout, { name: "mine", observer: profiler });
     plan.write("x", new Float32Array(256 * 64).fill(1));
@@ -76,7 +76,7 @@ it("memory is what was planned and packed while the plan was loaded, and nothing
 
 it("ceilings are measured on the device that was used", async () => {
   const profiler = createProfiler();
-  const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutPlan(twoLinears), { observer: profiler });
+  const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutGraph(twoLinears), { observer: profiler });
   await plan.run();
   plan.free();
   expect(profiler.report().ceilings).toBeNull();
@@ -90,7 +90,7 @@ it("ceilings are measured on the device that was used", async () => {
 
 it("a cancelled run is a scope that failed, without rows", async () => {
   const profiler = createProfiler();
-  const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutPlan(twoLinears), { observer: profiler });
+  const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutGraph(twoLinears), { observer: profiler });
   await expect(plan.run({ signal: AbortSignal.abort() })).rejects.toThrow("cancel");
   plan.free();
   expect(nodeAt(profiler.report(), "run")).toMatchObject({ numFailed: 1, children: [] });

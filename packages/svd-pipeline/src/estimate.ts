@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 import { countOf, type Device, VdError } from "@vd/kernels-native";
-import { compile, type Plan, type PlanLayout } from "@vd/tensor";
+import { compile, type Plan, type GraphLayout } from "@vd/tensor";
 import type { CountedLayout } from "./stages/generation-stages";
 import type { GenerationPlan, StagePlan } from "./types";
 
@@ -44,7 +44,7 @@ async function measureRates(device: Device): Promise<DeviceRates> {
 }
 
 /** Bytes of a layout's weights as float32, whatever they are stored as: about what the device packs them into. */
-function packedWeightBytes({ graph }: PlanLayout): number {
+function packedWeightBytes({ graph }: GraphLayout): number {
   const seen = new Map<string, number>();
   for (const input of graph.rows.flatMap((row) => row.inputs))
     if (input?.storage.kind === "weights")
@@ -53,7 +53,7 @@ function packedWeightBytes({ graph }: PlanLayout): number {
 }
 
 /** What a stage needs while it runs. */
-const stageBytes = (layout: PlanLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
+const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
 /** What a generation will need. */
 export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationPlan> {

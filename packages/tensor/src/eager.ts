@@ -2,7 +2,7 @@ import { allocateBuffer, type Device, type DType, OPS, type OpId } from "@vd/ker
 import { Graph, makeStorage, packedTensor } from "./graph";
 import type { GraphOps } from "./graph-ops.generated";
 import { readHost, writeHost } from "./host";
-import { layoutPlan } from "./plan/layout";
+import { layoutGraph } from "./plan/layout";
 import { Plan } from "./plan/plan";
 import { packedBytes, type Storage, type Tensor } from "./tensor";
 
@@ -57,7 +57,7 @@ export class Eager {
     const result = shape.storage.place ? shape : this.zeros(shape.dims, shape.dtype);
     const plan = await Plan.load(
       this.device,
-      layoutPlan((g) => void g.rows.push({ ...row, outputs: [result, ...row.outputs.slice(1)] })),
+      layoutGraph((g) => void g.rows.push({ ...row, outputs: [result, ...row.outputs.slice(1)] })),
     );
     try {
       await plan.run();

@@ -1,7 +1,7 @@
 import { OPS } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
 import { Graph } from "../src/graph";
-import { layoutPlan } from "../src/plan/layout";
+import { layoutGraph } from "../src/plan/layout";
 import { channelRange, type Tensor } from "../src/tensor";
 import { camel } from "./ops/case-run";
 import { failure } from "./support/failure";
@@ -206,21 +206,21 @@ describe("taps", () => {
   };
 
   test("cost nothing unless they are asked for", () => {
-    const { graph } = layoutPlan(build);
+    const { graph } = layoutGraph(build);
     expect([graph.rows.map((row) => row.name), [...graph.outputs.keys()]]).toEqual([["h", "y"], ["y"]]);
   });
 
   test("keep what is asked for, with rows of its own where fusion left it out", () => {
-    const some = layoutPlan(build, { taps: new Set(["extra"]) }).graph;
+    const some = layoutGraph(build, { taps: new Set(["extra"]) }).graph;
     expect([some.rows.map((row) => row.name), [...some.outputs.keys()]]).toEqual([
       ["h", "extra", "y"],
       ["extra", "y"],
     ]);
-    expect([...layoutPlan(build, { taps: new Set(["*"]) }).graph.outputs.keys()]).toEqual(["h", "extra", "y"]);
+    expect([...layoutGraph(build, { taps: new Set(["*"]) }).graph.outputs.keys()]).toEqual(["h", "extra", "y"]);
   });
 
   test("take the first tensor of a name", () => {
-    const { graph } = layoutPlan(
+    const { graph } = layoutGraph(
       (g) => {
         const x = g.input("x", [1, 1, 2, 3]);
         const first = g.copy({ x });

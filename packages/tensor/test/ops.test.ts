@@ -1,7 +1,7 @@
 import { type Device, isVdError, OPS, type OpId, openDevice } from "@vd/kernels-native";
 import { type OpCase, type OpCases, type Operand, operandOf } from "@vd/kernels-native/contract";
 import { describe, expect, test } from "vitest";
-import { layoutPlan } from "../src/plan/layout";
+import { layoutGraph } from "../src/plan/layout";
 import { type CaseResult, CaseRun, camel } from "./ops/case-run";
 import { tooFar } from "./ops/compare";
 import { loadCases } from "./ops/load-cases";
@@ -93,7 +93,7 @@ describe.each(ALL.map((each) => [each.id, each.cases] as const))("%s", (id, case
     expect(new Set(names).size, "names are unique").toBe(names.length);
     expect(cases.op).toBe(OPS[id]);
     for (const each of [...cases.correctness, ...cases.bench]) {
-      const { cost, graph } = layoutPlan((g) => {
+      const { cost, graph } = layoutGraph((g) => {
         const inputs = operandsOf(each).map(({ name, operand }) => [name, g.input(name, operand.dims, operand.dtype)]);
         const options = { ...each.attrs, ...Object.fromEntries(inputs), name: each.name };
         (g[camel(id) as "copy"] as (options: never) => unknown)(options as never);

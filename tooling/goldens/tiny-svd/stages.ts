@@ -1,5 +1,5 @@
 import type { Device } from "@vd/kernels-native";
-import { frameChunks, layoutPlan, Plan } from "@vd/tensor";
+import { frameChunks, layoutGraph, Plan } from "@vd/tensor";
 import { posterior } from "@vd/vae-opt";
 import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
 import { vaeInput } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
@@ -44,7 +44,7 @@ async function runStage(
   inputs: Record<string, ArrayLike<number>>,
   taps?: Set<string>,
 ) {
-  const plan = await Plan.load(device, layoutPlan(stage.build, taps ? { taps } : {}));
+  const plan = await Plan.load(device, layoutGraph(stage.build, taps ? { taps } : {}));
   for (const [name, data] of Object.entries(inputs)) plan.write(name, data);
   await plan.run();
   return plan;
@@ -238,7 +238,7 @@ async function* trajectoryChecks(checks: StageChecks, shape: StageShape): AsyncG
   context.set(embedding, (rows - 1) * embedding.length);
   const conditioned = await runStage(device, conditionStage(models, shape), { context });
   const golden = fixture.float64("latents.steps");
-  const plan = await Plan.load(device, layoutPlan(denoiseStage(models, shape).build));
+  const plan = await Plan.load(device, layoutGraph(denoiseStage(models, shape).build));
   const ids = [settings.fps - 1, settings.motion_bucket_id, settings.noise_aug_strength];
   plan.write("image", pixelsOf(fixture));
   plan.write("cross", conditioned.read("cross"));

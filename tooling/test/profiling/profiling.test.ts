@@ -1,12 +1,12 @@
 import { Device } from "@vd/kernels-native";
-import { layoutPlan, Plan } from "@vd/tensor";
+import { layoutGraph, Plan } from "@vd/tensor";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { launchesOf, noteRuns, watchRuns } from "../../profiling/ran";
 import { summarizePairs } from "../../profiling/ratios";
 
 async function smallPlan(): Promise<Plan> {
-  const layout = layoutPlan((g) => {
+  const layout = layoutGraph((g) => {
     const x = g.input("x", [1, 1, 4, 8]);
     g.output("y", g.copy({ x: g.copy({ x }) }));
   });

@@ -10,7 +10,7 @@ import {
   type StageDefinition,
   type StageShape,
 } from "@vd/svd-pipeline";
-import { type Graph, layoutPlan, Plan, type PlanLayout } from "@vd/tensor";
+import { type Graph, layoutGraph, Plan, type GraphLayout } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";
@@ -21,7 +21,7 @@ export type PlanPart = Exclude<Part, "start" | "e2e">;
 /** One plan of ours, ready to be loaded and filled. */
 export interface OurPart {
   part: PlanPart;
-  layout: PlanLayout;
+  layout: GraphLayout;
   /** What the peer gets. */
   inputs: PartInputs;
   /** Writes the inputs. */
@@ -72,7 +72,7 @@ export function toPlanes(values: Float32Array, numPixels: number, channels: numb
   return planes;
 }
 
-const layoutOf = ({ build, dtype = "f32" }: StageDefinition) => layoutPlan(build, { dtype });
+const layoutOf = ({ build, dtype = "f32" }: StageDefinition) => layoutGraph(build, { dtype });
 
 /** Computes what all denoiser calls share. */
 async function conditioning(context: PartContext, embedding: Float32Array) {
@@ -112,7 +112,7 @@ async function unetPart(context: PartContext): Promise<OurPart> {
   return {
     part: "unet",
     inputs,
-    layout: layoutPlan(unetStage(context, sizes), { dtype: context.dtype }),
+    layout: layoutGraph(unetStage(context, sizes), { dtype: context.dtype }),
     fill(plan) {
       plan.write("sample", toChannelsLast(inputs.sample!.data, numPixels, 2 * channels));
       plan.write("timestep", inputs.timestep!.data);

@@ -1,5 +1,5 @@
 import type { Device, DType } from "@vd/kernels-native";
-import { Plan, type PlanLayout } from "@vd/tensor";
+import { Plan, type GraphLayout } from "@vd/tensor";
 import type { Reporter } from "../io/reporter";
 import { type Contender, reasonOf } from "../measure/contenders";
 import type { PeerProcess } from "../measure/peer-process";
@@ -40,7 +40,7 @@ export interface ReadyCase {
   result?: Float32Array;
 }
 
-async function ourOp(ready: ReadyCase, layout: PlanLayout, capture: boolean): Promise<Contender> {
+async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean): Promise<Contender> {
   const { bench, sizes } = ready;
   const plan = await Plan.load(bench.device, layout, { capture });
   try {

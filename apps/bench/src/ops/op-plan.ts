@@ -1,5 +1,5 @@
 import { type DType, OPS } from "@vd/kernels-native";
-import { type CallOptions, checkCall, type Graph, layoutPlan, type PlanLayout, type Tensor } from "@vd/tensor";
+import { type CallOptions, checkCall, type Graph, layoutGraph, type GraphLayout, type Tensor } from "@vd/tensor";
 import type { BenchCase } from "./cases";
 import { type OpOperand, unplaced } from "./operands";
 
@@ -46,8 +46,8 @@ export function opLayout(
   bench: BenchCase,
   sets: readonly Readonly<Record<string, Tensor>>[],
   dtype: DType,
-): PlanLayout {
-  return layoutPlan(
+): GraphLayout {
+  return layoutGraph(
     (g) => {
       for (const [i, tensors] of sets.entries()) record(g, bench, tensors, i);
     },

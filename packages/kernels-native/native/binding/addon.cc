@@ -5,7 +5,7 @@
 #include "../driver/cupti.h"
 #include "../driver/device.h"
 #include "../driver/nvtx.h"
-#include "../launch/op_table.h"
+#include "../core/op_table.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../cpu/cpu_features.h"
-#include "../launch/error.h"
+#include "../core/error.h"
 
 namespace vd::binding {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "../launch/read_floats.h"
+#include "../core/read_floats.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"

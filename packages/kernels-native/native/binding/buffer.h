@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "../launch/memory.h"
+#include "../core/memory.h"
 
 namespace vd::binding {
 

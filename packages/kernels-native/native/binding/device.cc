@@ -5,7 +5,7 @@
 
 #include "../cpu/backend.h"
 #include "../cuda/backend.h"
-#include "../launch/validate.h"
+#include "../core/validate.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"

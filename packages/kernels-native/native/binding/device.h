@@ -5,7 +5,7 @@
 #include <atomic>
 #include <memory>
 
-#include "../launch/program.h"
+#include "../core/program.h"
 
 namespace vd::binding {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "../launch/error.h"
-#include "../launch/os_memory.h"
+#include "../core/error.h"
+#include "../core/os_memory.h"
 #include "addon_data.h"
 #include "janitor.h"
 

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "../launch/error.h"
+#include "../core/error.h"
 
 namespace vd::binding {
 

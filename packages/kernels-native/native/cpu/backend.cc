@@ -7,8 +7,8 @@
 
 #include "../driver/nvtx.h"
 #include "../generated/op_args.h"
-#include "../launch/error.h"
-#include "../launch/op_table.h"
+#include "../core/error.h"
+#include "../core/op_table.h"
 #include "fast_ops.h"
 #include "pack_cache.h"
 #include "prepared.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "../launch/program.h"
+#include "../core/program.h"
 #include "cpu_features.h"
 
 namespace vd::cpu {

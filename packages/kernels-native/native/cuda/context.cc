@@ -1,6 +1,6 @@
 #include "context.h"
 
-#include "../launch/memory.h"
+#include "../core/memory.h"
 
 namespace vd::cuda {
 namespace {

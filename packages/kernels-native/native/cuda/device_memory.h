@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "../launch/memory.h"
+#include "../core/memory.h"
 #include "transfer.h"
 
 namespace vd::cuda {

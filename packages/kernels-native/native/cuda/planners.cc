@@ -6,8 +6,8 @@
 
 #include "../generated/op_args.h"
 #include "../generated/op_planners.h"
-#include "../launch/error.h"
-#include "../launch/op_table.h"
+#include "../core/error.h"
+#include "../core/op_table.h"
 
 namespace vd::cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "../launch/cuda_launch.h"
-#include "../launch/row.h"
+#include "../core/cuda_launch.h"
+#include "../core/row.h"
 
 namespace vd::cuda {
 

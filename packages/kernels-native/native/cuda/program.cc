@@ -5,7 +5,7 @@
 
 #include "../driver/nvtx.h"
 #include "../generated/op_args.h"
-#include "../launch/op_table.h"
+#include "../core/op_table.h"
 #include "planners.h"
 
 namespace vd::cuda {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "../launch/program.h"
+#include "../core/program.h"
 #include "loader.h"
 
 namespace vd::cuda {

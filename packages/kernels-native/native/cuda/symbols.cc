@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "../launch/error.h"
-#include "../launch/op_table.h"
+#include "../core/error.h"
+#include "../core/op_table.h"
 
 namespace vd::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "../launch/validate.h"
+#include "../core/validate.h"
 #include "residency.h"
 
 namespace vd::cuda {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "../launch/error.h"
+#include "../core/error.h"
 #include "cuda_api.h"
 
 namespace vd::driver {

@@ -2,8 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include "../launch/row.h"
-#include "../launch/tensor.h"
+#include "../core/row.h"
+#include "../core/tensor.h"
 
 namespace vd {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../launch/cuda_launch.h"
+#include "../core/cuda_launch.h"
 
 namespace vd::harness {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "../../native/launch/cuda_launch.h"
+#include "../../native/core/cuda_launch.h"
 
 namespace vd::device {
 

@@ -1,7 +1,7 @@
 // Launch planning of copy on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/launch/cuda_launch.h"
+#include "../../native/core/cuda_launch.h"
 
 namespace vd {
 

@@ -62,7 +62,7 @@ function scopeOf(op: OpDefinition, operands: Record<string, Operand>, attrs: Map
 const sizeOf = (spec: TensorSpec, scope: ExprScope) =>
   spec.dims.map((dim) => evaluate(typeof dim === "object" && "oneOr" in dim ? dim.oneOr : (dim as Expr), scope));
 
-/** Encodes a case as native/launch/validate.h describes, its blocks numbered from `firstBlock`. */
+/** Encodes a case as native/core/validate.h describes, its blocks numbered from `firstBlock`. */
 export function encodeCase(id: OpId, opCase: OpCase, firstBlock = 0): EncodedCase {
   const op: OpDefinition = OPS[id];
   const given = Object.entries(opCase.inputs) as [string, Operand | readonly number[]][];

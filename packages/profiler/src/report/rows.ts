@@ -1,4 +1,4 @@
-import { describe, type PlanLayout } from "@vd/tensor";
+import { describe, type GraphLayout } from "@vd/tensor";
 import type { Ceilings } from "../ceilings";
 import type { Attribution } from "../record/attribution";
 import type { PlanRun, Recording } from "../record/recording";
@@ -22,7 +22,7 @@ interface PlanSum {
 }
 
 function sumPlans({ edges }: Recording, { selfUs }: Attribution): PlanSum[] {
-  const sums = new Map<PlanLayout, PlanSum>();
+  const sums = new Map<GraphLayout, PlanSum>();
   for (const { span, isStart } of edges) {
     if (!isStart || !span.run) continue;
     const { layout } = span.run.plan;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Device } from "@vd/kernels-native";
-import { layoutPlan, Plan } from "@vd/tensor";
+import { layoutGraph, Plan } from "@vd/tensor";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createProfiler } from "../../src/index";
 
@@ -16,7 +16,7 @@ const page = join(folder, "profile.html");
 
 beforeAll(async () => {
   const profiler = createProfiler({ ceilings: { bytesPerUs: 1000, flopsPerUs: { f32: 2000 }, source: "given" } });
-  const layout = layoutPlan((g) => {
+  const layout = layoutGraph((g) => {
     const weight = g.constant(new Float32Array(32 * 32).fill(0.5), [32, 32]);
     g.output("y", g.linear({ name: "a.0.b", x: g.input("x", [1, 1, 64, 32]), weight }));
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Device, isVdError } from "@vd/kernels-native";
-import { type Graph, layoutPlan, Plan } from "@vd/tensor";
+import { type Graph, layoutGraph, Plan } from "@vd/tensor";
 import { Ajv } from "ajv";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createProfiler, type Profiler, type Trace } from "../../src/index";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   };
   const run = (name: string) =>
     profiler.scope(name, async () => {
-      const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutPlan(build), { observer: profiler });
+      const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutGraph(build), { observer: profiler });
       await plan.run();
       plan.free();
     });

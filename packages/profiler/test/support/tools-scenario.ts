@@ -1,11 +1,11 @@
 // Run by tools.test.ts in a process that stand-ins for NVIDIA's tools are attached to.
 import { Device } from "@vd/kernels-native";
-import { layoutPlan, Plan } from "@vd/tensor";
+import { layoutGraph, Plan } from "@vd/tensor";
 import { createProfiler } from "../../src/index";
 
 const profiler = createProfiler({ kernels: true });
 await profiler.scope("work", async () => {
-  const layout = layoutPlan((g) => {
+  const layout = layoutGraph((g) => {
     const weight = g.constant(new Float32Array(64).fill(0.5), [8, 8]);
     g.output("y", g.linear({ name: "a.0.b", x: g.input("x", [1, 1, 16, 8]), weight }));
   });

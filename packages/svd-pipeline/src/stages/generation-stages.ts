@@ -1,4 +1,4 @@
-import { frameChunks, type PlanLayout } from "@vd/tensor";
+import { frameChunks, type GraphLayout } from "@vd/tensor";
 import type { Models } from "../model/models";
 import {
   conditionStage,
@@ -15,7 +15,7 @@ import type { StageDefinition, StageLayouts } from "./stage";
 /** A planned stage, how often it runs, and how to name it. */
 export interface CountedLayout {
   name: string;
-  layout: PlanLayout;
+  layout: GraphLayout;
   runs: number;
 }
 

@@ -1,9 +1,9 @@
 import type { Device, DType } from "@vd/kernels-native";
 import {
-  layoutPlan,
-  layoutPlanInSlices,
+  layoutGraph,
+  layoutGraphInSlices,
   Plan,
-  type PlanLayout,
+  type GraphLayout,
   type PlanMemory,
   type PlanOptions,
   type Recording,
@@ -30,19 +30,19 @@ export interface StageMemory {
 
 /** Layouts of one generation's stages: rows, memory and cost, each recorded once. */
 export class StageLayouts {
-  private readonly known = new Map<string, PlanLayout>();
+  private readonly known = new Map<string, GraphLayout>();
   private readonly memories = new Map<string, PlanMemory>();
 
   /** The stage's layout. Throws VdError from the ops' checks. */
-  of(stage: StageDefinition): PlanLayout {
+  of(stage: StageDefinition): GraphLayout {
     const { dtype = "f32", build } = stage;
-    return this.known.get(keyOf(stage)) ?? this.keep(stage, layoutPlan(build, { dtype }));
+    return this.known.get(keyOf(stage)) ?? this.keep(stage, layoutGraph(build, { dtype }));
   }
 
   /** As {@link of}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
-  async inSlices(stage: StageDefinition, signal?: AbortSignal): Promise<PlanLayout> {
+  async inSlices(stage: StageDefinition, signal?: AbortSignal): Promise<GraphLayout> {
     const { dtype = "f32", build } = stage;
-    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layoutPlanInSlices(build, { dtype, signal }));
+    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layoutGraphInSlices(build, { dtype, signal }));
   }
 
   /** The stage's memory, as {@link inSlices}; it stays known when the layout is forgotten. */
@@ -55,7 +55,7 @@ export class StageLayouts {
     this.known.delete(keyOf(stage));
   }
 
-  private keep(stage: StageDefinition, layout: PlanLayout): PlanLayout {
+  private keep(stage: StageDefinition, layout: GraphLayout): GraphLayout {
     this.known.set(keyOf(stage), layout);
     this.memories.set(keyOf(stage), layout.memory);
     return layout;
@@ -82,7 +82,7 @@ async function notePeak(device: Device, memory: StageMemory): Promise<void> {
  *  name. Throws VdError as `Plan.load`. */
 export async function loadStage(
   device: Device,
-  layout: PlanLayout,
+  layout: GraphLayout,
   memory: StageMemory,
   options: PlanOptions = {},
 ): Promise<LoadedStage> {

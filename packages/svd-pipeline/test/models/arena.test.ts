@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ARENA_ALIGNMENT_BYTES } from "@vd/kernels-native";
-import { arenaLifetimes, type Graph, layoutPlan, Weights } from "@vd/tensor";
+import { arenaLifetimes, type Graph, layoutGraph, Weights } from "@vd/tensor";
 import { parseVaeConfig, temporalVae } from "@vd/vae-opt";
 import { expect, test } from "vitest";
 import { foldedCross, parseUnetConfig, unet } from "../../src/models/unet/index";
@@ -45,7 +45,7 @@ test.each([
   ["decoder, 14 frames of 16x16", buildDecoder(16, 14, 14)],
   ["decoder, 14 frames in parts of 4", buildDecoder(16, 14, 4)],
 ])("the arena of the %s is at most 5 %% above what is alive at once", (_, build) => {
-  const { graph, memory } = layoutPlan(build);
+  const { graph, memory } = layoutGraph(build);
   const bound = lowerBound(graph);
   expect(memory.arenaBytes).toBeGreaterThanOrEqual(bound);
   expect(memory.arenaBytes / bound).toBeLessThanOrEqual(1.05);

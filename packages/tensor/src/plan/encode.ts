@@ -39,7 +39,7 @@ function putTensor(
   words[at + 4 + MAX_RANK] = tensor.pitch;
 }
 
-/** Rows as the numbers that native/launch/validate.h reads; pauses after some rows. */
+/** Rows as the numbers that native/core/validate.h reads; pauses after some rows. */
 export function* encodeRows(rows: readonly Row[], placeOf: (tensor: Tensor) => Place): Pausable<Float64Array> {
   const words = new Float64Array(rows.reduce((sum, row) => sum + wordsOf(row), 0));
   let at = 0;

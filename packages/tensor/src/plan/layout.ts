@@ -25,7 +25,7 @@ export interface PlanCost {
 }
 
 /** A recorded graph with every block placed; nothing is allocated. */
-export interface PlanLayout {
+export interface GraphLayout {
   graph: Graph;
   memory: PlanMemory;
   cost: PlanCost;
@@ -84,8 +84,8 @@ function* costOf(graph: Graph): Pausable<PlanCost> {
   return cost;
 }
 
-/** {@link layoutPlan}, pausing where the recording does and while blocks are placed. */
-function* layoutPausable(build: Recording, options: GraphOptions): Pausable<PlanLayout> {
+/** {@link layoutGraph}, pausing where the recording does and while blocks are placed. */
+function* layoutPausable(build: Recording, options: GraphOptions): Pausable<GraphLayout> {
   const graph = new Graph(options);
   const rest = build(graph);
   // A function that returns something else is one that returns nothing, as far as its type goes.
@@ -98,14 +98,14 @@ function* layoutPausable(build: Recording, options: GraphOptions): Pausable<Plan
 }
 
 /** Records `build` over shapes and places every block. Throws VdError from the ops' checks. */
-export function layoutPlan(build: Recording, options: GraphOptions = {}): PlanLayout {
+export function layoutGraph(build: Recording, options: GraphOptions = {}): GraphLayout {
   return runAtOnce(layoutPausable(build, options));
 }
 
-/** As {@link layoutPlan}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
-export function layoutPlanInSlices(
+/** As {@link layoutGraph}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
+export function layoutGraphInSlices(
   build: Recording,
   { signal, sliceUs, ...options }: GraphOptions & SliceOptions = {},
-): Promise<PlanLayout> {
+): Promise<GraphLayout> {
   return runInSlices(layoutPausable(build, options), { signal, sliceUs });
 }

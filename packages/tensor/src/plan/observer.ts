@@ -1,11 +1,11 @@
 import type { Device, ProgramInfo, RunTimes } from "@vd/kernels-native";
-import type { PlanLayout } from "./layout";
+import type { GraphLayout } from "./layout";
 
 /** A plan on a device, as its observer sees it. */
 export interface LoadedPlan {
   /** What its user calls it, e.g. `decode`. */
   name: string;
-  layout: PlanLayout;
+  layout: GraphLayout;
   device: Device;
   info: ProgramInfo;
 }

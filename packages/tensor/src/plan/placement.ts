@@ -1,7 +1,7 @@
 import type { Binding, Device, DeviceBuffer } from "@vd/kernels-native";
 import type { Storage, Tensor } from "../tensor";
 import type { Place } from "./encode";
-import type { PlanLayout } from "./layout";
+import type { GraphLayout } from "./layout";
 
 /** A block that a plan allocates. */
 interface OwnBlock {
@@ -20,7 +20,7 @@ export class Placement {
   private readonly places = new Map<number, Place>();
 
   constructor(
-    private readonly layout: PlanLayout,
+    private readonly layout: GraphLayout,
     private readonly device: Device,
   ) {}
 

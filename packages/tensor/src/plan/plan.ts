@@ -13,7 +13,7 @@ import { type Pausable, runInSlices } from "../pausable";
 import { describe, packedBytes, type Tensor } from "../tensor";
 import { type Tuning, tunedVariants } from "../tune/choose";
 import { encodeRows } from "./encode";
-import { layoutPlan, type PlanCost, type PlanLayout, type PlanMemory, type Recording, storagesOf } from "./layout";
+import { layoutGraph, type PlanCost, type GraphLayout, type PlanMemory, type Recording, storagesOf } from "./layout";
 import { type LoadedPlan, observed, type WorkObserver } from "./observer";
 import { Placement } from "./placement";
 
@@ -23,7 +23,7 @@ async function fillWeights(graph: Graph): Promise<void> {
 }
 
 /** The rows as numbers, and a place for every storage of the graph. */
-function* placeRows({ graph }: PlanLayout, placement: Placement): Pausable<Float64Array> {
+function* placeRows({ graph }: GraphLayout, placement: Placement): Pausable<Float64Array> {
   const words = yield* encodeRows(graph.rows, (tensor) => placement.placeOf(tensor));
   for (const named of [graph.inputs, graph.states, graph.outputs])
     for (const tensor of named.values()) placement.placeOf(tensor);
@@ -52,7 +52,7 @@ export interface PlanOptions extends CompileOptions {
 /** A graph loaded on a device: write inputs, run, read outputs, as often as needed. */
 export class Plan {
   private constructor(
-    readonly layout: PlanLayout,
+    readonly layout: GraphLayout,
     private readonly placement: Placement,
     private readonly program: Program,
     private readonly observer: WorkObserver | undefined,
@@ -62,11 +62,11 @@ export class Plan {
   }
 
   /** Allocates what the layout planned and prepares the rows. Throws VdError `memory` or what the device refuses. */
-  static load(device: Device, layout: PlanLayout, options: PlanOptions = {}): Promise<Plan> {
+  static load(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<Plan> {
     return observed(options.observer, "load", () => Plan.prepare(device, layout, options));
   }
 
-  private static async prepare(device: Device, layout: PlanLayout, options: PlanOptions): Promise<Plan> {
+  private static async prepare(device: Device, layout: GraphLayout, options: PlanOptions): Promise<Plan> {
     await fillWeights(layout.graph);
     const placement = new Placement(layout, device);
     const words = await runInSlices(placeRows(layout, placement));
@@ -224,5 +224,5 @@ export async function compile(
   build: Recording,
   options: GraphOptions & CompileOptions = {},
 ): Promise<Plan> {
-  return Plan.load(device, layoutPlan(build, options), options);
+  return Plan.load(device, layoutGraph(build, options), options);
 }

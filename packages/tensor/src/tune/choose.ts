@@ -1,6 +1,6 @@
 import { type Device, VdError } from "@vd/kernels-native";
 import { type Pausable, runInSlices } from "../pausable";
-import type { PlanLayout } from "../plan/layout";
+import type { GraphLayout } from "../plan/layout";
 import type { Row } from "../row";
 import { defaultTuningTable } from "./defaults";
 import { rowKey } from "./row-key";
@@ -37,7 +37,7 @@ function variantOf(row: Row, entries: Entries): string {
 
 /** The variant of every row by a table; an empty text where it says nothing. */
 export function chooseVariants(
-  { graph }: Pick<PlanLayout, "graph">,
+  { graph }: Pick<GraphLayout, "graph">,
   { entries }: Pick<TuningTable, "entries">,
 ): string[] {
   return graph.rows.map((row) => variantOf(row, entries));
@@ -53,7 +53,7 @@ function* variantsPausable(rows: readonly Row[], entries: Entries): Pausable<str
  *  meanwhile. Throws VdError as {@link tuningTableFor}. */
 export async function tunedVariants(
   device: Pick<Device, "kind" | "name">,
-  { graph: { rows } }: Pick<PlanLayout, "graph">,
+  { graph: { rows } }: Pick<GraphLayout, "graph">,
   tuning: Tuning,
 ): Promise<string[] | undefined> {
   const entries = tuningTableFor(device, tuning)?.entries;

@@ -1,5 +1,5 @@
 import type { Device } from "@vd/kernels-native";
-import type { PlanLayout } from "../plan/layout";
+import type { GraphLayout } from "../plan/layout";
 import { cancelledError, Plan } from "../plan/plan";
 import { rowKey } from "./row-key";
 import type { TuningEntry } from "./table";
@@ -36,7 +36,7 @@ interface KeyTrial {
 }
 
 /** The keys of a plan that are not known yet and have more than one variant to choose from. */
-async function trialsOf(device: Device, layout: PlanLayout, known: TuneOptions["known"]): Promise<KeyTrial[]> {
+async function trialsOf(device: Device, layout: GraphLayout, known: TuneOptions["known"]): Promise<KeyTrial[]> {
   const places = new Map<string, number[]>();
   for (const [place, row] of layout.graph.rows.entries()) {
     const key = rowKey(row);
@@ -56,7 +56,7 @@ async function trialsOf(device: Device, layout: PlanLayout, known: TuneOptions["
  *  compute with what the rows before them made (zeros are faster) on a device as warm as it will be. */
 async function measureKeys(
   device: Device,
-  layout: PlanLayout,
+  layout: GraphLayout,
   { trials, variants }: { trials: readonly KeyTrial[]; variants: readonly string[] },
   { repeats = DEFAULT_REPEATS, fill, signal }: TuneOptions,
 ): Promise<number[][]> {
@@ -83,7 +83,7 @@ async function measureKeys(
  *  Throws VdError `memory`, `cancelled`, or what the device refuses. */
 export async function tunePlan(
   device: Device,
-  layout: PlanLayout,
+  layout: GraphLayout,
   options: TuneOptions = {},
 ): Promise<Record<string, TuningEntry>> {
   if (options.signal?.aborted) throw cancelledError();

@@ -1,7 +1,7 @@
 import { type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
 import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
 import type { Graph } from "../../src/graph";
-import { layoutPlan, type PlanLayout } from "../../src/plan/layout";
+import { layoutGraph, type GraphLayout } from "../../src/plan/layout";
 import { Plan } from "../../src/plan/plan";
 import type { CallOptions, Tensor } from "../../src/tensor";
 import { numbers, PlacedTensor, placeOperand } from "./operands";
@@ -37,7 +37,7 @@ export class CaseRun {
   private readonly operands: Record<string, PlacedTensor> = {};
   private readonly results: Record<string, PlacedTensor> = {};
   private readonly plains: Record<string, Plain> = {};
-  private readonly layout: PlanLayout;
+  private readonly layout: GraphLayout;
 
   constructor(
     readonly op: OpId,
@@ -56,7 +56,7 @@ export class CaseRun {
       const dtype = name === first ? this.resultType() : "f32";
       this.results[name] = new PlacedTensor(name, { dims: this.expected[name]!.dims, dtype, gap }, false);
     }
-    this.layout = layoutPlan((g) => void this.record(g));
+    this.layout = layoutGraph((g) => void this.record(g));
   }
 
   /** Runs the case on `device`, by kernel `variant` or the device's choice, and checks that nothing but the results was written. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Eager } from "../../src/eager";
 import { Graph, makeStorage } from "../../src/graph";
 import { planArena } from "../../src/plan/arena";
-import { layoutPlan } from "../../src/plan/layout";
+import { layoutGraph } from "../../src/plan/layout";
 import { arenaLifetimes, type Lifetime } from "../../src/plan/lifetimes";
 import { compile } from "../../src/plan/plan";
 import { channelRange, type Tensor } from "../../src/tensor";
@@ -78,7 +78,7 @@ function record(
 }
 
 const recorded = (given: Parameters<typeof record>[1]) =>
-  layoutPlan((g) => {
+  layoutGraph((g) => {
     const x = g.input("x", [1, 1, 3, 8]);
     record(g, given, x, (rows, columns) => g.constant(new Float32Array(rows * columns), [rows, columns]));
   });
@@ -131,7 +131,7 @@ describe("the arena", () => {
   });
 
   test("is as small as can be for a chain: two blocks", () => {
-    const { memory } = layoutPlan((g) => {
+    const { memory } = layoutGraph((g) => {
       let h = g.input("x", [1, 1, 16, 16]);
       for (let i = 0; i < 20; i++) h = g.pointwise({ a: h, act: "silu" });
       g.output("y", h);
@@ -191,7 +191,7 @@ describe("lifetimes", () => {
   });
 
   test("of outputs that no row fills are their own", () => {
-    const { memory, byteOffsets, graph } = layoutPlan((g) => g.output("y", g.empty([1, 1, 2, 4])));
+    const { memory, byteOffsets, graph } = layoutGraph((g) => g.output("y", g.empty([1, 1, 2, 4])));
     expect(memory.arenaBytes).toBe(ARENA_ALIGNMENT_BYTES);
     expect(byteOffsets.get(graph.outputs.get("y")!.storage.id)).toBe(0);
   });

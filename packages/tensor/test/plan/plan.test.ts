@@ -1,7 +1,7 @@
 import { openDevice } from "@vd/kernels-native";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Graph } from "../../src/graph";
-import { layoutPlan, layoutPlanInSlices } from "../../src/plan/layout";
+import { layoutGraph, layoutGraphInSlices } from "../../src/plan/layout";
 import { compile, Plan } from "../../src/plan/plan";
 import { channelRange } from "../../src/tensor";
 import { failure, rejection } from "../support/failure";
@@ -85,8 +85,8 @@ describe("a plan", () => {
   });
 
   test("takes 16-bit inputs as numbers or as raw bits", () => {
-    const { graph } = layoutPlan((g) => g.output("x", g.input("x", [2], "f16")));
-    return Plan.load(device, { ...layoutPlan(() => {}), graph }).then((plan) => {
+    const { graph } = layoutGraph((g) => g.output("x", g.input("x", [2], "f16")));
+    return Plan.load(device, { ...layoutGraph(() => {}), graph }).then((plan) => {
       plans.push(plan);
       plan.write("x", [1, -2]);
       expect([...plan.read("x")]).toEqual([1, -2]);
@@ -122,12 +122,12 @@ describe("a plan", () => {
       }
       g.output("y", x);
     }
-    const [atOnce, inSlices] = [layoutPlan(build), await layoutPlanInSlices(build, { sliceUs: 0 })];
+    const [atOnce, inSlices] = [layoutGraph(build), await layoutGraphInSlices(build, { sliceUs: 0 })];
     expect(inSlices.memory).toEqual(atOnce.memory);
     expect(inSlices.cost).toEqual(atOnce.cost);
     expect([...inSlices.byteOffsets.values()]).toEqual([...atOnce.byteOffsets.values()]);
     const signal = AbortSignal.abort();
-    expect(await rejection(layoutPlanInSlices(build, { signal }))).toMatchObject({ code: "cancelled" });
+    expect(await rejection(layoutGraphInSlices(build, { signal }))).toMatchObject({ code: "cancelled" });
   });
 
   test("may be empty", async () => {
@@ -148,7 +148,7 @@ describe("a plan", () => {
 });
 
 describe("before anything is allocated", () => {
-  const layout = layoutPlan((g) => {
+  const layout = layoutGraph((g) => {
     const x = g.input("x", [1, 1, 8, 16]);
     const weight = g.constant(new Float32Array(16 * 32), [32, 16]);
     const h = g.linear({ x, weight });

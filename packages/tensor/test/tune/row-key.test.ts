@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Graph } from "../../src/graph";
-import { layoutPlan } from "../../src/plan/layout";
+import { layoutGraph } from "../../src/plan/layout";
 import { channelRange, type Tensor } from "../../src/tensor";
 import { rowKey } from "../../src/tune/row-key";
 
 /** The key of the last row that `build` records. */
 function keyOf(build: (g: Graph) => void): string {
-  const { graph } = layoutPlan(build, { dtype: "f16" });
+  const { graph } = layoutGraph(build, { dtype: "f16" });
   return rowKey(graph.rows.at(-1)!);
 }
 

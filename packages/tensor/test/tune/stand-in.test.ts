@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDevice } from "@vd/kernels-native";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { layoutPlan } from "../../src/plan/layout";
+import { layoutGraph } from "../../src/plan/layout";
 import { chooseVariants, tunedVariants, tuningTableFor } from "../../src/tune/choose";
 import { rowKey } from "../../src/tune/row-key";
 import { tunePlan } from "../../src/tune/tune-plan";
@@ -80,7 +80,7 @@ describe.skipIf(!hasCompiler)("tuning over a stand-in for the driver (needs Linu
 
 describe("the CPU", () => {
   const device = openDevice("cpu", { threads: 1 });
-  const layout = layoutPlan((g) => g.output("y", g.copy({ x: g.input("x", [1, 1, 1, 8]) })));
+  const layout = layoutGraph((g) => g.output("y", g.copy({ x: g.input("x", [1, 1, 1, 8]) })));
   const table = { device: "NVIDIA H200", driverVersion: "", kernelHash: "", entries: {} };
 
   test("has nothing to choose from", async () => {
@@ -94,7 +94,7 @@ describe("the CPU", () => {
 });
 
 test("all rows of a long plan get what the table says", async () => {
-  const layout = layoutPlan((g) => {
+  const layout = layoutGraph((g) => {
     let x = g.input("x", [1, 1, 1, 8]);
     for (let i = 0; i < 300; i++) x = i % 3 === 0 ? g.copy({ x }) : g.pointwise({ a: x });
     g.output("y", x);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { allocateBuffer, Device, isVdError } from "@vd/kernels-native";
 import {
   type Graph,
-  layoutPlan,
+  layoutGraph,
   makeStorage,
   Plan,
   type PlanOptions,
@@ -48,7 +48,7 @@ function build(g: Graph): void {
 
 writeImage("sm_80");
 const device = Device.cuda({ imageDir: folder });
-const layout = layoutPlan(build, { dtype: "f16" });
+const layout = layoutGraph(build, { dtype: "f16" });
 
 async function variantsOf(options: PlanOptions): Promise<string[]> {
   const plan = await Plan.load(device, layout, options);
