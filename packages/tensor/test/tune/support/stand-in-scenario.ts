@@ -53,7 +53,7 @@ const layout = layoutGraph(build, { dtype: "f16" });
 async function variantsOf(options: PlanOptions): Promise<string[]> {
   const plan = await Plan.load(device, layout, options);
   const { variants } = plan.info;
-  plan.free();
+  plan.freeSync();
   return variants;
 }
 
