@@ -1,10 +1,18 @@
 /** Writes everything that follows from the op contract. `--check` writes nothing and fails if a file is not fresh. */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OpDefinition } from "../../packages/kernels-native/contract/op-kit";
-import { dtypeHeader, errorCodesHeader, opArgsHeader, opPlannersHeader, opsTable } from "./cpp";
-import { graphOps, opsCases, opsIndex, opsPage } from "./typescript";
+import {
+  cpuFastPathsHeader,
+  dtypeHeader,
+  errorCodesHeader,
+  limitsHeader,
+  opArgsHeader,
+  opPlannersHeader,
+  opsTable,
+} from "./cpp";
+import { graphOps, opsCases, opsIndex, opsPage, opsReferences } from "./typescript";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const kernels = join(root, "packages/kernels-native");
@@ -39,13 +47,18 @@ function emit(path: string, text: string, check: boolean): boolean {
 }
 
 const ops = await loadOps();
+const ids = ops.map((op) => op.id);
+const fastIds = ids.filter((id) => existsSync(join(kernels, `ops/${id}/cpu/${id}_fast.cc`)));
 const files: [string, string][] = [
-  [join(kernels, "contract/ops.generated.ts"), opsIndex(ops.map((op) => op.id))],
-  [join(kernels, "ops/cases.generated.ts"), opsCases(ops.map((op) => op.id))],
+  [join(kernels, "contract/ops.generated.ts"), opsIndex(ids, fastIds)],
+  [join(kernels, "ops/cases.generated.ts"), opsCases(ids)],
+  [join(kernels, "ops/references.generated.ts"), opsReferences(ids)],
   [join(kernels, "native/generated/dtype.h"), dtypeHeader()],
   [join(kernels, "native/generated/error_codes.h"), errorCodesHeader()],
+  [join(kernels, "native/generated/limits.h"), limitsHeader()],
+  [join(kernels, "native/generated/cpu_fast_paths.h"), cpuFastPathsHeader(fastIds)],
   [join(kernels, "native/generated/op_args.h"), opArgsHeader(ops)],
-  [join(kernels, "native/generated/op_planners.h"), opPlannersHeader(ops.map((op) => op.id))],
+  [join(kernels, "native/generated/op_planners.h"), opPlannersHeader(ids)],
   [join(kernels, "native/generated/ops_table.inc"), opsTable(ops)],
   [join(root, "packages/tensor/src/graph-ops.generated.ts"), graphOps(ops)],
   [join(root, "docs/ops.md"), opsPage(ops)],

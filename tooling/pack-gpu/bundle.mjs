@@ -12,6 +12,7 @@ const loadEsbuild = () => createRequire(require.resolve("tsup"))("esbuild");
 const ALIASES = {
   "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
   "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
+  "@vd/kernels-native/references": "packages/kernels-native/ops/references.generated.ts",
   "@vd/kernels-native": "packages/kernels-native/src/index.ts",
   "@vd/profiler": "packages/profiler/src/index.ts",
   "@vd/tensor": "packages/tensor/src/index.ts",

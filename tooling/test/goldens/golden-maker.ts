@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
+import { type Plain, plain } from "@vd/kernels-native/references";
 import { type TensorToWrite, toFloat16Array, writeSafetensors } from "@vd/tensor";
 import { numbers } from "../../../packages/tensor/test/ops/operands";
-import { type Plain, plain } from "../../../packages/tensor/test/ops/plain";
 
 /** Planes [B,C,H,W] or [B,C,F,H,W] as pixels [B,F,H,W,C]. */
 export function pixelsOf({ dims, data }: Plain): Plain {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
+import type { Plain } from "@vd/kernels-native/references";
 import { afterAll, expect, test } from "vitest";
 import type { AttrValue } from "../../../packages/kernels-native/contract/define-case";
-import type { Plain } from "../../../packages/tensor/test/ops/plain";
 import { op, shaped } from "../../../packages/tensor/test/support/run-module";
 import { opsKind } from "../../goldens/kinds/ops";
 import { runFixture } from "../../goldens/run-fixture";

@@ -1,12 +1,11 @@
 import { type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
 import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
+import { type Plain, type PlainResults, plainCall, REFERENCES } from "@vd/kernels-native/references";
 import type { Graph } from "../../src/graph";
 import { type GraphLayout, layoutGraph } from "../../src/plan/layout";
 import { Plan } from "../../src/plan/plan";
 import type { CallOptions, Tensor } from "../../src/tensor";
 import { numbers, PlacedTensor, placeOperand } from "./operands";
-import { type Plain, type PlainResults, plainCall } from "./plain";
-import { PLAIN_OPS } from "./reference";
 
 /** `group_norm` → `groupNorm`. */
 export const camel = (id: string) => id.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
@@ -95,7 +94,7 @@ export class CaseRun {
   }
 
   private compute(): PlainResults {
-    return PLAIN_OPS[this.op](plainCall(this.plains, attrsOf(OPS[this.op], this.opCase.attrs)));
+    return REFERENCES[this.op](plainCall(this.plains, attrsOf(OPS[this.op], this.opCase.attrs)));
   }
 
   /** Results have the type of the first operand where the op allows it. */

@@ -1,9 +1,9 @@
 import { allocateBuffer, type DeviceBuffer, type DType, spanOf } from "@vd/kernels-native";
 import { type Fill, type Operand, operandOf, type TensorSpec } from "@vd/kernels-native/contract";
+import type { Plain } from "@vd/kernels-native/references";
 import { makeStorage } from "../../src/graph";
 import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "../../src/half";
 import { elementBytes, type Tensor } from "../../src/tensor";
-import type { Plain } from "./plain";
 
 /** Bytes in front of and behind every tensor that nothing may touch. */
 const ZONE_BYTES = 128;

@@ -1,13 +1,12 @@
 import { OPS, type OpId, openDevice } from "@vd/kernels-native";
 import type { AttrValue } from "@vd/kernels-native/contract";
+import { type Plain, type PlainResults, plain, plainCall, REFERENCES } from "@vd/kernels-native/references";
 import { expect } from "vitest";
 import type { Graph } from "../../src/graph";
 import { compile } from "../../src/plan/plan";
 import type { Tensor } from "../../src/tensor";
 import { tooFar } from "../ops/compare";
 import { numbers } from "../ops/operands";
-import { type Plain, type PlainResults, plain, plainCall } from "../ops/plain";
-import { PLAIN_OPS } from "../ops/reference";
 
 const device = openDevice("cpu", { threads: 1 });
 
@@ -51,7 +50,7 @@ export function op(
   ]);
   const present = Object.entries(operands).filter((entry): entry is [string, Plain] => entry[1] !== undefined);
   const call = plainCall(Object.fromEntries(present), { ...Object.fromEntries(defaults), ...attrs });
-  const results: PlainResults = PLAIN_OPS[id](call);
+  const results: PlainResults = REFERENCES[id](call);
   return Object.values(results)[0]!;
 }
 
