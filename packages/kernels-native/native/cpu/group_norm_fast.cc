@@ -131,6 +131,7 @@ class GroupNormStats final : public PreparedRow {
   GroupNormStats(const GroupNormStatsArgs& args, const Kernels& kernels)
       : out_(args.stats), regions_(NormShape(args).regions), statistics_(NormShape(args), args.eps, kernels) {}
   size_t scratch_bytes() const override { return statistics_.scratch_bytes(); }
+  const char* name() const override { return "group_norm_stats_fast"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     statistics_.run(pool, scratch, out_.as<float>(), out_.pitch, 0, regions_);
   }
@@ -158,6 +159,7 @@ class GroupNorm final : public PreparedRow {
     return std::max(statistics_.scratch_bytes(), static_cast<size_t>(3 * shape_.channels) * sizeof(float));
   }
 
+  const char* name() const override { return "group_norm_fast"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const bool given = args_.stats.present();
     const GroupStats stats{given ? args_.stats.as<float>() : ownStats_.data(), given ? args_.stats.pitch : 2};

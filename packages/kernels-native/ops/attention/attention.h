@@ -1,11 +1,12 @@
 // Launch planning of attention on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a attention row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_attention_cuda(const AttentionArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of attention on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

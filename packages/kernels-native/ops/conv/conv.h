@@ -1,11 +1,12 @@
 // Launch planning of conv on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a conv row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_conv_cuda(const ConvArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of conv on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

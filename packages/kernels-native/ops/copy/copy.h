@@ -1,11 +1,12 @@
 // Launch planning of copy on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a copy row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_copy_cuda(const CopyArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of copy on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

@@ -1,11 +1,12 @@
 // Launch planning of group_norm on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a group_norm row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_group_norm_cuda(const GroupNormArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of group_norm on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

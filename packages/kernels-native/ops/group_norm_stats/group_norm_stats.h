@@ -1,11 +1,12 @@
 // Launch planning of group_norm_stats on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a group_norm_stats row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_group_norm_stats_cuda(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of group_norm_stats on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

@@ -1,11 +1,12 @@
 // Launch planning of layout_out on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a layout_out row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_layout_out_cuda(const LayoutOutArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of layout_out on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

@@ -1,11 +1,12 @@
 // Launch planning of sampler_step on CUDA.
 #pragma once
 #include "../../native/generated/op_args.h"
-#include "../../native/core/cuda_launch.h"
+#include "../../native/cuda/planning/candidates.h"
 
 namespace vd {
 
-/** Ways to compute a sampler_step row, best guess first; empty when no kernel takes it. */
-std::vector<cuda::Plan> plan_sampler_step_cuda(const SamplerStepArgs& args, const cuda::DeviceInfo& device);
+/** The variants of a row of sampler_step on a device, the best guess first; none when no kernel can do it. explain: with the reasons
+ *  against others. */
+cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd
