@@ -21,13 +21,12 @@ export function filesBelow(dir, accept) {
     .sort();
 }
 
-/** The C++ files of the addon: everything in native/ but the harness, the launch planners, and the ops' host files. */
+/** The C++ files of the addon: everything in native/ but the harness, and the ops' host files. */
 export function addonSources() {
   const native = ["binding", "core", "cpu", "cuda", "driver"].flatMap((dir) =>
     filesBelow(join(packageDir, "native", dir), (name) => name.endsWith(".cc")),
   );
-  const others = ["device", "ops"].flatMap((dir) => filesBelow(join(packageDir, dir), (name) => name.endsWith(".cc")));
-  return [...native, ...others];
+  return [...native, ...filesBelow(join(packageDir, "ops"), (name) => name.endsWith(".cc"))];
 }
 
 /** Everything that decides what the binary is: sources, headers and generated tables. */

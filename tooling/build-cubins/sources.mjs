@@ -51,14 +51,14 @@ export function contentHash(path, salt = "") {
   return hash.digest("hex");
 }
 
-/** Hash of everything that decides what GPUs compute: device code and the planners of its launches. */
+/** Hash of everything that decides what GPUs compute: device code and what plans its launches. */
 export function kernelHash() {
   const hash = createHash("sha256");
   const isCode = (name) => /\.(cu|cuh|h)$/.test(name) || name.endsWith(".cuda.cc");
   const files = [
     ...filesBelow(join(packageDir, "device"), () => true),
     ...filesBelow(join(packageDir, "ops"), isCode),
-    join(packageDir, "native/core/cuda_launch.h"),
+    ...filesBelow(join(packageDir, "native/cuda/planning"), () => true),
   ];
   for (const path of files)
     hash.update(relative(packageDir, path)).update("\0").update(readFileSync(path)).update("\0");

@@ -247,17 +247,17 @@ function attrRow([name, spec]: [string, AttrSpec]): string {
 /** native/generated/op_planners.h: the planners of all ops, which ops/<op>/<op>.cuda.cc define. */
 export function opPlannersHeader(ids: readonly string[]): string {
   const planners = ids.map(
-    (id) => `std::vector<cuda::Plan> plan_${id}_cuda(const ${pascal(id)}Args& args, const cuda::DeviceInfo& device);\n`,
+    (id) =>
+      `cuda::Candidates ${id}_cuda_variants(const ${pascal(id)}Args& args, const cuda::DeviceInfo& device, bool explain);\n`,
   );
   return `${HEAD("ops/*/*.op.ts")}#pragma once
-#include <vector>
-
-#include "../core/cuda_launch.h"
+#include "../cuda/planning/candidates.h"
 #include "op_args.h"
 
 namespace vd {
 
-// Each returns the ways to compute a row on CUDA, best guess first; nothing where no kernel takes it.
+// Each returns the variants of a row on a device, the best guess first; none when no kernel can do it. explain: with the
+// reasons against others.
 ${planners.join("")}
 }  // namespace vd
 `;

@@ -4,7 +4,7 @@ set -e
 root=$(cd "$(dirname "$0")/../.." && pwd)/packages/kernels-native
 out=$1; shift
 mkdir -p "$out/obj"
-sources="native/harness/gpu_bench.cc native/harness/gpu_cases.cc native/harness/gpu_cases_norms.cc native/harness/gpu_driver.cc $(cd "$root" && ls device/*.cc ops/*/*.cuda.cc)"
+sources="native/harness/gpu_bench.cc native/harness/gpu_cases.cc native/harness/gpu_cases_norms.cc native/harness/gpu_driver.cc $(cd "$root" && ls native/cuda/planning/*.cc ops/*/*.cuda.cc)"
 objects=""
 for source in $sources "$@"; do
   object=$out/obj/$(echo "$source" | tr / _).o

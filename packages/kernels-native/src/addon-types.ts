@@ -49,10 +49,17 @@ export interface ProgramInfo {
   packedBytes: number;
   /** Per row: true where a fast path runs, false for the reference. */
   fast: boolean[];
-  /** Per row: the kernel variant, where the device has several; else empty. */
+  /** Per row: the kernel variant; on the CPU the fast path, or `definition`. */
   variants: string[];
   /** Per row: kernels that it launches on a GPU; empty on the CPU. */
   launches: number[];
+}
+
+/** A kernel variant, or a family of them (`sm90_*`), that a row cannot have. */
+export interface RejectedVariant {
+  name: string;
+  /** Why, as a clause about the variant. */
+  reason: string;
 }
 
 /** A checked list of rows, ready to run. */
@@ -60,6 +67,8 @@ export interface NativeProgram {
   readonly info: ProgramInfo;
   /** Per row: the variants that it could have, the device's own choice first; empty where it has none. */
   readonly candidates: string[][];
+  /** Per row: the variants that it cannot have; empty unless it was compiled with `explain`. */
+  readonly rejected: RejectedVariant[][];
   run(timing: boolean): Promise<RunTimes>;
   /** Makes the current run stop before its next row. */
   cancel(): void;
@@ -82,7 +91,7 @@ export interface NativeDevice {
     words: Float64Array,
     names: string[],
     buffers: BufferBinding[],
-    options?: { capture: boolean; variants?: string[] },
+    options?: { capture: boolean; variants?: string[]; explain?: boolean },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */
   prepare(): Promise<void>;

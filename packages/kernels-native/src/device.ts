@@ -7,6 +7,7 @@ import type {
   NativeGpu,
   NativeProgram,
   ProgramInfo,
+  RejectedVariant,
   RunTimes,
 } from "./addon-types";
 import { environment } from "./env";
@@ -117,6 +118,12 @@ export class Program {
     return callNative(() => this.native.candidates);
   }
 
+  /** Per row: the kernel variants, or families of them, that it cannot have, and why; empty on the CPU, and unless the
+   *  program was compiled with `explain`. */
+  get rejected(): RejectedVariant[][] {
+    return callNative(() => this.native.rejected);
+  }
+
   /** Runs all rows off the event loop. Throws VdError `cancelled` after {@link cancel}. */
   run(options: { timing?: boolean } = {}): Promise<RunTimes> {
     return awaitNative(() => this.native.run(options.timing ?? false));
@@ -175,6 +182,8 @@ export interface CompileOptions {
   /** Per row: the kernel variant wanted. An empty text, or a name that the row cannot have here, leaves the choice to the
    *  device; so does an absent list. */
   variants?: readonly string[] | undefined;
+  /** Also find out why rows cannot have other kernel variants; default false. */
+  explain?: boolean | undefined;
 }
 
 /** Something that runs programs. */
@@ -247,10 +256,10 @@ export class Device {
     words: Float64Array,
     names: readonly string[],
     bindings: readonly Binding[],
-    { capture = false, variants }: CompileOptions = {},
+    { capture = false, variants, explain = false }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
-    const options = variants ? { capture, variants: [...variants] } : { capture };
+    const options = { capture, explain, ...(variants ? { variants: [...variants] } : {}) };
     return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, options)));
   }
 }

@@ -1,5 +1,5 @@
 export * from "../contract/index";
-export type { ProgramInfo, RunTimes } from "./addon-types";
+export type { ProgramInfo, RejectedVariant, RunTimes } from "./addon-types";
 export { cupti, type KernelSum } from "./cupti";
 export {
   allocateBuffer,

@@ -28,6 +28,7 @@ template <class Args, void (*kReference)(const Args&, ThreadPool&)>
 class ReferenceRow final : public PreparedRow {
  public:
   explicit ReferenceRow(const Args& args) : args_(args) {}
+  const char* name() const override { return "definition"; }
   void run(ThreadPool& pool, const Scratch&) override { kReference(args_, pool); }
 
  private:
@@ -125,6 +126,7 @@ class CpuProgram final : public Program {
     if (!state_->options.reference) prepared = prepare_fast(row, state_->cache, state_->options.isa);
     info_.fast.push_back(prepared != nullptr);
     if (!prepared) prepared = prepare_reference(row);
+    info_.variants.push_back(prepared->name());
     info_.scratch_bytes = std::max(info_.scratch_bytes, prepared->scratch_bytes());
     Step step{row.name, std::move(prepared), {}};
     for (const PackedOffsets& o : row.offsets)

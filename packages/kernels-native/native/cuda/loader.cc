@@ -9,14 +9,14 @@ constexpr size_t kWorkspaceAlignment = 256;
 
 class Loader {
  public:
-  Loader(const LoadContext& device, std::vector<PlannedRow> rows, const Symbols& symbols, const std::vector<BufferBinding>& buffers)
-      : device_(device), planned_(std::move(rows)), symbols_(symbols), buffers_(buffers), addresses_(symbols.size(), 0) {}
+  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const Symbols& symbols, const std::vector<BufferBinding>& buffers)
+      : device_(device), chosen_(std::move(rows)), symbols_(symbols), buffers_(buffers), addresses_(symbols.size(), 0) {}
 
   LoadedRows load() {
     device_.context->enter("load");
     upload_direct();
     allocate_workspace();
-    for (PlannedRow& row : planned_) add(row);
+    for (ChosenRow& row : chosen_) add(row);
     scratch_.reset();
     device_.transfer->finish("load");
     return std::move(loaded_);
@@ -29,9 +29,9 @@ class Loader {
     const auto visit = [&](uint64_t word) {
       if (const auto reference = symbols_.find(word)) direct[reference->index] = true;
     };
-    for (const PlannedRow& row : planned_) {
-      for (const Launch& launch : row.plan.launches) for_each_word(launch, visit);
-      for (const Pack& pack : row.plan.packs)
+    for (const ChosenRow& row : chosen_) {
+      for (const Launch& launch : row.variant.launches) for_each_word(launch, visit);
+      for (const Pack& pack : row.variant.packs)
         if (!pack.constant)
           for (const Launch& launch : pack.launches) for_each_word(launch, visit);
     }
@@ -59,7 +59,7 @@ class Loader {
 
   /** One workspace serves all rows: they run one after the other. */
   void allocate_workspace() {
-    for (const PlannedRow& row : planned_) loaded_.workspaceBytes = std::max(loaded_.workspaceBytes, row.plan.workspaceBytes);
+    for (const ChosenRow& row : chosen_) loaded_.workspaceBytes = std::max(loaded_.workspaceBytes, row.variant.workspaceBytes);
     if (loaded_.workspaceBytes == 0) return;
     const size_t bytes = (loaded_.workspaceBytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
     workspace_ = keep(std::make_shared<DeviceBlock>(device_.context, bytes, "workspace"));
@@ -75,36 +75,36 @@ class Loader {
     return reference ? addresses_[reference->index] + reference->offset : word;
   }
 
-  void add(PlannedRow& row) {
-    Bases bases{workspace_, {}, [this](uint64_t word) { return resolve(word); }};
-    ReadyRow ready{row.name, row.plan.variant, {}};
-    for (const Pack& pack : row.plan.packs) {
+  void add(ChosenRow& row) {
+    BaseAddresses bases{workspace_, {}, [this](uint64_t word) { return resolve(word); }};
+    ReadyRow ready{row.name, row.variant.name, {}};
+    for (const Pack& pack : row.variant.packs) {
       bases.packs.push_back(0);
       bases.packs.back() = pack.constant ? constant_pack(pack, bases, row.name) : varying_pack(pack, bases, row.name, ready);
     }
-    for (const Launch& launch : row.plan.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row.name));
+    for (const Launch& launch : row.variant.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row.name));
     loaded_.rows.push_back(std::move(ready));
   }
 
   /** A pack whose source may change: made again before every use. */
-  driver::DevicePtr varying_pack(const Pack& pack, Bases& bases, const std::string& row, ReadyRow& ready) {
+  driver::DevicePtr varying_pack(const Pack& pack, BaseAddresses& bases, const std::string& row, ReadyRow& ready) {
     const driver::DevicePtr address = keep(std::make_shared<DeviceBlock>(device_.context, pack.bytes, row));
     bases.packs.back() = address;
     for (const Launch& launch : pack.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row));
     return address;
   }
 
-  driver::DevicePtr constant_pack(const Pack& pack, Bases& bases, const std::string& row) {
+  driver::DevicePtr constant_pack(const Pack& pack, BaseAddresses& bases, const std::string& row) {
     const auto reference = symbols_.find(reinterpret_cast<uint64_t>(pack.source));
     const Range range = reference ? symbols_.range(reference->index) : range_on_device(pack.source, row);
-    const Form form{pack.kind, pack.variant, pack.bytes};
+    const Form form{pack.kind, pack.targetType, pack.bytes};
     const auto make = [&](DeviceBlock& block) {
       bases.packs.back() = block.address();
       const bool is_scratch = reference && addresses_[reference->index] == 0;
       if (is_scratch) addresses_[reference->index] = upload_scratch(range, row);
       for (const Launch& launch : pack.launches) {
         ReadyLaunch ready = make_ready(*device_.context, launch, bases, row);
-        go(device_.transfer->stream(), ready, row);
+        launch_on(device_.transfer->stream(), ready, row);
       }
       if (is_scratch) addresses_[reference->index] = 0;
     };
@@ -137,7 +137,7 @@ class Loader {
   }
 
   const LoadContext& device_;
-  std::vector<PlannedRow> planned_;
+  std::vector<ChosenRow> chosen_;
   const Symbols& symbols_;
   const std::vector<BufferBinding>& buffers_;
   /** By operand; 0 while it is not on the device. */
@@ -149,7 +149,7 @@ class Loader {
 
 }  // namespace
 
-LoadedRows load_rows(const LoadContext& device, std::vector<PlannedRow> rows, const Symbols& symbols,
+LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const Symbols& symbols,
                      const std::vector<BufferBinding>& buffers) {
   return Loader(device, std::move(rows), symbols, buffers).load();
 }

@@ -5,27 +5,27 @@
 #include "../core/error.h"
 #include "../core/offsets.h"
 #include "../driver/nvtx.h"
-#include "planners.h"
+#include "planning/planners.h"
 
 namespace vd::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/** The rows planned as `wanted` says; notes in `candidates` what each could have. */
-std::vector<PlannedRow> plan_rows(const DeviceInfo& device, const std::vector<Row>& rows, const std::vector<std::string>& wanted,
-                                  std::vector<std::vector<std::string>>& candidates) {
-  std::vector<PlannedRow> planned;
-  planned.reserve(rows.size());
+/** The rows with the variants that `options` asks for; notes in `info` what each could have, and could not. */
+std::vector<ChosenRow> choose_variants(const DeviceInfo& device, const std::vector<Row>& rows, const CompileOptions& options, ProgramInfo& info) {
+  std::vector<ChosenRow> chosen;
+  chosen.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    Candidates legal = bounded(plan_row(rows[i], device));
-    candidates.push_back(legal.names());
-    planned.push_back({rows[i].name, legal.take(i < wanted.size() ? wanted[i] : std::string())});
+    Candidates candidates = variants_of(rows[i], device, options.explain);
+    info.candidates.push_back(candidates.names());
+    if (options.explain) info.rejected.push_back(candidates.rejected());
+    chosen.push_back({rows[i].name, candidates.extract(i < options.variants.size() ? options.variants[i] : std::string())});
   }
-  return planned;
+  return chosen;
 }
 
-LoadedRows plan_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
+LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
                          const CompileOptions& options, ProgramInfo& info) {
   for (const BufferBinding& binding : buffers) {
     if (binding.memory->on_host()) continue;
@@ -33,15 +33,14 @@ LoadedRows plan_and_load(const LoadContext& device, std::vector<Row>& rows, cons
       throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
   }
   const Symbols symbols(rows, buffers);
-  std::vector<PlannedRow> planned = plan_rows(device.context->info(), rows, options.variants, info.candidates);
-  return load_rows(device, std::move(planned), symbols, buffers);
+  return load_rows(device, choose_variants(device.context->info(), rows, options, info), symbols, buffers);
 }
 
 }  // namespace
 
 CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options)
     : device_(device), buffers_(std::move(buffers)), options_(options),
-      loaded_(plan_and_load(device, rows, buffers_, options, info_)), stream_(device.context) {
+      loaded_(choose_and_load(device, rows, buffers_, options, info_)), stream_(device.context) {
   note_offsets(rows);
   info_.scratch_bytes = loaded_.workspaceBytes;
   info_.packed_bytes = device_.residency->bytes();
@@ -79,7 +78,7 @@ void CudaProgram::check_offsets() const {
 void CudaProgram::launch(ReadyRow& row) {
   const driver::nvtx::Range range(row.name);
   ++launched_;
-  for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
+  for (ReadyLaunch& launch : row.launches) launch_on(stream_, launch, row.name);
 }
 
 /** Leaves nothing under way behind. */

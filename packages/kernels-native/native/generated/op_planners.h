@@ -1,31 +1,30 @@
 // Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
 #pragma once
-#include <vector>
-
-#include "../core/cuda_launch.h"
+#include "../cuda/planning/candidates.h"
 #include "op_args.h"
 
 namespace vd {
 
-// Each returns the ways to compute a row on CUDA, best guess first; nothing where no kernel takes it.
-std::vector<cuda::Plan> plan_attention_cuda(const AttentionArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_conv_cuda(const ConvArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_copy_cuda(const CopyArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_denoise_input_cuda(const DenoiseInputArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_depth_to_space_cuda(const DepthToSpaceArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_frames_out_cuda(const FramesOutArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_group_norm_cuda(const GroupNormArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_group_norm_stats_cuda(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_guide_cuda(const GuideArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_layer_norm_cuda(const LayerNormArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_layout_in_cuda(const LayoutInArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_layout_out_cuda(const LayoutOutArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_linear_cuda(const LinearArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_pointwise_cuda(const PointwiseArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_resize_cuda(const ResizeArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_sampler_step_cuda(const SamplerStepArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_space_to_depth_cuda(const SpaceToDepthArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_timestep_embedding_cuda(const TimestepEmbeddingArgs& args, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_token_embed_cuda(const TokenEmbedArgs& args, const cuda::DeviceInfo& device);
+// Each returns the variants of a row on a device, the best guess first; none when no kernel can do it. explain: with the
+// reasons against others.
+cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates guide_cuda_variants(const GuideArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates layout_in_cuda_variants(const LayoutInArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates linear_cuda_variants(const LinearArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates resize_cuda_variants(const ResizeArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& args, const cuda::DeviceInfo& device, bool explain);
 
 }  // namespace vd

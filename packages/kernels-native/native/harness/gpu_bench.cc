@@ -84,7 +84,7 @@ class Bench {
     gpu_.reset();
     ReferenceParams p{};
     c.build(gpu_, p);
-    const std::vector<cuda::Plan> plans = c.plan(p, gpu_.info);
+    const std::vector<cuda::Variant> plans = c.plan(p, gpu_.info);
     const bool big = c.bench;
     const int64_t count = p.y.count();
     p.samples = std::min<int64_t>(count, big ? 2048 : 200000);
@@ -95,13 +95,13 @@ class Bench {
     gpu_.read(expected.data(), scratch, p.samples * 8);
     if (plans.empty()) report(c, "none", {}, -1, false, "no plan");
     for (size_t i = 0; i < plans.size() && i < static_cast<size_t>(options_.variants); ++i) {
-      if (big && i > 0 && plans[i].variant.find("plain") != std::string::npos) continue;
+      if (big && i > 0 && plans[i].name.find("plain") != std::string::npos) continue;
       run_plan(c, p, plans[i], expected, scratch);
     }
   }
 
  private:
-  void run_plan(const Case& c, const ReferenceParams& p, const cuda::Plan& plan, const std::vector<double>& expected, void* scratch) {
+  void run_plan(const Case& c, const ReferenceParams& p, const cuda::Variant& plan, const std::vector<double>& expected, void* scratch) {
     try {
       BoundPlan bound = gpu_.bind(plan);
       gpu_.poison(p.y.data, p.y.pixels() * p.y.pitch * bytes_of(p.y.dtype));
@@ -109,9 +109,9 @@ class Bench {
       const Difference d = compare(gpu_, p, expected, scratch);
       const bool ok = d.bad == 0 && d.relative < tolerance(p.y.dtype);
       const double us = c.bench && ok ? gpu_.time(bound, options_.repeats) : -1;
-      report(c, plan.variant, d, us, ok, "");
+      report(c, plan.name, d, us, ok, "");
     } catch (const std::exception& error) {
-      report(c, plan.variant, {}, -1, false, error.what());
+      report(c, plan.name, {}, -1, false, error.what());
       if (std::string(error.what()).rfind("no kernel", 0) != 0) throw;  // a failed launch leaves the context unusable
     }
   }

@@ -55,7 +55,7 @@ Case conv_case(const std::string& name, const ConvSpec& s, bool bench = false) {
   if (s.upsample) taps = 4;
   c.flops = 2.0 * pixels * s.k * taps * s.x[4];
   c.build = [s](Gpu& gpu, ReferenceParams& p) { build_conv(gpu, p, s); };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_conv_cuda(p.conv, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return conv_cuda_variants(p.conv, d, false).variants; };
   return c;
 }
 
@@ -91,7 +91,7 @@ void build_linear(Gpu& gpu, ReferenceParams& p, const LinearSpec& s) {
 Case linear_case(const std::string& name, const LinearSpec& s, bool bench = false) {
   Case c{"linear", name, bench, 2.0 * s.x[0] * s.x[1] * s.x[2] * (s.x[3] + s.c2) * s.n, {}, {}};
   c.build = [s](Gpu& gpu, ReferenceParams& p) { build_linear(gpu, p, s); };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_linear_cuda(p.linear, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return linear_cuda_variants(p.linear, d, false).variants; };
   return c;
 }
 
@@ -139,7 +139,7 @@ void build_attention(Gpu& gpu, ReferenceParams& p, const AttentionSpec& s) {
 Case attention_case(const std::string& name, const AttentionSpec& s, bool bench = false) {
   Case c{"attention", name, bench, 4.0 * s.b * s.f * s.s * s.heads * s.d * s.l, {}, {}};
   c.build = [s](Gpu& gpu, ReferenceParams& p) { build_attention(gpu, p, s); };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_attention_cuda(p.attention, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return attention_cuda_variants(p.attention, d, false).variants; };
   return c;
 }
 

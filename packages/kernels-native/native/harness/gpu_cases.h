@@ -15,7 +15,7 @@ struct Case {
   bool bench = false;  // a shape of the model, timed; otherwise a small shape that only has to be right
   double flops = 0;
   std::function<void(Gpu&, ReferenceParams&)> build;
-  std::function<std::vector<cuda::Plan>(const ReferenceParams&, const cuda::DeviceInfo&)> plan;
+  std::function<std::vector<cuda::Variant>(const ReferenceParams&, const cuda::DeviceInfo&)> plan;
 };
 
 std::vector<Case> all_cases();

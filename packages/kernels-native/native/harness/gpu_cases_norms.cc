@@ -35,7 +35,7 @@ Case group_norm_case(const std::string& name, const NormSpec& s, bool bench = fa
     a.joinFrames = s.join;
     p.y = a.y;
   };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_group_norm_cuda(p.groupNorm, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return group_norm_cuda_variants(p.groupNorm, d, false).variants; };
   return c;
 }
 
@@ -53,7 +53,7 @@ Case stats_case(const std::string& name, const NormSpec& s, bool bench = false) 
     a.joinFrames = s.join;
     p.y = a.stats;
   };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_group_norm_stats_cuda(p.groupNormStats, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return group_norm_stats_cuda_variants(p.groupNormStats, d, false).variants; };
   return c;
 }
 
@@ -68,7 +68,7 @@ Case layer_norm_case(const std::string& name, const Dims& x, DType type = kHalf,
     a.eps = 1e-5f;
     p.y = a.y;
   };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_layer_norm_cuda(p.layerNorm, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return layer_norm_cuda_variants(p.layerNorm, d, false).variants; };
   return c;
 }
 
@@ -87,7 +87,7 @@ Case pointwise_case(const std::string& name, const Dims& x, const std::string& e
     a.act = has('s') ? Activation::silu : Activation::none;
     p.y = a.y;
   };
-  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return plan_pointwise_cuda(p.pointwise, d); };
+  c.plan = [](const ReferenceParams& p, const cuda::DeviceInfo& d) { return pointwise_cuda_variants(p.pointwise, d, false).variants; };
   return c;
 }
 

@@ -125,8 +125,8 @@ BoundPlan::Ready Gpu::make_ready(const cuda::Launch& launch, const std::vector<v
   r.function = find(launch.symbol);
   r.params = launch.params;
   const auto resolve = [&](const cuda::Address& a) -> uint64_t {
-    if (a.memory == cuda::Memory::absolute) return a.value;
-    void* base = a.memory == cuda::Memory::workspace ? workspace : packs.at(a.pack);
+    if (a.base == cuda::AddressBase::absolute) return a.value;
+    void* base = a.base == cuda::AddressBase::workspace ? workspace : packs.at(a.pack);
     return reinterpret_cast<uint64_t>(base) + a.value;
   };
   for (const cuda::Relocation& relocation : launch.relocations) {
@@ -173,7 +173,7 @@ void Gpu::go(BoundPlan::Ready& r) {
   check(driver_.LaunchKernelEx(&r.config, r.function, params, nullptr), "launch");
 }
 
-BoundPlan Gpu::bind(const cuda::Plan& plan) {
+BoundPlan Gpu::bind(const cuda::Variant& plan) {
   std::vector<void*> packs;
   for (const cuda::Pack& pack : plan.packs) packs.push_back(allocate(pack.bytes));
   void* workspace = plan.workspaceBytes ? allocate(plan.workspaceBytes) : nullptr;

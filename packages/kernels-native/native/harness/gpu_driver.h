@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../core/cuda_launch.h"
+#include "../cuda/planning/launch.h"
 
 namespace vd::harness {
 
@@ -60,7 +60,7 @@ class Gpu {
   void fill(const Tensor& tensor, size_t elements, float mean, float scale, uint32_t seed);
   void poison(void* data, size_t bytes);
   /** Makes packs and workspace and resolves addresses. */
-  BoundPlan bind(const cuda::Plan& plan);
+  BoundPlan bind(const cuda::Variant& plan);
   void run(BoundPlan& plan);
   void launch(const std::string& symbol, uint32_t blocks, uint32_t threads, const void* params, size_t bytes);
   void synchronize();

@@ -4,6 +4,7 @@ import {
   type DeviceBuffer,
   type Program,
   type ProgramInfo,
+  type RejectedVariant,
   type RunTimes,
   VdError,
 } from "@vd/kernels-native";
@@ -100,6 +101,12 @@ export class Plan {
   /** Per row: the kernel variants that it could have, the device's own choice first; empty on the CPU. */
   get candidates(): string[][] {
     return this.program.candidates;
+  }
+
+  /** Per row: the kernel variants, or families of them, that it cannot have, and why; empty on the CPU, and unless the plan
+   *  was loaded with `explain`. */
+  get rejected(): RejectedVariant[][] {
+    return this.program.rejected;
   }
 
   /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */

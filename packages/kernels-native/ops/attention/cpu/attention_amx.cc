@@ -199,6 +199,7 @@ class AttentionAmx final : public PreparedRow {
 
   size_t scratch_bytes() const override { return static_cast<size_t>(shape_.scratch_bytes()); }
 
+  const char* name() const override { return "attention_amx"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const AttentionPieces pieces(args_, kMaxAmxQueries);
     pieces.clear_outside();

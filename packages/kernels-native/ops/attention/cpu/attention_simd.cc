@@ -39,6 +39,7 @@ class AttentionSimd final : public PreparedRow {
     return static_cast<size_t>(floats + 8 * kAlign) * sizeof(float);
   }
 
+  const char* name() const override { return "attention_simd"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const AttentionPieces pieces(args_, kMaxQueries);
     pieces.clear_outside();

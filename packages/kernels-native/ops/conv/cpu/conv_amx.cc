@@ -66,6 +66,7 @@ class ConvAmx final : public PreparedRow {
     return static_cast<size_t>(head_bytes() + work + blocking_.region_bytes());
   }
 
+  const char* name() const override { return "conv_amx"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const Epilogue epilogue = epilogue_of(args_);
     biases_.clear();

@@ -47,6 +47,7 @@ class ConvSimd final : public PreparedRow {
     return taps * sizeof(GemmSegment);
   }
 
+  const char* name() const override { return "conv_simd"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     Epilogue epilogue = epilogue_of(args_);
     for (Phase& phase : phases_) {

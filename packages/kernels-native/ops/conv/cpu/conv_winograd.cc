@@ -78,6 +78,7 @@ class ConvWinograd final : public PreparedRow {
     return static_cast<size_t>(kPoints * tiles_ * (pitch_ + kMaxPanelCols) + 4 * kMaxPanelCols) * sizeof(float);
   }
 
+  const char* name() const override { return "conv_winograd"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     Epilogue epilogue = epilogue_of(args_);
     epilogue.bias = bias_.ready();

@@ -35,6 +35,7 @@ class GroupNorm final : public PreparedRow {
     return std::max(statistics_.scratch_bytes(), static_cast<size_t>(3 * shape_.channels) * sizeof(float));
   }
 
+  const char* name() const override { return "group_norm_fast"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const bool given = args_.stats.present();
     const GroupStats stats{given ? args_.stats.as<float>() : ownStats_.data(), given ? args_.stats.pitch : 2};

@@ -22,6 +22,7 @@ class LayerNorm final : public PreparedRow {
  public:
   LayerNorm(const LayerNormArgs& args, const LayerNormKernels& kernels) : args_(args), kernels_(kernels) {}
 
+  const char* name() const override { return "layer_norm_fast"; }
   void run(ThreadPool& pool, const Scratch&) override {
     // Read anew for each run: a few hundred floats, which need not be constant.
     weight_ = as_floats(args_.weight);

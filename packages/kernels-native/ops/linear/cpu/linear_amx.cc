@@ -55,6 +55,7 @@ class LinearAmx final : public PreparedRow {
     return static_cast<size_t>(amx::kSumsFloats * 4 + weights_.expanded_bytes() + ringRows_ * row_bytes());
   }
 
+  const char* name() const override { return "linear_amx"; }
   void run(ThreadPool& pool, const Scratch& scratch) override {
     Epilogue epilogue = epilogue_of(args_);
     epilogue.bias = bias_.ready();

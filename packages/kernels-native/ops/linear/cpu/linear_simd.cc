@@ -31,6 +31,7 @@ class LinearSimd final : public PreparedRow {
     bias_ = PackedBias(args.bias, layout);
   }
 
+  const char* name() const override { return "linear_simd"; }
   void run(ThreadPool& pool, const Scratch&) override {
     Epilogue epilogue = epilogue_of(args_);
     epilogue.bias = bias_.ready();

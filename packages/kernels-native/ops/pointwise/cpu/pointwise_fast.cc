@@ -27,6 +27,7 @@ class Pointwise final : public PreparedRow {
     }
   }
 
+  const char* name() const override { return "pointwise_fast"; }
   void run(ThreadPool& pool, const Scratch&) override {
     const int64_t pixels = args_.y.pixels();
     const int64_t channels = args_.y.channels();
