@@ -19,7 +19,7 @@ export function filesBelow(dir, accept) {
     .sort();
 }
 
-/** The C++ files of the addon: everything in native/ but the harness, the launch planners, and the ops' host files. */
+/** The C++ files of the addon: everything in native/, the launch planners, and the ops' host files. */
 export function addonSources() {
   const native = ["binding", "core", "cpu", "cuda", "driver"].flatMap((dir) =>
     filesBelow(join(packageDir, "native", dir), (name) => name.endsWith(".cc")),
@@ -33,7 +33,7 @@ export function addonInputs() {
   const code = (name) => /\.(cc|h|inc|inl)$/.test(name);
   return ["device", "native", "ops"]
     .flatMap((dir) => filesBelow(join(packageDir, dir), code))
-    .filter((path) => !/[\\/](harness|build)[\\/]/.test(path));
+    .filter((path) => !/[\\/]build[\\/]/.test(path));
 }
 
 /** The flags of one source file beyond the common ones. */
