@@ -5,7 +5,7 @@
 
 #include "../generated/op_args.h"
 #include "half.h"
-#include "thread_pool.h"
+#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 
