@@ -1,5 +1,6 @@
-/** Fails if a file imports a higher layer, leaves its package by a relative path, takes part in an import cycle, or reads
- *  the environment where it may not. `tsx tooling/check-layers.ts [ROOT]`; the rules: docs/architecture.md, section 1. */
+/** Fails if a file imports a higher layer, leaves its package by a relative path, takes part in a cycle of imports, or reads
+ *  the environment where it may not; if C++ or CUDA includes a part of the native code that it may not, or itself.
+ *  `tsx tooling/check-layers.ts [ROOT]`; the rules: docs/architecture.md, section Layers. */
 import { fileURLToPath } from "node:url";
 import { checkLayers } from "./layers/check";
 
@@ -10,5 +11,5 @@ if (violations.length > 0) {
   console.error(`check-layers: rules broken in ${violations.length} place${violations.length === 1 ? "" : "s"}`);
   process.exitCode = 1;
 } else {
-  console.log("check-layers: imports keep to their layers");
+  console.log("check-layers: imports and includes keep to their layers");
 }

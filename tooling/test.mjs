@@ -37,8 +37,9 @@ async function run([first, ...rest]) {
 /** Checks beside the tests; each counts as one. A function, since what it names is installed by then and not before. */
 const checks = () => [
   ["generated files are fresh", ["--import", "tsx", "tooling/gen-ops/main.ts", "--check"]],
-  ["imports go down the layers", ["--import", "tsx", "tooling/check-layers.ts"]],
+  ["imports and includes go down the layers", ["--import", "tsx", "tooling/check-layers.ts"]],
   ["lint and format", [binary("@biomejs/biome", "bin/biome"), "check", "."]],
+  ["format of C++ and CUDA", ["tooling/format-cpp.mjs", "--check"]],
   ["types", ["pnpm", "exec", "turbo", "run", "typecheck", "--output-logs=errors-only", "--ui=stream"]],
   ["goldens", ["tooling/goldens.mjs"]],
 ];

@@ -21,7 +21,7 @@ export function filesBelow(dir, accept) {
     .sort();
 }
 
-/** The C++ files of the addon: everything in native/ but the harness, and the ops' host files. */
+/** The C++ files of the addon: everything in native/, and the ops' host files. */
 export function addonSources() {
   const native = ["binding", "core", "cpu", "cuda", "driver"].flatMap((dir) =>
     filesBelow(join(packageDir, "native", dir), (name) => name.endsWith(".cc")),
@@ -34,7 +34,7 @@ export function addonInputs() {
   const code = (name) => /\.(cc|h|inc|inl)$/.test(name);
   return ["device", "native", "ops"]
     .flatMap((dir) => filesBelow(join(packageDir, dir), code))
-    .filter((path) => !/[\\/](harness|build)[\\/]/.test(path));
+    .filter((path) => !/[\\/]build[\\/]/.test(path));
 }
 
 /** How a source file is compiled: for each of its objects the instruction set, if it has one, and the flags beyond the

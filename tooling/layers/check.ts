@@ -1,5 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, posix, sep } from "node:path";
+import { circles } from "./circles";
+import { checkIncludes } from "./includes";
 import { layerOf, packageOf } from "./layer";
 import { readSource, type SourceFacts } from "./source-file";
 
@@ -69,27 +71,13 @@ function environmentViolations(file: string, { environment }: SourceFacts): Viol
     }));
 }
 
-/** Groups of files that import each other in a circle, by Tarjan's algorithm.
- *  Source: https://doi.org/10.1137/0201010 */
-function circles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
-  const found: string[][] = [];
-  const order = new Map<string, number>();
-  const low = new Map<string, number>();
-  const stack: string[] = [];
-  const visit = (node: string): void => {
-    order.set(node, order.size);
-    low.set(node, order.get(node)!);
-    stack.push(node);
-    for (const next of graph.get(node) ?? []) {
-      if (!order.has(next)) visit(next);
-      if (stack.includes(next)) low.set(node, Math.min(low.get(node)!, low.get(next)!));
-    }
-    if (low.get(node) !== order.get(node)) return;
-    const group = stack.splice(stack.indexOf(node));
-    if (group.length > 1 || graph.get(node)?.includes(node)) found.push(group.sort());
-  };
-  for (const node of graph.keys()) if (!order.has(node)) visit(node);
-  return found;
+/** A violation for each circle. verb: how files of the graph take each other. */
+function circleViolations(graph: ReadonlyMap<string, readonly string[]>, verb: string): Violation[] {
+  return circles(graph).map(([file, ...others]) => ({
+    file: file!,
+    line: 1,
+    message: `${verb} itself by way of ${others.join(", ") || "nothing"}`,
+  }));
 }
 
 /** Checks every source file below `root` against the rules of docs/architecture.md. */
@@ -109,11 +97,11 @@ export function checkLayers(root: string): Violation[] {
       targets.filter((target): target is string => target !== undefined && known.has(target)),
     );
   }
-  for (const group of circles(graph))
-    violations.push({
-      file: group[0]!,
-      line: 1,
-      message: `imports itself by way of ${group.slice(1).join(", ") || "nothing"}`,
-    });
-  return violations;
+  const native = checkIncludes(root);
+  return [
+    ...violations,
+    ...circleViolations(graph, "imports"),
+    ...native.violations,
+    ...circleViolations(native.graph, "includes"),
+  ];
 }

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { checkLayers } from "../layers/check";
+import { readIncludes } from "../layers/includes";
 import { readSource } from "../layers/source-file";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -135,6 +136,83 @@ import.meta.resolve("not this");`;
   ]);
 });
 
+const native = "packages/kernels-native/native";
+const ops = "packages/kernels-native/ops";
+const device = "packages/kernels-native/device";
+
+/** Files of every part of the native code, which include nothing. */
+const NATIVE = Object.fromEntries(
+  [
+    ...["generated/op_args.h", "core/error.h", "core/memory.h", "driver/device.h", "cpu/panels.h", "cuda/stream.h"],
+    ...["cuda/planning/packs.h", "binding/wrap.h"],
+  ]
+    .map((name) => [`${native}/${name}`, ""])
+    .concat([`${ops}/conv/conv.cuh`, `${ops}/conv/cpu/conv.h`, `${device}/pack.h`].map((path) => [path, ""])),
+);
+const including = (...names: string[]) => names.map((name) => `#include "${name}"\n`).join("");
+
+test("native code may include what lies below it", () => {
+  const files = {
+    ...NATIVE,
+    [`${native}/driver/device.cc`]: `${including("device.h", "../core/error.h")}#include <dlfcn.h>\n`,
+    [`${native}/core/memory.cc`]: including("memory.h", "../driver/device.h", "../generated/op_args.h"),
+    [`${native}/cpu/backend.cc`]: including("panels.h", "../core/memory.h", "../driver/device.h"),
+    [`${native}/cuda/planning/packs.cc`]: including("packs.h", "../../core/memory.h", "../../../device/pack.h"),
+    [`${native}/cuda/backend.cc`]: including("stream.h", "planning/packs.h"),
+    [`${native}/binding/addon.cc`]: including("wrap.h", "../cpu/panels.h", "../cuda/stream.h"),
+    [`${native}/generated/planners.h`]: including("../../ops/conv/cpu/conv.h"),
+    [`${device}/pack.cuh`]: including("pack.h", "../native/generated/op_args.h", "../native/core/error.h"),
+    [`${ops}/conv/conv.cu`]: including("conv.cuh", "../../device/pack.h"),
+    [`${ops}/conv/conv.cuda.cc`]: including("cpu/conv.h", "../../native/cuda/planning/packs.h"),
+    [`${ops}/conv/cpu/conv.cc`]: including("conv.h", "../../../native/cpu/panels.h"),
+    "packages/kernels-native/test/planners/all.cc": including("../../native/binding/wrap.h"),
+  };
+  expect(check(files)).toEqual([]);
+});
+
+test.each([
+  [`${native}/driver/a.cc`, "../core/memory.h", "is core: driver may include values, generated"],
+  [`${native}/core/a.cc`, "../cpu/panels.h", "is cpu: core may include driver, values, generated"],
+  [`${native}/cpu/a.cc`, "../cuda/stream.h", "is cuda: cpu may include core, driver, values, generated"],
+  [`${native}/cpu/a.cc`, "../../ops/conv/cpu/conv.h", "is op: cpu may include core, driver, values, generated"],
+  [`${native}/cuda/a.cc`, "../cpu/panels.h", "is cpu: cuda may include planning, core, driver, values, generated"],
+  [`${native}/cuda/planning/a.cc`, "../stream.h", "is cuda: planning may include core, device, values, generated"],
+  [`${native}/generated/a.h`, "../core/memory.h", "is core: generated may include values, op"],
+  [`${device}/a.cuh`, "../native/core/memory.h", "is core: device may include values, generated"],
+  [`${ops}/conv/a.cu`, "../../native/cuda/planning/packs.h", /^is planning: device code of an op may include device,/],
+  [`${ops}/conv/a.cc`, "conv.cuh", /^is device code of an op: op may include cpu,/],
+  [`${ops}/conv/a.cc`, "../../native/binding/wrap.h", /^is binding: op may include cpu,/],
+  [`${ops}/linear/cpu/a.cc`, "../../conv/cpu/conv.h", "is another op's: ops/linear may not include it"],
+  [`${native}/core/a.cc`, "no_such.h", "is no file of the native code"],
+])("%s may not include %s", (file, name, message) => {
+  const found = check({ ...NATIVE, [file]: `// first line\n${including(name)}` });
+  expect(found).toHaveLength(1);
+  expect(found[0]!.startsWith(`${file}:2: "${name}" `)).toBe(true);
+  expect(found[0]!.slice(`${file}:2: "${name}" `.length)).toEqual(
+    typeof message === "string" ? message : expect.stringMatching(message),
+  );
+});
+
+test("a native file belongs to a part, and includes itself by no way", () => {
+  const files = {
+    [`${native}/extra/a.cc`]: "",
+    [`${native}/core/a.h`]: including("b.h"),
+    [`${native}/core/b.h`]: including("a.h"),
+  };
+  expect(check(files)).toEqual([
+    `${native}/extra/a.cc:1: is in no part of the native code: tooling/layers/native-parts.ts names them`,
+    `${native}/core/a.h:1: includes itself by way of ${native}/core/b.h`,
+  ]);
+});
+
+test("includes are found in code, not in comments", () => {
+  const text = `#include <vector>\n  #  include "one.h"\n// #include "two.h"\n/* a\n#include "three.h"\n*/ #include "four.h"`;
+  expect(readIncludes(text)).toEqual([
+    { line: 2, text: "one.h" },
+    { line: 6, text: "four.h" },
+  ]);
+});
+
 test("the command says what is wrong and where, and fails", () => {
   const folder = mkdtempSync(join(tmpdir(), "vd-layers-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -152,5 +230,9 @@ test("the command says what is wrong and where, and fails", () => {
   );
   writeFileSync(join(folder, tensor, "a.ts"), "");
   const good = command(folder);
-  expect([good.status, good.stderr, good.stdout]).toEqual([0, "", "check-layers: imports keep to their layers\n"]);
+  expect([good.status, good.stderr, good.stdout]).toEqual([
+    0,
+    "",
+    "check-layers: imports and includes keep to their layers\n",
+  ]);
 });

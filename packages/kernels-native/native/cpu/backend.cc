@@ -13,7 +13,7 @@
 #include "pack_cache.h"
 #include "prepared.h"
 #include "reference.h"
-#include "thread_pool.h"
+#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 namespace {

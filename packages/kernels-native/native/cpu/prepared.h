@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "thread_pool.h"
+#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 

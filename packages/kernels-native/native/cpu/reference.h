@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "../core/float_element.h"
+#include "../core/thread_pool.h"
 #include "../generated/op_args.h"
-#include "thread_pool.h"
 
 namespace vd::cpu {
 

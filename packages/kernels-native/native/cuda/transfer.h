@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "../cpu/thread_pool.h"
+#include "../core/thread_pool.h"
 #include "stream.h"
 
 namespace vd::cuda {
@@ -72,7 +72,7 @@ class Transfer {
   std::array<Slot, kNumBlocks> slots_;
   int next_ = 0;
   /** Starts with the first large copy. */
-  std::optional<cpu::ThreadPool> copyThreads_;
+  std::optional<ThreadPool> copyThreads_;
   FairMutex mutex_;
 };
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace vd::cpu {
+namespace vd {
 
 /** Runs loops on `threads` threads, the caller being worker 0. Between loops the others spin for a moment, since rows of
  *  a program follow each other within microseconds, then sleep. One loop at a time; a task must not start another. */
@@ -67,4 +67,4 @@ class ThreadPool {
   std::atomic<bool> stop_{false};
 };
 
-}  // namespace vd::cpu
+}  // namespace vd

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace vd::cpu {
+namespace vd {
 namespace {
 
 constexpr uint32_t kClosed = 0xffffffffu;
@@ -157,4 +157,4 @@ void ThreadPool::work(int worker) {
   }
 }
 
-}  // namespace vd::cpu
+}  // namespace vd
