@@ -1,4 +1,4 @@
-// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
 import conv from "../ops/conv/conv.op";

@@ -7,7 +7,7 @@ import { FixtureFolder } from "./fixture-folder";
 
 const folder = new FixtureFolder();
 afterAll(() => folder.remove());
-const launcher = fileURLToPath(new URL("../../goldens.mjs", import.meta.url));
+const launcher = fileURLToPath(new URL("../../goldens/launch.mjs", import.meta.url));
 
 /** Runs the command in `cwd` as a shell would, or, with `initCwd`, as a package manager's script does. */
 function goldens(args: string[], cwd: string, initCwd?: string) {

@@ -139,7 +139,7 @@ it("refuses a profiler that is none", async () => {
 
 it("costs little: interleaved runs with and without", async () => {
   // Processor time, which other processes disturb through the caches they share: the least of runs is free of that, sooner
-  // or later. tooling/profiling/overhead.ts measures the model's own size, where the limit is 1.05; this is a fraction of it.
+  // or later. tooling/measure/profiling/overhead.ts measures the model's own size, where the limit is 1.05; this is a fraction of it.
   const [limit, fewestRounds, mostRounds] = [1.15, 5, 30];
   const least = { off: Number.POSITIVE_INFINITY, on: Number.POSITIVE_INFINITY };
   const isUndecided = (round: number) => round < fewestRounds || least.on / least.off >= limit;

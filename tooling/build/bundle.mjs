@@ -1,0 +1,78 @@
+// Programs as single files: everything of the workspace in one, without node_modules but for the addon's finder.
+import { readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { ROOT } from "./workspace.mjs";
+
+const require = createRequire(join(ROOT, "package.json"));
+/** esbuild as tsup has it. A function: where this module is loaded, nothing may be installed yet. */
+const loadEsbuild = () => createRequire(require.resolve("tsup"))("esbuild");
+
+const ALIASES = {
+  "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
+  "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
+  "@vd/kernels-native/references": "packages/kernels-native/ops/references.generated.ts",
+  "@vd/kernels-native": "packages/kernels-native/src/index.ts",
+  "@vd/profiler": "packages/profiler/src/index.ts",
+  "@vd/tensor": "packages/tensor/src/index.ts",
+  "@vd/tensorrt": "packages/tensorrt/src/index.ts",
+  "@vd/vae-opt": "packages/vae-opt/src/index.ts",
+  "@vd/svd-pipeline": "packages/svd-pipeline/src/index.ts",
+};
+
+/** Folders that are read when the program runs, as modules that name every file. */
+const GENERATED = {
+  "tooling/goldens/kinds/index.ts": () => {
+    const files = readdirSync(join(ROOT, "tooling/goldens/kinds")).filter((name) => name !== "index.ts");
+    const imports = files.map((name, i) => `import * as k${i} from "./${name.replace(/\.ts$/, "")}";`);
+    return `${imports.join("\n")}
+const isKind = (v) => typeof v === "object" && v !== null && typeof v.kind === "string" && typeof v.run === "function";
+const kinds = [...new Set([${files.map((_, i) => `...Object.values(k${i})`).join(", ")}].filter(isKind))];
+export const loadKinds = async () => ({ kinds, broken: [] });
+export const findKind = (all, fixture) => fixture.json.kind !== undefined
+  ? all.find(({ kind }) => kind === fixture.json.kind) : all.find((kind) => kind.matches?.(fixture));`;
+  },
+  "packages/tensor/test/ops/load-cases.ts": () => {
+    const ids = readdirSync(join(ROOT, "packages/kernels-native/ops")).filter((name) => !name.includes("."));
+    const imports = ids.map((id, i) => `import c${i} from "../../../kernels-native/ops/${id}/${id}.cases";`);
+    return `${imports.join("\n")}
+export const loadCases = async () => [${ids.map((id, i) => `{ id: "${id}", cases: c${i} }`).join(", ")}];`;
+  },
+};
+
+const generated = {
+  name: "generated",
+  setup(build) {
+    for (const [path, make] of Object.entries(GENERATED)) {
+      const filter = new RegExp(`${path.replaceAll(/[./]/g, (c) => (c === "." ? "\\." : "[/\\\\]"))}$`);
+      build.onLoad({ filter }, (args) => ({ contents: make(), loader: "js", resolveDir: dirname(args.path) }));
+    }
+  },
+};
+
+/** Bundles programs into `outputDir`: <name>.mjs for each, and the parts that they share. programs: entry files by name;
+ *  alias: modules that others stand in for. */
+export async function bundle(programs, outputDir, alias = {}) {
+  await loadEsbuild().build({
+    entryPoints: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(ROOT, path)])),
+    outdir: outputDir,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    alias: Object.fromEntries(Object.entries({ ...ALIASES, ...alias }).map(([name, path]) => [name, join(ROOT, path)])),
+    // Charts are drawn where results are read, not where they are made.
+    external: ["node-gyp-build", "sharp", "vega", "vega-lite"],
+    plugins: [generated],
+    logLevel: "error",
+    // Names stay, for messages; the pack has a limit.
+    minifyWhitespace: true,
+    legalComments: "none",
+    // Packages in CommonJS ask for Node's own modules by require.
+    banner: {
+      js: 'import { createRequire as vdCreateRequire } from "node:module"; const require = vdCreateRequire(import.meta.url);',
+    },
+  });
+}

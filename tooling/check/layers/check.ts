@@ -1,0 +1,107 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join, posix, sep } from "node:path";
+import { circles } from "./circles";
+import { checkIncludes } from "./includes";
+import { layerOf, packageOf } from "./layer";
+import { readSource, type SourceFacts } from "./source-file";
+
+/** One broken rule. */
+export interface Violation {
+  /** From the root, with `/`. */
+  file: string;
+  line: number;
+  message: string;
+}
+
+const CODE = /\.(ts|mts|cts|mjs|cjs|js)$/;
+const SKIPPED = /(^|\/)(node_modules|dist|prebuilds|generated)(\/|$)|^(packages|apps)\/.*\/build\//;
+
+/** Where a process may look at its environment: these two files, and apps for what a terminal or a CI says. */
+const ENVIRONMENT_FILES = ["packages/kernels-native/src/env.ts", "packages/svd-pipeline/src/hub/environment.ts"];
+const TERMINAL_VARIABLES = ["CI", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"];
+
+function codeFiles(root: string): string[] {
+  const files = ["packages", "apps", "tooling"]
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+    )
+    .map((path) => path.split(sep).join("/"));
+  return files.filter((path) => CODE.test(path) && !path.endsWith(".d.ts") && !SKIPPED.test(path)).sort();
+}
+
+/** The file that an import means; undefined for packages of others and for what is no code. */
+function resolve(from: string, specifier: string, known: ReadonlySet<string>): string | undefined {
+  const own = /^@vd\/([^/]+)(?:\/(.+))?$/.exec(specifier);
+  if (!own && !specifier.startsWith(".")) return undefined;
+  const base = own
+    ? `packages/${own[1]}/${own[2] ?? "src"}`
+    : posix.normalize(posix.join(posix.dirname(from), specifier));
+  const stem = base.replace(/\.js$/, "");
+  return [base, `${stem}.ts`, `${base}/index.ts`].find((path) => known.has(path)) ?? (own ? `${base}/index.ts` : base);
+}
+
+/** Tests may use tooling, e.g. to read fixtures. */
+const isTest = (file: string) => /^(packages|apps)\/[^/]+\/test\//.test(file);
+
+function importViolations(file: string, { imports }: SourceFacts, known: ReadonlySet<string>): Violation[] {
+  const own = layerOf(file);
+  if (!own) return [];
+  return imports.flatMap(({ line, text }) => {
+    const target = resolve(file, text, known);
+    if (target === undefined || (isTest(file) && target.startsWith("tooling/"))) return [];
+    if (text.startsWith(".") && packageOf(target) !== packageOf(file))
+      return [{ file, line, message: `"${text}" leaves ${packageOf(file)}: import the package by its name` }];
+    const other = layerOf(target);
+    if (other && other.rank <= own.rank) return [];
+    const where = other ? `layer ${other.rank} (${other.name})` : "no layer";
+    return [{ file, line, message: `"${text}" goes up: from layer ${own.rank} (${own.name}) to ${where}` }];
+  });
+}
+
+function environmentViolations(file: string, { environment }: SourceFacts): Violation[] {
+  const isProduct = /^packages\/[^/]+\/(src|contract|ops)\//.test(file) || /^apps\/[^/]+\/src\//.test(file);
+  if (!isProduct || ENVIRONMENT_FILES.includes(file)) return [];
+  return environment
+    .filter(({ text }) => !(file.startsWith("apps/") && TERMINAL_VARIABLES.includes(text)))
+    .map(({ line, text }) => ({
+      file,
+      line,
+      message: `reads process.env${text === "*" ? "" : `.${text}`}: only ${ENVIRONMENT_FILES.join(" and ")} may`,
+    }));
+}
+
+/** A violation for each circle. verb: how files of the graph take each other. */
+function circleViolations(graph: ReadonlyMap<string, readonly string[]>, verb: string): Violation[] {
+  return circles(graph).map(([file, ...others]) => ({
+    file: file!,
+    line: 1,
+    message: `${verb} itself by way of ${others.join(", ") || "nothing"}`,
+  }));
+}
+
+/** Checks every source file below `root` against the rules of docs/architecture.md. */
+export function checkLayers(root: string): Violation[] {
+  const files = codeFiles(root);
+  const known = new Set(files);
+  const facts = new Map(files.map((file) => [file, readSource(join(root, file))]));
+  const graph = new Map<string, string[]>();
+  const violations: Violation[] = [];
+  for (const [file, each] of facts) {
+    violations.push(...importViolations(file, each, known), ...environmentViolations(file, each));
+    // Types are gone when modules are loaded, so they close no circle.
+    const loaded = each.imports.filter(({ typeOnly }) => !typeOnly);
+    const targets = loaded.map(({ text }) => resolve(file, text, known));
+    graph.set(
+      file,
+      targets.filter((target): target is string => target !== undefined && known.has(target)),
+    );
+  }
+  const native = checkIncludes(root);
+  return [
+    ...violations,
+    ...circleViolations(graph, "imports"),
+    ...native.violations,
+    ...circleViolations(native.graph, "includes"),
+  ];
+}
