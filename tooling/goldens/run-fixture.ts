@@ -53,7 +53,8 @@ function withoutKind(result: FixtureResult, notChecked: NotChecked): void {
   const known = kind !== undefined && Object.hasOwn(notChecked, kind) ? notChecked[kind] : undefined;
   result.status = known === undefined ? "fail" : "not run";
   const what = kind === undefined ? "no kind recognises it" : `unknown kind ${kind}`;
-  result.reason = known ?? `${what}: add one in tooling/goldens/kinds, or its reason to tooling/goldens/not-checked.json`;
+  result.reason =
+    known ?? `${what}: add one in tooling/goldens/kinds, or its reason to tooling/goldens/not-checked.json`;
 }
 
 /**

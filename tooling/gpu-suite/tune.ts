@@ -6,8 +6,8 @@ import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import { makeModels, openModelFolder, type StageShape } from "@vd/svd-pipeline";
 import {
   chooseVariants,
-  Plan,
   type GraphLayout,
+  Plan,
   type TuningEntry,
   type TuningTable,
   tunePlan,
