@@ -10,7 +10,7 @@ import {
   type StageDefinition,
   type StageShape,
 } from "@vd/svd-pipeline";
-import { type Graph, layoutGraph, Plan, type GraphLayout } from "@vd/tensor";
+import { type Graph, type GraphLayout, layoutGraph, Plan } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";

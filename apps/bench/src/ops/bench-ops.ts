@@ -1,5 +1,5 @@
 import type { Device, DType } from "@vd/kernels-native";
-import { Plan, type GraphLayout } from "@vd/tensor";
+import { type GraphLayout, Plan } from "@vd/tensor";
 import type { Reporter } from "../io/reporter";
 import { type Contender, reasonOf } from "../measure/contenders";
 import type { PeerProcess } from "../measure/peer-process";
