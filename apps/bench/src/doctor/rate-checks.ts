@@ -6,6 +6,13 @@ import { type Expectation, type ExpectedRates, expectedOfCpu, expectedOfGpu } fr
 import { inGibibytes, reason } from "./format";
 import { measureMemcpyGbPerS, measureRates, type Rates } from "./rates";
 
+/** A CPU's clock in MHz: as the system tells it, else as its name does ("… @ 2.50GHz"), else 0. */
+export function clockMhzOf({ model, speed }: { model: string; speed: number }): number {
+  if (speed > 0) return speed;
+  const inName = /@ ([\d.]+) ?GHz/.exec(model)?.[1];
+  return inName === undefined ? 0 : Math.round(1000 * Number(inName));
+}
+
 /** What to do where a device is slow. */
 const SLOW_ADVICE = {
   cpu: "Close other programs and look for a power limit; in a virtual machine other guests may take the time. Then try again.",
@@ -25,7 +32,7 @@ function rateCheck(name: string, value: number, text: string, { atLeast, why }: 
     name,
     verdict: "slow",
     found: text,
-    advice: `Expected ${atLeast.toPrecision(2)} or more: ${why}. ${advice}`,
+    advice: `Expected ${atLeast.toPrecision(3)} or more: ${why}. ${advice}`,
   };
 }
 
@@ -78,7 +85,8 @@ export async function rateChecks(
     const { device: name, capability: isa } = machineInfo(kind);
     if (kind === "cuda")
       return [gpuMemoryCheck(freeBytes, totalBytes), ...judgeRates(kind, rates, expectedOfGpu(name, rates.copyGbPerS))];
-    const facts = { isa, threads: threads ?? availableParallelism(), clockMhz: cpus()[0]?.speed ?? 0 };
+    const clockMhz = clockMhzOf(cpus()[0] ?? { model: "", speed: 0 });
+    const facts = { isa, threads: threads ?? availableParallelism(), clockMhz };
     return judgeRates(kind, rates, expectedOfCpu({ ...facts, memcpyGbPerS: tools.memcpyGbPerS() }));
   } catch (error) {
     const advice = (isVdError(error) ? error.hint : undefined) ?? "Please report this with the whole output.";

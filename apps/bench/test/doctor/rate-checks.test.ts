@@ -2,7 +2,7 @@ import { type Device, openDevice, VdError } from "@vd/kernels-native";
 import { layoutGraph, Plan } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { expectedOfCpu, expectedOfGpu } from "../../src/doctor/expected";
-import { gpuMemoryCheck, judgeRates, rateChecks } from "../../src/doctor/rate-checks";
+import { clockMhzOf, gpuMemoryCheck, judgeRates, rateChecks } from "../../src/doctor/rate-checks";
 import { measureMemcpyGbPerS } from "../../src/doctor/rates";
 
 /** Two hardware threads with AVX-512 at 2.5 GHz: a peak of 0.16 TFLOP/s. */
@@ -24,9 +24,9 @@ describe("rates of a CPU", () => {
     expect(verdicts("cpu", 12, 0.04)).toEqual(["ok", "slow"]);
     const [copy, matrix] = judgeRates("cpu", { copyGbPerS: 2, matrixTflopPerS: 0.04 }, expectedOfCpu(CPU));
     expect(copy).toMatchObject({ name: "CPU copy", found: expect.stringMatching(/^2\.0 GB\/s read and written/) });
-    expect(copy!.advice).toMatch(/^Expected 5\.1 or more: 30 % of one channel of DDR4-2133\. Close other programs/);
+    expect(copy!.advice).toMatch(/^Expected 5\.13 or more: 30 % of one channel of DDR4-2133\. Close other programs/);
     expect(matrix!.advice).toMatch(
-      /^Expected 0\.048 or more: 30 % of the peak of 2 hardware threads with avx512 at 2\.5 GHz/,
+      /^Expected 0\.0480 or more: 30 % of the peak of 2 hardware threads with avx512 at 2\.5 GHz/,
     );
   });
 
@@ -42,6 +42,9 @@ describe("rates of a CPU", () => {
     const byIsa = ["plain", "avx2", "avx512", "amx"].map((isa) => least({ isa }));
     expect(byIsa).toEqual([...byIsa].sort((a, b) => a - b));
     expect(new Set(byIsa).size).toBe(4);
+    expect(clockMhzOf({ model: "Some CPU @ 2.50GHz", speed: 0 })).toBe(2500);
+    expect(clockMhzOf({ model: "Some CPU @ 2.50GHz", speed: 3100 })).toBe(3100);
+    expect(clockMhzOf({ model: "AMD EPYC", speed: 0 })).toBe(0);
     expect(expectedOfCpu({ ...CPU, clockMhz: 0 }).matrix.why).toContain("2.0 GHz (assumed)");
   });
 
