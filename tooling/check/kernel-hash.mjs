@@ -16,7 +16,7 @@ for (const name of existsSync(reports) ? readdirSync(reports).filter((file) => f
     const device = report.device ?? report.machine?.device;
     if (measured === hash) continue;
     console.warn(
-      `::warning file=reports/gpu/${name}::measured${device ? ` on ${device}` : ""} with other kernel sources (${String(measured).slice(0, 12)}) than today's (${hash.slice(0, 12)}): run the GPU suite again.`,
+      `::warning file=reports/gpu/${name}::measured${device ? ` on ${device}` : ""} with other kernel sources (${String(measured).slice(0, 8)}) than today's (${hash.slice(0, 8)}): run the GPU suite again.`,
     );
   }
 }

@@ -42,7 +42,7 @@ function difference(base, now) {
 
 const [base, now] = process.argv.slice(2);
 if (!base || !now) {
-  console.error("Usage: node tooling/build-cubins/compare-sass.mjs BASE NEW, two folders build/cuda");
+  console.error("Usage: node tooling/build/cubins/compare-sass.mjs BASE NEW, two folders build/cuda");
   process.exit(2);
 }
 const [before, after] = [kernelsBelow(base), kernelsBelow(now)];

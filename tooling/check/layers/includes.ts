@@ -40,7 +40,7 @@ function faultOf(file: string, target: string): string | undefined {
   return `is ${other.name}: ${own.name} may include ${own.may.join(", ")}`;
 }
 
-/** Included files by file, with `/`, from the root; and every include that tooling/layers/native-parts.ts forbids. */
+/** Included files by file, with `/`, from the root; and every include that tooling/check/layers/native-parts.ts forbids. */
 export function checkIncludes(root: string): { graph: Map<string, string[]>; violations: Violation[] } {
   const files = nativeSources(root);
   const known = new Set(files);
@@ -48,7 +48,7 @@ export function checkIncludes(root: string): { graph: Map<string, string[]>; vio
   const violations: Violation[] = [];
   for (const file of files) {
     const complain = (line: number, message: string) => violations.push({ file: `${PACKAGE}/${file}`, line, message });
-    if (!partOf(file)) complain(1, "is in no part of the native code: tooling/layers/native-parts.ts names them");
+    if (!partOf(file)) complain(1, "is in no part of the native code: tooling/check/layers/native-parts.ts names them");
     const targets: string[] = [];
     for (const { line, text } of readIncludes(readFileSync(join(root, PACKAGE, file), "utf8"))) {
       const target = posix.normalize(posix.join(posix.dirname(file), text));

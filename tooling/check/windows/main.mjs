@@ -9,9 +9,10 @@ import { APP, download, isDownloaded, stage } from "./stage.mjs";
 import { prepareWindows, whyNoWine } from "./wine.mjs";
 
 const BUILDER = join(ROOT, "tooling/build/addon/main.mjs");
-const usage = `Usage: pnpm check:windows [--cached] [--json] [--require] [PART ...]
+const usage = `Usage: pnpm check:windows [--cached] [--prepare] [--json] [--require] [PART ...]
 
   --cached   download and build nothing: skip where something is missing
+  --prepare  download, build and stage, and run no part
   --json     one line of JSON with what every part found
   --require  a skip is a failure
 
@@ -49,7 +50,7 @@ function runPart(name) {
 }
 
 await runMain("check:windows", async () => {
-  const flags = ["cached", "json", "require", "help"];
+  const flags = ["cached", "prepare", "json", "require", "help"];
   const options = Object.fromEntries(flags.map((name) => [name, { type: "boolean", default: false }]));
   const args = process.argv.slice(2).filter((word) => word !== "--");
   const { values, positionals } = parseArgs({ options, args, allowPositionals: true });
@@ -59,7 +60,9 @@ await runMain("check:windows", async () => {
   const skipped = whySkip(values.cached);
   if (skipped && values.require) throw new Failure(skipped);
   if (skipped) return console.log(values.json ? JSON.stringify({ skipped }) : `skipped: ${skipped}`);
+  const startMs = performance.now();
   await prepare(values.cached);
+  if (values.prepare) return console.log(`ready in ${seconds(startMs)}`);
   const results = (positionals.length > 0 ? positionals : Object.keys(PARTS)).map((name) => {
     const result = runPart(name);
     if (!values.json)

@@ -12,7 +12,7 @@ export const BUILD = join(ROOT, "build/windows");
 const PREFIX = join(BUILD, "prefix");
 export const SYSTEM_DIR = join(PREFIX, "drive_c/windows/system32");
 const MINGW = "x86_64-w64-mingw32-gcc-posix";
-const INSTALL = "Debian, Ubuntu: apt-get install wine64 wine g++-mingw-w64-x86-64-posix mingw-w64-tools";
+const INSTALL = "Debian, Ubuntu: .ci/install-windows-tools as root";
 
 /** C11's function that Windows' C library lacks. */
 const WITHOUT = ["-Daligned_alloc(alignment,bytes)=_aligned_malloc(bytes,alignment)"];

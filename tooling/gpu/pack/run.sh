@@ -12,7 +12,7 @@
 #   sanitize   the suite's small cases under the toolkit's compute-sanitizer [--tool NAME] [--json FILE]
 #   all        the suite on all device codes, goldens in all types, measure; results as report/<device>.json beside this
 #   report     everything that reports/gpu has, with diffusers on PYTHONPATH beside ours; results in report/ beside this.
-#              About 15 minutes on an H200, in the order of their worth; a program that takes too long is stopped
+#              About 18 minutes on an H200, in the order of their worth; a program that takes too long is stopped
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 name=$(cat "$here/name")
@@ -78,14 +78,14 @@ report() {
   measure 150 -o "$out/parts.json" --parts clip,encode,vae --peers eager,compile
   within 120 bench ops --device cuda --rounds 2 --limit 1 --json "$out/ops-h200.json"
   # 25 frames by 25 steps, and 14 by 10.
-  within 120 bench e2e --device cuda -m "$model" --peers eager --no-reference --e2e-rounds 1 --json "$out/e2e.json"
-  within 90 sizes --model "$model" --json "$out/sizes-h200.json"
+  within 240 bench e2e --device cuda -m "$model" --peers eager --no-reference --e2e-rounds 3 --json "$out/e2e.json"
+  within 150 sizes --model "$model" --json "$out/sizes-h200.json"
   within 60 overhead --model "$model" --dtype float16 --frames 25 --size 1024x576 --steps 6 --rounds 3 --json "$out/overhead.json"
   within 30 kernels --json "$out/kernels.json"
   if command -v compute-sanitizer > /dev/null; then within 150 sanitize --json "$out/sanitizer.json"; fi
   measure 30 -o "$out/start.json" --parts start --peers none
-  # Its one run beside ours once more, after two minutes of compiling.
-  measure 240 -o "$out/compiled.json" --parts e2e --peers compile --no-reference --e2e-rounds 1
+  # Beside ours once more, after two minutes of compiling.
+  measure 330 -o "$out/compiled.json" --parts e2e --peers compile --no-reference --e2e-rounds 3
   set -- "$out/unet.json" "$out/parts.json" "$out/e2e.json" "$out/start.json" "$out/compiled.json"
   node join "$out/model-h200.json" "$@"
   rm -f "$@"

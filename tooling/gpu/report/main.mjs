@@ -4,7 +4,15 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { kernelsSection, opsSection, overheadSection, sanitizerSection, table } from "./sections.mjs";
+import {
+  kernelsSection,
+  opsSection,
+  overheadSection,
+  sanitizerSection,
+  spreadCells,
+  table,
+  withShortHashes,
+} from "./sections.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const folder = process.argv[2] ?? join(here, "../../../reports/gpu");
@@ -25,12 +33,12 @@ const gibibytes = (bytes) => (bytes === undefined || bytes === null ? "" : (byte
 function partsTable({ rows }) {
   const key = ({ suite, name }) => `${suite} ${name}`;
   return table(
-    ["part", "contender", "ms", "±", "of ours", "error to float32", "GiB", "first run, s"],
+    ["part", "contender", "ms", "±", "samples", "of ours", "error to float32", "GiB", "first run, s"],
     rows.map((row) => {
       const ours = Math.min(
         ...rows.filter((r) => key(r) === key(row) && r.contender.startsWith("ours")).map((r) => r.medianUs ?? Infinity),
       );
-      if (row.medianUs === undefined) return [key(row), row.contender, row.reason ?? "", "", "", "", "", ""];
+      if (row.medianUs === undefined) return [key(row), row.contender, row.reason ?? "", "", "", "", "", "", ""];
       const ratio = row.contender.startsWith("ours") ? "" : `${(row.medianUs / ours).toFixed(2)}x`;
       const error = row.error === undefined ? "" : row.error.toExponential(2);
       const first = row.firstUs === undefined ? "" : (row.firstUs / 1e6).toFixed(1);
@@ -38,7 +46,7 @@ function partsTable({ rows }) {
         key(row),
         row.contender,
         milliseconds(row.medianUs),
-        milliseconds(row.madUs ?? 0),
+        ...spreadCells(row, milliseconds),
         ratio,
         error,
         gibibytes(row.peakBytes),
@@ -78,6 +86,7 @@ function sizesTable({ sizes }) {
     [
       "generation, 2 steps",
       "total ms",
+      "samples",
       "step ms",
       "decode ms",
       "GiB used",
@@ -87,6 +96,7 @@ function sizesTable({ sizes }) {
     sizes.map((s) => [
       s.name,
       s.totalMs?.toFixed(0) ?? s.error,
+      s.totalMs === undefined ? "" : (s.samplesMs?.length ?? 1),
       s.stepsMs?.at(-1)?.toFixed(0) ?? "",
       s.timings ? (s.timings.decode / 1000).toFixed(0) : "",
       gibibytes(s.usedBytes),
@@ -121,7 +131,7 @@ function conformanceTable({ kernelHash, results }) {
     const earlier = result.kernelHash === undefined || result.kernelHash === kernelHash ? "" : " (earlier kernels)";
     return [`loading and leaks${earlier}`, load, leak];
   });
-  return `Kernel sources ${kernelHash.slice(0, 12)}.\n\n${table(["what", "result", ""], rows)}`;
+  return `Kernel sources ${kernelHash.slice(0, 8)}.\n\n${table(["what", "result", ""], rows)}`;
 }
 
 /** By status. */
@@ -142,11 +152,11 @@ const parts = ["# SVD-XT on one H200\n"];
 if (measured) {
   const { machine, versions } = measured;
   parts.push(
-    `${machine.device}, driver for CUDA ${machine.driver}, ${machine.os}, Node ${machine.node}; PyTorch ${versions.torch}, cuDNN ${versions.cudnn}, diffusers ${versions.diffusers}. Commit ${machine.commit}. 25 frames of 1024x576, guidance, float16, random weights of \`make-model svd-xt --seed 1\`; ours and the peer in turns in one run.\n`,
+    `${machine.device}, driver for CUDA ${machine.driver}, ${machine.os}, Node ${machine.node}; PyTorch ${versions.torch}, cuDNN ${versions.cudnn}, diffusers ${versions.diffusers}. Commit ${withShortHashes(machine.commit)}. 25 frames of 1024x576, guidance, float16, random weights of \`make-model svd-xt --seed 1\`; ours and the peer in turns in one run.\n`,
     "```sh\npnpm pack:gpu -o DIR   # then, on the GPU machine, with diffusers on PYTHONPATH:\nDIR/run bench make-model svd-xt -o MODEL --seed 1\nDIR/run bench measure -m MODEL -o model.json --peers eager,compile\nDIR/run sizes --model MODEL --json sizes.json\nDIR/run all\nnode tooling/gpu/report/main.mjs\n```\n",
     "## Parts\n",
     `${partsTable(measured)}\n`,
-    ...measured.notes.map((note) => `${note}\n`),
+    ...measured.notes.map((note) => `${withShortHashes(note)}\n`),
     "## Ops inside the model\n",
     "Means over all rows of a shape with whatever their epilogues do. The PyTorch column is its best backend for the bare op, measured alone on such a machine.\n",
     `${opsTable(measured.tables, targets)}\n`,

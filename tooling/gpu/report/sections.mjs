@@ -10,6 +10,19 @@ const ms = (us) => {
 export const table = (head, rows) =>
   [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 
+/** Cuts hashes in a text to eight digits; the JSON files have them whole. */
+export const withShortHashes = (text) => text.replaceAll(/\b([0-9a-f]{8})[0-9a-f]{4,}\b/g, "$1");
+
+/** Samples below which a median has a mark instead of a spread. */
+const LEAST_SAMPLES = 3;
+
+/** The spread of a row's time as `format` writes it, and its number of samples. A median without its samples is one. */
+export function spreadCells({ madUs = 0, samplesUs }, format) {
+  const count = samplesUs?.length ?? 1;
+  if (count >= LEAST_SAMPLES) return [format(madUs), count];
+  return [`(${count} sample${count === 1 ? "" : "s"})`, count];
+}
+
 const ranText = ({ numReplayed, numLaunched, numTimed, numRows, numLaunches }) =>
   `${numReplayed > 0 ? `${numReplayed} replays of a graph` : ""}${numReplayed > 0 && numLaunched > 0 ? ", " : ""}${numLaunched > 0 ? `${numLaunched} runs row by row` : ""}, ${numTimed} with every row timed; ${numRows} rows, ${numLaunches} launches`;
 
@@ -54,18 +67,18 @@ const isOrigin = ({ name }) => name.includes(".origin.") || name.startsWith("sam
 
 function opRows(rows) {
   return rows.map((row) => {
-    if (row.medianUs === undefined) return [row.name, row.contender, row.reason ?? "", "", "", "", ""];
+    if (row.medianUs === undefined) return [row.name, row.contender, row.reason ?? "", "", "", "", "", ""];
     const ours = rows.filter((r) => r.name === row.name && r.contender.startsWith("ours") && r.medianUs !== undefined);
     const isPeer = !row.contender.startsWith("ours") && ours.length > 0;
     const ratio = isPeer ? `${(row.medianUs / Math.min(...ours.map((r) => r.medianUs))).toFixed(2)}x` : "";
     const error = row.error === undefined ? "" : row.error.toExponential(2);
-    return [row.name, row.contender, ms(row.medianUs), ms(row.madUs ?? 0), ratio, row.launches ?? "", error];
+    return [row.name, row.contender, ms(row.medianUs), ...spreadCells(row, ms), ratio, row.launches ?? "", error];
   });
 }
 
 /** ops-h200.json, from `run bench ops --json`: ops alone beside PyTorch's. */
 export function opsSection({ rows, versions, options, notes = [] }) {
-  const head = ["shape", "contender", "ms", "±", "of ours", "launches", "error to ours"];
+  const head = ["shape", "contender", "ms", "±", "samples", "of ours", "launches", "error to ours"];
   const shown = rows.filter(({ suite }) => suite === "ops");
   const others = shown.filter((row) => !isOrigin(row) && row.medianUs !== undefined);
   return `## Ops beside PyTorch
@@ -85,7 +98,7 @@ ${table(head, opRows(others))}
 /** sanitizer.json: `{tool, cases, mostElements, errors, seconds, kernelHash}[]`, runs of NVIDIA's compute-sanitizer. */
 export function sanitizerSection(runs) {
   const rows = runs.map(({ tool, cases, mostElements, errors, seconds, kernelHash }) => [
-    ...[tool, cases, mostElements ?? "", errors, seconds.toFixed(0), kernelHash.slice(0, 12)],
+    ...[tool, cases, mostElements ?? "", errors, seconds.toFixed(0), kernelHash.slice(0, 8)],
   ]);
   return `## Memory checker
 

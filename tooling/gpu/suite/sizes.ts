@@ -5,12 +5,15 @@ import { parseArgs } from "node:util";
 import { openDevice } from "@vd/kernels-native";
 import { type GenerateOptions, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { about } from "./about";
+import { joinSizeRuns } from "./size-runs";
 
 const { values: options } = parseArgs({
   options: {
     device: { type: "string", default: "cuda" },
     model: { type: "string", default: "models/tiny-svd" },
     steps: { type: "string", default: "2" },
+    // Runs of each size.
+    rounds: { type: "string", default: "3" },
     json: { type: "string" },
   },
 });
@@ -86,7 +89,7 @@ class TurnWatch {
   }
 }
 
-async function measure({ name, options: given, sameAs }: Size) {
+async function measureOnce({ name, options: given, sameAs }: Size) {
   // What other runs left there would count as this one's.
   await device.trim();
   let lowestFree = Number.POSITIVE_INFINITY;
@@ -112,7 +115,7 @@ async function measure({ name, options: given, sameAs }: Size) {
   const eventLoopWorstMs = turns.end();
   isRunning = false;
   await watching;
-  frames.set(name, video.data);
+  if (!frames.has(name)) frames.set(name, video.data);
   const first = sameAs === undefined ? undefined : frames.get(sameAs);
   return {
     ...{ name, sinceStartMs: startMs, totalMs, stepsMs, timings: video.timings, plannedBytes: video.peakBytes },
@@ -121,6 +124,12 @@ async function measure({ name, options: given, sameAs }: Size) {
     deviation: deviation(video.data),
     ...(first ? { sameAs, same: Buffer.compare(first, video.data) === 0 } : {}),
   };
+}
+
+async function measure(size: Size) {
+  const runs: Awaited<ReturnType<typeof measureOnce>>[] = [];
+  for (let round = 0; round < Number(options.rounds); round++) runs.push(await measureOnce(size));
+  return joinSizeRuns(runs);
 }
 
 const results = [];

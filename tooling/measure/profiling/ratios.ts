@@ -32,3 +32,14 @@ export function summarizePairs(off: readonly number[], on: readonly number[]): R
     numPairs: ratios.length,
   };
 }
+
+/** Pairs below which a median says nothing about a few percent. */
+const LEAST_PAIRS = 9;
+
+/** Whether the median pair exceeds `limit`; the number of pairs was fixed before the first was measured. Throws RangeError
+ *  for fewer than nine pairs. */
+export function exceeds({ ratio, numPairs }: RatioSummary, limit: number): boolean {
+  if (numPairs < LEAST_PAIRS)
+    throw new RangeError(`expected ${LEAST_PAIRS} pairs or more for a verdict, got ${numPairs}`);
+  return ratio > limit;
+}

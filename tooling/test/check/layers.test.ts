@@ -200,7 +200,7 @@ test("a native file belongs to a part, and includes itself by no way", () => {
     [`${native}/core/b.h`]: including("a.h"),
   };
   expect(check(files)).toEqual([
-    `${native}/extra/a.cc:1: is in no part of the native code: tooling/layers/native-parts.ts names them`,
+    `${native}/extra/a.cc:1: is in no part of the native code: tooling/check/layers/native-parts.ts names them`,
     `${native}/core/a.h:1: includes itself by way of ${native}/core/b.h`,
   ]);
 });

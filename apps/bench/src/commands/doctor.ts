@@ -1,15 +1,7 @@
 import type { Command } from "commander";
-import {
-  type Check,
-  cpuCheck,
-  gpuChecks,
-  memoryCheck,
-  modelCheck,
-  nodeCheck,
-  peerCheck,
-  rateChecks,
-  systemCheck,
-} from "../doctor/checks";
+import type { Check } from "../doctor/check";
+import { cpuCheck, gpuChecks, memoryCheck, modelCheck, nodeCheck, peerCheck, systemCheck } from "../doctor/checks";
+import { rateChecks } from "../doctor/rate-checks";
 import { writeWholeFile } from "../io/whole-file";
 import { alignColumns } from "../measure/table";
 import { integer } from "../options/values";
@@ -35,7 +27,9 @@ async function* examine(texts: Texts): AsyncGenerator<Check> {
 export function addDoctor(program: Command, { stdout, reporter, signal, setStatus }: CommandContext): void {
   program
     .command("doctor")
-    .description("look at this machine: what works, how fast it is, and what to do")
+    .description(
+      "look at this machine: what works, how fast it is, and what to do; exit status 1 if something is slow or failed",
+    )
     .option("-m, --model <DIR>", "a model folder to check (the bundled tiny-svd)")
     .option("--threads <N>", "CPU threads (all cores)")
     .option("--python <PROGRAM>", "the Python that may have PyTorch", "python3")
@@ -55,6 +49,6 @@ export function addDoctor(program: Command, { stdout, reporter, signal, setStatu
       const width = Math.max(...lines.map(([, , text]) => text!.length));
       stdout.write(`${alignColumns(lines.map(([a, b, text]) => [a!, b!, text!.padEnd(width)]))}\n`);
       if (typeof texts.json === "string") await writeWholeFile(texts.json, `${JSON.stringify(checks, null, 1)}\n`);
-      if (checks.some(({ verdict }) => verdict === "problem")) setStatus(1);
+      if (checks.some(({ verdict }) => verdict === "slow" || verdict === "failed")) setStatus(1);
     });
 }

@@ -137,18 +137,26 @@ it("refuses a profiler that is none", async () => {
   );
 });
 
-it("costs little: interleaved runs with and without", async () => {
-  // Processor time, which other processes disturb through the caches they share: the least of runs is free of that, sooner
-  // or later. tooling/measure/profiling/overhead.ts measures the model's own size, where the limit is 1.05; this is a fraction of it.
-  const [limit, fewestRounds, mostRounds] = [1.15, 5, 30];
-  const least = { off: Number.POSITIVE_INFINITY, on: Number.POSITIVE_INFINITY };
-  const isUndecided = (round: number) => round < fewestRounds || least.on / least.off >= limit;
-  for (let round = 0; round < mostRounds && isUndecided(round); round++)
-    for (const which of ["off", "on"] as const) {
-      const before = process.cpuUsage();
-      await pipeline.generate(which === "on" ? { ...QUICK, profiler: createProfiler() } : QUICK);
-      const { user, system } = process.cpuUsage(before);
-      least[which] = Math.min(least[which], user + system);
-    }
-  expect(least.on / least.off).toBeLessThan(limit);
+/** Processor time of a generation in µs: time that other processes take does not count, only what they do to caches. */
+async function processorUs(options: Parameters<typeof pipeline.generate>[0]): Promise<number> {
+  const before = process.cpuUsage();
+  await pipeline.generate(options);
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+it("costs little: the median over pairs of runs with and without, whose number is fixed beforehand", async () => {
+  // On two busy cores a pair's ratio strays by 0.13 from a true 1.04, the median of 21 by 0.04: the limit is four times that
+  // away. tooling/measure/profiling/overhead.ts measures the model's own size, where the limit is 1.05; this is a fraction of it.
+  const [limit, numPairs] = [1.2, 21];
+  const ratios: number[] = [];
+  for (let pair = 0; pair < numPairs; pair++) {
+    const us = { off: 0, on: 0 };
+    // The order changes, so that a drift of the machine meets both.
+    for (const which of pair % 2 === 0 ? (["off", "on"] as const) : (["on", "off"] as const))
+      us[which] = await processorUs(which === "on" ? { ...QUICK, profiler: createProfiler() } : QUICK);
+    ratios.push(us.on / us.off);
+  }
+  const median = ratios.sort((a, b) => a - b)[(numPairs - 1) / 2]!;
+  expect(median).toBeLessThan(limit);
 });

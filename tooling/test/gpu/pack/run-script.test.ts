@@ -68,6 +68,9 @@ describe.skipIf(process.platform !== "linux")("the pack's run script (a pack is 
       "start",
       "e2e",
     ]);
+    const whole = calls.filter((call) => /bench\.mjs e2e|--parts e2e/.test(call));
+    expect(whole).toHaveLength(2);
+    for (const call of whole) expect(call).toContain("--e2e-rounds 3");
     for (const call of measured) {
       const [file] = /[^/]+\.json/.exec(call.slice(call.indexOf("-o ")))!;
       expect(call).toContain(`-o ${join(stand, "results", file!)}`);

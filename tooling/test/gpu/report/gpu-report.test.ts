@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +36,7 @@ const FILES = {
         launches: 12,
       },
       { suite: "ops", name: "attention.origin.2x8x77x64", contender: "pytorch", reason: "no PyTorch" },
-      { suite: "ops", name: "linear.a", contender: "ours", medianUs: 5, madUs: 0 },
+      { suite: "ops", name: "linear.a", contender: "ours", medianUs: 5, madUs: 0.1, samplesUs: [4.9, 5, 5.1] },
     ],
   },
   "kernels.json": {
@@ -72,14 +72,24 @@ test("every file that is there becomes a section", () => {
   expect(text).toContain("| a step of the denoiser | 312.00 | 313.50 | 1.0048 | 1.0030 to 1.0060 | 12 |");
   expect(text).toContain("without a profiler: 6 replays of a graph, 0 with every row timed; 700 rows, 910 launches");
   expect(text).toContain("With one: 6 runs row by row, 6 with every row timed");
-  expect(text).toContain("| sampler_step.svd-xt.sampler_step | pytorch | 0.0900 | 0.0010 | 4.50x | 12 |  |");
+  expect(text).toContain("| sampler_step.svd-xt.sampler_step | pytorch | 0.0900 | (1 sample) | 1 | 4.50x | 12 |  |");
   expect(text).toContain("| attention.origin.2x8x77x64 | pytorch | no PyTorch |");
-  expect(text).toContain("| linear.a | ours | 0.0050 |");
+  expect(text).toContain("| linear.a | ours | 0.0050 | 0.0001 | 3 |");
   expect(text).toContain("| with a profiler, rows | 7 | 2300 | 2299 | 1 |");
   expect(text).not.toContain("with a profiler, graphs");
   expect(text).toContain("heard 44 ranges");
-  expect(text).toContain("| racecheck | 400 | 6000 | 2 | 120 | 0123456789ab |");
+  expect(text).toContain("| racecheck | 400 | 6000 | 2 | 120 | 01234567 |");
   expect(text).not.toMatch(/undefined|NaN/);
+});
+
+test("the committed page is what the program makes of the committed results", () => {
+  const committed = fileURLToPath(new URL("../../../reports/gpu", import.meta.url));
+  const names = readdirSync(committed).filter((name) => name.endsWith(".json"));
+  const files = Object.fromEntries(names.map((name) => [name, readFileSync(join(committed, name), "utf8")]));
+  const { status, stderr, page } = report(files);
+  expect(status, stderr).toBe(0);
+  expect(page()).toBe(readFileSync(join(committed, "README.md"), "utf8"));
+  expect(page()).not.toMatch(/\b[0-9a-f]{12,}\b/);
 });
 
 test("a file that is not there leaves its section out, a broken one is named", () => {

@@ -3,7 +3,7 @@ import { layoutGraph, Plan } from "@vd/tensor";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { launchesOf, noteRuns, watchRuns } from "../../../measure/profiling/ran";
-import { summarizePairs } from "../../../measure/profiling/ratios";
+import { exceeds, summarizePairs } from "../../../measure/profiling/ratios";
 
 async function smallPlan(): Promise<Plan> {
   const layout = layoutGraph((g) => {
@@ -36,6 +36,18 @@ test("the ratio lies between its quartiles, and one pair in five that is far off
       expect(ratio).toBeCloseTo(1.02, 9);
     }),
   );
+});
+
+test("the verdict is the median's, and a few pairs give none", () => {
+  const off = Array.from({ length: 9 }, () => 100);
+  const slower = (numSlow: number) =>
+    summarizePairs(
+      off,
+      off.map((ms, i) => (i < numSlow ? 2 * ms : ms)),
+    );
+  expect(exceeds(slower(4), 1.05)).toBe(false);
+  expect(exceeds(slower(5), 1.05)).toBe(true);
+  expect(() => exceeds(summarizePairs([100, 100], [300, 300]), 1.05)).toThrow(/9 pairs or more for a verdict, got 2/);
 });
 
 test("what ran is noted from the runs themselves, and nothing stays behind", async () => {
