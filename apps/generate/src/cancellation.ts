@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { discardAll } from "./output/temporary";
+import { discardAll } from "@vd/tensor";
 
 /** The part of `process` that tells of signals. */
 export interface SignalSource {

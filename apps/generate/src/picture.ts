@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import sharp from "sharp";
-import { fileError } from "./output/file-error";
+import { fileError } from "@vd/tensor";
 
 /**
  * Makes sure, before a model is loaded, that a file is a picture that decodes to its end.

@@ -1,5 +1,5 @@
 import type { Profiler } from "@vd/profiler";
-import { checkPlace, placeFile, writeSynced } from "./output/whole-file";
+import { checkPlace, placeFile, writeSynced } from "@vd/tensor";
 
 const PLACE = { where: "--profile", overwrite: true } as const;
 

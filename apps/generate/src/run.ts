@@ -4,7 +4,7 @@ import { execute, prepare } from "./execute";
 import type { Io } from "./io";
 import type { PipelineFactory } from "./model/factory";
 import { parseArguments } from "./options/parse";
-import { discardAll } from "./output/temporary";
+import { discardAll } from "@vd/tensor";
 import { errorEvent, writeEvent } from "./report/json";
 import { makeReporter } from "./report/reporter";
 

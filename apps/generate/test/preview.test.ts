@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { checkPreviewPath, type PreviewOptions, previewInterval, previewWriter } from "../src/preview";
 import { gradientFrames } from "./support/fake-pipeline";
-import { temporaryFolder } from "./support/temporary-folder";
+import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 function previewOf(step: number) {
   return { step, width: 8, height: 6, numFrames: 3, frames: gradientFrames(8, 6, 3, step) };

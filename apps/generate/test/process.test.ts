@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { temporaryFolder } from "./support/temporary-folder";
+import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 const PROGRAM = fileURLToPath(new URL("support/fake-cli.ts", import.meta.url));
 const TSCONFIG = fileURLToPath(new URL("../tsconfig.json", import.meta.url));

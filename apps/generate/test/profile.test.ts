@@ -4,7 +4,7 @@ import type { ProfileReport } from "@vd/profiler";
 import { describe, expect, it } from "vitest";
 import { pipelineFactory } from "../src/model/factory";
 import { runCommand } from "./support/harness";
-import { temporaryFolder } from "./support/temporary-folder";
+import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 describe("--profile", () => {
   it("covers a real run from the model's opening to the video's encoding", async () => {

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import type { LoadOptions } from "../src/model/factory";
 import type { ModelSource } from "../src/model/source";
 import { FakeProcess, runCommand } from "./support/harness";
-import { temporaryFolder } from "./support/temporary-folder";
+import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 describe("a run", () => {
   it("writes the video and ends with one line", async () => {

@@ -1,8 +1,8 @@
 import { ownTurn } from "@vd/tensor";
 import type { ModelComponents } from "./model/components";
 import type { CheckedOptions } from "./options";
-import { createSampler, type Sampler } from "./sampling/index";
-import { type LinearSteps, linearSteps } from "./sampling/linear-steps";
+import { createSampler, type Sampler } from "@vd/sampling";
+import { type LinearSteps, linearSteps } from "@vd/sampling";
 import type { StepNeeds } from "./stages/definitions";
 import type { Precision } from "./types";
 

@@ -1,20 +1,20 @@
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
 export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
-export { framesToUint8, framesToUint8Pausable, framesToUnit } from "./conditioning/frames";
-export { loadImage } from "./conditioning/load-image";
-export type { RgbImage } from "./conditioning/rgb-image";
+export { framesToUint8, framesToUint8Pausable, framesToUnit } from "@vd/media";
+export { loadImage } from "@vd/media";
+export type { RgbImage } from "@vd/media";
 export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoiser";
 export { denoiserNames, registerDenoiser } from "./denoiser-registry";
-export * from "./hub/index";
+export * from "@vd/hub";
 export type { ModelComponents } from "./model/components";
 export { openModelFolder } from "./model/folder";
 export { type Models, makeModels } from "./model/models";
 export { openSingleFile } from "./model/single-file";
 export * from "./models/index";
 export { StableVideoDiffusionPipeline } from "./pipeline";
-export * from "./sampling/index";
+export * from "@vd/sampling";
 export {
   conditionStage,
   decodeStage,

@@ -6,7 +6,7 @@ import { samplingFor, stepNeeds } from "./chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
 import { checkMemory, estimate } from "./estimate";
 import { Generation, type GenerationContext, stageShape } from "./generate";
-import { resolveModel } from "./hub/index";
+import { resolveModel } from "@vd/hub";
 import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import { openModelFolder } from "./model/folder";

@@ -1,8 +1,8 @@
 import { countOf } from "@vd/kernels-native";
 import { observed, type Pausable, type Plan, runInSlices } from "@vd/tensor";
 import { checkFinite, checkFinitePausable, type DenoiseOptions } from "./denoise";
-import type { Sampler } from "./sampling/index";
-import type { LinearSteps } from "./sampling/linear-steps";
+import type { Sampler } from "@vd/sampling";
+import type { LinearSteps } from "@vd/sampling";
 import type { Scratch } from "./scratch";
 
 /** [F,C,h,w] → [F,h,w,C] in `result`, pausing after each plane. dims: [F,C,h,w]. */

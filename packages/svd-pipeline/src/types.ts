@@ -1,9 +1,9 @@
 import type { WorkObserver } from "@vd/tensor";
 import type { InferenceOptions } from "./checkpoint/index";
-import type { RgbImage } from "./conditioning/rgb-image";
+import type { RgbImage } from "@vd/media";
 import type { DenoiserFactory } from "./denoiser";
-import type { HubOptions } from "./hub/index";
-import type { GuidanceShape } from "./sampling/index";
+import type { HubOptions } from "@vd/hub";
+import type { GuidanceShape } from "@vd/sampling";
 
 /** Element type of weights and activations. On the CPU activations are always float32. */
 export type Precision = "float32" | "float16" | "bfloat16";

@@ -1,6 +1,6 @@
 import { type DType, VdError } from "@vd/kernels-native";
 import { decodeStored } from "@vd/tensor";
-import type { RgbImage } from "./conditioning/rgb-image";
+import type { RgbImage } from "@vd/media";
 import type { GeneratedVideo } from "./types";
 
 /** Decoded frames. */

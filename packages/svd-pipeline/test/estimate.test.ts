@@ -7,7 +7,7 @@ import { makeModels } from "../src/model/models";
 import type { StageShape } from "../src/stages/definitions";
 import { layoutGeneration } from "../src/stages/generation-stages";
 import { StageLayouts } from "../src/stages/stage";
-import { failureOf } from "./support/failure";
+import { failureOf } from "../../../tooling/testing/failure";
 import { openTiny, QUICK, TINY_SVD } from "./support/tiny-model";
 
 let pipeline: StableVideoDiffusionPipeline;

@@ -2,9 +2,9 @@ import { sharedFloats } from "@vd/kernels-native";
 import { CpuGenerator } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { NoiseSource } from "../src/latent-noise";
-import { mul } from "../src/sampling/values";
+import { mul } from "@vd/sampling";
 import type { Precision } from "../src/types";
-import { failureOf } from "./support/failure";
+import { failureOf } from "../../../tooling/testing/failure";
 
 const seed = 11;
 const source = (precision: Precision, signal?: AbortSignal) =>

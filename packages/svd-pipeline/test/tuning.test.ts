@@ -5,7 +5,7 @@ import { writeTuningTable } from "@vd/tensor";
 import { afterAll, describe, expect, it } from "vitest";
 import { StableVideoDiffusionPipeline } from "../src/index";
 import type { LoadOptions } from "../src/types";
-import { failureOf } from "./support/failure";
+import { failureOf } from "../../../tooling/testing/failure";
 import { TINY_SVD } from "./support/tiny-model";
 
 const folder = mkdtempSync(join(tmpdir(), "vd-tuning-"));

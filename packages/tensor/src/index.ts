@@ -32,6 +32,6 @@ export {
 } from "./tune/table";
 export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
-export { nearestNames } from "./weights/nearest-names";
+export { nearestNames } from "./nearest-names";
 export * from "./weights/safetensors";
 export { mapWeightFile, type WeightEntry, Weights } from "./weights/weights";

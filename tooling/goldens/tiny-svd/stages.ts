@@ -5,7 +5,7 @@ import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning
 import { vaeInput } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
 import type { ModelComponents } from "../../../packages/svd-pipeline/src/model/components";
 import type { Models } from "../../../packages/svd-pipeline/src/model/models";
-import { createSampler, linearGuidance, type SamplerState } from "../../../packages/svd-pipeline/src/sampling/index";
+import { createSampler, linearGuidance, type SamplerState } from "../../../packages/sampling/src/index";
 import {
   conditionStage,
   decodeStage,

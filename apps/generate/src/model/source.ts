@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import { fileError } from "../output/file-error";
-import { statIfThere } from "../output/whole-file";
+import { fileError } from "@vd/tensor";
+import { statIfThere } from "@vd/tensor";
 import { bundledModelFolder } from "./bundled";
 
 /** Where a model comes from. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { fileError } from "../output/file-error";
+import { fileError } from "@vd/tensor";
 import type { RawValue } from "./arguments";
 import { nearest } from "./nearest";
 import { longFlag, SWITCHES, VALUE_OPTIONS } from "./table";

@@ -7,7 +7,7 @@ import { modelSource } from "../../src/model/source";
 import { parseArguments } from "../../src/options/parse";
 import { checkPicture } from "../../src/picture";
 import { FAKE_DEFAULTS } from "../support/fake-pipeline";
-import { temporaryFolder } from "../support/temporary-folder";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 
 describe("modelSource", () => {
   it("is the bundled model when nothing is named", async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseArguments } from "../../src/options/parse";
 import type { Settings } from "../../src/settings";
-import { temporaryFolder } from "../support/temporary-folder";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 
 async function settings(...argv: string[]): Promise<Settings> {
   const parsed = await parseArguments(argv, "1.2.3");

@@ -1,4 +1,4 @@
-import { countBelow, type LayerPair, layerPairs, type NamePair } from "./name-pair";
+import { countBelow, type LayerPair, layerPairs, type NamePair } from "@vd/hub";
 
 const LAYERS: readonly LayerPair[] = [
   ["ln_1", "layer_norm1"],

@@ -1,6 +1,6 @@
 import { clipLayersOfDiffusers, clipLayersOfOriginal, clipNamePairs } from "./clip-names";
-import type { NamePair } from "./name-pair";
-import type { ComponentName } from "./types";
+import type { NamePair } from "@vd/hub";
+import type { ComponentName } from "@vd/hub";
 import { unetLayoutOfDiffusers, unetLayoutOfOriginal, unetNamePairs } from "./unet-names";
 import { vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./vae-names";
 

@@ -1,6 +1,6 @@
 export { type ComponentSources, diffusersToOriginal, originalToDiffusers } from "./convert";
 export { type ConfigJson, type InferenceOptions, type InferredConfigs, inferConfigs } from "./infer-configs";
-export { exportBytes, sourceBytes, sourceRange } from "./tensor-bytes";
+export { exportBytes, sourceBytes, sourceRange } from "@vd/hub";
 export {
   COMPONENT_NAMES,
   type ComponentName,
@@ -9,4 +9,4 @@ export {
   type StoredSource,
   type TensorEntry,
   type TensorSource,
-} from "./types";
+} from "@vd/hub";

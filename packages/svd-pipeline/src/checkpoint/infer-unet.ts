@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import type { ConfigJson, InferenceOptions } from "./infer-configs";
-import { oneOrList, type Shapes, sizeOf } from "./infer-shapes";
+import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
 import { type UnetLevel, unetLayoutOfDiffusers } from "./unet-names";
 
 /** Frames per second, motion bucket and noise level. */

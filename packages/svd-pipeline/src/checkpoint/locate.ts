@@ -1,4 +1,4 @@
-import type { ComponentName, TensorEntry } from "./types";
+import type { ComponentName, TensorEntry } from "@vd/hub";
 
 /** A tensor of the file under its name relative to the network. */
 export type RelativeEntries = ReadonlyMap<string, TensorEntry>;

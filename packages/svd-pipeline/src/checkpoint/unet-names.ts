@@ -1,4 +1,4 @@
-import { countBelow, type LayerPair, layerPairs, type NamePair } from "./name-pair";
+import { countBelow, type LayerPair, layerPairs, type NamePair } from "@vd/hub";
 
 /** The blocks of a UNet, as far as names depend on them. */
 export interface UnetLayout {

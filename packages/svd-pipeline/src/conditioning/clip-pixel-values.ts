@@ -1,8 +1,8 @@
 import { VdError } from "@vd/kernels-native";
 import { type Pausable, runAtOnce } from "@vd/tensor";
-import { type CubicTaps, cubicTaps, reindexed, usedPositions } from "./bicubic";
-import { BlurredRows, gaussianKernel } from "./gaussian-blur";
-import { checkPixels, checkRgbImage, type RgbImage } from "./rgb-image";
+import { type CubicTaps, cubicTaps, reindexed, usedPositions } from "@vd/media";
+import { BlurredRows, gaussianKernel } from "@vd/media";
+import { checkPixels, checkRgbImage, type RgbImage } from "@vd/media";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
 export interface ClipPixelOptions {

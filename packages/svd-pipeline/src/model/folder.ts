@@ -4,12 +4,12 @@ import { VdError } from "@vd/kernels-native";
 import { type Pausable, runInSlices, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
-import { selectWeightFiles, type WeightFormat } from "../hub/index";
+import { selectWeightFiles, type WeightFormat } from "@vd/hub";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
-import type { SchedulerConfig } from "../sampling/index";
+import type { SchedulerConfig } from "@vd/sampling";
 import type { ModelComponents } from "./components";
-import { recordFiles } from "./open-files";
-import { readJson } from "./read-json";
+import { recordFiles } from "@vd/hub";
+import { readJson } from "@vd/hub";
 
 const PIPELINE_CLASS = "StableVideoDiffusionPipeline";
 

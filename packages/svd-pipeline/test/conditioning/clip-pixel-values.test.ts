@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cubicTaps } from "../../src/conditioning/bicubic";
+import { cubicTaps } from "@vd/media";
 import { type ClipPixelOptions, clipPixelValues } from "../../src/conditioning/clip-pixel-values";
-import { gaussianKernel } from "../../src/conditioning/gaussian-blur";
-import type { RgbImage } from "../../src/conditioning/rgb-image";
-import { maxDifference, noiseImage, openFixture, storedImage } from "./golden";
+import { gaussianKernel } from "@vd/media";
+import type { RgbImage } from "@vd/media";
+import { maxDifference, noiseImage, openFixture, storedImage } from "../../../../tooling/testing/pictures";
 
 const published: ClipPixelOptions = {
   size: 224,

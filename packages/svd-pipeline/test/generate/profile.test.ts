@@ -2,9 +2,9 @@ import { createProfiler, type ProfileReport, type ReportNode } from "@vd/profile
 import { beforeAll, describe, expect, it } from "vitest";
 import { denoise } from "../../src/denoise";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
-import { createSampler } from "../../src/sampling/index";
-import { svdConfig } from "../sampling/svd-model";
-import { failureOf } from "../support/failure";
+import { createSampler } from "@vd/sampling";
+import { svdConfig } from "../../../../tooling/testing/svd-sampling";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 

@@ -2,8 +2,8 @@ import { appendFileSync, copyFileSync, renameSync, rmSync, truncateSync, utimesS
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { StableVideoDiffusionPipeline } from "../../src/index";
-import { checkUnchanged, recordFiles } from "../../src/model/open-files";
-import { failureOf } from "../support/failure";
+import { checkUnchanged, recordFiles } from "@vd/hub";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { copyOfTiny, QUICK, temporaryFolder, WEIGHT_FILES } from "../support/tiny-model";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SafetensorsFile, writeSafetensors } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { StableVideoDiffusionPipeline } from "../../src/index";
-import { failureOf } from "../support/failure";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { SINGLE_FILE, writeSingleFile } from "../support/single-file";
 import { openTiny, PICTURE, QUICK, TINY_SVD, temporaryFolder, WEIGHT_FILES } from "../support/tiny-model";

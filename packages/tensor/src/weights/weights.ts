@@ -4,7 +4,7 @@ import { decodeStored } from "../host";
 import { type Pausable, runAtOnce } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
 import { type Checkpoint, type CheckpointOptions, openCheckpointPausable } from "./checkpoint";
-import { nearestNames } from "./nearest-names";
+import { nearestNames } from "../nearest-names";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
 

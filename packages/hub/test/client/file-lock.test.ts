@@ -1,0 +1,94 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { acquireLock } from "../../src/client/file-lock";
+import { failureOf } from "./workbench";
+
+let dir: string;
+let path: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "vd-lock-"));
+  path = join(dir, "locks", "blob.lock.json");
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const options = { pollMs: 3, staleMs: 200, signal: undefined };
+const owner = (fields: object) => JSON.stringify({ id: "other", pid: process.pid, host: hostname(), ...fields });
+
+async function leaveLock(text: string): Promise<void> {
+  await (await acquireLock(path, options)).release();
+  await writeFile(path, text);
+}
+
+describe("acquireLock", () => {
+  it("lets one in at a time and leaves no file", async () => {
+    let [inside, most, entered] = [0, 0, 0];
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const lock = await acquireLock(path, { ...options, staleMs: 5_000 });
+        most = Math.max(most, ++inside);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await lock.assertHeld();
+        inside--;
+        entered++;
+        await lock.release();
+      }),
+    );
+    expect([most, entered]).toEqual([1, 8]);
+    expect(await readdir(join(dir, "locks"))).toEqual([]);
+  });
+
+  it("takes over at once from a process of this machine that is dead", async () => {
+    const { pid } = spawnSync(process.execPath, ["-e", "0"]);
+    await leaveLock(owner({ pid }));
+    const startMs = performance.now();
+    const lock = await acquireLock(path, { ...options, staleMs: 60_000 });
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    await lock.assertHeld();
+    await lock.release();
+  });
+
+  it.each([
+    ["a process of another machine", owner({ host: "elsewhere" })],
+    ["a living process that has forgotten it", owner({})],
+    ["a process that died before it wrote its name", ""],
+  ])("takes over from %s only after its heartbeat has rested", async (_, text) => {
+    await leaveLock(text);
+    const startMs = performance.now();
+    const lock = await acquireLock(path, options);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(195);
+    await lock.release();
+  });
+
+  it("waits for an owner with a heartbeat, however long", async () => {
+    const first = await acquireLock(path, options);
+    const order: string[] = [];
+    const second = acquireLock(path, options).then(async (lock) => {
+      order.push("second");
+      await lock.release();
+    });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await first.assertHeld();
+    order.push("first");
+    await first.release();
+    await second;
+    expect(order).toEqual(["first", "second"]);
+  });
+
+  it("tells an owner whose lock was taken over, and does not remove the new owner's", async () => {
+    const lock = await acquireLock(path, options);
+    await writeFile(path, owner({}));
+    await expect(lock.assertHeld()).rejects.toThrow(/took the download over/);
+    await lock.release();
+    expect(await readFile(path, "utf8")).toBe(owner({}));
+  });
+
+  it("can be cancelled while it waits", async () => {
+    const lock = await acquireLock(path, options);
+    const error = await failureOf(acquireLock(path, { ...options, signal: AbortSignal.timeout(30) }));
+    expect(error.code).toBe("cancelled");
+    await lock.release();
+  });
+});

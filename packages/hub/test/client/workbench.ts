@@ -1,0 +1,61 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isVdError, type VdError } from "@vd/kernels-native";
+import { afterEach, beforeEach, expect } from "vitest";
+import type { HubOptions, HubTuning } from "../../src/index";
+import { FakeHub } from "./fake-hub";
+
+/** Waits of milliseconds instead of seconds. */
+export const QUICK: Partial<HubTuning> = {
+  baseDelayMs: 1,
+  maxDelayMs: 5,
+  idleTimeoutMs: 2_000,
+  progressIntervalMs: 0,
+  lockPollMs: 5,
+  lockStaleMs: 300,
+};
+
+export interface Workbench {
+  hub: FakeHub;
+  cacheDir: string;
+  /** Options for the fake Hub and an empty cache, with an empty environment. */
+  options(more?: HubOptions): HubOptions;
+}
+
+/** A fake Hub and an empty cache for each test of a file. */
+export function useWorkbench(): Workbench {
+  const bench = {} as Workbench;
+  beforeEach(async () => {
+    bench.hub = await FakeHub.start();
+    bench.cacheDir = await mkdtemp(join(tmpdir(), "vd-hub-"));
+    bench.options = ({ tuning, ...more } = {}) => ({
+      endpoint: bench.hub.endpoint,
+      cacheDir: bench.cacheDir,
+      environment: { HOME: bench.cacheDir },
+      tuning: { ...QUICK, ...tuning },
+      ...more,
+    });
+  });
+  afterEach(async () => {
+    await bench.hub.stop();
+    await rm(bench.cacheDir, { recursive: true, force: true });
+  });
+  return bench;
+}
+
+/** The VdError that a promise fails with. */
+export async function failureOf(promise: Promise<unknown>): Promise<VdError> {
+  const outcome = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (isVdError(outcome)) return outcome;
+  throw new Error(`expected a VdError, got ${outcome instanceof Error ? outcome.stack : String(outcome)}`);
+}
+
+/** Compares contents as a whole: a comparison element by element takes seconds for megabytes. */
+export function expectSame(found: Buffer, wanted: Buffer | undefined): void {
+  expect(found.length).toBe(wanted?.length);
+  expect(found.equals(wanted as Buffer)).toBe(true);
+}

@@ -1,0 +1,147 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { VdError } from "@vd/kernels-native";
+import { type EncodeOptions, requireEvenSize, type VideoFrames } from "./video-frames";
+import { rgbToI420 } from "./yuv";
+
+/** The formats that ffmpeg writes for us, and the encoder each needs. */
+export type FfmpegFormat = "mp4" | "webm";
+
+/** Encoder and settings by format. Both sit where their own guides put "visually lossless". */
+const ENCODERS: Record<FfmpegFormat, { name: string; arguments: readonly string[] }> = {
+  mp4: { name: "libx264", arguments: ["-crf", "16", "-preset", "medium", "-movflags", "+faststart"] },
+  webm: { name: "libvpx-vp9", arguments: ["-crf", "20", "-b:v", "0", "-cpu-used", "2", "-row-mt", "1"] },
+};
+
+const BT709_TAGS = ["-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-color_range", "tv"];
+
+/** How much of ffmpeg's last words goes into a message. */
+const MAX_MESSAGE_LETTERS = 300;
+
+/**
+ * Makes sure that ffmpeg is there and has the encoder for a format, before any work is done.
+ * @param ffmpeg program name or path; a name is looked up on the PATH
+ * @throws VdError `unsupported` with what to do.
+ */
+export async function requireFfmpeg(ffmpeg: string, format: FfmpegFormat): Promise<void> {
+  const { name } = ENCODERS[format];
+  const where = format === "webm" ? "--output" : "--encoder";
+  const otherwise = format === "webm" ? "write .mp4, .webp or .gif" : "leave out --encoder ffmpeg";
+  const expected = `an ffmpeg with ${name} on the PATH, which .${format} needs here`;
+  const listing = await run(ffmpeg, ["-hide_banner", "-encoders"]).catch((cause: unknown) => {
+    const hint = `Install ffmpeg, or ${otherwise}`;
+    throw new VdError({ code: "unsupported", where, expected, got: "none that starts", hint, cause });
+  });
+  if (!listing.split(/\s+/).includes(name)) {
+    const hint = `Install an ffmpeg with ${name}, or ${otherwise}`;
+    throw new VdError({ code: "unsupported", where, expected, got: "one without it", hint });
+  }
+}
+
+/**
+ * Has ffmpeg encode frames into the file `path`; frames go in as I420, converted here, one at a time.
+ * @throws VdError `shape` for odd sides, `io` with ffmpeg's last words when it fails.
+ */
+export async function encodeWithFfmpeg(
+  ffmpeg: string,
+  format: FfmpegFormat,
+  path: string,
+  video: VideoFrames,
+  options: EncodeOptions,
+): Promise<void> {
+  requireEvenSize(video);
+  const child = spawn(ffmpeg, ffmpegArguments(format, path, video), { stdio: ["pipe", "ignore", "pipe"] });
+  const stop = () => child.kill("SIGKILL");
+  options.signal?.addEventListener("abort", stop, { once: true });
+  const ended = endOf(child);
+  let feedError: unknown;
+  try {
+    await feed(child.stdin, video, options, ended);
+  } catch (error) {
+    feedError = error;
+    if (options.signal?.aborted) stop();
+  }
+  child.stdin.destroy();
+  const { status, message } = await ended;
+  options.signal?.removeEventListener("abort", stop);
+  options.signal?.throwIfAborted();
+  // A closed pipe means that ffmpeg gave up: its own words say why.
+  if (status !== 0) throw failed(path, status, message);
+  if (feedError) throw feedError;
+}
+
+function ffmpegArguments(format: FfmpegFormat, path: string, { width, height, fps }: VideoFrames): string[] {
+  const { name, arguments: settings } = ENCODERS[format];
+  const input = [
+    "-f",
+    "rawvideo",
+    "-pix_fmt",
+    "yuv420p",
+    "-s",
+    `${width}x${height}`,
+    "-r",
+    String(fps),
+    "-i",
+    "pipe:0",
+  ];
+  const output = ["-c:v", name, "-pix_fmt", "yuv420p", ...settings, ...BT709_TAGS, "-fflags", "+bitexact"];
+  // With "file:" a name such as "-x.mp4" or "a:b.mp4" is read neither as an option nor as a protocol.
+  return ["-hide_banner", "-v", "error", "-nostdin", "-y", ...input, ...output, "-f", format, `file:${path}`];
+}
+
+/** A stream that its dead reader left behind never drains: hence the race with the end of the process. */
+async function feed(stdin: Writable, video: VideoFrames, options: EncodeOptions, ended: Promise<End>): Promise<void> {
+  // Errors of the pipe come through `once` and the callback of `end`; this keeps the rest from ending the process.
+  stdin.on("error", () => {});
+  for (let i = 0; i < video.numFrames; i++) {
+    options.signal?.throwIfAborted();
+    const hasRoom = stdin.write(rgbToI420(video.frame(i), video.width, video.height));
+    if (!hasRoom) await Promise.race([once(stdin, "drain"), ended]);
+    options.onFrame?.(i + 1);
+  }
+  const flushed = new Promise<void>((resolve, reject) => {
+    stdin.end((error?: Error | null) => (error ? reject(error) : resolve()));
+  });
+  await Promise.race([flushed, ended]);
+}
+
+interface End {
+  status: number | string;
+  message: string;
+}
+
+function endOf(child: ChildProcessByStdio<Writable, null, Readable>): Promise<End> {
+  let message = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    message = (message + chunk.toString()).slice(-MAX_MESSAGE_LETTERS);
+  });
+  return new Promise((resolve) => {
+    child.once("error", (error) => resolve({ status: "not started", message: error.message }));
+    child.once("close", (code, signal) => resolve({ status: code ?? signal ?? "unknown", message }));
+  });
+}
+
+function failed(path: string, status: number | string, message: string): VdError {
+  const words = message.trim().split("\n").at(-1) ?? "";
+  const isFull = /no space left/i.test(message);
+  return new VdError({
+    code: "io",
+    where: "ffmpeg",
+    expected: `a video written to ${path}`,
+    got: `exit status ${status}${words ? `: ${words}` : ""}`,
+    hint: isFull ? "Free some space or choose another folder" : "Try --encoder builtin with a .mp4 name",
+  });
+}
+
+function run(program: string, words: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, words, { stdio: ["ignore", "pipe", "ignore"] });
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.once("error", reject);
+    child.once("close", (code) => (code === 0 ? resolve(output) : reject(new Error(`exit status ${code}`))));
+  });
+}

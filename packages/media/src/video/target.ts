@@ -1,0 +1,76 @@
+import { basename, dirname, extname, join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import { nearest } from "@vd/generate";
+
+/** Formats that hold a video in one file. */
+export type FileFormat = "mp4" | "webm" | "gif" | "webp";
+
+/** Where a video goes: one file, or one PNG file per frame in a folder. */
+export type OutputTarget = { kind: "file"; format: FileFormat; path: string } | FramesTarget;
+
+/** One PNG file per frame. */
+export interface FramesTarget {
+  kind: "frames";
+  format: "png";
+  /** As typed, for messages. */
+  path: string;
+  folder: string;
+  /** True for `-o folder/`: the folder is made if it is not there. */
+  ownsFolder: boolean;
+  /** File name, without folder, of a frame from 0 up. */
+  nameOf(frameIndex: number): string;
+}
+
+const FORMATS: Record<string, FileFormat> = { ".mp4": "mp4", ".webm": "webm", ".gif": "gif", ".webp": "webp" };
+
+const PATTERN = /%(?:0(\d))?d/g;
+
+/**
+ * Finds the format in a file name: .mp4, .webm, .gif, .webp, `frame-%03d.png`, or `folder/` for PNG frames.
+ * @throws VdError `attr` for any other name.
+ */
+export function outputTarget(path: string): OutputTarget {
+  if (/[/\\]$/.test(path)) return framesTarget(path, path, "frame-%04d.png", true);
+  const extension = extname(path).toLowerCase();
+  if (extension === ".png") {
+    const name = basename(path);
+    const patterns = [...name.matchAll(PATTERN)];
+    if (patterns.length !== 1 || name.replace(PATTERN, "").includes("%")) {
+      const example = join(dirname(path), `${name.replaceAll("%", "").slice(0, -extension.length)}-%03d.png`);
+      const hint = `Write ${example}, or end the name with / for a folder of frames`;
+      throw attrError("a .png name with one %d or %03d for the frame number", `"${path}"`, hint);
+    }
+    return framesTarget(path, dirname(path), name, false);
+  }
+  const format = FORMATS[extension];
+  if (format === undefined) throw unknownExtension(path, extension);
+  return { kind: "file", format, path };
+}
+
+function framesTarget(path: string, folder: string, pattern: string, ownsFolder: boolean): FramesTarget {
+  const nameOf = (frameIndex: number) =>
+    pattern.replace(PATTERN, (_, digits: string | undefined) => String(frameIndex).padStart(Number(digits ?? 1), "0"));
+  return { kind: "frames", format: "png", path, folder, ownsFolder, nameOf };
+}
+
+function unknownExtension(path: string, extension: string): VdError {
+  const known = [...Object.keys(FORMATS), ".png"];
+  const meant = extension === "" ? undefined : nearest(extension, known);
+  const hint = meant
+    ? `Did you mean ${meant}?`
+    : `Name a file such as ${basename(path, extension)}.mp4, or end the name with / for a folder of PNG frames`;
+  const got = extension === "" ? `"${path}", which has no extension` : `"${extension}"`;
+  return attrError(`a file name that ends in ${known.slice(0, -1).join(", ")} or .png`, got, hint);
+}
+
+function attrError(expected: string, got: string, hint: string): VdError {
+  return new VdError({ code: "attr", where: "--output", expected, got, hint });
+}
+
+/** @returns where `--preview` without a name writes: beside the output, `out.preview.webp` for `out.mp4`. */
+export function defaultPreviewPath(target: OutputTarget): string {
+  const trimmed = target.path.replace(/[/\\]+$/, "");
+  const stem = basename(trimmed, target.kind === "frames" && target.ownsFolder ? "" : extname(trimmed));
+  const plain = stem.replace(PATTERN, "").replace(/[-_.]+$/, "");
+  return join(dirname(trimmed), plain === "" ? "preview.webp" : `${plain}.preview.webp`);
+}

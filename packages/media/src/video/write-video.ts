@@ -1,0 +1,135 @@
+import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { EncoderChoice } from "@vd/generate";
+import { encodeGif, encodePng, encodeWebp } from "./animation";
+import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
+import { fileError, systemCode } from "@vd/tensor";
+import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
+import { encodeBuiltinMp4 } from "./mp4-builtin";
+import type { FramesTarget, OutputTarget } from "./target";
+import { discard, settled, temporaryName } from "@vd/tensor";
+import { checkPlace, placeFile, requireFolder, requireFree, statIfThere, writeSynced } from "@vd/tensor";
+
+/** How to write a video. */
+export interface WriteOptions extends EncodeOptions {
+  overwrite: boolean;
+  encoder: EncoderChoice;
+  /** Program name or path of ffmpeg. */
+  ffmpeg: string;
+}
+
+/** What was written. */
+export interface WrittenVideo {
+  /** Sum over all files. */
+  fileBytes: number;
+  encoder: "builtin" | "ffmpeg" | "sharp";
+  /** Something the user should know, as a sentence. */
+  warning?: string | undefined;
+}
+
+const WHERE = "--output";
+
+/**
+ * Checks before any work that the video can be written: folder, permission, space, names in use, ffmpeg where needed.
+ * @throws VdError `io` or `unsupported` with what to do.
+ */
+export async function checkOutput(target: OutputTarget, options: WriteOptions): Promise<void> {
+  const place = { where: WHERE, overwrite: options.overwrite };
+  if (target.kind === "frames") return checkFrames(target, place);
+  await checkPlace(target.path, place);
+  if (encoderOf(target, options) === "ffmpeg") {
+    await requireFfmpeg(options.ffmpeg, target.format === "webm" ? "webm" : "mp4");
+  }
+}
+
+/**
+ * Writes a video whole or not at all, in the format of the target.
+ * @throws VdError `io`, `shape` or `unsupported`; the signal's reason when it is cancelled. Nothing is left behind then.
+ */
+export async function writeVideo(
+  target: OutputTarget,
+  video: VideoFrames,
+  options: WriteOptions,
+): Promise<WrittenVideo> {
+  const encoder = encoderOf(target, options);
+  if (target.kind === "frames") {
+    const fileBytes = await writeFrames(target, video, options);
+    return { fileBytes, encoder, warning: await warnOfOlderFrames(target, video.numFrames) };
+  }
+  const { format, path } = target;
+  const place = { where: WHERE, overwrite: options.overwrite, signal: options.signal };
+  const fileBytes = await placeFile(path, place, async (temporary) => {
+    if (encoder === "ffmpeg") {
+      const ffmpegFormat = format === "webm" ? "webm" : "mp4";
+      return encodeWithFfmpeg(options.ffmpeg, ffmpegFormat, resolve(temporary), video, options);
+    }
+    const encode = format === "gif" ? encodeGif : format === "webp" ? encodeWebp : encodeBuiltinMp4;
+    await writeSynced(temporary, await encode(video, options));
+  });
+  return { fileBytes, encoder };
+}
+
+/** `auto` is the built-in one for MP4: it is there everywhere and gives the same bytes everywhere. */
+function encoderOf(target: OutputTarget, { encoder }: WriteOptions): WrittenVideo["encoder"] {
+  if (target.format === "webm") return "ffmpeg";
+  if (target.format !== "mp4") return "sharp";
+  return encoder === "ffmpeg" ? "ffmpeg" : "builtin";
+}
+
+async function checkFrames(target: FramesTarget, place: { where: string; overwrite: boolean }): Promise<void> {
+  const found = await statIfThere(target.folder).catch((error: unknown) => {
+    throw fileError(WHERE, "a folder that can be read", target.folder, error);
+  });
+  if (found === undefined && target.ownsFolder) return checkPlace(target.folder.replace(/[/\\]+$/, ""), place);
+  await requireFolder(target.folder, WHERE);
+  await checkPlace(join(target.folder, target.nameOf(0)), place);
+}
+
+/** All frames go into a temporary folder beside their place, then move in one go (a new folder) or one by one. */
+async function writeFrames(target: FramesTarget, video: VideoFrames, options: WriteOptions): Promise<number> {
+  const isNew = target.ownsFolder && (await statIfThere(target.folder)) === undefined;
+  const folder = target.folder.replace(/(?<=.)[/\\]+$/, "");
+  const temporary = temporaryName(isNew ? folder : join(folder, "frames"));
+  try {
+    await mkdir(temporary);
+    const fileBytes = await writeFrameFiles(temporary, target, video, options);
+    if (isNew) await rename(temporary, folder);
+    else await moveFiles(temporary, folder, options);
+    settled(temporary);
+    return fileBytes;
+  } catch (error) {
+    discard(temporary);
+    throw systemCode(error) ? fileError(WHERE, "a folder that can be written to", folder, error) : error;
+  }
+}
+
+async function writeFrameFiles(
+  folder: string,
+  target: FramesTarget,
+  video: VideoFrames,
+  options: WriteOptions,
+): Promise<number> {
+  let fileBytes = 0;
+  for (let i = 0; i < video.numFrames; i++) {
+    const bytes = await encodePng(video, video.frame(i));
+    await writeSynced(join(folder, target.nameOf(i)), bytes);
+    fileBytes += bytes.length;
+    options.onFrame?.(i + 1);
+    await breathe(options);
+  }
+  return fileBytes;
+}
+
+async function moveFiles(from: string, to: string, { overwrite }: WriteOptions): Promise<void> {
+  const names = (await readdir(from)).sort();
+  for (const name of names) await requireFree(join(to, name), { where: WHERE, overwrite });
+  for (const name of names) await rename(join(from, name), join(to, name));
+  await rmdir(from);
+}
+
+/** A longer, earlier video under the same names would now look like the end of this one. */
+async function warnOfOlderFrames(target: FramesTarget, numFrames: number): Promise<string | undefined> {
+  const next = join(target.folder, target.nameOf(numFrames));
+  if ((await statIfThere(next)) === undefined) return undefined;
+  return `${next} is an older frame, from a longer video; this one ends at ${target.nameOf(numFrames - 1)}`;
+}

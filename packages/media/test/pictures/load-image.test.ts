@@ -1,0 +1,162 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import sharp from "sharp";
+import { afterAll, describe, expect, test } from "vitest";
+import { loadImage } from "../../src/pictures/load-image";
+import type { RgbImage } from "../../src/pictures/rgb-image";
+import { fixturePath, maxDifference, noiseImage, openFixture } from "../../../../tooling/testing/pictures";
+
+const folder = mkdtempSync(join(tmpdir(), "vd-images-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const image = noiseImage(7, 5);
+const area = image.width * image.height;
+
+function raw(data: Uint8Array | Uint16Array, channels: 1 | 2 | 3 | 4, { width, height }: RgbImage = image) {
+  return sharp(data, { raw: { width, height, channels } });
+}
+
+/** `count` bytes per pixel, from one function of pixel and channel. */
+function pixels(count: number, value: (pixel: number, channel: number) => number): Uint8Array {
+  return Uint8Array.from({ length: area * count }, (_, i) => value(Math.floor(i / count), i % count));
+}
+
+async function errorOf(source: Parameters<typeof loadImage>[0]): Promise<VdError> {
+  const error = await loadImage(source).catch((reason) => reason);
+  expect(error).toBeInstanceOf(VdError);
+  return error;
+}
+
+describe("pictures", () => {
+  test("a fixture's PNG is the stored pixels, by path and by bytes", async () => {
+    using file = openFixture("tiny-svd/goldens.safetensors");
+    const loaded = await loadImage(fixturePath("tiny-svd/resize_image.png"));
+    expect(loaded).toMatchObject({ width: 480, height: 360 });
+    expect(Buffer.compare(loaded.data, file.readBytes("resize.image_u8"))).toBe(0);
+    const bytes = await raw(image.data, 3).png().toBuffer();
+    expect(await loadImage(bytes)).toEqual(image);
+  });
+
+  test("pixels pass as they are", async () => {
+    expect(await loadImage(image)).toBe(image);
+  });
+
+  test("alpha is dropped, not blended", async () => {
+    const rgba = pixels(4, (pixel, channel) => (channel === 3 ? pixel * 7 : image.data[pixel * 3 + channel]!));
+    expect(await loadImage(await raw(rgba, 4).png().toBuffer())).toEqual(image);
+  });
+
+  test("grey becomes three equal channels, with and without alpha", async () => {
+    const grey = pixels(1, (pixel) => pixel * 6);
+    const expected = pixels(3, (pixel) => pixel * 6);
+    const png = await raw(grey, 1).toColourspace("b-w").png().toBuffer();
+    expect((await sharp(png).metadata()).channels).toBe(1);
+    expect((await loadImage(png)).data).toEqual(expected);
+    const withAlpha = await raw(
+      pixels(2, (pixel, channel) => (channel === 1 ? 9 : pixel * 6)),
+      2,
+    )
+      .toColourspace("b-w")
+      .png()
+      .toBuffer();
+    expect((await loadImage(withAlpha)).data).toEqual(expected);
+  });
+
+  test("of 16 bits the high byte is kept", async () => {
+    const deep = Uint16Array.from({ length: area * 3 }, (_, i) => image.data[i]! * 256 + ((i * 37) % 256));
+    const png = await sharp(deep, { raw: { width: image.width, height: image.height, channels: 3 } })
+      .toColourspace("rgb16")
+      .png()
+      .toBuffer();
+    expect((await sharp(png).metadata()).depth).toBe("ushort");
+    expect((await loadImage(png)).data).toEqual(image.data);
+  });
+
+  test("CMYK is converted by Pillow's formula, without a profile", async () => {
+    const jpeg = await sharp({ create: { width: 8, height: 8, channels: 3, background: "#c04020" } })
+      .toColourspace("cmyk")
+      .jpeg({ quality: 100 })
+      .toBuffer();
+    const { data } = await sharp(jpeg, { ignoreIcc: true })
+      .pipelineColourspace("cmyk")
+      .toColourspace("cmyk")
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const [c, m, y, k] = data as unknown as [number, number, number, number];
+    const multiplied = [c, m, y].map((ink) => {
+      const product = ink * (255 - k) + 128;
+      return 255 - k - ((product + (product >> 8)) >> 8);
+    });
+    expect([...(await loadImage(jpeg)).data.subarray(0, 3)]).toEqual(multiplied);
+  });
+
+  test("EXIF orientation 6 turns the picture upright", async () => {
+    const lying = await raw(image.data, 3).withMetadata({ orientation: 6 }).png().toBuffer();
+    const upright = await loadImage(lying);
+    expect(upright).toMatchObject({ width: image.height, height: image.width });
+    const turned = Uint8Array.from({ length: area * 3 }, (_, i) => {
+      const [x, y] = [Math.floor(i / 3) % image.height, Math.floor(i / 3 / image.height)];
+      return image.data[((image.height - 1 - x) * image.width + y) * 3 + (i % 3)]!;
+    });
+    expect(upright.data).toEqual(turned);
+  });
+
+  test("of an animation the first frame counts", async () => {
+    const film = Uint8Array.from([...image.data, ...new Uint8Array(area * 3).fill(200)]);
+    const { width, height } = image;
+    const made = sharp(film, { raw: { width, height: height * 2, channels: 3, pageHeight: height } });
+    const webp = await made.webp({ lossless: true }).toBuffer();
+    expect((await sharp(webp).metadata()).pages).toBe(2);
+    expect(await loadImage(webp)).toEqual(image);
+  });
+
+  test("a colour profile is not applied", async () => {
+    const bytes = await raw(image.data, 3).withIccProfile("p3", { attach: true }).png().toBuffer();
+    const stored = await sharp(bytes, { ignoreIcc: true }).raw().toBuffer();
+    expect((await sharp(bytes).metadata()).icc).toBeDefined();
+    expect(maxDifference((await loadImage(bytes)).data, stored)).toBe(0);
+  });
+});
+
+describe("faults", () => {
+  test("a missing file, a folder and a web address", async () => {
+    expect(await errorOf(join(folder, "none.png"))).toMatchObject({ code: "io", got: "no such file" });
+    mkdirSync(join(folder, "sub"));
+    expect(await errorOf(join(folder, "sub"))).toMatchObject({ code: "io", got: "a folder" });
+    expect(await errorOf("https://example.org/a.png")).toMatchObject({ code: "io", got: "a web address" });
+  });
+
+  test("an empty file, a file of something else and cut-off pictures", async () => {
+    const file = (name: string, bytes: Uint8Array | string) => {
+      writeFileSync(join(folder, name), bytes);
+      return join(folder, name);
+    };
+    expect(await errorOf(file("empty.png", ""))).toMatchObject({ code: "io", got: "an empty file" });
+    expect(await errorOf(file("text.png", "not a picture"))).toMatchObject({
+      code: "io",
+      got: "13 bytes that are none",
+    });
+    for (const format of ["png", "jpeg", "webp"] as const) {
+      const whole = await raw(noiseImage(60, 40).data, 3, noiseImage(60, 40)).toFormat(format).toBuffer();
+      const cut = await errorOf(file(`cut.${format}`, whole.subarray(0, whole.length / 2)));
+      expect(cut.code).toBe("io");
+      expect(cut.message).toMatch(/a damaged one .* The file may be cut off/);
+      expect(cut.where).toBe(join(folder, `cut.${format}`));
+    }
+  });
+
+  test("too many pixels are refused before they are decoded", async () => {
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="30000" height="30000"></svg>';
+    const error = await errorOf(Buffer.from(svg));
+    expect(error).toMatchObject({ code: "memory", got: "30000×30000 pixels", where: "image bytes" });
+  });
+
+  test("values of other kinds and pixels that do not fit", async () => {
+    for (const value of [5, null, undefined, {}, true]) expect((await errorOf(value as never)).code).toBe("attr");
+    expect((await errorOf({ ...image, width: 8 })).code).toBe("shape");
+    expect((await errorOf({ ...image, height: -5 })).code).toBe("shape");
+    expect((await errorOf({ ...image, data: [1] as never })).code).toBe("dtype");
+  });
+});

@@ -1,0 +1,68 @@
+import { VdError } from "@vd/kernels-native";
+import type { ConfigReader } from "../config";
+import type { SamplerOptions } from "../options";
+import { cast, clamp, type LatentDtype, type Values } from "./values";
+
+/** Keeps a data prediction within bounds, or leaves it alone. */
+export type Limiter = (data: Values) => Values;
+
+const leave: Limiter = (data) => data;
+
+/** torch.quantile with linear interpolation in float32; `sorted` rises. */
+function quantile(sorted: Float32Array, ratio: number): number {
+  const rank = Math.fround(Math.fround(ratio) * (sorted.length - 1));
+  const below = sorted[Math.floor(rank)]!;
+  const above = sorted[Math.ceil(rank)]!;
+  const weight = Math.fround(rank - Math.floor(rank));
+  const span = Math.fround(above - below);
+  return weight < 0.5 ? Math.fround(below + weight * span) : Math.fround(above - span * Math.fround(1 - weight));
+}
+
+function thresholdPart(part: Float32Array, ratio: number, max: number): Float32Array {
+  const scale = Math.min(Math.max(quantile(part.map(Math.abs).sort(), ratio), 1), Math.fround(max));
+  return part.map((value) => Math.min(Math.max(value, -scale), scale) / scale);
+}
+
+/**
+ * Dynamic thresholding: each batch row is clamped to its own quantile of magnitudes, between 1 and `max`, and divided
+ * by it. Source: section 2.3 of https://arxiv.org/abs/2205.11487.
+ */
+function threshold(ratio: number, max: number, batch: number): Limiter {
+  return ({ data, dtype }) => {
+    const length = data.length / batch;
+    if (!Number.isInteger(length)) {
+      const expected = `${batch} parts of equal length`;
+      throw new VdError({ code: "shape", where: "thresholding", expected, got: `${data.length} values` });
+    }
+    const result = new Float32Array(data.length);
+    for (let row = 0; row < batch; row++) {
+      const [from, to] = [row * length, (row + 1) * length];
+      result.set(thresholdPart(data.subarray(from, to), ratio, max), from);
+    }
+    return castBack(result, dtype);
+  };
+}
+
+function castBack(data: Float32Array, dtype: LatentDtype): Values {
+  return cast({ data, dtype: "float32" }, dtype);
+}
+
+/** Reads `thresholding`, `dynamic_thresholding_ratio` and `sample_max_value`; undefined when it is off. */
+export function readThresholding(reader: ConfigReader, options: SamplerOptions): Limiter | undefined {
+  if (!reader.flag("thresholding", false)) return undefined;
+  const ratio = reader.number("dynamic_thresholding_ratio", 0.995);
+  const batch = options.batch ?? 1;
+  if (!Number.isInteger(batch) || batch < 1) {
+    throw new VdError({ code: "attr", where: "batch", expected: "an integer of at least 1", got: String(batch) });
+  }
+  return threshold(ratio, reader.number("sample_max_value", 1), batch);
+}
+
+/** Thresholding where it is on, else clipping to ±`clip_sample_range` where `clip_sample` is on. Throws `attr`. */
+export function readLimiter(reader: ConfigReader, options: SamplerOptions, clipByDefault: boolean): Limiter {
+  const thresholding = readThresholding(reader, options);
+  if (thresholding !== undefined) return thresholding;
+  if (!reader.flag("clip_sample", clipByDefault)) return leave;
+  const range = reader.number("clip_sample_range", 1);
+  return (data) => clamp(data, range);
+}

@@ -1,0 +1,60 @@
+import { VdError } from "@vd/kernels-native";
+import { nearestNames } from "@vd/tensor";
+import { ConfigReader, type SchedulerConfig } from "./config";
+import type { SamplerDefinition } from "./definition";
+import { edmEulerClassName, edmModel } from "./samplers/edm-euler";
+import { eulerClassName, eulerModel, isContinuous } from "./schedule/euler-model";
+import type { SamplerOptions } from "./options";
+import { samplerDefinitions } from "./registry";
+import type { Sampler } from "./sampler";
+import type { SigmaModel } from "./schedule/sigma-model";
+
+/** The short names that {@link createSampler} takes, the default first. */
+export const samplerNames: readonly string[] = samplerDefinitions.map(({ name }) => name);
+
+/**
+ * The definition for a short name (`euler`, `dpmpp_2m`) or a diffusers class name. Throws `attr` with the list and the
+ * nearest name.
+ */
+export function findSampler(name: string): SamplerDefinition {
+  const found = samplerDefinitions.find((definition) => definition.name === name || definition.className === name);
+  if (found !== undefined) return found;
+  const [nearest] = nearestNames(name.toLowerCase(), samplerNames, 1);
+  throw new VdError({
+    code: "attr",
+    where: "sampler",
+    expected: `one of ${samplerNames.join(", ")}`,
+    got: JSON.stringify(name),
+    hint: `The nearest name is ${nearest}.`,
+  });
+}
+
+/** The noise levels and preconditioning of a model that is conditioned on ln σ; undefined for a discrete one. */
+function continuousModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel | undefined {
+  if (config._class_name === edmEulerClassName) return edmModel(config, options);
+  if (config._class_name !== eulerClassName) return undefined;
+  return isContinuous(new ConfigReader(config, eulerClassName)) ? eulerModel(config, options) : undefined;
+}
+
+/**
+ * Makes a sampler. Without `name` it is the config's own class with every setting of that class, as diffusers runs it.
+ *
+ * With `name` it is that sampler for the model that the config belongs to. A model that is conditioned on 0.25·ln σ (SVD:
+ * EulerDiscreteScheduler with `timestep_type: continuous` and v-prediction; EDMEulerScheduler) keeps its noise levels,
+ * timesteps, preconditioning and first-sample scale, and only the update rule changes: all samplers then run on samples
+ * data + σ·noise. A class's own discrete timesteps mean nothing to such a network. Over SVD's levels, `euler` and
+ * `edm_euler` take the same steps, as does `ddim` while eta is 0; `heun`, `dpmpp_2m` and `unipc` are of second order and
+ * need fewer steps for the same trajectory; `euler_a`, `lcm` and `tcd` draw noise between steps; `lcm` and `tcd` are made
+ * for distilled models, and on others they give softer videos. A model with discrete timesteps gets the other class's
+ * own schedule, with the settings that both classes share.
+ *
+ * Throws `attr` for an unknown name or a value that a class refuses, `unsupported` for what a class cannot do.
+ */
+export function createSampler(config: SchedulerConfig, options: SamplerOptions & { name?: string }): Sampler {
+  const own = config._class_name ?? eulerClassName;
+  const { name, ...rest } = options;
+  const wanted = findSampler(name ?? own);
+  if (wanted.className === own) return wanted.fromConfig(config, rest);
+  const model = continuousModel(config, rest);
+  return model === undefined ? wanted.fromConfig(config, rest) : wanted.overModel(model, rest);
+}

@@ -1,0 +1,19 @@
+import type { SchedulerConfig } from "./config";
+import type { SamplerOptions } from "./options";
+import type { Sampler } from "./sampler";
+import type { SigmaModel } from "./schedule/sigma-model";
+
+/** One entry of the registry: a file of this folder exports it, `registry.ts` lists it. */
+export interface SamplerDefinition {
+  /** The short name, as `--sampler` takes it. */
+  readonly name: string;
+  /** The diffusers class. */
+  readonly className: string;
+  /** The sampler of a config of the class, with the class's own noise levels and timesteps. */
+  fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler;
+  /**
+   * The class's update rule over another model's noise levels, on samples data + σ·noise (the variance-exploding form,
+   * so that the first sample and the model's inputs are the same for every sampler).
+   */
+  overModel(model: SigmaModel, options: SamplerOptions): Sampler;
+}

@@ -1,0 +1,63 @@
+import { VdError } from "@vd/kernels-native";
+import { linspaceFloat32 } from "./schedule/ranges";
+import { cast, type LatentDtype } from "./arithmetic/values";
+
+/** How the guidance scale runs over the frames of a video. */
+export type GuidanceShape = "linear" | "triangle";
+
+const round = Math.fround;
+
+function checkFrames(numFrames: number): void {
+  if (Number.isInteger(numFrames) && numFrames >= 1) return;
+  const expected = "an integer of at least 1";
+  throw new VdError({ code: "attr", where: "numFrames", expected, got: String(numFrames) });
+}
+
+function inDtype(data: Float32Array, dtype: LatentDtype): Float32Array {
+  return cast({ data, dtype: "float32" }, dtype).data;
+}
+
+/**
+ * Guidance scales [numFrames] rising (or falling) evenly from `min` at the first frame to `max` at the last; one frame
+ * gets `min`. In float32, then rounded to the latents' type. Throws `attr`. Source: huggingface/diffusers@58eb52c
+ * pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py.
+ */
+export function linearGuidance(
+  min: number,
+  max: number,
+  numFrames: number,
+  dtype: LatentDtype = "float32",
+): Float32Array {
+  checkFrames(numFrames);
+  return inDtype(linspaceFloat32(min, max, numFrames), dtype);
+}
+
+/**
+ * Guidance scales [numFrames] going from `min` at the first frame to `max` in the middle and back to `min` at the last,
+ * for videos that loop. In float32, then rounded to the latents' type. Throws `attr`. Source: comfyanonymous/ComfyUI
+ * comfy_extras/nodes_video_model.py `VideoTriangleCFGGuidance`.
+ */
+export function triangleGuidance(
+  min: number,
+  max: number,
+  numFrames: number,
+  dtype: LatentDtype = "float32",
+): Float32Array {
+  checkFrames(numFrames);
+  const scales = linspaceFloat32(0, 1, numFrames).map((position) => {
+    const wave = round(2 * Math.abs(round(position - Math.floor(round(position + 0.5)))));
+    return round(round(wave * round(max - min)) + round(min));
+  });
+  return inDtype(scales, dtype);
+}
+
+/** The guidance scales of a shape: {@link linearGuidance} or {@link triangleGuidance}. */
+export function guidanceScales(
+  shape: GuidanceShape,
+  min: number,
+  max: number,
+  numFrames: number,
+  dtype: LatentDtype = "float32",
+): Float32Array {
+  return (shape === "linear" ? linearGuidance : triangleGuidance)(min, max, numFrames, dtype);
+}

@@ -1,0 +1,83 @@
+import { VdError } from "@vd/kernels-native";
+import type { LatentDtype } from "./arithmetic/values";
+
+/** How to sample. Exactly one of `steps`, `sigmas` and `timesteps` decides the length, or they agree about it. */
+export interface SamplerOptions {
+  /** Denoising steps, at least 1. */
+  steps?: number;
+  /**
+   * Noise levels to use instead of the config's: falling, ending in 0. EulerDiscreteScheduler, every sampler on an
+   * SVD-like model, and UniPC with flow sigmas (there without the 0). EDMEulerScheduler takes them, as its reference
+   * does, as positions in 0…1 on its own schedule.
+   */
+  sigmas?: readonly number[];
+  /** Training timesteps to use instead of the config's spacing; where the class has them. */
+  timesteps?: readonly number[];
+  /** The type that latents, model outputs and noise have; default float32. */
+  dtype?: LatentDtype;
+  /** How many equal parts, one after another, thresholding treats on their own; default 1. */
+  batch?: number;
+  /** Stochasticity of the Euler samplers, S_churn and S_tmin ≤ σ ≤ S_tmax of https://arxiv.org/abs/2206.00364. */
+  sChurn?: number;
+  sTmin?: number;
+  sTmax?: number;
+  /** Standard deviation of the churned noise, S_noise. */
+  sNoise?: number;
+  /** Stochasticity in 0…1 of DDIM (default 0) and TCD (default 0.3). */
+  eta?: number;
+  /** DDIM: derive the noise again from the clipped prediction. */
+  useClippedModelOutput?: boolean;
+  /** LCM and TCD: the number of steps of the distillation, instead of the config's. */
+  originalSteps?: number;
+  /** LCM and TCD: the part of the schedule to use, in 0…1. */
+  strength?: number;
+  /** The shift of solvers with `use_dynamic_shifting`. */
+  mu?: number;
+}
+
+function wrong(where: string, expected: string, got: unknown, hint?: string): VdError {
+  return new VdError({ code: "attr", where, expected, got: String(got), hint });
+}
+
+/** The number of steps that the options ask for; `fromSigmas` is how many a list of noise levels stands for. */
+export function stepCount(options: SamplerOptions, fromSigmas: (count: number) => number): number {
+  const { steps, sigmas, timesteps } = options;
+  if (sigmas !== undefined && timesteps !== undefined) {
+    throw wrong("sampler", "sigmas or timesteps", "both", "Leave one of them out.");
+  }
+  const implied = sigmas !== undefined ? fromSigmas(sigmas.length) : timesteps?.length;
+  const count = steps ?? implied;
+  if (count === undefined) throw wrong("steps", "the number of steps, or sigmas, or timesteps", "none of them");
+  if (!Number.isInteger(count) || count < 1) throw wrong("steps", "an integer of at least 1", count);
+  if (implied !== undefined && implied !== count) {
+    throw wrong("steps", `${implied}, as many as the given ${sigmas ? "sigmas" : "timesteps"} make`, count);
+  }
+  return count;
+}
+
+/** Throws `unsupported` when the options hold something that the class has no use for. */
+export function refuseOptions(options: SamplerOptions, className: string, keys: readonly (keyof SamplerOptions)[]) {
+  for (const key of keys) {
+    if (options[key] === undefined) continue;
+    const expected = `no custom ${key}`;
+    throw new VdError({ code: "unsupported", where: className, expected, got: JSON.stringify(options[key]) });
+  }
+}
+
+/** A finite number of at least `min` and at most `max`, or the default. Throws `attr`. */
+export function numberOption(value: number | undefined, name: string, fallback: number, min = 0, max = Infinity) {
+  const number = value ?? fallback;
+  if (!(number >= min && number <= max)) throw wrong(name, `a number in ${min}…${max}`, value);
+  return number;
+}
+
+/** Custom noise levels, checked: at least two, finite, falling, the last one not negative. Throws `attr`. */
+export function checkedSigmas(sigmas: readonly number[]): readonly number[] {
+  if (sigmas.length < 2) throw wrong("sigmas", "at least two noise levels, the last one usually 0", sigmas.length);
+  for (let i = 0; i < sigmas.length; i++) {
+    const sigma = sigmas[i]!;
+    if (!Number.isFinite(sigma) || sigma < 0) throw wrong(`sigmas[${i}]`, "a finite number, not negative", sigma);
+    if (i > 0 && sigma >= sigmas[i - 1]!) throw wrong(`sigmas[${i}]`, `less than ${sigmas[i - 1]}`, sigma);
+  }
+  return sigmas;
+}

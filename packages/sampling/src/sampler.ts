@@ -1,0 +1,160 @@
+import { VdError } from "@vd/kernels-native";
+import { applyScale, type Scale, scaleFactor, unscaled } from "./arithmetic/preconditioning";
+import { cast, type LatentDtype, type Values } from "./arithmetic/values";
+
+declare const stateBrand: unique symbol;
+
+/** What a multistep sampler remembers between calls. Opaque: hand the one that a step returned to the next step. */
+export interface SamplerState {
+  readonly [stateBrand]: true;
+}
+
+/** What a step starts from. The arrays have the latents' shape, flat, and values that the sampler's dtype can hold. */
+export interface StepInput {
+  /** The sample before the model call. */
+  x: Float32Array;
+  /** What the model said (after guidance). */
+  modelOutput: Float32Array;
+  /** Unit noise in `noiseDtype`; needed where `noiseDrawsAt(call)`. */
+  noise?: Float32Array | undefined;
+  /** What the step before returned; undefined at the first call. */
+  state?: SamplerState | undefined;
+}
+
+/** What a step leads to. */
+export interface StepResult {
+  /** The sample before the next model call; after the last call, the result. */
+  x: Float32Array;
+  /** The prediction of the clean latents on the way, for previews. */
+  denoised: Float32Array;
+  state: SamplerState;
+}
+
+/**
+ * A sampler over a fixed table of noise levels. Nothing in it changes after it is made: the same call with the same
+ * input gives the same bits.
+ */
+export interface Sampler {
+  /** The diffusers class whose update rule this is. */
+  readonly className: string;
+  readonly dtype: LatentDtype;
+  /**
+   * Noise level before each call, then the last one. [numModelCalls + 1]; `log_linear` interpolation has one more, which
+   * its reference appends and never reaches.
+   */
+  readonly sigmas: Float32Array;
+  /** What the model gets told at each call: integers or fractions, as the class has them. [numModelCalls] */
+  readonly timesteps: readonly number[];
+  /** Unit noise times this is the first sample. */
+  readonly initNoiseSigma: number;
+  readonly numModelCalls: number;
+  readonly numSteps: number;
+  /** The type in which the reference draws noise for a step. */
+  readonly noiseDtype: LatentDtype;
+  /** The model's timestep at a call. */
+  modelTimestep(call: number): number;
+  /** The step, from 0, that a call belongs to; Heun makes two calls per step, but for the last. */
+  stepIndexOf(call: number): number;
+  /** True where the step of this call needs noise. */
+  noiseDrawsAt(call: number): boolean;
+  /** The factor between sample and model input. */
+  inputScale(call: number): number;
+  /** The model input for a sample, rounded as the reference rounds it. */
+  scaleModelInput(x: Float32Array, call: number): Float32Array;
+  /** Goes from the sample before a call to the one after it. Throws `shape` or `attr` for what does not fit. */
+  step(call: number, input: StepInput): StepResult;
+}
+
+/** One call as an update rule sees it. */
+export interface UpdateInput<State> {
+  call: number;
+  x: Values;
+  output: Values;
+  /** Empty where `noiseAt` is false. */
+  noise: Values;
+  state: State;
+}
+
+/** What an update rule gives back; `x` is rounded to the sampler's dtype afterwards. */
+export interface UpdateResult<State> {
+  x: Values;
+  denoised: Values;
+  state: State;
+}
+
+/** What makes a sampler out of an update rule. */
+export interface SamplerParts<State> {
+  className: string;
+  dtype: LatentDtype;
+  sigmas: Float32Array;
+  timesteps: readonly number[];
+  initNoiseSigma: number;
+  /** null for an update rule that remembers nothing. */
+  initialState: State;
+  update(input: UpdateInput<State>): UpdateResult<State>;
+  /** Default: the model gets the sample as it is. */
+  inputScaleAt?(call: number): Scale;
+  /** Default: never. */
+  noiseAt?(call: number): boolean;
+  /** Default: the sampler's dtype. */
+  noiseDtype?: LatentDtype;
+  /** Default: one call per step. */
+  stepIndexOf?(call: number): number;
+}
+
+function checkLength(name: string, got: number, expected: number): void {
+  if (got === expected) return;
+  throw new VdError({ code: "shape", where: `step ${name}`, expected: `${expected} values, as x has`, got: `${got}` });
+}
+
+function checkStepInput<State>(parts: SamplerParts<State>, call: number, input: StepInput, needsNoise: boolean): void {
+  checkLength("modelOutput", input.modelOutput.length, input.x.length);
+  if (needsNoise) checkLength("noise", input.noise?.length ?? 0, input.x.length);
+  if (call > 0 && parts.initialState !== null && input.state === undefined) {
+    const where = `${parts.className} call ${call}`;
+    throw new VdError({ code: "attr", where, expected: "the state that the call before returned", got: "none" });
+  }
+}
+
+const none = new Float32Array(0);
+
+/** Makes the public sampler: checks, dtype bookkeeping and defaults around an update rule. */
+export function makeSampler<State>(parts: SamplerParts<State>): Sampler {
+  const { className, dtype, sigmas, timesteps, initNoiseSigma } = parts;
+  const numModelCalls = timesteps.length;
+  const noiseDtype = parts.noiseDtype ?? dtype;
+  const scaleAt = (call: number): Scale => parts.inputScaleAt?.(check(call)) ?? unscaled;
+  const noiseDrawsAt = (call: number) => parts.noiseAt?.(check(call)) ?? false;
+  const stepIndexOf = (call: number) => parts.stepIndexOf?.(check(call)) ?? check(call);
+
+  function check(call: number): number {
+    if (Number.isInteger(call) && call >= 0 && call < numModelCalls) return call;
+    const expected = `a call in 0…${numModelCalls - 1}`;
+    throw new VdError({ code: "attr", where: className, expected, got: String(call) });
+  }
+
+  function step(call: number, input: StepInput): StepResult {
+    const needsNoise = noiseDrawsAt(call);
+    checkStepInput(parts, call, input, needsNoise);
+    const result = parts.update({
+      call,
+      x: { data: input.x, dtype },
+      output: { data: input.modelOutput, dtype },
+      noise: { data: needsNoise && input.noise ? input.noise : none, dtype: noiseDtype },
+      state: input.state === undefined ? parts.initialState : (input.state as unknown as State),
+    });
+    const { data } = cast(result.x, dtype);
+    return { x: data, denoised: result.denoised.data, state: result.state as unknown as SamplerState };
+  }
+
+  return {
+    ...{ className, dtype, sigmas, timesteps, initNoiseSigma, numModelCalls, noiseDtype },
+    numSteps: numModelCalls === 0 ? 0 : stepIndexOf(numModelCalls - 1) + 1,
+    modelTimestep: (call) => timesteps[check(call)]!,
+    stepIndexOf,
+    noiseDrawsAt,
+    inputScale: (call) => scaleFactor(scaleAt(call)),
+    scaleModelInput: (x, call) => applyScale({ data: x, dtype }, scaleAt(call)).data,
+    step,
+  };
+}

@@ -1,0 +1,81 @@
+import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import type { SamplerDefinition } from "../definition";
+import { refuseOptions, type SamplerOptions, stepCount } from "../options";
+import { denoise, type Prediction, preconditioning } from "../arithmetic/preconditioning";
+import { interpolate } from "../schedule/ranges";
+import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
+import { initialDeviation, type SigmaModel, withFinalSigma } from "../schedule/sigma-model";
+import { fractionalTimesteps, readTimestepSpacing } from "../schedule/timesteps";
+import { add, cast, div, mul, sub } from "../arithmetic/values";
+
+const className = "EulerAncestralDiscreteScheduler";
+const round = Math.fround;
+
+/** The noise levels of an EulerAncestralDiscreteScheduler config: the training schedule's own. Throws `attr`. */
+function ancestralModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
+  refuseOptions(options, className, ["sigmas", "timesteps"]);
+  const reader = new ConfigReader(config, className);
+  const trained = trainingSigmas(readAlphas(reader, { ...ddpmBetas, zeroSnrFloor: smallestFloat16 }));
+  const spacing = readTimestepSpacing(reader, "linspace");
+  const timesteps = fractionalTimesteps({
+    spacing,
+    steps: stepCount(options, (count) => count),
+    trained: reader.integer("num_train_timesteps", 1000, 1),
+    offset: reader.integer("steps_offset", 0, 0),
+  });
+  const falling = timesteps.map((timestep) => interpolate(timestep, trained));
+  const sigmas = withFinalSigma(falling, 0);
+  const prediction = reader.choice<Prediction>("prediction_type", ["epsilon", "v_prediction"], "epsilon");
+  return {
+    ...{ sigmas, timesteps },
+    initNoiseSigma: initialDeviation(sigmas, spacing),
+    precondition: (sigma) => preconditioning(prediction, sigma),
+  };
+}
+
+/**
+ * The level to go down to and the noise to add on top, so that both together make `to`. float32; where the rounding of a
+ * long step makes a variance negative, and the reference NaN, it is 0.
+ */
+export function ancestralSplit(from: number, to: number): { down: number; up: number } {
+  const fromVariance = round(from * from);
+  const toVariance = round(to * to);
+  const upVariance = round(round(toVariance * round(fromVariance - toVariance)) / fromVariance);
+  const up = round(Math.sqrt(upVariance));
+  return { up, down: round(Math.sqrt(Math.max(0, round(toVariance - round(up * up))))) };
+}
+
+/**
+ * Ancestral sampling with Euler steps; every step draws noise, the last one too (times 0). Source:
+ * huggingface/diffusers@58eb52c schedulers/scheduling_euler_ancestral_discrete.py `step`.
+ */
+function ancestralSampler(model: SigmaModel, options: SamplerOptions): Sampler {
+  const { sigmas, timesteps, initNoiseSigma } = model;
+
+  function update({ call, x, output, noise }: UpdateInput<null>) {
+    const sigma = sigmas[call]!;
+    const { down, up } = ancestralSplit(sigma, sigmas[call + 1]!);
+    const sample = cast(x, "float32");
+    const denoised = denoise(model.precondition(sigma), output, sample);
+    const derivative = div(sub(sample, denoised), sigma);
+    const lower = add(sample, mul(derivative, round(down - sigma)));
+    return { x: add(lower, mul(noise, up)), denoised, state: null };
+  }
+
+  return makeSampler({
+    ...{ className, sigmas, timesteps, initNoiseSigma, update },
+    dtype: options.dtype ?? "float32",
+    initialState: null,
+    inputScaleAt: (call) => model.precondition(sigmas[call]!).input,
+    noiseAt: () => true,
+  });
+}
+
+/** `euler_a`: EulerAncestralDiscreteScheduler. */
+export const eulerAncestral: SamplerDefinition = {
+  name: "euler_a",
+  className,
+  fromConfig: (config, options) => ancestralSampler(ancestralModel(config, options), options),
+  overModel: ancestralSampler,
+};

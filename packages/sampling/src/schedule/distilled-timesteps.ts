@@ -1,0 +1,55 @@
+import { VdError } from "@vd/kernels-native";
+import type { ConfigReader } from "../config";
+import { numberOption, type SamplerOptions, stepCount } from "../options";
+import { checkedTimesteps } from "./timesteps";
+
+/** The timesteps of a consistency-distilled model. */
+export interface DistilledTimesteps {
+  readonly timesteps: readonly number[];
+  /** The step at whose index no noise is drawn any more is this minus 1. */
+  readonly steps: number;
+}
+
+function attr(where: string, expected: string, got: unknown): VdError {
+  return new VdError({ code: "attr", where, expected, got: String(got) });
+}
+
+/** Custom timesteps: falling, below the training count; `strength` keeps the end of them. */
+function customTimesteps(given: readonly number[], trained: number, strength: number): DistilledTimesteps {
+  given.forEach((timestep, i) => {
+    if (i > 0 && timestep >= given[i - 1]!) throw attr(`timesteps[${i}]`, `less than ${given[i - 1]}`, timestep);
+  });
+  const kept = Math.min(Math.trunc(given.length * strength), given.length);
+  return {
+    timesteps: checkedTimesteps(given.map(Math.trunc), trained).slice(given.length - kept),
+    steps: given.length,
+  };
+}
+
+/**
+ * Integer timesteps evenly picked from those of the distillation (`original_inference_steps`), falling. With
+ * `dense`, an explicit `originalSteps` makes every training timestep a candidate, as TCD has it. Throws `attr` when
+ * more steps are asked for than the distillation had. Source: huggingface/diffusers@58eb52c
+ * schedulers/scheduling_lcm.py and scheduling_tcd.py `set_timesteps`.
+ */
+export function distilledTimesteps(reader: ConfigReader, options: SamplerOptions, dense: boolean): DistilledTimesteps {
+  const trained = reader.integer("num_train_timesteps", 1000, 1);
+  const original = options.originalSteps ?? reader.integer("original_inference_steps", 50, 1);
+  const strength = numberOption(options.strength, "strength", 1, 0, 1);
+  if (!Number.isInteger(original) || original < 1 || original > trained) {
+    throw attr("originalSteps", `an integer in 1…${trained}`, original);
+  }
+  if (options.timesteps !== undefined) return customTimesteps(options.timesteps, trained, strength);
+  const steps = stepCount(options, (count) => count);
+  const stride = Math.floor(trained / original);
+  const candidates =
+    dense && options.originalSteps !== undefined
+      ? Array.from({ length: Math.trunc(trained * strength) }, (_, i) => i)
+      : Array.from({ length: Math.trunc(original * strength) }, (_, i) => (i + 1) * stride - 1);
+  if (steps > candidates.length || steps > original) {
+    throw attr("steps", `at most the ${Math.min(original, candidates.length)} steps of the distillation`, steps);
+  }
+  candidates.reverse();
+  const spacing = candidates.length / steps;
+  return { timesteps: Array.from({ length: steps }, (_, i) => candidates[Math.floor(i * spacing)]!), steps };
+}

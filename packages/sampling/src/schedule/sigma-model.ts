@@ -1,0 +1,32 @@
+import type { Preconditioning } from "../arithmetic/preconditioning";
+
+/** A row of noise levels with what the model is told at each. */
+export interface SigmaTable {
+  /** Falling; one more than there are steps. float32 */
+  readonly sigmas: Float32Array;
+  /** One per step. */
+  readonly timesteps: readonly number[];
+  /** Unit noise times this is the first sample. */
+  readonly initNoiseSigma: number;
+}
+
+/**
+ * A model of samples data + σ·noise: its noise levels, and how its network becomes a denoiser. It is all that an update
+ * rule needs, whatever the class of the model's own scheduler.
+ */
+export interface SigmaModel extends SigmaTable {
+  /** `outputSigma` is the sample's noise level where churning raised it above σ. */
+  precondition(sigma: number, outputSigma?: number): Preconditioning;
+}
+
+/** The deviation of the first sample, from the largest σ: "leading" spacing adds the data's variance. float32 */
+export function initialDeviation(sigmas: Float32Array, spacing: string): number {
+  const max = sigmas.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  if (spacing !== "leading") return max;
+  return Math.fround(Math.sqrt(Math.fround(Math.fround(max * max) + 1)));
+}
+
+/** Noise levels with the last one after them, in float32. */
+export function withFinalSigma(sigmas: readonly number[], last: number): Float32Array {
+  return Float32Array.from([...sigmas, last]);
+}

@@ -1,0 +1,81 @@
+import { betaQuantile } from "./beta-quantile";
+import type { ConfigReader } from "../config";
+import { numpyLogFloat32 } from "./numpy-log";
+import { linspace } from "./ranges";
+
+/** The two ends of a table of noise levels. */
+export interface SigmaRange {
+  min: number;
+  max: number;
+}
+
+/** The smoothing exponent of https://arxiv.org/abs/2206.00364, equation 5. */
+export const karrasRho = 7;
+
+/** Noise levels falling from max to min, evenly spaced in σ^(1/rho) along `ramp` (0 → max, 1 → min). float64. */
+export function karrasSigmas({ min, max }: SigmaRange, ramp: readonly number[], rho = karrasRho): number[] {
+  const fromMax = max ** (1 / rho);
+  const span = min ** (1 / rho) - fromMax;
+  return ramp.map((position) => (fromMax + position * span) ** rho);
+}
+
+/** Noise levels falling from max to min, evenly spaced in ln σ. float64. */
+export function exponentialSigmas({ min, max }: SigmaRange, count: number): number[] {
+  return linspace(Math.log(max), Math.log(min), count).map(Math.exp);
+}
+
+/** Noise levels falling from max to min at the quantiles of Beta(0.6, 0.6): https://arxiv.org/abs/2407.12173. */
+export function betaSigmas({ min, max }: SigmaRange, count: number): number[] {
+  return linspace(0, 1, count).map((position) => min + betaQuantile(1 - position, 0.6, 0.6) * (max - min));
+}
+
+/** Which of the spacings above a config asks for; undefined is the training schedule's own. */
+export type SigmaSpacing = "karras" | "exponential" | "beta" | undefined;
+
+/** Reads `use_karras_sigmas`, `use_exponential_sigmas` and `use_beta_sigmas`. Throws `attr` when two are set. */
+export function readSigmaSpacing(reader: ConfigReader): SigmaSpacing {
+  reader.atMostOne(["use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas"]);
+  if (reader.flag("use_karras_sigmas", false)) return "karras";
+  if (reader.flag("use_exponential_sigmas", false)) return "exponential";
+  return reader.flag("use_beta_sigmas", false) ? "beta" : undefined;
+}
+
+/** `count` noise levels between the ends, spaced as named. */
+export function spacedSigmas(spacing: NonNullable<SigmaSpacing>, range: SigmaRange, count: number): number[] {
+  if (spacing === "karras") return karrasSigmas(range, linspace(0, 1, count));
+  return spacing === "exponential" ? exponentialSigmas(range, count) : betaSigmas(range, count);
+}
+
+/** `sigma_min` and `sigma_max` of a config, where its class has them, else the ends of a falling table. */
+export function readSigmaRange(reader: ConfigReader, falling: ArrayLike<number>): SigmaRange {
+  return {
+    min: reader.optionalNumber("sigma_min") ?? falling[falling.length - 1]!,
+    max: reader.optionalNumber("sigma_max") ?? falling[0]!,
+  };
+}
+
+/** Natural logarithms of the training noise levels, as numpy computes them: what {@link sigmaToTimestep} searches. */
+export function logSigmas(sigmas: Float32Array): Float32Array {
+  return sigmas.map(numpyLogFloat32);
+}
+
+function positionBetween(low: number, high: number, logSigma: number, round: (value: number) => number): number {
+  const weight = round(round(low - logSigma) / Math.fround(low - high));
+  return Math.min(Math.max(weight, 0), 1);
+}
+
+/**
+ * The (fractional) training timestep whose noise level is `sigma`, by linear interpolation in ln σ over the training
+ * levels, whose logarithms `logs` rise. `precision` is the type the reference has `sigma` in.
+ */
+export function sigmaToTimestep(sigma: number, logs: Float32Array, precision: "float32" | "float64"): number {
+  const single = precision === "float32";
+  const round = single ? Math.fround : (value: number) => value;
+  const floored = Math.max(sigma, 1e-10);
+  const logSigma = single ? numpyLogFloat32(floored) : Math.log(floored);
+  let low = 0;
+  for (let i = 0; i < logs.length; i++) if (round(logSigma - logs[i]!) >= 0) low = i;
+  low = Math.min(low, logs.length - 2);
+  const weight = positionBetween(logs[low]!, logs[low + 1]!, logSigma, round);
+  return round(1 - weight) * low + weight * (low + 1);
+}

@@ -1,0 +1,128 @@
+import { VdError } from "@vd/kernels-native";
+import { describe, expect, it } from "vitest";
+import type { SchedulerConfig } from "../src/config";
+import { createSampler, findSampler, samplerNames } from "../src/create-sampler";
+import { samplerDefinitions } from "../src/registry";
+import { moments, sampleGaussian, svdConfig } from "../../../tooling/testing/svd-sampling";
+
+const data = { mean: 0.5, deviation: 0.8 };
+const count = 4096;
+
+function errorOf(run: () => unknown): VdError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof VdError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("names", () => {
+  it("are those of the command line", () => {
+    expect(samplerNames).toEqual(["euler", "euler_a", "heun", "ddim", "dpmpp_2m", "unipc", "lcm", "edm_euler", "tcd"]);
+    expect(new Set(samplerDefinitions.map(({ className }) => className)).size).toBe(samplerNames.length);
+  });
+
+  it("that are unknown get the list and the nearest", () => {
+    const error = errorOf(() => createSampler(svdConfig, { name: "dpmpp2m", steps: 4 }));
+    expect(error.code).toBe("attr");
+    expect(error.message).toBe(
+      `[sampler] expected one of ${samplerNames.join(", ")}, got "dpmpp2m". The nearest name is dpmpp_2m.`,
+    );
+    expect(errorOf(() => findSampler("Euler-a")).hint).toContain("euler_a");
+  });
+
+  it("of classes in a config are known, other classes refused", () => {
+    expect(findSampler("HeunDiscreteScheduler").name).toBe("heun");
+    expect(errorOf(() => createSampler({ _class_name: "PNDMScheduler" }, { steps: 4 })).got).toBe('"PNDMScheduler"');
+  });
+});
+
+describe("on SVD", () => {
+  it.each(samplerNames)("%s keeps the model's noise levels, timesteps and first sample", (name) => {
+    const own = createSampler(svdConfig, { steps: 12 });
+    const sampler = createSampler(svdConfig, { name, steps: 12 });
+    const perStep = new Map(sampler.timesteps.map((timestep, call) => [timestep, sampler.sigmas[call]]));
+    expect([...perStep.keys()]).toEqual(own.timesteps);
+    expect([...perStep.values()]).toEqual(Array.from(own.sigmas.subarray(0, -1)));
+    expect(sampler.sigmas.at(-1)).toBe(0);
+    expect(sampler.initNoiseSigma).toBe(Math.fround(Math.sqrt(700 ** 2 + 1)));
+    expect(sampler.numSteps).toBe(12);
+    expect(sampler.inputScale(0)).toBeCloseTo(1 / Math.sqrt(700 ** 2 + 1), 9);
+    expect(sampler.modelTimestep(0)).toBeCloseTo(0.25 * Math.log(700), 6);
+  });
+
+  it.each(samplerNames)("%s turns noise into the data's distribution", (name) => {
+    // The stochastic samplers for distilled models lose some variance on others, and Euler's converge slowly.
+    const least = { lcm: 0.4, tcd: 0.4, euler_a: 0.5 }[name] ?? 0.62;
+    const { mean, deviation } = moments(sampleGaussian(createSampler(svdConfig, { name, steps: 25 }), data, count));
+    expect(Math.abs(mean - data.mean)).toBeLessThan(0.04);
+    expect(deviation).toBeGreaterThan(least);
+    expect(deviation).toBeLessThan(0.9);
+  });
+
+  it.each(["euler", "heun", "ddim", "dpmpp_2m", "unipc", "edm_euler"])("%s converges with more steps", (name) => {
+    const deviationAt = (steps: number) =>
+      moments(sampleGaussian(createSampler(svdConfig, { name, steps }), data, 1024)).deviation;
+    const [few, many, limit] = [deviationAt(20), deviationAt(60), deviationAt(400)];
+    expect(Math.abs(many - limit)).toBeLessThan(Math.abs(few - limit) / 2);
+  });
+
+  it("samplers that mean the same take the same steps", () => {
+    const run = (name: string, eta?: number) =>
+      sampleGaussian(createSampler(svdConfig, { name, steps: 20, ...(eta !== undefined && { eta }) }), data, 64);
+    const distance = (a: Float32Array, b: Float32Array) => Math.max(...a.map((value, i) => Math.abs(value - b[i]!)));
+    expect(run("edm_euler")).toEqual(run("euler"));
+    expect(distance(run("ddim"), run("euler"))).toBeLessThan(1e-4);
+    expect(distance(run("ddim", 1), run("euler_a"))).toBeLessThan(1e-4);
+    expect(distance(run("tcd", 0), run("euler"))).toBeLessThan(1e-4);
+    expect(distance(run("tcd", 1), run("lcm"))).toBeLessThan(1e-4);
+  });
+
+  it("every sampler takes custom noise levels", () => {
+    const sigmas = [700, 54.5, 15.886, 7.977, 4.248, 1.789, 0.981, 0.403, 0.173, 0.034, 0];
+    for (const name of samplerNames) {
+      const sampler = createSampler(svdConfig, { name, sigmas });
+      expect(sampler.numSteps).toBe(10);
+      expect(moments(sampleGaussian(sampler, data, 256)).mean).toBeCloseTo(0.5, 0);
+    }
+  });
+
+  it("float16 samples stay float16 values and near the float32 ones", () => {
+    const final = (dtype: "float32" | "float16") =>
+      moments(sampleGaussian(createSampler(svdConfig, { name: "unipc", steps: 10, dtype }), data, 512));
+    expect(Math.abs(final("float16").mean - final("float32").mean)).toBeLessThan(0.05);
+  });
+});
+
+describe("on an EDM model", () => {
+  const edm = { _class_name: "EDMEulerScheduler", sigma_data: 1, prediction_type: "v_prediction", sigma_max: 700 };
+
+  it("with σ_data 1 and v-prediction, samples as SVD does", () => {
+    const run = (config: SchedulerConfig, name: string) =>
+      sampleGaussian(createSampler(config, { name, steps: 20 }), data, 32);
+    for (const name of ["euler", "dpmpp_2m", "heun"]) {
+      const [a, b] = [run(edm, name), run(svdConfig, name)];
+      expect(Math.max(...a.map((value, i) => Math.abs(value - b[i]!)))).toBeLessThan(2e-3);
+    }
+  });
+});
+
+describe("on a model with discrete timesteps", () => {
+  const discrete = {
+    _class_name: "DDIMScheduler",
+    beta_schedule: "scaled_linear",
+    beta_start: 0.00085,
+    beta_end: 0.012,
+  };
+
+  it.each(samplerNames)("%s has its own schedule with the shared settings", (name) => {
+    const sampler = createSampler(discrete, { name, steps: 8 });
+    const { className } = findSampler(name);
+    const expected = createSampler({ ...discrete, _class_name: className }, { steps: 8 });
+    expect(sampler.className).toBe(className);
+    expect(sampler.timesteps).toEqual(expected.timesteps);
+    expect(sampler.sigmas).toEqual(expected.sigmas);
+  });
+});
