@@ -5,14 +5,14 @@ export { framesToUint8, framesToUint8Pausable, framesToUnit } from "./conditioni
 export { loadImage } from "./conditioning/load-image";
 export type { RgbImage } from "./conditioning/rgb-image";
 export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
-export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoiser";
-export { denoiserNames, registerDenoiser } from "./denoiser-registry";
+export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
+export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export * from "./hub/index";
-export type { ModelComponents } from "./model/components";
-export { openModelFolder } from "./model/folder";
-export { type Models, makeModels } from "./model/models";
-export { openSingleFile } from "./model/single-file";
 export * from "./models/index";
+export type { ModelComponents } from "./opening/components";
+export { openModelFolder } from "./opening/folder";
+export { type Models, makeModels } from "./opening/models";
+export { openSingleFile } from "./opening/single-file";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export * from "./sampling/index";
 export {

@@ -1,10 +1,10 @@
 import { sharedFloats } from "@vd/kernels-native";
 import { CpuGenerator } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
-import { NoiseSource } from "../src/latent-noise";
-import { mul } from "../src/sampling/values";
-import type { Precision } from "../src/types";
-import { failureOf } from "./support/failure";
+import { NoiseSource } from "../../src/generation/latent-noise";
+import { mul } from "../../src/sampling/values";
+import type { Precision } from "../../src/types";
+import { failureOf } from "../support/failure";
 
 const seed = 11;
 const source = (precision: Precision, signal?: AbortSignal) =>

@@ -5,11 +5,11 @@ import { type Pausable, runInSlices, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { selectWeightFiles, type WeightFormat } from "../hub/index";
+import { recordFiles } from "../model/open-files";
+import { readJson } from "../model/read-json";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
 import type { SchedulerConfig } from "../sampling/index";
 import type { ModelComponents } from "./components";
-import { recordFiles } from "./open-files";
-import { readJson } from "./read-json";
 
 const PIPELINE_CLASS = "StableVideoDiffusionPipeline";
 

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import type { CpuGenerator } from "@vd/tensor";
-import type { Precision } from "./types";
+import type { Precision } from "../types";
 
 /** Draws a generation's noise in the reference's order: for the picture, for the first latents, then for each step that
  *  wants some. Numbers are those of torch, rounded to the precision in which the reference draws them; the event loop

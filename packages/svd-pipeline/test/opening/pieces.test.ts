@@ -1,7 +1,7 @@
 import { runAtOnce } from "@vd/tensor";
 import { expect, it } from "vitest";
-import { openModelFolder } from "../../src/model/folder";
-import { makeModelsPausable } from "../../src/model/models";
+import { openModelFolder } from "../../src/opening/folder";
+import { makeModelsPausable } from "../../src/opening/models";
 import { TINY_SVD } from "../support/tiny-model";
 
 it("wires a model in pieces: a pause after each block of each network", async () => {
