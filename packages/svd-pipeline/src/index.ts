@@ -1,10 +1,10 @@
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
-export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
-export { framesToUint8, framesToUint8Pausable, framesToUnit } from "./conditioning/frames";
+export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixel-values";
+export { framesToUint8, framesToUnit } from "./conditioning/frames";
 export { loadImage } from "./conditioning/load-image";
 export type { RgbImage } from "./conditioning/rgb-image";
-export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
+export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export * from "./hub/index";

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted } from "@vd/kernels-native";
 import type { CpuGenerator } from "@vd/tensor";
 import type { Precision } from "../types";
 
@@ -29,15 +29,9 @@ export class NoiseSource {
   }
 
   private async cancellable(draw: () => Promise<Float32Array>): Promise<Float32Array> {
-    this.throwIfCancelled();
+    throwIfAborted(this.signal, "generation");
     const noise = await draw();
-    this.throwIfCancelled();
+    throwIfAborted(this.signal, "generation");
     return noise;
-  }
-
-  private throwIfCancelled(): void {
-    if (!this.signal?.aborted) return;
-    const { reason: cause } = this.signal;
-    throw new VdError({ code: "cancelled", where: "generation", expected: "to finish", got: "an abort", cause });
   }
 }
