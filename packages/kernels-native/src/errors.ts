@@ -40,6 +40,40 @@ export function isVdError(error: unknown): error is VdError {
   return error instanceof Error && error.name === "VdError" && "code" in error && "where" in error;
 }
 
+/** What a cancelled piece of work tells of itself. */
+export interface CancelledWork {
+  /** The signal that ended it; its reason becomes the error's cause. */
+  signal?: AbortSignal | undefined;
+  /** The work, where the error's place is not the work itself: `the download`. */
+  work?: string | undefined;
+  /** What ended it; default `an abort`. */
+  got?: string | undefined;
+  hint?: string | undefined;
+}
+
+/**
+ * Returns the error of work that its caller cancelled: `[where] expected to run to its end, got an abort`.
+ *
+ * @param where the work, such as `generation`, or the file or program that it is about
+ */
+export function cancelledError(where: string, { signal, work, got = "an abort", hint }: CancelledWork = {}): VdError {
+  const expected = `${work === undefined ? "" : `${work} `}to run to its end`;
+  return new VdError({ code: "cancelled", where, expected, got, hint, cause: signal?.reason });
+}
+
+/**
+ * Returns if the signal has not fired.
+ *
+ * @throws VdError `cancelled` as {@link cancelledError} words it, once it has
+ */
+export function throwIfAborted(
+  signal: AbortSignal | undefined,
+  where: string,
+  options: Pick<CancelledWork, "work" | "hint"> = {},
+): void {
+  if (signal?.aborted) throw cancelledError(where, { ...options, signal });
+}
+
 interface NativeErrorFields {
   vdCode: ErrorCode;
   where: string;
@@ -56,6 +90,7 @@ function hasNativeFields(error: unknown): error is Error & NativeErrorFields {
 export function fromNative(error: unknown): unknown {
   if (!hasNativeFields(error)) return error;
   const { vdCode: code, where, expected, got, hint } = error;
+  if (code === "cancelled") return cancelledError(where);
   return new VdError({ code, where, expected, got, hint: hint || undefined });
 }
 

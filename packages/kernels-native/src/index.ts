@@ -18,7 +18,14 @@ export {
   Program,
 } from "./device";
 export { environment } from "./env";
-export { isVdError, VdError, type VdErrorDetails } from "./errors";
+export {
+  type CancelledWork,
+  cancelledError,
+  isVdError,
+  throwIfAborted,
+  VdError,
+  type VdErrorDetails,
+} from "./errors";
 export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
 export { fillNormals, type NormalsOptions, sharedFloats } from "./normals";

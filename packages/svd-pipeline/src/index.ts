@@ -1,18 +1,18 @@
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
-export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
-export { framesToUint8, framesToUint8Pausable, framesToUnit } from "@vd/media";
+export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixel-values";
+export { framesToUint8, framesToUnit } from "@vd/media";
 export { loadImage } from "@vd/media";
 export type { RgbImage } from "@vd/media";
-export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
-export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoiser";
-export { denoiserNames, registerDenoiser } from "./denoiser-registry";
+export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
+export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
+export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export * from "@vd/hub";
-export type { ModelComponents } from "./model/components";
-export { openModelFolder } from "./model/folder";
-export { type Models, makeModels } from "./model/models";
-export { openSingleFile } from "./model/single-file";
 export * from "./models/index";
+export type { ModelComponents } from "./opening/components";
+export { openModelFolder } from "./opening/folder";
+export { type Models, makeModels } from "./opening/models";
+export { openSingleFile } from "./opening/single-file";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export * from "@vd/sampling";
 export {

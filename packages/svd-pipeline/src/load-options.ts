@@ -1,4 +1,4 @@
-import { type Device, openDevice, VdError } from "@vd/kernels-native";
+import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
 import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
 import type { WeightFormat } from "@vd/hub";
 import type { LoadOptions, Precision } from "./types";
@@ -65,16 +65,9 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const fallback = kind === "cpu" ? "float32" : "float16";
   const dtype = choice("dtype", Object.keys(FORMATS) as Precision[], options.dtype ?? fallback);
   checkThreads(options.threads);
-  throwIfCancelled(options.signal);
+  throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = checkTuning(options.tuning);
   const device = openDevice(kind, { threads: options.threads });
   tuningTableFor(device, tuning);
   return { format: FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
-}
-
-/** Throws VdError `cancelled` once the signal has fired. */
-export function throwIfCancelled(signal: AbortSignal | undefined): void {
-  if (!signal?.aborted) return;
-  const cause = signal.reason;
-  throw new VdError({ code: "cancelled", where: "model", expected: "to be opened", got: "an abort", cause });
 }

@@ -1,19 +1,19 @@
 import { stat } from "node:fs/promises";
-import { type Device, VdError } from "@vd/kernels-native";
+import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { samplingFor, stepNeeds } from "./chosen-sampling";
-import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
-import { checkMemory, estimate } from "./estimate";
-import { Generation, type GenerationContext, stageShape } from "./generate";
+import { samplingFor, stepNeeds } from "./denoising/chosen-sampling";
+import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
+import { checkMemory, estimate } from "./generation/estimate";
+import { Generation, type GenerationContext, stageShape } from "./generation/generation";
+import { Scratch } from "./generation/scratch";
 import { resolveModel } from "@vd/hub";
-import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
-import type { ModelComponents } from "./model/components";
-import { openModelFolder } from "./model/folder";
-import { type Models, makeModelsPausable } from "./model/models";
-import { openSingleFile } from "./model/single-file";
+import { type CheckedLoad, checkLoad } from "./load-options";
+import type { ModelComponents } from "./opening/components";
+import { openModelFolder } from "./opening/folder";
+import { type Models, makeModels } from "./opening/models";
+import { openSingleFile } from "./opening/single-file";
 import { type CheckedOptions, checkOptions } from "./options";
-import { Scratch } from "./scratch";
 import { chooseDecodeChunk } from "./stages/decode-chunk";
 import type { StageShape } from "./stages/definitions";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
@@ -77,7 +77,7 @@ export class StableVideoDiffusionPipeline {
   /** Wires the model's modules; the event loop turns meanwhile. */
   private static async make(components: ModelComponents, load: CheckedLoad, denoiser?: ChosenDenoiser) {
     const { device, precision, tuning } = load;
-    const models = await runInSlices(makeModelsPausable(components));
+    const models = await runInSlices(makeModels.inPieces(components));
     return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
   }
 
@@ -105,7 +105,7 @@ export class StableVideoDiffusionPipeline {
     });
     if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.fromSingleFile(dir, options);
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
-    throwIfCancelled(options.signal);
+    throwIfAborted(options.signal, dir, { work: "the opening" });
     const components = await openModelFolder(dir, load.format);
     const pipeline = await StableVideoDiffusionPipeline.make(components, load, denoiser);
     options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });

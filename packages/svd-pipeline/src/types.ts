@@ -1,7 +1,7 @@
 import type { WorkObserver } from "@vd/tensor";
 import type { InferenceOptions } from "./checkpoint/index";
 import type { RgbImage } from "@vd/media";
-import type { DenoiserFactory } from "./denoiser";
+import type { DenoiserFactory } from "./denoising/denoiser";
 import type { HubOptions } from "@vd/hub";
 import type { GuidanceShape } from "@vd/sampling";
 

@@ -4,19 +4,27 @@ export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";
 export * from "./nn/index";
-export { mapPausable, ownTurn, type Pausable, runAtOnce, runInSlices, type SliceOptions } from "./pausable";
-export { type ArenaLayout, planArena } from "./plan/arena";
+export {
+  mapFloats,
+  ownTurn,
+  type Pausable,
+  type PausableFunction,
+  pausable,
+  runAtOnce,
+  runInSlices,
+  type SliceOptions,
+} from "./pausable";
+export { type ArenaLayout, placeBlocks } from "./plan/arena";
 export {
   type GraphLayout,
   layoutGraph,
-  layoutGraphInSlices,
   type PlanCost,
   type PlanMemory,
   type Recording,
 } from "./plan/layout";
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
 export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
-export { cancelledError, compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
+export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
 export * from "./tensor";

@@ -6,8 +6,8 @@ import { type Device, openDevice, VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { layoutGraph, Plan } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { openModelFolder } from "../../../packages/svd-pipeline/src/model/folder";
-import { makeModels } from "../../../packages/svd-pipeline/src/model/models";
+import { openModelFolder } from "../../../packages/svd-pipeline/src/opening/folder";
+import { makeModels } from "../../../packages/svd-pipeline/src/opening/models";
 import {
   conditionStage,
   decodeStage,

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, runAtOnce } from "@vd/tensor";
-import { resizeLanczosPausable } from "@vd/media";
+import { type Pausable, pausable } from "@vd/tensor";
+import { resizeLanczos } from "@vd/media";
 import { checkPixels, type RgbImage } from "@vd/media";
 import { SIGNED_LEVELS } from "@vd/media";
 
@@ -27,25 +27,20 @@ function* toPlanes({ width, height, data }: RgbImage, into?: Float32Array): Paus
   return planes;
 }
 
-/** {@link vaeInput}, pausing after each row. into: where to put the result, as long as it is. */
-export function* vaeInputPausable(
+/**
+ * Returns the VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Pauses after each row.
+ * into: where to put the result, as long as it is. Throws `shape` or `attr` for sizes below 1 and data of another length.
+ * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
+ */
+export const vaeInput = pausable(function* (
   image: RgbImage,
   width: number,
   height: number,
   into?: Float32Array,
 ): Pausable<Float32Array> {
-  const resized = yield* resizeLanczosPausable(image, width, height);
+  const resized = yield* resizeLanczos.inPieces(image, width, height);
   return yield* toPlanes(resized, into);
-}
-
-/**
- * The VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Throws `shape` or `attr` for
- * sizes below 1 and data of another length.
- * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
- */
-export function vaeInput(image: RgbImage, width: number, height: number): Float32Array {
-  return runAtOnce(vaeInputPausable(image, width, height));
-}
+});
 
 /** Source index of each result index along one axis, by torch's nearest: floor in float32, no antialiasing. */
 function nearestIndices(sourceSize: number, size: number): Int32Array {

@@ -1,6 +1,6 @@
 import type { Device } from "@vd/kernels-native";
-import { availableBytes } from "../estimate";
-import type { Models } from "../model/models";
+import { availableBytes } from "../generation/estimate";
+import type { Models } from "../opening/models";
 import type { MemoryUse } from "../types";
 import { decodeStage, type StageShape } from "./definitions";
 import type { StageLayouts } from "./stage";

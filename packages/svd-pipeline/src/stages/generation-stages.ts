@@ -1,5 +1,5 @@
 import { frameChunks, type GraphLayout } from "@vd/tensor";
-import type { Models } from "../model/models";
+import type { Models } from "../opening/models";
 import {
   conditionStage,
   decodeStage,

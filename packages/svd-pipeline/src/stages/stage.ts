@@ -2,11 +2,11 @@ import type { Device, DType } from "@vd/kernels-native";
 import {
   type GraphLayout,
   layoutGraph,
-  layoutGraphInSlices,
   Plan,
   type PlanMemory,
   type PlanOptions,
   type Recording,
+  runInSlices,
 } from "@vd/tensor";
 
 /** A part of a generation that is recorded, planned and run on its own. */
@@ -41,8 +41,9 @@ export class StageLayouts {
 
   /** As {@link of}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
   async inSlices(stage: StageDefinition, signal?: AbortSignal): Promise<GraphLayout> {
-    const { dtype = "f32", build } = stage;
-    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layoutGraphInSlices(build, { dtype, signal }));
+    const { name, dtype = "f32", build } = stage;
+    const layout = () => runInSlices(layoutGraph.inPieces(build, { dtype }), { signal, where: `layout of "${name}"` });
+    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layout());
   }
 
   /** The stage's memory, as {@link inSlices}; it stays known when the layout is forgotten. */

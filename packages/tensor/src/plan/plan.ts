@@ -1,11 +1,14 @@
 import {
   type CompileOptions,
+  cancelledError,
   type Device,
   type DeviceBuffer,
+  isVdError,
   type Program,
   type ProgramInfo,
   type RejectedVariant,
   type RunTimes,
+  throwIfAborted,
   VdError,
 } from "@vd/kernels-native";
 import type { Graph, GraphOptions } from "../graph";
@@ -168,16 +171,21 @@ export class Plan {
   }
 
   private async runRows({ signal, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
-    if (signal?.aborted) throw cancelledError();
+    throwIfAborted(signal, "run");
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       this.placement.copyIn();
       const times = await this.program.run({ timing });
       this.placement.copyOut();
-      if (signal?.aborted) throw cancelledError();
+      throwIfAborted(signal, "run");
       if (timing) this.observer?.planRan(this.observedAs, times);
       return times;
+    } catch (error) {
+      // The device knows that it was stopped, the signal knows why.
+      throw signal?.aborted && isVdError(error) && error.code === "cancelled"
+        ? cancelledError("run", { signal })
+        : error;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -218,11 +226,6 @@ export class Plan {
   private unknown(what: string, names: string[], got: string): never {
     throw new VdError({ code: "attr", where: "plan", expected: `${what}: ${names.join(", ")}`, got });
   }
-}
-
-/** The error of work that the caller cancelled. */
-export function cancelledError(): VdError {
-  return new VdError({ code: "cancelled", where: "run", expected: "the run to go on", got: "a cancel" });
 }
 
 /** Records, plans and loads: `build` is called once over shapes. */

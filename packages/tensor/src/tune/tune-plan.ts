@@ -1,6 +1,6 @@
-import type { Device } from "@vd/kernels-native";
+import { type Device, throwIfAborted } from "@vd/kernels-native";
 import type { GraphLayout } from "../plan/layout";
-import { cancelledError, Plan } from "../plan/plan";
+import { Plan } from "../plan/plan";
 import { rowKey } from "./row-key";
 import type { TuningEntry } from "./table";
 import { interchangeable, Trial } from "./trial";
@@ -86,7 +86,7 @@ export async function tunePlan(
   layout: GraphLayout,
   options: TuneOptions = {},
 ): Promise<Record<string, TuningEntry>> {
-  if (options.signal?.aborted) throw cancelledError();
+  throwIfAborted(options.signal, "tuning");
   const trials = await trialsOf(device, layout, options.known);
   let pass = 0;
   const measure = async (some: readonly KeyTrial[], variants: readonly string[]) => {

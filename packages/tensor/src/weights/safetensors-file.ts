@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import { fileError } from "./file-error";
 import { nearestNames } from "../nearest-names";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
@@ -103,13 +103,9 @@ export class SafetensorsFile implements Disposable {
     this.#descriptor = descriptor;
   }
 
-  /** Opens the file at `path`. Throws `io` where it cannot be read, `weights` where it is not a whole, valid file. */
-  static open(path: string): SafetensorsFile {
-    return runAtOnce(SafetensorsFile.openPausable(path));
-  }
-
-  /** As {@link open}, pausing while the header is checked. */
-  static *openPausable(path: string): Pausable<SafetensorsFile> {
+  /** Opens the file at `path`. Pauses while the header is checked. Throws `io` where it cannot be read, `weights` where
+   *  it is not a whole, valid file. */
+  static readonly open = pausable(function* (path: string): Pausable<SafetensorsFile> {
     const descriptor = openRegularFile(path);
     try {
       const fileBytes = fstatSync(descriptor).size;
@@ -118,7 +114,7 @@ export class SafetensorsFile implements Disposable {
       closeSync(descriptor);
       throw fileError(path, wanted, error);
     }
-  }
+  });
 
   /** The entry of tensor `name`. Throws `weights` with the nearest names where the file has no such tensor. */
   entry(name: string): SafetensorsEntry {

@@ -1,9 +1,9 @@
 import { countOf, type DType, mapFile, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
-import { type Checkpoint, type CheckpointOptions, openCheckpointPausable } from "./checkpoint";
+import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { nearestNames } from "../nearest-names";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
@@ -72,21 +72,17 @@ export class Weights {
     private readonly prefix = "",
   ) {}
 
-  /** Maps a .safetensors file, a folder with one, or shards. Throws VdError `weights` or `io`. */
-  static open(path: string, options: CheckpointOptions = {}): Weights {
-    return runAtOnce(Weights.openPausable(path, options));
-  }
-
-  /** As {@link open}, pausing while headers are checked. */
-  static *openPausable(path: string, options: CheckpointOptions = {}): Pausable<Weights> {
-    const checkpoint = yield* openCheckpointPausable(path, options);
+  /** Maps a .safetensors file, a folder with one, or shards. Pauses while headers are checked. Throws VdError `weights`
+   *  or `io`. */
+  static readonly open = pausable(function* (path: string, options: CheckpointOptions = {}): Pausable<Weights> {
+    const checkpoint = yield* openCheckpoint.inPieces(path, options);
     try {
       const { entries, otherTypes } = yield* entriesOf(checkpoint);
       return new Weights({ label: path, entries, otherTypes, used: new Set(), merged: new Map() }, "");
     } finally {
       checkpoint.close();
     }
-  }
+  });
 
   /** Weights from entries made elsewhere, e.g. by renaming. label: for messages. */
   static fromEntries(label: string, entries: ReadonlyMap<string, WeightEntry>): Weights {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { fileError } from "./file-error";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 import { shown, tensorPlace } from "./safetensors-header";
@@ -167,7 +167,7 @@ export async function streamSafetensors(
       await file.writeFile(encodeHeader(planned, metadata));
       let written = 0;
       for (const tensor of planned) {
-        signal?.throwIfAborted();
+        throwIfAborted(signal, path);
         await file.writeFile(bytesOf(path, tensor));
         written += tensor.byteLength;
         onWritten?.(written);

@@ -1,6 +1,6 @@
+import { throwIfAborted } from "@vd/kernels-native";
 import type { Denoiser, DenoiserFactory, DenoiserRequest } from "@vd/svd-pipeline";
 import type { ExportPrecision } from "../export/export-model";
-import { throwIfCancelled } from "../onnx/write-model";
 import { checkProviders, loadOrt } from "../ort/runtime";
 import { OnnxSession, type SessionOptions } from "../ort/session";
 import { cachedUnet } from "./unet-cache";
@@ -24,9 +24,9 @@ export async function openUnetSession(
   const session = await OnnxSession.open(path, options);
   const run: Parameters<typeof unetDenoiser>[1] = async (inputs, signal) => {
     // The runtime cannot be stopped within a call; a cancel takes effect between two of them.
-    throwIfCancelled(signal, "denoiser");
+    throwIfAborted(signal, "denoiser");
     const { out_sample: result } = await session.run(inputs);
-    throwIfCancelled(signal, "denoiser");
+    throwIfAborted(signal, "denoiser");
     return result!.data;
   };
   return unetDenoiser(request, run, () => session.close());

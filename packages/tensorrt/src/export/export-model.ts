@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
 import { spatialFactor } from "@vd/vae-opt";
-import { throwIfCancelled, type WrittenModel, writeModel } from "../onnx/write-model";
+import { type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
 import {
   checkShape,
@@ -119,7 +119,7 @@ export async function exportPart(
 ): Promise<WrittenModel> {
   const { precision = "fp32", signal, onProgress } = options;
   const shape = shapeOf(source, options);
-  throwIfCancelled(signal);
+  throwIfAborted(signal, "export");
   const graph = exportGraph({
     ...partGraph(part, source, shape),
     type: precision === "fp16" ? "float16" : "float",

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import type { Axis, GraphWriter, Initializer } from "./graph-writer";
 import { ELEMENT_TYPES, EXTERNAL, encodeModel, type TensorProto, type ValueInfoProto } from "./schema";
 
@@ -92,7 +92,7 @@ async function writeData(handle: FileHandle, placed: readonly Placed[], fileByte
     const { data } = initializer;
     let at = offset;
     for (const slice of data instanceof Uint8Array ? [data] : data.slices()) {
-      throwIfCancelled(options.signal);
+      throwIfAborted(options.signal, "export");
       await writeAll(handle, slice, at);
       at += slice.byteLength;
       written += slice.byteLength;
@@ -105,12 +105,6 @@ async function writeData(handle: FileHandle, placed: readonly Placed[], fileByte
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength; )
     done += (await handle.write(bytes, done, bytes.byteLength - done, position + done)).bytesWritten;
-}
-
-/** Throws VdError `cancelled` once the signal has fired. */
-export function throwIfCancelled(signal: AbortSignal | undefined, where = "export"): void {
-  if (!signal?.aborted) return;
-  throw new VdError({ code: "cancelled", where, expected: "the work to go on", got: "a cancel", cause: signal.reason });
 }
 
 function checkOpset(opset: number): void {
@@ -158,7 +152,7 @@ export async function writeModel(path: string, graph: GraphWriter, options: Writ
   try {
     await writeFileWith(dataPath + suffix, (handle) => writeData(handle, [...placed.values()], fileBytes, options));
     await writeFileWith(path + suffix, (handle) => writeAll(handle, model, 0));
-    throwIfCancelled(options.signal);
+    throwIfAborted(options.signal, "export");
     // Without its model the old data file is of no use; with the wrong data a model would be of harm.
     await rm(path, { force: true });
     await rename(dataPath + suffix, dataPath);

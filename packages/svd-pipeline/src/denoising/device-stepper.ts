@@ -1,9 +1,9 @@
 import { countOf } from "@vd/kernels-native";
 import { observed, type Pausable, type Plan, runInSlices } from "@vd/tensor";
-import { checkFinite, checkFinitePausable, type DenoiseOptions } from "./denoise";
+import type { Scratch } from "../generation/scratch";
 import type { Sampler } from "@vd/sampling";
 import type { LinearSteps } from "@vd/sampling";
-import type { Scratch } from "./scratch";
+import { checkFinite, checkFinitePausable, type DenoiseOptions } from "./denoise";
 
 /** [F,C,h,w] → [F,h,w,C] in `result`, pausing after each plane. dims: [F,C,h,w]. */
 function* channelsLast(planes: Float32Array, dims: LatentDims, result: Float32Array): Pausable<Float32Array> {

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { COMPONENT_NAMES, StableVideoDiffusionPipeline } from "../../src/index";
-import { openModelFolder } from "../../src/model/folder";
+import { openModelFolder } from "../../src/opening/folder";
 import { maxDifference } from "../../../../tooling/testing/pictures";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { psnr, sameBytes } from "../support/measures";

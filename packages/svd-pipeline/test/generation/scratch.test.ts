@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Scratch } from "../src/scratch";
-import type { GenerateOptions } from "../src/types";
-import { failureOf } from "../../../tooling/testing/failure";
-import { sameBytes } from "./support/measures";
-import { openTiny, QUICK } from "./support/tiny-model";
+import { Scratch } from "../../src/generation/scratch";
+import type { GenerateOptions } from "../../src/types";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { sameBytes } from "../support/measures";
+import { openTiny, QUICK } from "../support/tiny-model";
 
 describe("scratch arrays", () => {
   it("stay while their size does, and are apart by name", () => {

@@ -5,11 +5,11 @@ import { type Pausable, runInSlices, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { selectWeightFiles, type WeightFormat } from "@vd/hub";
+import { recordFiles } from "@vd/hub";
+import { readJson } from "@vd/hub";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
 import type { SchedulerConfig } from "@vd/sampling";
 import type { ModelComponents } from "./components";
-import { recordFiles } from "@vd/hub";
-import { readJson } from "@vd/hub";
 
 const PIPELINE_CLASS = "StableVideoDiffusionPipeline";
 
@@ -41,7 +41,7 @@ function* openWeights(dir: string, component: string, format: WeightFormat): Pau
   const files = (chosen?.map((name) => basename(name)) ?? names).filter((name) => /\.safetensors$/.test(name));
   if (files.length === 0 && !names.some((name) => name.endsWith(".index.json"))) throw noWeights(folder, names);
   const opened = chosen?.[0] === undefined ? folder : join(dir, chosen[0]);
-  return { weights: yield* Weights.openPausable(opened), paths: files.map((name) => join(folder, name)) };
+  return { weights: yield* Weights.open.inPieces(opened), paths: files.map((name) => join(folder, name)) };
 }
 
 function noWeights(folder: string, names: readonly string[]): VdError {

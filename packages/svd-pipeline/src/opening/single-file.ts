@@ -10,11 +10,11 @@ import {
   sourceRange,
   type TensorSource,
 } from "../checkpoint/index";
+import { recordFiles } from "@vd/hub";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
 import type { SchedulerConfig } from "@vd/sampling";
 import type { ModelComponents } from "./components";
 import { CLIP_MEAN, CLIP_STD } from "./folder";
-import { recordFiles } from "@vd/hub";
 
 const DTYPES: Readonly<Record<string, DType>> = { F32: "f32", F16: "f16", BF16: "bf16" };
 

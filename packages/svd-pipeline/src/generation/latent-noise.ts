@@ -1,6 +1,6 @@
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted } from "@vd/kernels-native";
 import type { CpuGenerator } from "@vd/tensor";
-import type { Precision } from "./types";
+import type { Precision } from "../types";
 
 /** Draws a generation's noise in the reference's order: for the picture, for the first latents, then for each step that
  *  wants some. Numbers are those of torch, rounded to the precision in which the reference draws them; the event loop
@@ -29,15 +29,9 @@ export class NoiseSource {
   }
 
   private async cancellable(draw: () => Promise<Float32Array>): Promise<Float32Array> {
-    this.throwIfCancelled();
+    throwIfAborted(this.signal, "generation");
     const noise = await draw();
-    this.throwIfCancelled();
+    throwIfAborted(this.signal, "generation");
     return noise;
-  }
-
-  private throwIfCancelled(): void {
-    if (!this.signal?.aborted) return;
-    const { reason: cause } = this.signal;
-    throw new VdError({ code: "cancelled", where: "generation", expected: "to finish", got: "an abort", cause });
   }
 }

@@ -1,10 +1,10 @@
 import { ownTurn } from "@vd/tensor";
-import type { ModelComponents } from "./model/components";
-import type { CheckedOptions } from "./options";
+import type { ModelComponents } from "../opening/components";
+import type { CheckedOptions } from "../options";
 import { createSampler, type Sampler } from "@vd/sampling";
 import { type LinearSteps, linearSteps } from "@vd/sampling";
-import type { StepNeeds } from "./stages/definitions";
-import type { Precision } from "./types";
+import type { StepNeeds } from "../stages/definitions";
+import type { Precision } from "../types";
 
 /** A generation's sampler, and its steps as matrices where it has them: then they run on the device. */
 export interface Sampling {

@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, type PausableModule, runAtOnce, type Tensor } from "@vd/tensor";
-import { type TemporalVae, temporalVaePausable } from "@vd/vae-opt";
-import { type ClipVisionOutputs, clipVision, type Unet, unetPausable } from "../models/index";
+import { type Pausable, type PausableModule, pausable, type Tensor } from "@vd/tensor";
+import { type TemporalVae, temporalVae } from "@vd/vae-opt";
+import { type ClipVisionOutputs, clipVision, type Unet, unet } from "../models/index";
 import type { ModelComponents } from "./components";
 
 /** The forward functions of all parts. */
@@ -17,25 +17,20 @@ const NUM_MICRO_CONDITIONS = 3;
 /** Buffers of older checkpoints that hold no weights. */
 const isIndexBuffer = (name: string) => name.endsWith("position_ids");
 
-/** Makes all models and checks every weight against its configuration. Throws VdError `weights` naming the first key
- *  that is missing, misshapen or not asked for. */
-export function makeModels(components: ModelComponents): Models {
-  return runAtOnce(makeModelsPausable(components));
-}
-
-/** As {@link makeModels}, pausing between the models' blocks. */
-export function* makeModelsPausable(components: ModelComponents): Pausable<Models> {
+/** Makes all models and checks every weight against its configuration. Pauses between the models' blocks. Throws VdError
+ *  `weights` naming the first key that is missing, misshapen or not asked for. */
+export const makeModels = pausable(function* (components: ModelComponents): Pausable<Models> {
   const { unet: denoiser, vae, imageEncoder } = components;
   const models: Models = {
-    unet: yield* unetPausable(denoiser.weights, denoiser.config),
-    vae: yield* temporalVaePausable(vae.weights, vae.config),
+    unet: yield* unet.inPieces(denoiser.weights, denoiser.config),
+    vae: yield* temporalVae.inPieces(vae.weights, vae.config),
     imageEncoder: clipVision(imageEncoder.weights, imageEncoder.config),
   };
   yield;
   for (const part of [denoiser, vae, imageEncoder]) part.weights.expectAllUsed(isIndexBuffer);
   checkFit(components);
   return models;
-}
+});
 
 /** The parts belong together: embeddings, latents and pictures have the sizes that the next part takes. */
 function checkFit({ source, unet: denoiser, vae, imageEncoder }: ModelComponents): void {

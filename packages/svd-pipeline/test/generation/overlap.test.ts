@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Generation, type GenerationContext } from "../../src/generate";
+import { Generation, type GenerationContext } from "../../src/generation/generation";
 import type { GenerateOptions } from "../../src/types";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";

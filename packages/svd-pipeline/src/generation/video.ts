@@ -1,7 +1,7 @@
 import { type DType, VdError } from "@vd/kernels-native";
 import { decodeStored } from "@vd/tensor";
 import type { RgbImage } from "@vd/media";
-import type { GeneratedVideo } from "./types";
+import type { GeneratedVideo } from "../types";
 
 /** Decoded frames. */
 export interface DecodedFrames {

@@ -1,13 +1,12 @@
-import { runAtOnce } from "@vd/tensor";
 import { expect, it } from "vitest";
-import { openModelFolder } from "../../src/model/folder";
-import { makeModelsPausable } from "../../src/model/models";
+import { openModelFolder } from "../../src/opening/folder";
+import { makeModels } from "../../src/opening/models";
 import { TINY_SVD } from "../support/tiny-model";
 
 it("wires a model in pieces: a pause after each block of each network", async () => {
   const components = await openModelFolder(TINY_SVD);
   const numLevels = components.unet.config.blockOutChannels.length;
-  const work = makeModelsPausable(components);
+  const work = makeModels.inPieces(components);
   let pauses = 0;
   while (!work.next().done) pauses++;
   expect(pauses).toBeGreaterThanOrEqual(2 * numLevels + 3);
@@ -23,5 +22,5 @@ it("turns the event loop while a model is opened", async () => {
   const components = await openModelFolder(TINY_SVD);
   clearImmediate(handle);
   expect(turns).toBeGreaterThan(3);
-  expect(runAtOnce(makeModelsPausable(components)).unet.config).toBe(components.unet.config);
+  expect(makeModels(components).unet.config).toBe(components.unet.config);
 });

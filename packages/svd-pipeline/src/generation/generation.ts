@@ -1,38 +1,37 @@
-import { type CompileOptions, countOf, type Device, type DType } from "@vd/kernels-native";
+import { type CompileOptions, countOf, type Device, type DType, throwIfAborted } from "@vd/kernels-native";
 import {
   CpuGenerator,
   frameChunks,
-  mapPausable,
+  mapFloats,
   observed,
   type Pausable,
   type Plan,
   runInSlices,
   type Tuning,
 } from "@vd/tensor";
-import { posteriorModePausable } from "@vd/vae-opt";
-import { type Sampling, stepNeeds } from "./chosen-sampling";
-import { clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
+import { posteriorMode } from "@vd/vae-opt";
+import { clipPixelValues } from "../conditioning/clip-pixel-values";
 import { loadImage } from "@vd/media";
 import type { RgbImage } from "@vd/media";
-import { vaeInputPausable } from "./conditioning/vae-input";
-import { type DenoiseConstants, type DenoiseOptions, denoise, sendConstants } from "./denoise";
-import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "./denoiser";
-import { joinedBytes } from "./joined-bytes";
-import { NoiseSource } from "./latent-noise";
-import { throwIfCancelled } from "./load-options";
-import type { ModelComponents } from "./model/components";
-import type { Models } from "./model/models";
-import type { CheckedOptions } from "./options";
-import { type LatentDims, sample } from "./sample";
+import { vaeInput } from "../conditioning/vae-input";
+import { type Sampling, stepNeeds } from "../denoising/chosen-sampling";
+import { type DenoiseConstants, type DenoiseOptions, denoise, sendConstants } from "../denoising/denoise";
+import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "../denoising/denoiser";
+import { type LatentDims, sample } from "../denoising/device-stepper";
+import type { ModelComponents } from "../opening/components";
+import type { Models } from "../opening/models";
+import type { CheckedOptions } from "../options";
 import { guidanceScales, type Sampler } from "@vd/sampling";
 import { cast, roundNumber } from "@vd/sampling";
+import { usableBytes } from "../stages/decode-chunk";
+import { conditionStage, decodeStage, embedImageStage, encodeImageStage, type StageShape } from "../stages/definitions";
+import { denoisingStage, stagesBefore } from "../stages/generation-stages";
+import type { StageLayouts } from "../stages/stage";
+import { StageLoader } from "../stages/stage-loader";
+import type { GeneratedVideo, GenerateOptions, Precision, ProgressEvent } from "../types";
+import { joinedBytes } from "./joined-bytes";
+import { NoiseSource } from "./latent-noise";
 import type { Scratch } from "./scratch";
-import { usableBytes } from "./stages/decode-chunk";
-import { conditionStage, decodeStage, embedImageStage, encodeImageStage, type StageShape } from "./stages/definitions";
-import { denoisingStage, stagesBefore } from "./stages/generation-stages";
-import type { StageLayouts } from "./stages/stage";
-import { StageLoader } from "./stages/stage-loader";
-import type { GeneratedVideo, GenerateOptions, Precision, ProgressEvent } from "./types";
 import { type DecodedFrames, makeVideo } from "./video";
 
 /** Everything that one generation works with. */
@@ -112,7 +111,7 @@ export class Generation {
     const first = await (this.drawn ?? this.drawFirst());
     const latents = await this.timed("denoise", () => this.denoise(first, embedding, imageLatents));
     const frames = await this.timed("decode", () => this.decode(latents, shape.numFrames));
-    throwIfCancelled(this.signal);
+    throwIfAborted(this.signal, "generation");
     return makeVideo({
       ...{ numFrames: checked.numFrames, width: checked.width, height: checked.height },
       ...frames,
@@ -194,7 +193,7 @@ export class Generation {
 
   private async embedImage(image: RgbImage): Promise<Float32Array> {
     const { models, components } = this.context;
-    const work = clipPixelValuesPausable(image, components.clipPixels);
+    const work = clipPixelValues.inPieces(image, components.clipPixels);
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
     const stage = embedImageStage(models, components.clipPixels.size, this.context.shape.dtype);
     return this.loader.run(stage, async (plan) => {
@@ -208,7 +207,7 @@ export class Generation {
   private async encodeImage(image: RgbImage, onPrepared: () => void): Promise<Float32Array> {
     const { models, shape, checked, scratch } = this.context;
     const count = 3 * shape.width * shape.height;
-    const work = vaeInputPausable(image, shape.width, shape.height, scratch.floats("picture", count));
+    const work = vaeInput.inPieces(image, shape.width, shape.height, scratch.floats("picture", count));
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
     onPrepared();
     const into = scratch.floats("noisy picture", count);
@@ -221,7 +220,7 @@ export class Generation {
     return this.loader.run(encodeImageStage(models, shape), async (plan) => {
       await plan.write("image", noisy);
       await plan.run({ signal: this.signal });
-      const mode = posteriorModePausable(await plan.read("moments"), models.vae.config.latentChannels);
+      const mode = posteriorMode.inPieces(await plan.read("moments"), models.vae.config.latentChannels);
       return runInSlices(this.roundedPausable(mode), { signal: this.signal });
     });
   }
@@ -232,7 +231,7 @@ export class Generation {
   }
 
   private *roundedPausable(values: Pausable<Float32Array>): Pausable<Float32Array> {
-    return yield* mapPausable(yield* values, (piece, result) => result.set(this.rounded(piece)));
+    return yield* mapFloats.inPieces(yield* values, (piece, result) => result.set(this.rounded(piece)));
   }
 
   private get latentDims(): LatentDims {

@@ -1,6 +1,6 @@
 import { createProfiler, type ProfileReport, type ReportNode } from "@vd/profiler";
 import { beforeAll, describe, expect, it } from "vitest";
-import { denoise } from "../../src/denoise";
+import { denoise } from "../../src/denoising/denoise";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { createSampler } from "@vd/sampling";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";

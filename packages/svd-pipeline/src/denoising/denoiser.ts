@@ -1,8 +1,8 @@
 import { type Device, openDevice, VdError } from "@vd/kernels-native";
+import type { ModelComponents } from "../opening/components";
+import type { Models } from "../opening/models";
+import type { StageShape } from "../stages/definitions";
 import { findDenoiser } from "./denoiser-registry";
-import type { ModelComponents } from "./model/components";
-import type { Models } from "./model/models";
-import type { StageShape } from "./stages/definitions";
 
 /** One call of a denoiser. */
 export interface DenoiserCall {

@@ -1,8 +1,8 @@
 import { totalmem } from "node:os";
 import { countOf, type Device, VdError } from "@vd/kernels-native";
 import { compile, type GraphLayout, type Plan } from "@vd/tensor";
-import type { CountedLayout } from "./stages/generation-stages";
-import type { GenerationPlan, StagePlan } from "./types";
+import type { CountedLayout } from "../stages/generation-stages";
+import type { GenerationPlan, StagePlan } from "../types";
 
 /** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
 interface DeviceRates {
