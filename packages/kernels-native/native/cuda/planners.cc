@@ -39,7 +39,7 @@ std::vector<Plan> plan_row(const Row& row, const DeviceInfo& device) {
   std::vector<Plan> plans = plans_of(row, device);
   if (!plans.empty()) return plans;
   throw Error(ErrorCode::unsupported, row.name + "] [" + kOps[row.op]->id, "a kernel for these operands", describe(row),
-              "Use other element types, or --device cpu.");
+              "Use other element types, or the CPU: device \"cpu\".");
 }
 
 std::vector<std::string> Candidates::names() const {
