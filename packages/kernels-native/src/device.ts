@@ -303,7 +303,7 @@ function unusable(reason: string): never {
     where: "device",
     expected: "a usable device",
     got: `cuda: ${reason}`,
-    hint: "Use --device cpu.",
+    hint: `Use the CPU: device "cpu".`,
   });
 }
 

@@ -77,7 +77,7 @@ export const PARTS = {
       ...(usable || !/^No NVIDIA driver: nvcuda\.dll/.test(devices[1].reason)
         ? [`without a driver: ${devices[1].reason}`]
         : []),
-      ...(/^unsupported: .*No NVIDIA driver.*--device cpu/.test(refused) ? [] : [`opening a GPU says ${refused}`]),
+      ...(/^unsupported: .*No NVIDIA driver.*device "cpu"/.test(refused) ? [] : [`opening a GPU says ${refused}`]),
     ],
   },
   "old driver": {

@@ -38,7 +38,7 @@ Candidates variants_of(const Row& row, const DeviceInfo& device, bool explain) {
   Candidates candidates = candidates_of(row, device, explain);
   if (candidates.variants.empty())
     throw Error(ErrorCode::unsupported, row.name + "] [" + kOps[row.op]->id, "a kernel for these operands", describe(row),
-                "Use other element types, or --device cpu.");
+                "Use other element types, or the CPU: device \"cpu\".");
   candidates.limit_workspace();
   return candidates;
 }
