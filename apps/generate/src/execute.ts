@@ -1,14 +1,21 @@
+import {
+  checkOutput,
+  defaultPreviewPath,
+  type OutputTarget,
+  outputTarget,
+  type WriteOptions,
+  type WrittenVideo,
+  writeVideo,
+} from "@vd/media";
 import type { Profiler } from "@vd/profiler";
 import type { GeneratedVideo, GenerateOptions, ProgressEvent } from "@vd/svd-pipeline";
+import { checkPlace } from "@vd/tensor";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
 import { type ModelSource, modelSource } from "./model/source";
 import { nearest } from "./options/nearest";
 import { valueError } from "./options/values";
-import { defaultPreviewPath, type OutputTarget, outputTarget } from "@vd/media";
-import { checkPlace } from "@vd/tensor";
-import { checkOutput, type WriteOptions, type WrittenVideo, writeVideo } from "@vd/media";
 import { checkPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";

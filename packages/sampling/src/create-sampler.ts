@@ -2,11 +2,11 @@ import { VdError } from "@vd/kernels-native";
 import { nearestNames } from "@vd/tensor";
 import { ConfigReader, type SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
-import { edmEulerClassName, edmModel } from "./samplers/edm-euler";
-import { eulerClassName, eulerModel, isContinuous } from "./schedule/euler-model";
 import type { SamplerOptions } from "./options";
 import { samplerDefinitions } from "./registry";
 import type { Sampler } from "./sampler";
+import { edmEulerClassName, edmModel } from "./samplers/edm-euler";
+import { eulerClassName, eulerModel, isContinuous } from "./schedule/euler-model";
 import type { SigmaModel } from "./schedule/sigma-model";
 
 /** The short names that {@link createSampler} takes, the default first. */

@@ -1,5 +1,5 @@
-import { ddim } from "./samplers/ddim";
 import type { SamplerDefinition } from "./definition";
+import { ddim } from "./samplers/ddim";
 import { dpmSolver } from "./samplers/dpm-solver";
 import { edmEuler } from "./samplers/edm-euler";
 import { euler } from "./samplers/euler";

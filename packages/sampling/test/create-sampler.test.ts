@@ -1,9 +1,9 @@
 import { VdError } from "@vd/kernels-native";
 import { describe, expect, it } from "vitest";
+import { moments, sampleGaussian, svdConfig } from "../../../tooling/testing/svd-sampling";
 import type { SchedulerConfig } from "../src/config";
 import { createSampler, findSampler, samplerNames } from "../src/create-sampler";
 import { samplerDefinitions } from "../src/registry";
-import { moments, sampleGaussian, svdConfig } from "../../../tooling/testing/svd-sampling";
 
 const data = { mean: 0.5, deviation: 0.8 };
 const count = 4096;

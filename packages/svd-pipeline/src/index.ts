@@ -1,20 +1,19 @@
+export * from "@vd/hub";
+export type { RgbImage } from "@vd/media";
+export { framesToUint8, framesToUnit, loadImage } from "@vd/media";
+export * from "@vd/sampling";
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
 export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixel-values";
-export { framesToUint8, framesToUnit } from "@vd/media";
-export { loadImage } from "@vd/media";
-export type { RgbImage } from "@vd/media";
 export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
-export * from "@vd/hub";
 export * from "./models/index";
 export type { ModelComponents } from "./opening/components";
 export { openModelFolder } from "./opening/folder";
 export { type Models, makeModels } from "./opening/models";
 export { openSingleFile } from "./opening/single-file";
 export { StableVideoDiffusionPipeline } from "./pipeline";
-export * from "@vd/sampling";
 export {
   conditionStage,
   decodeStage,

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { resolveModel } from "@vd/hub";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
@@ -7,7 +8,6 @@ import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
 import { checkMemory, estimate } from "./generation/estimate";
 import { Generation, type GenerationContext, stageShape } from "./generation/generation";
 import { Scratch } from "./generation/scratch";
-import { resolveModel } from "@vd/hub";
 import { type CheckedLoad, checkLoad } from "./load-options";
 import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";

@@ -3,6 +3,7 @@ export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";
+export { nearestNames } from "./nearest-names";
 export * from "./nn/index";
 export {
   mapFloats,
@@ -40,6 +41,5 @@ export {
 } from "./tune/table";
 export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
-export { nearestNames } from "./nearest-names";
 export * from "./weights/safetensors";
 export { mapWeightFile, type WeightEntry, Weights } from "./weights/weights";

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
 import { editDistance, nearest } from "@vd/generate";
+import { describe, expect, it } from "vitest";
 
 describe("editDistance", () => {
   it.each([

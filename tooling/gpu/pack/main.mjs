@@ -18,8 +18,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { kernelHash } from "../../build/cubins/sources.mjs";
 import { bundle } from "../../build/bundle.mjs";
+import { kernelHash } from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
 
 const LIMIT_BYTES = 60 * 2 ** 20;

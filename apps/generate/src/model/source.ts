@@ -1,6 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { fileError } from "@vd/tensor";
-import { statIfThere } from "@vd/tensor";
+import { fileError, statIfThere } from "@vd/tensor";
 import { bundledModelFolder } from "./bundled";
 
 /** Where a model comes from. */

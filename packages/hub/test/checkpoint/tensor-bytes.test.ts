@@ -1,6 +1,5 @@
+import { exportBytes, failureOf, sourceBytes, sourceRange } from "@vd/svd-pipeline";
 import { describe, expect, it } from "vitest";
-import { exportBytes, sourceBytes, sourceRange } from "@vd/svd-pipeline";
-import { failureOf } from "@vd/svd-pipeline";
 
 const stored = Uint8Array.from({ length: 48 }, (_, i) => i);
 const read = () => stored;

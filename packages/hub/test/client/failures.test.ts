@@ -2,9 +2,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { requestedWaitMs } from "../../src/client/failures";
-import { resolveModel } from "../../src/index";
 import { hubSettings } from "../../src/client/settings";
 import { downloadSnapshot } from "../../src/client/snapshot";
+import { resolveModel } from "../../src/index";
 import { bytes, COMMIT, NEXT_COMMIT } from "./fake-hub";
 import { expectSame, failureOf, useWorkbench } from "./workbench";
 

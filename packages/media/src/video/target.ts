@@ -1,6 +1,6 @@
 import { basename, dirname, extname, join } from "node:path";
-import { VdError } from "@vd/kernels-native";
 import { nearest } from "@vd/generate";
+import { VdError } from "@vd/kernels-native";
 
 /** Formats that hold a video in one file. */
 export type FileFormat = "mp4" | "webm" | "gif" | "webp";

@@ -1,14 +1,24 @@
 import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { EncoderChoice } from "@vd/generate";
+import {
+  checkPlace,
+  discard,
+  fileError,
+  placeFile,
+  requireFolder,
+  requireFree,
+  settled,
+  statIfThere,
+  systemCode,
+  temporaryName,
+  writeSynced,
+} from "@vd/tensor";
 import { encodeGif, encodePng, encodeWebp } from "./animation";
 import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
-import { fileError, systemCode } from "@vd/tensor";
-import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 import { encodeBuiltinMp4 } from "./mp4-builtin";
 import type { FramesTarget, OutputTarget } from "./target";
-import { discard, settled, temporaryName } from "@vd/tensor";
-import { checkPlace, placeFile, requireFolder, requireFree, statIfThere, writeSynced } from "@vd/tensor";
+import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** How to write a video. */
 export interface WriteOptions extends EncodeOptions {

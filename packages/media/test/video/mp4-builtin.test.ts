@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { findBox, listBoxes } from "../../src/video/mp4-boxes";
 import { encodeBuiltinMp4 } from "../../src/video/mp4-builtin";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { gradientVideo, planesOf, psnr } from "../support/video";
 
 const TABLE = ["moov", "trak", "mdia", "minf", "stbl"];

@@ -1,10 +1,10 @@
-import type { SamplerDefinition } from "../definition";
-import { eulerClassName, eulerModel } from "../schedule/euler-model";
-import { numberOption, type SamplerOptions } from "../options";
 import { denoise } from "../arithmetic/preconditioning";
-import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
-import type { SigmaModel } from "../schedule/sigma-model";
 import { add, cast, div, mul, sub, type Values } from "../arithmetic/values";
+import type { SamplerDefinition } from "../definition";
+import { numberOption, type SamplerOptions } from "../options";
+import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
+import { eulerClassName, eulerModel } from "../schedule/euler-model";
+import type { SigmaModel } from "../schedule/sigma-model";
 
 const round = Math.fround;
 

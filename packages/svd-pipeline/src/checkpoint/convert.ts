@@ -1,8 +1,8 @@
+import type { NamePair } from "@vd/hub";
+import { COMPONENT_NAMES, type ComponentName, type ExportSource, type TensorEntry, type TensorSource } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import { COMPONENT_NAMING } from "./components";
 import { locateEntries, type RelativeEntries } from "./locate";
-import type { NamePair } from "@vd/hub";
-import { COMPONENT_NAMES, type ComponentName, type ExportSource, type TensorEntry, type TensorSource } from "@vd/hub";
 
 /** The sources of each network's tensors, by their names in the folder layout. */
 export type ComponentSources = Map<ComponentName, Map<string, TensorSource>>;

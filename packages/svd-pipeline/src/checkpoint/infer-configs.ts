@@ -1,8 +1,7 @@
+import type { ComponentName, Shapes } from "@vd/hub";
 import { inferClipConfig } from "./infer-clip";
-import type { Shapes } from "@vd/hub";
 import { inferUnetConfig } from "./infer-unet";
 import { inferVaeConfig } from "./infer-vae";
-import type { ComponentName } from "@vd/hub";
 
 /** What weights do not tell; the defaults are those of the published models. */
 export interface InferenceOptions {

@@ -1,8 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { checkPixels, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
 import { type Pausable, pausable } from "@vd/tensor";
-import { resizeLanczos } from "@vd/media";
-import { checkPixels, type RgbImage } from "@vd/media";
-import { SIGNED_LEVELS } from "@vd/media";
 
 /** A picture as numbers: [C,H,W] with values in [0, 1], or in [-1, 1] if any is negative. */
 export interface ImageTensor {

@@ -1,8 +1,7 @@
 import { countOf } from "@vd/kernels-native";
+import type { LinearSteps, Sampler } from "@vd/sampling";
 import { observed, type Pausable, type Plan, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
-import type { Sampler } from "@vd/sampling";
-import type { LinearSteps } from "@vd/sampling";
 import { checkFinite, checkFinitePausable, type DenoiseOptions } from "./denoise";
 
 /** [F,C,h,w] → [F,h,w,C] in `result`, pausing after each plane. dims: [F,C,h,w]. */

@@ -1,4 +1,7 @@
 import { type CompileOptions, countOf, type Device, type DType, throwIfAborted } from "@vd/kernels-native";
+import type { RgbImage } from "@vd/media";
+import { loadImage } from "@vd/media";
+import { cast, guidanceScales, roundNumber, type Sampler } from "@vd/sampling";
 import {
   CpuGenerator,
   frameChunks,
@@ -11,8 +14,6 @@ import {
 } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";
-import { loadImage } from "@vd/media";
-import type { RgbImage } from "@vd/media";
 import { vaeInput } from "../conditioning/vae-input";
 import { type Sampling, stepNeeds } from "../denoising/chosen-sampling";
 import { type DenoiseConstants, type DenoiseOptions, denoise, sendConstants } from "../denoising/denoise";
@@ -21,8 +22,6 @@ import { type LatentDims, sample } from "../denoising/device-stepper";
 import type { ModelComponents } from "../opening/components";
 import type { Models } from "../opening/models";
 import type { CheckedOptions } from "../options";
-import { guidanceScales, type Sampler } from "@vd/sampling";
-import { cast, roundNumber } from "@vd/sampling";
 import { usableBytes } from "../stages/decode-chunk";
 import { conditionStage, decodeStage, embedImageStage, encodeImageStage, type StageShape } from "../stages/definitions";
 import { denoisingStage, stagesBefore } from "../stages/generation-stages";

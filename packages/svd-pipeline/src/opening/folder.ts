@@ -1,14 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { readJson, recordFiles, selectWeightFiles, type WeightFormat } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
+import type { SchedulerConfig } from "@vd/sampling";
 import { type Pausable, runInSlices, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
-import { selectWeightFiles, type WeightFormat } from "@vd/hub";
-import { recordFiles } from "@vd/hub";
-import { readJson } from "@vd/hub";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
-import type { SchedulerConfig } from "@vd/sampling";
 import type { ModelComponents } from "./components";
 
 const PIPELINE_CLASS = "StableVideoDiffusionPipeline";

@@ -1,4 +1,6 @@
+import { recordFiles } from "@vd/hub";
 import { allocateBuffer, type DType, isVdError, VdError } from "@vd/kernels-native";
+import type { SchedulerConfig } from "@vd/sampling";
 import { makeStorage, mapWeightFile, SafetensorsFile, type WeightEntry, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import {
@@ -10,9 +12,7 @@ import {
   sourceRange,
   type TensorSource,
 } from "../checkpoint/index";
-import { recordFiles } from "@vd/hub";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
-import type { SchedulerConfig } from "@vd/sampling";
 import type { ModelComponents } from "./components";
 import { CLIP_MEAN, CLIP_STD } from "./folder";
 
