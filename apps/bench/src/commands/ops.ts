@@ -11,7 +11,8 @@ import { PeerProcess } from "../measure/peer-process";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { addPeerLaunches, benchOps } from "../ops/bench-ops";
 import { chooseCases } from "../ops/cases";
-import { choice, integer } from "../options/values";
+import { explainOps } from "../ops/explain-ops";
+import { choice, integer, valueError } from "../options/values";
 import type { CommandContext } from "../run";
 import { DEVICES, MAX_COUNT, PRECISIONS, peerScript, type Texts, withPeer } from "./common";
 import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
@@ -74,6 +75,17 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
   }
 }
 
+/** Prints what computes each case instead of timing it. Throws VdError `attr` beside options for results. */
+async function explain(pattern: string | undefined, texts: Texts, { stdout, signal }: CommandContext): Promise<void> {
+  const unfit = ["json", "compare"].find((name) => texts[name] !== undefined);
+  if (unfit) throw valueError("--why", `no --${unfit} beside it`, String(texts[unfit]), "It times nothing.");
+  const { device: kind, threads, precision } = readOptions(texts);
+  const cases = chooseCases(pattern, kind);
+  const device = openDevice(kind, { threads });
+  await device.prepare();
+  await explainOps(cases, { device, dtype: DTYPES[precision], signal }, (text) => stdout.write(`${text}\n`));
+}
+
 /** `vd-bench ops [pattern]`. */
 export function addOps(program: Command, context: CommandContext): void {
   const command = program
@@ -86,8 +98,10 @@ export function addOps(program: Command, context: CommandContext): void {
     .option("--rounds <N>", "turns of each contender", "5")
     .option("--repeats <N>", "runs in one turn", "3")
     .option("--limit <SECONDS>", "a contender that has taken this long takes no further turn in a case")
-    .option("--no-peers", "ours alone");
+    .option("--no-peers", "ours alone")
+    .option("--why", "instead of timing: which kernel computes each op, and why no other does");
   withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {
+    if (texts.why) return explain(pattern, texts, context);
     const outcome = texts as OutcomeOptions;
     const baseline = await openBaseline(outcome);
     await finish(await runOps(pattern, texts, context), baseline, outcome, context);

@@ -9,8 +9,8 @@ constexpr size_t kWorkspaceAlignment = 256;
 
 class Loader {
  public:
-  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const Symbols& symbols, const std::vector<BufferBinding>& buffers)
-      : device_(device), chosen_(std::move(rows)), symbols_(symbols), buffers_(buffers), addresses_(symbols.size(), 0) {}
+  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns, const std::vector<BufferBinding>& buffers)
+      : device_(device), chosen_(std::move(rows)), standIns_(standIns), buffers_(buffers), addresses_(standIns.size(), 0) {}
 
   LoadedRows load() {
     device_.context->enter("load");
@@ -25,9 +25,9 @@ class Loader {
  private:
   /** The operands that launches other than packs read. */
   std::vector<bool> direct_operands() const {
-    std::vector<bool> direct(symbols_.size(), false);
+    std::vector<bool> direct(standIns_.size(), false);
     const auto visit = [&](uint64_t word) {
-      if (const auto reference = symbols_.find(word)) direct[reference->index] = true;
+      if (const auto reference = standIns_.find(word)) direct[reference->index] = true;
     };
     for (const ChosenRow& row : chosen_) {
       for (const Launch& launch : row.variant.launches) for_each_word(launch, visit);
@@ -42,7 +42,7 @@ class Loader {
     const std::vector<bool> direct = direct_operands();
     for (size_t i = 0; i < direct.size(); ++i) {
       if (!direct[i]) continue;
-      const Range& range = symbols_.range(i);
+      const Range& range = standIns_.range(i);
       auto block = device_.residency->find_or_make(device_.context, range, {-1, 0, range.bytes}, "weights",
                                                    [&](DeviceBlock& made) { upload(made.address(), range); });
       addresses_[i] = block->address();
@@ -71,7 +71,7 @@ class Loader {
   }
 
   uint64_t resolve(uint64_t word) const {
-    const auto reference = symbols_.find(word);
+    const auto reference = standIns_.find(word);
     return reference ? addresses_[reference->index] + reference->offset : word;
   }
 
@@ -95,8 +95,8 @@ class Loader {
   }
 
   driver::DevicePtr constant_pack(const Pack& pack, BaseAddresses& bases, const std::string& row) {
-    const auto reference = symbols_.find(reinterpret_cast<uint64_t>(pack.source));
-    const Range range = reference ? symbols_.range(reference->index) : range_on_device(pack.source, row);
+    const auto reference = standIns_.find(reinterpret_cast<uint64_t>(pack.source));
+    const Range range = reference ? standIns_.range(reference->index) : range_on_device(pack.source, row);
     const Form form{pack.kind, pack.targetType, pack.bytes};
     const auto make = [&](DeviceBlock& block) {
       bases.packs.back() = block.address();
@@ -124,8 +124,8 @@ class Loader {
 
   /** Bytes of the largest operand that is only packed, so that the scratch block is allocated once. */
   size_t largest_source(size_t least) const {
-    for (size_t i = 0; i < symbols_.size(); ++i)
-      if (addresses_[i] == 0) least = std::max(least, symbols_.range(i).bytes);
+    for (size_t i = 0; i < standIns_.size(); ++i)
+      if (addresses_[i] == 0) least = std::max(least, standIns_.range(i).bytes);
     return least;
   }
 
@@ -138,7 +138,7 @@ class Loader {
 
   const LoadContext& device_;
   std::vector<ChosenRow> chosen_;
-  const Symbols& symbols_;
+  const StandInAddresses& standIns_;
   const std::vector<BufferBinding>& buffers_;
   /** By operand; 0 while it is not on the device. */
   std::vector<driver::DevicePtr> addresses_;
@@ -149,9 +149,9 @@ class Loader {
 
 }  // namespace
 
-LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const Symbols& symbols,
+LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
                      const std::vector<BufferBinding>& buffers) {
-  return Loader(device, std::move(rows), symbols, buffers).load();
+  return Loader(device, std::move(rows), standIns, buffers).load();
 }
 
 }  // namespace vd::cuda

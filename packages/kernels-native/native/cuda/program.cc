@@ -32,8 +32,8 @@ LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, co
     if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
       throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
   }
-  const Symbols symbols(rows, buffers);
-  return load_rows(device, choose_variants(device.context->info(), rows, options, info), symbols, buffers);
+  const StandInAddresses standIns(rows, buffers);
+  return load_rows(device, choose_variants(device.context->info(), rows, options, info), standIns, buffers);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Stand-in addresses for constant operands, so that rows can be planned before it is known which of them the kernels
+// Stand-in addresses for constant operands, so that variants can be chosen before it is known which of them their kernels
 // read as they are and which are only packed. A stand-in is no canonical address: it can be told from every real one.
 #pragma once
 #include <optional>
@@ -10,7 +10,7 @@
 namespace vd::cuda {
 
 /** The constant operands of a program that lie in host memory, each behind a stand-in address. */
-class Symbols {
+class StandInAddresses {
  public:
   /** What an address in a launch refers to. */
   struct Reference {
@@ -19,7 +19,7 @@ class Symbols {
   };
 
   /** Gives every operand in host memory its stand-in. Throws Error(layout) for one that is not constant. */
-  Symbols(std::vector<Row>& rows, const std::vector<BufferBinding>& buffers);
+  StandInAddresses(std::vector<Row>& rows, const std::vector<BufferBinding>& buffers);
   size_t size() const { return ranges_.size(); }
   const Range& range(size_t index) const { return ranges_[index]; }
   /** What `word` stands for, if it is a stand-in. */

@@ -1,4 +1,4 @@
-#include "symbols.h"
+#include "stand_in_addresses.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
  *  improbable as a pair of 32-bit parameters; 2^40 bytes follow. */
 constexpr uint64_t kFirst = 0x5DB1'A300'0000'0000;
 constexpr uint64_t kEnd = kFirst + (uint64_t{1} << 40);
-/** As device memory is aligned, so that a plan made for a stand-in suits the real address. */
+/** As device memory is aligned, so that a variant made for a stand-in suits the real address. */
 constexpr uint64_t kAlignment = 256;
 
 size_t span_bytes(const Tensor& t) {
@@ -29,7 +29,7 @@ const BufferBinding* binding_of(const std::vector<BufferBinding>& buffers, const
   return nullptr;
 }
 
-Symbols::Symbols(std::vector<Row>& rows, const std::vector<BufferBinding>& buffers) : next_(kFirst) {
+StandInAddresses::StandInAddresses(std::vector<Row>& rows, const std::vector<BufferBinding>& buffers) : next_(kFirst) {
   for (Row& row : rows) {
     for (size_t i = 0; i < row.tensors.size(); ++i) {
       Tensor& tensor = row.tensors[i];
@@ -45,7 +45,7 @@ Symbols::Symbols(std::vector<Row>& rows, const std::vector<BufferBinding>& buffe
   }
 }
 
-uint64_t Symbols::add(const Range& range) {
+uint64_t StandInAddresses::add(const Range& range) {
   const auto [entry, is_new] = known_.try_emplace({range.memory.get(), range.offset, range.bytes}, ranges_.size());
   if (!is_new) return starts_[entry->second];
   const uint64_t start = next_;
@@ -56,7 +56,7 @@ uint64_t Symbols::add(const Range& range) {
   return start;
 }
 
-std::optional<Symbols::Reference> Symbols::find(uint64_t word) const {
+std::optional<StandInAddresses::Reference> StandInAddresses::find(uint64_t word) const {
   if (word < kFirst || word >= next_) return std::nullopt;
   const auto after = std::upper_bound(starts_.begin(), starts_.end(), word);
   const auto index = static_cast<size_t>(after - starts_.begin()) - 1;
