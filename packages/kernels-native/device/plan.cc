@@ -226,7 +226,7 @@ int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
   int best = 1;
   double bestCost = 1e300;
   for (int parts = 1; parts <= std::min(numNTiles, 4); ++parts) {
-    const double cost = static_cast<double>(cuda::ceil_div(numRows * parts, numClusters)) * (cuda::ceil_div(numNTiles, parts) + 0.75);
+    const double cost = static_cast<double>(cuda::ceil_div(numRows * parts, numClusters)) * (static_cast<double>(cuda::ceil_div(numNTiles, parts)) + 0.75);
     if (cost < bestCost) {
       bestCost = cost;
       best = parts;
@@ -297,7 +297,7 @@ cuda::Launch make_launch(const MatmulProblem& p, const MatmulTile& tile, const s
     if (p.epilogue.residual2 != nullptr)
       output_map(launch, offsetof(MatmulSm90Params, residual2), p.epilogue.residual2, p.epilogue.residual2Pitch, p, box);
   }
-  const double perItem = rows ? cuda::ceil_div(params.numNTiles, params.numParts) : 1;
+  const double perItem = rows ? static_cast<double>(cuda::ceil_div(params.numNTiles, params.numParts)) : 1;
   *cost = static_cast<double>(cuda::ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);
   return launch;
 }
