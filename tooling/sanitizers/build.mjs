@@ -41,9 +41,11 @@ export async function sanitizedAddon() {
   await buildAddon(tools, join(folder, "obj-memory"), output);
   return {
     VD_ADDON: output,
+    // For the conformance suite: buffers end with their tensors.
+    VD_SANITIZED: "1",
     LD_PRELOAD: preloaded.join(" "),
-    // Node.js itself leaves memory to the end of the process.
-    ASAN_OPTIONS: "detect_leaks=0:halt_on_error=1:detect_stack_use_after_return=1",
+    // Node.js itself leaves memory to the end of the process; a refused allocation is an error that the addon reports.
+    ASAN_OPTIONS: "detect_leaks=0:halt_on_error=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
     UBSAN_OPTIONS: "halt_on_error=1:print_stacktrace=1",
   };
 }

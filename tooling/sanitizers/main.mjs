@@ -52,7 +52,7 @@ async function reportsErrors() {
 /** What runs, by title. full: everything. */
 function steps(full) {
   const env = {};
-  const vitest = (...words) => runNode([VITEST, "run", "--testTimeout=600000", "--reporter=dot", ...words], env);
+  const vitest = (...words) => runNode([VITEST, "run", "--testTimeout=600000", "--reporter=default", ...words], env);
   const compile = async () => Object.assign(env, await sanitizedAddon());
   const driver = ["driver", "transfer"].map((name) => `packages/kernels-native/test/${name}.test.ts`);
   const always = [
