@@ -18,6 +18,10 @@ export const environment = {
   cpuIsa(): string | undefined {
     return process.env.VD_CPU_ISA;
   },
+  /** `VD_ADDON`: path of an addon to load instead of the package's own; for builds with sanitizers. */
+  addon(): string | undefined {
+    return process.env.VD_ADDON || undefined;
+  },
   /** `VD_VERIFY`: 1 compares the addon and the device code with the package's manifest before loading them. */
   verify(): boolean {
     return process.env.VD_VERIFY === "1";

@@ -17,23 +17,43 @@ const NODE_API_VERSION = 9;
  *  so that it cannot mix with the one that node itself uses. */
 const EXPORTS = "{ global: napi_register_module_v1; node_api_module_get_api_version_v1; local: *; };\n";
 
+/** Warnings that the sources do not cause. Signs are left out: sizes and indices mix them without loss. */
+const WARNINGS = [
+  "-Wall",
+  "-Wextra",
+  "-Wno-cast-function-type",
+  "-Wshadow",
+  "-Wconversion",
+  "-Wno-sign-conversion",
+  "-Wold-style-cast",
+  "-Wcast-qual",
+  "-Wnon-virtual-dtor",
+  "-Woverloaded-virtual",
+];
+
+/** What the code means, whatever the optimization. */
 const COMMON_FLAGS = [
   "-std=c++20",
-  "-O3",
   "-fvisibility=hidden",
   "-ffunction-sections",
   "-fdata-sections",
   "-ffp-contract=off",
   "-fno-math-errno",
-  "-Wall",
-  "-Wextra",
-  "-Wno-cast-function-type",
   `-DNAPI_VERSION=${NODE_API_VERSION}`,
   "-DNODE_ADDON_API_DISABLE_DEPRECATED",
   "-DNODE_ADDON_API_CPP_EXCEPTIONS",
+  // Where a worker is being stopped, JavaScript takes no exception; node-addon-api would throw one through V8's frames.
+  "-DNODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS",
   "-DNODE_GYP_MODULE_NAME=vd_native",
   "-DBUILDING_NODE_EXTENSION",
 ];
+
+/** Flags that every build has: language, warnings, definitions. With `VD_WARNINGS_AS_ERRORS=1` a warning fails the build, as
+ *  CI asks for; other compilers warn of other things, so that users' builds go on. */
+function commonFlags() {
+  const strict = process.env.VD_WARNINGS_AS_ERRORS === "1" ? ["-Werror"] : [];
+  return [...COMMON_FLAGS, ...WARNINGS, ...strict];
+}
 
 function run(program, words) {
   const result = spawnSync(program, words, { stdio: ["ignore", "inherit", "inherit"] });
@@ -55,7 +75,7 @@ function native() {
   return {
     compiler,
     install: "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) or set CXX.",
-    flags: [...COMMON_FLAGS, "-fPIC", ...(isPortable ? ["-DVD_GLIBC_COMPAT"] : [])],
+    flags: [...commonFlags(), "-O3", "-fPIC", ...(isPortable ? ["-DVD_GLIBC_COMPAT"] : [])],
     strip: "strip",
     link(objects, output, workDir) {
       const script = join(workDir, "exports.map");
@@ -67,6 +87,22 @@ function native() {
       const library = isPortable ? ["-static-libstdc++", ...old] : ["-lpthread"];
       run(compiler, [...shape, ...unresolved, "-o", output, ...objects, ...library]);
     },
+  };
+}
+
+/** Sanitizers by what they find together: memory errors and undefined behaviour, or data races. */
+const SANITIZERS = { memory: "-fsanitize=address,undefined", races: "-fsanitize=thread" };
+
+/** The build for this machine that reports errors of a kind, `memory` or `races`, and ends the process at the first. Its
+ *  addon needs the sanitizers' libraries preloaded in Node; `program` links an executable that has them. */
+export function sanitizing(kind) {
+  const compiler = process.env.CXX ?? "g++";
+  const checks = [SANITIZERS[kind], "-fno-sanitize-recover=all"];
+  return {
+    compiler,
+    flags: [...commonFlags(), ...checks, "-O1", "-g1", "-fno-omit-frame-pointer", "-fPIC"],
+    link: (objects, output) => run(compiler, ["-shared", ...checks, "-o", output, ...objects, "-lpthread"]),
+    program: (objects, output) => run(compiler, [...checks, "-o", output, ...objects, "-lpthread"]),
   };
 }
 
@@ -88,7 +124,7 @@ function windows() {
     compiler,
     install: "Install MinGW (Debian, Ubuntu: apt-get install g++-mingw-w64-x86-64-posix mingw-w64-tools).",
     // Windows 10. The stack is aligned to 16 bytes only, so that spilled AVX registers must be moved as unaligned.
-    flags: [...COMMON_FLAGS, "-D_WIN32_WINNT=0x0A00", "-DNOMINMAX", "-Wa,-muse-unaligned-vector-move"],
+    flags: [...commonFlags(), "-O3", "-D_WIN32_WINNT=0x0A00", "-DNOMINMAX", "-Wa,-muse-unaligned-vector-move"],
     strip: `${MINGW}-strip`,
     link(objects, output, workDir) {
       const shape = ["-shared", "-static", "-Wl,--exclude-all-symbols,--nxcompat,--dynamicbase,--high-entropy-va"];

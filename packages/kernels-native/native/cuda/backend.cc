@@ -42,8 +42,8 @@ class CudaDevice final : public Device {
     auto context = std::make_shared<Context>(options_, after_loss);
     auto residency = std::make_shared<Residency>();
     context->on_shortage([kept = std::weak_ptr(residency)] {
-      const auto residency = kept.lock();
-      return residency && residency->release_unused();
+      const auto alive = kept.lock();
+      return alive && alive->release_unused();
     });
     auto transfer = std::make_shared<Transfer>(context);
     current_ = {std::move(context), std::move(transfer), std::move(residency)};

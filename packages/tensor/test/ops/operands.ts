@@ -7,6 +7,8 @@ import { elementBytes, type Tensor } from "../../src/tensor";
 
 /** Bytes in front of and behind every tensor that nothing may touch. */
 const ZONE_BYTES = 128;
+/** Behind the last element; none where a sanitizer watches the buffer's end, which sees reads as well. */
+const END_ZONE_BYTES = process.env.VD_SANITIZED === "1" ? 0 : ZONE_BYTES;
 /** Every byte that is no element: a NaN in all float types, so that reading it shows, and so does writing it. */
 const POISON = 0xff;
 
@@ -67,7 +69,7 @@ export class PlacedTensor {
     const { dims, dtype = "f32", gap = 0, shiftBytes = 0 } = operand;
     const pitch = dims.at(-1)! + gap;
     const byteOffset = ZONE_BYTES + shiftBytes;
-    const bytes = byteOffset + spanOf(dims, pitch) * elementBytes(dtype) + ZONE_BYTES;
+    const bytes = byteOffset + spanOf(dims, pitch) * elementBytes(dtype) + END_ZONE_BYTES;
     this.buffer = allocateBuffer(bytes);
     this.buffer.fillSync(POISON);
     const place = { buffer: this.buffer, byteOffset: 0 };
