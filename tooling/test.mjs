@@ -39,7 +39,7 @@ const checks = () => [
   ["generated files are fresh", ["--import", "tsx", "tooling/generate/main.ts", "--check"]],
   ["imports and includes go down the layers", ["--import", "tsx", "tooling/check/layers/main.ts"]],
   ["lint and format", [binary("@biomejs/biome", "bin/biome"), "check", "."]],
-  ["format of C++ and CUDA", ["tooling/format-cpp.mjs", "--check"]],
+  ["format of C++ and CUDA", ["tooling/check/format-cpp.mjs", "--check"]],
   ["types", ["pnpm", "exec", "turbo", "run", "typecheck", "--output-logs=errors-only", "--ui=stream"]],
   ["goldens", ["tooling/goldens/launch.mjs"]],
 ];

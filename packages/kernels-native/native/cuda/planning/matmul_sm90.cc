@@ -73,7 +73,7 @@ int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
   int best = 1;
   double bestCost = 1e300;
   for (int parts = 1; parts <= std::min(numNTiles, 4); ++parts) {
-    const double cost = static_cast<double>(ceil_div(numRows * parts, numClusters)) * (ceil_div(numNTiles, parts) + 0.75);
+    const double cost = static_cast<double>(ceil_div(numRows * parts, numClusters)) * (static_cast<double>(ceil_div(numNTiles, parts)) + 0.75);
     if (cost < bestCost) {
       bestCost = cost;
       best = parts;
@@ -145,7 +145,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   if (p.bias.present)
     launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   add_maps(launch, p, tile, source, box);
-  const double perItem = rows ? ceil_div(params.numNTiles, params.numParts) : 1;
+  const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
   const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);
   return {cost, std::move(launch)};
 }

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { packageDir } from "../build-addon/sources.mjs";
-import { Failure, ROOT, runMain, seconds } from "../workspace.mjs";
+import { packageDir } from "../../build/addon/sources.mjs";
+import { Failure, ROOT, runMain, seconds } from "../../build/workspace.mjs";
 import { buildThreads, sanitizedAddon, shown } from "./build.mjs";
 import { undetected } from "./self-test.mjs";
 

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageDir } from "../build-addon/sources.mjs";
+import { packageDir } from "../../build/addon/sources.mjs";
 import { buildProgram } from "./build.mjs";
 
 const ERRORS = [

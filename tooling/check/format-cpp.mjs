@@ -1,11 +1,11 @@
 // Formats all C++ and CUDA with the clang-format of package.json, by .clang-format; .clang-format-ignore names what
-// generators write. `node tooling/format-cpp.mjs [--check]`: --check changes nothing and fails where something would.
+// generators write. `node tooling/check/format-cpp.mjs [--check]`: --check changes nothing and fails where something would.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { ROOT } from "./workspace.mjs";
+import { ROOT } from "../build/workspace.mjs";
 
 const CODE = /\.(c|cc|h|cu|cuh|inl)$/;
 const SKIPPED = /^(node_modules|dist|build|prebuilds)$/;

@@ -1,10 +1,10 @@
 // Programs and the addon, built with sanitizers into packages/kernels-native/build/sanitized.
 import { spawnSync } from "node:child_process";
 import { isAbsolute, join, relative } from "node:path";
-import { buildAddon, compileAll } from "../build-addon/objects.mjs";
-import { filesBelow, packageDir } from "../build-addon/sources.mjs";
-import { missingCompiler, sanitizing } from "../build-addon/toolchain.mjs";
-import { Failure, ROOT } from "../workspace.mjs";
+import { buildAddon, compileAll } from "../../build/addon/objects.mjs";
+import { filesBelow, packageDir } from "../../build/addon/sources.mjs";
+import { missingCompiler, sanitizing } from "../../build/addon/toolchain.mjs";
+import { Failure, ROOT } from "../../build/workspace.mjs";
 
 const folder = join(packageDir, "build/sanitized");
 
