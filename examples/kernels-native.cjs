@@ -10,8 +10,8 @@ console.log(`${Object.keys(OPS).length} operations, among them ${Object.keys(OPS
 
 // Memory outside of JavaScript's heap: zeroed, and pages cost nothing until they are touched.
 const buffer = allocateBuffer(1 << 20);
-buffer.write(Float32Array.of(1, 2, 3), 64);
-console.log("read back:", ...buffer.read(new Float32Array(3), 64));
+buffer.writeSync(Float32Array.of(1, 2, 3), 64);
+console.log("read back:", ...buffer.readSync(new Float32Array(3), 64));
 
 // A file's bytes without reading them: weights are used in place.
 console.log(`this file has ${mapFile(__filename).bytes} bytes`);

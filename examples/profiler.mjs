@@ -14,7 +14,7 @@ await profiler.scope("two layers", async () => {
     g.output("y", g.linear({ x: hidden, weight: g.input("w2", [size, size]) }));
   };
   const plan = await compile(Device.cpu(), record, { observer: profiler, name: "mlp" });
-  for (const name of ["x", "w1", "w2"]) plan.write(name, random.randn(size * size));
+  for (const name of ["x", "w1", "w2"]) plan.writeSync(name, random.randn(size * size));
   await plan.run();
 });
 

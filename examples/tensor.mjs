@@ -12,16 +12,18 @@ const numbers = new CpuGenerator(7).randn(16 * 64); // what torch.randn gives fo
 // Eager: each call computes at once. For trying things out.
 const e = eager(device);
 const tokens = e.tensor(numbers, dims);
-const atOnce = e.read(await e.ops.attention({ q: tokens, k: tokens, v: tokens, heads: 2, scale: 1 / Math.sqrt(32) }));
+const atOnce = e.readSync(
+  await e.ops.attention({ q: tokens, k: tokens, v: tokens, heads: 2, scale: 1 / Math.sqrt(32) }),
+);
 
 // Planned: recorded once, its memory known before it runs, run as often as needed.
 const plan = await compile(device, (g) => {
   const x = g.input("x", dims);
   g.output("y", g.attention({ q: x, k: x, v: x, heads: 2, scale: 1 / Math.sqrt(32) }));
 });
-plan.write("x", numbers);
+plan.writeSync("x", numbers);
 await plan.run();
-const planned = plan.read("y");
+const planned = plan.readSync("y");
 console.log(
   "same result:",
   planned.every((value, i) => value === atOnce[i]),

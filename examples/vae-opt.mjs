@@ -17,9 +17,9 @@ const bytes = await sharp(join(model, "samples/one-ball.png")).resize(size, size
 const pixels = Float32Array.from(bytes, (level) => level / 127.5 - 1);
 
 const encode = await compile(device, (g) => g.output("moments", vae.encode(g, g.input("x", [1, 1, size, size, 3]))));
-encode.write("x", pixels);
+encode.writeSync("x", pixels);
 await encode.run();
-const latents = posterior(encode.read("moments"), 4).mode; // 16 x 16 x 4
+const latents = posterior(encode.readSync("moments"), 4).mode; // 16 x 16 x 4
 
 const numFrames = 4;
 const clip = new Float32Array(numFrames * latents.length);
@@ -29,9 +29,9 @@ async function decode(options) {
   const plan = await compile(device, (g) => {
     g.output("frames", vae.decode(g, g.input("z", [1, numFrames, size / 8, size / 8, 4]), options));
   });
-  plan.write("z", clip);
+  plan.writeSync("z", clip);
   await plan.run();
-  return { frames: plan.read("frames"), peakBytes: plan.memory.peakBytes };
+  return { frames: plan.readSync("frames"), peakBytes: plan.memory.peakBytes };
 }
 
 const whole = await decode();

@@ -89,7 +89,7 @@ export async function* runModel({
   const taps = new Set(expectations.map(({ ours }) => ours));
   const plan = await Plan.load(device, layoutGraph(build, { taps, dtype: activationDtype(context) }));
   try {
-    for (const [name, data] of Object.entries(inputs)) plan.write(name, data);
+    for (const [name, data] of Object.entries(inputs)) plan.writeSync(name, data);
     await plan.run();
     const { graph } = plan.layout;
     const limits = fixture.json.tolerance[context.dtype] as Limits;
@@ -98,12 +98,12 @@ export async function* runModel({
     const order = ({ ours }: Expectation) => rowOf(graph, graph.outputs.get(ours)!);
     for (const { golden, ours } of kept.sort((a, b) => order(a) - order(b))) {
       const dims = graph.outputs.get(ours)!.dims;
-      const values = inGoldenOrder(plan.read(ours), dims, golden, fixture.shape(golden).length);
+      const values = inGoldenOrder(plan.readSync(ours), dims, golden, fixture.shape(golden).length);
       const expected = fixture.float64(golden);
       yield* withinLimits(golden, repeated(values, expected.length), expected, limits);
     }
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 

@@ -76,8 +76,8 @@ async function measureWeights(device: Device, gigabytes: number) {
     const second = performance.now();
     const again = await Plan.load(device, plan.layout);
     const reloadMs = performance.now() - second;
-    again.free();
-    plan.free();
+    again.freeSync();
+    plan.freeSync();
     return { bytes: numBlocks * BLOCK_BYTES, loadMs, runMs, reloadMs, rssGrowthBytes: peakRssBytes() - rssBefore };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -126,10 +126,10 @@ async function measureErrors(device: Device) {
     device,
     layoutGraph((g) => g.output("y", g.copy({ x: g.input("x", [1, 1, 1, 8]) }))),
   );
-  plan.write("x", [1, 2, 3, 4, 5, 6, 7, 8]);
+  plan.writeSync("x", [1, 2, 3, 4, 5, 6, 7, 8]);
   await plan.run();
-  const after = [...plan.read("y")];
-  plan.free();
+  const after = [...plan.readSync("y")];
+  plan.freeSync();
   return { failure, after };
 }
 

@@ -6,8 +6,8 @@ import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import { makeModels, openModelFolder, type StageShape } from "@vd/svd-pipeline";
 import {
   chooseVariants,
-  Plan,
   type GraphLayout,
+  Plan,
   type TuningEntry,
   type TuningTable,
   tunePlan,
@@ -82,7 +82,7 @@ async function layoutsAt(size: string): Promise<StageLayout[]> {
 function fill(plan: Plan): void {
   for (const [name, { dims }] of plan.layout.graph.inputs) {
     const length = dims.reduce((product, size) => product * size, 1);
-    plan.write(
+    plan.writeSync(
       name,
       Float32Array.from({ length }, (_, i) => ((i * 2654435761) % 1024) / 512 - 1),
     );
@@ -136,7 +136,7 @@ async function compareStage(layout: GraphLayout, table: TuningTable): Promise<[b
       for (const [which, plan] of plans.entries()) best[which] = Math.min(best[which]!, (await plan.run()).elapsedUs);
     return best;
   } finally {
-    for (const plan of plans) plan.free();
+    for (const plan of plans) plan.freeSync();
   }
 }
 

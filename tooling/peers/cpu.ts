@@ -59,9 +59,9 @@ async function load(device: Device, { build }: StageDefinition): Promise<Plan> {
 function stageCase(plan: Plan, inputs: Inputs, output: string): Case {
   const { dims } = plan.layout.graph.outputs.get(output)!;
   return async (inOrder) => {
-    for (const [name, values] of Object.entries(inputs)) plan.write(name, values);
+    for (const [name, values] of Object.entries(inputs)) plan.writeSync(name, values);
     await plan.run();
-    const values = plan.read(output);
+    const values = plan.readSync(output);
     // Predictions come in planes already; pictures come with their channels last.
     const isPicture = inOrder && output !== "prediction";
     return isPicture ? inGoldenOrder(values, dims, output, dims.length === 5 ? 4 : 2) : values;
@@ -71,14 +71,14 @@ function stageCase(plan: Plan, inputs: Inputs, output: string): Case {
 async function unetCase(): Promise<Case> {
   const { models, shape, device } = await openModels();
   const conditioning = await load(device, conditionStage(models, shape));
-  conditioning.write("context", numbersOf("unet.first.encoder_hidden_states"));
+  conditioning.writeSync("context", numbersOf("unet.first.encoder_hidden_states"));
   await conditioning.run();
   const plan = await load(device, denoiseStage(models, shape));
-  for (const name of ["cross", "frames"]) plan.write(name, conditioning.read(name));
-  conditioning.free();
-  plan.write("guidance", numbersOf("guidance"));
-  plan.write("addedTimeIds", numbersOf("unet.first.added_time_ids"));
-  plan.write("image", moveDimension(numbersOf("image_latents"), about.shapes.image_latents!, 1, 3).values);
+  for (const name of ["cross", "frames"]) plan.writeSync(name, conditioning.readSync(name));
+  conditioning.freeSync();
+  plan.writeSync("guidance", numbersOf("guidance"));
+  plan.writeSync("addedTimeIds", numbersOf("unet.first.added_time_ids"));
+  plan.writeSync("image", moveDimension(numbersOf("image_latents"), about.shapes.image_latents!, 1, 3).values);
   const inputs = {
     latents: numbersOf("latents.init"),
     inputScale: numbersOf("input_scale"),

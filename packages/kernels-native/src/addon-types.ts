@@ -3,26 +3,26 @@ export interface NativeBuffer {
   readonly bytes: number;
   readonly writable: boolean;
   /** Copies `source` to byte `offset`. */
-  write(source: ArrayBufferView | ArrayBuffer, offset: number): void;
+  writeSync(source: ArrayBufferView | ArrayBuffer, offset: number): void;
   /** As write, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
    *  source may change once the call has returned. */
-  send(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
+  write(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
   /** Copies from byte `offset` until `target` is full. */
-  read(target: ArrayBufferView | ArrayBuffer, offset: number): void;
+  readSync(target: ArrayBufferView | ArrayBuffer, offset: number): void;
   /** Floats of a tensor as float32, read off the event loop. dtype: its position in contract/dtype.ts. */
-  fetch(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<Float32Array>;
+  readFloats(offset: number, dtype: number, pixels: number, channels: number, pitch: number): Promise<Float32Array>;
   /** Bytes, read off the event loop. */
-  fetchBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
+  readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
-  copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): void;
+  copyFromSync(source: NativeBuffer, from: number, to: number, bytes: number): void;
   /** As copyFrom, off the event loop. */
-  bringFrom(source: NativeBuffer, from: number, to: number, bytes: number): Promise<void>;
+  copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): Promise<void>;
   /** Sets every byte. */
-  fill(byte: number): void;
+  fillSync(byte: number): void;
   /** Lets go of the memory; programs that use it keep it alive. */
-  free(): void;
+  freeSync(): void;
   /** As free, off the event loop: done when the promise is settled. */
-  release(): Promise<void>;
+  free(): Promise<void>;
 }
 
 /** Memory of a device of its own, in bytes; zeros for the CPU. */
@@ -72,9 +72,9 @@ export interface NativeProgram {
   run(timing: boolean): Promise<RunTimes>;
   /** Makes the current run stop before its next row. */
   cancel(): void;
-  free(): void;
+  freeSync(): void;
   /** As free, off the event loop: done when the promise is settled. */
-  release(): Promise<void>;
+  free(): Promise<void>;
 }
 
 /** A memory that a program's rows address by its position in the list. */

@@ -16,7 +16,7 @@ import { imageDir, listGpus } from "./gpus";
 import { loadAddon } from "./load";
 
 /** A float tensor in a buffer. */
-export interface FetchRegion {
+export interface FloatRegion {
   byteOffset?: number;
   dtype: DType;
   pixels: number;
@@ -42,56 +42,56 @@ export class DeviceBuffer {
   }
 
   /** Copies `source` to byte `offset`. Throws VdError `layout` outside the buffer or for read-only memory. */
-  write(source: ArrayBufferView | ArrayBuffer, offset = 0): void {
-    callNative(() => this.native.write(source, offset));
+  writeSync(source: ArrayBufferView | ArrayBuffer, offset = 0): void {
+    callNative(() => this.native.writeSync(source, offset));
   }
 
-  /** As {@link write}, off the event loop. A view of shared memory is read in place and must not change before the promise
+  /** As {@link writeSync}, off the event loop. A view of shared memory is read in place and must not change before the promise
    *  settles; any other source is copied first and may change once the call has returned. */
-  send(source: ArrayBufferView | ArrayBuffer, offset = 0): Promise<void> {
-    return awaitNative(() => this.native.send(source, offset));
+  write(source: ArrayBufferView | ArrayBuffer, offset = 0): Promise<void> {
+    return awaitNative(() => this.native.write(source, offset));
   }
 
   /** Copies from byte `offset` until `target` is full, and returns it. Throws VdError `layout` outside the buffer. */
-  read<T extends ArrayBufferView | ArrayBuffer>(target: T, offset = 0): T {
-    callNative(() => this.native.read(target, offset));
+  readSync<T extends ArrayBufferView | ArrayBuffer>(target: T, offset = 0): T {
+    callNative(() => this.native.readSync(target, offset));
     return target;
   }
 
   /** The floats of a tensor as float32, packed; reading and converting happen off the event loop. byteOffset: of its
    *  first element; pitch: elements from one pixel to the next. Throws VdError `layout` outside the buffer. */
-  fetch({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FetchRegion): Promise<Float32Array> {
-    return awaitNative(() => this.native.fetch(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
+  readFloats({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FloatRegion): Promise<Float32Array> {
+    return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
   }
 
   /** `bytes` bytes from byte `offset` on, read off the event loop. Throws VdError `layout` outside the buffer. */
-  fetchBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
-    return awaitNative(() => this.native.fetchBytes(offset, bytes));
+  readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    return awaitNative(() => this.native.readBytes(offset, bytes));
   }
 
   /** Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one. */
-  copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): void {
-    callNative(() => this.native.copyFrom(source.native, from, to, bytes));
+  copyFromSync(source: DeviceBuffer, from: number, to: number, bytes: number): void {
+    callNative(() => this.native.copyFromSync(source.native, from, to, bytes));
   }
 
-  /** As {@link copyFrom}, off the event loop. */
-  bringFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
-    return awaitNative(() => this.native.bringFrom(source.native, from, to, bytes));
+  /** As {@link copyFromSync}, off the event loop. */
+  copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
+    return awaitNative(() => this.native.copyFrom(source.native, from, to, bytes));
   }
 
   /** Sets every byte. */
-  fill(byte: number): void {
-    callNative(() => this.native.fill(byte));
+  fillSync(byte: number): void {
+    callNative(() => this.native.fillSync(byte));
   }
 
   /** Lets go of the memory; programs that use it keep it alive. Later calls throw. */
-  free(): void {
-    callNative(() => this.native.free());
+  freeSync(): void {
+    callNative(() => this.native.freeSync());
   }
 
-  /** As {@link free}, off the event loop: gigabytes of a GPU's memory take long. */
-  release(): Promise<void> {
-    return awaitNative(() => this.native.release());
+  /** As {@link freeSync}, off the event loop: gigabytes of a GPU's memory take long. */
+  free(): Promise<void> {
+    return awaitNative(() => this.native.free());
   }
 }
 
@@ -135,13 +135,13 @@ export class Program {
   }
 
   /** Frees the packed weights and working memory; a run under way finishes first. */
-  free(): void {
-    callNative(() => this.native.free());
+  freeSync(): void {
+    callNative(() => this.native.freeSync());
   }
 
-  /** As {@link free}, off the event loop. */
-  release(): Promise<void> {
-    return awaitNative(() => this.native.release());
+  /** As {@link freeSync}, off the event loop. */
+  free(): Promise<void> {
+    return awaitNative(() => this.native.free());
   }
 }
 

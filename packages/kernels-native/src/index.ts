@@ -11,7 +11,7 @@ export {
   type DeviceInfo,
   type DeviceOptions,
   devices,
-  type FetchRegion,
+  type FloatRegion as FetchRegion,
   type GpuOptions,
   mapFile,
   openDevice,

@@ -131,17 +131,17 @@ test("a buffer takes shared memory in place and copies any other before the call
   shared.set(bytes);
   const buffer = allocateBuffer(bytes.length + 8);
   const same = (from: number) =>
-    Buffer.compare(buffer.read(new Uint8Array(bytes.length), 8).subarray(from), bytes.subarray(from));
-  await buffer.send(new DataView(shared.buffer), 8);
+    Buffer.compare(buffer.readSync(new Uint8Array(bytes.length), 8).subarray(from), bytes.subarray(from));
+  await buffer.write(new DataView(shared.buffer), 8);
   expect(same(0)).toBe(0);
-  buffer.fill(0);
-  await buffer.send(shared.subarray(100), 108);
+  buffer.fillSync(0);
+  await buffer.write(shared.subarray(100), 108);
   expect(same(100)).toBe(0);
   const own = bytes.slice();
-  const sending = buffer.send(own, 8);
+  const sending = buffer.write(own, 8);
   own.fill(7);
   structuredClone(own.buffer, { transfer: [own.buffer] });
   await sending;
   expect(same(0)).toBe(0);
-  await expect(buffer.send(shared, 9)).rejects.toMatchObject({ code: "layout" });
+  await expect(buffer.write(shared, 9)).rejects.toMatchObject({ code: "layout" });
 });

@@ -40,9 +40,9 @@ test.skipIf(!hasCompiler)("copies to a device beside each other arrive whole (ne
 test("memory on the host takes and brings bytes off the event loop too", async () => {
   const [a, b] = [allocateBuffer(64), allocateBuffer(64)];
   const bytes = Uint8Array.from({ length: 64 }, (_, i) => i);
-  await a.send(bytes);
-  await b.bringFrom(a, 8, 0, 56);
-  expect(b.read(new Uint8Array(64))).toEqual(Uint8Array.of(...bytes.slice(8), 0, 0, 0, 0, 0, 0, 0, 0));
-  await expect(a.send(bytes, 1)).rejects.toMatchObject({ code: "layout" });
-  await expect(b.bringFrom(a, 60, 0, 8)).rejects.toMatchObject({ code: "layout" });
+  await a.write(bytes);
+  await b.copyFrom(a, 8, 0, 56);
+  expect(b.readSync(new Uint8Array(64))).toEqual(Uint8Array.of(...bytes.slice(8), 0, 0, 0, 0, 0, 0, 0, 0));
+  await expect(a.write(bytes, 1)).rejects.toMatchObject({ code: "layout" });
+  await expect(b.copyFrom(a, 60, 0, 8)).rejects.toMatchObject({ code: "layout" });
 });

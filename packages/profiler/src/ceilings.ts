@@ -37,7 +37,7 @@ async function bestUs(device: Device, dtype: DType, build: (g: Graph) => void): 
     for (let i = 0; i < NUM_RUNS; i++) us = Math.min(us, (await plan.run({ timing: true })).rowUs[0]!);
     return { us, flops: plan.layout.cost.flops };
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 

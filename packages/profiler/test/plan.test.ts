@@ -18,10 +18,10 @@ async function profiled(numRuns: number) {
   const layout = layoutGraph(twoLinears);
   await profiler.scope("work", async () => {
     const plan = await Plan.load(Device.cpu({ threads: 1 }), layout, { name: "mine", observer: profiler });
-    plan.write("x", new Float32Array(256 * 64).fill(1));
+    plan.writeSync("x", new Float32Array(256 * 64).fill(1));
     for (let i = 0; i < numRuns; i++) await plan.run();
-    expect(plan.read("y")[0]).toBe(1024);
-    plan.free();
+    expect(plan.readSync("y")[0]).toBe(1024);
+    plan.freeSync();
   });
   return { report: profiler.report(), layout };
 }
@@ -78,7 +78,7 @@ it("ceilings are measured on the device that was used", async () => {
   const profiler = createProfiler();
   const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutGraph(twoLinears), { observer: profiler });
   await plan.run();
-  plan.free();
+  plan.freeSync();
   expect(profiler.report().ceilings).toBeNull();
   expect(profiler.report().rows[0]!.rooflinePercent).toBeNull();
   await profiler.measureCeilings();
@@ -92,6 +92,6 @@ it("a cancelled run is a scope that failed, without rows", async () => {
   const profiler = createProfiler();
   const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutGraph(twoLinears), { observer: profiler });
   await expect(plan.run({ signal: AbortSignal.abort() })).rejects.toThrow("cancel");
-  plan.free();
+  plan.freeSync();
   expect(nodeAt(profiler.report(), "run")).toMatchObject({ numFailed: 1, children: [] });
 });

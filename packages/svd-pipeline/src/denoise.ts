@@ -34,23 +34,23 @@ export interface DenoiseOptions {
 
 /** What computes the predictions: a loaded plan, or a denoiser that runs elsewhere. */
 export interface DenoisingPlan {
-  send(name: string, data: ArrayLike<number>): Promise<void>;
+  write(name: string, data: ArrayLike<number>): Promise<void>;
   run(options: RunOptions): Promise<unknown>;
-  fetch(name: string): Promise<Float32Array>;
+  read(name: string): Promise<Float32Array>;
 }
 
 /** Writes what does not change. */
 export async function sendConstants(plan: Plan, constants: DenoiseConstants): Promise<void> {
   const { image, cross, frames, timeIds, guidance } = constants;
-  await plan.send("image", image);
-  await plan.send("cross", cross);
-  await plan.send("frames", frames);
+  await plan.write("image", image);
+  await plan.write("cross", cross);
+  await plan.write("frames", frames);
   const rows = guidance ? 2 : 1;
-  await plan.send(
+  await plan.write(
     "addedTimeIds",
     Float32Array.from({ length: 3 * rows }, (_, i) => timeIds[i % 3]!),
   );
-  if (guidance) await plan.send("guidance", guidance);
+  if (guidance) await plan.write("guidance", guidance);
 }
 
 /** Latents that are no numbers would only give a black video. */
@@ -91,12 +91,12 @@ export async function denoise(
   let state: SamplerState | undefined;
   let stepStart = performance.now();
   const oneCall = async (call: number, step: number): Promise<void> => {
-    await plan.send("latents", x);
-    await plan.send("inputScale", [sampler.inputScale(call)]);
-    await plan.send("timestep", [sampler.modelTimestep(call)]);
+    await plan.write("latents", x);
+    await plan.write("inputScale", [sampler.inputScale(call)]);
+    await plan.write("timestep", [sampler.modelTimestep(call)]);
     await plan.run({ signal: options.signal });
     const noise = sampler.noiseDrawsAt(call) ? await options.noise() : undefined;
-    const modelOutput = await plan.fetch("prediction");
+    const modelOutput = await plan.read("prediction");
     const result = observed(options.observer, "sampler", () => sampler.step(call, { x, modelOutput, noise, state }));
     x = result.x;
     state = result.state;

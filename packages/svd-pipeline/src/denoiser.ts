@@ -100,7 +100,7 @@ export class DenoiserPlan {
   constructor(private readonly denoiser: Denoiser) {}
 
   /** Sets `latents`, `inputScale` or `timestep` of the next call. */
-  async send(name: string, data: ArrayLike<number>): Promise<void> {
+  async write(name: string, data: ArrayLike<number>): Promise<void> {
     if (name === "latents") this.call.latents = Float32Array.from(data);
     else if (name === "inputScale") this.call.inputScale = data[0]!;
     else this.call.timestep = data[0]!;
@@ -112,7 +112,7 @@ export class DenoiserPlan {
   }
 
   /** The prediction of the last call. */
-  async fetch(): Promise<Float32Array> {
+  async read(): Promise<Float32Array> {
     return this.prediction;
   }
 }

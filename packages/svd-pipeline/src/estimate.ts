@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 import { countOf, type Device, VdError } from "@vd/kernels-native";
-import { compile, type Plan, type GraphLayout } from "@vd/tensor";
+import { compile, type GraphLayout, type Plan } from "@vd/tensor";
 import type { CountedLayout } from "./stages/generation-stages";
 import type { GenerationPlan, StagePlan } from "./types";
 
@@ -39,7 +39,7 @@ async function measureRates(device: Device): Promise<DeviceRates> {
     const normBytes = 2 * 4 * frames * size * size * channels;
     return { flopsPerUs: plan.layout.graph.rows[0]!.flops / best[0]!, bytesPerUs: normBytes / best[1]! };
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 

@@ -198,9 +198,9 @@ export class Generation {
     const pixels = await this.part("preprocess", () => runInSlices(work, { signal: this.signal }));
     const stage = embedImageStage(models, components.clipPixels.size, this.context.shape.dtype);
     return this.loader.run(stage, async (plan) => {
-      await plan.send("pixels", pixels);
+      await plan.write("pixels", pixels);
       await plan.run({ signal: this.signal });
-      return plan.fetch("embedding");
+      return plan.read("embedding");
     });
   }
 
@@ -219,9 +219,9 @@ export class Generation {
       this.drawn.catch(() => undefined);
     }
     return this.loader.run(encodeImageStage(models, shape), async (plan) => {
-      await plan.send("image", noisy);
+      await plan.write("image", noisy);
       await plan.run({ signal: this.signal });
-      const mode = posteriorModePausable(await plan.fetch("moments"), models.vae.config.latentChannels);
+      const mode = posteriorModePausable(await plan.read("moments"), models.vae.config.latentChannels);
       return runInSlices(this.roundedPausable(mode), { signal: this.signal });
     });
   }
@@ -259,9 +259,9 @@ export class Generation {
     const context = new Float32Array(shape.rows * embedding.length); // The unconditional row stays zero.
     context.set(embedding, (shape.rows - 1) * embedding.length);
     const body = async (plan: Plan) => {
-      await plan.send("context", context);
+      await plan.write("context", context);
       await plan.run({ signal: this.signal });
-      const [cross, frames] = [await plan.fetch("cross"), await plan.fetch("frames")];
+      const [cross, frames] = [await plan.read("cross"), await plan.read("frames")];
       return { image, cross, frames, ...this.wishes() };
     };
     return this.part("condition", () => this.loader.run(conditionStage(models, shape), body, { device }));
@@ -365,9 +365,9 @@ export class Generation {
   private decodeFrames(latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
     const { models, shape } = this.context;
     return this.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
-      await plan.send("latents", latents);
+      await plan.write("latents", latents);
       await plan.run({ signal: this.signal });
-      const [data, bytes] = [await plan.fetchBytes("levels"), await plan.fetchBytes("frames")];
+      const [data, bytes] = [await plan.readBytes("levels"), await plan.readBytes("frames")];
       return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
     });
   }

@@ -49,21 +49,21 @@ export async function sample(plan: Plan, input: SampleInput, options: DenoiseOpt
   const inSlices = <T>(work: Pausable<T>) => runInSlices(work, { signal: options.signal });
   const pixelsOf = (planes: Float32Array) =>
     inSlices(channelsLast(planes, dims, scratch.floats("latents as pixels", planes.length)));
-  await plan.send("x", await pixelsOf(latents));
-  if (steps.numHistory > 0) await plan.send("history", new Float32Array(steps.numHistory * countOf(dims)));
+  await plan.write("x", await pixelsOf(latents));
+  if (steps.numHistory > 0) await plan.write("history", new Float32Array(steps.numHistory * countOf(dims)));
   let stepStart = performance.now();
   const oneCall = async (call: number, step: number): Promise<void> => {
-    await plan.send("inputScale", [sampler.inputScale(call)]);
-    await plan.send("timestep", [sampler.modelTimestep(call)]);
-    await plan.send("coefficients", steps.tables[call]!);
-    if (sampler.noiseDrawsAt(call)) await plan.send("noise", await pixelsOf(await options.noise()));
+    await plan.write("inputScale", [sampler.inputScale(call)]);
+    await plan.write("timestep", [sampler.modelTimestep(call)]);
+    await plan.write("coefficients", steps.tables[call]!);
+    if (sampler.noiseDrawsAt(call)) await plan.write("noise", await pixelsOf(await options.noise()));
     await plan.run({ signal: options.signal });
     // What is no number in one place is so everywhere after the next call.
-    checkFinite(await plan.fetch("firstFrame"), step);
+    checkFinite(await plan.read("firstFrame"), step);
     if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
     const stepUs = (performance.now() - stepStart) * 1000;
     const denoised = async () =>
-      inSlices(planesOf(await plan.fetch("denoised"), dims, new Float32Array(latents.length)));
+      inSlices(planesOf(await plan.read("denoised"), dims, new Float32Array(latents.length)));
     await options.onStep({ step, stepUs, denoised });
     stepStart = performance.now();
   };
@@ -71,7 +71,7 @@ export async function sample(plan: Plan, input: SampleInput, options: DenoiseOpt
     const step = sampler.stepIndexOf(call) + 1;
     await observed(options.observer, `step ${step}`, () => oneCall(call, step));
   }
-  const result = await plan.fetch("x");
+  const result = await plan.read("x");
   await inSlices(checkFinitePausable(result, sampler.numSteps));
   return inSlices(planesOf(result, dims, latents));
 }

@@ -1,7 +1,7 @@
 import { allocateBuffer, type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
 import { Graph, makeStorage, packedTensor } from "./graph";
 import type { GraphOps } from "./graph-ops.generated";
-import { readHost, writeHost } from "./host";
+import { readHostSync, writeHostSync } from "./host";
 import { layoutGraph } from "./plan/layout";
 import { Plan } from "./plan/plan";
 import { packedBytes, type Storage, type Tensor } from "./tensor";
@@ -30,7 +30,7 @@ export class Eager {
   /** A tensor with the given numbers; `constant` ones count as weights, which backends may pack. */
   tensor(data: ArrayLike<number>, dims: readonly number[], dtype: DType = "f32", constant = false): Tensor {
     const tensor = packedTensor(this.block(packedBytes(dims, dtype), constant), dims, dtype);
-    writeHost(tensor.storage.place!.buffer, 0, tensor, data);
+    writeHostSync(tensor.storage.place!.buffer, 0, tensor, data);
     return tensor;
   }
 
@@ -40,9 +40,9 @@ export class Eager {
   }
 
   /** The elements as numbers. */
-  read(tensor: Tensor): Float32Array {
+  readSync(tensor: Tensor): Float32Array {
     const { buffer, byteOffset } = tensor.storage.place!;
-    return readHost(buffer, byteOffset, tensor);
+    return readHostSync(buffer, byteOffset, tensor);
   }
 
   private block(bytes: number, constant: boolean): Storage {
@@ -62,7 +62,7 @@ export class Eager {
     try {
       await plan.run();
     } finally {
-      plan.free();
+      plan.freeSync();
     }
     return result;
   }

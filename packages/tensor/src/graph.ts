@@ -72,7 +72,7 @@ export class Graph extends GraphOps {
   /** A read-only tensor with the given values, made once. data: as many numbers as `dims` has elements. */
   constant(data: Float32Array, dims: readonly number[]): Tensor {
     const buffer = allocateBuffer(data.byteLength);
-    buffer.write(data);
+    buffer.writeSync(data);
     const storage = makeStorage("weights", data.byteLength, "constant", { buffer, byteOffset: 0 });
     return packedTensor(storage, dims, "f32");
   }

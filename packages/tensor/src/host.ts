@@ -56,9 +56,9 @@ function checkCount(tensor: Tensor, data: ArrayLike<number>): void {
 }
 
 /** Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array. Throws VdError `shape`. */
-export function writeHost(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
+export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
   checkCount(tensor, data);
-  buffer.write(encode(data, tensor.dtype), base + tensor.byteOffset);
+  buffer.writeSync(encode(data, tensor.dtype), base + tensor.byteOffset);
 }
 
 /** Elements that are copied at a stretch, and elements that are converted: well below a millisecond, even where a copy
@@ -72,9 +72,9 @@ function pieceLength(data: ArrayLike<number>, dtype: DType): number {
   return types.isSharedArrayBuffer(data.buffer) ? data.length : COPIED;
 }
 
-/** As {@link writeHost}, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
+/** As {@link writeHostSync}, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
  *  not change meanwhile. */
-export async function sendHost(
+export async function writeHost(
   buffer: DeviceBuffer,
   base: number,
   tensor: Tensor,
@@ -88,20 +88,20 @@ export async function sendHost(
     const piece = ArrayBuffer.isView(data)
       ? (data as Float32Array).subarray(at, at + length)
       : Array.prototype.slice.call(data, at, at + length);
-    await buffer.send(encode(piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
+    await buffer.write(encode(piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
   }
 }
 
 /** Reads a tensor's elements as float32 numbers; views with gaps are packed. */
-export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Float32Array {
+export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor): Float32Array {
   const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
   const numPixels = countOf(tensor.dims) / channels;
   const item = elementBytes(tensor.dtype);
   const start = base + tensor.byteOffset;
   if (tensor.pitch === channels)
-    return decodeStored(buffer.read(new Uint8Array(numPixels * channels * item), start), tensor.dtype);
+    return decodeStored(buffer.readSync(new Uint8Array(numPixels * channels * item), start), tensor.dtype);
   const span = decodeStored(
-    buffer.read(new Uint8Array(((numPixels - 1) * tensor.pitch + channels) * item), start),
+    buffer.readSync(new Uint8Array(((numPixels - 1) * tensor.pitch + channels) * item), start),
     tensor.dtype,
   );
   const packed = new Float32Array(numPixels * channels);
@@ -110,10 +110,10 @@ export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Fl
   return packed;
 }
 
-/** As {@link readHost} for float tensors, off the event loop. */
-export function fetchHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
+/** As {@link readHostSync} for float tensors, off the event loop. */
+export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
   const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
   const { dtype, pitch } = tensor;
   const byteOffset = base + tensor.byteOffset;
-  return buffer.fetch({ byteOffset, dtype, pixels: countOf(tensor.dims) / channels, channels, pitch });
+  return buffer.readFloats({ byteOffset, dtype, pixels: countOf(tensor.dims) / channels, channels, pitch });
 }

@@ -7,10 +7,10 @@ export * from "./nn/index";
 export { mapPausable, ownTurn, type Pausable, runAtOnce, runInSlices, type SliceOptions } from "./pausable";
 export { type ArenaLayout, planArena } from "./plan/arena";
 export {
+  type GraphLayout,
   layoutGraph,
   layoutGraphInSlices,
   type PlanCost,
-  type GraphLayout,
   type PlanMemory,
   type Recording,
 } from "./plan/layout";

@@ -1,7 +1,7 @@
 import { allocateBuffer, sharedFloats } from "@vd/kernels-native";
 import { describe, expect, test, vi } from "vitest";
 import { Graph } from "../src/graph";
-import { sendHost } from "../src/host";
+import { writeHost } from "../src/host";
 
 const COUNT = 1_000_003;
 const BASE = 64;
@@ -10,7 +10,7 @@ const BASE = 64;
 function target(dtype: "f32" | "f16") {
   const tensor = new Graph().input("x", [1, 1, 1, COUNT], dtype);
   const buffer = allocateBuffer(BASE + 4 * COUNT);
-  return { tensor, buffer, calls: vi.spyOn(buffer, "send") };
+  return { tensor, buffer, calls: vi.spyOn(buffer, "write") };
 }
 
 const numbers = <T extends ArrayBufferLike>(into: Float32Array<T>): Float32Array<T> => {
@@ -18,24 +18,24 @@ const numbers = <T extends ArrayBufferLike>(into: Float32Array<T>): Float32Array
   return into;
 };
 
-describe("sendHost", () => {
-  test("sends floats in shared memory by one call, without copying them", async () => {
+describe("writeHost", () => {
+  test("writes floats in shared memory by one call, without copying them", async () => {
     const { tensor, buffer, calls } = target("f32");
     const data = numbers(sharedFloats(COUNT + 5)).subarray(5);
-    await sendHost(buffer, BASE, tensor, data);
+    await writeHost(buffer, BASE, tensor, data);
     expect(calls.mock.calls.map(([source, at]) => [(source as Float32Array).buffer === data.buffer, at])).toEqual([
       [true, BASE],
     ]);
-    const got = buffer.read(new Float32Array(COUNT), BASE);
+    const got = buffer.readSync(new Float32Array(COUNT), BASE);
     expect(Buffer.compare(Buffer.from(got.buffer), Buffer.from(data.slice().buffer))).toBe(0);
   });
 
-  test.each(["f32", "f16"] as const)("sends other floats to %s piece by piece, none of them long", async (dtype) => {
+  test.each(["f32", "f16"] as const)("writes other floats to %s piece by piece, none of them long", async (dtype) => {
     const { tensor, buffer, calls } = target(dtype);
     const data = numbers(new Float32Array(COUNT));
-    await sendHost(buffer, BASE, tensor, data);
+    await writeHost(buffer, BASE, tensor, data);
     expect(Math.max(...calls.mock.calls.map(([source]) => source.byteLength))).toBeLessThanOrEqual(512 * 1024);
-    const last = buffer.read(
+    const last = buffer.readSync(
       dtype === "f32" ? new Float32Array(1) : new Uint16Array(1),
       BASE + (dtype === "f32" ? 4 : 2) * (COUNT - 1),
     );
@@ -47,15 +47,15 @@ describe("sendHost", () => {
     const { tensor, buffer } = target("f32");
     const data = numbers(new Float32Array(COUNT));
     structuredClone(data.buffer, { transfer: [data.buffer] });
-    await expect(sendHost(buffer, BASE, tensor, data)).rejects.toMatchObject({ code: "shape", got: "0" });
+    await expect(writeHost(buffer, BASE, tensor, data)).rejects.toMatchObject({ code: "shape", got: "0" });
   });
 
   test("goes wrong quietly nowhere: what is taken away while it is sent leaves the rest as it was", async () => {
     const { tensor, buffer } = target("f32");
     const data = numbers(new Float32Array(COUNT));
-    const sending = sendHost(buffer, BASE, tensor, data);
+    const sending = writeHost(buffer, BASE, tensor, data);
     structuredClone(data.buffer, { transfer: [data.buffer] });
     await expect(sending).rejects.toMatchObject({ code: "shape" });
-    expect(buffer.read(new Float32Array(2), BASE + 4 * (COUNT - 2))).toEqual(Float32Array.of(0, 0));
+    expect(buffer.readSync(new Float32Array(2), BASE + 4 * (COUNT - 2))).toEqual(Float32Array.of(0, 0));
   });
 });

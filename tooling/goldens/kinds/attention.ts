@@ -67,10 +67,10 @@ async function* dense(current: Case): AsyncGenerator<TensorCheck> {
   const scale = current.facts.scale ?? 1 / Math.sqrt(head);
   const outputs = { lse };
   const y = await eager.ops.attention({ name, q, k, v, mask, heads, scale, causal: isCausal(current), outputs });
-  const o = moveDimension(eager.read(y), [batch, length, heads, head], 2, 1).values;
+  const o = moveDimension(eager.readSync(y), [batch, length, heads, head], 2, 1).values;
   yield withinStated(`out.${name}.o`, "o", o, fixture.float64(`out.${name}.o`), limits);
   const stored = `out.${name}.lse`;
-  if (fixture.has(stored)) yield withinStated(stored, "o", eager.read(lse), fixture.float64(stored), limits);
+  if (fixture.has(stored)) yield withinStated(stored, "o", eager.readSync(lse), fixture.float64(stored), limits);
 }
 
 /** Sequences one behind the other: (tokens, heads, head size), offsets in cu_q and cu_k. */
@@ -88,11 +88,11 @@ async function* packed(current: Case): AsyncGenerator<TensorCheck> {
   const scale = current.facts.scale ?? 1 / Math.sqrt(head);
   const causal = isCausal(current);
   const y = await eager.ops.attention({ name, q, k, v, cuQ, cuK, heads, scale, causal, outputs: { lse } });
-  yield withinStated(`out.${name}.o`, "o", eager.read(y), fixture.float64(`out.${name}.o`), limits);
+  yield withinStated(`out.${name}.o`, "o", eager.readSync(y), fixture.float64(`out.${name}.o`), limits);
   const stored = `out.${name}.lse`;
   if (!fixture.has(stored)) return;
   const byHead = fixture.shape(stored)[0] === heads;
-  const ours = byHead ? eager.read(lse) : moveDimension(eager.read(lse), [heads, numTokens], 0, 1).values;
+  const ours = byHead ? eager.readSync(lse) : moveDimension(eager.readSync(lse), [heads, numTokens], 0, 1).values;
   yield withinStated(stored, "o", ours, fixture.float64(stored), limits);
 }
 

@@ -39,11 +39,11 @@ async function* posteriorChecks(
   channels: number,
 ): AsyncGenerator<TensorCheck> {
   const plan = await compile(openDevice(context.device), build, { dtype: activationDtype(context) });
-  plan.write("image", inputs.image!);
+  plan.writeSync("image", inputs.image!);
   await plan.run();
   const dims = plan.layout.graph.outputs.get("moments")!.dims;
-  const { mode, std, sample } = posterior(plan.read("moments"), channels);
-  plan.free();
+  const { mode, std, sample } = posterior(plan.readSync("moments"), channels);
+  plan.freeSync();
   const noise = fixture.float32("in.noise"); // (n,c,h,w)
   const [n, c, h, w] = fixture.shape("in.noise") as Shape4;
   const pixelNoise = noise.map((_, i) => {

@@ -85,5 +85,5 @@ export async function convolutionWithBatchNorm(current: OpCase): Promise<OpResul
 
 /** A clip in the golden's order. */
 export function planesOf(current: OpCase, y: Tensor): OpResult {
-  return { values: toPlanes(current.eager.read(y), y.dims) };
+  return { values: toPlanes(current.eager.readSync(y), y.dims) };
 }

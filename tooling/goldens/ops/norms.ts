@@ -23,14 +23,14 @@ export async function layerNormalisation(current: OpCase): Promise<OpResult> {
   const [weight, bias] = [current.weight("w"), current.weight("b")];
   const eps = current.number("eps", 1e-5);
   const y = await current.eager.ops.layerNorm({ name: current.name, x: current.tokens("x"), weight, bias, eps });
-  return { values: current.eager.read(y) };
+  return { values: current.eager.readSync(y) };
 }
 
 /** linear, then the first half of the columns times gelu of the second. */
 export async function gatedLinear(current: OpCase): Promise<OpResult> {
   const bias = current.has("b") ? current.weight("b") : undefined;
   const options = { name: current.name, x: current.tokens("x"), weight: current.weight("w"), bias };
-  return { values: current.eager.read(await current.eager.ops.linear({ ...options, act: "geglu" })) };
+  return { values: current.eager.readSync(await current.eager.ops.linear({ ...options, act: "geglu" })) };
 }
 
 const ACTIVATIONS = ["gelu_tanh", "quick_gelu", "gelu", "silu"] as const;
@@ -40,5 +40,5 @@ export async function activation(current: OpCase): Promise<OpResult> {
   const words = `${current.variant} ${current.text}`.toLowerCase();
   const act = ACTIVATIONS.find((name) => words.includes(name)) ?? current.refuse("an activation that is not known");
   const a = current.tokens("x");
-  return { values: current.eager.read(await current.eager.ops.pointwise({ name: current.name, a, act })) };
+  return { values: current.eager.readSync(await current.eager.ops.pointwise({ name: current.name, a, act })) };
 }

@@ -80,7 +80,7 @@ export async function timestepEmbedding(current: OpCase): Promise<OpResult> {
     maxPeriod: Number(/ln\((\d+(?:\.\d+)?)\)/.exec(current.text)?.[1] ?? current.number("max_period", 10000)),
     downscaleShift: current.number("downscale_freq_shift", 0),
   });
-  const ours = current.eager.read(y);
+  const ours = current.eager.readSync(y);
   const cosinesFirst = current.flag("flip_sin_to_cos") ?? /^[^:]*\[cos/.test(current.text);
   const values = new Float32Array(numbers.length * width);
   for (let i = 0; i < numbers.length; i++)

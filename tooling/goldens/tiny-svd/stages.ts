@@ -45,7 +45,7 @@ async function runStage(
   taps?: Set<string>,
 ) {
   const plan = await Plan.load(device, layoutGraph(stage.build, taps ? { taps } : {}));
-  for (const [name, data] of Object.entries(inputs)) plan.write(name, data);
+  for (const [name, data] of Object.entries(inputs)) plan.writeSync(name, data);
   await plan.run();
   return plan;
 }
@@ -58,8 +58,8 @@ async function outputOf(
   name: string,
 ) {
   const plan = await runStage(device, stage, inputs);
-  const values = inGoldenOrder(plan.read(name), plan.layout.graph.outputs.get(name)!.dims, name, 4);
-  plan.free();
+  const values = inGoldenOrder(plan.readSync(name), plan.layout.graph.outputs.get(name)!.dims, name, 4);
+  plan.freeSync();
   return values;
 }
 
@@ -111,9 +111,9 @@ async function* encodeChecks(
   yield relativeL2("clip.image_embeds", embedding, fixture.float64("clip.image_embeds"), STAGE_LIMIT);
   const image = fixture.float32("vae.encode_input");
   const plan = await runStage(device, encodeImageStage(models, shape), { image });
-  const moments = plan.read("moments");
+  const moments = plan.readSync("moments");
   const dims = plan.layout.graph.outputs.get("moments")!.dims;
-  plan.free();
+  plan.freeSync();
   const channels = models.vae.config.latentChannels;
   const golden = fixture.float64("vae.moments");
   yield relativeL2("vae.moments", inGoldenOrder(moments, dims, "", 4), golden, STAGE_LIMIT);
@@ -148,8 +148,8 @@ async function* denoiserChecks(checks: StageChecks, shape: StageShape, call: str
   const conditioned = await runStage(device, conditionStage(models, shape), {
     context: stored("encoder_hidden_states"),
   });
-  const constants = { cross: conditioned.read("cross"), frames: conditioned.read("frames") };
-  conditioned.free();
+  const constants = { cross: conditioned.readSync("cross"), frames: conditioned.readSync("frames") };
+  conditioned.freeSync();
   const { build, inputs } = rawCall(models, shape, fixture, call, constants);
   const taps = new Set(call === "first" ? traced(fixture) : []);
   const plan = await runStage(device, { name: "denoise", build }, inputs, taps);
@@ -157,17 +157,17 @@ async function* denoiserChecks(checks: StageChecks, shape: StageShape, call: str
   for (const path of graph.outputs.keys()) {
     if (!taps.has(path)) continue;
     const dims = graph.outputs.get(path)!.dims;
-    const values = inGoldenOrder(plan.read(path), dims, path, dims.length === 5 ? 4 : 2);
+    const values = inGoldenOrder(plan.readSync(path), dims, path, dims.length === 5 ? 4 : 2);
     const golden = fixture.float64(`trace.${path}`);
     yield relativeL2(`trace.${path}`, tracedPart(values, dims, golden.length), golden, STAGE_LIMIT);
   }
   yield relativeL2(
     `unet.${call}.output`,
-    plan.read("prediction"),
+    plan.readSync("prediction"),
     fixture.float64(`unet.${call}.output`),
     DENOISER_LIMIT,
   );
-  plan.free();
+  plan.freeSync();
 }
 
 /** First and last frame of the last row; tensors without frames whole, repeated to the golden's `goldenLength`. */
@@ -240,29 +240,29 @@ async function* trajectoryChecks(checks: StageChecks, shape: StageShape): AsyncG
   const golden = fixture.float64("latents.steps");
   const plan = await Plan.load(device, layoutGraph(denoiseStage(models, shape).build));
   const ids = [settings.fps - 1, settings.motion_bucket_id, settings.noise_aug_strength];
-  plan.write("image", pixelsOf(fixture));
-  plan.write("cross", conditioned.read("cross"));
-  plan.write("frames", conditioned.read("frames"));
-  plan.write(
+  plan.writeSync("image", pixelsOf(fixture));
+  plan.writeSync("cross", conditioned.readSync("cross"));
+  plan.writeSync("frames", conditioned.readSync("frames"));
+  plan.writeSync(
     "addedTimeIds",
     Array.from({ length: 3 * rows }, (_, i) => ids[i % 3]!),
   );
-  if (rows === 2) plan.write("guidance", fixture.float32("guidance"));
+  if (rows === 2) plan.writeSync("guidance", fixture.float32("guidance"));
   let x = fixture.float32("latents.init");
   let state: SamplerState | undefined;
   for (let call = 0; call < sampler.numModelCalls; call++) {
-    plan.write("latents", x);
-    plan.write("inputScale", [sampler.inputScale(call)]);
-    plan.write("timestep", [sampler.modelTimestep(call)]);
+    plan.writeSync("latents", x);
+    plan.writeSync("inputScale", [sampler.inputScale(call)]);
+    plan.writeSync("timestep", [sampler.modelTimestep(call)]);
     await plan.run();
-    const result = sampler.step(call, { x, modelOutput: plan.read("prediction"), state });
+    const result = sampler.step(call, { x, modelOutput: plan.readSync("prediction"), state });
     x = result.x;
     state = result.state;
     const expected = golden.subarray(call * x.length, (call + 1) * x.length);
     yield relativeL2(`latents.steps[${call}]`, x, expected, LATENT_LIMIT);
   }
-  plan.free();
-  conditioned.free();
+  plan.freeSync();
+  conditioned.freeSync();
 }
 
 /** The stored picture latents, (1,C,h,w), channels last. */

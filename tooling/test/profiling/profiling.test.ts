@@ -62,6 +62,6 @@ test("what ran is noted from the runs themselves, and nothing stays behind", asy
   await expect(listen).rejects.toThrow("broken");
   await often.run();
   expect(heard).toBe(1);
-  often.free();
-  once.free();
+  often.freeSync();
+  once.freeSync();
 });

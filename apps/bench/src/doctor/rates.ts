@@ -26,7 +26,7 @@ async function bestUs(device: Device, build: Parameters<typeof compile>[1], dtyp
     for (let i = 0; i < runs; i++) best = Math.min(best, (await plan.run()).elapsedUs);
     return best;
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 

@@ -59,10 +59,10 @@ export async function ourContender(
         for (let i = 0; i < repeats; i++) times.push((await plan.run({ signal })).elapsedUs);
         return times;
       },
-      close: async () => plan.free(),
+      close: async () => plan.freeSync(),
     };
   } catch (error) {
-    plan.free();
+    plan.freeSync();
     throw error;
   }
 }

@@ -10,7 +10,7 @@ import {
   type StageDefinition,
   type StageShape,
 } from "@vd/svd-pipeline";
-import { type Graph, layoutGraph, Plan, type GraphLayout } from "@vd/tensor";
+import { type Graph, type GraphLayout, layoutGraph, Plan } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";
@@ -80,11 +80,11 @@ async function conditioning(context: PartContext, embedding: Float32Array) {
   try {
     const both = new Float32Array(2 * embedding.length); // The row without guidance stays zero.
     both.set(embedding, embedding.length);
-    plan.write("context", both);
+    plan.writeSync("context", both);
     await plan.run();
-    return { cross: plan.read("cross"), frames: plan.read("frames") };
+    return { cross: plan.readSync("cross"), frames: plan.readSync("frames") };
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 
@@ -114,13 +114,13 @@ async function unetPart(context: PartContext): Promise<OurPart> {
     inputs,
     layout: layoutGraph(unetStage(context, sizes), { dtype: context.dtype }),
     fill(plan) {
-      plan.write("sample", toChannelsLast(inputs.sample!.data, numPixels, 2 * channels));
-      plan.write("timestep", inputs.timestep!.data);
-      plan.write("addedTimeIds", inputs.added_time_ids!.data);
-      plan.write("cross", shared.cross);
-      plan.write("frames", shared.frames);
+      plan.writeSync("sample", toChannelsLast(inputs.sample!.data, numPixels, 2 * channels));
+      plan.writeSync("timestep", inputs.timestep!.data);
+      plan.writeSync("addedTimeIds", inputs.added_time_ids!.data);
+      plan.writeSync("cross", shared.cross);
+      plan.writeSync("frames", shared.frames);
     },
-    read: async (plan) => toPlanes(await plan.fetch("prediction"), numPixels, channels),
+    read: async (plan) => toPlanes(await plan.read("prediction"), numPixels, channels),
   };
 }
 
@@ -138,19 +138,19 @@ function plainPart(context: PartContext, part: Exclude<PlanPart, "unet">): OurPa
   const kinds = {
     clip: {
       stage: () => embedImageStage(models, components.clipPixels.size, shape.dtype),
-      read: (plan: Plan) => plan.fetch("embedding"),
+      read: (plan: Plan) => plan.read("embedding"),
     },
     encode: {
       stage: () => encodeImageStage(models, shape),
-      read: async (plan: Plan) => toPlanes(await plan.fetch("moments"), latentPixels, 2 * sizes.latentChannels),
+      read: async (plan: Plan) => toPlanes(await plan.read("moments"), latentPixels, 2 * sizes.latentChannels),
     },
     vae: {
       stage: () => decodeStage(models, shape),
-      read: async (plan: Plan) => toPlanes(await plan.fetch("frames"), options.width * options.height, 3),
+      read: async (plan: Plan) => toPlanes(await plan.read("frames"), options.width * options.height, 3),
     },
   };
   const { stage, read } = kinds[part];
-  return { part, inputs, layout: layoutOf(stage()), fill: (plan) => plan.write(name, input.data), read };
+  return { part, inputs, layout: layoutOf(stage()), fill: (plan) => plan.writeSync(name, input.data), read };
 }
 
 /** Plans a part and makes its inputs. Throws VdError from the ops' checks or the device. */

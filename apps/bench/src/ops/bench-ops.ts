@@ -1,5 +1,5 @@
 import type { Device, DType } from "@vd/kernels-native";
-import { Plan, type GraphLayout } from "@vd/tensor";
+import { type GraphLayout, Plan } from "@vd/tensor";
 import type { Reporter } from "../io/reporter";
 import { type Contender, reasonOf } from "../measure/contenders";
 import type { PeerProcess } from "../measure/peer-process";
@@ -45,7 +45,7 @@ async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean): P
   const plan = await Plan.load(bench.device, layout, { capture });
   try {
     const firstUs = (await plan.run()).elapsedUs / sizes.numSets;
-    if (!ready.result && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.fetch("result 0");
+    if (!ready.result && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
     const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / sizes.numSets;
     return {
       name: capture ? "ours-graph" : "ours",
@@ -56,10 +56,10 @@ async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean): P
           times.push((await plan.run({ signal: bench.signal })).elapsedUs / sizes.numSets);
         return times;
       },
-      close: async () => plan.free(),
+      close: async () => plan.freeSync(),
     };
   } catch (error) {
-    plan.free();
+    plan.freeSync();
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { type DType, OPS } from "@vd/kernels-native";
-import { type CallOptions, checkCall, type Graph, layoutGraph, type GraphLayout, type Tensor } from "@vd/tensor";
+import { type CallOptions, checkCall, type Graph, type GraphLayout, layoutGraph, type Tensor } from "@vd/tensor";
 import type { BenchCase } from "./cases";
 import { type OpOperand, unplaced } from "./operands";
 

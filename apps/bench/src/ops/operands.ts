@@ -66,10 +66,10 @@ function encode(values: Float32Array, dtype: DType): Uint8Array {
 /** Fills a buffer with `pattern` from its first byte on; what has been written is copied on, ever more at a time. */
 function fillRepeated(buffer: DeviceBuffer, pattern: Uint8Array, bytes: number): void {
   let written = Math.min(pattern.byteLength, bytes);
-  buffer.write(pattern.subarray(0, written));
+  buffer.writeSync(pattern.subarray(0, written));
   while (written < bytes) {
     const more = Math.min(written, bytes - written);
-    buffer.copyFrom(buffer, 0, written, more);
+    buffer.copyFromSync(buffer, 0, written, more);
     written += more;
   }
 }
@@ -97,13 +97,13 @@ export async function placeOperands(
 ): Promise<PlacedOperands> {
   const buffers: DeviceBuffer[] = [];
   const free = () => {
-    for (const buffer of buffers) buffer.free();
+    for (const buffer of buffers) buffer.freeSync();
   };
   const place = async (operand: OpOperand, pattern: Uint8Array, first: DeviceBuffer | undefined) => {
     const bytes = bytesOf(operand);
     const buffer = operand.constant ? allocateBuffer(bytes) : await device.allocate(bytes);
     buffers.push(buffer);
-    if (first) buffer.copyFrom(first, 0, 0, bytes);
+    if (first) buffer.copyFromSync(first, 0, 0, bytes);
     else fillRepeated(buffer, pattern, bytes);
     return buffer;
   };

@@ -64,7 +64,7 @@ describe("op cases", () => {
     const expected = Array.from({ length: 12 }, (_, i) => 1 + (i % 5));
     for (const { x, w } of placed.sets)
       for (const tensor of [x!, w!])
-        expect([...tensor.storage.place!.buffer.read(new Float32Array(12))]).toEqual(expected);
+        expect([...tensor.storage.place!.buffer.readSync(new Float32Array(12))]).toEqual(expected);
     expect(placed.sets[0]!.x!.storage.kind).toBe("state");
     expect(placed.sets[0]!.w!.storage.kind).toBe("weights");
     placed.free();

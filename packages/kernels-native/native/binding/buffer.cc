@@ -23,18 +23,18 @@ void check_range(const Memory& memory, size_t offset, size_t bytes, const char* 
                 std::to_string(bytes) + " bytes at offset " + std::to_string(offset));
 }
 
-/** Elements of a fetched region: more than any device holds, and no product of two overflows. */
-constexpr double kMaxFetch = 1ull << 40;
+/** Elements of a region of floats: more than any device holds, and no product of two overflows. */
+constexpr double kMaxFloats = 1ull << 40;
 
 /** A float view of `region` lies inside `memory`. */
 void check_region(const Memory& memory, const FloatRegion& region) {
   if (region.pixels == 0 || region.channels == 0 || region.pitch < region.channels || !is_float(region.dtype))
-    throw Error(ErrorCode::layout, "fetch", "floats of at least one pixel and channel, and a pitch of at least the channels", "others");
+    throw Error(ErrorCode::layout, "readFloats", "floats of at least one pixel and channel, and a pitch of at least the channels", "others");
   const double end = static_cast<double>(region.byteOffset) +
                      (static_cast<double>(region.pixels - 1) * static_cast<double>(region.pitch) + static_cast<double>(region.channels)) *
                          bytes_of(region.dtype);
   if (end > static_cast<double>(memory.bytes()))
-    throw Error(ErrorCode::layout, "fetch", "a range inside the buffer's " + std::to_string(memory.bytes()) + " bytes",
+    throw Error(ErrorCode::layout, "readFloats", "a range inside the buffer's " + std::to_string(memory.bytes()) + " bytes",
                 "one that ends at byte " + std::to_string(static_cast<int64_t>(end)));
 }
 
@@ -66,10 +66,10 @@ Copy read_copy(const Napi::CallbackInfo& info, const std::string& where) {
 
 Napi::Function Buffer::define(Napi::Env env) {
   return DefineClass(env, "NativeBuffer",
-                     {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write>("write"), method<&Buffer::send>("send"),
-                      method<&Buffer::read>("read"), method<&Buffer::fetch>("fetch"), method<&Buffer::fetch_bytes>("fetchBytes"),
-                      method<&Buffer::copy>("copyFrom"), method<&Buffer::bring>("bringFrom"), method<&Buffer::fill>("fill"),
-                      method<&Buffer::free>("free"), method<&Buffer::release>("release")});
+                     {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write_sync>("writeSync"), method<&Buffer::write>("write"),
+                      method<&Buffer::read_sync>("readSync"), method<&Buffer::read_floats>("readFloats"), method<&Buffer::read_bytes>("readBytes"),
+                      method<&Buffer::copy_from_sync>("copyFromSync"), method<&Buffer::copy_from>("copyFrom"), method<&Buffer::fill_sync>("fillSync"),
+                      method<&Buffer::free_sync>("freeSync"), method<&Buffer::free>("free")});
 }
 
 Napi::Object Buffer::make(Napi::Env env, std::shared_ptr<Memory> memory) {
@@ -107,26 +107,26 @@ Napi::Value Buffer::writable(const Napi::CallbackInfo& info) {
   return Napi::Boolean::New(info.Env(), memory_of(info.This(), "writable")->writable());
 }
 
-Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "write");
-  const size_t offset = read_size(info[1], "write offset");
-  const auto source = read_bytes(info[0], "write source");
-  check_writable(*memory, "write");
-  check_range(*memory, offset, source.size(), "write");
+Napi::Value Buffer::write_sync(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "writeSync");
+  const size_t offset = read_size(info[1], "writeSync offset");
+  const auto source = binding::read_bytes(info[0], "writeSync source");
+  check_writable(*memory, "writeSync");
+  check_range(*memory, offset, source.size(), "writeSync");
   memory->write(offset, source.data(), source.size());
   return info.Env().Undefined();
 }
 
 /** Shared memory is read in place. Other bytes are copied first: JavaScript may take them away before the worker begins. */
-Napi::Value Buffer::send(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "send");
-  const size_t offset = read_size(info[1], "send offset");
-  const auto source = read_bytes(info[0], "send source");
-  check_writable(*memory, "send");
-  check_range(*memory, offset, source.size(), "send");
+Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "write");
+  const size_t offset = read_size(info[1], "write offset");
+  const auto source = binding::read_bytes(info[0], "write source");
+  check_writable(*memory, "write");
+  check_range(*memory, offset, source.size(), "write");
   const auto finish = [](Napi::Env env, bool&) { return env.Undefined(); };
   if (SharedBytes::has(info[0])) {
-    auto work = [memory, offset, shared = SharedBytes::of(info[0], "send source")] {
+    auto work = [memory, offset, shared = SharedBytes::of(info[0], "write source")] {
       memory->write(offset, shared.bytes.data(), shared.bytes.size());
       return true;
     };
@@ -139,33 +139,33 @@ Napi::Value Buffer::send(const Napi::CallbackInfo& info) {
   return PromiseWorker<bool>::start(info.Env(), std::move(work), finish);
 }
 
-Napi::Value Buffer::read(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "read");
-  const size_t offset = read_size(info[1], "read offset");
-  const auto target = read_bytes(info[0], "read target");
-  check_range(*memory, offset, target.size(), "read");
+Napi::Value Buffer::read_sync(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "readSync");
+  const size_t offset = read_size(info[1], "readSync offset");
+  const auto target = binding::read_bytes(info[0], "readSync target");
+  check_range(*memory, offset, target.size(), "readSync");
   memory->read(offset, target.data(), target.size());
   return info.Env().Undefined();
 }
 
-Napi::Value Buffer::fetch(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "fetch");
+Napi::Value Buffer::read_floats(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "readFloats");
   FloatRegion region;
-  region.byteOffset = read_size(info[0], "fetch offset");
-  region.dtype = static_cast<DType>(read_size(info[1], "fetch dtype", kNumDTypes - 1));
-  region.pixels = read_size(info[2], "fetch pixels", kMaxFetch);
-  region.channels = read_size(info[3], "fetch channels", kMaxFetch);
-  region.pitch = read_size(info[4], "fetch pitch", kMaxFetch);
+  region.byteOffset = read_size(info[0], "readFloats offset");
+  region.dtype = static_cast<DType>(read_size(info[1], "readFloats dtype", kNumDTypes - 1));
+  region.pixels = read_size(info[2], "readFloats pixels", kMaxFloats);
+  region.channels = read_size(info[3], "readFloats channels", kMaxFloats);
+  region.pitch = read_size(info[4], "readFloats pitch", kMaxFloats);
   check_region(*memory, region);
-  auto work = [memory, region] { return std::make_shared<std::vector<float>>(read_floats(*memory, region)); };
+  auto work = [memory, region] { return std::make_shared<std::vector<float>>(vd::read_floats(*memory, region)); };
   return PromiseWorker<std::shared_ptr<std::vector<float>>>::start(info.Env(), std::move(work), floats_to_js);
 }
 
-Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "fetchBytes");
-  const size_t offset = read_size(info[0], "fetchBytes offset");
-  const size_t bytes = read_size(info[1], "fetchBytes bytes");
-  check_range(*memory, offset, bytes, "fetchBytes");
+Napi::Value Buffer::read_bytes(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "readBytes");
+  const size_t offset = read_size(info[0], "readBytes offset");
+  const size_t bytes = read_size(info[1], "readBytes bytes");
+  check_range(*memory, offset, bytes, "readBytes");
   auto work = [memory, offset, bytes] {
     auto pages = std::make_shared<Pages>(bytes);
     if (bytes > 0) memory->read(offset, pages->data(), bytes);
@@ -174,35 +174,35 @@ Napi::Value Buffer::fetch_bytes(const Napi::CallbackInfo& info) {
   return PromiseWorker<std::shared_ptr<Pages>>::start(info.Env(), std::move(work), bytes_to_js);
 }
 
-Napi::Value Buffer::copy(const Napi::CallbackInfo& info) {
-  read_copy(info, "copyFrom").run();
+Napi::Value Buffer::copy_from_sync(const Napi::CallbackInfo& info) {
+  read_copy(info, "copyFromSync").run();
   return info.Env().Undefined();
 }
 
-Napi::Value Buffer::bring(const Napi::CallbackInfo& info) {
-  auto work = [copy = read_copy(info, "bringFrom")] {
+Napi::Value Buffer::copy_from(const Napi::CallbackInfo& info) {
+  auto work = [copy = read_copy(info, "copyFrom")] {
     copy.run();
     return true;
   };
   return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });
 }
 
-Napi::Value Buffer::fill(const Napi::CallbackInfo& info) {
-  const auto memory = memory_of(info.This(), "fill");
-  const size_t value = read_size(info[0], "fill byte", 255);
-  check_writable(*memory, "fill");
+Napi::Value Buffer::fill_sync(const Napi::CallbackInfo& info) {
+  const auto memory = memory_of(info.This(), "fillSync");
+  const size_t value = read_size(info[0], "fillSync byte", 255);
+  check_writable(*memory, "fillSync");
   memory->fill(0, static_cast<int>(value), memory->bytes());
+  return info.Env().Undefined();
+}
+
+Napi::Value Buffer::free_sync(const Napi::CallbackInfo& info) {
+  if (!has_tag(info.This(), kBufferTag)) wrong_type("freeSync", "a NativeBuffer", info.This());
+  Unwrap(info.This().As<Napi::Object>())->memory_.reset();
   return info.Env().Undefined();
 }
 
 Napi::Value Buffer::free(const Napi::CallbackInfo& info) {
   if (!has_tag(info.This(), kBufferTag)) wrong_type("free", "a NativeBuffer", info.This());
-  Unwrap(info.This().As<Napi::Object>())->memory_.reset();
-  return info.Env().Undefined();
-}
-
-Napi::Value Buffer::release(const Napi::CallbackInfo& info) {
-  if (!has_tag(info.This(), kBufferTag)) wrong_type("release", "a NativeBuffer", info.This());
   auto work = [memory = std::exchange(Unwrap(info.This().As<Napi::Object>())->memory_, nullptr)]() mutable {
     memory.reset();
     return true;

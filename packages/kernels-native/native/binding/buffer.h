@@ -24,16 +24,16 @@ class Buffer : public Napi::ObjectWrap<Buffer> {
  private:
   static Napi::Value bytes(const Napi::CallbackInfo& info);
   static Napi::Value writable(const Napi::CallbackInfo& info);
+  static Napi::Value write_sync(const Napi::CallbackInfo& info);
   static Napi::Value write(const Napi::CallbackInfo& info);
-  static Napi::Value send(const Napi::CallbackInfo& info);
-  static Napi::Value read(const Napi::CallbackInfo& info);
-  static Napi::Value fetch(const Napi::CallbackInfo& info);
-  static Napi::Value fetch_bytes(const Napi::CallbackInfo& info);
-  static Napi::Value copy(const Napi::CallbackInfo& info);
-  static Napi::Value bring(const Napi::CallbackInfo& info);
-  static Napi::Value fill(const Napi::CallbackInfo& info);
+  static Napi::Value read_sync(const Napi::CallbackInfo& info);
+  static Napi::Value read_floats(const Napi::CallbackInfo& info);
+  static Napi::Value read_bytes(const Napi::CallbackInfo& info);
+  static Napi::Value copy_from_sync(const Napi::CallbackInfo& info);
+  static Napi::Value copy_from(const Napi::CallbackInfo& info);
+  static Napi::Value fill_sync(const Napi::CallbackInfo& info);
+  static Napi::Value free_sync(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);
-  static Napi::Value release(const Napi::CallbackInfo& info);
 
   std::shared_ptr<Memory> memory_;
   std::shared_ptr<Janitor> janitor_;

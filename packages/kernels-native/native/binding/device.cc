@@ -170,7 +170,7 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
 Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
                      {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"),
-                      method<&ProgramObject::free>("free"), method<&ProgramObject::release>("release"), getter<&ProgramObject::details>("info"),
+                      method<&ProgramObject::free_sync>("freeSync"), method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"),
                       getter<&ProgramObject::candidates>("candidates"), getter<&ProgramObject::rejected>("rejected")});
 }
 
@@ -214,13 +214,13 @@ Napi::Value ProgramObject::cancel(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value ProgramObject::free(const Napi::CallbackInfo& info) {
+Napi::Value ProgramObject::free_sync(const Napi::CallbackInfo& info) {
   handle_of(info.This());
   Unwrap(info.This().As<Napi::Object>())->handle_.reset();
   return info.Env().Undefined();
 }
 
-Napi::Value ProgramObject::release(const Napi::CallbackInfo& info) {
+Napi::Value ProgramObject::free(const Napi::CallbackInfo& info) {
   handle_of(info.This());
   auto work = [handle = std::exchange(Unwrap(info.This().As<Napi::Object>())->handle_, nullptr)]() mutable {
     handle.reset();

@@ -40,8 +40,8 @@ class ProgramObject : public Napi::ObjectWrap<ProgramObject> {
   static std::shared_ptr<ProgramHandle> handle_of(const Napi::Value& value);
   static Napi::Value run(const Napi::CallbackInfo& info);
   static Napi::Value cancel(const Napi::CallbackInfo& info);
+  static Napi::Value free_sync(const Napi::CallbackInfo& info);
   static Napi::Value free(const Napi::CallbackInfo& info);
-  static Napi::Value release(const Napi::CallbackInfo& info);
   static Napi::Value details(const Napi::CallbackInfo& info);
   static Napi::Value candidates(const Napi::CallbackInfo& info);
   static Napi::Value rejected(const Napi::CallbackInfo& info);

@@ -19,7 +19,7 @@ const buffers = workerData.blocks.map(({ bytes, constant }) => ({ buffer: addon.
 const values = new Float32Array(new SharedArrayBuffer(1 << 22));
 const copy = addon.allocateBuffer(1 << 22);
 const draw = (state) =>
-  addon.fillNormals(state, values, 1, 0, undefined, "best").then((after) => copy.send(values, 0).then(() => draw(after)));
+  addon.fillNormals(state, values, 1, 0, undefined, "best").then((after) => copy.write(values, 0).then(() => draw(after)));
 draw(new Uint32Array(625));
 device.compile(Float64Array.from(workerData.words), [], buffers).then((program) => {
   const again = () => program.run(false).then(again);
@@ -54,8 +54,8 @@ export async function freeWhileRunning(addon: Addon, program: EncodedCase, tally
     const buffers = program.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
     const handle = await device.compile(Float64Array.from(repeated(program, 500)), [], buffers);
     const running = outcome(tally, () => handle.run(true));
-    for (const { buffer } of buffers) buffer.free();
-    handle.free();
+    for (const { buffer } of buffers) buffer.freeSync();
+    handle.freeSync();
     globalThis.gc?.();
     await outcome(tally, () => handle.cancel());
     await running;

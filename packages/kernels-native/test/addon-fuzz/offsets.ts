@@ -33,7 +33,7 @@ function wordsOf(byteOffset: number, y: number): Float64Array {
 
 /** Numbers whose bits, taken for an offset, lie far outside any tensor; all queries are 0, so means of them result. */
 function fillValues(buffer: NativeBuffer): void {
-  buffer.write(
+  buffer.writeSync(
     Float32Array.from({ length: TOKENS * CHANNELS }, (_, i) => (i % 2 === 0 ? 1 : -1e30)),
     0,
   );
@@ -50,13 +50,13 @@ export async function overwriteOffsets(addon: Addon, tally: Tally): Promise<numb
         const buffers = [0, 1, 2, 3].map(() => ({ buffer: addon.allocateBuffer(ACTIVATION_BYTES), constant: false }));
         const target = buffers[1]!.buffer;
         fillValues(buffers[3]!.buffer);
-        target.write(OFFSETS, byteOffset);
+        target.writeSync(OFFSETS, byteOffset);
         note("packed attention", { reference, byteOffset, y });
         const program = (await outcome(tally, () =>
           device.compile(wordsOf(byteOffset, y), [], buffers),
         )) as NativeProgram;
         const running = outcome(tally, () => program.run(false));
-        if (y === 2) for (let i = 0; i < 2000; i++) target.fill(i % 2 === 0 ? 127 : 200);
+        if (y === 2) for (let i = 0; i < 2000; i++) target.fillSync(i % 2 === 0 ? 127 : 200);
         await running;
         runs++;
       }

@@ -30,7 +30,7 @@ export class Pool {
   ) {
     const freed = () => {
       const buffer = addon.allocateBuffer(64);
-      buffer.free();
+      buffer.freeSync();
       return buffer;
     };
     const makers = [() => addon.allocateBuffer(64), () => addon.allocateBuffer(5000), () => addon.mapFile(file), freed];
@@ -45,7 +45,7 @@ export class Pool {
       const buffers = program.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
       pool.programs.push(await device.compile(Float64Array.from(program.words), [program.name], buffers));
     }
-    pool.programs.at(-1)!.free();
+    pool.programs.at(-1)!.freeSync();
     return pool;
   }
 

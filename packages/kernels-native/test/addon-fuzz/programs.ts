@@ -101,8 +101,8 @@ function bindings(
     buffer: oneBuffer ? shared : addon.allocateBuffer(bytes),
     constant: constant !== flipConstant,
   }));
-  for (const { buffer } of list) buffer.fill(fill);
-  if (freeFirst) list[0]!.buffer.free();
+  for (const { buffer } of list) buffer.fillSync(fill);
+  if (freeFirst) list[0]!.buffer.freeSync();
   return list;
 }
 
@@ -115,8 +115,8 @@ async function use(
   const first = outcome(tally, () => program.run(after === "twice"));
   if (after === "twice") await outcome(tally, () => program.run(false));
   if (after === "cancel") await outcome(tally, () => program.cancel());
-  if (after === "free") await outcome(tally, () => program.free());
-  if (after === "write") for (const { buffer } of buffers) await outcome(tally, () => buffer.fill(127));
+  if (after === "free") await outcome(tally, () => program.freeSync());
+  if (after === "write") for (const { buffer } of buffers) await outcome(tally, () => buffer.fillSync(127));
   await first;
   if (after !== "free") await outcome(tally, () => program.info);
 }

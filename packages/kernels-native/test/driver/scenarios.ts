@@ -70,19 +70,19 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const constants = allocateBuffer(512);
     const { memory, program } = await copyProgram(device, constants);
     const data = Float32Array.from({ length: 32 }, (_, i) => i);
-    memory.write(data, 0);
-    const fetched = await memory.fetch({ dtype: "f32", pixels: 4, channels: 8 });
+    memory.writeSync(data, 0);
+    const fetched = await memory.readFloats({ dtype: "f32", pixels: 4, channels: 8 });
     const times = await program.run({ timing: true });
     const captured = await copyProgram(device, constants, { capture: true });
     await captured.program.run();
     await captured.program.run();
     const { replayed } = await captured.program.run();
     const { variants, packedBytes, launches } = program.info;
-    program.free();
-    captured.program.free();
+    program.freeSync();
+    captured.program.freeSync();
     await device.trim();
     return {
-      read: [...memory.read(new Float32Array(3), 4)],
+      read: [...memory.readSync(new Float32Array(3), 4)],
       fetched: [...fetched.subarray(30)],
       rowUs: [...times.rowUs],
       replayed: [times.replayed, replayed],
@@ -90,7 +90,7 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       launches,
       packedBytes,
       same: open() === device,
-      overlap: await failure(() => memory.copyFrom(memory, 0, 4, 16)),
+      overlap: await failure(() => memory.copyFromSync(memory, 0, 4, 16)),
       host: await failure(() => device.compile(Float64Array.from([]), [], [{ buffer: constants, constant: false }])),
     };
   },
@@ -134,7 +134,7 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const first = await copyProgram(device, constants);
     const run = await failure(() => first.program.run());
     const again = await failure(() => first.program.run());
-    const old = await failure(() => first.memory.read(new Uint8Array(4)));
+    const old = await failure(() => first.memory.readSync(new Uint8Array(4)));
     const second = await copyProgram(device, constants);
     return { run, again, old, next: await failure(() => second.program.run()) };
   },

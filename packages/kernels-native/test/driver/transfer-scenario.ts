@@ -31,7 +31,7 @@ async function sendInParts(index: number): Promise<void> {
   const bytes = contents(index);
   for (let at = 0; at < BYTES; at += PART) {
     const part = bytes.slice(at, at + PART);
-    const sent = targets[index]!.send(part, at);
+    const sent = targets[index]!.write(part, at);
     part.fill(0);
     await sent;
   }
@@ -40,12 +40,12 @@ async function sendInParts(index: number): Promise<void> {
 /** Fills the last buffer from host memory in one go. */
 async function bring(): Promise<void> {
   const source = allocateBuffer(BYTES);
-  source.write(contents(2));
-  await targets[2]!.bringFrom(source, 0, 0, BYTES);
+  source.writeSync(contents(2));
+  await targets[2]!.copyFrom(source, 0, 0, BYTES);
 }
 
 await Promise.all([sendInParts(0), sendInParts(1), bring()]);
-const fetched = await Promise.all(targets.map((target) => target.fetchBytes(0, BYTES)));
+const fetched = await Promise.all(targets.map((target) => target.readBytes(0, BYTES)));
 const same = fetched.map((bytes, index) => Buffer.compare(bytes, contents(index)) === 0);
-for (const target of targets) await target.release();
+for (const target of targets) await target.free();
 console.log(JSON.stringify({ same, freeBytes: await device.memory().then(({ freeBytes }) => freeBytes) }));

@@ -22,7 +22,7 @@ beforeAll(async () => {
   });
   const plan = await Plan.load(Device.cpu({ threads: 1 }), layout, { observer: profiler });
   await plan.run();
-  plan.free();
+  plan.freeSync();
   await profiler.write(page);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -19,7 +19,7 @@ beforeAll(async () => {
     profiler.scope(name, async () => {
       const plan = await Plan.load(Device.cpu({ threads: 1 }), layoutGraph(build), { observer: profiler });
       await plan.run();
-      plan.free();
+      plan.freeSync();
     });
   await profiler.scope("all", () => Promise.all([run("step 1"), run("step 2")]));
   expect(() =>

@@ -11,7 +11,7 @@ await profiler.scope("work", async () => {
   });
   const plan = await Plan.load(Device.cpu({ threads: 1 }), layout, { observer: profiler });
   await plan.run();
-  plan.free();
+  plan.freeSync();
 });
 profiler.stopKernels();
 const [text, page] = [await profiler.render("txt"), await profiler.render("html")];

@@ -38,7 +38,7 @@ function entriesOf(file: SafetensorsFile, sources: ReadonlyMap<string, TensorSou
     }
     const bytes = sourceBytes(source, (stored) => file.readBytes(stored));
     const buffer = allocateBuffer(bytes.byteLength);
-    buffer.write(bytes);
+    buffer.writeSync(bytes);
     const storage = makeStorage("weights", bytes.byteLength, name, { buffer, byteOffset: 0 });
     entries.set(name, { dtype, shape: source.shape, storage, byteOffset: 0 });
   }

@@ -1,9 +1,9 @@
 import type { Device, DType } from "@vd/kernels-native";
 import {
+  type GraphLayout,
   layoutGraph,
   layoutGraphInSlices,
   Plan,
-  type GraphLayout,
   type PlanMemory,
   type PlanOptions,
   type Recording,
@@ -101,7 +101,7 @@ export async function loadStage(
     plan,
     async release() {
       if (memory.ownBytes > ownBytes) await notePeak(device, memory);
-      await plan.release();
+      await plan.free();
       memory.ownBytes -= ownBytes;
     },
   };

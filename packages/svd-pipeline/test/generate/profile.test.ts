@@ -118,7 +118,7 @@ describe("a profiled generation", () => {
 
 it("shows the sampler's own arithmetic where it steps on the host", async () => {
   const profiler = createProfiler();
-  const plan = { send: async () => {}, run: async () => {}, fetch: async () => new Float32Array(4) };
+  const plan = { write: async () => {}, run: async () => {}, read: async () => new Float32Array(4) };
   const sampler = createSampler(svdConfig, { name: "heun", steps: 2 });
   const options = { noise: async () => new Float32Array(4), onStep: async () => {}, observer: profiler };
   await denoise(plan, sampler, new Float32Array(4).fill(1), options);

@@ -27,9 +27,9 @@ describe("a stage", () => {
     const image = new Float32Array(3 * 64 * 64).fill(0.5);
     const encoded = () =>
       loader.run(stage, async (plan) => {
-        await plan.send("image", image);
+        await plan.write("image", image);
         await plan.run();
-        return plan.fetch("moments");
+        return plan.read("moments");
       });
     const [ahead, inTurn] = [await encoded(), await encoded()];
     expect(ahead).toEqual(inTurn);

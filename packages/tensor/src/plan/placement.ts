@@ -53,19 +53,19 @@ export class Placement {
         if (slot.host) this.mirrors.push({ ...slot.host, bytes: slot.bytes, copy: buffer });
       }
     } catch (error) {
-      this.free();
+      this.freeSync();
       throw error;
     }
   }
 
   /** Brings the contents of existing host memory to the device. */
   copyIn(): void {
-    for (const { buffer, byteOffset, bytes, copy } of this.mirrors) copy.copyFrom(buffer, byteOffset, 0, bytes);
+    for (const { buffer, byteOffset, bytes, copy } of this.mirrors) copy.copyFromSync(buffer, byteOffset, 0, bytes);
   }
 
   /** Brings what rows wrote back to it. */
   copyOut(): void {
-    for (const { buffer, byteOffset, bytes, copy } of this.mirrors) buffer.copyFrom(copy, 0, byteOffset, bytes);
+    for (const { buffer, byteOffset, bytes, copy } of this.mirrors) buffer.copyFromSync(copy, 0, byteOffset, bytes);
   }
 
   private find(storage: Storage): Place {
@@ -81,16 +81,16 @@ export class Placement {
   }
 
   /** Frees the blocks that this plan allocated. */
-  free(): void {
-    for (const buffer of this.own) buffer.free();
+  freeSync(): void {
+    for (const buffer of this.own) buffer.freeSync();
     this.own = [];
   }
 
   /** The same off the event loop. */
-  async release(): Promise<void> {
+  async free(): Promise<void> {
     const { own } = this;
     this.own = [];
-    for (const buffer of own) await buffer.release();
+    for (const buffer of own) await buffer.free();
   }
 
   private bind(buffer: DeviceBuffer, constant: boolean): number {

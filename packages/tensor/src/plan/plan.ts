@@ -9,12 +9,12 @@ import {
   VdError,
 } from "@vd/kernels-native";
 import type { Graph, GraphOptions } from "../graph";
-import { fetchHost, readHost, sendHost, writeHost } from "../host";
+import { readHost, readHostSync, writeHost, writeHostSync } from "../host";
 import { type Pausable, runInSlices } from "../pausable";
 import { describe, packedBytes, type Tensor } from "../tensor";
 import { type Tuning, tunedVariants } from "../tune/choose";
 import { encodeRows } from "./encode";
-import { layoutGraph, type PlanCost, type GraphLayout, type PlanMemory, type Recording, storagesOf } from "./layout";
+import { type GraphLayout, layoutGraph, type PlanCost, type PlanMemory, type Recording, storagesOf } from "./layout";
 import { type LoadedPlan, observed, type WorkObserver } from "./observer";
 import { Placement } from "./placement";
 
@@ -80,7 +80,7 @@ export class Plan {
       const loaded = { name: options.name ?? "plan", layout, device, info: program.info };
       return new Plan(layout, placement, program, options.observer, loaded);
     } catch (error) {
-      await placement.release();
+      await placement.free();
       throw error;
     }
   }
@@ -110,23 +110,23 @@ export class Plan {
   }
 
   /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */
-  write(name: string, data: ArrayLike<number>): void {
+  writeSync(name: string, data: ArrayLike<number>): void {
     const tensor = this.writable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
-    observed(this.observer, "write", () => writeHost(buffer, byteOffset, tensor, data));
+    observed(this.observer, "write", () => writeHostSync(buffer, byteOffset, tensor, data));
   }
 
-  /** As {@link write}, off the event loop: what the device copies meanwhile comes first. `data` must not change before
+  /** As {@link writeSync}, off the event loop: what the device copies meanwhile comes first. `data` must not change before
    *  the promise settles. */
-  async send(name: string, data: ArrayLike<number>): Promise<void> {
+  async write(name: string, data: ArrayLike<number>): Promise<void> {
     const tensor = this.writable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
-    await observed(this.observer, "write", () => sendHost(buffer, byteOffset, tensor, data));
+    await observed(this.observer, "write", () => writeHost(buffer, byteOffset, tensor, data));
   }
 
   /** Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
    *  between. Throws VdError `shape` or `dtype` where they differ, `layout` for a view with gaps. */
-  copyFrom(name: string, source: Plan, from: string): void {
+  copyFromSync(name: string, source: Plan, from: string): void {
     const [to, tensor] = [this.writable(name), source.readable(from)];
     const where = `plan] [${name}`;
     if (describe(to) !== describe(tensor))
@@ -137,29 +137,29 @@ export class Plan {
     const bytes = packedBytes(to.dims, to.dtype);
     const [start, end] = [origin.byteOffset + tensor.byteOffset, target.byteOffset + to.byteOffset];
     const [into, outOf] = [this.placement.bufferOf(to), source.placement.bufferOf(tensor)];
-    observed(this.observer, "write", () => into.copyFrom(outOf, start, end, bytes));
+    observed(this.observer, "write", () => into.copyFromSync(outOf, start, end, bytes));
   }
 
   /** The contents of output or state `name` as numbers. */
-  read(name: string): Float32Array {
+  readSync(name: string): Float32Array {
+    const tensor = this.readable(name);
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    return observed(this.observer, "readback", () => readHostSync(buffer, byteOffset, tensor));
+  }
+
+  /** As {@link readSync}, off the event loop: for outputs of many megabytes. */
+  read(name: string): Promise<Float32Array> {
     const tensor = this.readable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
     return observed(this.observer, "readback", () => readHost(buffer, byteOffset, tensor));
   }
 
-  /** As {@link read}, off the event loop: for outputs of many megabytes. */
-  fetch(name: string): Promise<Float32Array> {
-    const tensor = this.readable(name);
-    const { buffer, byteOffset } = this.placeOf(tensor);
-    return observed(this.observer, "readback", () => fetchHost(buffer, byteOffset, tensor));
-  }
-
   /** The bytes of packed output or state `name` as they are stored, off the event loop. */
-  fetchBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
+  readBytes(name: string): Promise<Uint8Array<ArrayBuffer>> {
     const tensor = this.readable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
     const [start, bytes] = [byteOffset + tensor.byteOffset, packedBytes(tensor.dims, tensor.dtype)];
-    return observed(this.observer, "readback", () => buffer.fetchBytes(start, bytes));
+    return observed(this.observer, "readback", () => buffer.readBytes(start, bytes));
   }
 
   /** Runs all rows off the event loop. Throws VdError `cancelled` if the signal fires. */
@@ -184,19 +184,19 @@ export class Plan {
   }
 
   /** Lets go of what the plan allocated and packed; blocks that existed before stay. */
-  free(): void {
+  freeSync(): void {
     observed(this.observer, "free", () => {
-      this.program.free();
-      this.placement.free();
+      this.program.freeSync();
+      this.placement.freeSync();
     });
     this.observer?.planFreed(this.observedAs);
   }
 
-  /** As {@link free}, off the event loop: what comes next finds the memory free. */
-  async release(): Promise<void> {
+  /** As {@link freeSync}, off the event loop: what comes next finds the memory free. */
+  async free(): Promise<void> {
     await observed(this.observer, "free", async () => {
-      await this.program.release();
-      await this.placement.release();
+      await this.program.free();
+      await this.placement.free();
     });
     this.observer?.planFreed(this.observedAs);
   }

@@ -45,7 +45,7 @@ async function trialsOf(device: Device, layout: GraphLayout, known: TuneOptions[
   if (places.size === 0) return [];
   const plan = await Plan.load(device, layout, { tuning: false });
   const { candidates } = plan;
-  plan.free();
+  plan.freeSync();
   return [...places].flatMap(([key, found]) => {
     const names = interchangeable(candidates[found[0]!]!);
     return names.length > 1 ? [{ key, places: found, trial: new Trial(names) }] : [];
@@ -73,7 +73,7 @@ async function measureKeys(
     }
     return timesUs;
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 

@@ -41,7 +41,7 @@ export class StackedStorage implements Storage {
     const whole = allocateBuffer(this.bytes);
     this.parts.forEach((part, i) => {
       const { buffer, byteOffset } = part.storage.place!;
-      whole.copyFrom(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
+      whole.copyFromSync(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
     });
     return whole;
   }
@@ -50,7 +50,7 @@ export class StackedStorage implements Storage {
     const whole = allocateBuffer(this.bytes);
     for (const [i, part] of this.parts.entries()) {
       const { buffer, byteOffset } = part.storage.place!;
-      await whole.bringFrom(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
+      await whole.copyFrom(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
     }
     return whole;
   }

@@ -133,7 +133,7 @@ export class Weights {
     const known = this.shared.entries.get(this.full(name));
     const { dtype, storage, byteOffset } = this.entry(name, known?.shape.length === 0 ? [] : [1]);
     const { buffer, byteOffset: base } = storage.place!;
-    return decodeStored(buffer.read(new Uint8Array(elementBytes(dtype)), base + byteOffset), dtype)[0]!;
+    return decodeStored(buffer.readSync(new Uint8Array(elementBytes(dtype)), base + byteOffset), dtype)[0]!;
   }
 
   /** Throws VdError `weights` if a key below this scope was not taken by any module. */

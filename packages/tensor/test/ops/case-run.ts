@@ -1,7 +1,7 @@
 import { type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
 import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
 import type { Graph } from "../../src/graph";
-import { layoutGraph, type GraphLayout } from "../../src/plan/layout";
+import { type GraphLayout, layoutGraph } from "../../src/plan/layout";
 import { Plan } from "../../src/plan/plan";
 import type { CallOptions, Tensor } from "../../src/tensor";
 import { numbers, PlacedTensor, placeOperand } from "./operands";
@@ -67,7 +67,7 @@ export class CaseRun {
       await plan.run();
       return { ...this.collect(), fast: plan.info.fast[0]!, candidates: plan.candidates[0] ?? [] };
     } finally {
-      plan.free();
+      plan.freeSync();
     }
   }
 
@@ -86,7 +86,7 @@ export class CaseRun {
       await plan.run();
       return { ...this.collect(), fast: plan.info.fast[0]!, candidates: plan.candidates[0] ?? [] };
     } finally {
-      plan.free();
+      plan.freeSync();
     }
   }
 

@@ -69,7 +69,7 @@ export class PlacedTensor {
     const byteOffset = ZONE_BYTES + shiftBytes;
     const bytes = byteOffset + spanOf(dims, pitch) * elementBytes(dtype) + ZONE_BYTES;
     this.buffer = allocateBuffer(bytes);
-    this.buffer.fill(POISON);
+    this.buffer.fillSync(POISON);
     const place = { buffer: this.buffer, byteOffset: 0 };
     const storage = makeStorage(constant ? "weights" : "state", bytes, name, place);
     this.tensor = { storage, dtype, dims, pitch, byteOffset };
@@ -81,7 +81,7 @@ export class PlacedTensor {
     const stored = encode(values, dtype);
     const [item, channels] = [elementBytes(dtype), dims.at(-1)!];
     for (let pixel = 0; pixel * channels < stored.length; pixel++)
-      this.buffer.write(stored.slice(pixel * channels, (pixel + 1) * channels), byteOffset + pixel * pitch * item);
+      this.buffer.writeSync(stored.slice(pixel * channels, (pixel + 1) * channels), byteOffset + pixel * pitch * item);
     this.bytesBefore = this.bytes();
     const data = decode(stored, dtype);
     return { dims, data: dtype === "u8" ? data.map((flag) => (flag ? 0 : Number.NEGATIVE_INFINITY)) : data };
@@ -89,7 +89,7 @@ export class PlacedTensor {
 
   /** Spoils the elements, so that a result must be written to be right. */
   poison(): void {
-    this.buffer.fill(POISON);
+    this.buffer.fillSync(POISON);
   }
 
   /** The elements, and how many bytes outside them have changed. */
@@ -117,11 +117,11 @@ export class PlacedTensor {
   }
 
   bytes(): Uint8Array {
-    return this.buffer.read(new Uint8Array(this.buffer.bytes));
+    return this.buffer.readSync(new Uint8Array(this.buffer.bytes));
   }
 
   free(): void {
-    this.buffer.free();
+    this.buffer.freeSync();
   }
 }
 

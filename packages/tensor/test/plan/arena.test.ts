@@ -118,14 +118,14 @@ describe("the arena", () => {
         record(own, given, g.input("x", [1, 1, 3, 8]), (r, c) => eager.tensor(weights(r, c), [r, c], "f32", true));
       });
       for (const plan of [separate, shared]) {
-        plan.write("x", values);
+        plan.writeSync("x", values);
         await plan.run();
       }
-      for (const name of shared.layout.graph.outputs.keys()) wanted[name] = separate.read(name);
-      for (const [name, numbers] of Object.entries(wanted)) expect(shared.read(name), name).toEqual(numbers);
+      for (const name of shared.layout.graph.outputs.keys()) wanted[name] = separate.readSync(name);
+      for (const [name, numbers] of Object.entries(wanted)) expect(shared.readSync(name), name).toEqual(numbers);
       expect(separate.memory.arenaBytes).toBe(0);
-      shared.free();
-      separate.free();
+      shared.freeSync();
+      separate.freeSync();
     });
     await fc.assert(property, { seed: 12, numRuns: 150 });
   });

@@ -9,7 +9,7 @@ import { failure, rejection } from "../support/failure";
 const device = openDevice("cpu", { threads: 2 });
 const plans: Plan[] = [];
 afterAll(() => {
-  for (const plan of plans) plan.free();
+  for (const plan of plans) plan.freeSync();
 });
 
 async function make(build: (g: Graph) => void, taps?: string[]): Promise<Plan> {
@@ -39,22 +39,22 @@ describe("a plan", () => {
       [1, 2, 3, 4, 5, 6],
       [-1, 0, 0.5, 7, 8, 9],
     ]) {
-      plan.write("x", x);
+      plan.writeSync("x", x);
       await plan.run();
-      expect([...plan.read("h")]).toEqual(x.map((v) => 2 * v));
-      expect([...plan.read("y")]).toEqual(x.map((v) => 2 * v + v * v));
+      expect([...plan.readSync("h")]).toEqual(x.map((v) => 2 * v));
+      expect([...plan.readSync("y")]).toEqual(x.map((v) => 2 * v + v * v));
     }
   });
 
   test("keeps its state from run to run, zero at first, and lets it be set", async () => {
     const plan = await make(counting(3));
-    expect([...plan.read("count")]).toEqual([0]);
+    expect([...plan.readSync("count")]).toEqual([0]);
     await plan.run();
     await plan.run();
-    expect([...plan.read("count")]).toEqual([6]);
-    plan.write("count", [100]);
+    expect([...plan.readSync("count")]).toEqual([6]);
+    plan.writeSync("count", [100]);
     await plan.run();
-    expect([...plan.read("count")]).toEqual([103]);
+    expect([...plan.readSync("count")]).toEqual([103]);
   });
 
   test("keeps taps of intermediate tensors readable, whatever comes after", async () => {
@@ -67,11 +67,11 @@ describe("a plan", () => {
       g.output("y", h);
     };
     const plan = await make(build, ["h1", "h4"]);
-    plan.write("x", [1, 2, 3, 4]);
+    plan.writeSync("x", [1, 2, 3, 4]);
     await plan.run();
-    expect([...plan.read("h1")]).toEqual([4, 8, 12, 16]);
-    expect([...plan.read("h4")]).toEqual([32, 64, 96, 128]);
-    expect(failure(() => plan.read("h2")).message).toContain("expected an output or state: h1, h4, y, got h2");
+    expect([...plan.readSync("h1")]).toEqual([4, 8, 12, 16]);
+    expect([...plan.readSync("h4")]).toEqual([32, 64, 96, 128]);
+    expect(failure(() => plan.readSync("h2")).message).toContain("expected an output or state: h1, h4, y, got h2");
   });
 
   test("reads outputs that are views packed", async () => {
@@ -79,19 +79,19 @@ describe("a plan", () => {
       const h = g.pointwise({ a: g.input("x", [1, 1, 2, 4]) });
       g.output("right", channelRange(h, 2, 4));
     });
-    plan.write("x", [1, 2, 3, 4, 5, 6, 7, 8]);
+    plan.writeSync("x", [1, 2, 3, 4, 5, 6, 7, 8]);
     await plan.run();
-    expect([...plan.read("right")]).toEqual([3, 4, 7, 8]);
+    expect([...plan.readSync("right")]).toEqual([3, 4, 7, 8]);
   });
 
   test("takes 16-bit inputs as numbers or as raw bits", () => {
     const { graph } = layoutGraph((g) => g.output("x", g.input("x", [2], "f16")));
     return Plan.load(device, { ...layoutGraph(() => {}), graph }).then((plan) => {
       plans.push(plan);
-      plan.write("x", [1, -2]);
-      expect([...plan.read("x")]).toEqual([1, -2]);
-      plan.write("x", Uint16Array.of(0x4200, 0x3800));
-      expect([...plan.read("x")]).toEqual([3, 0.5]);
+      plan.writeSync("x", [1, -2]);
+      expect([...plan.readSync("x")]).toEqual([1, -2]);
+      plan.writeSync("x", Uint16Array.of(0x4200, 0x3800));
+      expect([...plan.readSync("x")]).toEqual([3, 0.5]);
     });
   });
 
@@ -103,13 +103,13 @@ describe("a plan", () => {
     });
     for (const dtype of ["f32", "f16"]) {
       for (const sent of [data, Array.from(data, (value) => -value)]) {
-        await plan.send(`${dtype} in`, sent);
+        await plan.write(`${dtype} in`, sent);
         await plan.run();
-        const [got, wanted] = [plan.read(dtype), Float32Array.from(sent)];
+        const [got, wanted] = [plan.readSync(dtype), Float32Array.from(sent)];
         expect(Buffer.compare(new Uint8Array(got.buffer), new Uint8Array(wanted.buffer))).toBe(0);
       }
     }
-    const error = await rejection(plan.send("f32 in", [1]));
+    const error = await rejection(plan.write("f32 in", [1]));
     expect(error).toMatchObject({ code: "shape", got: "1" });
   });
 
@@ -132,9 +132,9 @@ describe("a plan", () => {
 
   test("may be empty", async () => {
     const plan = await make((g) => g.output("y", g.input("y", [1, 2])));
-    plan.write("y", [3, 4]);
+    plan.writeSync("y", [3, 4]);
     expect((await plan.run()).elapsedUs).toBeGreaterThanOrEqual(0);
-    expect([...plan.read("y")]).toEqual([3, 4]);
+    expect([...plan.readSync("y")]).toEqual([3, 4]);
   });
 
   test("measures every row if asked", async () => {
@@ -185,10 +185,10 @@ describe("errors", () => {
     const plan = await make((g) => {
       g.output("y", g.pointwise({ a: g.input("x", [1, 1, 2, 3]), out: g.state("s", [1, 1, 2, 3]) }));
     });
-    expect(failure(() => plan.write("z", [])).message).toBe("[plan] expected an input or state: x, got z");
-    expect(failure(() => plan.read("x")).message).toBe("[plan] expected an output or state: y, got x");
-    expect(failure(() => plan.write("x", [1])).message).toBe("[x] expected 6 numbers for f32[1,1,2,3], got 1");
-    expect(failure(() => plan.write("s", new Float32Array(7)))).toMatchObject({ code: "shape", where: "s" });
+    expect(failure(() => plan.writeSync("z", [])).message).toBe("[plan] expected an input or state: x, got z");
+    expect(failure(() => plan.readSync("x")).message).toBe("[plan] expected an output or state: y, got x");
+    expect(failure(() => plan.writeSync("x", [1])).message).toBe("[x] expected 6 numbers for f32[1,1,2,3], got 1");
+    expect(failure(() => plan.writeSync("s", new Float32Array(7)))).toMatchObject({ code: "shape", where: "s" });
   });
 
   test("of the device name row and operand", async () => {
@@ -206,16 +206,16 @@ describe("errors", () => {
       expected: "one run of a program at a time",
     });
     await first;
-    expect([...plan.read("count")]).toEqual([500]);
+    expect([...plan.readSync("count")]).toEqual([500]);
   });
 
   test("a freed plan says so; freeing during a run lets it finish", async () => {
     const plan = await compile(device, counting(500));
     const running = plan.run();
-    plan.free();
+    plan.freeSync();
     await running;
     expect(await rejection(plan.run())).toMatchObject({ code: "layout", got: "one that was freed" });
-    expect(failure(() => plan.read("count"))).toMatchObject({ code: "layout", got: "one that was freed" });
+    expect(failure(() => plan.readSync("count"))).toMatchObject({ code: "layout", got: "one that was freed" });
   });
 });
 
@@ -226,19 +226,19 @@ describe("cancel", () => {
   test("before the start runs nothing", async () => {
     const plan = await make(counting(3));
     expect(await rejection(plan.run({ signal: AbortSignal.abort() }))).toMatchObject({ code: "cancelled" });
-    expect([...plan.read("count")]).toEqual([0]);
+    expect([...plan.readSync("count")]).toEqual([0]);
   });
 
   test("right after the start is not lost", async () => {
     const plan = await make(slow);
     let stoppedEarly = 0;
     for (let i = 0; i < 5; i++) {
-      plan.write("count", new Float32Array(width));
+      plan.writeSync("count", new Float32Array(width));
       const controller = new AbortController();
       const running = plan.run({ signal: controller.signal });
       controller.abort();
       expect(await rejection(running)).toMatchObject({ code: "cancelled" });
-      if (plan.read("count")[0]! < total) stoppedEarly++;
+      if (plan.readSync("count")[0]! < total) stoppedEarly++;
     }
     expect(stoppedEarly).toBeGreaterThan(0);
   });
@@ -247,13 +247,13 @@ describe("cancel", () => {
     const plan = await make(slow);
     const controller = new AbortController();
     const running = plan.run({ signal: controller.signal });
-    while (plan.read("count")[0] === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (plan.readSync("count")[0] === 0) await new Promise((resolve) => setImmediate(resolve));
     controller.abort();
     expect(await rejection(running)).toMatchObject({ code: "cancelled", where: "run" });
-    expect(plan.read("count")[0]).toBeLessThan(total);
-    plan.write("count", new Float32Array(width));
+    expect(plan.readSync("count")[0]).toBeLessThan(total);
+    plan.writeSync("count", new Float32Array(width));
     await plan.run({ signal: new AbortController().signal });
-    expect(plan.read("count")[0]).toBe(total);
+    expect(plan.readSync("count")[0]).toBe(total);
   });
 
   test("after the end does nothing", async () => {
@@ -262,7 +262,7 @@ describe("cancel", () => {
     await plan.run({ signal: controller.signal });
     controller.abort();
     await plan.run();
-    expect([...plan.read("count")]).toEqual([4]);
+    expect([...plan.readSync("count")]).toEqual([4]);
   });
 });
 
@@ -275,7 +275,7 @@ test("plans of one device share packed weights and run side by side", async () =
   const build = (g: Graph) => g.output("y", g.linear({ x: g.input("x", [1, 1, 9, 64]), weight: weight(g) }));
   const [a, b] = await Promise.all([make(build), make(build)]);
   const x = Float32Array.from({ length: 9 * 64 }, (_, i) => Math.sin(i));
-  for (const plan of [a, b]) plan.write("x", x);
+  for (const plan of [a, b]) plan.writeSync("x", x);
   await Promise.all([a.run(), b.run()]);
-  expect(a.read("y")).toEqual(b.read("y"));
+  expect(a.readSync("y")).toEqual(b.readSync("y"));
 });

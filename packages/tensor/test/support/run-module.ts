@@ -32,10 +32,10 @@ export async function run(
     dims = y.dims;
     g.output("y", y);
   });
-  for (const [name, { data }] of Object.entries(inputs)) plan.write(name, Float32Array.from(data));
+  for (const [name, { data }] of Object.entries(inputs)) plan.writeSync(name, Float32Array.from(data));
   await plan.run();
-  const data = Float64Array.from(plan.read("y"));
-  plan.free();
+  const data = Float64Array.from(plan.readSync("y"));
+  plan.freeSync();
   return { dims, data };
 }
 

@@ -24,7 +24,7 @@ export function smallWeights(
     const values = numbers(name, count).map((value) => value * (gain ?? 1 / Math.sqrt(summed)));
     const stored = encode(values, dtype);
     const buffer = allocateBuffer(stored.byteLength);
-    buffer.write(stored);
+    buffer.writeSync(stored);
     const storage = makeStorage("weights", stored.byteLength, name, { buffer, byteOffset: 0 });
     entries.set(name, { dtype: dtype as DType, shape, storage, byteOffset: 0 });
     plain[name] = { dims: shape, data: Float64Array.from(values) };

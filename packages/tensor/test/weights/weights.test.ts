@@ -46,7 +46,7 @@ describe("weights", () => {
     for (; !piece.done; piece = work.next()) pauses++;
     expect(pauses).toBeGreaterThan(20);
     const w = piece.value;
-    expect([...eager.read(w.tensor("layers.999.weight", [1]))]).toEqual([999]);
+    expect([...eager.readSync(w.tensor("layers.999.weight", [1]))]).toEqual([999]);
     expect(names.every((name) => w.has(name))).toBe(true);
   });
 
@@ -54,9 +54,9 @@ describe("weights", () => {
     const w = open().at("attn").at("to_q");
     expect(w.path).toBe("attn.to_q");
     const weight = w.tensor("weight", [2, 2]);
-    expect([...eager.read(weight)]).toEqual([1, 2, 3, 4]);
+    expect([...eager.readSync(weight)]).toEqual([1, 2, 3, 4]);
     expect(weight.storage.kind).toBe("weights");
-    expect([...eager.read(open().tensor("attn.half", [2, 2]))]).toEqual([1, 2, 3, 4]);
+    expect([...eager.readSync(open().tensor("attn.half", [2, 2]))]).toEqual([1, 2, 3, 4]);
     expect([w.has("weight"), w.has("bias"), open().has("step")]).toEqual([true, false, false]);
   });
 
@@ -64,7 +64,7 @@ describe("weights", () => {
     const w = open().scope("attn");
     expect(w.path).toBe("");
     expect(w.at("to_k").path).toBe("to_k");
-    expect([...eager.read(w.at("to_k").tensor("weight", [2, 2]))]).toEqual([5, 6, 7, 8]);
+    expect([...eager.readSync(w.at("to_k").tensor("weight", [2, 2]))]).toEqual([5, 6, 7, 8]);
   });
 
   test("missing keys say what would be near", () => {
@@ -123,14 +123,14 @@ describe("stackRows", () => {
     const w = open().at("attn");
     const both = w.stackRows(["to_q.weight", "to_k.weight"], [2, 2]);
     expect(both.dims).toEqual([4, 2]);
-    expect([...eager.read(both)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect([...eager.readSync(both)]).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(w.stackRows(["to_q.weight", "to_k.weight"], [2, 2])).toBe(both);
-    expect([...eager.read(w.stackRows(["to_k.weight", "to_q.weight"], [2, 2]))]).toEqual([5, 6, 7, 8, 1, 2, 3, 4]);
+    expect([...eager.readSync(w.stackRows(["to_k.weight", "to_q.weight"], [2, 2]))]).toEqual([5, 6, 7, 8, 1, 2, 3, 4]);
   });
 
   test("stacks vectors, and counts its parts as used", () => {
     const w = open().at("norm");
-    expect([...eager.read(w.stackRows(["weight", "bias"], [2]))]).toEqual([1, 2, 3, 4]);
+    expect([...eager.readSync(w.stackRows(["weight", "bias"], [2]))]).toEqual([1, 2, 3, 4]);
     w.expectAllUsed();
   });
 
@@ -153,7 +153,7 @@ describe("stacked weights", () => {
     const { buffer } = aside.place!;
     await aside.fill?.();
     expect(aside.place!.buffer).toBe(buffer);
-    const bytes = (storage: typeof aside) => storage.place!.buffer.read(new Uint8Array(storage.bytes));
+    const bytes = (storage: typeof aside) => storage.place!.buffer.readSync(new Uint8Array(storage.bytes));
     expect(bytes(aside)).toEqual(bytes(stacked()));
   });
 });

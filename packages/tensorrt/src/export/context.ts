@@ -167,7 +167,7 @@ export class ExportContext {
     const { storage, byteOffset, dims } = tensor;
     const { buffer, byteOffset: base } = storage.place!;
     const values = new Float32Array(countOf(dims));
-    buffer.read(new Uint8Array(values.buffer), base + byteOffset);
+    buffer.readSync(new Uint8Array(values.buffer), base + byteOffset);
     const channels = channelsOf(tensor);
     if (dims.every((dim) => this.sizes.isFixed(dim))) {
       const name = this.writer.floats(`constant[${values.join(",")}]`, values, dims);

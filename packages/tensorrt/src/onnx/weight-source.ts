@@ -48,7 +48,7 @@ export function weightSource(tensor: Tensor, to: WeightType, begin: number, end:
       const scratch = new Uint8Array(Math.min(SLICE_ELEMENTS, numElements) * item);
       for (let at = 0; at < numElements; at += SLICE_ELEMENTS) {
         const part = scratch.subarray(0, Math.min(SLICE_ELEMENTS, numElements - at) * item);
-        yield convert(buffer.read(part, start + at * item), dtype, to);
+        yield convert(buffer.readSync(part, start + at * item), dtype, to);
       }
     },
   };

@@ -26,11 +26,11 @@ export async function runOurs(
 ): Promise<Record<string, Float32Array>> {
   const plan = await compile(Device.cpu({ threads: 2 }), build);
   try {
-    for (const [name, data] of Object.entries(inputs)) plan.write(name, data);
+    for (const [name, data] of Object.entries(inputs)) plan.writeSync(name, data);
     await plan.run();
-    return Object.fromEntries([...plan.layout.graph.outputs.keys()].map((name) => [name, plan.read(name)]));
+    return Object.fromEntries([...plan.layout.graph.outputs.keys()].map((name) => [name, plan.readSync(name)]));
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
 

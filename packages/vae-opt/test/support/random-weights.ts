@@ -23,7 +23,7 @@ function valuesOf(path: string, dims: readonly number[]): Float32Array {
 
 function tensorOf(values: Float32Array, dims: readonly number[]): Tensor {
   const buffer = allocateBuffer(values.byteLength);
-  buffer.write(values);
+  buffer.writeSync(values);
   return packedTensor(makeStorage("weights", values.byteLength, "random", { buffer, byteOffset: 0 }), dims, "f32");
 }
 

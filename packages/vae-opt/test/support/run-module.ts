@@ -16,14 +16,14 @@ export async function runModule(
   device ??= openDevice("cpu", { threads: 2 });
   const plan = await compile(device, (g) => g.output("y", build(g, g.input("x", dims))));
   try {
-    plan.write("x", x);
+    plan.writeSync("x", x);
     await plan.run();
     return {
       dims: plan.layout.graph.outputs.get("y")!.dims,
-      values: plan.read("y"),
+      values: plan.readSync("y"),
       peakBytes: plan.memory.peakBytes,
     };
   } finally {
-    plan.free();
+    plan.freeSync();
   }
 }
