@@ -24,7 +24,7 @@ export async function explainOp(device: Device, dtype: DType, each: BenchCase): 
   try {
     const plan = await Plan.load(device, opLayout(each, placed.sets, dtype), { explain: true });
     const [chosen, candidates, rejected] = [plan.info.variants[0]!, plan.candidates[0]!, plan.rejected[0]!];
-    plan.free();
+    await plan.free();
     const others = candidates.filter((name) => name !== chosen);
     return { op: each.op, name: each.name, kind: device.kind, chosen, others, rejected };
   } finally {

@@ -61,7 +61,7 @@ async function variantsOf(options: PlanOptions): Promise<string[]> {
 async function rejectedOf(options: PlanOptions): Promise<string[]> {
   const plan = await Plan.load(device, layout, options);
   const names = plan.rejected[0]!.map(({ name }) => name);
-  plan.free();
+  plan.freeSync();
   return names;
 }
 
