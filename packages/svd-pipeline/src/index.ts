@@ -2,6 +2,8 @@ export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
 export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
 export { framesToUint8, framesToUint8Pausable, framesToUnit } from "./conditioning/frames";
+export { BlurredRows, gaussianKernel } from "./conditioning/gaussian-blur";
+export { resizeLanczos } from "./conditioning/lanczos";
 export { loadImage } from "./conditioning/load-image";
 export type { RgbImage } from "./conditioning/rgb-image";
 export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
@@ -15,6 +17,7 @@ export { openSingleFile } from "./model/single-file";
 export * from "./models/index";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export * from "./sampling/index";
+export { chooseDecodeChunk, type DecodeChunkOptions } from "./stages/decode-chunk";
 export {
   conditionStage,
   decodeStage,
@@ -23,5 +26,6 @@ export {
   encodeImageStage,
   type StageShape,
 } from "./stages/definitions";
-export type { StageDefinition } from "./stages/stage";
+export { type CountedLayout, type StageCounts, stagesBefore } from "./stages/generation-stages";
+export { type StageDefinition, StageLayouts } from "./stages/stage";
 export type * from "./types";

@@ -4,6 +4,7 @@ export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";
 export * from "./nn/index";
+export { opMethod, recordOp } from "./op-method";
 export { mapPausable, ownTurn, type Pausable, runAtOnce, runInSlices, type SliceOptions } from "./pausable";
 export { type ArenaLayout, planArena } from "./plan/arena";
 export {

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { run } from "../packages/packages.mjs";
 import { Failure, runMain, seconds } from "../../build/workspace.mjs";
+import { run } from "../packages/packages.mjs";
 import { stageLoader } from "./stage.mjs";
 
 const usage = `Usage: pnpm check:nodes [--node LIST] [SCENARIO ...]

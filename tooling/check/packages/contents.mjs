@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
-import { portabilityFaults } from "./glibc-floor.mjs";
 import { ROOT } from "../../build/workspace.mjs";
+import { portabilityFaults } from "./glibc-floor.mjs";
 import { bytesOf, entriesOf, run } from "./packages.mjs";
 
 const EVERYWHERE = [/^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/];

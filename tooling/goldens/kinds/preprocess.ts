@@ -1,10 +1,15 @@
+import {
+  BlurredRows,
+  clipPixelValues,
+  framesToUint8,
+  framesToUnit,
+  gaussianKernel,
+  type RgbImage,
+  resizeLanczos,
+  vaeInput,
+  vaeInputFromTensor,
+} from "@vd/svd-pipeline";
 import { runAtOnce } from "@vd/tensor";
-import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
-import { framesToUint8, framesToUnit } from "../../../packages/svd-pipeline/src/conditioning/frames";
-import { BlurredRows, gaussianKernel } from "../../../packages/svd-pipeline/src/conditioning/gaussian-blur";
-import { resizeLanczos } from "../../../packages/svd-pipeline/src/conditioning/lanczos";
-import type { RgbImage } from "../../../packages/svd-pipeline/src/conditioning/rgb-image";
-import { vaeInput, vaeInputFromTensor } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
 import { exact, maxAbs } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";
 

@@ -1,8 +1,11 @@
-import { createSampler } from "../../../packages/svd-pipeline/src/sampling/create-sampler";
-import type { SamplerOptions } from "../../../packages/svd-pipeline/src/sampling/options";
-import type { Sampler, SamplerState } from "../../../packages/svd-pipeline/src/sampling/sampler";
-import type { LatentDtype } from "../../../packages/svd-pipeline/src/sampling/values";
-import { roundToBfloat16, roundToFloat16 } from "../../../packages/tensor/src/half";
+import {
+  createSampler,
+  type LatentDtype,
+  type Sampler,
+  type SamplerOptions,
+  type SamplerState,
+} from "@vd/svd-pipeline";
+import { roundToBfloat16, roundToFloat16 } from "@vd/tensor";
 import { exact } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";
 

@@ -1,0 +1,2 @@
+export * from "./plain";
+export { PLAIN_OPS as REFERENCES } from "./reference";
