@@ -7,7 +7,10 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: "@vd/kernels-native/cases", replacement: source("packages/kernels-native/ops/cases.generated.ts") },
-      { find: "@vd/kernels-native/references", replacement: source("packages/tensor/test/ops/references.ts") },
+      {
+        find: "@vd/kernels-native/references",
+        replacement: source("packages/kernels-native/ops/references.generated.ts"),
+      },
       { find: "@vd/kernels-native/contract", replacement: source("packages/kernels-native/contract/index.ts") },
       { find: "@vd/kernels-native", replacement: source("packages/kernels-native/src/index.ts") },
       { find: "@vd/tensor", replacement: source("packages/tensor/src/index.ts") },

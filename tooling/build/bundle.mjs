@@ -11,7 +11,7 @@ const loadEsbuild = () => createRequire(require.resolve("tsup"))("esbuild");
 const ALIASES = {
   "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
   "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
-  "@vd/kernels-native/references": "packages/tensor/test/ops/references.ts",
+  "@vd/kernels-native/references": "packages/kernels-native/ops/references.generated.ts",
   "@vd/kernels-native": "packages/kernels-native/src/index.ts",
   "@vd/bench": "apps/bench/src/index.ts",
   "@vd/conformance": "packages/conformance/src/index.ts",

@@ -17,10 +17,10 @@ export function firstType(op: OpId, opCase: OpCase): DType {
   return (given && operandOf(given).dtype) ?? "f32";
 }
 
-/** Returns the first 16-bit operand that the CPU, which computes in float32, declines: any but weights and masks. */
+/** Returns the first 16-bit operand that the CPU, which computes in float32, declines: any that is no weight and that the contract does not except. */
 export function declinedOnCpu(op: OpId, opCase: OpCase): string | undefined {
   const { inputs }: OpDefinition = OPS[op];
-  const isAccepted = (name: string) => inputs[name]!.constant === true || name === "mask";
+  const isAccepted = (name: string) => inputs[name]!.constant === true || inputs[name]!.halfOnCpu === true;
   const found = operandsOf(opCase).find(
     ({ name, operand }) => (operand.dtype === "f16" || operand.dtype === "bf16") && !isAccepted(name),
   );

@@ -1,4 +1,5 @@
 import { type Device, type OpId, openDevice } from "@vd/kernels-native";
+import { CPU_FAST_PATHS } from "@vd/kernels-native/contract";
 
 /** A device under test. */
 export interface TestedDevice {
@@ -24,17 +25,6 @@ export interface ConformanceSuite {
 const INSTRUCTION_SETS = ["plain", "avx2", "avx512", "best"] as const;
 /** Of these, one and two threads must give the same bits. */
 const THREADED: readonly string[] = ["plain", "best"];
-/** Ops that have fast paths on the CPU. */
-const CPU_FAST_OPS: readonly OpId[] = [
-  "attention",
-  "conv",
-  "group_norm",
-  "group_norm_stats",
-  "layer_norm",
-  "linear",
-  "pointwise",
-];
-
 /** Returns the suite of one device: its results against float64, each case run twice with the same bits.
  *  @example await runConformance(deviceSuite(openDevice("cuda"))); */
 export const deviceSuite = (device: Device): ConformanceSuite => ({
@@ -51,5 +41,5 @@ export function cpuSuite(): ConformanceSuite {
     sameBits: THREADED.includes(isa) ? [openDevice("cpu", { isa, threads: 2 })] : [],
   }));
   const baseline = { name: "definitions", device: openDevice("cpu", { reference: true, threads: 2 }) };
-  return { devices, baseline, fastOps: CPU_FAST_OPS };
+  return { devices, baseline, fastOps: CPU_FAST_PATHS };
 }

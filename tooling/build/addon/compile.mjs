@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { addonSources, flagsFor, packageDir } from "./sources.mjs";
+import { addonSources, objectsOf, packageDir } from "./sources.mjs";
 import { toolchain } from "./toolchain.mjs";
 
 const require = createRequire(join(packageDir, "package.json"));
@@ -36,10 +36,17 @@ function keyOf(flags, files) {
   return hash.digest("hex");
 }
 
+/** Every object of the addon: its source, its instruction set if it has one, and flags beyond the common ones. */
+const objects = () => addonSources().flatMap((source) => objectsOf(source).map((object) => ({ source, ...object })));
+
 /** Compiles `source` unless its object is of the same key. Resolves to the object's path. */
-function compile(source) {
-  const flags = [...common, ...flagsFor(source)];
-  const path = join(objectDir, relative(packageDir, source).replaceAll(/[\\/]/g, "-").replace(/\.cc$/, ".o"));
+function compile({ source, isa, flags: own }) {
+  const flags = [...common, ...own];
+  const name = relative(packageDir, source).replaceAll(/[\\/]/g, "-");
+  const path = join(
+    objectDir,
+    name.replace(/(\.simd)?\.cc$/, (_, simd) => (simd ? `.${isa}.o` : ".o")),
+  );
   const [rule, stamp] = [`${path}.d`, `${path}.key`];
   if (existsSync(path) && existsSync(rule) && textOf(stamp).toString() === keyOf(flags, filesOf(rule))) return path;
   const partial = `${path}.${process.pid}.tmp`;
@@ -58,14 +65,14 @@ function compile(source) {
   });
 }
 
-async function compileAll(sources) {
-  const queue = [...sources];
-  const objects = [];
+async function compileAll() {
+  const queue = objects();
+  const paths = [];
   const worker = async () => {
-    for (let source = queue.shift(); source; source = queue.shift()) objects.push(await compile(source));
+    for (let object = queue.shift(); object; object = queue.shift()) paths.push(await compile(object));
   };
   await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, worker));
-  return objects.sort();
+  return paths.sort();
 }
 
 /** Node's own symbols come with the process; one of ours that is missing would end it at the first call. */
@@ -78,8 +85,7 @@ function checkSymbols(path) {
 mkdirSync(objectDir, { recursive: true });
 mkdirSync("build/Release", { recursive: true });
 try {
-  const objects = await compileAll(addonSources());
-  tools.link(objects, "build/Release/vd-native.node", objectDir);
+  tools.link(await compileAll(), "build/Release/vd-native.node", objectDir);
   if (target.startsWith("linux")) checkSymbols("build/Release/vd-native.node");
 } catch (error) {
   console.error(String(error.message ?? error));

@@ -5,10 +5,12 @@ import { fileURLToPath } from "node:url";
 
 export const packageDir = join(dirname(fileURLToPath(import.meta.url)), "../../../packages/kernels-native");
 
-/** Flags by file-name suffix: the instruction sets are chosen at run time, so each has its own files. */
+/** Flags of the instruction sets. They are chosen at run time: `*.simd.cc` files are compiled once for each, and
+ *  `*_avx512.cc` files for that one alone. */
 const ISA_FLAGS = {
-  _avx512: ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
-  _avx2: ["-mavx2", "-mfma", "-mf16c"],
+  plain: [],
+  avx2: ["-mavx2", "-mfma", "-mf16c"],
+  avx512: ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
 };
 
 /** Every file below `dir` whose name passes `accept`, sorted. */
@@ -36,8 +38,10 @@ export function addonInputs() {
     .filter((path) => !/[\\/](harness|build)[\\/]/.test(path));
 }
 
-/** The flags of one source file beyond the common ones. */
-export function flagsFor(path) {
-  const suffix = Object.keys(ISA_FLAGS).find((key) => path.endsWith(`${key}.cc`));
-  return suffix ? ISA_FLAGS[suffix] : [];
+/** How a source file is compiled: for each of its objects the instruction set, if it has one, and the flags beyond the
+ *  common ones. */
+export function objectsOf(path) {
+  if (path.endsWith(".simd.cc")) return Object.entries(ISA_FLAGS).map(([isa, flags]) => ({ isa, flags }));
+  const isa = Object.keys(ISA_FLAGS).find((key) => path.endsWith(`_${key}.cc`));
+  return [{ isa, flags: isa ? ISA_FLAGS[isa] : [] }];
 }

@@ -1,4 +1,5 @@
 import { ERROR_CODES } from "../../../packages/kernels-native/contract/error-codes";
+import { MAX_ELEMENTS, MAX_RANK } from "../../../packages/kernels-native/contract/layout";
 import {
   type AttrSpec,
   type DimSpec,
@@ -204,8 +205,9 @@ function opRow(op: OpDefinition): string {
       "DimRow",
       spec.dims.map((dim, d) => dimRow(`k_${id}_t${t}_${d}`, dim)),
     );
+    const into = spec.offsets ? scope.find(scope.symbols, spec.offsets.into) : -1;
     const mask = spec.dtype.reduce((bits, dtype) => bits | (1 << DTYPE_NAMES.indexOf(dtype)), 0);
-    return `{${quote(name)}, ${dims}, ${mask}u, ${Boolean(spec.optional)}, ${Boolean(spec.constant)}, ${name in op.outputs}}`;
+    return `{${quote(name)}, ${dims}, ${mask}u, ${Boolean(spec.optional)}, ${Boolean(spec.constant)}, ${name in op.outputs}, ${into}, ${Boolean(spec.halfOnCpu)}}`;
   });
   const tensors = array(`k_${id}_tensors`, "TensorRow", tensorRows);
   const attrs = array(`k_${id}_attrs`, "AttrRow", Object.entries(op.attrs).map(attrRow));
@@ -242,8 +244,46 @@ function attrRow([name, spec]: [string, AttrSpec]): string {
   }
 }
 
-/** The planners of all ops, for the CUDA backend's dispatch. */
+/** native/generated/op_planners.h: the planners of all ops, which ops/<op>/<op>.cuda.cc define. */
 export function opPlannersHeader(ids: readonly string[]): string {
-  const includes = ids.map((id) => `#include "../../ops/${id}/${id}.h"\n`).join("");
-  return `${HEAD("ops/*/*.op.ts")}#pragma once\n${includes}`;
+  const planners = ids.map(
+    (id) => `std::vector<cuda::Plan> plan_${id}_cuda(const ${pascal(id)}Args& args, const cuda::DeviceInfo& device);\n`,
+  );
+  return `${HEAD("ops/*/*.op.ts")}#pragma once
+#include <vector>
+
+#include "../core/cuda_launch.h"
+#include "op_args.h"
+
+namespace vd {
+
+// Each returns the ways to compute a row on CUDA, best guess first; nothing where no kernel takes it.
+${planners.join("")}
+}  // namespace vd
+`;
+}
+
+/** native/generated/cpu_fast_paths.h: the ops with a fast path on the CPU, which ops/<op>/cpu/<op>_fast.cc define. */
+export function cpuFastPathsHeader(ids: readonly string[]): string {
+  return `${HEAD("ops/*/cpu/*_fast.cc")}#pragma once
+
+/** X(id, ArgsType) for every op with a fast path on the CPU. */
+#define VD_FOR_EACH_CPU_FAST_PATH(X) \\
+${ids.map((id) => `  X(${id}, ${pascal(id)}Args)`).join(" \\\n")}
+`;
+}
+
+/** native/generated/limits.h */
+export function limitsHeader(): string {
+  return `${HEAD("contract/layout.ts")}#pragma once
+
+namespace vd {
+
+/** Most dimensions of a tensor. */
+inline constexpr int kMaxRank = ${MAX_RANK};
+/** The largest single dimension and element count: 2^${Math.log2(MAX_ELEMENTS)}. */
+inline constexpr double kMaxElements = ${MAX_ELEMENTS}.0;
+
+}  // namespace vd
+`;
 }

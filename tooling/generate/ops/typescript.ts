@@ -3,8 +3,9 @@ import { camel, dimsText, pascal } from "./names";
 
 const HEAD = "// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.\n";
 
-/** contract/ops.generated.ts: every op definition under its id, in the order of their numbers. */
-export function opsIndex(ids: readonly string[]): string {
+/** contract/ops.generated.ts: every op definition under its id, in the order of their numbers, and `fastIds`, the ops with
+ *  a fast path on the CPU. */
+export function opsIndex(ids: readonly string[], fastIds: readonly string[]): string {
   return `${HEAD}import type { OpDefinition } from "./define-op";
 ${ids.map((id) => `import ${camel(id)} from "../ops/${id}/${id}.op";`).join("\n")}
 
@@ -15,6 +16,9 @@ ${ids.map((id) => `  ${id}: ${camel(id)},`).join("\n")}
 
 /** The id of an op. */
 export type OpId = keyof typeof OPS;
+
+/** Ops with a fast path on the CPU: those with a file \`ops/<op>/cpu/<op>_fast.cc\`. */
+export const CPU_FAST_PATHS: readonly OpId[] = ${JSON.stringify(fastIds)};
 `;
 }
 
@@ -27,6 +31,21 @@ ${ids.map((id) => `import ${camel(id)} from "./${id}/${id}.cases";`).join("\n")}
 export const OP_CASES = {
 ${ids.map((id) => `  ${id}: ${camel(id)},`).join("\n")}
 } satisfies Record<string, OpCases>;
+`;
+}
+
+/** `ops/references.generated.ts`: the float64 reference of every op. */
+export function opsReferences(ids: readonly string[]): string {
+  return `${HEAD}import type { OpId } from "../contract";
+import type { Reference } from "../contract/reference";
+${ids.map((id) => `import ${camel(id)} from "./${id}/${id}.reference";`).join("\n")}
+
+export * from "../contract/reference";
+
+/** Every op in float64, written from its formula and not from any backend's code. */
+export const REFERENCES: Readonly<Record<OpId, Reference>> = {
+${ids.map((id) => `  ${id}: ${camel(id)},`).join("\n")}
+};
 `;
 }
 
@@ -90,16 +109,21 @@ ${ops.map(method).join("\n")}}
 `;
 }
 
+/** What an operand means, with what its place in the contract says of it. */
+function meaning(spec: TensorSpec): string {
+  const notes = [
+    ...(spec.optional ? ["optional"] : []),
+    ...(spec.offsets ? [`checked before each run: never falling, at most ${spec.offsets.into}`] : []),
+    ...(spec.halfOnCpu ? ["16-bit floats on the CPU too"] : []),
+  ];
+  return `${spec.doc}${notes.length > 0 ? ` (${notes.join("; ")})` : ""}`;
+}
+
 /** docs/ops.md: the reference page. */
 export function opsPage(ops: readonly OpDefinition[]): string {
   const section = (op: OpDefinition) => {
     const rows = [
-      ...Object.entries(op.inputs).map(([n, s]) => [
-        n,
-        dimsText(s),
-        dtypesText(s.dtype),
-        `${s.doc}${s.optional ? " (optional)" : ""}`,
-      ]),
+      ...Object.entries(op.inputs).map(([n, s]) => [n, dimsText(s), dtypesText(s.dtype), meaning(s)]),
       ...Object.entries(op.attrs).map(([n, s]) => [
         n,
         s.kind,

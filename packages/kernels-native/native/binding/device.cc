@@ -27,13 +27,6 @@ std::vector<BufferBinding> read_buffers(const Napi::Value& value) {
   return buffers;
 }
 
-std::vector<std::string> read_texts(const Napi::Value& value, const char* where) {
-  const Napi::Array array = read_array(value, where);
-  std::vector<std::string> texts;
-  for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(read_string(array.Get(i), where));
-  return texts;
-}
-
 std::vector<double> read_words(const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
     wrong_type("compile program", "a Float64Array", value);
@@ -67,7 +60,7 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   CompileOptions options;
   options.capture = read_bool(from.Get("capture"), "compile capture");
   const Napi::Value variants = from.Get("variants");
-  if (!variants.IsUndefined()) options.variants = read_texts(variants, "compile variants");
+  if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
   return options;
 }
 
@@ -150,7 +143,7 @@ Napi::Value DeviceObject::memory(const Napi::CallbackInfo& info) {
 Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
   auto device = device_of(info.This(), "compile");
   auto words = read_words(info[0]);
-  auto names = read_texts(info[1], "compile names");
+  auto names = read_strings(info[1], "compile names");
   auto buffers = read_buffers(info[2]);
   const CompileOptions options = read_compile_options(info[3]);
   auto work = [device, options, words = std::move(words), names = std::move(names), buffers = std::move(buffers)]() {

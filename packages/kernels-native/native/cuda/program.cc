@@ -1,11 +1,10 @@
 #include "program.h"
 
 #include <chrono>
-#include <string_view>
 
+#include "../core/error.h"
+#include "../core/offsets.h"
 #include "../driver/nvtx.h"
-#include "../generated/op_args.h"
-#include "../core/op_table.h"
 #include "planners.h"
 
 namespace vd::cuda {
@@ -57,18 +56,15 @@ CudaProgram::~CudaProgram() = default;
 
 void CudaProgram::note_offsets(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    if (std::string_view(kOps[row.op]->id) != "attention") continue;
-    const AttentionArgs args = read_attention_args(row);
-    const auto note = [&](const Tensor& t, int64_t limit, const char* name) {
-      if (!t.present()) return;
+    for (const PackedOffsets& packed : row.offsets) {
+      const Tensor& t = row.tensors[static_cast<size_t>(packed.tensor)];
+      const std::string where = tensor_label(row, packed.tensor);
       const BufferBinding* binding = binding_of(buffers_, t.data);
       if (binding == nullptr)
-        throw Error(ErrorCode::layout, row.name + "] [attention] [" + name, "offsets in memory of the device", "constant host memory");
+        throw Error(ErrorCode::layout, where, "offsets in memory of the device", "constant host memory");
       const auto offset = static_cast<size_t>(static_cast<std::byte*>(t.data) - binding->memory->data());
-      offsets_.push_back({row.name + "] [attention] [" + name, binding, offset, t.dims[0], limit});
-    };
-    note(args.cuQ, args.q.dims[2], "cuQ");
-    note(args.cuK, args.k.dims[2], "cuK");
+      offsets_.push_back({where, binding, offset, t.count(), packed.limit});
+    }
   }
 }
 
@@ -76,12 +72,7 @@ void CudaProgram::check_offsets() const {
   for (const Offsets& o : offsets_) {
     std::vector<int32_t> values(static_cast<size_t>(o.count));
     o.binding->memory->read(o.byteOffset, values.data(), values.size() * sizeof(int32_t));
-    int32_t last = 0;
-    for (const int32_t value : values) {
-      if (value < last || value > o.limit)
-        throw Error(ErrorCode::attr, o.where, "offsets that never fall and end at most at " + std::to_string(o.limit), std::to_string(value));
-      last = value;
-    }
+    vd::check_offsets(values, o.limit, o.where);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "attention.h"
+#include "../../native/generated/op_planners.h"
 
 #include <algorithm>
 

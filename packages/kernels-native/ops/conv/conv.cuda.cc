@@ -1,4 +1,4 @@
-#include "conv.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/matmul_mma.h"
 #include "../../device/plan.h"

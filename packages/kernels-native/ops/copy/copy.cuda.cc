@@ -1,4 +1,4 @@
-#include "copy.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "copy_params.h"

@@ -1,4 +1,4 @@
-#include "denoise_input.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "denoise_input_params.h"

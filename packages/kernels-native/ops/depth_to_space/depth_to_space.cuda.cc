@@ -1,4 +1,4 @@
-#include "depth_to_space.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "depth_to_space_params.h"

@@ -1,4 +1,4 @@
-#include "frames_out.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "frames_out_params.h"

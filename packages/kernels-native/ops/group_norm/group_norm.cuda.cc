@@ -1,4 +1,4 @@
-#include "group_norm.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/norm_stats.h"
 

@@ -1,4 +1,4 @@
-#include "guide.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "guide_params.h"

@@ -1,4 +1,4 @@
-#include "layer_norm.h"
+#include "../../native/generated/op_planners.h"
 
 #include "layer_norm_params.h"
 

@@ -1,4 +1,4 @@
-#include "layout_in.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "layout_in_params.h"

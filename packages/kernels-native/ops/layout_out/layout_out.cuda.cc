@@ -1,4 +1,4 @@
-#include "layout_out.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "layout_out_params.h"

@@ -1,4 +1,4 @@
-#include "pointwise.h"
+#include "../../native/generated/op_planners.h"
 
 #include "pointwise_params.h"
 

@@ -1,4 +1,4 @@
-#include "resize.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "resize_params.h"

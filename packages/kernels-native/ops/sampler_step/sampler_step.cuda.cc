@@ -1,4 +1,4 @@
-#include "sampler_step.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "sampler_step_params.h"

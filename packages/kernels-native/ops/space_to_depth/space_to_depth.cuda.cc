@@ -1,4 +1,4 @@
-#include "space_to_depth.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "space_to_depth_params.h"

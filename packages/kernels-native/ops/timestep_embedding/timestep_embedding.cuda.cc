@@ -1,4 +1,4 @@
-#include "timestep_embedding.h"
+#include "../../native/generated/op_planners.h"
 
 #include <cmath>
 

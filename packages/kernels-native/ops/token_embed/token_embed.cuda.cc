@@ -1,4 +1,4 @@
-#include "token_embed.h"
+#include "../../native/generated/op_planners.h"
 
 #include "../../device/elementwise.h"
 #include "token_embed_params.h"

@@ -1,2 +1,0 @@
-export * from "./plain";
-export { PLAIN_OPS as REFERENCES } from "./reference";
