@@ -14,10 +14,12 @@ export default defineConfig({
       { find: "@vd/kernels-native/contract", replacement: source("packages/kernels-native/contract/index.ts") },
       { find: "@vd/kernels-native", replacement: source("packages/kernels-native/src/index.ts") },
       { find: "@vd/tensor", replacement: source("packages/tensor/src/index.ts") },
+      { find: "@vd/conformance", replacement: source("packages/conformance/src/index.ts") },
       { find: "@vd/profiler", replacement: source("packages/profiler/src/index.ts") },
       { find: "@vd/vae-opt", replacement: source("packages/vae-opt/src/index.ts") },
       { find: "@vd/svd-pipeline", replacement: source("packages/svd-pipeline/src/index.ts") },
       { find: "@vd/tensorrt", replacement: source("packages/tensorrt/src/index.ts") },
+      { find: "@vd/bench", replacement: source("apps/bench/src/index.ts") },
     ],
   },
   test: {

@@ -13,6 +13,8 @@ const ALIASES = {
   "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
   "@vd/kernels-native/references": "packages/kernels-native/ops/references.generated.ts",
   "@vd/kernels-native": "packages/kernels-native/src/index.ts",
+  "@vd/bench": "apps/bench/src/index.ts",
+  "@vd/conformance": "packages/conformance/src/index.ts",
   "@vd/profiler": "packages/profiler/src/index.ts",
   "@vd/tensor": "packages/tensor/src/index.ts",
   "@vd/tensorrt": "packages/tensorrt/src/index.ts",
@@ -32,12 +34,6 @@ export const loadKinds = async () => ({ kinds, broken: [] });
 export const findKind = (all, fixture) => fixture.json.kind !== undefined
   ? all.find(({ kind }) => kind === fixture.json.kind) : all.find((kind) => kind.matches?.(fixture));`;
   },
-  "packages/tensor/test/ops/load-cases.ts": () => {
-    const ids = readdirSync(join(ROOT, "packages/kernels-native/ops")).filter((name) => !name.includes("."));
-    const imports = ids.map((id, i) => `import c${i} from "../../../kernels-native/ops/${id}/${id}.cases";`);
-    return `${imports.join("\n")}
-export const loadCases = async () => [${ids.map((id, i) => `{ id: "${id}", cases: c${i} }`).join(", ")}];`;
-  },
 };
 
 const generated = {
@@ -50,9 +46,9 @@ const generated = {
   },
 };
 
-/** Bundles programs into `outputDir`: <name>.mjs for each, and the parts that they share. programs: entry files by name;
- *  alias: modules that others stand in for. */
-export async function bundle(programs, outputDir, alias = {}) {
+/** Bundles programs into `outputDir`: <name>.mjs for each, and the parts that they share. programs: entry files by name,
+ *  from the root. */
+export async function bundle(programs, outputDir) {
   await loadEsbuild().build({
     entryPoints: Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(ROOT, path)])),
     outdir: outputDir,
@@ -62,7 +58,7 @@ export async function bundle(programs, outputDir, alias = {}) {
     platform: "node",
     format: "esm",
     target: "node20",
-    alias: Object.fromEntries(Object.entries({ ...ALIASES, ...alias }).map(([name, path]) => [name, join(ROOT, path)])),
+    alias: Object.fromEntries(Object.entries(ALIASES).map(([name, path]) => [name, join(ROOT, path)])),
     // Charts are drawn where results are read, not where they are made.
     external: ["node-gyp-build", "sharp", "vega", "vega-lite"],
     plugins: [generated],

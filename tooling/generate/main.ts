@@ -1,73 +1,29 @@
-/** Writes everything that follows from the op contract. `--check` writes nothing and fails if a file is not fresh. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import type { OpDefinition } from "../../packages/kernels-native/contract/op-kit";
-import {
-  cpuFastPathsHeader,
-  dtypeHeader,
-  errorCodesHeader,
-  limitsHeader,
-  opArgsHeader,
-  opPlannersHeader,
-  opsTable,
-} from "./ops/cpp";
-import { graphOps, opsCases, opsIndex, opsPage, opsReferences } from "./ops/typescript";
+// Writes every generated file of the repository. Behind `pnpm gen`; `--check` writes nothing and fails if a file is not
+// fresh.
+import { relative } from "node:path";
+import { ROOT } from "../build/workspace.mjs";
+import { type GeneratedFile, stalePaths, writeStale } from "./generated-file";
 
-const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-const kernels = join(root, "packages/kernels-native");
-
-async function loadOps(): Promise<OpDefinition[]> {
-  const ids = readdirSync(join(kernels, "ops"))
-    .filter((name) => !name.includes("."))
-    .sort();
-  const modules = await Promise.all(
-    ids.map((id) => import(pathToFileURL(join(kernels, `ops/${id}/${id}.op.ts`)).href)),
-  );
-  return modules.map((module, i) => {
-    const definition = (module.default?.default ?? module.default) as OpDefinition;
-    if (definition.id !== ids[i]) throw new Error(`ops/${ids[i]}: the id inside is ${definition.id}`);
-    return definition;
-  });
+/** A module that makes files from sources of the repository. */
+interface Generator {
+  files(): GeneratedFile[] | Promise<GeneratedFile[]>;
 }
 
-function emit(path: string, text: string, check: boolean): boolean {
-  let current: string | undefined;
-  try {
-    current = readFileSync(path, "utf8");
-  } catch {
-    current = undefined;
-  }
-  if (current === text) return true;
-  if (!check) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  }
-  return !check;
-}
+/** In the order in which they run. Each is loaded after the files of those before it are written: it may import them. */
+const GENERATORS: readonly (() => Promise<Generator>)[] = [() => import("./ops/files"), () => import("./wgmma/files")];
 
-const ops = await loadOps();
-const ids = ops.map((op) => op.id);
-const fastIds = ids.filter((id) => existsSync(join(kernels, `ops/${id}/cpu/${id}_fast.cc`)));
-const files: [string, string][] = [
-  [join(kernels, "contract/ops.generated.ts"), opsIndex(ids, fastIds)],
-  [join(kernels, "ops/cases.generated.ts"), opsCases(ids)],
-  [join(kernels, "ops/references.generated.ts"), opsReferences(ids)],
-  [join(kernels, "native/generated/dtype.h"), dtypeHeader()],
-  [join(kernels, "native/generated/error_codes.h"), errorCodesHeader()],
-  [join(kernels, "native/generated/limits.h"), limitsHeader()],
-  [join(kernels, "native/generated/cpu_fast_paths.h"), cpuFastPathsHeader(fastIds)],
-  [join(kernels, "native/generated/op_args.h"), opArgsHeader(ops)],
-  [join(kernels, "native/generated/op_planners.h"), opPlannersHeader(ids)],
-  [join(kernels, "native/generated/ops_table.inc"), opsTable(ops)],
-  [join(root, "packages/tensor/src/graph-ops.generated.ts"), graphOps(ops)],
-  [join(root, "docs/ops.md"), opsPage(ops)],
-];
-const check = process.argv.includes("--check");
-const stale = files.filter(([path, text]) => !emit(path, text, check)).map(([path]) => path);
+const isCheck = process.argv.includes("--check");
+const all: GeneratedFile[] = [];
+for (const load of GENERATORS) {
+  const { files } = await load();
+  const made = await files();
+  if (!isCheck) writeStale(made);
+  all.push(...made);
+}
+const stale = isCheck ? stalePaths(all) : [];
 if (stale.length > 0) {
-  console.error(`Not fresh, run \`pnpm gen\`:\n${stale.join("\n")}`);
+  console.error(`Not fresh, run \`pnpm gen\`:\n${stale.map((path) => relative(ROOT, path)).join("\n")}`);
   process.exitCode = 1;
 } else {
-  console.log(`${files.length} generated files are fresh (${ops.length} ops).`);
+  console.log(`${all.length} generated files are fresh.`);
 }

@@ -1,4 +1,4 @@
-// Generated from ops/*/*.op.ts by tooling/generate/ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";

@@ -14,6 +14,7 @@ export { openModelFolder } from "./opening/folder";
 export { type Models, makeModels } from "./opening/models";
 export { openSingleFile } from "./opening/single-file";
 export { StableVideoDiffusionPipeline } from "./pipeline";
+export { chooseDecodeChunk, type DecodeChunkOptions } from "./stages/decode-chunk";
 export {
   conditionStage,
   decodeStage,
@@ -22,5 +23,6 @@ export {
   encodeImageStage,
   type StageShape,
 } from "./stages/definitions";
-export type { StageDefinition } from "./stages/stage";
+export { type CountedLayout, type StageCounts, stagesBefore } from "./stages/generation-stages";
+export { type StageDefinition, StageLayouts } from "./stages/stage";
 export type * from "./types";

@@ -5,6 +5,7 @@ export * from "./half";
 export { decodeStored } from "./host";
 export { nearestNames } from "./nearest-names";
 export * from "./nn/index";
+export { opMethod, recordOp } from "./op-method";
 export {
   mapFloats,
   ownTurn,

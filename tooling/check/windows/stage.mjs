@@ -78,7 +78,6 @@ export async function stage() {
   const prebuilds = join(STAGE, "prebuilds");
   rmSync(prebuilds, { recursive: true, force: true });
   cpSync(join(ROOT, "packages/kernels-native/prebuilds/win32-x64"), join(prebuilds, "win32-x64"), { recursive: true });
-  const standIn = { vitest: "tooling/check/windows/vitest-stand-in.ts" };
-  await bundle({ conformance: "tooling/check/windows/conformance.ts" }, join(STAGE, "dist"), standIn);
+  await bundle({ conformance: "tooling/check/windows/conformance.ts" }, join(STAGE, "dist"));
   cpSync(join(here, "checks.mjs"), join(STAGE, "checks.mjs"));
 }

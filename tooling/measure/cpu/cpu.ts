@@ -3,20 +3,20 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Device, openDevice, VdError } from "@vd/kernels-native";
-import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { layoutGraph, Plan } from "@vd/tensor";
-import { spatialFactor } from "@vd/vae-opt";
-import { openModelFolder } from "../../../packages/svd-pipeline/src/opening/folder";
-import { makeModels } from "../../../packages/svd-pipeline/src/opening/models";
 import {
   conditionStage,
   decodeStage,
   denoiseStage,
   embedImageStage,
   encodeImageStage,
+  makeModels,
+  openModelFolder,
+  StableVideoDiffusionPipeline,
+  type StageDefinition,
   type StageShape,
-} from "../../../packages/svd-pipeline/src/stages/definitions";
-import type { StageDefinition } from "../../../packages/svd-pipeline/src/stages/stage";
+} from "@vd/svd-pipeline";
+import { layoutGraph, Plan } from "@vd/tensor";
+import { spatialFactor } from "@vd/vae-opt";
 import { moveDimension } from "../../goldens/layout";
 import { inGoldenOrder } from "../../goldens/model-run";
 

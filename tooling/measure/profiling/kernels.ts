@@ -4,14 +4,13 @@
  *  kernels [--model DIR] [--device cuda|cpu] [--dtype NAME] [--steps N] [--frames N] [--size WxH] [--json FILE]
  *
  *  Exit status 1 where CUPTI does not record or a run differs. */
+import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { machineInfo, testPicture } from "@vd/bench";
 import { cupti, type KernelSum, nvtx } from "@vd/kernels-native";
 import { createProfiler } from "@vd/profiler";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { machineInfo } from "../../../apps/bench/src/io/machine";
-import { testPicture } from "../../../apps/bench/src/io/png";
-import { writeWholeFile } from "../../../apps/bench/src/io/whole-file";
 import { launchesOf, watchRuns } from "./ran";
 
 const { values } = parseArgs({
@@ -120,7 +119,7 @@ async function main(): Promise<void> {
     ...{ format: "vd-kernels", version: 1, createdAt: new Date().toISOString(), machine: machineInfo(device) },
     ...{ cupti: reason, nvtx: nvtx.reason(), numRanges, plain, profiled },
   };
-  if (values.json !== undefined) await writeWholeFile(values.json, `${JSON.stringify(result, null, 1)}\n`);
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 1)}\n`);
   const counts = [plain.graph, plain.rows, profiled.graph, profiled.rows];
   if (reason !== "" || counts.some(({ numDifferent }) => numDifferent > 0)) process.exitCode = 1;
 }

@@ -6,13 +6,11 @@
  *
  *  --most: exit status 1 if a step of the denoiser takes more than RATIO times as long with a profiler: the median over all
  *  pairs of steps, at least nine. Every round is run, whatever the earlier ones said. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { encodePng, machineInfo, readPicture, testPicture } from "@vd/bench";
 import { createProfiler, type ReportNode } from "@vd/profiler";
 import { type GenerateOptions, type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { machineInfo } from "../../../apps/bench/src/io/machine";
-import { encodePng, readPicture, testPicture } from "../../../apps/bench/src/io/png";
-import { writeWholeFile } from "../../../apps/bench/src/io/whole-file";
 import { noteRuns, type Ran } from "./ran";
 import { exceeds, type RatioSummary, summarizePairs } from "./ratios";
 
@@ -120,7 +118,7 @@ async function main(): Promise<void> {
     options: { width, height, numFrames, steps: Number(values.steps), rounds: Number(values.rounds) },
     ...{ ran, summary, stepMs: { off: off.step, on: on.step } },
   };
-  if (values.json !== undefined) await writeWholeFile(values.json, `${JSON.stringify(result, null, 1)}\n`);
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(result, null, 1)}\n`);
   if (values.most !== undefined && exceeds(summary.step, Number(values.most))) process.exitCode = 1;
 }
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { type Plain, plain, plainCall, REFERENCES } from "@vd/kernels-native/references";
 import { afterAll, expect, test } from "vitest";
-
 import { attentionKind } from "../../goldens/kinds/attention";
 import { runFixture } from "../../goldens/run-fixture";
 import { FixtureFolder } from "./fixture-folder";

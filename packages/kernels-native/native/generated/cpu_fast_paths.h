@@ -1,4 +1,4 @@
-// Generated from ops/*/cpu/*_fast.cc by tooling/generate/ops. Do not edit.
+// Generated from ops/*/cpu/*_fast.cc by `pnpm gen`. Do not edit.
 #pragma once
 
 /** X(id, ArgsType) for every op with a fast path on the CPU. */

@@ -1,4 +1,4 @@
-// Generated from contract/layout.ts by tooling/generate/ops. Do not edit.
+// Generated from contract/layout.ts by `pnpm gen`. Do not edit.
 #pragma once
 
 namespace vd {

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ERROR_CODES } from "@vd/kernels-native/contract";
 import { describe, expect, test } from "vitest";
-import { ERROR_CODES } from "../../../../packages/kernels-native/contract/error-codes";
 import { publicPackages } from "../../../check/packages/packages.mjs";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));

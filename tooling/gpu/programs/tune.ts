@@ -3,7 +3,15 @@
 // whose variant changes, and what the stages take before and after.
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
-import { makeModels, openModelFolder, type StageShape } from "@vd/svd-pipeline";
+import {
+  chooseDecodeChunk,
+  decodeStage,
+  makeModels,
+  openModelFolder,
+  StageLayouts,
+  type StageShape,
+  stagesBefore,
+} from "@vd/svd-pipeline";
 import {
   chooseVariants,
   type GraphLayout,
@@ -14,10 +22,6 @@ import {
   writeTuningTable,
 } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { chooseDecodeChunk } from "../../../packages/svd-pipeline/src/stages/decode-chunk";
-import { decodeStage } from "../../../packages/svd-pipeline/src/stages/definitions";
-import { stagesBefore } from "../../../packages/svd-pipeline/src/stages/generation-stages";
-import { StageLayouts } from "../../../packages/svd-pipeline/src/stages/stage";
 import { about } from "./about";
 
 const { values: options } = parseArgs({

@@ -1,8 +1,7 @@
-import type { DType, OpId } from "@vd/kernels-native";
-import { OPS } from "@vd/kernels-native";
+import { type DType, OPS, type OpId } from "@vd/kernels-native";
 import { type OpCase, type Operand, operandOf } from "@vd/kernels-native/contract";
 
-/** The case with its float operands in `dtype`, where the op allows it; undefined if it says types of its own or if
+/** Returns the case with its float operands in `dtype`, where the op allows it; undefined if it says types of its own or if
  *  nothing would change. */
 export function recast(op: OpId, opCase: OpCase, dtype: DType): OpCase | undefined {
   const entries = Object.entries(opCase.inputs) as [string, Operand | readonly number[]][];

@@ -1,6 +1,6 @@
 import type { Tolerance } from "@vd/kernels-native/contract";
 
-/** How far numbers are from the right ones; see the contract's tolerance. */
+/** How far numbers are from the right ones, in the terms of the contract's tolerance. */
 export interface Distance {
   /** Sum of squared differences over the sum of squares. */
   nmse: number;
@@ -8,7 +8,7 @@ export interface Distance {
   worst: number;
 }
 
-/** Infinite where infinities or NaN are not in the same places. */
+/** Returns how far `got` is from `wanted`; infinite where infinities or NaN are not in the same places. */
 export function distance(got: ArrayLike<number>, wanted: ArrayLike<number>): Distance {
   if (got.length !== wanted.length) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
   let [squares, error, largest, count] = [0, 0, 0, 0];
@@ -27,7 +27,7 @@ export function distance(got: ArrayLike<number>, wanted: ArrayLike<number>): Dis
   return { nmse: error / squares, worst: largest / Math.sqrt(squares / count) };
 }
 
-/** What is too far, as text; empty where everything is near enough. */
+/** Returns what exceeds `limit`, as text; empty where `got` is near enough to `wanted`. */
 export function tooFar(got: ArrayLike<number>, wanted: ArrayLike<number>, limit: Tolerance): string {
   const { nmse, worst } = distance(got, wanted);
   const parts: string[] = [];

@@ -1,9 +1,15 @@
 import { allocateBuffer, type DeviceBuffer, type DType, spanOf } from "@vd/kernels-native";
 import { type Fill, type Operand, operandOf, type TensorSpec } from "@vd/kernels-native/contract";
 import type { Plain } from "@vd/kernels-native/references";
-import { makeStorage } from "../../src/graph";
-import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "../../src/half";
-import { elementBytes, type Tensor } from "../../src/tensor";
+import {
+  elementBytes,
+  fromBfloat16Array,
+  fromFloat16Array,
+  makeStorage,
+  type Tensor,
+  toBfloat16Array,
+  toFloat16Array,
+} from "@vd/tensor";
 
 /** Bytes in front of and behind every tensor that nothing may touch. */
 const ZONE_BYTES = 128;
@@ -27,7 +33,7 @@ function uniform(seed: number): () => number {
 const hashOf = (text: string) =>
   [...text].reduce((hash, c) => Math.imul(hash ^ c.codePointAt(0)!, 0x01000193), 0x811c9dc5);
 
-/** `count` numbers that `label` decides. */
+/** Returns `count` numbers that follow from `label`. rowLength: of a row of flags, whose first element is 1. */
 export function numbers(
   label: string,
   count: number,
@@ -118,16 +124,18 @@ export class PlacedTensor {
     return Buffer.compare(this.bytes(), this.bytesBefore!) === 0;
   }
 
+  /** All bytes of the buffer, gaps and zones included. */
   bytes(): Uint8Array {
     return this.buffer.readSync(new Uint8Array(this.buffer.bytes));
   }
 
+  /** Frees the buffer. */
   free(): void {
     this.buffer.freeSync();
   }
 }
 
-/** Places operand `name` and fills it with the numbers that `label` decides. */
+/** Places operand `name` and fills it with the numbers that follow from `label`. */
 export function placeOperand(
   label: string,
   name: string,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinSizeRuns } from "../../../gpu/suite/size-runs";
+import { joinSizeRuns } from "../../../gpu/programs/size-runs";
 
 const run = (totalMs: number, usedBytes: number | undefined, same?: boolean) => ({
   ...{ name: `run of ${totalMs}`, totalMs, usedBytes, eventLoopWorstMs: totalMs / 100 },

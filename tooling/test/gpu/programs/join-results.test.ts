@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinResults, type MeasureResults } from "../../../gpu/suite/join-results";
+import { joinResults, type MeasureResults } from "../../../gpu/programs/join-results";
 
 const run = (suite: string, peers: string[]): MeasureResults => ({
   options: { parts: [suite], peers, rounds: 3 },

@@ -1,14 +1,9 @@
-import { type Device, type DType, OPS, type OpId } from "@vd/kernels-native";
+import { type Device, type DType, OPS, type OpId, VdError } from "@vd/kernels-native";
 import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
-import { type Plain, type PlainResults, plainCall, REFERENCES } from "@vd/kernels-native/references";
-import type { Graph } from "../../src/graph";
-import { type GraphLayout, layoutGraph } from "../../src/plan/layout";
-import { Plan } from "../../src/plan/plan";
-import type { CallOptions, Tensor } from "../../src/tensor";
+import type { Plain, PlainResults } from "@vd/kernels-native/references";
+import { type CallOptions, type Graph, type GraphLayout, layoutGraph, Plan, recordOp, type Tensor } from "@vd/tensor";
 import { numbers, PlacedTensor, placeOperand } from "./operands";
-
-/** `group_norm` → `groupNorm`. */
-export const camel = (id: string) => id.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
+import { computeReference } from "./reference";
 
 /** What one device made of a case. */
 export interface CaseResult {
@@ -22,22 +17,19 @@ export interface CaseResult {
   candidates: readonly string[];
 }
 
-const resultGaps: Readonly<Record<string, number>> = { lse: 2 };
-
-function attrsOf(op: OpDefinition, given: OpCase["attrs"]): Record<string, AttrValue> {
-  const defaults = Object.entries(op.attrs).map(([name, spec]) => [name, spec.default]);
-  return { ...Object.fromEntries(defaults), ...given };
-}
+/** Elements between pixels of results after the first, beyond their channels; others are packed. */
+const RESULT_GAPS: Readonly<Record<string, number>> = { lse: 2 };
 
 /** A case with its operands in memory, ready to be run by any device. */
 export class CaseRun {
-  /** What every result should be, in float64. */
+  /** What every result should be, in float64; follows the operands when {@link runWithChanges} changes them. */
   expected: PlainResults;
   private readonly operands: Record<string, PlacedTensor> = {};
   private readonly results: Record<string, PlacedTensor> = {};
   private readonly plains: Record<string, Plain> = {};
   private readonly layout: GraphLayout;
 
+  /** Places the operands of `opCase` and computes its results in float64. @throws VdError from the op's checks. */
   constructor(
     readonly op: OpId,
     readonly opCase: OpCase,
@@ -51,14 +43,15 @@ export class CaseRun {
     this.expected = this.compute();
     const [first, ...others] = Object.keys(OPS[op].outputs) as [string, ...string[]];
     for (const name of [first, ...others.filter((other) => opCase.also?.includes(other))]) {
-      const gap = name === first ? (opCase.outGap ?? 0) : (resultGaps[name] ?? 0);
+      const gap = name === first ? (opCase.outGap ?? 0) : (RESULT_GAPS[name] ?? 0);
       const dtype = name === first ? this.resultType() : "f32";
       this.results[name] = new PlacedTensor(name, { dims: this.expected[name]!.dims, dtype, gap }, false);
     }
     this.layout = layoutGraph((g) => void this.record(g));
   }
 
-  /** Runs the case on `device`, by kernel `variant` or the device's choice, and checks that nothing but the results was written. */
+  /** Runs the case on `device`, by kernel `variant` or the device's choice.
+   *  @throws VdError `internal` if anything but the results was written, and what the device throws. */
   async runOn(device: Device, variant?: string): Promise<CaseResult> {
     const plan = await Plan.load(device, this.layout, variant === undefined ? {} : { variants: [variant] });
     try {
@@ -70,7 +63,7 @@ export class CaseRun {
     }
   }
 
-  /** Loads the case, then gives the operands that may change other numbers, and runs it. */
+  /** Runs the case, gives the operands that may change other numbers, and runs the same plan again. @throws as {@link runOn}. */
   async runWithChanges(device: Device): Promise<CaseResult> {
     const plan = await Plan.load(device, this.layout);
     try {
@@ -89,12 +82,17 @@ export class CaseRun {
     }
   }
 
+  /** Frees operands and results. */
   free(): void {
     for (const placed of [...Object.values(this.operands), ...Object.values(this.results)]) placed.free();
   }
 
+  private defect(expected: string, got: string): VdError {
+    return new VdError({ code: "internal", where: `${this.op} "${this.opCase.name}"`, expected, got });
+  }
+
   private compute(): PlainResults {
-    return REFERENCES[this.op](plainCall(this.plains, attrsOf(OPS[this.op], this.opCase.attrs)));
+    return computeReference(this.op, this.plains, this.opCase.attrs);
   }
 
   /** Results have the type of the first operand where the op allows it. */
@@ -118,19 +116,19 @@ export class CaseRun {
       out: results[first],
       outputs,
     };
-    const call = g[camel(this.op) as keyof Graph] as unknown as (this: Graph, options: CallOptions) => Tensor;
-    return call.call(g, options as CallOptions);
+    return recordOp(g, this.op, options as CallOptions);
   }
 
   private collect(): Pick<CaseResult, "values" | "bytes"> {
     const values: Record<string, Float64Array> = {};
     for (const [name, placed] of Object.entries(this.results)) {
       const read = placed.read();
-      if (read.spoiledBytes > 0) throw new Error(`${name}: ${read.spoiledBytes} bytes outside the result were written`);
+      if (read.spoiledBytes > 0)
+        throw this.defect(`only elements of ${name} to be written`, `${read.spoiledBytes} changed bytes outside it`);
       values[name] = read.values;
     }
     for (const [name, placed] of Object.entries(this.operands))
-      if (!placed.untouched()) throw new Error(`${name}: an operand was written`);
+      if (!placed.untouched()) throw this.defect(`operand ${name} to be read only`, "changed bytes");
     return { values, bytes: Buffer.concat(Object.values(this.results).map((placed) => placed.bytes())) };
   }
 }
