@@ -2,10 +2,12 @@ import { stat } from "node:fs/promises";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { samplingFor, stepNeeds } from "./denoising/chosen-sampling";
+import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
+import { type GenerationContext, stageShape } from "./generation/context";
 import { checkMemory, estimate } from "./generation/estimate";
-import { Generation, type GenerationContext, stageShape } from "./generation/generation";
+import { Generation } from "./generation/generation";
+import { layoutStages } from "./generation/layout-stages";
 import { Scratch } from "./generation/scratch";
 import { resolveModel } from "./hub/index";
 import { type CheckedLoad, checkLoad } from "./load-options";
@@ -14,15 +16,13 @@ import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
 import { openSingleFile } from "./opening/single-file";
 import { type CheckedOptions, checkOptions } from "./options";
-import { chooseDecodeChunk } from "./stages/decode-chunk";
 import type { StageShape } from "./stages/definitions";
-import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
 import { StageLayouts } from "./stages/stage";
 import type {
   GenerateDefaults,
   GeneratedVideo,
   GenerateOptions,
-  GenerationPlan,
+  GenerationEstimate,
   LoadOptions,
   Precision,
 } from "./types";
@@ -121,9 +121,9 @@ export class StableVideoDiffusionPipeline {
   }
 
   /** What a generation with these options would need. Nothing is generated. Throws VdError `attr`. */
-  async plan(options: GenerateOptions): Promise<GenerationPlan> {
+  async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
-    return estimate(context.device, await layoutAll(context));
+    return estimate(context.device, await layoutStages(context));
   }
 
   /** Generates a video. The same options and seed give the same bytes. Throws VdError: before any work `attr` for a
@@ -207,7 +207,7 @@ export class StableVideoDiffusionPipeline {
 }
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
-  const layouts = await observed(context.options.profiler, "plan", () => layoutAll(context));
+  const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
   // A GPU refuses at once what it does not have.
   if (context.device.kind === "cpu") checkMemory(layouts);
   return new Generation(context).run();
@@ -218,40 +218,4 @@ function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): 
   return chooseDenoiser(denoiser, device, (message) =>
     onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message }),
   );
-}
-
-/** What decides the stages of a generation besides its shape. */
-function stageCounts({ components, checked, sampling, layouts }: GenerationContext): StageCounts {
-  return {
-    clipSize: components.clipPixels.size,
-    numModelCalls: sampling.sampler.numModelCalls,
-    stepNeeds: stepNeeds(sampling),
-    clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
-    layouts,
-  };
-}
-
-/** Weights of the stages before decoding, which stay on the device unless its memory is short. */
-async function weightsBefore(context: GenerationContext): Promise<number> {
-  const { models, shape, checked, layouts, options } = context;
-  if (checked.memory === "low") return 0;
-  let sum = 0;
-  for (const [stage] of stagesBefore(models, shape, stageCounts(context)))
-    sum += (await layouts.inSlices(stage, options.signal)).memory.weightBytes;
-  return sum;
-}
-
-/** Decides how many frames are decoded at a time, where the caller leaves it open. */
-async function settleDecodeChunk(context: GenerationContext): Promise<void> {
-  const { models, shape, device, layouts, checked } = context;
-  if (checked.decodeChunk !== undefined) return;
-  const residentBytes = await weightsBefore(context);
-  const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
-  context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };
-}
-
-/** All stages of a generation, planned. */
-async function layoutAll(context: GenerationContext): Promise<CountedLayout[]> {
-  await settleDecodeChunk(context);
-  return layoutGeneration(context.models, context.shape, stageCounts(context), context.options.signal);
 }

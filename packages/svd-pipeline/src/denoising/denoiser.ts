@@ -91,28 +91,3 @@ export async function chooseDenoiser(
   onMessage?.(`${factory.name}: ${fallback.reason} Own ${fallback.device} kernels denoise instead.`);
   return { kind: "own", device: device.kind === fallback.device ? device : openDevice(fallback.device) };
 }
-
-/** A denoiser that takes its operands and gives its result as a plan does. */
-export class DenoiserPlan {
-  private readonly call: DenoiserCall = { latents: new Float32Array(), inputScale: 1, timestep: 0 };
-  private prediction = new Float32Array();
-
-  constructor(private readonly denoiser: Denoiser) {}
-
-  /** Sets `latents`, `inputScale` or `timestep` of the next call. */
-  async write(name: string, data: ArrayLike<number>): Promise<void> {
-    if (name === "latents") this.call.latents = Float32Array.from(data);
-    else if (name === "inputScale") this.call.inputScale = data[0]!;
-    else this.call.timestep = data[0]!;
-  }
-
-  /** Calls the denoiser. Throws VdError. */
-  async run({ signal }: { signal?: AbortSignal | undefined }): Promise<void> {
-    this.prediction = Float32Array.from(await this.denoiser.predict({ ...this.call, signal }));
-  }
-
-  /** The prediction of the last call. */
-  async read(): Promise<Float32Array> {
-    return this.prediction;
-  }
-}

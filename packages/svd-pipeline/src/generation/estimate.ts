@@ -1,8 +1,8 @@
-import { totalmem } from "node:os";
 import { countOf, type Device, VdError } from "@vd/kernels-native";
 import { compile, type GraphLayout, type Plan } from "@vd/tensor";
 import type { CountedLayout } from "../stages/generation-stages";
-import type { GenerationPlan, StagePlan } from "../types";
+import { availableBytes } from "../stages/usable-memory";
+import type { GenerationEstimate, StageEstimate } from "../types";
 
 /** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
 interface DeviceRates {
@@ -56,9 +56,9 @@ function packedWeightBytes({ graph }: GraphLayout): number {
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
 /** What a generation will need. */
-export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationPlan> {
+export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationEstimate> {
   const { flopsPerUs, bytesPerUs } = await measureRates(device);
-  const stages: StagePlan[] = layouts.map(({ name, layout, runs }) => ({
+  const stages: StageEstimate[] = layouts.map(({ name, layout, runs }) => ({
     name,
     numRows: layout.cost.numRows,
     peakBytes: stageBytes(layout),
@@ -67,7 +67,7 @@ export async function estimate(device: Device, layouts: readonly CountedLayout[]
     runs,
     estimatedUs: (layout.cost.flops / flopsPerUs + layout.cost.bytes / bytesPerUs) * runs,
   }));
-  const sum = (pick: (stage: StagePlan) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
+  const sum = (pick: (stage: StageEstimate) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
   // Chunks of two lengths are two stages with the same weights.
   const weights = new Map(layouts.map(({ name, layout }) => [name, layout.memory.weightBytes]));
   return {
@@ -77,12 +77,6 @@ export async function estimate(device: Device, layouts: readonly CountedLayout[]
     flops: sum((stage) => stage.flops * stage.runs),
     estimatedUs: sum((stage) => stage.estimatedUs),
   };
-}
-
-/** Memory that this process may have at all. */
-export function availableBytes(): number {
-  const limit = process.constrainedMemory?.() ?? 0;
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
 const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;

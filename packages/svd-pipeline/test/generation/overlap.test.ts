@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Generation, type GenerationContext } from "../../src/generation/generation";
+import type { GenerationContext } from "../../src/generation/context";
+import { Generation } from "../../src/generation/generation";
 import type { GenerateOptions } from "../../src/types";
 import { failureOf } from "../support/failure";
 import { sameBytes } from "../support/measures";
@@ -56,7 +57,6 @@ describe("work side by side", () => {
     };
     const generation = await overlapping({ ...QUICK, signal: controller.signal, onProgress });
     expect((await failureOf(generation.run())).code).toBe("cancelled");
-    const { loader } = generation as unknown as { loader: { memory: { ownBytes: number } } };
-    expect(loader.memory.ownBytes).toBe(0);
+    expect(generation.loader.memory.ownBytes).toBe(0);
   });
 });

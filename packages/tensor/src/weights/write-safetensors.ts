@@ -167,7 +167,7 @@ export async function streamSafetensors(
       await file.writeFile(encodeHeader(planned, metadata));
       let written = 0;
       for (const tensor of planned) {
-        throwIfAborted(signal, path);
+        throwIfAborted(signal, path, { work: "the writing" });
         await file.writeFile(bytesOf(path, tensor));
         written += tensor.byteLength;
         onWritten?.(written);
