@@ -87,7 +87,7 @@ function hasNativeFields(error: unknown): error is Error & NativeErrorFields {
 }
 
 /** The VdError for an error that the addon threw; any other value unchanged. */
-export function fromNative(error: unknown): unknown {
+function fromNative(error: unknown): unknown {
   if (!hasNativeFields(error)) return error;
   const { vdCode: code, where, expected, got, hint } = error;
   if (code === "cancelled") return cancelledError(where);

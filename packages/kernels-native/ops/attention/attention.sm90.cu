@@ -292,6 +292,4 @@ template <class T> __device__ __forceinline__ void attention_d64(const Attention
 }  // namespace
 
 VD_KERNEL(attention_sm90_f16_d64, AttentionSm90Params, kThreads, 1, attention_d64<__half>)
-#ifndef VD_F16_ONLY
 VD_KERNEL(attention_sm90_bf16_d64, AttentionSm90Params, kThreads, 1, attention_d64<__nv_bfloat16>)
-#endif

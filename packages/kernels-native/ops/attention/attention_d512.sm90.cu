@@ -336,6 +336,4 @@ template <class T> __device__ __forceinline__ void attention_d512(const Attentio
 }  // namespace
 
 VD_KERNEL(attention_sm90_f16_d512, AttentionSm90Params, kThreads, 1, attention_d512<__half>)
-#ifndef VD_F16_ONLY
 VD_KERNEL(attention_sm90_bf16_d512, AttentionSm90Params, kThreads, 1, attention_d512<__nv_bfloat16>)
-#endif

@@ -26,6 +26,4 @@ using namespace vd::device;
   VD_CONV(type, name, 8, m128n160ps)
 
 VD_CONV_ALL(__half, f16)
-#ifndef VD_F16_ONLY
 VD_CONV_ALL(__nv_bfloat16, bf16)
-#endif

@@ -37,6 +37,4 @@ using namespace vd::device;
   VD_LINEAR_GEGLU(type, name, 9, m128n256s)
 
 VD_LINEAR_ALL(__half, f16)
-#ifndef VD_F16_ONLY
 VD_LINEAR_ALL(__nv_bfloat16, bf16)
-#endif

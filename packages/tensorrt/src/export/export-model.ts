@@ -91,7 +91,7 @@ export function shapeOf({ components, models }: ExportSource, options: ExportOpt
 }
 
 /** What is recorded for a part. */
-export function partGraph(part: Part, { components, models }: ExportSource, shape: PartShape): PartGraph {
+function partGraph(part: Part, { components, models }: ExportSource, shape: PartShape): PartGraph {
   switch (part) {
     case "unet":
       return unetGraph(models.unet, shape, { factor: spatialFactor(models.vae.config) });

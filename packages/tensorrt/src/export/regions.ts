@@ -26,7 +26,7 @@ export type Resolution<V> =
   | { kind: "stacked"; values: readonly V[] };
 
 /** The rectangle of a tensor. */
-export function rectangleOf({ dims, pitch, byteOffset, dtype }: Tensor): Rectangle {
+function rectangleOf({ dims, pitch, byteOffset, dtype }: Tensor): Rectangle {
   const numColumns = dims[dims.length - 1] ?? 1;
   return { begin: byteOffset / elementBytes(dtype), numRows: countOf(dims) / numColumns, numColumns, pitch };
 }

@@ -90,7 +90,7 @@ function axisValue(axis: number | string, sizes: Readonly<Record<string, number>
 }
 
 /** The dimensions of a port for given free sizes. Throws VdError `attr` for a size that is not given. */
-export const portDims = ({ axes }: Port, sizes: Readonly<Record<string, number>>, where = "profile"): number[] =>
+const portDims = ({ axes }: Port, sizes: Readonly<Record<string, number>>, where = "profile"): number[] =>
   axes.map((axis) => axisValue(axis, sizes, where));
 
 function profileFlags({ model, profile }: BuildRequest): string[] {

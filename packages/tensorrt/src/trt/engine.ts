@@ -122,7 +122,7 @@ function stale(path: string, what: string, expected: string, got: string): VdErr
 }
 
 /** Throws VdError `unsupported` for an engine that was built for something else, naming what differs. */
-export function checkFacts(path: string, built: EngineFacts, wanted: Partial<EngineFacts>): void {
+function checkFacts(path: string, built: EngineFacts, wanted: Partial<EngineFacts>): void {
   const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   const gpu = ({ name, computeCapability }: EngineGpu) => `${name} (${computeCapability})`;
   if (wanted.gpu && canonical({ ...built, gpu: wanted.gpu }) !== canonical(built))
