@@ -70,7 +70,11 @@ export class Regions<V> {
     return this.writes.has(tensor.storage.id);
   }
 
-  /** How `tensor` is made of what was written. Throws VdError `unsupported` naming the reading row. */
+  /**
+   * How `tensor` is made of what was written.
+   *
+   * @throws VdError `unsupported` naming the reading row
+   */
   resolve(tensor: Tensor, row: string): Resolution<V> {
     const wanted = rectangleOf(tensor);
     const found = (this.writes.get(tensor.storage.id) ?? []).filter(({ place }) => overlaps(place, wanted));
