@@ -12,8 +12,12 @@ export interface Sampling {
   linear: LinearSteps | undefined;
 }
 
-/** The sampling that checked options mean for a model. Latents between steps on a device are float32 whatever the
- *  precision, those on the host have the precision, as the reference's. The event loop turns meanwhile. Throws VdError `attr`. */
+/**
+ * The sampling that checked options mean for a model. Latents between steps on a device are float32 at any
+ * precision, those on the host have the precision, as the reference's. The event loop turns meanwhile.
+ *
+ * @throws VdError `attr`
+ */
 export async function samplingFor(
   components: ModelComponents,
   checked: CheckedOptions,

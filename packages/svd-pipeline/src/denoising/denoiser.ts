@@ -16,7 +16,11 @@ export interface DenoiserCall {
 
 /** A denoiser that is ready for the calls of one generation. */
 export interface Denoiser {
-  /** → the guided prediction, [F,C,h,w]. Throws VdError. */
+  /**
+   * Returns the guided prediction, [F,C,h,w].
+   *
+   * @throws VdError
+   */
   predict(call: DenoiserCall): Promise<Float32Array>;
   /** Ends its use. */
   close(): Promise<void>;
@@ -48,7 +52,11 @@ export interface DenoiserFactory {
   /** Called once when a model is opened: throws VdError if the denoiser cannot run here, or names the device whose own
    *  kernels are to denoise instead. */
   prepare(): Promise<DenoiserFallback | undefined>;
-  /** Called once per generation. Throws VdError. */
+  /**
+   * Called once per generation.
+   *
+   * @throws VdError
+   */
   open(request: DenoiserRequest): Promise<Denoiser>;
 }
 
@@ -69,9 +77,12 @@ function isFactory(value: unknown): value is DenoiserFactory {
   return typeof name === "string" && typeof prepare === "function" && typeof open === "function";
 }
 
-/** Finds out what denoises. wanted: a registered name or a factory; undefined for own kernels on the model's device.
- *  device: the model's; it serves own kernels of its kind. Throws VdError `attr` for a name that nobody registered,
- *  `unsupported` for what cannot run here. */
+/**
+ * Finds out what denoises. wanted: a registered name or a factory; undefined for own kernels on the model's device.
+ * device: the model's; it serves own kernels of its kind.
+ *
+ * @throws VdError `attr` for a name that is not registered, `unsupported` for what cannot run here
+ */
 export async function chooseDenoiser(
   wanted: string | DenoiserFactory | undefined,
   device: Device,

@@ -13,7 +13,8 @@ import { decodePreview } from "./decode-frames";
 import type { EncodedPicture } from "./encode-picture";
 import { denoiseCompile } from "./load-ahead";
 
-/** Denoises from the first latents, [F,C,h,w], to the clean ones, whatever computes the predictions. */
+/** Denoises from the first latents, [F,C,h,w], to the clean ones: by own kernels, or by a denoiser that runs
+ *  elsewhere. */
 export function denoiseLatents(
   run: GenerationRun,
   first: Float32Array,
@@ -37,7 +38,7 @@ async function denoiseOn(run: GenerationRun, device: Device, first: Float32Array
   return loader.run(stage, body, { ...denoiseCompile(context, device), device });
 }
 
-/** Denoises by calls of somebody else's code. */
+/** Denoises by calls of a denoiser that runs elsewhere. */
 async function denoiseElsewhere(
   run: GenerationRun,
   factory: DenoiserFactory,

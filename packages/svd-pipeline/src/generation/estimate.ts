@@ -43,7 +43,7 @@ async function measureRates(device: Device): Promise<DeviceRates> {
   }
 }
 
-/** Bytes of a layout's weights as float32, whatever they are stored as: about what the device packs them into. */
+/** Bytes of a layout's weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
 function packedWeightBytes({ graph }: GraphLayout): number {
   const seen = new Map<string, number>();
   for (const input of graph.rows.flatMap((row) => row.inputs))
@@ -52,10 +52,10 @@ function packedWeightBytes({ graph }: GraphLayout): number {
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** What a stage needs while it runs. */
+/** Bytes that a stage needs while it runs. */
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
-/** What a generation will need. */
+/** Returns what a generation will need, from the layouts of its stages and the speed of the device. */
 export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationEstimate> {
   const { flopsPerUs, bytesPerUs } = await measureRates(device);
   const stages: StageEstimate[] = layouts.map(({ name, layout, runs }) => ({
@@ -81,8 +81,12 @@ export async function estimate(device: Device, layouts: readonly CountedLayout[]
 
 const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** Refuses what cannot fit into `limitBytes` before any work begins: the operating system would promise the memory and
- *  end the process later. Throws VdError `memory` naming the stage. */
+/**
+ * Refuses what cannot fit into `limitBytes` before any work begins: the operating system would promise the memory and
+ * end the process later.
+ *
+ * @throws VdError `memory` naming the stage
+ */
 export function checkMemory(layouts: readonly CountedLayout[], limitBytes = availableBytes()): void {
   const worst = layouts.reduce((a, b) => (stageBytes(b.layout) > stageBytes(a.layout) ? b : a));
   const bytes = stageBytes(worst.layout);
