@@ -4,7 +4,7 @@ export interface NativeBuffer {
   readonly writable: boolean;
   /** Copies `source` to byte `offset`. */
   writeSync(source: ArrayBufferView | ArrayBuffer, offset: number): void;
-  /** As write, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
+  /** Does what writeSync does, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
    *  source may change once the call has returned. */
   write(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
   /** Copies from byte `offset` until `target` is full. */
@@ -15,13 +15,13 @@ export interface NativeBuffer {
   readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
   copyFromSync(source: NativeBuffer, from: number, to: number, bytes: number): void;
-  /** As copyFrom, off the event loop. */
+  /** Does what copyFromSync does, off the event loop. */
   copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): Promise<void>;
   /** Sets every byte. */
   fillSync(byte: number): void;
   /** Lets go of the memory; programs that use it keep it alive. */
   freeSync(): void;
-  /** As free, off the event loop: done when the promise is settled. */
+  /** Does what freeSync does, off the event loop: done when the promise is settled. */
   free(): Promise<void>;
 }
 
@@ -73,7 +73,7 @@ export interface NativeProgram {
   /** Makes the current run stop before its next row. */
   cancel(): void;
   freeSync(): void;
-  /** As free, off the event loop: done when the promise is settled. */
+  /** Does what freeSync does, off the event loop: done when the promise is settled. */
   free(): Promise<void>;
 }
 

@@ -5,7 +5,11 @@ const MAX_THREADS = 1024;
 
 /** Environment variables that the packages read, in one place; docs/environment.md lists them. */
 export const environment = {
-  /** `VD_THREADS`: CPU workers; default: the number of available cores. Throws VdError `attr`. */
+  /**
+   * `VD_THREADS`: CPU workers; default: the number of available cores.
+   *
+   * @throws VdError `attr`
+   */
   threads(): number | undefined {
     const value = process.env.VD_THREADS;
     if (value === undefined || value === "") return undefined;

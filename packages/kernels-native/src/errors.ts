@@ -12,7 +12,20 @@ export interface VdErrorDetails {
   cause?: unknown;
 }
 
-/** The one error class of all packages. Message: `[where] expected X, got Y. Hint` */
+/**
+ * The one error class of all packages. Message: `[where] expected X, got Y. Hint`
+ *
+ * @example
+ * ```ts
+ * import { isVdError, openDevice } from "@vd/kernels-native";
+ *
+ * try {
+ *   openDevice("cuda");
+ * } catch (error) {
+ *   if (isVdError(error)) console.log(error.code, error.expected, error.hint);
+ * }
+ * ```
+ */
 export class VdError extends Error {
   override readonly name = "VdError";
   readonly code: ErrorCode;
@@ -65,6 +78,13 @@ export function cancelledError(where: string, { signal, work, got = "an abort", 
  * Returns if the signal has not fired.
  *
  * @throws VdError `cancelled` as {@link cancelledError} words it, once it has
+ * @example
+ * ```ts
+ * import { throwIfAborted } from "@vd/kernels-native";
+ *
+ * const { signal } = new AbortController();
+ * for (const file of ["a.png", "b.png"]) throwIfAborted(signal, file, { work: "the reading" });
+ * ```
  */
 export function throwIfAborted(
   signal: AbortSignal | undefined,
@@ -86,8 +106,8 @@ function hasNativeFields(error: unknown): error is Error & NativeErrorFields {
   return error instanceof Error && "vdCode" in error;
 }
 
-/** The VdError for an error that the addon threw; any other value unchanged. */
-export function fromNative(error: unknown): unknown {
+/** Returns the VdError for an error that the addon threw; any other value unchanged. */
+function fromNative(error: unknown): unknown {
   if (!hasNativeFields(error)) return error;
   const { vdCode: code, where, expected, got, hint } = error;
   if (code === "cancelled") return cancelledError(where);
@@ -103,7 +123,7 @@ export function callNative<T>(body: () => T): T {
   }
 }
 
-/** As {@link callNative} for work on another thread; the error's stack is the caller's. */
+/** Does what {@link callNative} does for work on another thread; the error's stack is the caller's. */
 export async function awaitNative<T>(body: () => Promise<T>): Promise<T> {
   const caller = new Error("called from");
   try {

@@ -11,7 +11,7 @@ export {
   type DeviceInfo,
   type DeviceOptions,
   devices,
-  type FloatRegion as FetchRegion,
+  type FloatRegion,
   type GpuOptions,
   mapFile,
   openDevice,

@@ -43,8 +43,18 @@ function glibcVersion(): string | undefined {
   return header?.glibcVersionRuntime;
 }
 
-/** Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifests have
- *  of them; `VD_VERIFY=1` does so whenever the addon is loaded. Throws VdError `io` for the first that differs. */
+/**
+ * Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifests have
+ * of them; `VD_VERIFY=1` does so whenever the addon is loaded.
+ *
+ * @throws VdError `io` for the first that differs
+ * @example
+ * ```ts
+ * import { verifyPrebuilds } from "@vd/kernels-native";
+ *
+ * console.log(verifyPrebuilds().length, "binaries are the published ones");
+ * ```
+ */
 export function verifyPrebuilds(): VerifiedFile[] {
   return verifyFolder(join(packageDir(), "prebuilds"), `${process.platform}-${process.arch}`);
 }
@@ -96,7 +106,11 @@ function checkContract(addon: Addon): void {
   });
 }
 
-/** Loads the addon once. Throws VdError `unsupported` saying what was looked for and what to do. */
+/**
+ * Loads the addon once.
+ *
+ * @throws VdError `unsupported` saying what was looked for and what to do
+ */
 export function loadAddon(): Addon {
   if (!loaded) {
     const addon = open();

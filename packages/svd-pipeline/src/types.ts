@@ -118,7 +118,7 @@ export interface GenerateDefaults {
 }
 
 /** One stage of a generation before it runs. */
-export interface StagePlan {
+export interface StageEstimate {
   name: string;
   numRows: number;
   /** Activations, inputs and outputs, packed weights and working memory while the stage runs. */
@@ -134,8 +134,8 @@ export interface StagePlan {
 }
 
 /** A generation before it runs: nothing is computed, nothing big is allocated. */
-export interface GenerationPlan {
-  stages: StagePlan[];
+export interface GenerationEstimate {
+  stages: StageEstimate[];
   /** Weights as stored, mapped from their files. */
   weightBytes: number;
   /** The largest stage; weights as stored come on top as far as the system keeps them in its page cache. */

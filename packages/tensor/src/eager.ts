@@ -66,5 +66,17 @@ export class Eager {
   }
 }
 
-/** Eager mode on `device`. */
+/**
+ * Eager mode on `device`.
+ *
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { eager } from "@vd/tensor";
+ *
+ * const e = eager(openDevice("cpu"));
+ * const x = e.tensor([1, 2, 3, 4], [1, 1, 2, 2]);
+ * console.log(e.readSync(await e.ops.pointwise({ a: x, aScale: 2 }))); // 2 4 6 8
+ * ```
+ */
 export const eager = (device: Device): Eager => new Eager(device);

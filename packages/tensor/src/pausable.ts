@@ -40,7 +40,25 @@ export interface PausableFunction<Args extends readonly unknown[], Result> {
   inPieces(...args: Args): Pausable<Result>;
 }
 
-/** Makes a function that can pause out of a generator function that yields after each piece. */
+/**
+ * Makes a function that can pause out of a generator function that yields after each piece.
+ *
+ * @example
+ * ```ts
+ * import { type Pausable, pausable, runInSlices } from "@vd/tensor";
+ *
+ * const sum = pausable(function* (values: Float32Array): Pausable<number> {
+ *   let total = 0;
+ *   for (let i = 0; i < values.length; i++) {
+ *     total += values[i]!;
+ *     if (i % 4096 === 4095) yield;
+ *   }
+ *   return total;
+ * });
+ * const values = new Float32Array(1e6).fill(1);
+ * console.log(sum(values), await runInSlices(sum.inPieces(values)));
+ * ```
+ */
 export function pausable<Args extends readonly unknown[], Result>(
   work: (...args: Args) => Pausable<Result>,
 ): PausableFunction<Args, Result> {
@@ -56,8 +74,9 @@ export function runAtOnce<T>(work: Pausable<T>): T {
 }
 
 /**
- * Runs `work` on this thread in turns of the event loop of its own, each of about `sliceUs` (0.5 ms). Rejects with
- * `cancelled` when the signal aborts.
+ * Runs `work` on this thread in turns of the event loop of its own, each of about `sliceUs` (0.5 ms).
+ *
+ * @throws VdError `cancelled` when the signal aborts
  */
 export async function runInSlices<T>(work: Pausable<T>, options: SliceOptions = {}): Promise<T> {
   const { signal, where = "computation", sliceUs = SLICE_US } = options;

@@ -28,8 +28,18 @@ export const posteriorMode = pausable(function* (moments: Float32Array, channels
   return mode;
 });
 
-/** Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
- *  results and noise: [pixels, channels]. */
+/**
+ * Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
+ * results and noise: [pixels, channels].
+ *
+ * @example
+ * ```ts
+ * import { posterior } from "@vd/vae-opt";
+ *
+ * const { mode, std } = posterior(Float32Array.of(0.5, -0.5, 0, 0), 2); // one pixel of two channels
+ * console.log(mode, std); // [0.5, -0.5], [1, 1]
+ * ```
+ */
 export function posterior(moments: Float32Array, channels: number): Posterior {
   const numPixels = moments.length / (2 * channels);
   const mode = posteriorMode(moments, channels);

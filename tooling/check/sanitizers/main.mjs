@@ -65,7 +65,7 @@ function steps(full) {
   ];
   const more = [
     ["loader", () => vitest("tooling/test/distribution/loader.test.ts", "-t", "workers|exits|reload")],
-    ["goldens", () => runNode(["tooling/goldens.mjs"], env)],
+    ["goldens", () => runNode(["tooling/goldens/launch.mjs"], env)],
   ];
   return full ? [...always, ...more] : always;
 }

@@ -46,9 +46,6 @@ export function prepareWindows() {
   if (!existsSync(join(SYSTEM_DIR, dll))) installDll(join(here, "bcryptprimitives.c"), dll);
 }
 
-/** Windows' name of a path. */
-export const windowsPath = (path) => `Z:${path.replaceAll("/", "\\")}`;
-
 /** Runs a Windows program in `cwd`. Its output goes through files: node.exe cannot use the pipes that Wine gives it. */
 export function runInWindows(program, words, { cwd, env = {}, timeout = 300_000 }) {
   const paths = ["stdout", "stderr"].map((name) => join(BUILD, `${process.pid}.${name}.txt`));

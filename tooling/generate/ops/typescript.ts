@@ -87,8 +87,8 @@ function method(op: OpDefinition): string {
     op.summary,
     ...Object.entries(op.inputs).map(([input, s]) => `${input}: ${dimsText(s)} ${s.doc}.`),
     `Returns ${name}: ${dimsText(spec)} ${spec.doc}.`,
-    "Throws VdError `shape`, `dtype` or `attr` naming the argument.",
     ...op.source.map((source) => `Source: ${source}`),
+    "@throws VdError `shape`, `dtype` or `attr` naming the argument",
   ];
   if (!single) throw new Error(`${op.id}: more than one required output`);
   return `  /** ${doc.join("\n   *  ")} */\n  ${camel(op.id)}(options: ${pascal(op.id)}Options): Tensor {\n    return this.record("${op.id}", options);\n  }\n`;

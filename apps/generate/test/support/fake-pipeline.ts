@@ -1,4 +1,4 @@
-import type { GeneratedVideo, GenerateOptions, GenerationPlan, ProgressEvent } from "@vd/svd-pipeline";
+import type { GeneratedVideo, GenerateOptions, GenerationEstimate, ProgressEvent } from "@vd/svd-pipeline";
 import type { LoadOptions, Pipeline, PipelineFactory } from "../../src/model/factory";
 import type { ModelSource } from "../../src/model/source";
 
@@ -48,7 +48,7 @@ class FakePipeline implements Pipeline {
     this.#fake = fake;
   }
 
-  async plan(options: GenerateOptions): Promise<GenerationPlan> {
+  async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const steps = options.steps ?? this.defaults.steps;
     const unet = { name: "denoise", numRows: 812, peakBytes: 90 * 2 ** 20, flops: 22.2e9, bytes: 1.2e9 };
     const vae = { name: "decode", numRows: 301, peakBytes: 140 * 2 ** 20, flops: 204e9, bytes: 3e9 };

@@ -29,6 +29,15 @@ function* toPlanes({ width, height, data }: RgbImage, into?: Float32Array): Paus
  * Returns the VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Pauses after each row.
  * into: where to put the result, as long as it is. Throws `shape` or `attr` for sizes below 1 and data of another length.
  * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
+ *
+ * @example
+ * ```ts
+ * import { loadImage, runInSlices, vaeInput } from "@vd/svd-pipeline";
+ *
+ * const image = await loadImage("start.png");
+ * const pixels = await runInSlices(vaeInput.inPieces(image, 1024, 576)); // the event loop turns meanwhile
+ * console.log(pixels.length === 3 * 576 * 1024); // true
+ * ```
  */
 export const vaeInput = pausable(function* (
   image: RgbImage,

@@ -8,11 +8,15 @@ import type { Precision } from "../types";
 /** A generation's sampler, and its steps as matrices where it has them: then they run on the device. */
 export interface Sampling {
   sampler: Sampler;
-  steps: LinearSteps | undefined;
+  linear: LinearSteps | undefined;
 }
 
-/** The sampling that checked options mean for a model. Latents between steps on a device are float32 whatever the
- *  precision, those on the host have the precision, as the reference's. The event loop turns meanwhile. Throws VdError `attr`. */
+/**
+ * The sampling that checked options mean for a model. Latents between steps on a device are float32 at any
+ * precision, those on the host have the precision, as the reference's. The event loop turns meanwhile.
+ *
+ * @throws VdError `attr`
+ */
 export async function samplingFor(
   components: ModelComponents,
   checked: CheckedOptions,
@@ -20,16 +24,16 @@ export async function samplingFor(
 ): Promise<Sampling> {
   const exact = samplerFor(components, checked, "float32");
   await ownTurn();
-  const steps = linearSteps(exact);
+  const linear = linearSteps(exact);
   await ownTurn();
-  return steps ? { sampler: exact, steps } : { sampler: samplerFor(components, checked, precision), steps };
+  return linear ? { sampler: exact, linear } : { sampler: samplerFor(components, checked, precision), linear };
 }
 
 /** What the sampling needs of the denoising stage. */
-export function stepNeeds({ sampler, steps }: Sampling): StepNeeds | undefined {
-  if (!steps) return undefined;
+export function stepNeeds({ sampler, linear }: Sampling): StepNeeds | undefined {
+  if (!linear) return undefined;
   const calls = Array.from({ length: sampler.numModelCalls }, (_, call) => call);
-  return { numHistory: steps.numHistory, drawsNoise: calls.some((call) => sampler.noiseDrawsAt(call)) };
+  return { numHistory: linear.numHistory, drawsNoise: calls.some((call) => sampler.noiseDrawsAt(call)) };
 }
 
 /** The sampler that checked options mean for a model. */

@@ -18,8 +18,25 @@ function registry(): Map<string, () => DenoiserFactory> {
   return holder[KEY];
 }
 
-/** Makes a denoiser known under `name`, with the options that it has by default. A second one of the name replaces the
- *  first. */
+/**
+ * Makes a denoiser known under `name`, with the options that it has by default. A second one of the name replaces the
+ * first.
+ *
+ * @example
+ * ```ts
+ * import { type DenoiserFactory, registerDenoiser } from "@vd/svd-pipeline";
+ *
+ * const zeros: DenoiserFactory = {
+ *   name: "zeros",
+ *   prepare: async () => undefined,
+ *   open: async () => ({
+ *     predict: async ({ latents }) => new Float32Array(latents.length),
+ *     close: async () => {},
+ *   }),
+ * };
+ * registerDenoiser("zeros", () => zeros); // fromPretrained(dir, { denoiser: "zeros" })
+ * ```
+ */
 export function registerDenoiser(name: string, make: () => DenoiserFactory): void {
   registry().set(name, make);
 }
@@ -52,8 +69,11 @@ function isMissing(error: unknown, name: string): boolean {
   return isAbsent && message.includes(name);
 }
 
-/** The denoiser that is registered as `name`; the package that registers it is loaded if need be. Throws VdError `attr`
- *  for a name that nobody knows, `unsupported` if its package is not installed. */
+/**
+ * The denoiser that is registered as `name`; the package that registers it is loaded if need be.
+ *
+ * @throws VdError `attr` for an unknown name, `unsupported` if its package is not installed
+ */
 export async function findDenoiser(name: string): Promise<DenoiserFactory> {
   const home = KNOWN_PACKAGES[name];
   const isInstalled = registry().has(name) || home === undefined || (await load(home));

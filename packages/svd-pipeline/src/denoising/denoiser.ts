@@ -16,7 +16,11 @@ export interface DenoiserCall {
 
 /** A denoiser that is ready for the calls of one generation. */
 export interface Denoiser {
-  /** → the guided prediction, [F,C,h,w]. Throws VdError. */
+  /**
+   * Returns the guided prediction, [F,C,h,w].
+   *
+   * @throws VdError
+   */
   predict(call: DenoiserCall): Promise<Float32Array>;
   /** Ends its use. */
   close(): Promise<void>;
@@ -48,7 +52,11 @@ export interface DenoiserFactory {
   /** Called once when a model is opened: throws VdError if the denoiser cannot run here, or names the device whose own
    *  kernels are to denoise instead. */
   prepare(): Promise<DenoiserFallback | undefined>;
-  /** Called once per generation. Throws VdError. */
+  /**
+   * Called once per generation.
+   *
+   * @throws VdError
+   */
   open(request: DenoiserRequest): Promise<Denoiser>;
 }
 
@@ -69,9 +77,12 @@ function isFactory(value: unknown): value is DenoiserFactory {
   return typeof name === "string" && typeof prepare === "function" && typeof open === "function";
 }
 
-/** Finds out what denoises. wanted: a registered name or a factory; undefined for own kernels on the model's device.
- *  device: the model's; it serves own kernels of its kind. Throws VdError `attr` for a name that nobody registered,
- *  `unsupported` for what cannot run here. */
+/**
+ * Finds out what denoises. wanted: a registered name or a factory; undefined for own kernels on the model's device.
+ * device: the model's; it serves own kernels of its kind.
+ *
+ * @throws VdError `attr` for a name that is not registered, `unsupported` for what cannot run here
+ */
 export async function chooseDenoiser(
   wanted: string | DenoiserFactory | undefined,
   device: Device,
@@ -90,29 +101,4 @@ export async function chooseDenoiser(
   if (!fallback) return { kind: "elsewhere", factory };
   onMessage?.(`${factory.name}: ${fallback.reason} Own ${fallback.device} kernels denoise instead.`);
   return { kind: "own", device: device.kind === fallback.device ? device : openDevice(fallback.device) };
-}
-
-/** A denoiser that takes its operands and gives its result as a plan does. */
-export class DenoiserPlan {
-  private readonly call: DenoiserCall = { latents: new Float32Array(), inputScale: 1, timestep: 0 };
-  private prediction = new Float32Array();
-
-  constructor(private readonly denoiser: Denoiser) {}
-
-  /** Sets `latents`, `inputScale` or `timestep` of the next call. */
-  async write(name: string, data: ArrayLike<number>): Promise<void> {
-    if (name === "latents") this.call.latents = Float32Array.from(data);
-    else if (name === "inputScale") this.call.inputScale = data[0]!;
-    else this.call.timestep = data[0]!;
-  }
-
-  /** Calls the denoiser. Throws VdError. */
-  async run({ signal }: { signal?: AbortSignal | undefined }): Promise<void> {
-    this.prediction = Float32Array.from(await this.denoiser.predict({ ...this.call, signal }));
-  }
-
-  /** The prediction of the last call. */
-  async read(): Promise<Float32Array> {
-    return this.prediction;
-  }
 }

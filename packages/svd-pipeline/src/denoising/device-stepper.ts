@@ -1,76 +1,71 @@
 import { countOf } from "@vd/kernels-native";
-import type { LinearSteps, Sampler } from "@vd/sampling";
-import { observed, type Pausable, type Plan, runInSlices } from "@vd/tensor";
+import { type Pausable, type Plan, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
-import { checkFinite, checkFinitePausable, type DenoiseOptions } from "./denoise";
+import type { Sampler } from "@vd/sampling";
+import type { LinearSteps } from "@vd/sampling";
+import type { Stepper } from "./denoise";
+import { checkFinite } from "./finite";
+import { type LatentDims, pixelsToPlanes, planesToPixels } from "./latent-layout";
 
-/** [F,C,h,w] → [F,h,w,C] in `result`, pausing after each plane. dims: [F,C,h,w]. */
-function* channelsLast(planes: Float32Array, dims: LatentDims, result: Float32Array): Pausable<Float32Array> {
-  const [frames, channels, height, width] = dims;
-  const area = height * width;
-  for (let plane = 0; plane < frames * channels; plane++) {
-    const at = Math.floor(plane / channels) * area * channels + (plane % channels);
-    for (let i = 0; i < area; i++) result[at + i * channels] = planes[plane * area + i]!;
-    yield;
-  }
-  return result;
-}
-
-/** [F,h,w,C] → [F,C,h,w] in `result`, pausing after each plane. dims: [F,C,h,w]. */
-function* planesOf(pixels: Float32Array, dims: LatentDims, result: Float32Array): Pausable<Float32Array> {
-  const [frames, channels, height, width] = dims;
-  const area = height * width;
-  for (let plane = 0; plane < frames * channels; plane++) {
-    const at = Math.floor(plane / channels) * area * channels + (plane % channels);
-    for (let i = 0; i < area; i++) result[plane * area + i] = pixels[at + i * channels]!;
-    yield;
-  }
-  return result;
-}
-
-/** Sizes of latents, [F,C,h,w]. */
-export type LatentDims = readonly [frames: number, channels: number, height: number, width: number];
-
-/** What a run of {@link sample} works with. */
-export interface SampleInput {
+/** What a {@link DeviceStepper} works with. */
+export interface DeviceStepperInput {
+  /** A loaded plan of `sampleStage`. */
+  plan: Plan;
   sampler: Sampler;
-  steps: LinearSteps;
+  /** The sampler's steps as matrices. */
+  linear: LinearSteps;
   dims: LatentDims;
   /** At the first noise level, [F,C,h,w]; the result takes their place. */
   latents: Float32Array;
   scratch: Scratch;
+  /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
+  noise(): Promise<Float32Array>;
+  signal?: AbortSignal | undefined;
 }
 
-/** Runs a plan of `sampleStage` from noise to the clean latents, [F,C,h,w]: latents stay on the device from step to step.
- *  Throws VdError `cancelled` within a step of the signal, `weights` for latents that are no longer finite. */
-export async function sample(plan: Plan, input: SampleInput, options: DenoiseOptions): Promise<Float32Array> {
-  const { sampler, steps, dims, latents, scratch } = input;
-  const inSlices = <T>(work: Pausable<T>) => runInSlices(work, { signal: options.signal });
-  const pixelsOf = (planes: Float32Array) =>
-    inSlices(channelsLast(planes, dims, scratch.floats("latents as pixels", planes.length)));
-  await plan.write("x", await pixelsOf(latents));
-  if (steps.numHistory > 0) await plan.write("history", new Float32Array(steps.numHistory * countOf(dims)));
-  let stepStart = performance.now();
-  const oneCall = async (call: number, step: number): Promise<void> => {
+/** Takes a linear sampler's steps on the device, where the latents stay from step to step. */
+export class DeviceStepper implements Stepper {
+  private constructor(private readonly input: DeviceStepperInput) {}
+
+  /** Writes the first latents to the device. */
+  static async start(input: DeviceStepperInput): Promise<DeviceStepper> {
+    const { plan, linear, dims, latents } = input;
+    const stepper = new DeviceStepper(input);
+    await plan.write("x", await stepper.toPixels(latents));
+    if (linear.numHistory > 0) await plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
+    return stepper;
+  }
+
+  async advance(call: number, step: number): Promise<void> {
+    const { plan, sampler, linear, signal } = this.input;
     await plan.write("inputScale", [sampler.inputScale(call)]);
     await plan.write("timestep", [sampler.modelTimestep(call)]);
-    await plan.write("coefficients", steps.tables[call]!);
-    if (sampler.noiseDrawsAt(call)) await plan.write("noise", await pixelsOf(await options.noise()));
-    await plan.run({ signal: options.signal });
-    // What is no number in one place is so everywhere after the next call.
+    await plan.write("coefficients", linear.tables[call]!);
+    if (sampler.noiseDrawsAt(call)) await plan.write("noise", await this.toPixels(await this.input.noise()));
+    await plan.run({ signal });
+    // One frame is enough: a value that is not finite in one place makes all values so in the next call.
     checkFinite(await plan.read("firstFrame"), step);
-    if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
-    const stepUs = (performance.now() - stepStart) * 1000;
-    const denoised = async () =>
-      inSlices(planesOf(await plan.read("denoised"), dims, new Float32Array(latents.length)));
-    await options.onStep({ step, stepUs, denoised });
-    stepStart = performance.now();
-  };
-  for (let call = 0; call < sampler.numModelCalls; call++) {
-    const step = sampler.stepIndexOf(call) + 1;
-    await observed(options.observer, `step ${step}`, () => oneCall(call, step));
   }
-  const result = await plan.read("x");
-  await inSlices(checkFinitePausable(result, sampler.numSteps));
-  return inSlices(planesOf(result, dims, latents));
+
+  async denoised(): Promise<Float32Array> {
+    const { plan, dims, latents } = this.input;
+    return this.inSlices(pixelsToPlanes.inPieces(await plan.read("denoised"), dims, new Float32Array(latents.length)));
+  }
+
+  async latents(): Promise<Float32Array> {
+    const { plan, sampler, dims, latents } = this.input;
+    const pixels = await plan.read("x");
+    await this.inSlices(checkFinite.inPieces(pixels, sampler.numSteps));
+    return this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
+  }
+
+  private toPixels(planes: Float32Array): Promise<Float32Array> {
+    const { dims, scratch } = this.input;
+    const result = scratch.floats("latents as pixels", planes.length);
+    return this.inSlices(planesToPixels.inPieces(planes, dims, result));
+  }
+
+  private inSlices<T>(work: Pausable<T>): Promise<T> {
+    return runInSlices(work, { signal: this.input.signal, where: "generation" });
+  }
 }

@@ -1,8 +1,8 @@
-import { totalmem } from "node:os";
 import { countOf, type Device, VdError } from "@vd/kernels-native";
 import { compile, type GraphLayout, type Plan } from "@vd/tensor";
 import type { CountedLayout } from "../stages/generation-stages";
-import type { GenerationPlan, StagePlan } from "../types";
+import { availableBytes } from "../stages/usable-memory";
+import type { GenerationEstimate, StageEstimate } from "../types";
 
 /** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
 interface DeviceRates {
@@ -43,7 +43,7 @@ async function measureRates(device: Device): Promise<DeviceRates> {
   }
 }
 
-/** Bytes of a layout's weights as float32, whatever they are stored as: about what the device packs them into. */
+/** Bytes of a layout's weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
 function packedWeightBytes({ graph }: GraphLayout): number {
   const seen = new Map<string, number>();
   for (const input of graph.rows.flatMap((row) => row.inputs))
@@ -52,13 +52,13 @@ function packedWeightBytes({ graph }: GraphLayout): number {
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** What a stage needs while it runs. */
+/** Bytes that a stage needs while it runs. */
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
-/** What a generation will need. */
-export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationPlan> {
+/** Returns what a generation will need, from the layouts of its stages and the speed of the device. */
+export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationEstimate> {
   const { flopsPerUs, bytesPerUs } = await measureRates(device);
-  const stages: StagePlan[] = layouts.map(({ name, layout, runs }) => ({
+  const stages: StageEstimate[] = layouts.map(({ name, layout, runs }) => ({
     name,
     numRows: layout.cost.numRows,
     peakBytes: stageBytes(layout),
@@ -67,7 +67,7 @@ export async function estimate(device: Device, layouts: readonly CountedLayout[]
     runs,
     estimatedUs: (layout.cost.flops / flopsPerUs + layout.cost.bytes / bytesPerUs) * runs,
   }));
-  const sum = (pick: (stage: StagePlan) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
+  const sum = (pick: (stage: StageEstimate) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
   // Chunks of two lengths are two stages with the same weights.
   const weights = new Map(layouts.map(({ name, layout }) => [name, layout.memory.weightBytes]));
   return {
@@ -79,16 +79,14 @@ export async function estimate(device: Device, layouts: readonly CountedLayout[]
   };
 }
 
-/** Memory that this process may have at all. */
-export function availableBytes(): number {
-  const limit = process.constrainedMemory?.() ?? 0;
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
-}
-
 const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 
-/** Refuses what cannot fit into `limitBytes` before any work begins: the operating system would promise the memory and
- *  end the process later. Throws VdError `memory` naming the stage. */
+/**
+ * Refuses what cannot fit into `limitBytes` before any work begins: the operating system would promise the memory and
+ * end the process later.
+ *
+ * @throws VdError `memory` naming the stage
+ */
 export function checkMemory(layouts: readonly CountedLayout[], limitBytes = availableBytes()): void {
   const worst = layouts.reduce((a, b) => (stageBytes(b.layout) > stageBytes(a.layout) ? b : a));
   const bytes = stageBytes(worst.layout);

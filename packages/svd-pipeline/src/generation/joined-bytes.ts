@@ -1,10 +1,10 @@
-import type { Pausable } from "@vd/tensor";
+import { type Pausable, pausable } from "@vd/tensor";
 
 /** Bytes that are copied between two pauses. */
 const PIECE_BYTES = 1 << 20;
 
-/** All parts in one array, pausing after some bytes. */
-export function* joinedBytes(parts: readonly Uint8Array[]): Pausable<Uint8Array<ArrayBuffer>> {
+/** Returns all parts in one array. Pauses after some bytes. */
+export const joinedBytes = pausable(function* (parts: readonly Uint8Array[]): Pausable<Uint8Array<ArrayBuffer>> {
   const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
   for (const part of parts)
@@ -15,4 +15,4 @@ export function* joinedBytes(parts: readonly Uint8Array[]): Pausable<Uint8Array<
       yield;
     }
   return all;
-}
+});

@@ -12,17 +12,17 @@ export class NoiseSource {
     private readonly signal: AbortSignal | undefined,
   ) {}
 
-  /** The picture with `strength` times unit noise on it, in float32. into: where to put it. */
+  /** Returns the picture with `strength` times unit noise on it, in float32. into: where to put it. */
   noisy(pixels: Float32Array, strength: number, into?: Float32Array): Promise<Float32Array> {
     return this.cancellable(() => this.random.randnOnWorker(pixels.length, { scale: strength, mean: pixels, into }));
   }
 
-  /** `count` unit normals. */
+  /** Draws `count` unit normals. */
   unit(count: number): Promise<Float32Array> {
     return this.scaled(count, 1);
   }
 
-  /** `count` normals of deviation `scale`; the unit ones are rounded, and the product again. into: where
+  /** Draws `count` normals of deviation `scale`; the unit ones are rounded, and the product again. into: where
    *  to put them. */
   scaled(count: number, scale: number, into?: Float32Array): Promise<Float32Array> {
     return this.cancellable(() => this.random.randnOnWorker(count, { scale, dtype: this.precision, into }));

@@ -6,7 +6,8 @@ import { sharedFloats } from "@vd/kernels-native";
 export class Scratch {
   private readonly arrays = new Map<string, Float32Array>();
 
-  /** `count` numbers, whatever they are; under one name the same ones each time, as long as the count stays. */
+  /** Returns an array of `count` numbers with arbitrary contents: under one name the same array each time, as long as the
+   *  count stays. */
   floats(name: string, count: number): Float32Array {
     const known = this.arrays.get(name);
     if (known?.length === count) return known;

@@ -11,7 +11,7 @@ export interface DecodedFrames {
   raw: { dtype: DType; bytes: Uint8Array };
 }
 
-/** What a finished generation knows. */
+/** What a {@link GeneratedVideo} is made of. */
 export interface VideoParts extends DecodedFrames {
   width: number;
   height: number;
@@ -36,7 +36,7 @@ function toUnitPlanes({ raw, numFrames, width, height }: VideoParts): Float32Arr
   return planes;
 }
 
-/** The video object that generate returns. */
+/** Makes the video object that generate returns. */
 export function makeVideo(parts: VideoParts): GeneratedVideo {
   const { width, height, numFrames, fps, seed, data, timings, peakBytes } = parts;
   const frameBytes = width * height * 3;

@@ -30,8 +30,12 @@ interface OpenedWeights {
   paths: string[];
 }
 
-/** Opens a component's weights: the set of files that the hub client would have chosen for this format, be it one file
- *  or an index with shards; any other name that a folder can have comes last. Pauses. Throws VdError `io` or `weights`. */
+/**
+ * Opens a component's weights: the set of files that the hub client would have chosen for this format, be it one file
+ * or an index with shards; any other name that a folder can have comes last. Pauses.
+ *
+ * @throws VdError `io` or `weights`
+ */
 function* openWeights(dir: string, component: string, format: WeightFormat): Pausable<OpenedWeights> {
   const folder = join(dir, component);
   const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -56,7 +60,11 @@ function noWeights(folder: string, names: readonly string[]): VdError {
   });
 }
 
-/** Three numbers, one per channel, or the fallback where the file has none. Throws VdError `weights`. */
+/**
+ * Three numbers, one per channel, or the fallback where the file has none.
+ *
+ * @throws VdError `weights`
+ */
 function perChannel(
   path: string,
   json: Record<string, unknown>,
@@ -89,8 +97,20 @@ async function readClipPixels(dir: string, size: number): Promise<ClipPixelOptio
   };
 }
 
-/** Opens a model in the standard folder layout. format: which of several stored precisions to prefer.
- *  The event loop turns meanwhile. Throws VdError `io`, `weights` or `unsupported`. */
+/**
+ * Opens a model in the standard folder layout. format: which of several stored precisions to prefer. The event loop
+ * turns meanwhile.
+ *
+ * @throws VdError `io`, `weights` or `unsupported`
+ * @example
+ * ```ts
+ * import { makeModels, openModelFolder } from "@vd/svd-pipeline";
+ *
+ * const components = await openModelFolder("models/tiny-svd", "fp32");
+ * const { unet, vae, imageEncoder } = makeModels(components);
+ * console.log(unet.config.numFrames, vae.config.latentChannels, typeof imageEncoder);
+ * ```
+ */
 export async function openModelFolder(dir: string, format: WeightFormat = "fp32"): Promise<ModelComponents> {
   await checkIndex(dir);
   const parse = async <T>(name: string, read: (json: Record<string, unknown>, path: string) => T): Promise<T> =>

@@ -17,8 +17,11 @@ const NUM_MICRO_CONDITIONS = 3;
 /** Buffers of older checkpoints that hold no weights. */
 const isIndexBuffer = (name: string) => name.endsWith("position_ids");
 
-/** Makes all models and checks every weight against its configuration. Pauses between the models' blocks. Throws VdError
- *  `weights` naming the first key that is missing, misshapen or not asked for. */
+/**
+ * Makes all models and checks every weight against its configuration. Pauses between the models' blocks.
+ *
+ * @throws VdError `weights` naming the first key that is missing, misshapen or not asked for
+ */
 export const makeModels = pausable(function* (components: ModelComponents): Pausable<Models> {
   const { unet: denoiser, vae, imageEncoder } = components;
   const models: Models = {

@@ -56,7 +56,18 @@ function inFile<T>(path: string, body: () => T): T {
   }
 }
 
-/** Opens a checkpoint in one file with the original names. Throws VdError `weights`, `dtype` or `io`. */
+/**
+ * Opens a checkpoint in one file with the original names.
+ *
+ * @throws VdError `weights`, `dtype` or `io`
+ * @example
+ * ```ts
+ * import { openSingleFile } from "@vd/svd-pipeline";
+ *
+ * const { unet, scheduler } = openSingleFile("svd_xt.safetensors");
+ * console.log(unet.config.numFrames, scheduler);
+ * ```
+ */
 export function openSingleFile(path: string, options: InferenceOptions = {}): ModelComponents {
   using file = SafetensorsFile.open(path);
   const components = inFile(path, () => originalToDiffusers(file.entries.values()));

@@ -38,6 +38,8 @@ describe("cancelling", () => {
   ])("at %s rejects before the next step, and the pipeline works again", async (at, numEvents) => {
     const { error, events } = await abortedAt(({ stage, step, steps }) => `${stage} ${step}/${steps}` === at);
     expect(error.code).toBe("cancelled");
+    expect(error.message).toMatch(/^\[(generation|run)\] expected to run to its end, got an abort$/);
+    expect(error.cause).toMatchObject({ message: "enough" });
     expect(events.slice(0, events.indexOf(at) + 1)).toContain(at);
     expect(events.length).toBeLessThanOrEqual(numEvents);
     expect(sameBytes((await pipeline.generate(options)).data, wanted)).toBe(true);
@@ -104,5 +106,6 @@ describe("cancelling", () => {
     const controller = new AbortController();
     const late = failureOf(openTiny({ signal: controller.signal, onProgress: () => controller.abort() }));
     expect((await late).code).toBe("cancelled");
+    expect((await late).message).toMatch(/tiny-svd\] expected the opening to run to its end, got an abort$/);
   });
 });

@@ -1,7 +1,5 @@
-import { totalmem } from "node:os";
 import { beforeAll, describe, expect, it } from "vitest";
-import { failureOf } from "../../../../tooling/testing/failure";
-import { availableBytes, checkMemory } from "../../src/generation/estimate";
+import { checkMemory } from "../../src/generation/estimate";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { openModelFolder } from "../../src/opening/folder";
 import { makeModels } from "../../src/opening/models";
@@ -85,8 +83,6 @@ describe("checkMemory", () => {
   it("lets pass what fits, and names the stage and the way out for what does not", async () => {
     const layouts = await layoutsOf({ width: 128, height: 128 });
     checkMemory(layouts);
-    expect(availableBytes()).toBeGreaterThan(2 ** 28);
-    expect(availableBytes()).toBeLessThanOrEqual(totalmem());
     const error = await failureOf(() => checkMemory(layouts, 2 ** 20));
     expect(error.code).toBe("memory");
     expect(error.message).toMatch(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { failureOf } from "../../../../tooling/testing/failure";
-import { Generation, type GenerationContext } from "../../src/generation/generation";
+import type { GenerationContext } from "../../src/generation/context";
+import { Generation } from "../../src/generation/generation";
 import type { GenerateOptions } from "../../src/types";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
@@ -56,7 +56,6 @@ describe("work side by side", () => {
     };
     const generation = await overlapping({ ...QUICK, signal: controller.signal, onProgress });
     expect((await failureOf(generation.run())).code).toBe("cancelled");
-    const { loader } = generation as unknown as { loader: { memory: { ownBytes: number } } };
-    expect(loader.memory.ownBytes).toBe(0);
+    expect(generation.loader.memory.ownBytes).toBe(0);
   });
 });

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import { denoise } from "../../src/denoising/denoise";
+import { HostStepper } from "../../src/denoising/host-stepper";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
@@ -118,10 +119,11 @@ describe("a profiled generation", () => {
 
 it("shows the sampler's own arithmetic where it steps on the host", async () => {
   const profiler = createProfiler();
-  const plan = { write: async () => {}, run: async () => {}, read: async () => new Float32Array(4) };
   const sampler = createSampler(svdConfig, { name: "heun", steps: 2 });
-  const options = { noise: async () => new Float32Array(4), onStep: async () => {}, observer: profiler };
-  await denoise(plan, sampler, new Float32Array(4).fill(1), options);
+  const four = async () => new Float32Array(4);
+  const latents = new Float32Array(4).fill(1);
+  const stepper = new HostStepper({ predict: four, sampler, latents, noise: four, observer: profiler });
+  await denoise(stepper, sampler, { onStep: async () => {}, observer: profiler });
   const counts = profiler.report().scopes.map(({ name, count, children }) => [name, count, children[0]!.name]);
   // Heun's last step needs one call, the others two.
   expect(counts).toEqual([

@@ -84,8 +84,23 @@ function* costOf(graph: Graph): Pausable<PlanCost> {
   return cost;
 }
 
-/** Records `build` over shapes and places every block. Pauses where the recording does and while blocks are placed.
- *  Throws VdError from the ops' checks. */
+/**
+ * Records `build` over shapes and places every block. Pauses where the recording does and while blocks are placed.
+ *
+ * @throws VdError from the ops' checks
+ * @example
+ * ```ts
+ * import { type Graph, layoutGraph, runInSlices } from "@vd/tensor";
+ *
+ * const record = (g: Graph) => {
+ *   const x = g.input("x", [1, 1, 64, 64, 8]);
+ *   g.output("y", g.pointwise({ a: x, act: "gelu" }));
+ * };
+ * console.log(layoutGraph(record).memory.peakBytes);
+ * const later = await runInSlices(layoutGraph.inPieces(record, { dtype: "f16" }));
+ * console.log(later.cost.flops);
+ * ```
+ */
 export const layoutGraph = pausable(function* (build: Recording, options: GraphOptions = {}): Pausable<GraphLayout> {
   const graph = new Graph(options);
   const rest = build(graph);

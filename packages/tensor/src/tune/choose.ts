@@ -10,8 +10,11 @@ import type { TuningTable } from "./table";
  *  for the device (undefined). */
 export type Tuning = TuningTable | false | undefined;
 
-/** The table for plans on `device`; undefined where the device's own choice stands, as it does on the CPU. Throws VdError
- *  `unsupported` for a table of another device. */
+/**
+ * The table for plans on `device`; undefined where the device's own choice stands, as it does on the CPU.
+ *
+ * @throws VdError `unsupported` for a table of another device
+ */
 export function tuningTableFor({ kind, name }: Pick<Device, "kind" | "name">, tuning: Tuning): TuningTable | undefined {
   if (kind === "cpu" || tuning === false) return undefined;
   if (tuning === undefined) return defaultTuningTable(name);
@@ -45,8 +48,12 @@ export const chooseVariants = pausable(function* (
   return variants;
 });
 
-/** The variants of a plan's rows on a device; undefined where all are the device's own choice. The event loop turns
- *  meanwhile. Throws VdError as {@link tuningTableFor}. */
+/**
+ * The variants of a plan's rows on a device; undefined where all are the device's own choice. The event loop turns
+ * meanwhile.
+ *
+ * @throws VdError as {@link tuningTableFor}
+ */
 export async function tunedVariants(
   device: Pick<Device, "kind" | "name">,
   layout: Pick<GraphLayout, "graph">,

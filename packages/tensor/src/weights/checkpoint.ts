@@ -139,9 +139,17 @@ function* openShards(indexPath: string): Pausable<Checkpoint> {
 
 /**
  * Opens a model's weights: one .safetensors file, a *.safetensors.index.json with its shards, or a folder with either
- * under the names that diffusers and transformers use. Throws `io` where something cannot be read and `weights` where
- * nothing fits, a file is damaged, a shard lacks a tensor or an index names a file outside its folder. Pauses while
- * headers are checked.
+ * under the names that diffusers and transformers use. Pauses while headers are checked.
+ *
+ * @throws VdError `io` where something cannot be read and `weights` where nothing fits, a file is damaged, a shard
+ *   lacks a tensor or an index names a file outside its folder
+ * @example
+ * ```ts
+ * import { openCheckpoint } from "@vd/tensor";
+ *
+ * using checkpoint = openCheckpoint("models/tiny-svd/unet");
+ * console.log(checkpoint.entries.size, "tensors in", checkpoint.files.length, "files");
+ * ```
  */
 export const openCheckpoint = pausable(function* (
   path: string,

@@ -14,7 +14,11 @@ export interface OnnxRuntimeOptions extends SessionOptions {
   readonly cacheDir?: string | undefined;
 }
 
-/** Opens the UNet of a generation in ONNX Runtime. Throws VdError. */
+/**
+ * Opens the UNet of a generation in ONNX Runtime.
+ *
+ * @throws VdError
+ */
 export async function openUnetSession(
   request: DenoiserRequest,
   options: OnnxRuntimeOptions,
@@ -32,8 +36,20 @@ export async function openUnetSession(
   return unetDenoiser(request, run, () => session.close());
 }
 
-/** A denoiser that runs the UNet in ONNX Runtime, on the CPU unless other providers are named. The UNet is exported at
- *  its first use. `fromPretrained(dir, { denoiser: onnxruntime({ threads: 4 }) })`. */
+/**
+ * A denoiser that runs the UNet in ONNX Runtime, on the CPU unless other providers are named. The UNet is exported at
+ * its first use. `fromPretrained(dir, { denoiser: onnxruntime({ threads: 4 }) })`.
+ *
+ * @example
+ * ```ts
+ * import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+ * import { onnxruntime } from "@vd/tensorrt";
+ *
+ * const denoiser = onnxruntime({ threads: 4 });
+ * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd", { denoiser });
+ * pipeline.dispose();
+ * ```
+ */
 export function onnxruntime(options: OnnxRuntimeOptions = {}): DenoiserFactory {
   return {
     name: "onnxruntime",

@@ -41,8 +41,11 @@ function keyOf(
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 24);
 }
 
-/** The exported UNet for a generation: made at its first use, then kept. Resolves to the model's path. Throws VdError as
- *  the export does. */
+/**
+ * The exported UNet for a generation: made at its first use, then kept. Resolves to the model's path.
+ *
+ * @throws VdError as the export does
+ */
 export async function cachedUnet(request: DenoiserRequest, options: CachedUnetOptions): Promise<string> {
   const wanted = exportOptions(request, options);
   const dir = join(options.cacheDir ?? defaultCacheDir(), "onnx", keyOf(request, wanted));

@@ -24,7 +24,7 @@ const PAGE_BYTES = 4096;
 export interface WriteOptions {
   readonly name: string;
   readonly opset?: number | undefined;
-  /** Facts about the model for whoever opens it. */
+  /** Facts about the model, stored as its metadata. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Bytes of weights written so far, and of all. */
@@ -140,9 +140,13 @@ async function writeFileWith(path: string, body: (handle: FileHandle) => Promise
   }
 }
 
-/** Writes a model at `path` and its weights at `path` + ".data", slice by slice: memory stays bounded whatever the model
- *  weighs. Both files appear when both are complete, the model last, or not at all. Throws VdError `io`, `attr`,
- *  `cancelled`. Source: onnx/onnx docs/ExternalData.md. */
+/**
+ * Writes a model at `path` and its weights at `path` + ".data", slice by slice: memory stays bounded whatever the model
+ * weighs. Both files appear when both are complete, the model last, or not at all. Source: onnx/onnx
+ * docs/ExternalData.md.
+ *
+ * @throws VdError `io`, `attr`, `cancelled`
+ */
 export async function writeModel(path: string, graph: GraphWriter, options: WriteOptions): Promise<WrittenModel> {
   checkOpset(options.opset ?? DEFAULT_OPSET);
   const dataPath = `${path}.data`;

@@ -30,8 +30,12 @@ function collectLines(child: ChildProcess, onLine: ProcessOptions["onLine"]): st
   return lines;
 }
 
-/** Runs a program to its end. Throws VdError `unsupported` with what it complained of if it fails or cannot be started,
- *  `cancelled` once the signal has fired and the program has ended. */
+/**
+ * Runs a program to its end.
+ *
+ * @throws VdError `unsupported` with what it complained of if it fails or cannot be started, `cancelled` once the
+ *   signal has fired and the program has ended
+ */
 export function runProcess(program: string, args: readonly string[], options: ProcessOptions = {}): Promise<void> {
   const { signal, onLine } = options;
   const fail = (got: string, cause?: unknown) =>

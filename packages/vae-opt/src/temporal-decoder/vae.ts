@@ -12,8 +12,27 @@ export interface TemporalVae {
   decode: PausableModule<[z: Tensor, options?: DecodeOptions]>;
 }
 
-/** Makes the autoencoder from its weights. Pauses between its parts. Throws VdError `weights` naming the first key that
- *  does not fit. */
+/**
+ * Makes the autoencoder from its weights. Pauses between its parts.
+ *
+ * @throws VdError `weights` naming the first key that does not fit
+ * @example
+ * ```ts
+ * import { readFileSync } from "node:fs";
+ * import { openDevice } from "@vd/kernels-native";
+ * import { compile, Weights } from "@vd/tensor";
+ * import { parseVaeConfig, temporalVae } from "@vd/vae-opt";
+ *
+ * const folder = "models/tiny-svd/vae";
+ * const config = parseVaeConfig(JSON.parse(readFileSync(`${folder}/config.json`, "utf8")));
+ * const vae = temporalVae(Weights.open(folder), config);
+ * const plan = await compile(openDevice("cpu"), (g) => {
+ *   const z = g.input("latents", [1, 4, 16, 16, config.latentChannels]);
+ *   g.output("frames", vae.decode(g, z, { chunkFrames: 2 })); // [1,4,128,128,3]
+ * });
+ * console.log(plan.memory.peakBytes);
+ * ```
+ */
 export const temporalVae = pausable(function* (w: Weights, config: VaeConfig): Pausable<TemporalVae> {
   const encode = encoder(w, config);
   yield;

@@ -82,8 +82,12 @@ function* inTurn<T, R>(items: readonly T[], make: (item: T) => R): Pausable<R[]>
   return made;
 }
 
-/** Makes the UNet from its weights. Pauses after each block. Throws VdError `weights` naming the first key that does not
- *  fit. Source: huggingface/diffusers@58eb52c unets/unet_spatio_temporal_condition.py. */
+/**
+ * Makes the UNet from its weights. Pauses after each block. Source: huggingface/diffusers@58eb52c
+ * unets/unet_spatio_temporal_condition.py.
+ *
+ * @throws VdError `weights` naming the first key that does not fit
+ */
 export const unet = pausable(function* (w: Weights, config: UnetConfig): Pausable<Unet> {
   const shared: SharedConditioning = { cross: new SharedChannels(), frames: new SharedChannels() };
   const channels = config.blockOutChannels[0]!;
