@@ -1,3 +1,4 @@
+import { failureOf } from "../../../../tooling/testing/failure";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkMemory } from "../../src/generation/estimate";
 import type { StableVideoDiffusionPipeline } from "../../src/index";

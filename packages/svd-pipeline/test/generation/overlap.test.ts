@@ -1,3 +1,4 @@
+import { failureOf } from "../../../../tooling/testing/failure";
 import { describe, expect, it } from "vitest";
 import type { GenerationContext } from "../../src/generation/context";
 import { Generation } from "../../src/generation/generation";
