@@ -50,14 +50,26 @@ describe("a run", () => {
   });
 
   test("finds other bits", async () => {
-    const inputs = { x: [1, 1, 4, 640], weight: [32, 640] };
+    // Plain loops add a row from left to right, the fast path in several sums beside each other.
+    const longRow = {
+      name: "a long row",
+      inputs: { x: [1, 1, 1, 5000], weight: [5000], bias: [5000] },
+      attrs: { eps: 1e-5 },
+    };
     const { devices, baseline } = cpuSuite();
     const other = { ...devices[0]!, sameBits: [baseline!.device] };
     const { failures } = await runConformance(
       { devices: [other] },
-      { ops: ["linear"], kinds: ["results"], cases: { linear: [{ name: "long sums", inputs }] } },
+      { ops: ["layer_norm"], kinds: ["results"], cases: { layer_norm: [longRow] } },
     );
     expect(failures.map(({ faults }) => faults)).toEqual([["plain: two runs give different bits"]]);
+  });
+
+  test("of a case that its op does not allow throws what the op's checks say", async () => {
+    const cases = { layer_norm: [{ name: "no eps", inputs: { x: [1, 1, 1, 8], weight: [8], bias: [8] } }] };
+    await expect(runConformance(device, { ops: ["layer_norm"], kinds: ["results"], cases })).rejects.toThrow(
+      /^\[no eps\] \[layer_norm\] \[eps\] expected a number/,
+    );
   });
 
   test("of an op that is none says the nearest names", async () => {
