@@ -1,7 +1,16 @@
 import { type Device, type DType, OPS, type OpId, VdError } from "@vd/kernels-native";
 import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
 import type { Plain, PlainResults } from "@vd/kernels-native/references";
-import { type CallOptions, type Graph, type GraphLayout, layoutGraph, Plan, recordOp, type Tensor } from "@vd/tensor";
+import {
+  type CallOptions,
+  checkCall,
+  type Graph,
+  type GraphLayout,
+  layoutGraph,
+  Plan,
+  recordOp,
+  type Tensor,
+} from "@vd/tensor";
 import { numbers, PlacedTensor, placeOperand } from "./operands";
 import { computeReference } from "./reference";
 
@@ -20,6 +29,9 @@ export interface CaseResult {
 /** Elements between pixels of results after the first, beyond their channels; others are packed. */
 const RESULT_GAPS: Readonly<Record<string, number>> = { lse: 2 };
 
+const tensorsOf = (from: Readonly<Record<string, PlacedTensor>>): Record<string, Tensor> =>
+  Object.fromEntries(Object.entries(from).map(([name, placed]) => [name, placed.tensor]));
+
 /** A case with its operands in memory, ready to be run by any device. */
 export class CaseRun {
   /** What every result should be, in float64; follows the operands when {@link runWithChanges} changes them. */
@@ -36,10 +48,11 @@ export class CaseRun {
   ) {
     const specs: OpDefinition["inputs"] = OPS[op].inputs;
     for (const [name, given] of Object.entries(opCase.inputs) as [string, Operand | readonly number[]][]) {
-      const { placed, plain } = placeOperand(`${op}.${opCase.name}`, name, given, specs[name]!);
+      const { placed, plain } = placeOperand(`${op}.${opCase.name}`, name, given, specs[name]);
       this.operands[name] = placed;
       this.plains[name] = plain;
     }
+    checkCall(op, opCase.name, { ...opCase.attrs, ...tensorsOf(this.operands) });
     this.expected = this.compute();
     const [first, ...others] = Object.keys(OPS[op].outputs) as [string, ...string[]];
     for (const name of [first, ...others.filter((other) => opCase.also?.includes(other))]) {
@@ -104,14 +117,12 @@ export class CaseRun {
   }
 
   private record(g: Graph): Tensor {
-    const tensors = (from: Record<string, PlacedTensor>) =>
-      Object.fromEntries(Object.entries(from).map(([name, placed]) => [name, placed.tensor]));
     const [first, ...others] = Object.keys(OPS[this.op].outputs) as [string, ...string[]];
-    const results = tensors(this.results);
+    const results = tensorsOf(this.results);
     const outputs = Object.fromEntries(others.filter((name) => results[name]).map((name) => [name, results[name]!]));
     const options = {
       ...(this.opCase.attrs as Record<string, AttrValue>),
-      ...tensors(this.operands),
+      ...tensorsOf(this.operands),
       name: this.opCase.name,
       out: results[first],
       outputs,

@@ -22,6 +22,6 @@ export interface ConformanceCheck {
   caseName?: string;
   /** Element type of the case's first operand. */
   dtype?: DType;
-  /** Runs the check. What a device throws is a fault; the promise rejects for nothing else than defects of the check. */
+  /** Runs the check. What a device throws is a fault. @throws VdError from the op's checks for a case that it does not allow. */
   run(): Promise<CheckOutcome>;
 }

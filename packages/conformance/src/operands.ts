@@ -140,10 +140,10 @@ export function placeOperand(
   label: string,
   name: string,
   given: Operand | readonly number[],
-  spec: TensorSpec,
+  spec: TensorSpec | undefined,
 ): { placed: PlacedTensor; plain: Plain } {
   const operand = operandOf(given);
-  const placed = new PlacedTensor(name, operand, spec.constant === true && operand.constant !== false);
+  const placed = new PlacedTensor(name, operand, spec?.constant === true && operand.constant !== false);
   const count = operand.dims.reduce((product, dim) => product * dim, 1);
   const plain = placed.write(numbers(`${label}.${name}`, count, operand.fill, operand.dims.at(-1)));
   return { placed, plain };

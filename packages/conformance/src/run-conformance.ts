@@ -43,7 +43,7 @@ function count(counts: ConformanceCounts, { faults, numVariants }: CheckOutcome)
 }
 
 /** Runs the checks of a device or of a suite one after the other and resolves to what they found. A check that fails stops
- *  nothing. @throws VdError `attr` for an op that is not known.
+ *  nothing. @throws VdError `attr` for an op that is not known, and from the op's checks for a case that it does not allow.
  *  @example
  *  const { passed, failures } = await runConformance(openDevice("cpu"), { ops: ["linear", "conv"] }); */
 export async function runConformance(

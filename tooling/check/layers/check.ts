@@ -34,22 +34,38 @@ function codeFiles(root: string): string[] {
 function resolve(from: string, specifier: string, known: ReadonlySet<string>): string | undefined {
   const own = /^@vd\/([^/]+)(?:\/(.+))?$/.exec(specifier);
   if (!own && !specifier.startsWith(".")) return undefined;
+  const parent = own && known.has(`apps/${own[1]}/src/index.ts`) ? "apps" : "packages";
   const base = own
-    ? `packages/${own[1]}/${own[2] ?? "src"}`
+    ? `${parent}/${own[1]}/${own[2] ?? "src"}`
     : posix.normalize(posix.join(posix.dirname(from), specifier));
   const stem = base.replace(/\.js$/, "");
   return [base, `${stem}.ts`, `${base}/index.ts`].find((path) => known.has(path)) ?? (own ? `${base}/index.ts` : base);
 }
 
-/** Tests may use tooling, e.g. to read fixtures. */
 const isTest = (file: string) => /^(packages|apps)\/[^/]+\/test\//.test(file);
+/** What tests may use wherever they stand: fixtures are read by tooling, devices are checked by the conformance suite. */
+const isForTests = (file: string) => /^(tooling|packages\/conformance)\//.test(file);
 
-function importViolations(file: string, { imports }: SourceFacts, known: ReadonlySet<string>): Violation[] {
+/** True if a file of tooling may import another file by its path: its own kind, and generators the sources that they
+ *  write beside, which may not be complete enough to import the package. */
+const isToolingsOwn = (file: string, target: string) =>
+  packageOf(target) === undefined || (file.startsWith("tooling/generate/") && !isTest(target));
+
+function toolingViolations(file: string, { imports }: SourceFacts, known: ReadonlySet<string>): Violation[] {
+  return imports.flatMap(({ line, text }) => {
+    const target = text.startsWith(".") ? resolve(file, text, known) : undefined;
+    if (target === undefined || isToolingsOwn(file, target)) return [];
+    return [{ file, line, message: `"${text}" reaches into ${packageOf(target)}: import what it exports by its name` }];
+  });
+}
+
+function importViolations(file: string, facts: SourceFacts, known: ReadonlySet<string>): Violation[] {
+  const { imports } = facts;
   const own = layerOf(file);
-  if (!own) return [];
+  if (!own) return toolingViolations(file, facts, known);
   return imports.flatMap(({ line, text }) => {
     const target = resolve(file, text, known);
-    if (target === undefined || (isTest(file) && target.startsWith("tooling/"))) return [];
+    if (target === undefined || (isTest(file) && isForTests(target))) return [];
     if (text.startsWith(".") && packageOf(target) !== packageOf(file))
       return [{ file, line, message: `"${text}" leaves ${packageOf(file)}: import the package by its name` }];
     const other = layerOf(target);

@@ -13,6 +13,7 @@ const LAYERS: readonly (readonly [pattern: RegExp, layer: Layer])[] = [
   [/^packages\/tensor\/src\/(nn\/|index\.ts$)/, layer(4, "nn")],
   [/^packages\/tensor\/src\//, layer(3, "tensor")],
   [/^packages\/tensor\//, layer(4, "nn")],
+  [/^packages\/conformance\//, layer(4.5, "conformance")],
   [/^packages\/profiler\//, layer(4.5, "profiler")],
   [/^packages\/vae-opt\//, layer(5, "model")],
   [/^packages\/svd-pipeline\/src\/models\//, layer(5, "model")],
@@ -21,7 +22,7 @@ const LAYERS: readonly (readonly [pattern: RegExp, layer: Layer])[] = [
   [/^apps\//, layer(7, "app")],
 ];
 
-/** The layer of a file by its path from the root, with `/`; undefined for tooling, which may import anything. */
+/** The layer of a file by its path from the root, with `/`; undefined for tooling, which may import every package by its name. */
 export function layerOf(path: string): Layer | undefined {
   return LAYERS.find(([pattern]) => pattern.test(path))?.[1];
 }

@@ -137,6 +137,7 @@ export function checkPrograms(folder, packages, env) {
 export const ALONE = {
   "@vd/kernels-native": "kernels-native.cjs",
   "@vd/tensor": "tensor.mjs",
+  "@vd/conformance": "conformance.mjs",
   "@vd/profiler": "profiler.mjs",
 };
 

@@ -40,8 +40,11 @@ test("imports may go down or stay", () => {
     "packages/svd-pipeline/src/index.ts": 'export * from "./models/unet"; import "@vd/vae-opt";',
     "packages/vae-opt/src/index.ts": 'import "@vd/tensor";',
     "apps/generate/src/cli.ts": 'import "@vd/svd-pipeline"; import "@vd/kernels-native";',
-    "tooling/anything.ts": `import "../packages/tensor/src/nn/conv"; import "../apps/generate/src/cli"; process.env.ANY;`,
-    "packages/tensor/test/a.test.ts": 'import "../src/graph"; import "../../../tooling/anything"; process.env.PATH;',
+    "apps/bench/src/index.ts": "",
+    "packages/conformance/src/index.ts": 'import "@vd/tensor"; import "@vd/kernels-native/cases";',
+    "tooling/anything.ts": `import "@vd/tensor"; import "@vd/bench"; import "./goldens/b"; process.env.ANY;`,
+    "tooling/generate/ops.ts": 'import "../../packages/kernels-native/contract/index";',
+    "packages/tensor/test/a.test.ts": `import "../src/graph"; import "../../../tooling/anything"; import "@vd/conformance"; process.env.PATH;`,
   };
   expect(check(files)).toEqual([]);
 });
@@ -56,6 +59,7 @@ test.each([
   ["packages/svd-pipeline/src/models/unet.ts", "../generate", "from layer 5 (model) to layer 6 (pipeline)"],
   ["packages/svd-pipeline/src/generate.ts", "@vd/tensorrt", "from layer 6 (pipeline) to layer 6.5 (tensorrt)"],
   [`${tensor}/eager.ts`, "@vd/profiler", "from layer 3 (tensor) to layer 4.5 (profiler)"],
+  [`${tensor}/nn/conv.ts`, "@vd/conformance", "from layer 4 (nn) to layer 4.5 (conformance)"],
 ])("%s may not import %s", (file, specifier, where) => {
   const target = {
     [`${tensor}/nn/conv.ts`]: "",
@@ -81,6 +85,23 @@ test("packages are imported by name", () => {
   const upwards = { "packages/tensor/src/a.ts": 'import "../../../tooling/x";', "tooling/x.ts": "" };
   expect(check(upwards)).toEqual([
     'packages/tensor/src/a.ts:1: "../../../tooling/x" leaves packages/tensor: import the package by its name',
+  ]);
+});
+
+test("tooling imports packages and apps by name, but for generators; nothing imports their tests", () => {
+  const tooling = {
+    "tooling/a.ts": 'import "../packages/tensor/src/nn/conv";\nimport type { A } from "../apps/generate/src/cli";',
+    "tooling/measure/b.mjs": 'await import("../../packages/tensor/test/ops.test");',
+    "tooling/generate/c.ts": 'import "../../packages/tensor/test/support/failure";',
+  };
+  const rest = "import what it exports by its name";
+  expect(
+    check({ ...tooling, "packages/tensor/test/ops.test.ts": "", "packages/tensor/test/support/failure.ts": "" }),
+  ).toEqual([
+    `tooling/a.ts:1: "../packages/tensor/src/nn/conv" reaches into packages/tensor: ${rest}`,
+    `tooling/a.ts:2: "../apps/generate/src/cli" reaches into apps/generate: ${rest}`,
+    `tooling/generate/c.ts:1: "../../packages/tensor/test/support/failure" reaches into packages/tensor: ${rest}`,
+    `tooling/measure/b.mjs:1: "../../packages/tensor/test/ops.test" reaches into packages/tensor: ${rest}`,
   ]);
 });
 

@@ -81,7 +81,9 @@ describe("programs on pages run as they are", () => {
   test("every library of examples/ has one", () => {
     const shown = (name: string) => runnable.some(({ text }) => text.includes(`from "${name}"`));
     expect(
-      ["@vd/kernels-native", "@vd/tensor", "@vd/vae-opt", "@vd/svd-pipeline"].filter((name) => !shown(name)),
+      ["@vd/kernels-native", "@vd/tensor", "@vd/conformance", "@vd/vae-opt", "@vd/svd-pipeline"].filter(
+        (name) => !shown(name),
+      ),
     ).toEqual([]);
   });
 

@@ -14,6 +14,7 @@ const SAYS: Readonly<Record<string, readonly RegExp[]>> = {
   "kernels-native.cjs": [/^cpu CPU: usable/m, /\d+ binaries have the SHA-256/, /read back: 1 2 3/],
   "tensor.mjs": [/same result: true/, /working memory: \d+ bytes/, /in the file: y/],
   "vae-opt.mjs": [/PSNR of the first frame: [23]\d\.\d dB/, /chunks give the same frames: true/],
+  "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],
   "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],
 };
