@@ -141,8 +141,8 @@ async function writeFileWith(path: string, body: (handle: FileHandle) => Promise
 }
 
 /**
- * Writes a model at `path` and its weights at `path` + ".data", slice by slice: memory stays bounded whatever the model
- * weighs. Both files appear when both are complete, the model last, or not at all. Source: onnx/onnx
+ * Writes a model at `path` and its weights at `path` + ".data", slice by slice: a large model takes no
+ * more memory than a small one. Both files appear when both are complete, the model last, or not at all. Source: onnx/onnx
  * docs/ExternalData.md.
  *
  * @throws VdError `io`, `attr`, `cancelled`
