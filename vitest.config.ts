@@ -12,6 +12,7 @@ export default defineConfig({
       { find: "@vd/tensor", replacement: source("packages/tensor/src/index.ts") },
       { find: "@vd/profiler", replacement: source("packages/profiler/src/index.ts") },
       { find: "@vd/vae-opt", replacement: source("packages/vae-opt/src/index.ts") },
+      { find: "@vd/svd-pipeline/options", replacement: source("packages/svd-pipeline/src/options/index.ts") },
       { find: "@vd/svd-pipeline", replacement: source("packages/svd-pipeline/src/index.ts") },
       { find: "@vd/tensorrt", replacement: source("packages/tensorrt/src/index.ts") },
     ],

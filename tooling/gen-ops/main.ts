@@ -58,3 +58,5 @@ if (stale.length > 0) {
 } else {
   console.log(`${files.length} generated files are fresh (${ops.length} ops).`);
 }
+
+await import("../gen-options/main");

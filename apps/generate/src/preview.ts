@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import type { GenerateOptions } from "@vd/svd-pipeline";
+import { valueError } from "@vd/svd-pipeline/options";
 import sharp, { type Sharp } from "sharp";
-import { valueError } from "./options/values";
 import { frameDelaysMs } from "./output/animation";
 import { placeFile, writeSynced } from "./output/whole-file";
 

@@ -1,6 +1,6 @@
 import { ownTurn } from "@vd/tensor";
 import type { ModelComponents } from "./model/components";
-import type { CheckedOptions } from "./options";
+import type { CheckedOptions } from "./options/check-generate";
 import { createSampler, type Sampler } from "./sampling/index";
 import { type LinearSteps, linearSteps } from "./sampling/linear-steps";
 import type { StepNeeds } from "./stages/definitions";

@@ -19,10 +19,10 @@ import { type DenoiseConstants, type DenoiseOptions, denoise, sendConstants } fr
 import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "./denoiser";
 import { joinedBytes } from "./joined-bytes";
 import { NoiseSource } from "./latent-noise";
-import { throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import type { Models } from "./model/models";
-import type { CheckedOptions } from "./options";
+import type { CheckedOptions } from "./options/check-generate";
+import { throwIfCancelled } from "./options/check-load";
 import { type LatentDims, sample } from "./sample";
 import { guidanceScales, type Sampler } from "./sampling/index";
 import { cast, roundNumber } from "./sampling/values";

@@ -7,12 +7,12 @@ import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
 import { checkMemory, estimate } from "./estimate";
 import { Generation, type GenerationContext, stageShape } from "./generate";
 import { resolveModel } from "./hub/index";
-import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import { openModelFolder } from "./model/folder";
 import { type Models, makeModelsPausable } from "./model/models";
 import { openSingleFile } from "./model/single-file";
-import { type CheckedOptions, checkOptions } from "./options";
+import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
+import { type CheckedLoad, checkLoad, throwIfCancelled } from "./options/check-load";
 import { Scratch } from "./scratch";
 import { chooseDecodeChunk } from "./stages/decode-chunk";
 import type { StageShape } from "./stages/definitions";
@@ -39,26 +39,8 @@ interface OpenModel {
   denoiser: ChosenDenoiser | undefined;
 }
 
-/** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
-const FULL_SIZE = { width: 1024, height: 576 };
-/** A model for pictures this small is a demonstration: it is run at its own size, with the guidance of 1 to 2 that
- *  tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
-const SMALL_SAMPLE = 256;
-
 function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefaults {
-  const isSmall = sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
-  const factor = spatialFactor(vae.config);
-  const side = factor * Math.max(1, Math.floor((sampleSize ?? 0) / factor));
-  return {
-    ...(isSmall ? { width: side, height: side } : FULL_SIZE),
-    numFrames: unet.config.numFrames,
-    steps: 25,
-    fps: 7,
-    motionBucketId: 127,
-    noiseAugStrength: 0.02,
-    minGuidance: 1,
-    maxGuidance: isSmall ? 2 : 3,
-  };
+  return modelDefaults({ sampleSize, factor: spatialFactor(vae.config), numFrames: unet.config.numFrames });
 }
 
 /** Stable Video Diffusion: a picture in, a video out. One generation at a time. */

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { EncoderChoice } from "../settings";
 import { encodeGif, encodePng, encodeWebp } from "./animation";
+import type { EncoderChoice } from "./encoders";
 import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
 import { fileError, systemCode } from "./file-error";
 import { breathe, type EncodeOptions, type VideoFrames } from "./frames";

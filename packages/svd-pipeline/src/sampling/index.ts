@@ -1,7 +1,7 @@
 /** Samplers (schedulers), guidance and preconditioning in one import. */
 export type { SchedulerConfig } from "./config";
 export { createSampler, findSampler, samplerNames } from "./create-sampler";
-export { type GuidanceShape, guidanceScales, linearGuidance, triangleGuidance } from "./guidance";
+export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
 export type { SamplerOptions } from "./options";
 export type { Sampler, SamplerState, StepInput, StepResult } from "./sampler";
 export type { LatentDtype } from "./values";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkOptions } from "../src/options";
-import type { GenerateDefaults, GenerateOptions } from "../src/types";
-import { failureOf } from "./support/failure";
+import { checkOptions } from "../../src/options/check-generate";
+import type { GenerateDefaults, GenerateOptions } from "../../src/types";
+import { failureOf } from "../support/failure";
 
 const DEFAULTS: GenerateDefaults = {
   width: 1024,
