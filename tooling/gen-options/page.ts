@@ -12,7 +12,7 @@ const code = (text: string) => `\`${text.replaceAll("|", "\\|")}\``;
 
 /** How a command line says an option: every flag, in code. */
 function flagsText({ form }: CliRow): string {
-  return [form.flags.replace(" [FILE]", "[=FILE]"), ...(form.off ? [form.off] : [])].map(code).join(", ");
+  return [form.flags.replace(" [FILE]", "[=FILE]"), ...(form.off ? [form.off.flag] : [])].map(code).join(", ");
 }
 
 function valuesText({ kind, unit }: OptionRow): string {

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { type CliRow, cliRows, helpText } from "@vd/svd-pipeline/options";
+import { type CliRow, cliRows, helpLine, helpText } from "@vd/svd-pipeline/options";
 import { Command, CommanderError, Option } from "commander";
 import { nearest } from "./nearest";
 import { ROWS } from "./rows";
@@ -22,7 +22,7 @@ const FLAG_ROWS = ROWS.filter((row) => !isArgument(row));
 
 /** Long names of all options, for suggestions. */
 const LONG_FLAGS = [
-  ...FLAG_ROWS.flatMap(({ name, form }) => (form.off ? [name, form.off] : [name])),
+  ...FLAG_ROWS.flatMap(({ name, form }) => (form.off ? [name, form.off.flag] : [name])),
   "--help",
   "--version",
 ];
@@ -69,7 +69,7 @@ function addRow(command: Command, row: CliRow, title: string): void {
     return;
   }
   command.addOption(new Option(flags, helpText(row, off && "default")).helpGroup(title));
-  if (off) command.addOption(new Option(off, "stop, before any work, if the output is there").helpGroup(title));
+  if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
 }
 
 const HELP_AFTER = `

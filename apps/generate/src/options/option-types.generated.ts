@@ -5,7 +5,7 @@ import type { EncoderChoice } from "./value-types";
 export interface OutputSettings {
   /** Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames. Default: out.mp4. */
   output: string;
-  /** Replaces the output if it is there; otherwise the run stops before any work. Default: true. */
+  /** Replaces the output if it is there. Otherwise the run stops before any work. Default: true. */
   overwrite: boolean;
   /** What makes .mp4 files: builtin, ffmpeg (libx264, must be on the PATH) or auto, which is builtin. Default: auto. */
   encoder: EncoderChoice;

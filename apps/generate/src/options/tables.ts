@@ -66,9 +66,12 @@ export const OUTPUT_TABLE = {
   },
   overwrite: {
     kind: boolean,
-    doc: "Replaces the output if it is there; otherwise the run stops before any work.",
+    doc: "Replaces the output if it is there. Otherwise the run stops before any work.",
     default: always(true),
-    cli: { flags: "--overwrite", off: "--no-overwrite" },
+    cli: {
+      flags: "--overwrite",
+      off: { flag: "--no-overwrite", doc: "Stops, before any work, if the output is there." },
+    },
   },
   encoder: {
     kind: choice(ENCODERS, "EncoderChoice"),

@@ -63,13 +63,19 @@ export const docOf = ({ form, rows }: CliRow): string => form.doc ?? rows[0]!.do
 /** The default in words; undefined where there is none. */
 export const defaultOf = ({ form, rows }: CliRow): string | undefined => form.default ?? defaultText(rows[0]!.default);
 
-/** What the help of a command line says: the first sentence, the words of a choice, the default. */
-export function helpText(row: CliRow, fallback = defaultOf(row)): string {
-  const [sentence = ""] = docOf(row).split(/\.(?:\s|$)/);
-  const words = sentence.replaceAll("`", "");
+/** A sentence as a line of help: without its end, without code marks, in lower case. */
+export function helpLine(sentences: string): string {
+  const [first = ""] = sentences.split(/\.(?:\s|$)/);
+  const words = first.replaceAll("`", "");
+  return /^[A-Z][a-z\s]/.test(words) ? words[0]!.toLowerCase() + words.slice(1) : words;
+}
+
+/** What the help of a command line says: the first sentence, the words of a choice, the default. `fallback`: the default
+ *  in words, empty to leave it out. */
+export function helpText(row: CliRow, fallback = defaultOf(row) ?? ""): string {
+  const words = helpLine(docOf(row));
   const kind = writtenKind(row);
   const isListed = kind.kind !== "choice" || kind.values.every((word) => words.includes(word));
   const list = isListed ? "" : `; ${expectedOf(kind)}`;
-  const start = /^[A-Z][a-z]/.test(words) ? words[0]!.toLowerCase() + words.slice(1) : words;
-  return `${start}${list}${fallback === undefined || fallback === "false" ? "" : ` (${fallback})`}`;
+  return `${words}${list}${fallback === "" || fallback === "false" ? "" : ` (${fallback})`}`;
 }

@@ -38,8 +38,8 @@ export interface CliForm {
   /** `-o, --output <FILE>`; `[FILE]` where the value may be left out; without a value a switch; `[IMAGE]` alone for the
    *  word that is no option. */
   flags: string;
-  /** Turns a switch off that is on by default. */
-  off?: string;
+  /** Turns a switch off that is on by default, and what the help says of it. */
+  off?: { flag: string; doc: string };
   /** Further words for values of a choice, by what is typed. */
   words?: Readonly<Record<string, string>>;
   /** Where two options share the form. */

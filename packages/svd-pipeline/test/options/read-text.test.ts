@@ -26,7 +26,12 @@ const accepted: Case[] = [
   ["decimal", reader(real(0, 100)), ".02", 0.02],
   ["decimal with an exponent", reader(real(0, 100)), "2e-2", 0.02],
   ["choice", reader(SHAPES), "Triangle", "triangle"],
-  ["choice that is not listed", reader(choice(["ddim"], "string", ["DDIMScheduler"])), "DDIMScheduler", "DDIMScheduler"],
+  [
+    "choice that is not listed",
+    reader(choice(["ddim"], "string", ["DDIMScheduler"])),
+    "DDIMScheduler",
+    "DDIMScheduler",
+  ],
   ["float type", dtype, "float16", "float16"],
   ["short float type", dtype, "BF16", "bfloat16"],
   ["list", reader(numbers("levels")), "10,1.5,0", [10, 1.5, 0]],
