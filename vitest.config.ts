@@ -17,6 +17,7 @@ export default defineConfig({
       { find: "@vd/conformance", replacement: source("packages/conformance/src/index.ts") },
       { find: "@vd/profiler", replacement: source("packages/profiler/src/index.ts") },
       { find: "@vd/vae-opt", replacement: source("packages/vae-opt/src/index.ts") },
+      { find: "@vd/svd-pipeline/options", replacement: source("packages/svd-pipeline/src/options/index.ts") },
       { find: "@vd/svd-pipeline", replacement: source("packages/svd-pipeline/src/index.ts") },
       { find: "@vd/tensorrt", replacement: source("packages/tensorrt/src/index.ts") },
       { find: "@vd/bench", replacement: source("apps/bench/src/index.ts") },

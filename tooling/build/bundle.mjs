@@ -19,6 +19,7 @@ const ALIASES = {
   "@vd/tensor": "packages/tensor/src/index.ts",
   "@vd/tensorrt": "packages/tensorrt/src/index.ts",
   "@vd/vae-opt": "packages/vae-opt/src/index.ts",
+  "@vd/svd-pipeline/options": "packages/svd-pipeline/src/options/index.ts",
   "@vd/svd-pipeline": "packages/svd-pipeline/src/index.ts",
 };
 

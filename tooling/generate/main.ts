@@ -10,7 +10,11 @@ interface Generator {
 }
 
 /** In the order in which they run. Each is loaded after the files of those before it are written: it may import them. */
-const GENERATORS: readonly (() => Promise<Generator>)[] = [() => import("./ops/files"), () => import("./wgmma/files")];
+const GENERATORS: readonly (() => Promise<Generator>)[] = [
+  () => import("./ops/files"),
+  () => import("./wgmma/files"),
+  () => import("./options/files"),
+];
 
 const isCheck = process.argv.includes("--check");
 const all: GeneratedFile[] = [];

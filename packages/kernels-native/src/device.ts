@@ -238,7 +238,7 @@ export class Device {
   private static readonly gpus = new Map<string, Device>();
 
   private constructor(
-    readonly kind: "cpu" | "cuda",
+    readonly kind: DeviceKind,
     private readonly native: NativeDevice,
     /** Workers, the calling one included; 1 for a GPU. */
     readonly threads: number,
@@ -333,9 +333,15 @@ export class Device {
   }
 }
 
+/** Every kind of device. */
+export const DEVICE_KINDS = ["cpu", "cuda"] as const;
+
+/** One of {@link DEVICE_KINDS}. */
+export type DeviceKind = (typeof DEVICE_KINDS)[number];
+
 /** What one device is, or why it cannot be used. */
 export interface DeviceInfo {
-  kind: "cpu" | "cuda";
+  kind: DeviceKind;
   name: string;
   usable: boolean;
   /** Why not, or what it offers, as a sentence. */
@@ -406,6 +412,6 @@ function usableGpu(index: number, dir: string): NativeGpu {
  * console.log(cpu.name, cpu.threads);
  * ```
  */
-export function openDevice(kind: "cpu" | "cuda", options: DeviceOptions = {}): Device {
+export function openDevice(kind: DeviceKind, options: DeviceOptions = {}): Device {
   return kind === "cpu" ? Device.cpu(options) : Device.cuda(options);
 }

@@ -1,7 +1,7 @@
 import { VdError } from "./errors";
 
 /** Most workers that the addon takes. */
-const MAX_THREADS = 1024;
+export const MAX_THREADS = 1024;
 
 /** Environment variables that the packages read, in one place; docs/environment.md lists them. */
 export const environment = {

@@ -6,9 +6,11 @@ export {
   type Binding,
   type CompileOptions,
   type CpuOptions,
+  DEVICE_KINDS,
   Device,
   DeviceBuffer,
   type DeviceInfo,
+  type DeviceKind,
   type DeviceOptions,
   devices,
   type FloatRegion,
@@ -17,7 +19,7 @@ export {
   openDevice,
   Program,
 } from "./device";
-export { environment } from "./env";
+export { environment, MAX_THREADS } from "./env";
 export {
   type CancelledWork,
   cancelledError,

@@ -10,12 +10,12 @@ import { checkMemory, estimate } from "./generation/estimate";
 import { Generation } from "./generation/generation";
 import { layoutStages } from "./generation/layout-stages";
 import { Scratch } from "./generation/scratch";
-import { type CheckedLoad, checkLoad } from "./load-options";
 import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
 import { openSingleFile } from "./opening/single-file";
-import { type CheckedOptions, checkOptions } from "./options";
+import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
+import { type CheckedLoad, checkLoad } from "./options/check-load";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
@@ -39,26 +39,8 @@ interface OpenModel {
   denoiser: ChosenDenoiser | undefined;
 }
 
-/** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
-const FULL_SIZE = { width: 1024, height: 576 };
-/** A model for pictures this small is a demonstration: it is run at its own size, with the guidance of 1 to 2 that
- *  tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
-const SMALL_SAMPLE = 256;
-
 function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefaults {
-  const isSmall = sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
-  const factor = spatialFactor(vae.config);
-  const side = factor * Math.max(1, Math.floor((sampleSize ?? 0) / factor));
-  return {
-    ...(isSmall ? { width: side, height: side } : FULL_SIZE),
-    numFrames: unet.config.numFrames,
-    steps: 25,
-    fps: 7,
-    motionBucketId: 127,
-    noiseAugStrength: 0.02,
-    minGuidance: 1,
-    maxGuidance: isSmall ? 2 : 3,
-  };
+  return modelDefaults({ sampleSize, factor: spatialFactor(vae.config), numFrames: unet.config.numFrames });
 }
 
 /**

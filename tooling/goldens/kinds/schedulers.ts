@@ -1,10 +1,4 @@
-import {
-  createSampler,
-  type LatentDtype,
-  type Sampler,
-  type SamplerOptions,
-  type SamplerState,
-} from "@vd/sampling";
+import { createSampler, type LatentDtype, type Sampler, type SamplerOptions, type SamplerState } from "@vd/sampling";
 import { roundToBfloat16, roundToFloat16 } from "@vd/tensor";
 import { exact } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";

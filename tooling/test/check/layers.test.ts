@@ -43,7 +43,7 @@ test("imports may go down or stay", () => {
     "apps/bench/src/index.ts": "",
     "packages/conformance/src/index.ts": 'import "@vd/tensor"; import "@vd/kernels-native/cases";',
     "tooling/anything.ts": `import "@vd/tensor"; import "@vd/bench"; import "./goldens/b"; process.env.ANY;`,
-    "tooling/generate/ops.ts": 'import "../../packages/kernels-native/contract/index";',
+    "tooling/generate/ops.ts": 'import "../../../packages/kernels-native/contract/index";',
     "packages/tensor/test/a.test.ts": `import "../src/graph"; import "../../../tooling/anything"; import "@vd/conformance"; process.env.PATH;`,
   };
   expect(check(files)).toEqual([]);
@@ -91,8 +91,8 @@ test("packages are imported by name", () => {
 test("tooling imports packages and apps by name, but for generators; nothing imports their tests", () => {
   const tooling = {
     "tooling/a.ts": 'import "../packages/tensor/src/nn/conv";\nimport type { A } from "../apps/generate/src/cli";',
-    "tooling/measure/b.mjs": 'await import("../../packages/tensor/test/ops.test");',
-    "tooling/generate/c.ts": 'import "../../packages/tensor/test/support/failure";',
+    "tooling/measure/b.mjs": 'await import("../../../packages/tensor/test/ops.test");',
+    "tooling/generate/c.ts": 'import "../../../packages/tensor/test/support/failure";',
   };
   const rest = "import what it exports by its name";
   expect(

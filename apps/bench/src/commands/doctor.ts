@@ -4,9 +4,9 @@ import { cpuCheck, gpuChecks, memoryCheck, modelCheck, nodeCheck, peerCheck, sys
 import { rateChecks } from "../doctor/rate-checks";
 import { writeWholeFile } from "../io/whole-file";
 import { alignColumns } from "../measure/table";
-import { integer } from "../options/values";
+import { readThreads, sharedOption } from "../options/shared";
 import type { CommandContext } from "../run";
-import { bundledModel, MAX_COUNT, type Texts } from "./common";
+import { bundledModel, type Texts, textOf } from "./common";
 
 /** Everything that a new user should know of a machine, one thing after the other. */
 async function* examine(texts: Texts): AsyncGenerator<Check> {
@@ -14,7 +14,7 @@ async function* examine(texts: Texts): AsyncGenerator<Check> {
   yield systemCheck();
   yield cpuCheck();
   yield memoryCheck();
-  const threads = texts.threads === undefined ? undefined : integer("--threads", 1, MAX_COUNT)(String(texts.threads));
+  const threads = readThreads(textOf(texts, "threads"));
   yield* await rateChecks("cpu", threads);
   const gpus = await gpuChecks();
   yield* gpus;
@@ -31,7 +31,7 @@ export function addDoctor(program: Command, { stdout, reporter, signal, setStatu
       "look at this machine: what works, how fast it is, and what to do; exit status 1 if something is slow or failed",
     )
     .option("-m, --model <DIR>", "a model folder to check (the bundled tiny-svd)")
-    .option("--threads <N>", "CPU threads (all cores)")
+    .addOption(sharedOption("threads"))
     .option("--python <PROGRAM>", "the Python that may have PyTorch", "python3")
     .option("--json <FILE>", "write what was found as JSON")
     .action(async (texts: Texts) => {

@@ -12,18 +12,19 @@ import { type BenchFile, saveBenchFile } from "../measure/report";
 import { addPeerLaunches, benchOps } from "../ops/bench-ops";
 import { chooseCases } from "../ops/cases";
 import { explainOps } from "../ops/explain-ops";
-import { choice, integer, valueError } from "../options/values";
+import { readDevice, readPrecision, readThreads, sharedOption } from "../options/shared";
+import { integer } from "../options/values";
 import type { CommandContext } from "../run";
-import { DEVICES, MAX_COUNT, PRECISIONS, peerScript, type Texts, withPeer } from "./common";
+import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
 import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
 
 function readOptions(texts: Texts) {
   const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(String(texts[name]));
-  const device = choice("--device", DEVICES)(String(texts.device));
-  const precision = choice("--dtype", PRECISIONS)(String(texts.dtype ?? (device === "cpu" ? "float32" : "float16")));
-  const threads = texts.threads === undefined ? undefined : count("--threads", "threads");
+  const device = readDevice(String(texts.device));
+  const precision = readPrecision(textOf(texts, "dtype"), device);
+  const threads = readThreads(textOf(texts, "threads"));
   const limitS = texts.limit === undefined ? undefined : count("--limit", "limit");
   const [rounds, repeats] = [count("--rounds", "rounds"), count("--repeats", "repeats")];
   return { device, precision, threads, rounds, repeats, limitS };
@@ -92,9 +93,9 @@ export function addOps(program: Command, context: CommandContext): void {
     .command("ops")
     .description("time ops on the models' shapes, over operands that no cache holds, beside PyTorch's")
     .argument("[pattern]", "a part of the names to time")
-    .option("--device <NAME>", "cpu or cuda", "cpu")
-    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
-    .option("--threads <N>", "CPU threads (all cores)")
+    .addOption(sharedOption("device", "cpu"))
+    .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("threads"))
     .option("--rounds <N>", "turns of each contender", "5")
     .option("--repeats <N>", "runs in one turn", "3")
     .option("--limit <SECONDS>", "a contender that has taken this long takes no further turn in a case")

@@ -1,12 +1,12 @@
 import type { GeneratedVideo, GenerateOptions, GenerationEstimate, ProgressEvent } from "@vd/svd-pipeline";
-import type { LoadOptions, Pipeline, PipelineFactory } from "../../src/model/factory";
+import type { ModelLoading, Pipeline, PipelineFactory } from "../../src/model/factory";
 import type { ModelSource } from "../../src/model/source";
 
 /** What a fake pipeline was asked for, and how it behaves. */
 export interface FakeOptions {
   /** How long each step takes. */
   stepMs?: number;
-  onLoad?(source: ModelSource, options: LoadOptions): void;
+  onLoad?(source: ModelSource, options: ModelLoading): void;
   onGenerate?(options: GenerateOptions): void;
   onDispose?(): void;
   /** Thrown in the middle of denoising. */
@@ -26,12 +26,9 @@ export const FAKE_DEFAULTS: Pipeline["defaults"] = {
   maxGuidance: 3,
 };
 
-export const FAKE_SAMPLERS = ["euler", "euler-ancestral", "heun", "ddim", "lcm"];
-
 /** A pipeline that draws a moving gradient: the interface of the real one, none of its work. */
 export function fakeFactory(fake: FakeOptions = {}): PipelineFactory {
   return {
-    samplerNames: async () => FAKE_SAMPLERS,
     async load(source, options) {
       fake.onLoad?.(source, options);
       options.onProgress({ stage: "load", step: 1, steps: 1, elapsedUs: 1000 });

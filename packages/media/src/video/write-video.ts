@@ -1,6 +1,5 @@
 import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { EncoderChoice } from "@vd/generate";
 import {
   checkPlace,
   discard,
@@ -15,6 +14,7 @@ import {
   writeSynced,
 } from "@vd/tensor";
 import { encodeGif, encodePng, encodeWebp } from "./animation";
+import type { EncoderChoice } from "./encoders";
 import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
 import { encodeBuiltinMp4 } from "./mp4-builtin";
 import type { FramesTarget, OutputTarget } from "./target";

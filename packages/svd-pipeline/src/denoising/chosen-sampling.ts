@@ -1,7 +1,7 @@
 import { createSampler, type LinearSteps, linearSteps, type Sampler } from "@vd/sampling";
 import { ownTurn } from "@vd/tensor";
 import type { ModelComponents } from "../opening/components";
-import type { CheckedOptions } from "../options";
+import type { CheckedOptions } from "../options/check-generate";
 import type { StepNeeds } from "../stages/definitions";
 import type { Precision } from "../types";
 

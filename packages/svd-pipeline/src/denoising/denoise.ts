@@ -1,5 +1,5 @@
-import { observed, type WorkObserver } from "@vd/tensor";
 import type { Sampler } from "@vd/sampling";
+import { observed, type WorkObserver } from "@vd/tensor";
 
 /** A finished step. */
 export interface DenoisedStep {

@@ -1,8 +1,7 @@
 import { countOf } from "@vd/kernels-native";
+import type { LinearSteps, Sampler } from "@vd/sampling";
 import { type Pausable, type Plan, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
-import type { Sampler } from "@vd/sampling";
-import type { LinearSteps } from "@vd/sampling";
 import type { Stepper } from "./denoise";
 import { checkFinite } from "./finite";
 import { type LatentDims, pixelsToPlanes, planesToPixels } from "./latent-layout";

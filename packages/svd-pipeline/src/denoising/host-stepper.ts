@@ -1,5 +1,5 @@
-import { observed, type Plan, type WorkObserver } from "@vd/tensor";
 import type { Sampler, SamplerState } from "@vd/sampling";
+import { observed, type Plan, type WorkObserver } from "@vd/tensor";
 import type { Stepper } from "./denoise";
 import type { Denoiser, DenoiserCall } from "./denoiser";
 import { checkFinite } from "./finite";

@@ -1,8 +1,7 @@
 import type { Device } from "@vd/kernels-native";
+import { guidanceScales, roundNumber } from "@vd/sampling";
 import type { Plan } from "@vd/tensor";
 import type { StepConstants } from "../denoising/step-constants";
-import { guidanceScales } from "@vd/sampling";
-import { roundNumber } from "@vd/sampling";
 import { conditionStage } from "../stages/definitions";
 import type { GenerationContext, GenerationRun } from "./context";
 import type { EncodedPicture } from "./encode-picture";

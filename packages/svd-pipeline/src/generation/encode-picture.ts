@@ -1,7 +1,7 @@
+import type { RgbImage } from "@vd/media";
 import { type Pausable, runInSlices } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";
-import type { RgbImage } from "@vd/media";
 import { vaeInput } from "../conditioning/vae-input";
 import { embedImageStage, encodeImageStage } from "../stages/definitions";
 import type { Precision } from "../types";

@@ -1,5 +1,5 @@
-import { mapFloats, type Pausable, pausable } from "@vd/tensor";
 import { cast } from "@vd/sampling";
+import { mapFloats, type Pausable, pausable } from "@vd/tensor";
 import type { Precision } from "../types";
 
 /** Returns `values` rounded to the precision of a generation's latents. Pauses after some values. */

@@ -1,9 +1,9 @@
+import { createSampler } from "@vd/sampling";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import { denoise, type Stepper } from "../../src/denoising/denoise";
 import { HostStepper } from "../../src/denoising/host-stepper";
-import { createSampler } from "@vd/sampling";
-import { svdConfig } from "../../../../tooling/testing/svd-sampling";
-import { failureOf } from "../../../../tooling/testing/failure";
 
 const LATENTS = new Float32Array(4).fill(1);
 

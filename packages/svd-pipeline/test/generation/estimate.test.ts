@@ -1,5 +1,5 @@
-import { failureOf } from "../../../../tooling/testing/failure";
 import { beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { checkMemory } from "../../src/generation/estimate";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { openModelFolder } from "../../src/opening/folder";

@@ -1,5 +1,5 @@
-import { failureOf } from "../../../../tooling/testing/failure";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import type { GenerationContext } from "../../src/generation/context";
 import { Generation } from "../../src/generation/generation";
 import type { GenerateOptions } from "../../src/types";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { failureOf } from "../../../tooling/testing/failure";
-import { checkOptions } from "../src/options";
-import type { GenerateDefaults, GenerateOptions } from "../src/types";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { checkOptions } from "../../src/options/check-generate";
+import type { GenerateDefaults, GenerateOptions } from "../../src/types";
 
 const DEFAULTS: GenerateDefaults = {
   width: 1024,
@@ -107,8 +107,8 @@ describe("wrong options", () => {
       noiseAugStrength: Infinity → [noiseAugStrength] expected a number from 0 to 100, got Infinity
       minGuidance: 1 → [minGuidance] expected a number from 0 to 1000, got "1"
       maxGuidance: -2 → [maxGuidance] expected a number from 0 to 1000, got -2
-      guidance: linaer → [guidance] expected linear or triangle, got "linaer"
-      guidance: null → [guidance] expected linear or triangle, got null
+      guidance: linaer → [guidance] expected one of linear, triangle, got "linaer"
+      guidance: null → [guidance] expected one of linear, triangle, got null
       seed: -1 → [seed] expected a whole number from 0 to 2^64 − 1, got -1
       seed: 1.5 → [seed] expected a whole number from 0 to 2^64 − 1, got 1.5
       seed: 18446744073709551616n → [seed] expected a whole number from 0 to 2^64 − 1, got 18446744073709551616n
@@ -116,7 +116,7 @@ describe("wrong options", () => {
       seed: NaN → [seed] expected a whole number from 0 to 2^64 − 1, got NaN
       seed: 42 → [seed] expected a whole number from 0 to 2^64 − 1, got "42"
       sampler: eulre → [sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got "eulre". The nearest name is euler.
-      sampler: 3 → [sampler] expected a string, got 3
+      sampler: 3 → [sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got 3
       sampler:  → [sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got "". The nearest name is lcm.
       sigmas: 5 → [sigmas] expected a list of numbers, the noise levels, got 5
       sigmas: Array → [sigmas] expected a list of numbers, the noise levels, got a list of 3
@@ -125,7 +125,7 @@ describe("wrong options", () => {
       decodeChunk: 0 → [decodeChunk] expected a whole number from 1 to 4096, got 0
       decodeChunk: null → [decodeChunk] expected a whole number from 1 to 4096, got null
       isolateDecodeChunks: yes → [isolateDecodeChunks] expected true or false, got "yes"
-      memory: lots → [memory] expected full or low, got "lots"
+      memory: lots → [memory] expected one of full, low, got "lots"
       previewEvery: 0 → [previewEvery] expected a whole number from 1 to 10000, got 0
       onProgress: true → [onProgress] expected a function, got true
       onPreview: Object → [onPreview] expected a function, got an object
@@ -137,8 +137,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, seed, sampler, sigmas, decodeChunk, isolateDecodeChunks, memory, signal, onProgress, onPreview, previewEvery, profiler, got "toString". The nearest name is width."
+      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, profiler, got "toString". The nearest name is width."
     `);
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { failureOf } from "../../../tooling/testing/failure";
-import { StableVideoDiffusionPipeline } from "../src/index";
-import type { LoadOptions } from "../src/types";
-import { sameBytes } from "./support/measures";
-import { QUICK, TINY_SVD } from "./support/tiny-model";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { StableVideoDiffusionPipeline } from "../../src/index";
+import type { LoadOptions } from "../../src/types";
+import { sameBytes } from "../support/measures";
+import { QUICK, TINY_SVD } from "../support/tiny-model";
 
 const open = (source: unknown, options: Record<string, unknown> = {}) =>
   StableVideoDiffusionPipeline.fromPretrained(source as string, options as LoadOptions);
@@ -22,6 +22,13 @@ describe("opening a model", () => {
       [TINY_SVD, { threads: Number.NaN }],
       [TINY_SVD, { threads: 5000 }],
       [TINY_SVD, { threads: "2" }],
+      [TINY_SVD, { tuning: true }],
+      [TINY_SVD, { tuning: "" }],
+      [TINY_SVD, { hub: "main" }],
+      [TINY_SVD, { signal: new AbortController() }],
+      [TINY_SVD, { onProgress: "loud" }],
+      [TINY_SVD, { dtyp: "float16" }],
+      [TINY_SVD, null as unknown as Record<string, unknown>],
       ["no-such-folder"],
     ];
     const messages = await Promise.all(
@@ -43,6 +50,13 @@ describe("opening a model", () => {
       [threads] expected a whole number from 1 to 1024, got NaN
       [threads] expected a whole number from 1 to 1024, got 5000
       [threads] expected a whole number from 1 to 1024, got "2"
+      [tuning] expected the path of a tuning table, or false for none, got true
+      [tuning] expected the path of a tuning table, or false for none, got ""
+      [hub] expected an object, got "main"
+      [signal] expected an AbortSignal, got an object. Pass the signal of an AbortController.
+      [onProgress] expected a function, got "loud"
+      [load] expected options out of device, dtype, threads, tuning, denoiser, singleFile, hub, signal, onProgress, got "dtyp". The nearest name is dtype.
+      [load] expected an object of options, got null
       [model] expected the path of a folder or file that exists, or a Hub model as org/name or org/name@revision, got "no-such-folder", which is neither. If you mean a local model, check the path: HERE/no-such-folder does not exist."
     `);
     const single = await failureOf(StableVideoDiffusionPipeline.fromSingleFile("", {}));
