@@ -23,7 +23,7 @@ export const NATIVE_PARTS: readonly NativePart[] = [
   part("device", /^device\//, "values generated"),
   part("cpu", /^native\/cpu\//, "core driver values generated"),
   part("planning", /^native\/cuda\/planning\//, "core device values generated"),
-  part("cuda", /^native\/cuda\//, "planning core driver values generated"),
+  part("cuda", /^native\/cuda\//, "planning core device driver values generated"),
   part("binding", /^native\/binding\//, "cpu cuda planning core driver values generated"),
   part("device code of an op", /^ops\/[^/]+\/.*\.cuh?$/, "device values generated"),
   part("op", /^ops\//, "cpu planning core device values generated"),

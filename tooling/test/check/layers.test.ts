@@ -196,7 +196,11 @@ test.each([
   [`${native}/core/a.cc`, "../cpu/panels.h", "is cpu: core may include driver, values, generated"],
   [`${native}/cpu/a.cc`, "../cuda/stream.h", "is cuda: cpu may include core, driver, values, generated"],
   [`${native}/cpu/a.cc`, "../../ops/conv/cpu/conv.h", "is op: cpu may include core, driver, values, generated"],
-  [`${native}/cuda/a.cc`, "../cpu/panels.h", "is cpu: cuda may include planning, core, driver, values, generated"],
+  [
+    `${native}/cuda/a.cc`,
+    "../cpu/panels.h",
+    "is cpu: cuda may include planning, core, device, driver, values, generated",
+  ],
   [`${native}/cuda/planning/a.cc`, "../stream.h", "is cuda: planning may include core, device, values, generated"],
   [`${native}/generated/a.h`, "../core/memory.h", "is core: generated may include values, op"],
   [`${device}/a.cuh`, "../native/core/memory.h", "is core: device may include values, generated"],

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +29,19 @@ describe.skipIf(HOST !== "linux-x64")("the compiler of a Linux machine", () => {
   test("serves this machine alone without the static library, as on Fedora", () => {
     compiler("libstdc++.a");
     expect(toolchain(HOST).flags).not.toContain("-DVD_GLIBC_COMPAT");
+  });
+
+  test.each([
+    ["1", false],
+    ["", true],
+  ])("with VD_WARNINGS_AS_ERRORS=%s takes code that may lose bits: %s", (strict, isTaken) => {
+    vi.stubEnv("CXX", "g++");
+    vi.stubEnv("VD_WARNINGS_AS_ERRORS", strict);
+    const { compiler, flags } = toolchain(HOST);
+    const source = join(folder, "narrow.cc");
+    writeFileSync(source, "int narrow(long long value);\nint narrow(long long value) { return value; }\n");
+    const { status, stderr } = spawnSync(compiler, [...flags, "-fsyntax-only", source], { encoding: "utf8" });
+    expect([status === 0, /-W(error=)?conversion/.test(stderr)]).toEqual([isTaken, true]);
   });
 
   test("that is missing gets a sentence with what to install", () => {
