@@ -57,7 +57,7 @@ export function kernelHash() {
   const isCode = (name) => /\.(cu|cuh|h)$/.test(name) || name.endsWith(".cuda.cc");
   const files = [
     ...filesBelow(join(packageDir, "device"), () => true),
-    ...filesBelow(join(packageDir, "ops"), isCode),
+    ...filesBelow(join(packageDir, "ops"), isCode).filter((path) => !/[\\/]cpu[\\/]/.test(path)),
     join(packageDir, "native/core/cuda_launch.h"),
   ];
   for (const path of files)

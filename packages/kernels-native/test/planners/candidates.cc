@@ -4,9 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../../ops/attention/attention.h"
-#include "../../ops/conv/conv.h"
-#include "../../ops/linear/linear.h"
+#include "../../native/generated/op_planners.h"
 
 using namespace vd;
 
