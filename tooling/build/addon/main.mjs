@@ -21,7 +21,7 @@ const usage = `Usage: node tooling/build/addon/main.mjs [--target LIST] [--manif
   --is-fresh     build nothing; status 3 unless every target is built from these sources`;
 
 function fail(message, status = 1) {
-  console.error(`[build-addon] ${message}`);
+  console.error(`[build:addon] ${message}`);
   process.exit(status);
 }
 

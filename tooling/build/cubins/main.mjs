@@ -147,7 +147,7 @@ try {
   await main();
 } catch (error) {
   console.error(
-    error instanceof UsageError ? `build-cubins: ${error.message}\n\n${usage}` : String(error.message ?? error),
+    error instanceof UsageError ? `build:cubins: ${error.message}\n\n${usage}` : String(error.message ?? error),
   );
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -21,15 +21,15 @@ async function busyPlan(size = 256) {
     const weight = g.input("weight", [size, size]);
     g.output("y", g.linear({ x, weight }));
   });
-  plan.write("x", new Float32Array(size * size).fill(1));
-  plan.write("weight", new Float32Array(size * size).fill(1 / size));
+  plan.writeSync("x", new Float32Array(size * size).fill(1));
+  plan.writeSync("weight", new Float32Array(size * size).fill(1 / size));
   return plan;
 }
 
 /** Whether the plan still computes the right numbers: rows of ones times 1/n sum to one. */
 async function isRight(plan) {
   await plan.run();
-  return plan.read("y").every((value) => Math.abs(value - 1) < 1e-5);
+  return plan.readSync("y").every((value) => Math.abs(value - 1) < 1e-5);
 }
 
 /** In a worker: computes until it is killed. */

@@ -23,9 +23,9 @@ async function silu() {
     g.output("y", g.pointwise({ a: x, act: "silu" }));
   });
   const numbers = Float32Array.from({ length: 64 }, (_, i) => i / 8 - 4);
-  plan.write("x", numbers);
+  plan.writeSync("x", numbers);
   await plan.run();
-  const got = plan.read("y");
+  const got = plan.readSync("y");
   const error = Math.max(...numbers.map((x, i) => Math.abs(got[i] - x / (1 + Math.exp(-x)))));
   return error < 1e-6;
 }

@@ -123,6 +123,6 @@ async function main() {
 try {
   await main();
 } catch (error) {
-  console.error(`pack-gpu: ${error.message}`);
+  console.error(`pack:gpu: ${error.message}`);
   process.exitCode = 1;
 }
