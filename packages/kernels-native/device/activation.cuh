@@ -29,9 +29,7 @@ __device__ __forceinline__ float gelu_fast(float x) {
   return x * __saturatef(fmaf(x, q, 0.5f));
 }
 /** 0.5 x (1 + tanh(u)) = x · sigmoid(2u), u = sqrt(2/π) (x + 0.044715 x³). */
-__device__ __forceinline__ float gelu_tanh(float x) {
-  return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x));
-}
+__device__ __forceinline__ float gelu_tanh(float x) { return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)); }
 __device__ __forceinline__ float quick_gelu(float x) { return x * sigmoid(1.702f * x); }
 
 template <int N> __device__ __forceinline__ void activate(float (&v)[N], int act) {

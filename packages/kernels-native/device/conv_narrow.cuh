@@ -52,8 +52,7 @@ __device__ __forceinline__ NarrowSources narrow_sources(const MatmulMmaParams& p
 }
 
 /** Starts loading channels [c, c + 32) of the source pixels. */
-template <class T>
-__device__ __forceinline__ void narrow_load(const T* frame, const NarrowSources& sources, uint32_t stage, int c) {
+template <class T> __device__ __forceinline__ void narrow_load(const T* frame, const NarrowSources& sources, uint32_t stage, int c) {
 #pragma unroll
   for (int i = 0; i < kNarrowCopies; ++i) {
     const int index = threadIdx.x + i * kNarrowThreads, pixel = index / 4;
@@ -64,8 +63,7 @@ __device__ __forceinline__ void narrow_load(const T* frame, const NarrowSources&
 }
 
 /** The filters' fragments of 32 channels: outputs by lane / 4, channels by lane % 4. */
-template <class T>
-__device__ __forceinline__ void narrow_filters(const MatmulMmaParams& p, int c, uint32_t (&b)[9][2][2]) {
+template <class T> __device__ __forceinline__ void narrow_filters(const MatmulMmaParams& p, int c, uint32_t (&b)[9][2][2]) {
   const int n = (threadIdx.x & 31) >> 2;
   const T* row = static_cast<const T*>(p.weights) + static_cast<int64_t>(n) * p.depth + c + (threadIdx.x & 3) * 2;
 #pragma unroll
@@ -79,8 +77,7 @@ __device__ __forceinline__ void narrow_filters(const MatmulMmaParams& p, int c, 
 }
 
 /** Adds 32 channels to a warp's row of 32 pixels. */
-template <class T>
-__device__ __forceinline__ void narrow_multiply(float (&acc)[2][4], const uint32_t (&b)[9][2][2], uint32_t stage) {
+template <class T> __device__ __forceinline__ void narrow_multiply(float (&acc)[2][4], const uint32_t (&b)[9][2][2], uint32_t stage) {
   const int lane = threadIdx.x & 31, first = threadIdx.x / 32 * kNarrowSourceW + (lane & 15);
 #pragma unroll
   for (int tap = 0; tap < 9; ++tap)
@@ -109,8 +106,7 @@ __device__ __forceinline__ void narrow_store(const MatmulMmaParams& p, const flo
   if (h >= p.out[1] || w >= p.out[2]) return;
   const int64_t pixel = (static_cast<int64_t>(tile.frame) * p.out[1] + h) * p.out[2] + w;
 #pragma unroll 1
-  for (int n = 0; n < p.columns; ++n)
-    finish1(p.epilogue, staged[(row * kNarrowTileW + lane) * (kNarrowColumns + 1) + n], pixel, n, false);
+  for (int n = 0; n < p.columns; ++n) finish1(p.epilogue, staged[(row * kNarrowTileW + lane) * (kNarrowColumns + 1) + n], pixel, n, false);
 }
 
 template <class T> __device__ __forceinline__ void conv_narrow(const MatmulMmaParams& p) {

@@ -130,7 +130,8 @@ __device__ __forceinline__ void transpose_quad(float2 (&v)[4], int lane) {
       float2 send = upper ? v[a] : v[b];
       send.x = __shfl_xor_sync(0xffffffffu, send.x, step);
       send.y = __shfl_xor_sync(0xffffffffu, send.y, step);
-      if (upper) v[a] = send; else v[b] = send;
+      if (upper) v[a] = send;
+      else v[b] = send;
     }
   }
 }

@@ -74,7 +74,9 @@ struct TileOrigin {
 };
 
 /** Where a chunk of 16 bytes lies in a tile whose rows are 64 bytes. */
-__device__ __forceinline__ uint32_t chunk_at(uint32_t base, int row, int chunk) { return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4); }
+__device__ __forceinline__ uint32_t chunk_at(uint32_t base, int row, int chunk) {
+  return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4);
+}
 /** The same by its number. */
 __device__ __forceinline__ uint32_t chunk_slot(uint32_t base, int index) { return chunk_at(base, index / 4, index & 3); }
 
@@ -139,8 +141,7 @@ template <class Config> struct MmaVectorLoader {
 template <class T> __device__ __forceinline__ uint4 pack_chunk(const float (&v)[16 / sizeof(T)]) {
   if constexpr (sizeof(T) == 4)
     return make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3]));
-  else
-    return pack8<T>(v);
+  else return pack8<T>(v);
 }
 
 /** Element (pixel, k) of A, 0 in the padding and beyond the depth. */
@@ -237,8 +238,8 @@ __device__ __forceinline__ void staged_tail(const MatmulMmaParams& p, float* sta
 
 /** Stores a warp's products, 32 rows at a time, through its own part of shared memory. */
 template <class Config>
-__device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float (&acc)[Config::kRowBlocks][4][4], float* staging,
-                                          int row0, int col0) {
+__device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float (&acc)[Config::kRowBlocks][4][4], float* staging, int row0,
+                                          int col0) {
   constexpr int kPitch = 36;
   const int lane = threadIdx.x & 31;
   const int chunks = p.geglu ? 2 : 4;
@@ -293,9 +294,7 @@ template <class Config, class Multiply> __device__ __forceinline__ void matmul_t
 }
 
 template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulMmaParams& p) {
-  matmul_tile<Config>(p, [](auto& acc, uint32_t a, uint32_t b, int warpM, int warpN) {
-    mma_stage<Config>(acc, a, b, warpM, warpN);
-  });
+  matmul_tile<Config>(p, [](auto& acc, uint32_t a, uint32_t b, int warpM, int warpN) { mma_stage<Config>(acc, a, b, warpM, warpN); });
 }
 
 /** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For types that a device's tensor cores lack.

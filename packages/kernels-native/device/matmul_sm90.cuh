@@ -34,8 +34,8 @@ template <class Config> struct MatmulShared {
 
 /** Loads one weight tile, whole or this block's half for the whole cluster. */
 template <class Config>
-__device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_t dst, uint32_t full, int k, int tap, int row,
-                                              int phase, int rank) {
+__device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_t dst, uint32_t full, int k, int tap, int row, int phase,
+                                              int rank) {
   constexpr int kHalf = Config::kHalfN;
   if constexpr (Config::kCluster == 2) {
     const uint32_t half = dst + rank * kHalf * 128;
@@ -95,8 +95,8 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
  *  so a warpgroup must not wait while the other is still a whole ring behind. */
 template <class Config>
 __device__ __forceinline__ void matmul_accumulate(float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
-                                                  const MatmulShared<Config>& shared, int rowOffset, uint32_t count,
-                                                  int numKBlocks, int handOver) {
+                                                  const MatmulShared<Config>& shared, int rowOffset, uint32_t count, int numKBlocks,
+                                                  int handOver) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
   int previous = 0;
   RingCursor<Config::kStages> at{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
@@ -110,8 +110,7 @@ __device__ __forceinline__ void matmul_accumulate(float (&acc)[Config::kRowBlock
       for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
         for (int n = 0; n < Config::kColBlocks; ++n)
-          Product::run(acc[m][n], a + m * (64 * 128 >> 4) + step * 2, b + n * (Config::kWidth * 128 >> 4) + step * 2,
-                       k > 0 || step > 0);
+          Product::run(acc[m][n], a + m * (64 * 128 >> 4) + step * 2, b + n * (Config::kWidth * 128 >> 4) + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<1>();
     if (k > 0) release_stage<Config::kCluster>(shared.empty_at(previous));
@@ -186,7 +185,10 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  if constexpr (Config::kCluster > 1) { ptx::cluster_arrive(); ptx::cluster_wait(); }
+  if constexpr (Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
 
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 2) {
@@ -198,7 +200,10 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
                            shared_address(staging[Config::kStaged ? 0 : threadIdx.x / 32]));
   }
   // A block may not leave while others still signal its barriers or write its stages.
-  if constexpr (Config::kCluster > 1) { ptx::cluster_arrive(); ptx::cluster_wait(); }
+  if constexpr (Config::kCluster > 1) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
 }
 
 }  // namespace vd::device

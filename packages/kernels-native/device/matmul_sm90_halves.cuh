@@ -49,13 +49,14 @@ __device__ __forceinline__ void halves_produce(const MatmulSm90Params& p, const 
 
 /** acc = this warpgroup's rows · Bᵀ. starter: the first warpgroup of the first tile tells when the other may begin. */
 template <class Config>
-__device__ __forceinline__ void halves_accumulate(float (&acc)[Config::kWidth / 2], const MatmulShared<Config>& shared, int group, int numKBlocks,
-                                                  RingCursor<Config::kStages>& at, bool starter) {
+__device__ __forceinline__ void halves_accumulate(float (&acc)[Config::kWidth / 2], const MatmulShared<Config>& shared, int group,
+                                                  int numKBlocks, RingCursor<Config::kStages>& at, bool starter) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
   int previous = 0;
   for (int k = 0; k < numKBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
-    const uint64_t a = ptx::matrix_descriptor(shared.a(at.stage) + group * Config::kTileM * 128), b = ptx::matrix_descriptor(shared.b(at.stage));
+    const uint64_t a = ptx::matrix_descriptor(shared.a(at.stage) + group * Config::kTileM * 128),
+                   b = ptx::matrix_descriptor(shared.b(at.stage));
     ptx::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < 4; ++step) Product::run(acc, a + step * 2, b + step * 2, k > 0 || step > 0);
@@ -72,8 +73,8 @@ __device__ __forceinline__ void halves_accumulate(float (&acc)[Config::kWidth / 
 
 /** A consumer warpgroup: its half of all tiles. */
 template <class Config>
-__device__ __forceinline__ void halves_consume(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int group, int rank, int numTiles,
-                                               float* bias) {
+__device__ __forceinline__ void halves_consume(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int group, int rank,
+                                               int numTiles, float* bias) {
   RingCursor<Config::kStages> at{0, 0};
   uint32_t parity = 0;
   bool isFirst = true;

@@ -138,16 +138,17 @@ struct RowsTurn {
 
 /** Starts loading the residual of a tile into the staging of turn `which`, whose last store has been read. By one thread. */
 template <class Config>
-__device__ __forceinline__ void rows_open(const MatmulSm90Params& p, const RowsShared<Config>& shared, const MatmulTileIndex& index, int group,
-                                          int which) {
+__device__ __forceinline__ void rows_open(const MatmulSm90Params& p, const RowsShared<Config>& shared, const MatmulTileIndex& index,
+                                          int group, int which) {
   if (p.epilogue.residual != nullptr)
     matmul_load_residual<Config>(p, p.residual, index, shared.staging(group, which), shared.residual_at(group, which));
 }
 
 /** Results of a tile to staging, then to memory; opens the other staging for the tile `next` (n < 0: there is none). */
 template <class Config>
-__device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const RowsShared<Config>& shared, float (&acc)[1][1][Config::kWidth / 2],
-                                           const MatmulTileIndex& index, const MatmulTileIndex& next, int group, const float* bias, RowsTurn& turn) {
+__device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const RowsShared<Config>& shared,
+                                           float (&acc)[1][1][Config::kWidth / 2], const MatmulTileIndex& index,
+                                           const MatmulTileIndex& next, int group, const float* bias, RowsTurn& turn) {
   const uint32_t staging = shared.staging(group, turn.which);
   if (p.epilogue.residual == nullptr) {
     matmul_fill_staging<Config, kStagedBias>(p, acc, 0, bias, staging);
@@ -171,7 +172,8 @@ __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const Rows
 
 /** A consumer warpgroup: all tiles of its rows. */
 template <class Config>
-__device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank, const float* biases) {
+__device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank,
+                                             const float* biases) {
   const int numItems = rows_num_items<Config>(p), stride = gridDim.x / Config::kCluster;
   RingCursor<Config::kStages> at{0, 0};
   RowsTurn turn;

@@ -21,9 +21,7 @@ template <class Config> inline constexpr int kSetThreads = Config::kPingpong ? 1
 template <class Config> __device__ __forceinline__ void matmul_set_barrier(int group) {
   ptx::named_barrier(3 + (Config::kPingpong ? group : 0), kSetThreads<Config>);
 }
-template <class Config> __device__ __forceinline__ bool matmul_first_of_set() {
-  return threadIdx.x % kSetThreads<Config> == 0;
-}
+template <class Config> __device__ __forceinline__ bool matmul_first_of_set() { return threadIdx.x % kSetThreads<Config> == 0; }
 
 /** Starts loading a residual's tile. By one thread. */
 template <class Config>
@@ -39,7 +37,8 @@ __device__ __forceinline__ void matmul_load_residual(const MatmulSm90Params& p, 
 
 /** Before a tile: waits until its staging may be filled, and starts loading the residual into it. By one thread. */
 template <class Config>
-__device__ __forceinline__ void matmul_open_staging(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging, uint32_t barrier) {
+__device__ __forceinline__ void matmul_open_staging(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging,
+                                                    uint32_t barrier) {
   ptx::bulk_wait_read();
   if (p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, barrier);
 }
@@ -47,8 +46,8 @@ __device__ __forceinline__ void matmul_open_staging(const MatmulSm90Params& p, c
 /** acc = outScale · (products + bias) + the residual that has arrived: what a second residual is added to. */
 template <class Config>
 __device__ __forceinline__ void matmul_fold_residual(const MatmulSm90Params& p,
-                                                     float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2], int rowOffset,
-                                                     const float* bias, uint32_t staging) {
+                                                     float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                     int rowOffset, const float* bias, uint32_t staging) {
   const MatmulStaging place = matmul_staging(staging + (rowOffset + threadIdx.x % 128 / 32 * 16) * 64);
   constexpr int kGroups = Config::kWidth / 32;
 #pragma unroll
@@ -56,7 +55,7 @@ __device__ __forceinline__ void matmul_fold_residual(const MatmulSm90Params& p,
 #pragma unroll
     for (int step = 0; step < Config::kSteps; ++step) {
       float2 values[4][2];
-      float(&products)[Config::kWidth / 2] = acc[m][step / kGroups];
+      float (&products)[Config::kWidth / 2] = acc[m][step / kGroups];
       matmul_sums<Config>(p.epilogue, products, step % kGroups, bias + step * 32, values);
       uint32_t r[2][4];
       ptx::ldmatrix_x4(r[0], place.fragment + step * Config::kStepBytes + m * 64 * 64);

@@ -91,7 +91,8 @@ template <class T> __device__ __forceinline__ const T* matmul_at(const void* bas
   return pixel < 0 ? nullptr : static_cast<const T*>(base) + pixel * pitch + col + (threadIdx.x & 3) * 8;
 }
 template <class Config, int kTail>
-__device__ __forceinline__ MatmulRow<typename Config::T> matmul_row(const MatmulSm90Params& p, const MatmulTileIndex& index, int row, int col) {
+__device__ __forceinline__ MatmulRow<typename Config::T> matmul_row(const MatmulSm90Params& p, const MatmulTileIndex& index, int row,
+                                                                    int col) {
   using T = typename Config::T;
   const Epilogue& e = p.epilogue;
   MatmulRow<T> r{};
@@ -147,7 +148,8 @@ __device__ __forceinline__ void matmul_put_fragments(const float2 (&values)[4][2
 
 /** values[block][part] += scale · 16 rows of 32 channels of a residual, brought from rows to fragments through staging. */
 template <class T>
-__device__ __forceinline__ void matmul_add_lines(const MatmulStaging& staging, const uint4 (&lines)[2], float scale, float2 (&values)[4][2]) {
+__device__ __forceinline__ void matmul_add_lines(const MatmulStaging& staging, const uint4 (&lines)[2], float scale,
+                                                 float2 (&values)[4][2]) {
   ptx::store_shared16(staging.line[0], lines[0]);
   ptx::store_shared16(staging.line[1], lines[1]);
   __syncwarp();
@@ -203,7 +205,8 @@ __device__ __forceinline__ void matmul_add_frame_bias(const Epilogue& e, int pix
 template <class T>
 __device__ __forceinline__ void matmul_add_operand(const MatmulStaging& staging, const void* base, int64_t pitch, float scale, int pixel0,
                                                    int pixel1, int col, bool inside, float2 (&values)[4][2]) {
-  const uint4 lines[2] = {matmul_line(matmul_at<T>(base, pitch, pixel0, col), 0, inside), matmul_line(matmul_at<T>(base, pitch, pixel1, col), 0, inside)};
+  const uint4 lines[2] = {matmul_line(matmul_at<T>(base, pitch, pixel0, col), 0, inside),
+                          matmul_line(matmul_at<T>(base, pitch, pixel1, col), 0, inside)};
   matmul_add_lines<T>(staging, lines, scale, values);
 }
 
@@ -295,7 +298,8 @@ __device__ __forceinline__ void matmul_prefetch(const MatmulSm90Params& p, const
 template <class Config>
 __device__ __forceinline__ void matmul_store(const MatmulSm90Params& p,
                                              const float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
-                                             const MatmulTileIndex& index, int rowOffset, const float* bias, uint32_t staging, bool framed) {
+                                             const MatmulTileIndex& index, int rowOffset, const float* bias, uint32_t staging,
+                                             bool framed) {
   if constexpr (Config::kActivation || Config::kGeneric) {
     matmul_store_branchy<Config>(p, acc, index, rowOffset);
   } else {

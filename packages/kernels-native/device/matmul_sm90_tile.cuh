@@ -34,8 +34,7 @@ struct MatmulTileIndex {
 };
 /** Tile of columns, phase and box of pixels of a block's turn. Columns run fastest, so that blocks in flight share activations
  *  in L2; then boxes along rows, or frames first where taps lie in other frames: L2 holds no whole frame of a decoder. */
-template <class Config>
-__device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int rank) {
+template <class Config> __device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int rank) {
   const int n = tile % p.numNTiles, rest = tile / p.numNTiles;
   if constexpr (Config::kRowTiles) return {n, 0, rest * Config::kCluster + rank};
   int m = rest / p.numPhases * Config::kCluster + rank;

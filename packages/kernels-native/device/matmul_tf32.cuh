@@ -32,7 +32,8 @@ __device__ __forceinline__ void split_tf32(uint32_t x, uint32_t& hi, uint32_t& l
   hi = (x + 0x1000u) & 0xffffe000u;
   lo = __float_as_uint(__uint_as_float(x) - __uint_as_float(hi));
 }
-template <int kCount> __device__ __forceinline__ void split_tf32(const uint32_t (&x)[kCount], uint32_t (&hi)[kCount], uint32_t (&lo)[kCount]) {
+template <int kCount>
+__device__ __forceinline__ void split_tf32(const uint32_t (&x)[kCount], uint32_t (&hi)[kCount], uint32_t (&lo)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) split_tf32(x[i], hi[i], lo[i]);
 }

@@ -30,8 +30,7 @@ __device__ __forceinline__ void pack_weights(const PackParams& p) {
     const int64_t filter = static_cast<int64_t>(row) * p.channels + c;
     float v = 0.0f;
     if (c < p.channels)
-      v = p.kind == PackKind::conv ? load_any(p.source, p.sourceType, filter * p.taps + tap)
-                                   : pack_upsample(p, filter * 9, phase, tap);
+      v = p.kind == PackKind::conv ? load_any(p.source, p.sourceType, filter * p.taps + tap) : pack_upsample(p, filter * 9, phase, tap);
     store_any(p.target, p.targetType, i, v);
   });
 }

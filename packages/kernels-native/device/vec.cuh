@@ -9,9 +9,15 @@ namespace vd::device {
 enum ElementType : int { kF32 = 0, kF16 = 1, kBf16 = 2, kI32 = 3, kU8 = 4 };
 
 template <class T> struct ElementTypeOf;
-template <> struct ElementTypeOf<float> { static constexpr int value = kF32; };
-template <> struct ElementTypeOf<__half> { static constexpr int value = kF16; };
-template <> struct ElementTypeOf<__nv_bfloat16> { static constexpr int value = kBf16; };
+template <> struct ElementTypeOf<float> {
+  static constexpr int value = kF32;
+};
+template <> struct ElementTypeOf<__half> {
+  static constexpr int value = kF16;
+};
+template <> struct ElementTypeOf<__nv_bfloat16> {
+  static constexpr int value = kBf16;
+};
 
 __device__ __forceinline__ float to_float(float v) { return v; }
 __device__ __forceinline__ float to_float(__half v) { return __half2float(v); }
@@ -33,9 +39,7 @@ template <> __device__ __forceinline__ uint32_t pack2<__nv_bfloat16>(float lo, f
   return *reinterpret_cast<uint32_t*>(&h);
 }
 template <class T> __device__ __forceinline__ float2 unpack2(uint32_t v);
-template <> __device__ __forceinline__ float2 unpack2<__half>(uint32_t v) {
-  return __half22float2(*reinterpret_cast<__half2*>(&v));
-}
+template <> __device__ __forceinline__ float2 unpack2<__half>(uint32_t v) { return __half22float2(*reinterpret_cast<__half2*>(&v)); }
 template <> __device__ __forceinline__ float2 unpack2<__nv_bfloat16>(uint32_t v) {
   return __bfloat1622float2(*reinterpret_cast<__nv_bfloat162*>(&v));
 }
@@ -54,12 +58,17 @@ template <class T> __device__ __forceinline__ uint4 pack8(const float (&v)[8]) {
 }
 
 /** Eight elements of a compile-time type from a 16-byte aligned address. */
-template <class T> __device__ __forceinline__ void load8(const T* p, float (&v)[8]) {
-  unpack8<T>(*reinterpret_cast<const uint4*>(p), v);
-}
+template <class T> __device__ __forceinline__ void load8(const T* p, float (&v)[8]) { unpack8<T>(*reinterpret_cast<const uint4*>(p), v); }
 template <> __device__ __forceinline__ void load8<float>(const float* p, float (&v)[8]) {
   float4 a = reinterpret_cast<const float4*>(p)[0], b = reinterpret_cast<const float4*>(p)[1];
-  v[0] = a.x; v[1] = a.y; v[2] = a.z; v[3] = a.w; v[4] = b.x; v[5] = b.y; v[6] = b.z; v[7] = b.w;
+  v[0] = a.x;
+  v[1] = a.y;
+  v[2] = a.z;
+  v[3] = a.w;
+  v[4] = b.x;
+  v[5] = b.y;
+  v[6] = b.z;
+  v[7] = b.w;
 }
 /** The same through the read-only path, which may be reordered with stores: for operands this kernel never writes, or
  *  writes only after the same thread has read them. */
@@ -68,7 +77,14 @@ template <class T> __device__ __forceinline__ void load8_readonly(const T* p, fl
 }
 template <> __device__ __forceinline__ void load8_readonly<float>(const float* p, float (&v)[8]) {
   const float4 a = __ldg(reinterpret_cast<const float4*>(p)), b = __ldg(reinterpret_cast<const float4*>(p) + 1);
-  v[0] = a.x; v[1] = a.y; v[2] = a.z; v[3] = a.w; v[4] = b.x; v[5] = b.y; v[6] = b.z; v[7] = b.w;
+  v[0] = a.x;
+  v[1] = a.y;
+  v[2] = a.z;
+  v[3] = a.w;
+  v[4] = b.x;
+  v[5] = b.y;
+  v[6] = b.z;
+  v[7] = b.w;
 }
 /** Eight elements as they lie in memory, to be unpacked when they are needed. */
 template <class T> struct Raw8 {
@@ -87,9 +103,7 @@ template <class T> __device__ __forceinline__ void unpack_raw8(const Raw8<T>& ra
     for (int i = 0; i < 8; ++i) v[i] = __uint_as_float(w[i]);
   }
 }
-template <class T> __device__ __forceinline__ void store8(T* p, const float (&v)[8]) {
-  *reinterpret_cast<uint4*>(p) = pack8<T>(v);
-}
+template <class T> __device__ __forceinline__ void store8(T* p, const float (&v)[8]) { *reinterpret_cast<uint4*>(p) = pack8<T>(v); }
 template <> __device__ __forceinline__ void store8<float>(float* p, const float (&v)[8]) {
   reinterpret_cast<float4*>(p)[0] = make_float4(v[0], v[1], v[2], v[3]);
   reinterpret_cast<float4*>(p)[1] = make_float4(v[4], v[5], v[6], v[7]);

@@ -1,11 +1,11 @@
 // The module's entry: what src/addon-types.ts describes.
 #include <napi.h>
 
+#include "../core/op_table.h"
 #include "../cpu/cpu_features.h"
 #include "../driver/cupti.h"
 #include "../driver/device.h"
 #include "../driver/nvtx.h"
-#include "../core/op_table.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"
@@ -111,8 +111,7 @@ Napi::Value op_ids(const Napi::CallbackInfo& info) {
   return ids;
 }
 
-template <Method kBody>
-void export_function(Napi::Object exports, const char* name) {
+template <Method kBody> void export_function(Napi::Object exports, const char* name) {
   napi_value function = nullptr;
   napi_create_function(exports.Env(), name, NAPI_AUTO_LENGTH, entry<kBody>, nullptr, &function);
   exports.Set(name, Napi::Value(exports.Env(), function));

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../cpu/cpu_features.h"
 #include "../core/error.h"
+#include "../cpu/cpu_features.h"
 
 namespace vd::binding {
 

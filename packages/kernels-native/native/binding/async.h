@@ -12,8 +12,7 @@
 namespace vd::binding {
 
 /** Runs `work` on a worker and turns its result into a value by `finish` on the event loop. Deletes itself. */
-template <class Result>
-class PromiseWorker final : public Napi::AsyncWorker {
+template <class Result> class PromiseWorker final : public Napi::AsyncWorker {
  public:
   using Work = std::function<Result()>;
   using Finish = std::function<Napi::Value(Napi::Env, Result&)>;

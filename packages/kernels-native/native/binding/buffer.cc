@@ -29,7 +29,8 @@ constexpr double kMaxFloats = 1ull << 40;
 /** A float view of `region` lies inside `memory`. */
 void check_region(const Memory& memory, const FloatRegion& region) {
   if (region.pixels == 0 || region.channels == 0 || region.pitch < region.channels || !is_float(region.dtype))
-    throw Error(ErrorCode::layout, "readFloats", "floats of at least one pixel and channel, and a pitch of at least the channels", "others");
+    throw Error(ErrorCode::layout, "readFloats", "floats of at least one pixel and channel, and a pitch of at least the channels",
+                "others");
   const double end = static_cast<double>(region.byteOffset) +
                      (static_cast<double>(region.pixels - 1) * static_cast<double>(region.pitch) + static_cast<double>(region.channels)) *
                          bytes_of(region.dtype);
@@ -65,11 +66,12 @@ Copy read_copy(const Napi::CallbackInfo& info, const std::string& where) {
 }  // namespace
 
 Napi::Function Buffer::define(Napi::Env env) {
-  return DefineClass(env, "NativeBuffer",
-                     {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write_sync>("writeSync"), method<&Buffer::write>("write"),
-                      method<&Buffer::read_sync>("readSync"), method<&Buffer::read_floats>("readFloats"), method<&Buffer::read_bytes>("readBytes"),
-                      method<&Buffer::copy_from_sync>("copyFromSync"), method<&Buffer::copy_from>("copyFrom"), method<&Buffer::fill_sync>("fillSync"),
-                      method<&Buffer::free_sync>("freeSync"), method<&Buffer::free>("free")});
+  return DefineClass(
+      env, "NativeBuffer",
+      {getter<&Buffer::bytes>("bytes"), getter<&Buffer::writable>("writable"), method<&Buffer::write_sync>("writeSync"),
+       method<&Buffer::write>("write"), method<&Buffer::read_sync>("readSync"), method<&Buffer::read_floats>("readFloats"),
+       method<&Buffer::read_bytes>("readBytes"), method<&Buffer::copy_from_sync>("copyFromSync"), method<&Buffer::copy_from>("copyFrom"),
+       method<&Buffer::fill_sync>("fillSync"), method<&Buffer::free_sync>("freeSync"), method<&Buffer::free>("free")});
 }
 
 Napi::Object Buffer::make(Napi::Env env, std::shared_ptr<Memory> memory) {

@@ -3,9 +3,9 @@
 #include <span>
 #include <utility>
 
+#include "../core/validate.h"
 #include "../cpu/backend.h"
 #include "../cuda/backend.h"
-#include "../core/validate.h"
 #include "addon_data.h"
 #include "arguments.h"
 #include "async.h"
@@ -91,9 +91,10 @@ Napi::Value times_to_js(Napi::Env env, RunTimes& times) {
 }  // namespace
 
 Napi::Function DeviceObject::define(Napi::Env env) {
-  return DefineClass(env, "NativeDevice", {method<&DeviceObject::compile>("compile"), method<&DeviceObject::prepare>("prepare"),
-                                               method<&DeviceObject::allocate>("allocate"), method<&DeviceObject::trim>("trim"),
-                                               method<&DeviceObject::memory>("memory")});
+  return DefineClass(
+      env, "NativeDevice",
+      {method<&DeviceObject::compile>("compile"), method<&DeviceObject::prepare>("prepare"), method<&DeviceObject::allocate>("allocate"),
+       method<&DeviceObject::trim>("trim"), method<&DeviceObject::memory>("memory")});
 }
 
 DeviceObject::DeviceObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<DeviceObject>(info) {
@@ -118,7 +119,9 @@ Napi::Value DeviceObject::prepare(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
-  auto work = [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes")] { return device->allocate(bytes); };
+  auto work = [device = device_of(info.This(), "allocate"), bytes = read_size(info[0], "allocate bytes")] {
+    return device->allocate(bytes);
+  };
   return PromiseWorker<std::shared_ptr<Memory>>::start(
       info.Env(), std::move(work), [](Napi::Env env, std::shared_ptr<Memory>& memory) { return Buffer::make(env, std::move(memory)); });
 }
@@ -161,10 +164,11 @@ Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
 }
 
 Napi::Function ProgramObject::define(Napi::Env env) {
-  return DefineClass(env, "NativeProgram",
-                     {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"),
-                      method<&ProgramObject::free_sync>("freeSync"), method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"),
-                      getter<&ProgramObject::candidates>("candidates"), getter<&ProgramObject::rejected>("rejected")});
+  return DefineClass(
+      env, "NativeProgram",
+      {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"), method<&ProgramObject::free_sync>("freeSync"),
+       method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"), getter<&ProgramObject::candidates>("candidates"),
+       getter<&ProgramObject::rejected>("rejected")});
 }
 
 Napi::Object ProgramObject::make(Napi::Env env, std::shared_ptr<ProgramHandle> handle) {
@@ -195,9 +199,7 @@ Napi::Value ProgramObject::run(const Napi::CallbackInfo& info) {
   handle->program->arm();
   // Let go with the work itself, when its promise has been settled: to JavaScript a run lasts until then.
   auto release = std::shared_ptr<void>(nullptr, [handle](void*) { handle->running.store(false); });
-  auto work = [handle, time_rows, release]() {
-    return handle->program->run(time_rows);
-  };
+  auto work = [handle, time_rows, release]() { return handle->program->run(time_rows); };
   return PromiseWorker<RunTimes>::start(info.Env(), std::move(work), times_to_js);
 }
 
@@ -244,7 +246,8 @@ Napi::Value ProgramObject::candidates(const Napi::CallbackInfo& info) {
   // A backend that has no variants lists none: every row gets an empty list.
   Napi::Array result = Napi::Array::New(info.Env(), from.fast.size());
   for (size_t i = 0; i < from.fast.size(); ++i)
-    result.Set(static_cast<uint32_t>(i), texts_to_js(info.Env(), i < from.candidates.size() ? from.candidates[i] : std::vector<std::string>()));
+    result.Set(static_cast<uint32_t>(i),
+               texts_to_js(info.Env(), i < from.candidates.size() ? from.candidates[i] : std::vector<std::string>()));
   return result;
 }
 

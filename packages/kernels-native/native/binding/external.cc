@@ -40,7 +40,8 @@ Napi::ArrayBuffer buffer_to_js(Napi::Env env, void* data, size_t bytes, std::sha
 Pages::Pages(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   data_ = os::reserve_pages(bytes);
-  if (data_ == nullptr) throw Error(ErrorCode::memory, "read", std::to_string(bytes) + " bytes of free memory", "a refusal by the operating system");
+  if (data_ == nullptr)
+    throw Error(ErrorCode::memory, "read", std::to_string(bytes) + " bytes of free memory", "a refusal by the operating system");
   os::prefer_huge_pages(data_, bytes);
 }
 

@@ -2,13 +2,13 @@
 // after 2.28; hidden functions of the same names, which this addon and the C++ library linked into it find first, call
 // the old versions. VD_GLIBC_COMPAT is defined where the C++ library is linked statically (tooling/build/addon).
 #if defined(VD_GLIBC_COMPAT) && defined(__x86_64__) && defined(__linux__)
+#include <pthread.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <pthread.h>
-#include <sys/random.h>
-#include <sys/stat.h>
 
 #define VD_HIDDEN __attribute__((visibility("hidden")))
 /** Declares `vd_old_<name>` as the version of `name` that every glibc for x86-64 has. */

@@ -71,8 +71,7 @@ void check_sizes(const SharedBytes& values, const SharedBytes& mean) {
   if (mean.bytes.size() != values.bytes.size())
     throw Error(ErrorCode::shape, "fillNormals mean", std::to_string(values.bytes.size() / sizeof(float)) + " numbers",
                 std::to_string(mean.bytes.size() / sizeof(float)));
-  if (overlap(values.bytes, mean.bytes))
-    throw Error(ErrorCode::layout, "fillNormals mean", "memory of its own", "memory of the values");
+  if (overlap(values.bytes, mean.bytes)) throw Error(ErrorCode::layout, "fillNormals mean", "memory of its own", "memory of the values");
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ inline Napi::Error to_js(Napi::Env env, const Error& error) {
 }
 
 /** Runs `body`; every C++ exception leaves as a JavaScript one. */
-template <class Body>
-auto guarded(Napi::Env env, Body&& body) -> decltype(body()) {
+template <class Body> auto guarded(Napi::Env env, Body&& body) -> decltype(body()) {
   try {
     return std::forward<Body>(body)();
   } catch (const Napi::Error&) {
@@ -42,8 +41,7 @@ using Method = Napi::Value (*)(const Napi::CallbackInfo&);
 
 /** What JavaScript calls for `kBody`, which checks its receiver itself: the wrapper of Napi::ObjectWrap would take any
  *  wrapped object for its own and has no readable error for the others. */
-template <Method kBody>
-napi_value entry(napi_env env, napi_callback_info info) noexcept {
+template <Method kBody> napi_value entry(napi_env env, napi_callback_info info) noexcept {
   try {
     const Napi::CallbackInfo call(env, info);
     return guarded(env, [&]() -> Napi::Value { return kBody(call); });
@@ -56,8 +54,7 @@ napi_value entry(napi_env env, napi_callback_info info) noexcept {
   }
 }
 
-template <Method kBody>
-napi_property_descriptor method(const char* name) {
+template <Method kBody> napi_property_descriptor method(const char* name) {
   napi_property_descriptor property{};
   property.utf8name = name;
   property.method = entry<kBody>;
@@ -65,8 +62,7 @@ napi_property_descriptor method(const char* name) {
   return property;
 }
 
-template <Method kBody>
-napi_property_descriptor getter(const char* name) {
+template <Method kBody> napi_property_descriptor getter(const char* name) {
   napi_property_descriptor property{};
   property.utf8name = name;
   property.getter = entry<kBody>;

@@ -92,7 +92,7 @@ void prefer_huge_pages(void* data, size_t bytes) {
 FileView map_whole_file(const std::string& utf8_path) {
   const int file = open(utf8_path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) fail(utf8_path, std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size <= 0) {
     close(file);
     fail(utf8_path, "something that is no file with contents");

@@ -13,7 +13,8 @@ std::vector<float> read_floats(const Memory& memory, const FloatRegion& r) {
   std::vector<std::byte> raw(((r.pixels - 1) * r.pitch + r.channels) * item);
   memory.read(r.byteOffset, raw.data(), raw.size());
   for (size_t i = 0; i < r.pixels; ++i)
-    for (size_t c = 0; c < r.channels; ++c) values[i * r.channels + c] = load_element(raw.data(), r.dtype, static_cast<int64_t>(i * r.pitch + c));
+    for (size_t c = 0; c < r.channels; ++c)
+      values[i * r.channels + c] = load_element(raw.data(), r.dtype, static_cast<int64_t>(i * r.pitch + c));
   return values;
 }
 

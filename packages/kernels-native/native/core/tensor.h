@@ -31,8 +31,7 @@ struct Tensor {
   }
   int64_t count() const { return pixels() * channels(); }
 
-  template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  template <class T> T* as() const { return static_cast<T*>(data); }
 };
 
 }  // namespace vd

@@ -20,8 +20,7 @@ constexpr uint32_t round_of(uint64_t ticket) { return static_cast<uint32_t>(tick
 constexpr uint32_t index_of(uint64_t ticket) { return static_cast<uint32_t>(ticket); }
 
 /** Spins until `ready` holds or the spin time is over; says which. */
-template <class Ready>
-bool spin_until(Ready&& ready) {
+template <class Ready> bool spin_until(Ready&& ready) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
     for (int i = 0; i < kPausesPerClock; ++i) {
@@ -100,9 +99,7 @@ void ThreadPool::open(uint32_t count, int64_t first, void* body, Call call) {
   }
 }
 
-bool ThreadPool::has_work(uint64_t ticket) const {
-  return index_of(ticket) < count_.load() && index_of(ticket) != kClosed;
-}
+bool ThreadPool::has_work(uint64_t ticket) const { return index_of(ticket) < count_.load() && index_of(ticket) != kClosed; }
 
 bool ThreadPool::run_next(int worker) {
   uint64_t ticket = ticket_.load();

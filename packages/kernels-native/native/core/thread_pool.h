@@ -26,8 +26,7 @@ class ThreadPool {
 
   /** Calls fn(index, worker) once for each index in [0, count), in any order, and returns when all are done. The first
    *  exception of a task is rethrown here; tasks not yet begun are then skipped. */
-  template <class Fn>
-  void parallel_for(int64_t count, Fn&& fn) {
+  template <class Fn> void parallel_for(int64_t count, Fn&& fn) {
     using Body = std::remove_reference_t<Fn>;
     run(count, const_cast<void*>(static_cast<const void*>(&fn)),
         [](void* body, int64_t index, int worker) { (*static_cast<Body*>(body))(index, worker); });

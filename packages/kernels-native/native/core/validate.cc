@@ -12,8 +12,7 @@ constexpr int kStackDepth = 32;
 constexpr int kMaxSymbols = 24;
 
 std::string number(double value) {
-  if (std::isfinite(value) && value == std::floor(value) && std::fabs(value) < 9e15)
-    return std::to_string(static_cast<int64_t>(value));
+  if (std::isfinite(value) && value == std::floor(value) && std::fabs(value) < 9e15) return std::to_string(static_cast<int64_t>(value));
   return std::to_string(value);
 }
 
@@ -57,12 +56,10 @@ class RowChecker {
     for (int t = 0; t < op_.num_tensors; ++t)
       if (row_.tensors[t].present()) check_dims(t);
     for (int t = 0; t < op_.num_tensors; ++t)
-      if (row_.tensors[t].present() && op_.tensors[t].offsets_into >= 0)
-        row_.offsets.push_back({t, symbols_[op_.tensors[t].offsets_into]});
+      if (row_.tensors[t].present() && op_.tensors[t].offsets_into >= 0) row_.offsets.push_back({t, symbols_[op_.tensors[t].offsets_into]});
     for (int i = 0; i < op_.num_rules; ++i) {
       const RuleRow& rule = op_.rules[i];
-      if (value_of(rule.test) == 0)
-        throw Error(ErrorCode::attr, where(rule.where), rule.expected, std::to_string(value_of(rule.got)));
+      if (value_of(rule.test) == 0) throw Error(ErrorCode::attr, where(rule.where), rule.expected, std::to_string(value_of(rule.got)));
     }
   }
 
@@ -88,8 +85,7 @@ class RowChecker {
       const int64_t wanted = value_of(spec.dims[d].expr);
       if (tensor.dims[d] == wanted || (spec.dims[d].one_or && tensor.dims[d] == 1)) continue;
       throw Error(ErrorCode::shape, where(spec.name),
-                  std::to_string(wanted) + (spec.dims[d].one_or ? " or 1" : "") + " in dimension " + std::to_string(d),
-                  dims_text(tensor));
+                  std::to_string(wanted) + (spec.dims[d].one_or ? " or 1" : "") + " in dimension " + std::to_string(d), dims_text(tensor));
     }
   }
 
@@ -128,9 +124,7 @@ class RowChecker {
         case Code::symbol: stack[depth++] = symbols_[step.value]; break;
         case Code::attr: stack[depth++] = static_cast<int64_t>(row_.attrs[step.value]); break;
         case Code::present: stack[depth++] = row_.tensors[step.value].present(); break;
-        default:
-          --depth;
-          stack[depth - 1] = apply(step.code, stack[depth - 1], stack[depth]);
+        default: --depth; stack[depth - 1] = apply(step.code, stack[depth - 1], stack[depth]);
       }
     }
     return stack[0];
@@ -146,8 +140,7 @@ void check_place(const TensorRow& spec, const Tensor& t, double offset, const Bu
   double pixels = 1;
   for (int d = 0; d + 1 < t.rank; ++d) pixels *= static_cast<double>(t.dims[d]);
   const double channels = static_cast<double>(t.channels());
-  if (pixels * static_cast<double>(t.pitch) > kMaxElements)
-    throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
+  if (pixels * static_cast<double>(t.pitch) > kMaxElements) throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
   const double end = offset + ((pixels - 1) * static_cast<double>(t.pitch) + channels) * item;
   if (end > static_cast<double>(buffer.memory->bytes()))
     throw Error(ErrorCode::layout, where, "a place inside its buffer of " + number(static_cast<double>(buffer.memory->bytes())) + " bytes",
@@ -175,8 +168,7 @@ Tensor read_tensor(Reader& reader, const TensorRow& spec, const std::vector<Buff
     return Tensor{};
   }
   if (count > kMaxElements) throw Error(ErrorCode::shape, where, "at most 2^46 elements", dims_text(t));
-  if (t.pitch < t.channels())
-    throw Error(ErrorCode::layout, where, "a pitch of at least the channels", std::to_string(t.pitch));
+  if (t.pitch < t.channels()) throw Error(ErrorCode::layout, where, "a pitch of at least the channels", std::to_string(t.pitch));
   if (spec.constant && t.pitch != t.channels())
     throw Error(ErrorCode::layout, where, "a packed tensor", "a pitch of " + std::to_string(t.pitch));
   if (((spec.dtypes >> static_cast<int>(t.dtype)) & 1) == 0)
@@ -207,8 +199,7 @@ Row read_row(Reader& reader, std::string name, const std::vector<BufferBinding>&
       row.attrs.push_back(value);
     }
   }
-  for (int t = 0; t < op.num_tensors; ++t)
-    row.tensors.push_back(read_tensor(reader, op.tensors[t], buffers, prefix + op.tensors[t].name));
+  for (int t = 0; t < op.num_tensors; ++t) row.tensors.push_back(read_tensor(reader, op.tensors[t], buffers, prefix + op.tensors[t].name));
   RowChecker(op, row).check_all();
   return row;
 }

@@ -18,20 +18,17 @@ static_assert(sizeof(TileConfig) == 64);
 
 constexpr TileConfig kConfig;
 
-template <bool TWO_ROWS>
-inline __attribute__((always_inline)) void load_rows(const Block& b, int64_t offset) {
+template <bool TWO_ROWS> inline __attribute__((always_inline)) void load_rows(const Block& b, int64_t offset) {
   VD_TILE_LOAD(4, b.rows[0] + offset, b.rowBytes);
   if constexpr (TWO_ROWS) VD_TILE_LOAD(5, b.rows[1] + offset, b.rowBytes);
 }
 
-template <bool TWO_COLS>
-inline __attribute__((always_inline)) void load_cols(const std::byte* tiles) {
+template <bool TWO_COLS> inline __attribute__((always_inline)) void load_cols(const std::byte* tiles) {
   VD_TILE_LOAD(6, tiles, kStepBytes);
   if constexpr (TWO_COLS) VD_TILE_LOAD(7, tiles + kTileBytes, kStepBytes);
 }
 
-template <bool TWO_ROWS, bool TWO_COLS>
-inline __attribute__((always_inline)) void add_products() {
+template <bool TWO_ROWS, bool TWO_COLS> inline __attribute__((always_inline)) void add_products() {
   VD_TILE_MULTIPLY(0, 4, 6);
   if constexpr (TWO_COLS) VD_TILE_MULTIPLY(1, 4, 7);
   if constexpr (TWO_ROWS) VD_TILE_MULTIPLY(2, 5, 6);
@@ -89,8 +86,7 @@ inline __attribute__((always_inline)) void add_step(const Block& b, const Step& 
   }
 }
 
-template <int PARTS, bool TWO_ROWS, bool TWO_COLS>
-void multiply_as(const Block& b, Aside& aside) {
+template <int PARTS, bool TWO_ROWS, bool TWO_COLS> void multiply_as(const Block& b, Aside& aside) {
   constexpr int64_t kProducts = PARTS == 1 ? 3 : PARTS == 2 ? 5 : 6;
   VD_TILE_ZERO(0);
   VD_TILE_ZERO(1);
@@ -106,8 +102,7 @@ void multiply_as(const Block& b, Aside& aside) {
   if constexpr (TWO_ROWS && TWO_COLS) VD_TILE_STORE(3, b.sums + kSide * b.sumsPitch + kSide, pitch);
 }
 
-template <int PARTS>
-void multiply_parts(const Block& b, Aside& aside) {
+template <int PARTS> void multiply_parts(const Block& b, Aside& aside) {
   const bool twoRows = b.rows[1] != nullptr, twoCols = b.colTiles == 2;
   if (twoRows && twoCols) return multiply_as<PARTS, true, true>(b, aside);
   if (twoRows) return multiply_as<PARTS, true, false>(b, aside);

@@ -19,9 +19,7 @@ struct PackedWeights {
   std::shared_ptr<AlignedBlock> block;
 
   int stored_parts() const { return compact ? 1 : parts; }
-  const std::byte* panel(const Panel& p) const {
-    return block->data() + p.firstVec * steps * stored_parts() * kTileBytes;
-  }
+  const std::byte* panel(const Panel& p) const { return block->data() + p.firstVec * steps * stored_parts() * kTileBytes; }
   int64_t bytes() const { return layout.packed_vecs() * steps * stored_parts() * kTileBytes; }
   /** Work space for a panel that is split at use. */
   int64_t expanded_bytes() const { return compact ? 2 * steps * parts * kTileBytes : 0; }

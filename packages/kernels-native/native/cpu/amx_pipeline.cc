@@ -51,8 +51,7 @@ void Pipeline::ensure(int64_t pieces) {
   for (; packed_ < pieces; ++packed_) packer_.piece();
 }
 
-void Pipeline::multiply(const Pass& pass, const Panel& panel, const std::vector<Unit>& units, size_t first,
-                        int64_t ahead) {
+void Pipeline::multiply(const Pass& pass, const Panel& panel, const std::vector<Unit>& units, size_t first, int64_t ahead) {
   const size_t n = together(units, first);
   const std::vector<Step>& steps = pass.tables[panel.vecs - 1][units[first].table];
   Block block{};
@@ -90,8 +89,7 @@ void Pipeline::store_piece(const Pass& pass) {
   const TileRows& out = pending_.units[unit]->out;
   const int end = std::min(first + kPieceRows, out.count);
   if (first < end) {
-    pass.kernels->store_tile(pass.epilogue, pending_.sums + unit * kSide * kBlockSide, kBlockSide, out, first, end,
-                             pending_.panel->cols);
+    pass.kernels->store_tile(pass.epilogue, pending_.sums + unit * kSide * kBlockSide, kBlockSide, out, first, end, pending_.panel->cols);
   }
   pending_.row += kPieceRows;
 }

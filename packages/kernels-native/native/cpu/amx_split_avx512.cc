@@ -23,8 +23,7 @@ void split(const Split& s) {
       split_step(_mm512_loadu_ps(in + c), _mm512_loadu_ps(in + c + 16), out, s.partBytes);
     }
     if (left > 0) {
-      split_step(_mm512_maskz_loadu_ps(lowMask, in + whole), _mm512_maskz_loadu_ps(highMask, in + whole + 16), out,
-                 s.partBytes);
+      split_step(_mm512_maskz_loadu_ps(lowMask, in + whole), _mm512_maskz_loadu_ps(highMask, in + whole + 16), out, s.partBytes);
     }
   }
 }

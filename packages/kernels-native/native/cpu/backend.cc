@@ -8,24 +8,21 @@
 #include "../core/error.h"
 #include "../core/offsets.h"
 #include "../core/op_table.h"
+#include "../core/thread_pool.h"
 #include "../driver/nvtx.h"
 #include "fast_paths.h"
 #include "pack_cache.h"
 #include "prepared.h"
 #include "reference.h"
-#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since_us(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
+double since_us(Clock::time_point start) { return std::chrono::duration<double, std::micro>(Clock::now() - start).count(); }
 
-template <class Args, void (*kReference)(const Args&, ThreadPool&)>
-class ReferenceRow final : public PreparedRow {
+template <class Args, void (*kReference)(const Args&, ThreadPool&)> class ReferenceRow final : public PreparedRow {
  public:
   explicit ReferenceRow(const Args& args) : args_(args) {}
   const char* name() const override { return "definition"; }
@@ -134,9 +131,7 @@ class CpuProgram final : public Program {
     rows_.push_back(std::move(step));
   }
 
-  std::byte* block(int worker) const {
-    return scratch_ ? scratch_->data() + stride_ * static_cast<size_t>(worker) : nullptr;
-  }
+  std::byte* block(int worker) const { return scratch_ ? scratch_->data() + stride_ * static_cast<size_t>(worker) : nullptr; }
 
   std::shared_ptr<DeviceState> state_;
   std::vector<BufferBinding> buffers_;

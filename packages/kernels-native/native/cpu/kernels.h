@@ -70,8 +70,8 @@ struct Kernels {
   int maxVecs;  // vectors per panel
   void (*gemm_tile)(const GemmTile& tile);
   /** Applies the epilogue to rows [first, end) of a tile's sums [rows, sumsPitch] and writes y. */
-  void (*store_tile)(const Epilogue& epilogue, const float* sums, int64_t sumsPitch, const TileRows& rows, int first,
-                     int end, const TileCols& cols);
+  void (*store_tile)(const Epilogue& epilogue, const float* sums, int64_t sumsPitch, const TileRows& rows, int first, int end,
+                     const TileCols& cols);
 };
 
 VD_DECLARE_KERNEL_TABLE(Kernels, kernels)

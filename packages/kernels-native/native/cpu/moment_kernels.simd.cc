@@ -5,8 +5,7 @@
 
 namespace vd::cpu::VD_ISA {
 
-template <int VECS>
-static void channel_sums_of(const NormRows& rows, int64_t channel, int64_t n, double* sums, double* squares) {
+template <int VECS> static void channel_sums_of(const NormRows& rows, int64_t channel, int64_t n, double* sums, double* squares) {
   Moments moments[VECS];
   for (int v = 0; v < VECS; ++v) moments[v] = Moments::zero();
   const float* x = rows.x + channel;

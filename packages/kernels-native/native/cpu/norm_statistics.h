@@ -34,8 +34,7 @@ struct NormShape {
   int64_t groups;
 
   /** Of the arguments of group_norm or group_norm_stats, float32 ones. */
-  template <class Args>
-  explicit NormShape(const Args& a) : channels(0), groups(a.groups) {
+  template <class Args> explicit NormShape(const Args& a) : channels(0), groups(a.groups) {
     for (const Tensor* t : {&a.x, &a.x2}) {
       if (!t->present()) continue;
       parts.push_back({t->template as<float>(), t->pitch, t->channels(), channels});

@@ -24,8 +24,7 @@ float same(float value) { return value; }
 float to_half(float value) { return half_to_float(float_to_half(value)); }
 float to_bfloat16(float value) { return bfloat16_to_float(float_to_bfloat16(value)); }
 
-template <float (*kRound)(float)>
-void shape_values(float* values, size_t count, const NormalShape& shape) {
+template <float (*kRound)(float)> void shape_values(float* values, size_t count, const NormalShape& shape) {
   if (shape.mean == nullptr) {
     for (size_t i = 0; i < count; ++i) values[i] = kRound(kRound(values[i]) * shape.scale);
   } else {

@@ -13,8 +13,7 @@ AlignedBlock::AlignedBlock(size_t bytes)
 
 AlignedBlock::~AlignedBlock() { ::operator delete(data_, kAlignment); }
 
-std::shared_ptr<AlignedBlock> PackCache::find_or_make(const Key& key, size_t bytes,
-                                                      const std::function<void(std::byte*)>& pack) {
+std::shared_ptr<AlignedBlock> PackCache::find_or_make(const Key& key, size_t bytes, const std::function<void(std::byte*)>& pack) {
   std::lock_guard lock(mutex_);
   if (auto found = entries_[key].lock()) return found;
   auto made = std::make_shared<AlignedBlock>(bytes);

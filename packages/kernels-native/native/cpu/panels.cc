@@ -11,8 +11,7 @@ constexpr int64_t kKeepAsF32Bytes = int64_t{4} << 20;
 
 }  // namespace
 
-PanelLayout::PanelLayout(int64_t outCols, bool geglu, int width, int maxVecs)
-    : outCols_(outCols), geglu_(geglu), width_(width) {
+PanelLayout::PanelLayout(int64_t outCols, bool geglu, int width, int maxVecs) : outCols_(outCols), geglu_(geglu), width_(width) {
   const int parts = geglu ? 2 : 1;
   const int64_t step = static_cast<int64_t>(maxVecs / parts) * width;
   for (int64_t col = 0; col < outCols; col += step) {
@@ -46,8 +45,8 @@ PackCache::Key PackIdentity::key() const {
 
 DType panel_type(DType type, int64_t count) { return count * 4 <= kKeepAsF32Bytes ? DType::f32 : type; }
 
-PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const PanelLayout& layout, int64_t k,
-                         DType type, const RowSource& rows) {
+PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const PanelLayout& layout, int64_t k, DType type,
+                         const RowSource& rows) {
   const int itemBytes = bytes_of(type);
   const auto pack = [&](std::byte* out) {
     std::vector<float> row(static_cast<size_t>(k));

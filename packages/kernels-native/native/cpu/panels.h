@@ -49,9 +49,7 @@ struct PackedPanels {
   DType type = DType::f32;
   std::shared_ptr<AlignedBlock> block;
 
-  const std::byte* panel(const Panel& p) const {
-    return block->data() + p.firstVec * layout.width() * k * bytes_of(type);
-  }
+  const std::byte* panel(const Panel& p) const { return block->data() + p.firstVec * layout.width() * k * bytes_of(type); }
 };
 
 /** Identity of a packing: everything that decides its bytes, so that equal keys mean equal packings. */
@@ -67,8 +65,8 @@ struct PackIdentity {
 DType panel_type(DType type, int64_t count);
 
 /** Packs through the cache. */
-PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const PanelLayout& layout, int64_t k,
-                         DType type, const RowSource& rows);
+PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const PanelLayout& layout, int64_t k, DType type,
+                         const RowSource& rows);
 
 /** Copies a bias [N] of any float type into packed column order, zeros in the padding. */
 std::vector<float> pack_bias(const Tensor& bias, const PanelLayout& layout);

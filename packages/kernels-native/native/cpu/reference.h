@@ -35,8 +35,7 @@ inline float frame_bias(const Tensor& t, int64_t b, int64_t g, int64_t k) {
 }
 
 /** The last part of conv and linear: scale, then residuals; `i` is the output pixel. */
-template <class Args>
-void finish(const Args& a, int64_t i, int64_t k, float activated) {
+template <class Args> void finish(const Args& a, int64_t i, int64_t k, float activated) {
   float v = a.outScale * activated;
   if (a.residual.present()) v += a.residualScale * at(a.residual, i, k);
   if (a.residual2.present()) v += a.residual2Scale * at(a.residual2, i, k);

@@ -20,8 +20,7 @@ struct FrameMap {
   int64_t frameStep = 0;
 
   FrameMap() = default;
-  FrameMap(const Tensor& frameBias, int64_t numFrames, int64_t pixelsPerFrame)
-      : frames(numFrames), framePixels(pixelsPerFrame) {
+  FrameMap(const Tensor& frameBias, int64_t numFrames, int64_t pixelsPerFrame) : frames(numFrames), framePixels(pixelsPerFrame) {
     if (!frameBias.present()) return;
     clipStep = frameBias.dim(0) > 1 ? frameBias.dim(1) : 0;
     frameStep = frameBias.dim(1) > 1 ? 1 : 0;
@@ -35,17 +34,14 @@ struct FrameMap {
 };
 
 /** True when the SIMD epilogue can serve these arguments: f32 activations, a constant weight, a readable bias. */
-template <class Args>
-bool epilogue_supported(const Args& a) {
+template <class Args> bool epilogue_supported(const Args& a) {
   const bool biasFits = !a.bias.present() || is_float(a.bias.dtype);
-  return a.x.dtype == DType::f32 && a.y.dtype == DType::f32 && absent_or_f32(a.frameBias) &&
-         absent_or_f32(a.residual) && absent_or_f32(a.residual2) && biasFits && a.weight.constant &&
-         is_float(a.weight.dtype);
+  return a.x.dtype == DType::f32 && a.y.dtype == DType::f32 && absent_or_f32(a.frameBias) && absent_or_f32(a.residual) &&
+         absent_or_f32(a.residual2) && biasFits && a.weight.constant && is_float(a.weight.dtype);
 }
 
 /** All of the epilogue but the bias, which has to be packed first. */
-template <class Args>
-Epilogue epilogue_of(const Args& a) {
+template <class Args> Epilogue epilogue_of(const Args& a) {
   Epilogue e;
   if (a.frameBias.present()) {
     e.frameBias = a.frameBias.template as<float>();

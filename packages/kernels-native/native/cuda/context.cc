@@ -7,12 +7,15 @@ namespace {
 
 driver::DeviceProperties choose(const ContextOptions& options) {
   const std::string where = "cuda";
-  if (!driver::driver().canList) throw Error(ErrorCode::unsupported, where, "a usable GPU", driver::driver().reason, "Use the CPU: device \"cpu\".");
+  if (!driver::driver().canList)
+    throw Error(ErrorCode::unsupported, where, "a usable GPU", driver::driver().reason, "Use the CPU: device \"cpu\".");
   std::vector<driver::DeviceProperties> devices = driver::list_devices(options.imageDir);
   if (options.index < 0 || options.index >= static_cast<int>(devices.size()))
-    throw Error(ErrorCode::unsupported, where, "the number of a GPU below " + std::to_string(devices.size()), std::to_string(options.index));
+    throw Error(ErrorCode::unsupported, where, "the number of a GPU below " + std::to_string(devices.size()),
+                std::to_string(options.index));
   driver::DeviceProperties& chosen = devices[static_cast<size_t>(options.index)];
-  if (!chosen.usable) throw Error(ErrorCode::unsupported, where, "a usable GPU", chosen.name + ": " + chosen.reason, "Use the CPU: device \"cpu\".");
+  if (!chosen.usable)
+    throw Error(ErrorCode::unsupported, where, "a usable GPU", chosen.name + ": " + chosen.reason, "Use the CPU: device \"cpu\".");
   if (options.image.empty()) return chosen;
   std::string known;
   for (const driver::Image& image : driver::images_for(chosen.major, chosen.minor, options.imageDir)) {
@@ -59,7 +62,8 @@ void Context::fill_info() {
 
 void Context::enter(const std::string& where) {
   if (lost())
-    throw Error(ErrorCode::driver, where, "a working device", "one that was lost", "Everything on it is gone; the next plan opens it anew.");
+    throw Error(ErrorCode::driver, where, "a working device", "one that was lost",
+                "Everything on it is gone; the next plan opens it anew.");
   check(api_.context_set_current(handle_), where);
 }
 
@@ -83,7 +87,8 @@ driver::DevicePtr Context::allocate(size_t bytes, const std::string& where) {
     size_t free_bytes = 0, total_bytes = 0;
     api_.memory_info(&free_bytes, &total_bytes);
     throw Error(ErrorCode::memory, where, std::to_string(bytes) + " bytes of free device memory",
-                std::to_string(free_bytes) + " of " + std::to_string(total_bytes), "Use fewer frames, a smaller size or a smaller decode chunk.");
+                std::to_string(free_bytes) + " of " + std::to_string(total_bytes),
+                "Use fewer frames, a smaller size or a smaller decode chunk.");
   }
   check(result, where);
   return address;

@@ -34,13 +34,15 @@ uint64_t address_of(const Address& address, const BaseAddresses& bases) {
 std::string describe(const TensorMapRequest& map) {
   std::string text = "a tensor map of";
   for (int i = 0; i < map.rank; ++i) {
-    for (const uint64_t number : {map.dims[i], uint64_t{map.box[i]}, i > 0 ? map.strideBytes[i - 1] : 0}) text.append(" ").append(std::to_string(number));
+    for (const uint64_t number : {map.dims[i], uint64_t{map.box[i]}, i > 0 ? map.strideBytes[i - 1] : 0})
+      text.append(" ").append(std::to_string(number));
     text.append(i + 1 < map.rank ? "," : "");
   }
   return text;
 }
 
-void write_map(Context& context, std::vector<std::byte>& params, const TensorMapRequest& m, const BaseAddresses& bases, const std::string& where) {
+void write_map(Context& context, std::vector<std::byte>& params, const TensorMapRequest& m, const BaseAddresses& bases,
+               const std::string& where) {
   device::TensorMap map;
   const auto base = reinterpret_cast<void*>(address_of(m.base, bases));
   const driver::Result result =
@@ -91,8 +93,12 @@ void launch_on(const Stream& stream, ReadyLaunch& launch, const std::string& whe
   cluster.id = driver::kClusterDimension;
   cluster.value.cluster[0] = launch.cluster;
   cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
-  const driver::LaunchConfig config = {{launch.grid[0], launch.grid[1], launch.grid[2]}, {launch.block, 1, 1}, launch.sharedBytes,
-                                       stream.handle(), &cluster, launch.cluster > 1 ? 1u : 0u};
+  const driver::LaunchConfig config = {{launch.grid[0], launch.grid[1], launch.grid[2]},
+                                       {launch.block, 1, 1},
+                                       launch.sharedBytes,
+                                       stream.handle(),
+                                       &cluster,
+                                       launch.cluster > 1 ? 1u : 0u};
   void* params[] = {launch.params.data()};
   const driver::Result result = stream.context().api().launch_kernel(&config, launch.function, params, nullptr);
   if (result != driver::kSuccess) stream.context().check(result, where);

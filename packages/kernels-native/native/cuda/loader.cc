@@ -9,7 +9,8 @@ constexpr size_t kWorkspaceAlignment = 256;
 
 class Loader {
  public:
-  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns, const std::vector<BufferBinding>& buffers)
+  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
+         const std::vector<BufferBinding>& buffers)
       : device_(device), chosen_(std::move(rows)), standIns_(standIns), buffers_(buffers), addresses_(standIns.size(), 0) {}
 
   LoadedRows load() {

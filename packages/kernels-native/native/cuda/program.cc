@@ -13,7 +13,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /** The rows with the variants that `options` asks for; notes in `info` what each could have, and could not. */
-std::vector<ChosenRow> choose_variants(const DeviceInfo& device, const std::vector<Row>& rows, const CompileOptions& options, ProgramInfo& info) {
+std::vector<ChosenRow> choose_variants(const DeviceInfo& device, const std::vector<Row>& rows, const CompileOptions& options,
+                                       ProgramInfo& info) {
   std::vector<ChosenRow> chosen;
   chosen.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -26,7 +27,7 @@ std::vector<ChosenRow> choose_variants(const DeviceInfo& device, const std::vect
 }
 
 LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
-                         const CompileOptions& options, ProgramInfo& info) {
+                           const CompileOptions& options, ProgramInfo& info) {
   for (const BufferBinding& binding : buffers) {
     if (binding.memory->on_host()) continue;
     if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
@@ -38,9 +39,13 @@ LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, co
 
 }  // namespace
 
-CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options)
-    : device_(device), buffers_(std::move(buffers)), options_(options),
-      loaded_(choose_and_load(device, rows, buffers_, options, info_)), stream_(device.context) {
+CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers,
+                         const CompileOptions& options)
+    : device_(device),
+      buffers_(std::move(buffers)),
+      options_(options),
+      loaded_(choose_and_load(device, rows, buffers_, options, info_)),
+      stream_(device.context) {
   note_offsets(rows);
   info_.scratch_bytes = loaded_.workspaceBytes;
   info_.packed_bytes = device_.residency->bytes();
@@ -59,8 +64,7 @@ void CudaProgram::note_offsets(const std::vector<Row>& rows) {
       const Tensor& t = row.tensors[static_cast<size_t>(packed.tensor)];
       const std::string where = tensor_label(row, packed.tensor);
       const BufferBinding* binding = binding_of(buffers_, t.data);
-      if (binding == nullptr)
-        throw Error(ErrorCode::layout, where, "offsets in memory of the device", "constant host memory");
+      if (binding == nullptr) throw Error(ErrorCode::layout, where, "offsets in memory of the device", "constant host memory");
       const auto offset = static_cast<size_t>(static_cast<std::byte*>(t.data) - binding->memory->data());
       offsets_.push_back({where, binding, offset, t.count(), packed.limit});
     }
@@ -152,7 +156,8 @@ void CudaProgram::fail(const Error& error) const {
   if (!device_.context->lost() || launched_ == 0) throw error;
   const std::string& last = loaded_.rows[launched_ - 1].name;
   throw Error(error.code, "run", error.expected,
-              error.got + ", in one of " + std::to_string(launched_) + " rows from " + loaded_.rows.front().name + " to " + last, error.hint);
+              error.got + ", in one of " + std::to_string(launched_) + " rows from " + loaded_.rows.front().name + " to " + last,
+              error.hint);
 }
 
 }  // namespace vd::cuda

@@ -44,7 +44,8 @@ void Event::wait(const std::string& where) {
     if (result == driver::kSuccess) return;
     if (result != driver::kNotReady) context_->check(result, where);
     const auto waited = Clock::now() - start;
-    if (waited > kMostWait) throw Error(ErrorCode::driver, where, "an end within ten minutes", "none", "The device hangs: restart the process.");
+    if (waited > kMostWait)
+      throw Error(ErrorCode::driver, where, "an end within ten minutes", "none", "The device hangs: restart the process.");
     if (waited < kSpin) std::this_thread::yield();
     else std::this_thread::sleep_for(kSleep);
   }

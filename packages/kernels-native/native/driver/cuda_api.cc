@@ -14,8 +14,8 @@ using GetProcAddress = Result(VD_DRIVER_CALL*)(const char*, void**, int, uint64_
 
 std::string too_old(int version) {
   const std::string found = version > 0 ? "supports CUDA " + version_text(version) : "is too old to tell its version";
-  return "The NVIDIA driver " + found + "; CUDA " + version_text(kRequiredDriverVersion) + " is needed (driver " +
-         kRequiredDriverRelease + " or newer).";
+  return "The NVIDIA driver " + found + "; CUDA " + version_text(kRequiredDriverVersion) + " is needed (driver " + kRequiredDriverRelease +
+         " or newer).";
 }
 
 /** Fills the table; returns the first function that the driver lacks, or nullptr. */

@@ -59,54 +59,54 @@ struct LaunchConfig {
 static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has two pointers behind seven words");
 
 // Table entry, driver function, parameter types. The version asked for decides which form of a function is meant.
-#define VD_FOR_EACH_DRIVER_FUNCTION(X)                                                                         \
-  X(init, "cuInit", (unsigned))                                                                                \
-  X(driver_version, "cuDriverGetVersion", (int*))                                                              \
-  X(device_count, "cuDeviceGetCount", (int*))                                                                  \
-  X(device_get, "cuDeviceGet", (DeviceHandle*, int))                                                           \
-  X(device_name, "cuDeviceGetName", (char*, int, DeviceHandle))                                                \
-  X(device_attribute, "cuDeviceGetAttribute", (int*, Attribute, DeviceHandle))                                 \
-  X(device_total_memory, "cuDeviceTotalMem", (size_t*, DeviceHandle))                                          \
-  X(error_name, "cuGetErrorName", (Result, const char**))                                                      \
-  X(error_text, "cuGetErrorString", (Result, const char**))                                                    \
-  X(primary_context_retain, "cuDevicePrimaryCtxRetain", (ContextHandle*, DeviceHandle))                        \
-  X(primary_context_release, "cuDevicePrimaryCtxRelease", (DeviceHandle))                                      \
-  X(primary_context_reset, "cuDevicePrimaryCtxReset", (DeviceHandle))                                          \
-  X(context_set_current, "cuCtxSetCurrent", (ContextHandle))                                                   \
-  X(module_load, "cuModuleLoadDataEx", (ModuleHandle*, const void*, unsigned, int*, void**))                   \
-  X(module_unload, "cuModuleUnload", (ModuleHandle))                                                           \
-  X(module_function, "cuModuleGetFunction", (FunctionHandle*, ModuleHandle, const char*))                      \
-  X(module_function_count, "cuModuleGetFunctionCount", (unsigned*, ModuleHandle))                              \
-  X(module_functions, "cuModuleEnumerateFunctions", (FunctionHandle*, unsigned, ModuleHandle))                 \
-  X(function_name, "cuFuncGetName", (const char**, FunctionHandle))                                            \
-  X(function_set_attribute, "cuFuncSetAttribute", (FunctionHandle, int, int))                                  \
-  X(memory_info, "cuMemGetInfo", (size_t*, size_t*))                                                           \
-  X(memory_allocate, "cuMemAlloc", (DevicePtr*, size_t))                                                       \
-  X(memory_free, "cuMemFree", (DevicePtr))                                                                     \
-  X(host_allocate, "cuMemHostAlloc", (void**, size_t, unsigned))                                               \
-  X(host_free, "cuMemFreeHost", (void*))                                                                       \
-  X(copy_to_device, "cuMemcpyHtoDAsync", (DevicePtr, const void*, size_t, StreamHandle))                       \
-  X(copy_to_host, "cuMemcpyDtoHAsync", (void*, DevicePtr, size_t, StreamHandle))                               \
-  X(copy_on_device, "cuMemcpyDtoDAsync", (DevicePtr, DevicePtr, size_t, StreamHandle))                         \
+#define VD_FOR_EACH_DRIVER_FUNCTION(X)                                                                             \
+  X(init, "cuInit", (unsigned))                                                                                    \
+  X(driver_version, "cuDriverGetVersion", (int*))                                                                  \
+  X(device_count, "cuDeviceGetCount", (int*))                                                                      \
+  X(device_get, "cuDeviceGet", (DeviceHandle*, int))                                                               \
+  X(device_name, "cuDeviceGetName", (char*, int, DeviceHandle))                                                    \
+  X(device_attribute, "cuDeviceGetAttribute", (int*, Attribute, DeviceHandle))                                     \
+  X(device_total_memory, "cuDeviceTotalMem", (size_t*, DeviceHandle))                                              \
+  X(error_name, "cuGetErrorName", (Result, const char**))                                                          \
+  X(error_text, "cuGetErrorString", (Result, const char**))                                                        \
+  X(primary_context_retain, "cuDevicePrimaryCtxRetain", (ContextHandle*, DeviceHandle))                            \
+  X(primary_context_release, "cuDevicePrimaryCtxRelease", (DeviceHandle))                                          \
+  X(primary_context_reset, "cuDevicePrimaryCtxReset", (DeviceHandle))                                              \
+  X(context_set_current, "cuCtxSetCurrent", (ContextHandle))                                                       \
+  X(module_load, "cuModuleLoadDataEx", (ModuleHandle*, const void*, unsigned, int*, void**))                       \
+  X(module_unload, "cuModuleUnload", (ModuleHandle))                                                               \
+  X(module_function, "cuModuleGetFunction", (FunctionHandle*, ModuleHandle, const char*))                          \
+  X(module_function_count, "cuModuleGetFunctionCount", (unsigned*, ModuleHandle))                                  \
+  X(module_functions, "cuModuleEnumerateFunctions", (FunctionHandle*, unsigned, ModuleHandle))                     \
+  X(function_name, "cuFuncGetName", (const char**, FunctionHandle))                                                \
+  X(function_set_attribute, "cuFuncSetAttribute", (FunctionHandle, int, int))                                      \
+  X(memory_info, "cuMemGetInfo", (size_t*, size_t*))                                                               \
+  X(memory_allocate, "cuMemAlloc", (DevicePtr*, size_t))                                                           \
+  X(memory_free, "cuMemFree", (DevicePtr))                                                                         \
+  X(host_allocate, "cuMemHostAlloc", (void**, size_t, unsigned))                                                   \
+  X(host_free, "cuMemFreeHost", (void*))                                                                           \
+  X(copy_to_device, "cuMemcpyHtoDAsync", (DevicePtr, const void*, size_t, StreamHandle))                           \
+  X(copy_to_host, "cuMemcpyDtoHAsync", (void*, DevicePtr, size_t, StreamHandle))                                   \
+  X(copy_on_device, "cuMemcpyDtoDAsync", (DevicePtr, DevicePtr, size_t, StreamHandle))                             \
   X(copy_to_peer, "cuMemcpyPeerAsync", (DevicePtr, ContextHandle, DevicePtr, ContextHandle, size_t, StreamHandle)) \
-  X(fill_bytes, "cuMemsetD8Async", (DevicePtr, unsigned char, size_t, StreamHandle))                           \
-  X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                \
-  X(stream_destroy, "cuStreamDestroy", (StreamHandle))                                                         \
-  X(stream_synchronize, "cuStreamSynchronize", (StreamHandle))                                                 \
-  X(stream_begin_capture, "cuStreamBeginCapture", (StreamHandle, int))                                         \
-  X(stream_end_capture, "cuStreamEndCapture", (StreamHandle, GraphHandle*))                                    \
-  X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                   \
-  X(event_destroy, "cuEventDestroy", (EventHandle))                                                            \
-  X(event_record, "cuEventRecord", (EventHandle, StreamHandle))                                                \
-  X(event_query, "cuEventQuery", (EventHandle))                                                                \
-  X(event_synchronize, "cuEventSynchronize", (EventHandle))                                                    \
-  X(event_elapsed_ms, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                \
-  X(launch_kernel, "cuLaunchKernelEx", (const LaunchConfig*, FunctionHandle, void**, void**))                  \
-  X(graph_instantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))     \
-  X(graph_launch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))                                            \
-  X(graph_destroy, "cuGraphDestroy", (GraphHandle))                                                            \
-  X(graph_exec_destroy, "cuGraphExecDestroy", (GraphExecHandle))                                               \
-  X(tensor_map_encode, "cuTensorMapEncodeTiled",                                                               \
+  X(fill_bytes, "cuMemsetD8Async", (DevicePtr, unsigned char, size_t, StreamHandle))                               \
+  X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                    \
+  X(stream_destroy, "cuStreamDestroy", (StreamHandle))                                                             \
+  X(stream_synchronize, "cuStreamSynchronize", (StreamHandle))                                                     \
+  X(stream_begin_capture, "cuStreamBeginCapture", (StreamHandle, int))                                             \
+  X(stream_end_capture, "cuStreamEndCapture", (StreamHandle, GraphHandle*))                                        \
+  X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                       \
+  X(event_destroy, "cuEventDestroy", (EventHandle))                                                                \
+  X(event_record, "cuEventRecord", (EventHandle, StreamHandle))                                                    \
+  X(event_query, "cuEventQuery", (EventHandle))                                                                    \
+  X(event_synchronize, "cuEventSynchronize", (EventHandle))                                                        \
+  X(event_elapsed_ms, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                    \
+  X(launch_kernel, "cuLaunchKernelEx", (const LaunchConfig*, FunctionHandle, void**, void**))                      \
+  X(graph_instantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))         \
+  X(graph_launch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))                                                \
+  X(graph_destroy, "cuGraphDestroy", (GraphHandle))                                                                \
+  X(graph_exec_destroy, "cuGraphExecDestroy", (GraphExecHandle))                                                   \
+  X(tensor_map_encode, "cuTensorMapEncodeTiled",                                                                   \
     (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, int))
 
 #if defined(_WIN32)

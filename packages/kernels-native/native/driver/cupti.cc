@@ -147,7 +147,8 @@ std::string start(const std::vector<std::string>& libraries) {
   if (!state().loaded) {
     std::string problem = load(api, libraries);
     if (!problem.empty()) return problem;
-    if (const Result result = api.registerCallbacks(request_buffer, complete_buffer); result != kSuccess) return refused(api, "start", result);
+    if (const Result result = api.registerCallbacks(request_buffer, complete_buffer); result != kSuccess)
+      return refused(api, "start", result);
     state().loaded = true;
   }
   if (state().records) return {};

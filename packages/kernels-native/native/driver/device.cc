@@ -10,9 +10,7 @@ constexpr int kOldestCapability = 75;
 /** PTX is built for these; newer GPUs compile it when it is loaded. */
 constexpr int kPtxVersions[] = {80, 75};
 
-std::filesystem::path path_of(const std::string& utf8) {
-  return std::filesystem::path(std::u8string(utf8.begin(), utf8.end()));
-}
+std::filesystem::path path_of(const std::string& utf8) { return std::filesystem::path(std::u8string(utf8.begin(), utf8.end())); }
 
 int attribute(const Api& api, Attribute which, DeviceHandle device) {
   int value = 0;
@@ -30,7 +28,8 @@ void decide_usable(DeviceProperties& p, const std::string& imageDir) {
   }
   const std::vector<Image> images = images_for(p.major, p.minor, imageDir);
   if (images.empty()) {
-    p.reason = "This package has no device code for compute capability " + capability + " (" + imageDir + "); build it with `pnpm build:cubins`, which needs nvcc.";
+    p.reason = "This package has no device code for compute capability " + capability + " (" + imageDir +
+               "); build it with `pnpm build:cubins`, which needs nvcc.";
     return;
   }
   p.usable = true;

@@ -27,9 +27,7 @@ void* open_library(const std::string& path, std::string& problem) {
   return library;
 }
 
-void* find_symbol(void* library, const char* name) {
-  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
-}
+void* find_symbol(void* library, const char* name) { return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name)); }
 
 #else
 

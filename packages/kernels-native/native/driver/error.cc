@@ -50,7 +50,8 @@ bool loses_device(Result result) {
 Error error_of(const Api& api, Result result, const std::string& where) {
   const std::string got = describe(api, result);
   if (result == kOutOfMemory)
-    return Error(ErrorCode::memory, where, "enough free memory on the device", got, "Use fewer frames, a smaller size or a smaller decode chunk.");
+    return Error(ErrorCode::memory, where, "enough free memory on the device", got,
+                 "Use fewer frames, a smaller size or a smaller decode chunk.");
   if (is_unsupported(result)) return Error(ErrorCode::unsupported, where, "code that the device runs", got, "Update the NVIDIA driver.");
   if (loses_device(result))
     return Error(ErrorCode::driver, where, "a working device", got,

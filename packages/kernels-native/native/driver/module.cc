@@ -26,7 +26,8 @@ std::vector<size_t> parts_of(std::span<const std::byte> file, const std::string&
     if (file.size() - at >= sizeof header) std::memcpy(&header, file.data() + at, sizeof header);
     if (header.magic != kFatbinMagic || header.headerBytes < sizeof header || header.bodyBytes > file.size() - at ||
         header.headerBytes > file.size() - at - header.bodyBytes)
-      throw Error(ErrorCode::io, label, "device code", "a damaged file", "Build it again with `pnpm build:cubins`, or reinstall the package.");
+      throw Error(ErrorCode::io, label, "device code", "a damaged file",
+                  "Build it again with `pnpm build:cubins`, or reinstall the package.");
     starts.push_back(at);
     const size_t end = at + header.headerBytes + static_cast<size_t>(header.bodyBytes);
     at = (end + kFatbinAlignment - 1) / kFatbinAlignment * kFatbinAlignment;

@@ -65,10 +65,7 @@ const void* VD_NVTX_CALL export_table(uint32_t id) {
   return id == kVersionTable ? &version : nullptr;
 }
 
-template <class Function>
-Function slot(CoreFunction which) {
-  return reinterpret_cast<Function>(g_slots[kCore][which]);
-}
+template <class Function> Function slot(CoreFunction which) { return reinterpret_cast<Function>(g_slots[kCore][which]); }
 
 std::string load(const std::string& path) {
   std::string problem;

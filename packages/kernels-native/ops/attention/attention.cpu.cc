@@ -35,8 +35,7 @@ float mask_of(const AttentionArgs& a, int64_t b, int64_t h, int64_t s, int64_t l
   if (!a.mask.present()) return 0;
   const int64_t heads = a.mask.dims[1], S = a.mask.dims[2], L = a.mask.dims[3];
   const int64_t row = ((a.mask.dims[0] == 1 ? 0 : b) * heads + (heads == 1 ? 0 : h)) * S + s;
-  if (a.mask.dtype == DType::u8)
-    return a.mask.as<uint8_t>()[row * a.mask.pitch + l] ? 0 : -std::numeric_limits<float>::infinity();
+  if (a.mask.dtype == DType::u8) return a.mask.as<uint8_t>()[row * a.mask.pitch + l] ? 0 : -std::numeric_limits<float>::infinity();
   (void)L;
   return at(a.mask, row, l);
 }

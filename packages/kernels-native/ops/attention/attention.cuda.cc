@@ -57,7 +57,8 @@ cuda::Reason sm90_reason(const AttentionArgs& a, int64_t dim, const cuda::Device
   return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(given != dim, {"is for heads of #, the row has heads of #", {dim, given}}),
                          cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}), request_reason(a),
                          cuda::copy_engine_reason(a.q, "q"), cuda::copy_engine_reason(a.k, "k"), cuda::copy_engine_reason(a.v, "v"),
-                         cuda::copy_engine_reason(a.y, "y"), cuda::if_so(a.y.dtype != a.q.dtype, {"has another element type than q", {}, "y"}),
+                         cuda::copy_engine_reason(a.y, "y"),
+                         cuda::if_so(a.y.dtype != a.q.dtype, {"has another element type than q", {}, "y"}),
                          cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}), cuda::if_so(!(a.scale > 0), {"needs a positive scale"}),
                          cuda::if_so(a.lse.present() && a.lse.pitch != a.lse.channels(), {"has gaps between its rows", {}, "lse"})});
 }
@@ -140,7 +141,8 @@ AttentionMmaParams portable_params(const AttentionArgs& a) {
   return p;
 }
 
-cuda::Variant portable_variant(AttentionMmaParams p, const std::string& symbol, int blockRows, uint32_t threads, uint32_t sharedBytes, uint32_t parts) {
+cuda::Variant portable_variant(AttentionMmaParams p, const std::string& symbol, int blockRows, uint32_t threads, uint32_t sharedBytes,
+                               uint32_t parts) {
   p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, blockRows)) + (p.numSequences ? p.numSequences + 2 : 0);
   cuda::Launch launch;
   launch.symbol = symbol;
@@ -159,7 +161,8 @@ constexpr FlashShape kFlashShapes[] = {{32, 64, 4}, {64, 64, 4}, {80, 64, 4}, {1
 
 /** Why the tensor-core kernels for 16-bit types cannot multiply a row of `type`. */
 cuda::Reason mma_reason(DType type, const cuda::DeviceInfo& device) {
-  return cuda::first_of({cuda::if_so(type == DType::f32, {"is for 16-bit types"}), cuda::if_so(type == DType::bf16, cuda::sm80_reason(device))});
+  return cuda::first_of(
+      {cuda::if_so(type == DType::f32, {"is for 16-bit types"}), cuda::if_so(type == DType::bf16, cuda::sm80_reason(device))});
 }
 
 /** Why the kernel that keeps short sequences over frames in registers cannot do the row. */
@@ -207,7 +210,8 @@ void add_flash(const AttentionMmaParams& p, DType dtype, const cuda::DeviceInfo&
 
 /** float32 on tensor cores, by the smallest kernel that the head fits. */
 void add_tf32(const AttentionMmaParams& p, DType dtype, const cuda::DeviceInfo& device, cuda::Candidates& out) {
-  if (!out.allows({"attention_tf32x3_*"}, cuda::first_of({cuda::if_so(dtype != DType::f32, {"is for f32"}), cuda::sm80_reason(device)}))) return;
+  if (!out.allows({"attention_tf32x3_*"}, cuda::first_of({cuda::if_so(dtype != DType::f32, {"is for f32"}), cuda::sm80_reason(device)})))
+    return;
   bool isTaken = false;
   for (const int dim : kTf32AttentionDims) {
     const Tf32AttentionShape s = tf32_attention_shape(dim);
@@ -222,8 +226,9 @@ void add_plain(const AttentionMmaParams& p, DType dtype, cuda::Candidates& out) 
   const std::string prefix = "attention_plain_" + cuda::type_name(dtype);
   for (const int dim : {64, 512}) {
     const bool wrongType = dim == 64 && dtype != DType::f32, isTaken = dim == 512 && dtype == DType::f32 && p.dim <= 64;
-    const cuda::Reason reason = cuda::first_of({cuda::if_so(wrongType, {"is for f32"}), cuda::if_so(isTaken, {"is for larger heads than #", {p.dim}}),
-                                                cuda::if_so(p.dim > dim, {"is for heads of at most #, the row has heads of #", {dim, p.dim}})});
+    const cuda::Reason reason =
+        cuda::first_of({cuda::if_so(wrongType, {"is for f32"}), cuda::if_so(isTaken, {"is for larger heads than #", {p.dim}}),
+                        cuda::if_so(p.dim > dim, {"is for heads of at most #, the row has heads of #", {dim, p.dim}})});
     const std::string name = prefix + "_d" + std::to_string(dim);
     if (out.allows({name}, reason)) out.add(portable_variant(p, name, 32, 256, 0, 1));
   }

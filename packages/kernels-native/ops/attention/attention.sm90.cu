@@ -85,12 +85,12 @@ template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[
 
 /** Issues O[64, 72] += P · [V | 1]; V's rows are keys, so it is read transposed. */
 template <class T>
-__device__ __forceinline__ void issue_values(float (&out)[kOutputs], const uint32_t (&p)[8][4], uint32_t v, uint32_t ones, bool accumulate) {
+__device__ __forceinline__ void issue_values(float (&out)[kOutputs], const uint32_t (&p)[8][4], uint32_t v, uint32_t ones,
+                                             bool accumulate) {
   const uint64_t b = ptx::matrix_descriptor(v, ones - v);
   ptx::wgmma_fence();
 #pragma unroll
-  for (int step = 0; step < 8; ++step)
-    ptx::WgmmaRegisters<T, 72, 1>::run(out, p[step], b + (step * 16 * 128 >> 4), accumulate || step > 0);
+  for (int step = 0; step < 8; ++step) ptx::WgmmaRegisters<T, 72, 1>::run(out, p[step], b + (step * 16 * 128 >> 4), accumulate || step > 0);
   ptx::wgmma_commit();
 }
 
@@ -144,7 +144,8 @@ template <class T> __device__ __forceinline__ void pack_probabilities(uint32_t (
 }
 
 template <class T>
-__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const TileIndex& t, const float (&maxima)[2], float (&out)[kOutputs], int rowInTile) {
+__device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const TileIndex& t, const float (&maxima)[2],
+                                           float (&out)[kOutputs], int rowInTile) {
   const int lane = threadIdx.x & 3;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -226,8 +227,7 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
 /** Fills a tile with ones, as operands of the products. By all threads. */
 template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
   const uint32_t two = pack2<T>(1.0f, 1.0f);
-  for (int at = threadIdx.x * 16; at < kTileBytes; at += kThreads * 16)
-    ptx::store_shared16(tile + at, make_uint4(two, two, two, two));
+  for (int at = threadIdx.x * 16; at < kTileBytes; at += kThreads * 16) ptx::store_shared16(tile + at, make_uint4(two, two, two, two));
   ptx::fence_proxy_async();
 }
 

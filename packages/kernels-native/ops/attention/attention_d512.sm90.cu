@@ -9,7 +9,8 @@
 // over keys instead of channels. Figures of every version: docs/kernels/attention.md.
 //
 //   producer: kEmpty ─► half of a part of K to both ─► kFull (four parts);  likewise V (two parts)
-//   consumers, tile j: S = Q·K(j)ᵀ, exchange (barrier) | O += P(j-1)·V(j-1), release K | row maxima (barrier) | P(j) to shared, release V (barrier)
+//   consumers, tile j: S = Q·K(j)ᵀ, exchange (barrier) | O += P(j-1)·V(j-1), release K | row maxima (barrier) | P(j) to shared, release V
+//   (barrier)
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
 #include "../../device/ptx/matrix_descriptor.cuh"
@@ -26,17 +27,18 @@ using namespace vd::device;
 namespace {
 
 constexpr int kRows = 64, kKeys = 64, kDim = 512, kSlices = kDim / 64;
-constexpr int kSliceBytes = 64 * 128;             // 64 rows of 64 channels
+constexpr int kSliceBytes = 64 * 128;  // 64 rows of 64 channels
 constexpr int kTileBytes = kSlices * kSliceBytes;  // Q, K or V
 constexpr int kStagesK = 4, kSlicesPerStage = kSlices / kStagesK;  // a K tile comes in parts of 128 channels
-constexpr int kStagesV = 2, kKeysPerStage = kKeys / kStagesV;      // a V tile in parts of 32 keys
+constexpr int kStagesV = 2, kKeysPerStage = kKeys / kStagesV;  // a V tile in parts of 32 keys
 constexpr int kThreads = 384;
 
 struct Shared {
   uint32_t q, k, v, p, partial, qFull, kFull, kEmpty, vFull, vEmpty;
 };
 
-__device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s, int rank, int row, int head, int frame, int keyFrame) {
+__device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s, int rank, int row, int head, int frame,
+                                        int keyFrame) {
   ptx::mbarrier_arrive_expect_tx(s.qFull, kTileBytes);
 #pragma unroll 1
   for (int i = 0; i < kSlices; ++i) ptx::tma_load_4d(s.q + i * kSliceBytes, &p.q, s.qFull, head * kDim + 64 * i, row, frame, 0);
@@ -62,7 +64,8 @@ __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shar
       const int key = stage * kKeysPerStage + rank * (kKeysPerStage / 2);
 #pragma unroll 1
       for (int i = 0; i < kSlices; ++i)
-        ptx::tma_multicast_4d(s.v + i * kSliceBytes + key * 128, &p.v, s.vFull + 8 * stage, 3, head * kDim + 64 * i, j * kKeys + key, keyFrame, 0);
+        ptx::tma_multicast_4d(s.v + i * kSliceBytes + key * 128, &p.v, s.vFull + 8 * stage, 3, head * kDim + 64 * i, j * kKeys + key,
+                              keyFrame, 0);
     }
   }
 }
@@ -97,7 +100,8 @@ __device__ __forceinline__ void exchange_scores(float (&scores)[16], const float
       scores[4 * i + e] = group ? partial[16 + 4 * i + e] : partial[4 * i + e];
       v[e] = group ? partial[4 * i + e] : partial[16 + 4 * i + e];
     }
-    ptx::store_shared16(mine + i * 2048, make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])));
+    ptx::store_shared16(mine + i * 2048,
+                        make_uint4(__float_as_uint(v[0]), __float_as_uint(v[1]), __float_as_uint(v[2]), __float_as_uint(v[3])));
   }
   ptx::named_barrier(3, 256);
 #pragma unroll
@@ -113,7 +117,8 @@ __device__ __forceinline__ void exchange_scores(float (&scores)[16], const float
 /** Issues O[64, 256] += P · V for this warpgroup's channels; V's rows are keys, so it is read transposed. */
 template <class T>
 __device__ __forceinline__ void issue_values(float (&out)[128], const Shared& s, int group, int buffer, bool accumulate, uint32_t parity) {
-  const uint64_t a = ptx::matrix_descriptor(s.p + buffer * kSliceBytes), b = ptx::matrix_descriptor(s.v + group * 4 * kSliceBytes, kSliceBytes);
+  const uint64_t a = ptx::matrix_descriptor(s.p + buffer * kSliceBytes),
+                 b = ptx::matrix_descriptor(s.v + group * 4 * kSliceBytes, kSliceBytes);
 #pragma unroll
   for (int stage = 0; stage < kStagesV; ++stage) {
     ptx::mbarrier_wait(s.vFull + 8 * stage, parity);
@@ -158,8 +163,8 @@ template <class T> __device__ __forceinline__ void store_probabilities(uint32_t 
 }
 
 template <class T>
-__device__ __forceinline__ void store_output(const AttentionSm90Params& p, const float (&out)[128], const float (&inverse)[2], int row, int head,
-                                             int frame, int group) {
+__device__ __forceinline__ void store_output(const AttentionSm90Params& p, const float (&out)[128], const float (&inverse)[2], int row,
+                                             int head, int frame, int group) {
   const int lane = threadIdx.x & 3;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -222,8 +227,8 @@ __device__ __forceinline__ bool soften(const AttentionSm90Params& p, const Share
 }
 
 template <class T>
-__device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, float (*exchange)[2][kRows], int group, int row0, int head,
-                                        int frame) {
+__device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, float (*exchange)[2][kRows], int group, int row0,
+                                        int head, int frame) {
   const int local = threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4, lane = threadIdx.x & 3;
   const int numTiles = (p.seqK + kKeys - 1) / kKeys;
   float out[128], partial[32], scores[16];

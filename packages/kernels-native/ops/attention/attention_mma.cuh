@@ -43,8 +43,7 @@ __device__ __forceinline__ void flash_load(const AttentionMmaParams& p, uint32_t
 }
 
 /** scores[16 rows, kKeys] of this warp. */
-template <class Config>
-__device__ __forceinline__ void flash_scores(float (&scores)[Config::kKeys / 8][4], uint32_t q, uint32_t k) {
+template <class Config> __device__ __forceinline__ void flash_scores(float (&scores)[Config::kKeys / 8][4], uint32_t q, uint32_t k) {
   const int lane = threadIdx.x & 31;
 #pragma unroll
   for (int n = 0; n < Config::kKeys / 8; ++n)

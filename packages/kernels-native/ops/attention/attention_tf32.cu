@@ -89,7 +89,8 @@ __device__ __forceinline__ void load_rows(const AttentionMmaParams& p, const flo
 }
 
 /** Starts copying 16 channels of the block's queries and of a tile's keys to a stage. */
-template <class C> __device__ __forceinline__ void load_depth(const AttentionMmaParams& p, const Block& b, uint32_t stage, int key0, int c0) {
+template <class C>
+__device__ __forceinline__ void load_depth(const AttentionMmaParams& p, const Block& b, uint32_t stage, int key0, int c0) {
   const uint32_t keys = stage + C::kRows * 64;
   load_rows<C::kRows, 4>(p, fetch(b.q), p.q.row, fetch(b.work.row0), fetch(b.work.rowEnd), c0,
                          [&](int row, int chunk) { return chunk_slot(stage, row * 4 + chunk); });
@@ -105,7 +106,8 @@ template <class C> __device__ __forceinline__ void load_values(const AttentionMm
 
 /** Scores of one tile of keys to shared memory. */
 template <class C>
-__device__ __forceinline__ void store_scores(const Shared& s, const float (&acc)[C::kScoreRowBlocks][C::kScoreCols][4], int row0, int col0) {
+__device__ __forceinline__ void store_scores(const Shared& s, const float (&acc)[C::kScoreRowBlocks][C::kScoreCols][4], int row0,
+                                             int col0) {
   const int lane = threadIdx.x & 31;
   float* at = s.scores + (row0 + lane / 4) * C::kPitch + col0 + 2 * (lane & 3);
 #pragma unroll
@@ -122,8 +124,7 @@ struct SoftmaxState {
 };
 
 /** Scale and mask for a thread's keys of a row, where some pair is not allowed or has a summand of its own. */
-template <class C>
-__device__ __forceinline__ void mask_scores(const AttentionMmaParams& p, const Work& w, float4* at, int row, int key) {
+template <class C> __device__ __forceinline__ void mask_scores(const AttentionMmaParams& p, const Work& w, float4* at, int row, int key) {
 #pragma unroll 1
   for (int i = 0; i < C::kKeys / 4; i += C::kLanes) {
     float4 v = at[i];
@@ -184,8 +185,8 @@ template <class C> __device__ __forceinline__ void scale_rows(const Shared& s, f
 
 /** out += probabilities · v for the kValueKeys keys of one stage; they are columns key0.. of the tile. */
 template <class C>
-__device__ __forceinline__ void add_values(float (&out)[C::kRowBlocks][C::kCols][4], uint32_t probabilities, uint32_t v, int key0,
-                                           int row0, int col0) {
+__device__ __forceinline__ void add_values(float (&out)[C::kRowBlocks][C::kCols][4], uint32_t probabilities, uint32_t v, int key0, int row0,
+                                           int col0) {
   constexpr int kGroup = C::kCols < 4 ? C::kCols : 4;
   const int lane = threadIdx.x & 31;
 #pragma unroll(C::kValueKeys > 8 ? 1 : 2)

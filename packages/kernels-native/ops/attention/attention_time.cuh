@@ -17,8 +17,14 @@ template <class T> __device__ __forceinline__ void time_fragment(uint32_t (&r)[8
     a = *reinterpret_cast<const uint4*>(at);
     b = *reinterpret_cast<const uint4*>(at + 32);
   }
-  r[0] = a.x; r[1] = a.y; r[2] = a.z; r[3] = a.w;
-  r[4] = b.x; r[5] = b.y; r[6] = b.z; r[7] = b.w;
+  r[0] = a.x;
+  r[1] = a.y;
+  r[2] = a.z;
+  r[3] = a.w;
+  r[4] = b.x;
+  r[5] = b.y;
+  r[6] = b.z;
+  r[7] = b.w;
 }
 
 /** One warp: attention over up to kFrames frames of one pixel and head, head dim 64. */

@@ -23,8 +23,7 @@ bool is_unit_upsample(const ConvArgs& a) {
 /** Why the Hopper core cannot do the row, whatever the tile. */
 cuda::Reason sm90_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
   const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
-  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"),
-                         cuda::if_so(large, {"has no strides above 8"}),
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"), cuda::if_so(large, {"has no strides above 8"}),
                          cuda::if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"})});
 }
 
@@ -132,11 +131,12 @@ cuda::Reason narrow_reason(const ConvArgs& a, const MatmulMmaParams& p, const cu
   const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0;
   const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && !p.upsample;
   const int64_t elements = static_cast<int64_t>(p.source[1]) * p.source[2] * p.pitch;
-  return cuda::first_of({cuda::copy_engine_reason(a.x, "x"), cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
-                         cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"}),
-                         cuda::if_so(p.columns > kNarrowColumns, {"is for at most # output channels, there are #", {kNarrowColumns, p.columns}}),
-                         cuda::if_so(p.channels % 32 != 0, {"has # channels, which 32 does not divide", {p.channels}, "x"}),
-                         cuda::if_so(elements >= INT32_MAX, {"has # elements a frame, the most is #", {elements, INT32_MAX - 1}, "x"})});
+  return cuda::first_of(
+      {cuda::copy_engine_reason(a.x, "x"), cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
+       cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"}),
+       cuda::if_so(p.columns > kNarrowColumns, {"is for at most # output channels, there are #", {kNarrowColumns, p.columns}}),
+       cuda::if_so(p.channels % 32 != 0, {"has # channels, which 32 does not divide", {p.channels}, "x"}),
+       cuda::if_so(elements >= INT32_MAX, {"has # elements a frame, the most is #", {elements, INT32_MAX - 1}, "x"})});
 }
 
 /** Adds the kernel for few output channels that can do the row, if there is one. */

@@ -12,8 +12,8 @@ void depth_to_space_reference(const DepthToSpaceArgs& a, ThreadPool& pool) {
       const int64_t source = ((b * a.x.dims[1] + g / bt) * a.x.dims[2] + p / bh) * a.x.dims[3] + q / bw;
       const int64_t dt = g % bt, dy = p % bh, dx = q % bw;
       for (int64_t c = 0; c < C; ++c) {
-        const int64_t channel = a.order == DepthOrder::channels_first ? ((c * bt + dt) * bh + dy) * bw + dx
-                                                                       : ((dy * bw + dx) * bt + dt) * C + c;
+        const int64_t channel =
+            a.order == DepthOrder::channels_first ? ((c * bt + dt) * bh + dy) * bw + dx : ((dy * bw + dx) * bt + dt) * C + c;
         put(a.y, line * Q + q, c, at(a.x, source, channel));
       }
     }

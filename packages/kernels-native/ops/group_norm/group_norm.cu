@@ -47,15 +47,15 @@ template <class T, int kWidth> __device__ __forceinline__ void norm_apply(const 
 
 }  // namespace
 
-#define VD_PARTIAL(type, name)                                                          \
-  VD_KERNEL(group_norm_partial_##name, NormPartialParams, 320, 2, norm_partial<type, 8>)      \
+#define VD_PARTIAL(type, name)                                                           \
+  VD_KERNEL(group_norm_partial_##name, NormPartialParams, 320, 2, norm_partial<type, 8>) \
   VD_KERNEL(group_norm_partial_##name##_scalar, NormPartialParams, 320, 2, norm_partial<type, 1>)
 VD_PARTIAL(float, f32)
 VD_PARTIAL(__half, f16)
 VD_PARTIAL(__nv_bfloat16, bf16)
 VD_KERNEL(group_norm_finish, NormFinishParams, 128, 1, norm_finish)
-#define VD_APPLY(type, name)                                                            \
-  VD_KERNEL(group_norm_apply_##name, NormApplyParams, 320, 2, norm_apply<type, 8>)     \
+#define VD_APPLY(type, name)                                                       \
+  VD_KERNEL(group_norm_apply_##name, NormApplyParams, 320, 2, norm_apply<type, 8>) \
   VD_KERNEL(group_norm_apply_##name##_scalar, NormApplyParams, 320, 2, norm_apply<type, 1>)
 VD_APPLY(float, f32)
 VD_APPLY(__half, f16)

@@ -62,7 +62,8 @@ cuda::Launch apply_launch(const GroupNormArgs& a, const NormSource& source, bool
 
 cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& a, const cuda::DeviceInfo&, bool explain) {
   cuda::Candidates out(explain);
-  const bool vector = out.allows({"vector"}, cuda::first_of({cuda::norm_vector_reason(a.x, a.x2), cuda::access_reason(a.y, "y", 8, false)}));
+  const bool vector =
+      out.allows({"vector"}, cuda::first_of({cuda::norm_vector_reason(a.x, a.x2), cuda::access_reason(a.y, "y", 8, false)}));
   if (vector) out.reject({"scalar"}, cuda::kScalarReason);
   cuda::Variant variant;
   variant.name = vector ? "vector" : "scalar";

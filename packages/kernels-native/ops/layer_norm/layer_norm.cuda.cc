@@ -44,9 +44,9 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
   for (const RowShape& shape : kRowShapes) {
     const std::string name = prefix + "l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
     const int64_t most = shape.lanes * shape.chunks * 8;
-    if (!out.allows({name}, cuda::first_of({unaligned,
-                                            cuda::if_so(p.channels > most, {"holds # channels, a row has #", {most, p.channels}}),
-                                            cuda::if_so(!out.variants.empty(), {"has more room than a row needs"})})))
+    if (!out.allows({name},
+                    cuda::first_of({unaligned, cuda::if_so(p.channels > most, {"holds # channels, a row has #", {most, p.channels}}),
+                                    cuda::if_so(!out.variants.empty(), {"has more room than a row needs"})})))
       continue;
     launch.symbol = name;
     launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.rows, 256 / shape.lanes));

@@ -40,7 +40,8 @@ Taps taps_of(int64_t i, int64_t in, int64_t out, ResizeMode mode, bool align_cor
   const auto clamped = [in](int64_t j) { return std::clamp<int64_t>(j, 0, in - 1); };
   if (linear) return {{clamped(first), clamped(first + 1)}, {1 - t, t}, 2};
   return {{clamped(first - 1), clamped(first), clamped(first + 1), clamped(first + 2)},
-          {cubic(t + 1), cubic(t), cubic(1 - t), cubic(2 - t)}, 4};
+          {cubic(t + 1), cubic(t), cubic(1 - t), cubic(2 - t)},
+          4};
 }
 
 }  // namespace

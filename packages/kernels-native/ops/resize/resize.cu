@@ -25,7 +25,8 @@ __device__ __forceinline__ float cubic(float x) {
 }
 
 __device__ __forceinline__ float source_position(int i, int in, int out, int mode, bool alignCorners) {
-  if (alignCorners) return out > 1 ? __fmul_rn(__fdiv_rn(static_cast<float>(in - 1), static_cast<float>(out - 1)), static_cast<float>(i)) : 0.0f;
+  if (alignCorners)
+    return out > 1 ? __fmul_rn(__fdiv_rn(static_cast<float>(in - 1), static_cast<float>(out - 1)), static_cast<float>(i)) : 0.0f;
   const float scale = __fdiv_rn(static_cast<float>(in), static_cast<float>(out));
   const float position = __fsub_rn(__fmul_rn(scale, __fadd_rn(static_cast<float>(i), 0.5f)), 0.5f);
   return mode == kBilinear ? fmaxf(position, 0.0f) : position;

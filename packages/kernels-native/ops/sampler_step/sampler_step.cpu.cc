@@ -40,7 +40,8 @@ void sampler_step_reference(const SamplerStepArgs& a, ThreadPool& pool) {
       for (int64_t h = 0; h < history; ++h) terms[3 + h] = at(a.history, h * pixels + i, c);
       put(a.next, i, c, combine(a.coefficients, 0, terms, count));
       if (a.denoised.present()) put(a.denoised, i, c, combine(a.coefficients, 1, terms, count));
-      for (int64_t h = 0; h < history && a.nextHistory.present(); ++h) put(a.nextHistory, h * pixels + i, c, combine(a.coefficients, 2 + h, terms, count));
+      for (int64_t h = 0; h < history && a.nextHistory.present(); ++h)
+        put(a.nextHistory, h * pixels + i, c, combine(a.coefficients, 2 + h, terms, count));
     }
     if (a.input.present()) put_input(a, i, pixels, frame_pixels);
   });

@@ -33,8 +33,7 @@ __device__ __forceinline__ void step_element(const SamplerStepParams& p, int64_t
   terms[1] = guided(p, pixel, c);
   terms[2] = p.noise == nullptr ? 0.0f : p.noise[pixel * p.noisePitch + c];
 #pragma unroll
-  for (int h = 0; h < kMaxHistory; ++h)
-    terms[3 + h] = h < p.numHistory ? p.history[(h * p.pixels + pixel) * p.historyPitch + c] : 0.0f;
+  for (int h = 0; h < kMaxHistory; ++h) terms[3 + h] = h < p.numHistory ? p.history[(h * p.pixels + pixel) * p.historyPitch + c] : 0.0f;
   const float next = combine(p, 0, terms);
   p.next[pixel * p.nextPitch + c] = next;
   if (p.denoised != nullptr) p.denoised[pixel * p.denoisedPitch + c] = combine(p, 1, terms);
@@ -42,8 +41,7 @@ __device__ __forceinline__ void step_element(const SamplerStepParams& p, int64_t
     p.nextHistory[(h * p.pixels + pixel) * p.nextHistoryPitch + c] = combine(p, 2 + h, terms);
   if (p.input == nullptr) return;
   const float scale = p.inputScale == nullptr ? 1.0f : *p.inputScale;
-  for (int row = 0; row < p.rows; ++row)
-    store_any(p.input, p.inputType, (row * p.pixels + pixel) * p.inputPitch + c, scale * next);
+  for (int row = 0; row < p.rows; ++row) store_any(p.input, p.inputType, (row * p.pixels + pixel) * p.inputPitch + c, scale * next);
 }
 
 /** The picture's channels of the next input, zero in the unconditional row. */

@@ -20,10 +20,9 @@ cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& a, const cuda::
   p.tokenType = static_cast<int32_t>(a.token.dtype);
   p.positionType = static_cast<int32_t>(a.position.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  const cuda::Reason againstVector =
-      cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true),
-                      cuda::access_reason(a.position, "position", 8, true),
-                      cuda::if_so(!cuda::aligned16(p.token), {"is not 16-byte aligned", {}, "token"})});
+  const cuda::Reason againstVector = cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true),
+                                                     cuda::access_reason(a.position, "position", 8, true),
+                                                     cuda::if_so(!cuda::aligned16(p.token), {"is not 16-byte aligned", {}, "token"})});
   return cuda::run_candidates("token_embed_vector", "token_embed_scalar", againstVector, p.rows * p.channels, p, explain);
 }
 

@@ -33,7 +33,7 @@ static void end(uint64_t id) { say("end", "-", id); }
 #ifdef __cplusplus
 extern "C"
 #endif
-int InitializeInjectionNvtx2(const void* (*exportTable)(uint32_t)) {
+    int InitializeInjectionNvtx2(const void* (*exportTable)(uint32_t)) {
   if (getenv("NVTX_TOOL_REFUSES") != NULL) return 0;
   const struct Callbacks* callbacks = (const struct Callbacks*)exportTable(1);
   const struct Version* version = (const struct Version*)exportTable(3);

@@ -17,8 +17,7 @@ namespace {
 constexpr int kCallers = 4;
 
 /** Runs `body(caller)` on kCallers threads at once and waits for all. */
-template <class Body>
-void from_all_sides(Body&& body) {
+template <class Body> void from_all_sides(Body&& body) {
   std::vector<std::thread> callers;
   for (int caller = 0; caller < kCallers; ++caller) callers.emplace_back([&body, caller] { body(caller); });
   for (std::thread& thread : callers) thread.join();

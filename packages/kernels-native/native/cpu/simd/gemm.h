@@ -14,8 +14,7 @@
 
 namespace vd::cpu::VD_ISA {
 
-template <DType TYPE>
-static inline Vec load_weights(const std::byte* p) {
+template <DType TYPE> static inline Vec load_weights(const std::byte* p) {
   if constexpr (TYPE == DType::f16) return Vec::load_f16(p);
   if constexpr (TYPE == DType::bf16) return Vec::load_bf16(p);
   return Vec::load(reinterpret_cast<const float*>(p));
@@ -35,8 +34,7 @@ static inline __attribute__((always_inline)) void add_step(const float (&values)
   }
 }
 
-template <DType TYPE, int VECS>
-static void gemm_tile_of(const GemmTile& tile) {
+template <DType TYPE, int VECS> static void gemm_tile_of(const GemmTile& tile) {
   constexpr int64_t kStepBytes = VECS * Vec::kWidth * bytes_of(TYPE);
   Vec sums[kTileRows][VECS], odd[kTileRows][VECS];
 #pragma GCC unroll 8
@@ -58,8 +56,7 @@ static void gemm_tile_of(const GemmTile& tile) {
     if constexpr (VECS == 1) {
       for (; k + 2 <= count; k += 2, panel += 2 * kStepBytes) {
         add_step<TYPE, VECS>({row0[k], row1[k], row2[k], row3[k], row4[k], row5[k]}, panel, sums);
-        add_step<TYPE, VECS>({row0[k + 1], row1[k + 1], row2[k + 1], row3[k + 1], row4[k + 1], row5[k + 1]},
-                             panel + kStepBytes, odd);
+        add_step<TYPE, VECS>({row0[k + 1], row1[k + 1], row2[k + 1], row3[k + 1], row4[k + 1], row5[k + 1]}, panel + kStepBytes, odd);
       }
     }
     for (; k < count; ++k, panel += kStepBytes) {
@@ -76,8 +73,7 @@ static void gemm_tile_of(const GemmTile& tile) {
   }
 }
 
-template <DType TYPE>
-static void gemm_tile_typed(const GemmTile& tile) {
+template <DType TYPE> static void gemm_tile_typed(const GemmTile& tile) {
   if (tile.vecs == 1) return gemm_tile_of<TYPE, 1>(tile);
   if (tile.vecs == 2) return gemm_tile_of<TYPE, 2>(tile);
   if constexpr (Vec::kMaxVecs == 4) {

@@ -9,9 +9,7 @@ namespace vd::cpu::VD_ISA {
 static constexpr int64_t kAhead = 1024;
 
 /** The first n floats at p, or a whole vector of them; zeros behind. */
-static inline Vec load_n(const float* p, int64_t n) {
-  return n >= Vec::kWidth ? Vec::load(p) : Vec::load_first(p, n);
-}
+static inline Vec load_n(const float* p, int64_t n) { return n >= Vec::kWidth ? Vec::load(p) : Vec::load_first(p, n); }
 
 /** Writes the first n floats of a vector to p, or all of them. */
 static inline void store_n(Vec value, float* p, int64_t n) {

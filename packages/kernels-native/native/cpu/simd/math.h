@@ -64,8 +64,7 @@ static inline Vec gelu_tanh(Vec x) {
 }
 
 /** Activation of one vector; geglu is handled where both halves are at hand. */
-template <Activation ACT>
-static inline Vec activate(Vec x) {
+template <Activation ACT> static inline Vec activate(Vec x) {
   if constexpr (ACT == Activation::silu) return silu(x);
   if constexpr (ACT == Activation::gelu) return gelu(x);
   if constexpr (ACT == Activation::gelu_tanh) return gelu_tanh(x);

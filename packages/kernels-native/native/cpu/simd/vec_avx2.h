@@ -44,13 +44,9 @@ struct Vec {
     return a * power(half) * power(_mm256_sub_epi32(whole, half));
   }
   /** x < y ? a : b per lane. */
-  static Vec select_less(Vec x, Vec y, Vec a, Vec b) {
-    return {_mm256_blendv_ps(b.v, a.v, _mm256_cmp_ps(x.v, y.v, _CMP_LT_OQ))};
-  }
+  static Vec select_less(Vec x, Vec y, Vec a, Vec b) { return {_mm256_blendv_ps(b.v, a.v, _mm256_cmp_ps(x.v, y.v, _CMP_LT_OQ))}; }
   /** The first n lanes of a, the others from b. */
-  static Vec first_of(Vec a, Vec b, int64_t n) {
-    return {_mm256_blendv_ps(b.v, a.v, _mm256_castsi256_ps(first(n)))};
-  }
+  static Vec first_of(Vec a, Vec b, int64_t n) { return {_mm256_blendv_ps(b.v, a.v, _mm256_castsi256_ps(first(n)))}; }
   float sum() const {
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
@@ -68,9 +64,7 @@ struct Vec {
     const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lanes);
   }
-  static Vec power(__m256i n) {
-    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23))};
-  }
+  static Vec power(__m256i n) { return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n, _mm256_set1_epi32(127)), 23))}; }
 };
 
 /** Eight rows become eight columns: pairs, then fours within 128 bits, then the halves. */

@@ -55,9 +55,7 @@ struct Vec {
     return {_mm_or_ps(_mm_and_ps(less, a.v), _mm_andnot_ps(less, b.v))};
   }
   /** The first n lanes of a, the others from b. */
-  static Vec first_of(Vec a, Vec b, int64_t n) {
-    return select_less({_mm_setr_ps(0, 1, 2, 3)}, all(static_cast<float>(n)), a, b);
-  }
+  static Vec first_of(Vec a, Vec b, int64_t n) { return select_less({_mm_setr_ps(0, 1, 2, 3)}, all(static_cast<float>(n)), a, b); }
   float sum() const {
     const __m128 two = _mm_add_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
@@ -74,9 +72,7 @@ struct Vec {
     for (int i = 0; i < kWidth; ++i) lanes[i] = load_element(p, type, i);
     return load(lanes);
   }
-  static Vec power(__m128i n) {
-    return {_mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(n, _mm_set1_epi32(127)), 23))};
-  }
+  static Vec power(__m128i n) { return {_mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(n, _mm_set1_epi32(127)), 23))}; }
 };
 
 /** Four rows become four columns. */

@@ -48,8 +48,8 @@ Reason typed_epilogue_reason(const EpilogueOperands& o, DType dtype) {
   const auto same = [&](const Tensor& t, const char* name) {
     return if_so(t.present() && t.dtype != dtype, {"has another element type than x", {}, name});
   };
-  return first_of({vector_reason(o), same(o.frameBias, "frameBias"), same(o.residual, "residual"), same(o.residual2, "residual2"),
-                   same(o.y, "y")});
+  return first_of(
+      {vector_reason(o), same(o.frameBias, "frameBias"), same(o.residual, "residual"), same(o.residual2, "residual2"), same(o.y, "y")});
 }
 
 }  // namespace vd::cuda

@@ -64,8 +64,7 @@ struct Launch {
   std::vector<Relocation> relocations;
   std::vector<TensorMapRequest> maps;
 
-  template <class Params>
-  void set_params(const Params& value) {
+  template <class Params> void set_params(const Params& value) {
     static_assert(std::is_trivially_copyable_v<Params>);
     params.resize(sizeof(Params));
     std::memcpy(params.data(), &value, sizeof(Params));

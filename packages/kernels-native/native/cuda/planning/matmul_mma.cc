@@ -18,7 +18,8 @@ struct TensorCore {
   DType type;    // of x
   int products;  // of tensor cores for one of the problem: float32 takes two where the weights have 16 bits, else three
 };
-constexpr TensorCore kTensorCores[] = {{"mma_f16", DType::f16, 1}, {"mma_bf16", DType::bf16, 1}, {"tf32x2", DType::f32, 2}, {"tf32x3", DType::f32, 3}};
+constexpr TensorCore kTensorCores[] = {
+    {"mma_f16", DType::f16, 1}, {"mma_bf16", DType::bf16, 1}, {"tf32x2", DType::f32, 2}, {"tf32x3", DType::f32, 3}};
 
 Reason type_reason(DType wanted, DType type) {
   if (type == wanted) return {};
@@ -29,10 +30,11 @@ Reason type_reason(DType wanted, DType type) {
 /** Why a problem is not multiplied that way: weights of 16 bits are tf32 numbers, so that two products are exact. */
 Reason core_reason(const MmaProblem& p, const TensorCore& core, const DeviceInfo& device) {
   const bool halves = is_16_bit(p.weightType);
-  return first_of({type_reason(core.type, p.type), if_so(core.type != DType::f16, sm80_reason(device)),
-                   if_so(core.products == 2 && !halves, {"is for weights of 16 bits"}),
-                   if_so(core.products == 3 && halves, {"is for weights of 32 bits: in 16 bits two products are exact"}),
-                   if_so(p.params.geglu && p.params.columns % 16 != 0, {"has geglu for multiples of 8 columns, y has #", {p.params.columns / 2}})});
+  return first_of(
+      {type_reason(core.type, p.type), if_so(core.type != DType::f16, sm80_reason(device)),
+       if_so(core.products == 2 && !halves, {"is for weights of 16 bits"}),
+       if_so(core.products == 3 && halves, {"is for weights of 32 bits: in 16 bits two products are exact"}),
+       if_so(p.params.geglu && p.params.columns % 16 != 0, {"has geglu for multiples of 8 columns, y has #", {p.params.columns / 2}})});
 }
 
 int64_t count_tiles(const device::MatmulMmaParams& p, const MmaTile& tile) {

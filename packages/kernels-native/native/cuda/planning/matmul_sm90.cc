@@ -30,17 +30,18 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
-  return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
-                   if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
-                   if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
-                   if_so(pairs && !p.geglu, {"is for geglu"}), if_so(!pairs && p.geglu, {"has no geglu"})});
+  return first_of(
+      {if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
+       if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
+       if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
+       if_so(pairs && !p.geglu, {"is for geglu"}), if_so(!pairs && p.geglu, {"has no geglu"})});
 }
 
 /** Why the epilogue of a tile cannot do the problem's. */
 Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool geglu = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
-  return first_of({if_so(p.geglu && !geglu, {"has no geglu"}), if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but geglu"}),
-                   if_so(!tile.generic, p.untyped)});
+  return first_of({if_so(p.geglu && !geglu, {"has no geglu"}),
+                   if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but geglu"}), if_so(!tile.generic, p.untyped)});
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const DeviceInfo& device) {
@@ -73,7 +74,8 @@ int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
   int best = 1;
   double bestCost = 1e300;
   for (int parts = 1; parts <= std::min(numNTiles, 4); ++parts) {
-    const double cost = static_cast<double>(ceil_div(numRows * parts, numClusters)) * (static_cast<double>(ceil_div(numNTiles, parts)) + 0.75);
+    const double cost =
+        static_cast<double>(ceil_div(numRows * parts, numClusters)) * (static_cast<double>(ceil_div(numNTiles, parts)) + 0.75);
     if (cost < bestCost) {
       bestCost = cost;
       best = parts;
@@ -142,8 +144,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   launch.set_params(params);
-  if (p.bias.present)
-    launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
+  if (p.bias.present) launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   add_maps(launch, p, tile, source, box);
   const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
   const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);

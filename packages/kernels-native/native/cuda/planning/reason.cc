@@ -14,9 +14,10 @@ std::string Reason::text() const {
 
 Reason access_reason(const Tensor& tensor, const char* operand, int64_t step, bool whole) {
   if (!tensor.present()) return {};
-  return first_of({if_so(!aligned16(tensor.data), {"is not 16-byte aligned", {}, operand}),
-                   if_so(tensor.pitch % step != 0, {"has pixels # elements apart, which # does not divide", {tensor.pitch, step}, operand}),
-                   if_so(whole && tensor.channels() % step != 0, {"has # channels, which # does not divide", {tensor.channels(), step}, operand})});
+  return first_of(
+      {if_so(!aligned16(tensor.data), {"is not 16-byte aligned", {}, operand}),
+       if_so(tensor.pitch % step != 0, {"has pixels # elements apart, which # does not divide", {tensor.pitch, step}, operand}),
+       if_so(whole && tensor.channels() % step != 0, {"has # channels, which # does not divide", {tensor.channels(), step}, operand})});
 }
 
 Reason sm80_reason(const DeviceInfo& device) { return if_so(device.smVersion < 80, {"needs compute capability 8.0"}); }

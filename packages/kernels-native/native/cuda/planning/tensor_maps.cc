@@ -5,15 +5,14 @@
 namespace vd::cuda {
 
 Reason copy_engine_reason(const Tensor& tensor, const char* operand) {
-  return first_of({if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), access_reason(tensor, operand, 8, false)});
+  return first_of(
+      {if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), access_reason(tensor, operand, 8, false)});
 }
 
 Box choose_box(const MatmulProblem& p, int limit) {
   Box best = {1, 1, 1};
   int64_t bestCount = INT64_MAX;
-  const auto cap = [&](int axis, int64_t extent) {
-    return std::min<int64_t>(extent, 1 + 255 / p.stride[axis]);
-  };
+  const auto cap = [&](int axis, int64_t extent) { return std::min<int64_t>(extent, 1 + 255 / p.stride[axis]); };
   for (int w = static_cast<int>(std::min<int64_t>(cap(2, p.out[3]), limit)); w >= 1; --w) {
     for (int h = static_cast<int>(std::min<int64_t>(cap(1, p.out[2]), limit / w)); h >= 1; --h) {
       const int f = static_cast<int>(std::min<int64_t>(cap(0, p.out[1]), limit / (w * h)));

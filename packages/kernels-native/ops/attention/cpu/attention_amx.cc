@@ -29,8 +29,8 @@ constexpr int64_t kProducts = 6;
 /** All query tiles of a piece against one packed chunk of keys. */
 class ChunkRun {
  public:
-  ChunkRun(const AttentionArgs& args, const AttentionAmxShape& shape, const AttentionPiece& piece,
-           const AttentionAmxBuffers& buffers, int64_t firstKey, int64_t count, bool last)
+  ChunkRun(const AttentionArgs& args, const AttentionAmxShape& shape, const AttentionPiece& piece, const AttentionAmxBuffers& buffers,
+           int64_t firstKey, int64_t count, bool last)
       : args_(args), shape_(shape), p_(piece), b_(buffers), firstKey_(firstKey), count_(count), last_(last) {}
 
   void run() {
@@ -53,9 +53,7 @@ class ChunkRun {
   }
 
  private:
-  int rows_of(int64_t tile) const {
-    return static_cast<int>(std::clamp<int64_t>(p_.numQueries - tile * kBlockSide, 0, kBlockSide));
-  }
+  int rows_of(int64_t tile) const { return static_cast<int>(std::clamp<int64_t>(p_.numQueries - tile * kBlockSide, 0, kBlockSide)); }
   int64_t score_products(int64_t) const {
     return (count_ + kBlockSide - 1) / kBlockSide * static_cast<int64_t>(shape_.keySteps.size()) * kProducts;
   }
@@ -65,8 +63,8 @@ class ChunkRun {
 
   void split_queries(int64_t tile) {
     const int64_t query = tile * kBlockSide;
-    amx::split({p_.q + query * p_.qStep, p_.qStep, rows_of(tile), shape_.headDim, b_.queries[tile % 2],
-                amx::split_pitch(shape_.paddedDim), 2 * shape_.paddedDim});
+    amx::split({p_.q + query * p_.qStep, p_.qStep, rows_of(tile), shape_.headDim, b_.queries[tile % 2], amx::split_pitch(shape_.paddedDim),
+                2 * shape_.paddedDim});
   }
 
   amx::Block block_of(const std::byte* rows, int64_t values, int64_t tile) const {
@@ -168,8 +166,7 @@ class ChunkRun {
       float* y = p_.y + query * p_.yStep + cols.outCol;
       const float total = b_.state.total[query];
       const float factor = !last_ ? 1.0f : total > 0 ? 1.0f / total : 0.0f;
-      kernels_.accumulate(y, firstKey_ == 0 ? nullptr : y, b_.state.correction[query], pendingSums_ + r * kBlockSide,
-                          factor, cols.outCols);
+      kernels_.accumulate(y, firstKey_ == 0 ? nullptr : y, b_.state.correction[query], pendingSums_ + r * kBlockSide, factor, cols.outCols);
     }
     pendingRow_ += kPieceRows;
     --sumsLeft_;
@@ -203,9 +200,7 @@ class AttentionAmx final : public PreparedRow {
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const AttentionPieces pieces(args_, kMaxAmxQueries);
     pieces.clear_outside();
-    pool.parallel_for(pieces.count(), [&](int64_t task, int worker) {
-      attend(pieces.piece(task), shape_.buffers_in(scratch.of(worker)));
-    });
+    pool.parallel_for(pieces.count(), [&](int64_t task, int worker) { attend(pieces.piece(task), shape_.buffers_in(scratch.of(worker))); });
   }
 
  private:
@@ -228,8 +223,8 @@ class AttentionAmx final : public PreparedRow {
       // Panels of two tiles: an even tile starts a panel, an odd one is its second half.
       std::byte* at = out + col / kBlockSide * shape_.key_panel_bytes() + col / kSide % 2 * kTileBytes;
       const int64_t rows = std::clamp<int64_t>(count - col, 0, kSide);
-      amx::pack_columns({p.k + (first + col) * p.kStep, p.kStep, rows, shape_.headDim, at,
-                         AttentionAmxShape::key_step_bytes(), 2 * kTileBytes});
+      amx::pack_columns(
+          {p.k + (first + col) * p.kStep, p.kStep, rows, shape_.headDim, at, AttentionAmxShape::key_step_bytes(), 2 * kTileBytes});
     }
   }
 
@@ -239,8 +234,8 @@ class AttentionAmx final : public PreparedRow {
       std::byte* at = out + panel.firstVec * (shape_.chunk / kStep) * kParts * kTileBytes;
       for (int64_t key = 0; key < count; key += kStep, at += stepBytes) {
         const int64_t rows = std::min<int64_t>(kStep, count - key);
-        amx::pack_step({p.v + (first + key) * p.vStep + panel.cols.outCol, p.vStep, rows, panel.cols.outCols, at,
-                        stepBytes, panel.vecs * kTileBytes});
+        amx::pack_step(
+            {p.v + (first + key) * p.vStep + panel.cols.outCol, p.vStep, rows, panel.cols.outCols, at, stepBytes, panel.vecs * kTileBytes});
       }
     }
   }
@@ -251,8 +246,6 @@ class AttentionAmx final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args) {
-  return std::make_unique<AttentionAmx>(args);
-}
+std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args) { return std::make_unique<AttentionAmx>(args); }
 
 }  // namespace vd::cpu

@@ -39,9 +39,7 @@ struct AttentionAmxShape {
   static int64_t key_step_bytes() { return 2 * amx::kParts * amx::kTileBytes; }
   int64_t key_panel_bytes() const { return paddedDim / amx::kStep * key_step_bytes(); }
   int64_t key_bytes() const { return chunk / amx::kBlockSide * key_panel_bytes(); }
-  int64_t value_bytes() const {
-    return chunk / amx::kStep * valueLayout.packed_vecs() * amx::kParts * amx::kTileBytes;
-  }
+  int64_t value_bytes() const { return chunk / amx::kStep * valueLayout.packed_vecs() * amx::kParts * amx::kTileBytes; }
   /** An odd number of cache lines: rows a power of two apart would share a few sets of the cache. */
   int64_t score_pitch() const { return chunk + amx::kSide; }
   int64_t scratch_bytes() const;

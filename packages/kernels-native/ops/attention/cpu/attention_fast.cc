@@ -18,9 +18,7 @@ constexpr int64_t kMinAmxKeys = 40;
 
 }  // namespace
 
-int64_t longest_keys(const AttentionArgs& args) {
-  return args.axis == AttentionAxis::time ? args.k.dim(1) : args.k.dim(2);
-}
+int64_t longest_keys(const AttentionArgs& args) { return args.axis == AttentionAxis::time ? args.k.dim(1) : args.k.dim(2); }
 
 int64_t key_chunk(int64_t keys, int64_t most, int64_t step) {
   const int64_t chunks = std::max<int64_t>(1, (keys + most - 1) / most);
@@ -28,13 +26,11 @@ int64_t key_chunk(int64_t keys, int64_t most, int64_t step) {
   return (even + step - 1) / step * step;
 }
 
-int64_t seen_keys(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey,
-                  int64_t count) {
+int64_t seen_keys(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count) {
   return args.causal ? std::clamp<int64_t>(piece.firstQuery + query + 1 - firstKey, 0, count) : count;
 }
 
-void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count,
-               float* out) {
+void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count, float* out) {
   const std::byte* row = piece.mask + query * piece.maskStep;
   const DType type = args.mask.dtype;
   for (int64_t i = 0; i < count; ++i) {
@@ -86,8 +82,8 @@ int64_t visible_keys(const AttentionArgs& args, const AttentionPiece& piece) {
 
 /** Over space or time. */
 std::unique_ptr<PreparedRow> prepare_attention(const AttentionArgs& args, PackCache&, Isa wanted) {
-  const bool fits = args.q.dtype == DType::f32 && args.k.dtype == DType::f32 && args.v.dtype == DType::f32 &&
-                    args.y.dtype == DType::f32 && absent_or_f32(args.lse);
+  const bool fits = args.q.dtype == DType::f32 && args.k.dtype == DType::f32 && args.v.dtype == DType::f32 && args.y.dtype == DType::f32 &&
+                    absent_or_f32(args.lse);
   if (!fits) return nullptr;
   const Isa isa = resolve_isa(wanted);
   if (isa == Isa::amx && args.axis == AttentionAxis::space && longest_keys(args) >= kMinAmxKeys) {

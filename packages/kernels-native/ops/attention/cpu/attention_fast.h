@@ -30,12 +30,10 @@ struct SoftmaxState {
 };
 
 /** Keys among `count` from `firstKey` on that a query of the piece may see. */
-int64_t seen_keys(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey,
-                  int64_t count);
+int64_t seen_keys(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count);
 
 /** A query's mask over `count` keys from `firstKey` on, as what is added to the scaled scores. */
-void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count,
-               float* out);
+void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count, float* out);
 
 /** Turns a tile's scores [rows, pitch] into probabilities: `count` keys from `firstKey` on, queries from `query` on;
  *  `width` floats are a vector. */

@@ -5,8 +5,7 @@
 
 namespace vd::cpu {
 
-AttentionPieces::AttentionPieces(const AttentionArgs& a, int64_t maxQueries)
-    : args_(a), headDim_(a.q.channels() / a.heads) {
+AttentionPieces::AttentionPieces(const AttentionArgs& a, int64_t maxQueries) : args_(a), headDim_(a.q.channels() / a.heads) {
   if (a.cuQ.present()) {
     add_packed(maxQueries);
     return;

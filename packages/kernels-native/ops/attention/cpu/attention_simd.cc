@@ -34,8 +34,8 @@ class AttentionSimd final : public PreparedRow {
         valueLayout_(headDim_, false, kernels.width, kernels.maxVecs) {}
 
   size_t scratch_bytes() const override {
-    const int64_t floats = chunk_ * headDim_ + chunk_ * valueLayout_.packed_cols() + 2 * kTileRows * chunk_ +
-                           kTileRows * kMaxPanelCols + 2 * kMaxQueries + kTileRows;
+    const int64_t floats = chunk_ * headDim_ + chunk_ * valueLayout_.packed_cols() + 2 * kTileRows * chunk_ + kTileRows * kMaxPanelCols +
+                           2 * kMaxQueries + kTileRows;
     return static_cast<size_t>(floats + 8 * kAlign) * sizeof(float);
   }
 
@@ -123,8 +123,7 @@ class AttentionSimd final : public PreparedRow {
   }
 
   /** Queries [query, query + kTileRows) against the packed keys. */
-  void run_tile(const AttentionPiece& p, int64_t query, int64_t firstKey, int64_t count, bool last,
-                const Buffers& b) const {
+  void run_tile(const AttentionPiece& p, int64_t query, int64_t firstKey, int64_t count, bool last, const Buffers& b) const {
     const int rows = static_cast<int>(std::min<int64_t>(kTileRows, p.numQueries - query));
     GemmSegment segment{};
     segment.k = headDim_;
@@ -142,8 +141,7 @@ class AttentionSimd final : public PreparedRow {
     weigh_values(p, query, count, rows, firstKey == 0, last, b);
   }
 
-  void weigh_values(const AttentionPiece& p, int64_t query, int64_t count, int rows, bool first, bool last,
-                    const Buffers& b) const {
+  void weigh_values(const AttentionPiece& p, int64_t query, int64_t count, int rows, bool first, bool last, const Buffers& b) const {
     GemmSegment segment{};
     segment.k = count;
     for (int r = 0; r < kTileRows; ++r) segment.rows[r] = b.scores + std::min(r, rows - 1) * chunk_;
@@ -156,8 +154,7 @@ class AttentionSimd final : public PreparedRow {
         float* y = p.y + (query + r) * p.yStep + panel.cols.outCol;
         const float total = b.state.total[query + r];
         const float factor = !last ? 1.0f : total > 0 ? 1.0f / total : 0.0f;
-        ownKernels_.accumulate(y, first ? nullptr : y, b.state.correction[r], b.sums + r * kMaxPanelCols, factor,
-                            panel.cols.outCols);
+        ownKernels_.accumulate(y, first ? nullptr : y, b.state.correction[r], b.sums + r * kMaxPanelCols, factor, panel.cols.outCols);
       }
     }
   }

@@ -36,9 +36,7 @@ struct Phase {
 
 class ConvAmx final : public PreparedRow {
  public:
-  ConvAmx(const ConvArgs& args, PackCache& cache)
-      : args_(args),
-        frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
+  ConvAmx(const ConvArgs& args, PackCache& cache) : args_(args), frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
     const PanelLayout layout(args.y.channels(), false, kSide, 2);
     std::vector<ConvPhase> shapes = conv_phases(args);
     const Tensor& w = args.weight;
@@ -181,12 +179,11 @@ class ConvAmx final : public PreparedRow {
         const int64_t length = flat ? (rowEnd - box.row) * shape.cols : colEnd - box.col;
         const int64_t start = (inFrame + (row - box.row) * blocking_.rowStep) * blocking_.inCols;
         for (int64_t i = 0; i < length; i += kSide) {
-          add_unit(units, phase, (start + i * blocking_.colStep) * blocking_.pixel_bytes(),
-                   (image + row) * shape.cols + box.col + i, std::min<int64_t>(kSide, length - i));
+          add_unit(units, phase, (start + i * blocking_.colStep) * blocking_.pixel_bytes(), (image + row) * shape.cols + box.col + i,
+                   std::min<int64_t>(kSide, length - i));
           const int64_t lastRow = flat ? row + (i + units.back().out.count - 1) / shape.cols : row;
-          units.back().need = RegionPacker::pieces_through(
-              blocking_, (frame - box.frame) * blocking_.frameStep + blocking_.f.span() - 1,
-              (lastRow - box.row) * blocking_.rowStep + blocking_.h.span() - 1);
+          units.back().need = RegionPacker::pieces_through(blocking_, (frame - box.frame) * blocking_.frameStep + blocking_.f.span() - 1,
+                                                           (lastRow - box.row) * blocking_.rowStep + blocking_.h.span() - 1);
         }
       }
     }
@@ -222,8 +219,6 @@ class ConvAmx final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache) {
-  return std::make_unique<ConvAmx>(args, cache);
-}
+std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache) { return std::make_unique<ConvAmx>(args, cache); }
 
 }  // namespace vd::cpu

@@ -109,8 +109,7 @@ class BlockingSearch {
     blocking.inFrames = blocking.inRows = 1;
     blocking.inCols = blocking.boxCols;
     const auto box = static_cast<double>(blocking.boxCols);
-    const double pixelCycles =
-        static_cast<double>(blocking.pixelValues) * kSplitCycles + static_cast<double>(k) * kCopyCycles;
+    const double pixelCycles = static_cast<double>(blocking.pixelValues) * kSplitCycles + static_cast<double>(k) * kCopyCycles;
     const double splitCycles = box * pixelCycles;
     blocking.cyclesPerPixel = score(costs(blocking.pixelValues), 1, splitCycles, box, static_cast<double>(pixels) / box);
     return blocking;
@@ -134,8 +133,8 @@ class BlockingSearch {
     const auto box = static_cast<double>(frames * rows * cols);
     const auto values = static_cast<double>(blocking.plane_pixels() * blocking.pixelValues);
     const double splitCycles = values * (kSplitCycles + static_cast<double>(blocking.planes() - 1) * kCopyCycles);
-    const double tasks = static_cast<double>(args_.y.dim(0) * divide_up(base_.frames, frames) *
-                                             divide_up(base_.rows, rows) * divide_up(base_.cols, cols));
+    const double tasks =
+        static_cast<double>(args_.y.dim(0) * divide_up(base_.frames, frames) * divide_up(base_.rows, rows) * divide_up(base_.cols, cols));
     size_t taps = 0;
     for (const ConvPhase& phase : phases_) taps += phase.taps.size();
     const int64_t k = static_cast<int64_t>(taps) * blocking.pixelValues / static_cast<int64_t>(phases_.size());

@@ -65,8 +65,8 @@ void RegionPacker::split_pixels(const float* row, int64_t col, int64_t count, st
   const int64_t left = std::clamp<int64_t>(-col, 0, count);
   const int64_t inside = std::clamp<int64_t>(x_.dim(3) - (col + left), 0, count - left);
   if (left > 0) std::memset(out, 0, static_cast<size_t>(left * pixelBytes));
-  amx::split({row + (col + left) * x_.pitch, x_.pitch, inside, blocking_.channels, out + left * pixelBytes, pixelBytes,
-              blocking_.part_bytes()});
+  amx::split(
+      {row + (col + left) * x_.pitch, x_.pitch, inside, blocking_.channels, out + left * pixelBytes, pixelBytes, blocking_.part_bytes()});
   const int64_t right = count - left - inside;
   if (right > 0) std::memset(out + (left + inside) * pixelBytes, 0, static_cast<size_t>(right * pixelBytes));
 }

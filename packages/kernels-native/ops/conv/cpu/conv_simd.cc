@@ -90,8 +90,7 @@ class ConvSimd final : public PreparedRow {
     const int64_t row = index / shape.cols % shape.rows;
     const int64_t clipFrame = index / (shape.cols * shape.rows);
     const int64_t frames = args_.y.dim(1);
-    origins[r] = {clipFrame / frames, clipFrame % frames * shape.frameStep, row * shape.inRowStep,
-                  col * shape.inColStep};
+    origins[r] = {clipFrame / frames, clipFrame % frames * shape.frameStep, row * shape.inRowStep, col * shape.inColStep};
     const int64_t outRow = shape.firstRow + row * shape.rowStep;
     const int64_t outCol = shape.firstCol + col * shape.colStep;
     rows.pixel[r] = (clipFrame * args_.y.dim(2) + outRow) * args_.y.dim(3) + outCol;

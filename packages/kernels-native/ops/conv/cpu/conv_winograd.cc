@@ -68,8 +68,7 @@ class ConvWinograd final : public PreparedRow {
     const Tensor& w = args.weight;
     const PanelLayout layout(args.y.channels(), false, kernels_.width, kernels_.maxVecs);
     const auto type = static_cast<int64_t>(w.dtype);
-    const PackIdentity identity{
-        w.data, kPackKind, {w.dim(0), channels_, w.pitch, type, kernels_.width, kernels_.maxVecs}};
+    const PackIdentity identity{w.data, kPackKind, {w.dim(0), channels_, w.pitch, type, kernels_.width, kernels_.maxVecs}};
     panels_ = pack_panels(cache, identity, layout, kPoints * channels_, DType::f32, winograd_rows(w));
     bias_ = PackedBias(args.bias, layout);
   }
@@ -95,9 +94,7 @@ class ConvWinograd final : public PreparedRow {
   struct Place {
     int64_t image, row, col;
   };
-  Place place(int64_t tile) const {
-    return {tile / (tileRows_ * tileCols_), tile / tileCols_ % tileRows_ * 2, tile % tileCols_ * 2};
-  }
+  Place place(int64_t tile) const { return {tile / (tileRows_ * tileCols_), tile / tileCols_ % tileRows_ * 2, tile % tileCols_ * 2}; }
 
   void run_tiles(const Epilogue& epilogue, int64_t first, int64_t count, float* input, float* products) const {
     for (int64_t t = 0; t < count; ++t) transform(place(first + t), input + t * pitch_);

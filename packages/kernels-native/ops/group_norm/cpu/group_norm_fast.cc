@@ -93,9 +93,8 @@ class GroupNorm final : public PreparedRow {
 
 /** y may be x. */
 std::unique_ptr<PreparedRow> prepare_group_norm(const GroupNormArgs& args, PackCache&, Isa isa) {
-  const bool fits = args.x.dtype == DType::f32 && absent_or_f32(args.x2) && absent_or_f32(args.stats) &&
-                    args.y.dtype == DType::f32 && is_float(args.weight.dtype) &&
-                    is_float(args.bias.dtype) && args.act != Activation::geglu;
+  const bool fits = args.x.dtype == DType::f32 && absent_or_f32(args.x2) && absent_or_f32(args.stats) && args.y.dtype == DType::f32 &&
+                    is_float(args.weight.dtype) && is_float(args.bias.dtype) && args.act != Activation::geglu;
   if (!fits) return nullptr;
   return std::make_unique<GroupNorm>(args, resolve_isa(isa));
 }

@@ -9,8 +9,7 @@ namespace vd::cpu {
 /** The inner loop of an instruction set. */
 struct GroupNormKernels {
   /** y = act((x - center[c]) * scale[c] + offset[c]). */
-  void (*scale_channels)(const NormRows& rows, const float* center, const float* scale, const float* offset,
-                         Activation act);
+  void (*scale_channels)(const NormRows& rows, const float* center, const float* scale, const float* offset, Activation act);
 };
 
 VD_DECLARE_KERNEL_TABLE(GroupNormKernels, group_norm_kernels)

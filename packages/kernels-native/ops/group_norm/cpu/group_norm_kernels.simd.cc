@@ -21,8 +21,7 @@ static void scale_channels_of(const NormRows& rows, const float* center, const f
   }
 }
 
-static void scale_channels(const NormRows& rows, const float* center, const float* scale, const float* offset,
-                           Activation act) {
+static void scale_channels(const NormRows& rows, const float* center, const float* scale, const float* offset, Activation act) {
   switch (act) {
     case Activation::silu: return scale_channels_of<Activation::silu>(rows, center, scale, offset);
     case Activation::gelu: return scale_channels_of<Activation::gelu>(rows, center, scale, offset);

@@ -12,9 +12,7 @@ class GroupNormStats final : public PreparedRow {
       : out_(args.stats), regions_(NormShape(args).regions), statistics_(NormShape(args), args.eps, isa) {}
   size_t scratch_bytes() const override { return statistics_.scratch_bytes(); }
   const char* name() const override { return "group_norm_stats_fast"; }
-  void run(ThreadPool& pool, const Scratch& scratch) override {
-    statistics_.run(pool, scratch, out_.as<float>(), out_.pitch, 0, regions_);
-  }
+  void run(ThreadPool& pool, const Scratch& scratch) override { statistics_.run(pool, scratch, out_.as<float>(), out_.pitch, 0, regions_); }
 
  private:
   Tensor out_;

@@ -51,8 +51,7 @@ class LayerNorm final : public PreparedRow {
 
 /** y may be x. */
 std::unique_ptr<PreparedRow> prepare_layer_norm(const LayerNormArgs& args, PackCache&, Isa isa) {
-  const bool fits = args.x.dtype == DType::f32 && args.y.dtype == DType::f32 && is_float(args.weight.dtype) &&
-                    is_float(args.bias.dtype);
+  const bool fits = args.x.dtype == DType::f32 && args.y.dtype == DType::f32 && is_float(args.weight.dtype) && is_float(args.bias.dtype);
   if (!fits) return nullptr;
   return std::make_unique<LayerNorm>(args, layer_norm_kernels_of(resolve_isa(isa)));
 }

@@ -5,8 +5,7 @@
 
 namespace vd::cpu::VD_ISA {
 
-static void layer_norm_row(const float* x, float* y, int64_t channels, const float* weight, const float* bias,
-                           float eps) {
+static void layer_norm_row(const float* x, float* y, int64_t channels, const float* weight, const float* bias, float eps) {
   const float count = static_cast<float>(channels);
   Vec total = Vec::zero();
   for (int64_t c = 0; c < channels; c += Vec::kWidth) {

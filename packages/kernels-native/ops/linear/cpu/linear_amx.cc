@@ -79,8 +79,8 @@ class LinearAmx final : public PreparedRow {
       const bool second = channel_ >= op_.padded1_;
       const Tensor& t = second ? op_.args_.x2 : op_.args_.x;
       const int64_t from = second ? channel_ - op_.padded1_ : channel_;
-      amx::split({t.as<float>() + row_ * t.pitch + from, t.pitch, count, std::min(values, t.channels() - from), out,
-                  op_.row_bytes(), 2 * op_.padded_});
+      amx::split({t.as<float>() + row_ * t.pitch + from, t.pitch, count, std::min(values, t.channels() - from), out, op_.row_bytes(),
+                  2 * op_.padded_});
       channel_ += values;
       if (channel_ < op_.padded_) return;
       channel_ = 0;
@@ -178,8 +178,6 @@ class LinearAmx final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_linear_amx(const LinearArgs& args, PackCache& cache) {
-  return std::make_unique<LinearAmx>(args, cache);
-}
+std::unique_ptr<PreparedRow> make_linear_amx(const LinearArgs& args, PackCache& cache) { return std::make_unique<LinearAmx>(args, cache); }
 
 }  // namespace vd::cpu

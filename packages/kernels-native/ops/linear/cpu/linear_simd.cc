@@ -23,10 +23,10 @@ class LinearSimd final : public PreparedRow {
     const Tensor& w = args.weight;
     const int64_t k = w.channels();
     const DType type = panel_type(w.dtype, w.count());
-    const PackIdentity identity{w.data,
-                                kPackKind,
-                                {w.dim(0), k, w.pitch, static_cast<int64_t>(w.dtype), static_cast<int64_t>(type), geglu,
-                                 kernels_.width, kernels_.maxVecs}};
+    const PackIdentity identity{
+        w.data,
+        kPackKind,
+        {w.dim(0), k, w.pitch, static_cast<int64_t>(w.dtype), static_cast<int64_t>(type), geglu, kernels_.width, kernels_.maxVecs}};
     panels_ = pack_panels(cache, identity, layout, k, type, linear_rows(w));
     bias_ = PackedBias(args.bias, layout);
   }

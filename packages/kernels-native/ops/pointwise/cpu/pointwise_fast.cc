@@ -12,9 +12,7 @@ namespace {
 /** Elements that a task takes, in whole pixels. */
 constexpr int64_t kBlockElements = 16384;
 
-const float* at(const Tensor& t, int64_t pixel) {
-  return t.present() ? t.as<float>() + pixel * t.pitch : nullptr;
-}
+const float* at(const Tensor& t, int64_t pixel) { return t.present() ? t.as<float>() + pixel * t.pitch : nullptr; }
 
 class Pointwise final : public PreparedRow {
  public:
@@ -43,8 +41,8 @@ class Pointwise final : public PreparedRow {
  private:
   void row(int64_t pixel, int64_t count) const {
     const float* bias = args_.frameBias.present() ? at(args_.frameBias, frameMap_.row(pixel)) : nullptr;
-    kernels_.combine(args_.y.as<float>() + pixel * args_.y.pitch, at(args_.a, pixel), at(args_.b, pixel),
-                       at(args_.c, pixel), bias, count, args_.aScale, args_.bScale, args_.act);
+    kernels_.combine(args_.y.as<float>() + pixel * args_.y.pitch, at(args_.a, pixel), at(args_.b, pixel), at(args_.c, pixel), bias, count,
+                     args_.aScale, args_.bScale, args_.act);
   }
 
   PointwiseArgs args_;
@@ -57,8 +55,8 @@ class Pointwise final : public PreparedRow {
 
 /** y may be any of the inputs. */
 std::unique_ptr<PreparedRow> prepare_pointwise(const PointwiseArgs& args, PackCache&, Isa isa) {
-  const bool fits = args.a.dtype == DType::f32 && args.y.dtype == DType::f32 && absent_or_f32(args.b) &&
-                    absent_or_f32(args.c) && absent_or_f32(args.frameBias) && args.act != Activation::geglu;
+  const bool fits = args.a.dtype == DType::f32 && args.y.dtype == DType::f32 && absent_or_f32(args.b) && absent_or_f32(args.c) &&
+                    absent_or_f32(args.frameBias) && args.act != Activation::geglu;
   if (!fits) return nullptr;
   return std::make_unique<Pointwise>(args, pointwise_kernels_of(resolve_isa(isa)));
 }

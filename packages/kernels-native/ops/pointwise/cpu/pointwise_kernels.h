@@ -10,8 +10,8 @@ namespace vd::cpu {
 /** The inner loop of an instruction set. */
 struct PointwiseKernels {
   /** y = act(aScale · a + bScale · b · c + frameBias) for `n` elements; b, c, frameBias may be null. */
-  void (*combine)(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t n,
-                    float aScale, float bScale, Activation act);
+  void (*combine)(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t n, float aScale, float bScale,
+                  Activation act);
 };
 
 VD_DECLARE_KERNEL_TABLE(PointwiseKernels, pointwise_kernels)

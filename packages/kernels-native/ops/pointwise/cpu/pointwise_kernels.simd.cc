@@ -7,8 +7,8 @@
 namespace vd::cpu::VD_ISA {
 
 template <Activation ACT>
-static void combine_of(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t count,
-                         float aScale, float bScale) {
+static void combine_of(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t count, float aScale,
+                       float bScale) {
   for (int64_t i = 0; i < count; i += Vec::kWidth) {
     const int64_t n = count - i;
     __builtin_prefetch(a + i + kAhead);
@@ -24,8 +24,8 @@ static void combine_of(float* y, const float* a, const float* b, const float* c,
   }
 }
 
-static void combine(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t n,
-                      float aScale, float bScale, Activation act) {
+static void combine(float* y, const float* a, const float* b, const float* c, const float* frameBias, int64_t n, float aScale, float bScale,
+                    Activation act) {
   switch (act) {
     case Activation::silu: return combine_of<Activation::silu>(y, a, b, c, frameBias, n, aScale, bScale);
     case Activation::gelu: return combine_of<Activation::gelu>(y, a, b, c, frameBias, n, aScale, bScale);
