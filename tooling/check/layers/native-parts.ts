@@ -17,7 +17,7 @@ const part = (name: string, files: RegExp, may = ""): NativePart => ({
 export const NATIVE_PARTS: readonly NativePart[] = [
   part("test", /^test\//, "binding cpu cuda planning core driver op device values generated"),
   part("generated", /^native\/generated\//, "values op"),
-  part("values", /^native\/core\/(error|tensor|row|cuda_launch)\.h$/, "generated"),
+  part("values", /^native\/core\/(error|tensor|row)\.h$/, "generated"),
   part("driver", /^native\/driver\//, "values generated"),
   part("core", /^native\/core\//, "driver values generated"),
   part("device", /^device\//, "values generated"),
