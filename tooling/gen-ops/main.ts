@@ -1,13 +1,15 @@
-/** Writes everything that follows from the op contract. `--check` writes nothing and fails if a file is not fresh. */
+/** Writes everything that follows from the op contract, and the list of samplers. `--check` writes nothing and fails if a file is not fresh. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OpDefinition } from "../../packages/kernels-native/contract/op-kit";
+import { samplersIndex } from "./samplers";
 import { dtypeHeader, errorCodesHeader, opArgsHeader, opPlannersHeader, opsTable } from "./cpp";
 import { graphOps, opsCases, opsIndex, opsPage } from "./typescript";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const kernels = join(root, "packages/kernels-native");
+const sampling = join(root, "packages/sampling/src");
 
 async function loadOps(): Promise<OpDefinition[]> {
   const ids = readdirSync(join(kernels, "ops"))
@@ -39,6 +41,9 @@ function emit(path: string, text: string, check: boolean): boolean {
 }
 
 const ops = await loadOps();
+const samplerFiles = readdirSync(join(sampling, "samplers"))
+  .map((name) => basename(name, ".ts"))
+  .sort();
 const files: [string, string][] = [
   [join(kernels, "contract/ops.generated.ts"), opsIndex(ops.map((op) => op.id))],
   [join(kernels, "ops/cases.generated.ts"), opsCases(ops.map((op) => op.id))],
@@ -49,6 +54,7 @@ const files: [string, string][] = [
   [join(kernels, "native/generated/ops_table.inc"), opsTable(ops)],
   [join(root, "packages/tensor/src/graph-ops.generated.ts"), graphOps(ops)],
   [join(root, "docs/ops.md"), opsPage(ops)],
+  [join(sampling, "samplers.generated.ts"), samplersIndex(samplerFiles)],
 ];
 const check = process.argv.includes("--check");
 const stale = files.filter(([path, text]) => !emit(path, text, check)).map(([path]) => path);

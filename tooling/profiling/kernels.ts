@@ -11,7 +11,7 @@ import { createProfiler } from "@vd/profiler";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { machineInfo } from "../../apps/bench/src/io/machine";
 import { testPicture } from "../../apps/bench/src/io/png";
-import { writeWholeFile } from "../../apps/bench/src/io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { launchesOf, watchRuns } from "./ran";
 
 const { values } = parseArgs({

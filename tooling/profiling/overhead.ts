@@ -11,7 +11,7 @@ import { createProfiler, type ReportNode } from "@vd/profiler";
 import { type GenerateOptions, type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { machineInfo } from "../../apps/bench/src/io/machine";
 import { encodePng, readPicture, testPicture } from "../../apps/bench/src/io/png";
-import { writeWholeFile } from "../../apps/bench/src/io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { noteRuns, type Ran } from "./ran";
 import { type RatioSummary, summarizePairs } from "./ratios";
 

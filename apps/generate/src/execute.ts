@@ -1,14 +1,20 @@
+import {
+  checkOutput,
+  defaultPreviewPath,
+  type OutputTarget,
+  outputTarget,
+  type WriteOptions,
+  type WrittenVideo,
+  writeVideo,
+} from "@vd/media";
 import type { Profiler } from "@vd/profiler";
 import type { GeneratedVideo, GenerateOptions, ProgressEvent } from "@vd/svd-pipeline";
+import { checkPlace, meantName } from "@vd/tensor";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
 import { type ModelSource, modelSource } from "./model/source";
-import { nearest } from "./options/nearest";
 import { valueError } from "./options/values";
-import { defaultPreviewPath, type OutputTarget, outputTarget } from "@vd/media";
-import { checkPlace } from "@vd/tensor";
-import { checkOutput, type WriteOptions, type WrittenVideo, writeVideo } from "@vd/media";
 import { checkPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
@@ -66,14 +72,18 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
 export async function prepare(settings: Settings, { pipelineFactory, ffmpeg, signal }: Context): Promise<Preparation> {
-  const target = outputTarget(settings.output);
+  const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
   if (settings.sampler !== undefined) requireSampler(settings.sampler, await pipelineFactory.samplerNames());
   const source = await modelSource(settings.model);
   const image = settings.image ?? bundledPicture();
   await checkPicture(image);
-  const write: WriteOptions = { overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal };
+  const write: WriteOptions = {
+    ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },
+    names: { video: "--output", encoder: "--encoder" },
+    takenHint: "Choose another name or leave out --no-overwrite.",
+  };
   if (settings.profile !== undefined) {
     const hint = "Leave out one of the two";
     if (settings.dryRun) throw valueError("--profile", "a run", "--dry-run", hint);
@@ -88,7 +98,7 @@ export async function prepare(settings: Settings, { pipelineFactory, ffmpeg, sig
 
 function requireSampler(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
-  const meant = nearest(name, known);
+  const meant = meantName(name, known);
   throw valueError("--sampler", `one of ${known.join(", ")}`, name, meant && `Did you mean ${meant}?`);
 }
 

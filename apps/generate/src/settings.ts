@@ -1,3 +1,5 @@
+import type { EncoderChoice } from "@vd/media";
+
 /** What the command line and the config file say, checked one by one; `undefined` leaves the choice to the model. */
 export interface Settings {
   /** Path of the picture; undefined: a sample of the bundled model. */
@@ -52,4 +54,3 @@ export type MemoryUse = "full" | "low";
 export type GuidanceShape = "linear" | "triangle";
 export type Device = "cpu" | "cuda";
 export type FloatType = "float32" | "float16" | "bfloat16";
-export type EncoderChoice = "auto" | "builtin" | "ffmpeg";

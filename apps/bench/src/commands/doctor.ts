@@ -10,7 +10,7 @@ import {
   rateChecks,
   systemCheck,
 } from "../doctor/checks";
-import { writeWholeFile } from "../io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { alignColumns } from "../measure/table";
 import { integer } from "../options/values";
 import type { CommandContext } from "../run";

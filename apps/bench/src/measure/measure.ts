@@ -7,7 +7,7 @@ import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
 import { encodePng, testPicture } from "../io/png";
 import type { Reporter } from "../io/reporter";
-import { writeWholeFile } from "../io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
 import type { PartContext } from "./our-parts";
 import { measureGeneration, measurePart, measureStart, type Session } from "./part-runs";

@@ -1,6 +1,6 @@
 import type { Rates } from "../doctor/rates";
 import type { MachineInfo } from "../io/machine";
-import { writeWholeFile } from "../io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import type { Summary } from "../stats/summary";
 
 /** One thing measured. Its key, {@link rowKey}, is the same in every run of the same command. */

@@ -4,7 +4,7 @@ import { VdError } from "@vd/kernels-native";
 import { parseClipVisionConfig, parseUnetConfig } from "@vd/svd-pipeline";
 import { streamSafetensors, type TensorToWrite } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
-import { writeWholeFile } from "../io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { clipTensors } from "./clip-tensors";
 import { type ModelConfigs, modelConfigs, type Preset } from "./configs";
 import { fillFromTable, normalCodes } from "./normal-codes";

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { meantName } from "@vd/tensor";
 import { Command, CommanderError, Option } from "commander";
-import { nearest } from "./nearest";
 import { longFlag, SWITCHES, VALUE_OPTIONS } from "./table";
 
 /** A value as written, and what to call it in messages: `--steps`, `config.json: steps`. */
@@ -98,7 +98,7 @@ function rawValues(command: Command): Map<string, RawValue> {
 function usageError(error: CommanderError): VdError {
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? "";
   if (error.code === "commander.unknownOption") {
-    const meant = nearest(word, LONG_FLAGS);
+    const meant = meantName(word, LONG_FLAGS);
     const hint = meant ? `Did you mean ${meant}?` : "vd-generate --help lists them";
     return attrError(word, "an option of vd-generate", "an unknown one", hint);
   }

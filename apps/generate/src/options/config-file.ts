@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { fileError } from "@vd/tensor";
+import { fileError, meantName } from "@vd/tensor";
 import type { RawValue } from "./arguments";
-import { nearest } from "./nearest";
 import { longFlag, SWITCHES, VALUE_OPTIONS } from "./table";
 import { valueError } from "./values";
 
@@ -21,13 +20,13 @@ for (const [key, row] of Object.entries({ ...VALUE_OPTIONS, ...SWITCHES })) {
 export async function readConfigFile(path: string): Promise<Map<string, RawValue>> {
   const name = basename(path);
   const source = await readFile(path, "utf8").catch((error: unknown) => {
-    throw fileError("--config", "a readable JSON file", path, error);
+    throw fileError(path, "a readable JSON file", error, "--config");
   });
   const values = new Map<string, RawValue>();
   for (const [word, value] of Object.entries(parseObject(source, name))) {
     const key = KEYS.get(word);
     if (key === undefined) {
-      const meant = nearest(word, KEYS.keys());
+      const meant = meantName(word, KEYS.keys());
       const hint = meant ? `Did you mean ${meant}?` : `It may hold: ${[...KEYS.keys()].join(", ")}`;
       throw valueError(name, "names of options only", word, hint);
     }

@@ -1,4 +1,5 @@
-import type { Device, EncoderChoice, GuidanceShape, MemoryUse } from "../settings";
+import type { EncoderChoice } from "@vd/media";
+import type { Device, GuidanceShape, MemoryUse } from "../settings";
 import { choice, decimal, floatType, guidanceRange, integer, seed, size, text } from "./values";
 
 /** The pipeline takes no more. */

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { meantName } from "@vd/tensor";
 import type { FloatType, FrameSize, GuidanceRange } from "../settings";
-import { nearest } from "./nearest";
 
 /** Turns the text of one option into its value; `where` names the option in the message of the VdError it throws. */
 export type ValueParser<T> = (text: string, where: string) => T;
@@ -47,7 +47,7 @@ export function choice<T extends string>(...names: readonly T[]): ValueParser<T>
   return (text, where) => {
     const found = names.find((name) => name === text.toLowerCase());
     if (found !== undefined) return found;
-    const meant = nearest(text, names);
+    const meant = meantName(text, names);
     throw valueError(where, `one of ${names.join(", ")}`, text, meant && `Did you mean ${meant}?`);
   };
 }

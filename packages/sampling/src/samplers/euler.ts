@@ -1,5 +1,6 @@
+import { ConfigReader } from "../config";
 import type { SamplerDefinition } from "../definition";
-import { eulerClassName, eulerModel } from "../schedule/euler-model";
+import { eulerClassName, eulerModel, isContinuous } from "../schedule/euler-model";
 import { numberOption, type SamplerOptions } from "../options";
 import { denoise } from "../arithmetic/preconditioning";
 import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
@@ -70,4 +71,6 @@ export const euler: SamplerDefinition = {
   className: eulerClassName,
   fromConfig: (config, options) => eulerSampler(eulerClassName, eulerModel(config, options), options),
   overModel: (model, options) => eulerSampler(eulerClassName, model, options),
+  continuousModel: (config, options) =>
+    isContinuous(new ConfigReader(config, eulerClassName)) ? eulerModel(config, options) : undefined,
 };

@@ -1,13 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  COMPONENT_NAMES,
-  type ComponentName,
-  type ComponentSources,
-  diffusersToOriginal,
-  originalToDiffusers,
-  type TensorEntry,
-} from "../../src/checkpoint/index";
+import { type TensorEntry } from "@vd/hub";
+import { COMPONENT_NAMES, type ComponentName, type ComponentSources, diffusersToOriginal, originalToDiffusers } from "../../src/checkpoint/index";
 import { clipEntries, type Model, modelOf, SVD_XT, unetEntries, vaeEntries } from "./diffusers-names";
 import { failureOf } from "./failure";
 import { decoderEntries, encoderEntries, openClipEntries, publishedEntries } from "./original-names";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type ComponentName, type InferenceOptions, inferConfigs, type TensorEntry } from "../../src/checkpoint/index";
+import { type TensorEntry } from "@vd/hub";
+import { type ComponentName, type InferenceOptions, inferConfigs } from "../../src/checkpoint/index";
 import { parseClipVisionConfig } from "../../src/models/clip-vision/config";
 import { parseUnetConfig } from "../../src/models/unet/config";
 import { modelOf, SVD_XT } from "./diffusers-names";

@@ -4,16 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type SafetensorsDtype, SafetensorsFile, writeSafetensors } from "@vd/tensor";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  COMPONENT_NAMES,
-  type ComponentName,
-  diffusersToOriginal,
-  exportBytes,
-  inferConfigs,
-  originalToDiffusers,
-  sourceBytes,
-  sourceRange,
-} from "../../src/checkpoint/index";
+import { exportBytes, sourceBytes, sourceRange } from "@vd/hub";
+import { COMPONENT_NAMES, type ComponentName, diffusersToOriginal, inferConfigs, originalToDiffusers } from "../../src/checkpoint/index";
 
 const model = fileURLToPath(new URL("../../../../models/tiny-svd/", import.meta.url));
 const WEIGHTS: Record<ComponentName, string> = {

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
 import { type Pausable, runAtOnce } from "../pausable";
-import { fileError } from "./file-error";
+import { fileError } from "../files/file-error";
 import { nearestNames } from "../nearest-names";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
 import { toFloat32, toFloat64 } from "./to-float";
