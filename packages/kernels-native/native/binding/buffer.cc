@@ -110,7 +110,7 @@ Napi::Value Buffer::writable(const Napi::CallbackInfo& info) {
 Napi::Value Buffer::write_sync(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "writeSync");
   const size_t offset = read_size(info[1], "writeSync offset");
-  const auto source = read_bytes(info[0], "writeSync source");
+  const auto source = binding::read_bytes(info[0], "writeSync source");
   check_writable(*memory, "writeSync");
   check_range(*memory, offset, source.size(), "writeSync");
   memory->write(offset, source.data(), source.size());
@@ -121,7 +121,7 @@ Napi::Value Buffer::write_sync(const Napi::CallbackInfo& info) {
 Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "write");
   const size_t offset = read_size(info[1], "write offset");
-  const auto source = read_bytes(info[0], "write source");
+  const auto source = binding::read_bytes(info[0], "write source");
   check_writable(*memory, "write");
   check_range(*memory, offset, source.size(), "write");
   const auto finish = [](Napi::Env env, bool&) { return env.Undefined(); };
@@ -142,7 +142,7 @@ Napi::Value Buffer::write(const Napi::CallbackInfo& info) {
 Napi::Value Buffer::read_sync(const Napi::CallbackInfo& info) {
   const auto memory = memory_of(info.This(), "readSync");
   const size_t offset = read_size(info[1], "readSync offset");
-  const auto target = read_bytes(info[0], "readSync target");
+  const auto target = binding::read_bytes(info[0], "readSync target");
   check_range(*memory, offset, target.size(), "readSync");
   memory->read(offset, target.data(), target.size());
   return info.Env().Undefined();
@@ -157,7 +157,7 @@ Napi::Value Buffer::read_floats(const Napi::CallbackInfo& info) {
   region.channels = read_size(info[3], "readFloats channels", kMaxFloats);
   region.pitch = read_size(info[4], "readFloats pitch", kMaxFloats);
   check_region(*memory, region);
-  auto work = [memory, region] { return std::make_shared<std::vector<float>>(read_floats(*memory, region)); };
+  auto work = [memory, region] { return std::make_shared<std::vector<float>>(vd::read_floats(*memory, region)); };
   return PromiseWorker<std::shared_ptr<std::vector<float>>>::start(info.Env(), std::move(work), floats_to_js);
 }
 
