@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { OpDefinition } from "../../packages/kernels-native/contract/op-kit";
-import { samplersIndex } from "./samplers";
 import { dtypeHeader, errorCodesHeader, opArgsHeader, opPlannersHeader, opsTable } from "./cpp";
+import { samplersIndex } from "./samplers";
 import { graphOps, opsCases, opsIndex, opsPage } from "./typescript";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { encodePlainPng } from "@vd/media";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { loadFixture } from "../goldens/fixture";
 import { about } from "./about";
-import { encodePng } from "./png";
 
 const { values: options } = parseArgs({
   options: {
@@ -56,6 +56,6 @@ if (options.out) {
   for (let i = 0; i < numFrames; i++)
     writeFileSync(
       join(options.out, `frame-${String(i).padStart(3, "0")}.png`),
-      encodePng(video.frame(i), video.width, video.height),
+      encodePlainPng({ width: video.width, height: video.height, data: video.frame(i) }),
     );
 }

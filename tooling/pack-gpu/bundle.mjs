@@ -52,7 +52,9 @@ export async function bundle(programs, outputDir, alias = {}) {
     platform: "node",
     format: "esm",
     target: "node20",
-    alias: Object.fromEntries(Object.entries({ ...sourceAliases(), ...alias }).map(([name, path]) => [name, join(ROOT, path)])),
+    alias: Object.fromEntries(
+      Object.entries({ ...sourceAliases(), ...alias }).map(([name, path]) => [name, join(ROOT, path)]),
+    ),
     // Charts are drawn where results are read, not where they are made.
     external: ["node-gyp-build", "sharp", "vega", "vega-lite"],
     plugins: [generated],

@@ -9,9 +9,9 @@ import { parseArgs } from "node:util";
 import { cupti, type KernelSum, nvtx } from "@vd/kernels-native";
 import { createProfiler } from "@vd/profiler";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { machineInfo } from "../../apps/bench/src/io/machine";
-import { testPicture } from "../../apps/bench/src/io/png";
 import { writeWholeFile } from "@vd/tensor";
+import { machineInfo } from "../../apps/bench/src/io/machine";
+import { testPicture } from "../../apps/bench/src/io/pictures";
 import { launchesOf, watchRuns } from "./ran";
 
 const { values } = parseArgs({

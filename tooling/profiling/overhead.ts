@@ -9,9 +9,10 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { createProfiler, type ReportNode } from "@vd/profiler";
 import { type GenerateOptions, type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { machineInfo } from "../../apps/bench/src/io/machine";
-import { encodePng, readPicture, testPicture } from "../../apps/bench/src/io/png";
 import { writeWholeFile } from "@vd/tensor";
+import { machineInfo } from "../../apps/bench/src/io/machine";
+import { readPicture, testPicture } from "../../apps/bench/src/io/pictures";
+import { encodePlainPng } from "@vd/media";
 import { noteRuns, type Ran } from "./ran";
 import { type RatioSummary, summarizePairs } from "./ratios";
 
@@ -41,7 +42,7 @@ type Times = Record<"wall" | "cpu" | "step", number[]>;
 async function options(): Promise<GenerateOptions> {
   const { frames, size } = values;
   const [width = 128, height = 128] = size?.split("x").map(Number) ?? [];
-  const bytes = values.image === undefined ? encodePng(testPicture(width, height)) : readFileSync(values.image);
+  const bytes = values.image === undefined ? encodePlainPng(testPicture(width, height)) : readFileSync(values.image);
   const image = await readPicture(values.image ?? "picture", bytes);
   const sizes = size === undefined ? {} : { width, height };
   return { image, ...sizes, numFrames: frames ? Number(frames) : undefined, steps: Number(values.steps), seed: 1 };

@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import sharp from "sharp";
 import { fileError } from "@vd/tensor";
+import sharp from "sharp";
 
 /**
  * Makes sure, before a model is loaded, that a file is a picture that decodes to its end.

@@ -1,10 +1,10 @@
 import { isVdError } from "@vd/kernels-native";
+import { discardAll } from "@vd/tensor";
 import { CANCELLED_STATUS, type Cancellation, cancelOnSignals, type SignalSource } from "./cancellation";
 import { execute, prepare } from "./execute";
 import type { Io } from "./io";
 import type { PipelineFactory } from "./model/factory";
 import { parseArguments } from "./options/parse";
-import { discardAll } from "@vd/tensor";
 import { errorEvent, writeEvent } from "./report/json";
 import { makeReporter } from "./report/reporter";
 

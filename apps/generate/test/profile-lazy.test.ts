@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
-import { runCommand } from "./support/harness";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
+import { runCommand } from "./support/harness";
 
 const loads = vi.hoisted(() => ({ profiler: 0 }));
 vi.mock("@vd/profiler", (original) => {

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ProfileReport } from "@vd/profiler";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 import { pipelineFactory } from "../src/model/factory";
 import { runCommand } from "./support/harness";
-import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 describe("--profile", () => {
   it("covers a real run from the model's opening to the video's encoding", async () => {

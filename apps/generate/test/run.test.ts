@@ -4,10 +4,10 @@ import { VdError } from "@vd/kernels-native";
 import type { GenerateOptions } from "@vd/svd-pipeline";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 import type { LoadOptions } from "../src/model/factory";
 import type { ModelSource } from "../src/model/source";
 import { FakeProcess, runCommand } from "./support/harness";
-import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 describe("a run", () => {
   it("writes the video and ends with one line", async () => {

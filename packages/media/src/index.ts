@@ -17,7 +17,13 @@ export { SIGNED_LEVELS } from "./pictures/signed-levels";
 export { encodeGif, encodePng, encodeWebp, frameDelaysMs } from "./video/animation";
 export { encodeWithFfmpeg, type FfmpegFormat, requireFfmpeg } from "./video/ffmpeg";
 export { encodeBuiltinMp4 } from "./video/mp4-builtin";
-export { defaultPreviewPath, type FileFormat, type FramesTarget, type OutputTarget, outputTarget } from "./video/target";
+export {
+  defaultPreviewPath,
+  type FileFormat,
+  type FramesTarget,
+  type OutputTarget,
+  outputTarget,
+} from "./video/target";
 export type { EncodeOptions, VideoFrames } from "./video/video-frames";
 export {
   checkOutput,

@@ -4,8 +4,8 @@ import type { SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";
 import type { Sampler } from "./sampler";
-import { SAMPLERS } from "./samplers.generated";
 import { euler } from "./samplers/euler";
+import { SAMPLERS } from "./samplers.generated";
 
 /** Every sampler there is: the default, then the others in the order of their files. */
 export const samplerDefinitions: readonly SamplerDefinition[] = [

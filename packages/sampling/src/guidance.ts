@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import { linspaceFloat32 } from "./schedule/ranges";
 import { cast, type LatentDtype } from "./arithmetic/values";
+import { linspaceFloat32 } from "./schedule/ranges";
 
 /** How the guidance scale runs over the frames of a video. */
 export type GuidanceShape = "linear" | "triangle";

@@ -1,5 +1,5 @@
-import type { Sampler, SamplerState } from "./sampler";
 import type { Values } from "./arithmetic/values";
+import type { Sampler, SamplerState } from "./sampler";
 
 /** A sampler's calls as matrices, so that a device can take its steps: one table per call, whatever the method. */
 export interface LinearSteps {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { svdConfig } from "../../../tooling/testing/svd-sampling";
 import { createSampler, type Sampler, type SamplerState, samplerNames } from "../src/index";
 import { linearSteps } from "../src/linear-steps";
-import { svdConfig } from "../../../tooling/testing/svd-sampling";
 
 const LENGTH = 64;
 

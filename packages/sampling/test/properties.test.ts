@@ -2,9 +2,9 @@ import { VdError } from "@vd/kernels-native";
 import { CpuGenerator } from "@vd/tensor";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { svdConfig } from "../../../tooling/testing/svd-sampling";
 import { createSampler, samplerNames } from "../src/create-sampler";
 import type { Sampler, SamplerState } from "../src/sampler";
-import { svdConfig } from "../../../tooling/testing/svd-sampling";
 
 const run = { seed: 41, numRuns: 250 };
 const length = 6;

@@ -1,8 +1,7 @@
+import { createSampler, type LinearSteps, linearSteps, type Sampler } from "@vd/sampling";
 import { ownTurn } from "@vd/tensor";
 import type { ModelComponents } from "./model/components";
 import type { CheckedOptions } from "./options";
-import { createSampler, type Sampler } from "@vd/sampling";
-import { type LinearSteps, linearSteps } from "@vd/sampling";
 import type { StepNeeds } from "./stages/definitions";
 import type { Precision } from "./types";
 

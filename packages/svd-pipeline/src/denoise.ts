@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import { observed, type Pausable, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
 import type { Sampler, SamplerState } from "@vd/sampling";
+import { observed, type Pausable, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
 
 /** Operands that stay the same over all steps. */
 export interface DenoiseConstants {

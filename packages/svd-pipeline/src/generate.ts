@@ -1,4 +1,7 @@
 import { type CompileOptions, countOf, type Device, type DType } from "@vd/kernels-native";
+import type { RgbImage } from "@vd/media";
+import { loadImage } from "@vd/media";
+import { cast, guidanceScales, roundNumber, type Sampler } from "@vd/sampling";
 import {
   CpuGenerator,
   frameChunks,
@@ -12,8 +15,6 @@ import {
 import { posteriorModePausable } from "@vd/vae-opt";
 import { type Sampling, stepNeeds } from "./chosen-sampling";
 import { clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
-import { loadImage } from "@vd/media";
-import type { RgbImage } from "@vd/media";
 import { vaeInputPausable } from "./conditioning/vae-input";
 import { type DenoiseConstants, type DenoiseOptions, denoise, sendConstants } from "./denoise";
 import { type ChosenDenoiser, type DenoiserFactory, DenoiserPlan } from "./denoiser";
@@ -24,8 +25,6 @@ import type { ModelComponents } from "./model/components";
 import type { Models } from "./model/models";
 import type { CheckedOptions } from "./options";
 import { type LatentDims, sample } from "./sample";
-import { guidanceScales, type Sampler } from "@vd/sampling";
-import { cast, roundNumber } from "@vd/sampling";
 import type { Scratch } from "./scratch";
 import { usableBytes } from "./stages/decode-chunk";
 import { conditionStage, decodeStage, embedImageStage, encodeImageStage, type StageShape } from "./stages/definitions";

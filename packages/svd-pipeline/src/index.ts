@@ -1,6 +1,7 @@
 export {
   type DownloadProgress,
   type ExportSource,
+  exportBytes,
   HUB_ENVIRONMENT_VARIABLES,
   type HubOptions,
   type HubTuning,
@@ -16,7 +17,6 @@ export {
   type TensorEntry,
   type TensorSource,
   type WeightFormat,
-  exportBytes,
 } from "@vd/hub";
 export { framesToUint8, framesToUint8Pausable, framesToUnit, loadImage, type RgbImage } from "@vd/media";
 export {

@@ -1,6 +1,6 @@
+import type { WeightFormat } from "@vd/hub";
 import { type Device, openDevice, VdError } from "@vd/kernels-native";
 import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
-import type { WeightFormat } from "@vd/hub";
 import type { LoadOptions, Precision } from "./types";
 
 /** How files name the precisions. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { VdError } from "@vd/kernels-native";
-import { nearestNames, type WorkObserver } from "@vd/tensor";
 import { findSampler } from "@vd/sampling";
+import { nearestNames, type WorkObserver } from "@vd/tensor";
 import type { GenerateDefaults, GenerateOptions, MemoryUse } from "./types";
 
 /** Options with every default filled in and every value checked. */

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { resolveModel } from "@vd/hub";
 import { type Device, VdError } from "@vd/kernels-native";
 import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
@@ -6,7 +7,6 @@ import { samplingFor, stepNeeds } from "./chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
 import { checkMemory, estimate } from "./estimate";
 import { Generation, type GenerationContext, stageShape } from "./generate";
-import { resolveModel } from "@vd/hub";
 import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
 import type { ModelComponents } from "./model/components";
 import { openModelFolder } from "./model/folder";

@@ -1,42 +1,22 @@
 import { countOf } from "@vd/kernels-native";
-import { observed, type Pausable, type Plan, runInSlices } from "@vd/tensor";
+import type { LinearSteps, Sampler } from "@vd/sampling";
+import {
+  observed,
+  type Pausable,
+  type Plan,
+  type PlaneDims,
+  pixelsToPlanes,
+  planesToPixels,
+  runInSlices,
+} from "@vd/tensor";
 import { checkFinite, checkFinitePausable, type DenoiseOptions } from "./denoise";
-import type { Sampler } from "@vd/sampling";
-import type { LinearSteps } from "@vd/sampling";
 import type { Scratch } from "./scratch";
-
-/** [F,C,h,w] → [F,h,w,C] in `result`, pausing after each plane. dims: [F,C,h,w]. */
-function* channelsLast(planes: Float32Array, dims: LatentDims, result: Float32Array): Pausable<Float32Array> {
-  const [frames, channels, height, width] = dims;
-  const area = height * width;
-  for (let plane = 0; plane < frames * channels; plane++) {
-    const at = Math.floor(plane / channels) * area * channels + (plane % channels);
-    for (let i = 0; i < area; i++) result[at + i * channels] = planes[plane * area + i]!;
-    yield;
-  }
-  return result;
-}
-
-/** [F,h,w,C] → [F,C,h,w] in `result`, pausing after each plane. dims: [F,C,h,w]. */
-function* planesOf(pixels: Float32Array, dims: LatentDims, result: Float32Array): Pausable<Float32Array> {
-  const [frames, channels, height, width] = dims;
-  const area = height * width;
-  for (let plane = 0; plane < frames * channels; plane++) {
-    const at = Math.floor(plane / channels) * area * channels + (plane % channels);
-    for (let i = 0; i < area; i++) result[plane * area + i] = pixels[at + i * channels]!;
-    yield;
-  }
-  return result;
-}
-
-/** Sizes of latents, [F,C,h,w]. */
-export type LatentDims = readonly [frames: number, channels: number, height: number, width: number];
 
 /** What a run of {@link sample} works with. */
 export interface SampleInput {
   sampler: Sampler;
   steps: LinearSteps;
-  dims: LatentDims;
+  dims: PlaneDims;
   /** At the first noise level, [F,C,h,w]; the result takes their place. */
   latents: Float32Array;
   scratch: Scratch;
@@ -48,7 +28,7 @@ export async function sample(plan: Plan, input: SampleInput, options: DenoiseOpt
   const { sampler, steps, dims, latents, scratch } = input;
   const inSlices = <T>(work: Pausable<T>) => runInSlices(work, { signal: options.signal });
   const pixelsOf = (planes: Float32Array) =>
-    inSlices(channelsLast(planes, dims, scratch.floats("latents as pixels", planes.length)));
+    inSlices(planesToPixels(planes, dims, scratch.floats("latents as pixels", planes.length)));
   await plan.write("x", await pixelsOf(latents));
   if (steps.numHistory > 0) await plan.write("history", new Float32Array(steps.numHistory * countOf(dims)));
   let stepStart = performance.now();
@@ -63,7 +43,7 @@ export async function sample(plan: Plan, input: SampleInput, options: DenoiseOpt
     if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
     const stepUs = (performance.now() - stepStart) * 1000;
     const denoised = async () =>
-      inSlices(planesOf(await plan.read("denoised"), dims, new Float32Array(latents.length)));
+      inSlices(pixelsToPlanes(await plan.read("denoised"), dims, new Float32Array(latents.length)));
     await options.onStep({ step, stepUs, denoised });
     stepStart = performance.now();
   };
@@ -73,5 +53,5 @@ export async function sample(plan: Plan, input: SampleInput, options: DenoiseOpt
   }
   const result = await plan.read("x");
   await inSlices(checkFinitePausable(result, sampler.numSteps));
-  return inSlices(planesOf(result, dims, latents));
+  return inSlices(pixelsToPlanes(result, dims, latents));
 }

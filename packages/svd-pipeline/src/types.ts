@@ -1,9 +1,9 @@
+import type { HubOptions } from "@vd/hub";
+import type { RgbImage } from "@vd/media";
+import type { GuidanceShape } from "@vd/sampling";
 import type { WorkObserver } from "@vd/tensor";
 import type { InferenceOptions } from "./checkpoint/index";
-import type { RgbImage } from "@vd/media";
 import type { DenoiserFactory } from "./denoiser";
-import type { HubOptions } from "@vd/hub";
-import type { GuidanceShape } from "@vd/sampling";
 
 /** Element type of weights and activations. On the CPU activations are always float32. */
 export type Precision = "float32" | "float16" | "bfloat16";

@@ -1,6 +1,6 @@
 import { type DType, VdError } from "@vd/kernels-native";
-import { decodeStored } from "@vd/tensor";
 import type { RgbImage } from "@vd/media";
+import { decodeStored } from "@vd/tensor";
 import type { GeneratedVideo } from "./types";
 
 /** Decoded frames. */

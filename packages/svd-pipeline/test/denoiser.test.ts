@@ -1,9 +1,9 @@
 import { openDevice } from "@vd/kernels-native";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../tooling/testing/failure";
 import { chooseDenoiser, type DenoiserFactory } from "../src/denoiser";
 import { findDenoiser } from "../src/denoiser-registry";
 import { denoiserNames, registerDenoiser, StableVideoDiffusionPipeline } from "../src/index";
-import { failureOf } from "../../../tooling/testing/failure";
 import { QUICK, TINY_SVD } from "./support/tiny-model";
 
 const factory = (more: Partial<DenoiserFactory> = {}): DenoiserFactory => ({

@@ -1,5 +1,6 @@
 import { totalmem } from "node:os";
 import { beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../tooling/testing/failure";
 import { availableBytes, checkMemory } from "../src/estimate";
 import type { StableVideoDiffusionPipeline } from "../src/index";
 import { openModelFolder } from "../src/model/folder";
@@ -7,7 +8,6 @@ import { makeModels } from "../src/model/models";
 import type { StageShape } from "../src/stages/definitions";
 import { layoutGeneration } from "../src/stages/generation-stages";
 import { StageLayouts } from "../src/stages/stage";
-import { failureOf } from "../../../tooling/testing/failure";
 import { openTiny, QUICK, TINY_SVD } from "./support/tiny-model";
 
 let pipeline: StableVideoDiffusionPipeline;

@@ -1,10 +1,10 @@
 import { sharedFloats } from "@vd/kernels-native";
+import { mul } from "@vd/sampling";
 import { CpuGenerator } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
-import { NoiseSource } from "../src/latent-noise";
-import { mul } from "@vd/sampling";
-import type { Precision } from "../src/types";
 import { failureOf } from "../../../tooling/testing/failure";
+import { NoiseSource } from "../src/latent-noise";
+import type { Precision } from "../src/types";
 
 const seed = 11;
 const source = (precision: Precision, signal?: AbortSignal) =>

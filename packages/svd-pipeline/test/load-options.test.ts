@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../tooling/testing/failure";
 import { StableVideoDiffusionPipeline } from "../src/index";
 import type { LoadOptions } from "../src/types";
-import { failureOf } from "../../../tooling/testing/failure";
 import { sameBytes } from "./support/measures";
 import { QUICK, TINY_SVD } from "./support/tiny-model";
 

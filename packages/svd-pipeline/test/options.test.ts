@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../tooling/testing/failure";
 import { checkOptions } from "../src/options";
 import type { GenerateDefaults, GenerateOptions } from "../src/types";
-import { failureOf } from "../../../tooling/testing/failure";
 
 const DEFAULTS: GenerateDefaults = {
   width: 1024,

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { loadImage, type StableVideoDiffusionPipeline } from "../src/index";
-import { maxDifference, openFixture, storedImage } from "../../../tooling/testing/pictures";
 import { failureOf } from "../../../tooling/testing/failure";
+import { maxDifference, openFixture, storedImage } from "../../../tooling/testing/pictures";
+import { loadImage, type StableVideoDiffusionPipeline } from "../src/index";
 import { sameBytes } from "./support/measures";
 import { openTiny, PICTURE, QUICK } from "./support/tiny-model";
 

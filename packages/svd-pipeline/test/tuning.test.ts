@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeTuningTable } from "@vd/tensor";
 import { afterAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../tooling/testing/failure";
 import { StableVideoDiffusionPipeline } from "../src/index";
 import type { LoadOptions } from "../src/types";
-import { failureOf } from "../../../tooling/testing/failure";
 import { TINY_SVD } from "./support/tiny-model";
 
 const folder = mkdtempSync(join(tmpdir(), "vd-tuning-"));

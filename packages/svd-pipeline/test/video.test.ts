@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../tooling/testing/failure";
 import { framesToUint8, framesToUnit } from "../src/index";
 import { makeVideo } from "../src/video";
-import { failureOf } from "../../../tooling/testing/failure";
 
 const [numFrames, height, width] = [3, 2, 5];
 const strides = { frame: 3 * height * width, channel: 1, row: 3 * width, column: 3 };

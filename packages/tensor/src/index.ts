@@ -1,12 +1,13 @@
 export { Eager, type EagerOps, eager } from "./eager";
+export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
-export * from "./files/index";
 export * from "./half";
 export { decodeStored } from "./host";
 export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
 export { mapPausable, ownTurn, type Pausable, runAtOnce, runInSlices, type SliceOptions } from "./pausable";
+export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export { type ArenaLayout, planArena } from "./plan/arena";
 export {
   type GraphLayout,
@@ -34,6 +35,5 @@ export {
 } from "./tune/table";
 export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
-export { meantName, nearestNames } from "./nearest-names";
 export * from "./weights/safetensors";
 export { mapWeightFile, type WeightEntry, Weights } from "./weights/weights";

@@ -1,9 +1,9 @@
 import { runAtOnce } from "@vd/tensor";
-import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
 import { framesToUint8, framesToUnit } from "../../../packages/media/src/frames/frame-levels";
 import { BlurredRows, gaussianKernel } from "../../../packages/media/src/pictures/gaussian-blur";
 import { resizeLanczos } from "../../../packages/media/src/pictures/lanczos";
 import type { RgbImage } from "../../../packages/media/src/pictures/rgb-image";
+import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
 import { vaeInput, vaeInputFromTensor } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
 import { exact, maxAbs } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";

@@ -1,7 +1,7 @@
+import type { LatentDtype } from "../../../packages/sampling/src/arithmetic/values";
 import { createSampler } from "../../../packages/sampling/src/create-sampler";
 import type { SamplerOptions } from "../../../packages/sampling/src/options";
 import type { Sampler, SamplerState } from "../../../packages/sampling/src/sampler";
-import type { LatentDtype } from "../../../packages/sampling/src/arithmetic/values";
 import { roundToBfloat16, roundToFloat16 } from "../../../packages/tensor/src/half";
 import { exact } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";

@@ -1,11 +1,11 @@
 import type { Device } from "@vd/kernels-native";
 import { frameChunks, layoutGraph, Plan } from "@vd/tensor";
 import { posterior } from "@vd/vae-opt";
+import { createSampler, linearGuidance, type SamplerState } from "../../../packages/sampling/src/index";
 import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
 import { vaeInput } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
 import type { ModelComponents } from "../../../packages/svd-pipeline/src/model/components";
 import type { Models } from "../../../packages/svd-pipeline/src/model/models";
-import { createSampler, linearGuidance, type SamplerState } from "../../../packages/sampling/src/index";
 import {
   conditionStage,
   decodeStage,

@@ -1,3 +1,4 @@
+import { writeWholeFile } from "@vd/tensor";
 import type { Command } from "commander";
 import {
   type Check,
@@ -10,7 +11,6 @@ import {
   rateChecks,
   systemCheck,
 } from "../doctor/checks";
-import { writeWholeFile } from "@vd/tensor";
 import { alignColumns } from "../measure/table";
 import { integer } from "../options/values";
 import type { CommandContext } from "../run";

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import type { Command } from "commander";
 import { requireFolder } from "@vd/tensor";
+import type { Command } from "commander";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
 import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";

@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
+import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareFiles, comparisonTable, isRegression, requireSameDevice } from "../compare/compare";
 import { machineInfo } from "../io/machine";
-import { requireFolder } from "@vd/tensor";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { rowsTable } from "../measure/table";
 import type { CommandContext } from "../run";

@@ -1,13 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { bundledModelFolder, bundledPicture } from "../../src/model/bundled";
 import { runOptions } from "../../src/model/defaults";
 import { modelSource } from "../../src/model/source";
 import { parseArguments } from "../../src/options/parse";
 import { checkPicture } from "../../src/picture";
 import { FAKE_DEFAULTS } from "../support/fake-pipeline";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 
 describe("modelSource", () => {
   it("is the bundled model when nothing is named", async () => {

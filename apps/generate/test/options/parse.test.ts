@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { parseArguments } from "../../src/options/parse";
 import type { Settings } from "../../src/settings";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 
 async function settings(...argv: string[]): Promise<Settings> {
   const parsed = await parseArguments(argv, "1.2.3");

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readHubEnvironment, readImplicitToken } from "../../src/client/environment";
-import { HUB_ENVIRONMENT_VARIABLES, resolveModel } from "../../src/index";
 import { hubSettings } from "../../src/client/settings";
+import { HUB_ENVIRONMENT_VARIABLES, resolveModel } from "../../src/index";
 import { useWorkbench } from "./workbench";
 
 describe("readHubEnvironment", () => {

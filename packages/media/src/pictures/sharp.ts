@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 
 /** Loads the image library when it is needed: most of this package does without. @throws VdError `unsupported`. */
-export async function loadSharp(): Promise<typeof import("sharp")> {
+export async function loadSharp(): Promise<typeof import("sharp").default> {
   try {
     return (await import("sharp")).default;
   } catch (cause) {

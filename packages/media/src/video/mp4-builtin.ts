@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import { VdError } from "@vd/kernels-native";
 import type { H264MP4Encoder } from "h264-mp4-encoder";
-import { breathe, type EncodeOptions, requireEvenSize, type VideoFrames } from "./video-frames";
 import { makeMp4, readH264Track } from "./mp4-file";
+import { breathe, type EncodeOptions, requireEvenSize, type VideoFrames } from "./video-frames";
 import { rgbToI420 } from "./yuv";
 
 /** Close to what the eye can tell from the original: luma 47 dB on tiny-svd's clips, at 1.6 kB a frame of 128 x 128. */

@@ -16,9 +16,9 @@ import {
 } from "@vd/tensor";
 import { encodeGif, encodePng, encodeWebp } from "./animation";
 import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
-import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 import { encodeBuiltinMp4 } from "./mp4-builtin";
 import type { FramesTarget, OutputTarget } from "./target";
+import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** Who makes an MP4: the bundled encoder, or ffmpeg. `auto` is the bundled one, which is there everywhere. */
 export type EncoderChoice = "auto" | "builtin" | "ffmpeg";

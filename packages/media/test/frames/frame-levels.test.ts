@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { framesToUint8, framesToUnit } from "../../src/frames/frame-levels";
 import { maxDifference, openFixture } from "../../../../tooling/testing/pictures";
+import { framesToUint8, framesToUnit } from "../../src/frames/frame-levels";
 
 test("a whole run's frames are met exactly", () => {
   using file = openFixture("tiny-svd/goldens.safetensors");

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { resizeLanczos } from "../../src/pictures/lanczos";
 import { noiseImage, openFixture, storedImage } from "../../../../tooling/testing/pictures";
+import { resizeLanczos } from "../../src/pictures/lanczos";
 
 test("every stored resize is met bit for bit", () => {
   using file = openFixture("preprocess/preprocess.safetensors");

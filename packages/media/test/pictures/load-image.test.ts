@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import sharp from "sharp";
 import { afterAll, describe, expect, test } from "vitest";
+import { fixturePath, maxDifference, noiseImage, openFixture } from "../../../../tooling/testing/pictures";
 import { loadImage } from "../../src/pictures/load-image";
 import type { RgbImage } from "../../src/pictures/rgb-image";
-import { fixturePath, maxDifference, noiseImage, openFixture } from "../../../../tooling/testing/pictures";
 
 const folder = mkdtempSync(join(tmpdir(), "vd-images-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
+import { gradientFrames } from "../../../../tooling/testing/gradient-frames";
 import type { VideoFrames } from "../../src/video/video-frames";
 import { rgbToI420 } from "../../src/video/yuv";
-import { gradientFrames } from "@vd/generate";
 
 /** @returns a video of a disc that moves over a gradient. */
 export function gradientVideo(width: number, height: number, numFrames: number, fps = 7): VideoFrames {

@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { encodeWithFfmpeg, requireFfmpeg } from "../../src/video/ffmpeg";
 import { fakeFfmpeg } from "../support/fake-ffmpeg";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { gradientVideo, planesOf, psnr } from "../support/video";
 
 const hasFfmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;

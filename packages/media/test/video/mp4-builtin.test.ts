@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { findBox, listBoxes } from "../../src/video/mp4-boxes";
 import { encodeBuiltinMp4 } from "../../src/video/mp4-builtin";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { gradientVideo, planesOf, psnr } from "../support/video";
 
 const TABLE = ["moov", "trak", "mdia", "minf", "stbl"];
@@ -75,7 +75,7 @@ describe("encodeBuiltinMp4", () => {
 
   it("refuses odd sides", async () => {
     await expect(encodeBuiltinMp4(gradientVideo(63, 48, 2), {})).rejects.toThrow(
-      "[--size] expected even sides, got 63x48. Use an even size, or write .webp, .gif or .png",
+      "[video] expected even sides, got 63x48. Use an even size, or write .webp, .gif or .png",
     );
   });
 

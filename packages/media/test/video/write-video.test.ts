@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { outputTarget } from "../../src/video/target";
 import { checkOutput, type WriteOptions, writeVideo } from "../../src/video/write-video";
 import { fakeFfmpeg } from "../support/fake-ffmpeg";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { gradientVideo } from "../support/video";
 
 const video = gradientVideo(32, 24, 4);

@@ -1,16 +1,16 @@
 import { VdError } from "@vd/kernels-native";
-import { ddpmBetas, readAlphas } from "../schedule/alphas";
-import { ConfigReader, type SchedulerConfig } from "../config";
-import type { SamplerDefinition } from "../definition";
-import { ancestralSplit } from "./euler-ancestral";
 import { readLimiter } from "../arithmetic/limiter";
-import { numberOption, refuseOptions, type SamplerOptions, stepCount } from "../options";
 import { denoise } from "../arithmetic/preconditioning";
 import { type Mixture, noiseOf, predictData, predictNoise } from "../arithmetic/prediction";
+import { add, div, mul, sub, type Values } from "../arithmetic/values";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import type { SamplerDefinition } from "../definition";
+import { numberOption, refuseOptions, type SamplerOptions, stepCount } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import { ddpmBetas, readAlphas } from "../schedule/alphas";
 import type { SigmaModel } from "../schedule/sigma-model";
 import { checkedTimesteps, integerTimesteps, readTimestepSpacing } from "../schedule/timesteps";
-import { add, div, mul, sub, type Values } from "../arithmetic/values";
+import { ancestralSplit } from "./euler-ancestral";
 
 const className = "DDIMScheduler";
 const round = Math.fround;

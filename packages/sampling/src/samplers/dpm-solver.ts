@@ -1,18 +1,18 @@
 import { VdError } from "@vd/kernels-native";
-import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
-import { ConfigReader, type SchedulerConfig } from "../config";
-import type { SamplerDefinition } from "../definition";
-import { dpmSolverTable } from "../solvers/dpm-solver-levels";
-import { type DpmAlgorithm, type DpmSolverType, dpmSolverUpdate } from "../solvers/dpm-solver-update";
 import { readThresholding } from "../arithmetic/limiter";
-import type { SamplerOptions } from "../options";
 import { denoise, type Scale } from "../arithmetic/preconditioning";
 import { type MixturePrediction, noiseOf, predictData, predictNoise } from "../arithmetic/prediction";
+import { cast, type Values } from "../arithmetic/values";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import type { SamplerDefinition } from "../definition";
+import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
 import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
+import { dpmSolverTable } from "../solvers/dpm-solver-levels";
+import { type DpmAlgorithm, type DpmSolverType, dpmSolverUpdate } from "../solvers/dpm-solver-update";
 import { readFinalSigma } from "../solvers/solver-levels";
 import { mixtureAt, type SolverSpace } from "../solvers/solver-space";
-import { cast, type Values } from "../arithmetic/values";
 
 const className = "DPMSolverMultistepScheduler";
 

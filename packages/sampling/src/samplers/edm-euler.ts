@@ -1,13 +1,13 @@
 import { VdError } from "@vd/kernels-native";
+import { edmPreconditioning } from "../arithmetic/preconditioning";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import type { SamplerDefinition } from "../definition";
-import { eulerSampler } from "./euler";
-import { quarterLogs } from "../schedule/euler-model";
 import { refuseOptions, type SamplerOptions, stepCount } from "../options";
-import { edmPreconditioning } from "../arithmetic/preconditioning";
+import { quarterLogs } from "../schedule/euler-model";
 import { linspace, linspaceFloat32 } from "../schedule/ranges";
 import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
 import { karrasSigmas } from "../schedule/sigmas";
+import { eulerSampler } from "./euler";
 
 const className = "EDMEulerScheduler";
 

@@ -1,13 +1,13 @@
-import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
+import { denoise, type Prediction, preconditioning } from "../arithmetic/preconditioning";
+import { add, cast, div, mul, sub } from "../arithmetic/values";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import type { SamplerDefinition } from "../definition";
 import { refuseOptions, type SamplerOptions, stepCount } from "../options";
-import { denoise, type Prediction, preconditioning } from "../arithmetic/preconditioning";
-import { interpolate } from "../schedule/ranges";
 import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
+import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
+import { interpolate } from "../schedule/ranges";
 import { initialDeviation, type SigmaModel, withFinalSigma } from "../schedule/sigma-model";
 import { fractionalTimesteps, readTimestepSpacing } from "../schedule/timesteps";
-import { add, cast, div, mul, sub } from "../arithmetic/values";
 
 const className = "EulerAncestralDiscreteScheduler";
 const round = Math.fround;

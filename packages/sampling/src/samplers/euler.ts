@@ -1,11 +1,11 @@
+import { denoise } from "../arithmetic/preconditioning";
+import { add, cast, div, mul, sub, type Values } from "../arithmetic/values";
 import { ConfigReader } from "../config";
 import type { SamplerDefinition } from "../definition";
-import { eulerClassName, eulerModel, isContinuous } from "../schedule/euler-model";
 import { numberOption, type SamplerOptions } from "../options";
-import { denoise } from "../arithmetic/preconditioning";
 import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
+import { eulerClassName, eulerModel, isContinuous } from "../schedule/euler-model";
 import type { SigmaModel } from "../schedule/sigma-model";
-import { add, cast, div, mul, sub, type Values } from "../arithmetic/values";
 
 const round = Math.fround;
 

@@ -1,14 +1,14 @@
-import { type BetaDefaults, readAlphas, trainingSigmas } from "../schedule/alphas";
+import { denoise, type Prediction, preconditioning } from "../arithmetic/preconditioning";
+import { add, clamp, div, mul, sub, type Values } from "../arithmetic/values";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import type { SamplerDefinition } from "../definition";
 import { refuseOptions, type SamplerOptions, stepCount } from "../options";
-import { denoise, type Prediction, preconditioning } from "../arithmetic/preconditioning";
-import { interpolate } from "../schedule/ranges";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import { type BetaDefaults, readAlphas, trainingSigmas } from "../schedule/alphas";
+import { interpolate } from "../schedule/ranges";
 import { initialDeviation, type SigmaModel, withFinalSigma } from "../schedule/sigma-model";
 import { logSigmas, readSigmaSpacing, sigmaToTimestep, spacedSigmas } from "../schedule/sigmas";
 import { fractionalTimesteps, readTimestepSpacing } from "../schedule/timesteps";
-import { add, clamp, div, mul, sub, type Values } from "../arithmetic/values";
 
 const className = "HeunDiscreteScheduler";
 const round = Math.fround;

@@ -1,14 +1,14 @@
-import { readAlphas } from "../schedule/alphas";
-import { ConfigReader, type SchedulerConfig } from "../config";
-import type { SamplerDefinition } from "../definition";
-import { distilledTimesteps } from "../schedule/distilled-timesteps";
 import { readLimiter } from "../arithmetic/limiter";
-import { refuseOptions, type SamplerOptions } from "../options";
 import { denoise } from "../arithmetic/preconditioning";
 import { type Mixture, predictData } from "../arithmetic/prediction";
-import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
-import type { SigmaModel } from "../schedule/sigma-model";
 import { add, mul, type Values } from "../arithmetic/values";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import type { SamplerDefinition } from "../definition";
+import { refuseOptions, type SamplerOptions } from "../options";
+import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import { readAlphas } from "../schedule/alphas";
+import { distilledTimesteps } from "../schedule/distilled-timesteps";
+import type { SigmaModel } from "../schedule/sigma-model";
 
 const className = "LCMScheduler";
 const round = Math.fround;

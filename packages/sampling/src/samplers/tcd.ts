@@ -1,14 +1,14 @@
-import { readAlphas } from "../schedule/alphas";
-import { ConfigReader, type SchedulerConfig } from "../config";
-import type { SamplerDefinition } from "../definition";
-import { distilledTimesteps } from "../schedule/distilled-timesteps";
-import { distilledBetas, mixtureOf, sigmasOf } from "./lcm";
-import { numberOption, refuseOptions, type SamplerOptions } from "../options";
 import { denoise } from "../arithmetic/preconditioning";
 import { type Mixture, predictData, predictNoise } from "../arithmetic/prediction";
-import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
-import type { SigmaModel } from "../schedule/sigma-model";
 import { add, div, mul, sub, type Values } from "../arithmetic/values";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import type { SamplerDefinition } from "../definition";
+import { numberOption, refuseOptions, type SamplerOptions } from "../options";
+import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import { readAlphas } from "../schedule/alphas";
+import { distilledTimesteps } from "../schedule/distilled-timesteps";
+import type { SigmaModel } from "../schedule/sigma-model";
+import { distilledBetas, mixtureOf, sigmasOf } from "./lcm";
 
 const className = "TCDScheduler";
 const round = Math.fround;

@@ -1,17 +1,17 @@
 import { VdError } from "@vd/kernels-native";
-import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
-import { ConfigReader, type SchedulerConfig } from "../config";
-import type { SamplerDefinition } from "../definition";
 import { readThresholding } from "../arithmetic/limiter";
-import type { SamplerOptions } from "../options";
 import { denoise, type Scale } from "../arithmetic/preconditioning";
 import { predictData, predictNoise } from "../arithmetic/prediction";
+import type { Values } from "../arithmetic/values";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import type { SamplerDefinition } from "../definition";
+import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
 import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
 import { mixtureAt, type SolverSpace } from "../solvers/solver-space";
 import { unipcTable } from "../solvers/unipc-levels";
 import { type UnipcStretch, type UnipcType, unipcCorrect, unipcPredict } from "../solvers/unipc-update";
-import type { Values } from "../arithmetic/values";
 
 const className = "UniPCMultistepScheduler";
 

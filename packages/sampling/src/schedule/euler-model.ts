@@ -1,7 +1,7 @@
-import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "./alphas";
+import { type Prediction, preconditioning } from "../arithmetic/preconditioning";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import { checkedSigmas, refuseOptions, type SamplerOptions, stepCount } from "../options";
-import { type Prediction, preconditioning } from "../arithmetic/preconditioning";
+import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "./alphas";
 import { interpolate, linspaceFloat32 } from "./ranges";
 import { initialDeviation, type SigmaModel, type SigmaTable, withFinalSigma } from "./sigma-model";
 import { logSigmas, readSigmaRange, readSigmaSpacing, sigmaToTimestep, spacedSigmas } from "./sigmas";

@@ -1,5 +1,5 @@
-import { betaQuantile } from "./beta-quantile";
 import type { ConfigReader } from "../config";
+import { betaQuantile } from "./beta-quantile";
 import { numpyLogFloat32 } from "./numpy-log";
 import { linspace } from "./ranges";
 

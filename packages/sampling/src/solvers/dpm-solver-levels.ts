@@ -3,6 +3,7 @@ import type { ConfigReader } from "../config";
 import { refuseOptions, type SamplerOptions, stepCount } from "../options";
 import { interpolate, linspace, roundHalfEven } from "../schedule/ranges";
 import { logSigmas, readSigmaSpacing } from "../schedule/sigmas";
+import { readTimestepSpacing, solverTimesteps } from "../schedule/timesteps";
 import {
   type Levels,
   readFinalSigma,
@@ -11,7 +12,6 @@ import {
   solverTable,
   timestepsOf,
 } from "./solver-levels";
-import { readTimestepSpacing, solverTimesteps } from "../schedule/timesteps";
 
 const className = "DPMSolverMultistepScheduler";
 const round = Math.fround;

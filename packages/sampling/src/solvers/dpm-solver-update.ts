@@ -1,6 +1,6 @@
 import type { Mixture } from "../arithmetic/prediction";
-import { logSnr } from "./solver-space";
 import { add, mul, sub, type Values } from "../arithmetic/values";
+import { logSnr } from "./solver-space";
 
 /** The four solvers; "++" ones work on data predictions, the others on noise predictions, "sde" ones draw noise. */
 export type DpmAlgorithm = "dpmsolver" | "dpmsolver++" | "sde-dpmsolver" | "sde-dpmsolver++";

@@ -3,8 +3,8 @@ import type { ConfigReader } from "../config";
 import { refuseOptions, type SamplerOptions, stepCount } from "../options";
 import { interpolate, linspace, roundHalfEven } from "../schedule/ranges";
 import { karrasSigmas, readSigmaRange, readSigmaSpacing } from "../schedule/sigmas";
-import { type Levels, readFinalSigma, respacedLevels, type SolverTable, solverTable } from "./solver-levels";
 import { readTimestepSpacing, solverTimesteps } from "../schedule/timesteps";
+import { type Levels, readFinalSigma, respacedLevels, type SolverTable, solverTable } from "./solver-levels";
 
 const className = "UniPCMultistepScheduler";
 

@@ -1,6 +1,6 @@
 import type { Mixture } from "../arithmetic/prediction";
-import { logSnr } from "./solver-space";
 import { add, cast, div, type LatentDtype, mul, sub, type Values, weightedSum } from "../arithmetic/values";
+import { logSnr } from "./solver-space";
 
 const round = Math.fround;
 

@@ -1,7 +1,7 @@
+import { type Shapes, sizeOf } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import { clipLayersOfDiffusers } from "./clip-names";
 import type { ConfigJson, InferenceOptions } from "./infer-configs";
-import { type Shapes, sizeOf } from "@vd/hub";
 
 /** Heads of the published encoders whose heads are not 64 wide. Source: mlfoundations/open_clip src/open_clip/model_configs. */
 const HEADS_BY_WIDTH: Readonly<Record<number, number>> = { 1280: 16, 1408: 16, 1664: 16, 1792: 16 };

@@ -1,6 +1,6 @@
+import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import type { ConfigJson, InferenceOptions } from "./infer-configs";
-import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
 import { type UnetLevel, unetLayoutOfDiffusers } from "./unet-names";
 
 /** Frames per second, motion bucket and noise level. */

@@ -1,5 +1,5 @@
-import type { ConfigJson, InferenceOptions } from "./infer-configs";
 import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
+import type { ConfigJson, InferenceOptions } from "./infer-configs";
 import { vaeLayoutOfDiffusers } from "./vae-names";
 
 /** Size of the published models' training pictures. */

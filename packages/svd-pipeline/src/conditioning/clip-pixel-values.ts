@@ -1,8 +1,16 @@
 import { VdError } from "@vd/kernels-native";
+import {
+  BlurredRows,
+  type CubicTaps,
+  checkPixels,
+  checkRgbImage,
+  cubicTaps,
+  gaussianKernel,
+  type RgbImage,
+  reindexed,
+  usedPositions,
+} from "@vd/media";
 import { type Pausable, runAtOnce } from "@vd/tensor";
-import { type CubicTaps, cubicTaps, reindexed, usedPositions } from "@vd/media";
-import { BlurredRows, gaussianKernel } from "@vd/media";
-import { checkPixels, checkRgbImage, type RgbImage } from "@vd/media";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
 export interface ClipPixelOptions {

@@ -1,8 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { checkPixels, type RgbImage, resizeLanczosPausable, SIGNED_LEVELS } from "@vd/media";
 import { type Pausable, runAtOnce } from "@vd/tensor";
-import { resizeLanczosPausable } from "@vd/media";
-import { checkPixels, type RgbImage } from "@vd/media";
-import { SIGNED_LEVELS } from "@vd/media";
 
 /** A picture as numbers: [C,H,W] with values in [0, 1], or in [-1, 1] if any is negative. */
 export interface ImageTensor {

@@ -1,9 +1,9 @@
+import type { OpenFile } from "@vd/hub";
+import type { SchedulerConfig } from "@vd/sampling";
 import type { Weights } from "@vd/tensor";
 import type { VaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import type { ClipVisionConfig, UnetConfig } from "../models/index";
-import type { SchedulerConfig } from "@vd/sampling";
-import type { OpenFile } from "@vd/hub";
 
 /** A checkpoint's parts: configurations parsed, weights mapped, nothing computed. */
 export interface ModelComponents {

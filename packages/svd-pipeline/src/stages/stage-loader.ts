@@ -1,6 +1,6 @@
+import { checkUnchanged, type OpenFile } from "@vd/hub";
 import type { CompileOptions, Device } from "@vd/kernels-native";
 import { observed, type Plan, type Tuning, type WorkObserver } from "@vd/tensor";
-import { checkUnchanged, type OpenFile } from "@vd/hub";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */

@@ -2,10 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exportBytes, sourceBytes, sourceRange } from "@vd/hub";
 import { type SafetensorsDtype, SafetensorsFile, writeSafetensors } from "@vd/tensor";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exportBytes, sourceBytes, sourceRange } from "@vd/hub";
-import { COMPONENT_NAMES, type ComponentName, diffusersToOriginal, inferConfigs, originalToDiffusers } from "../../src/checkpoint/index";
+import {
+  COMPONENT_NAMES,
+  type ComponentName,
+  diffusersToOriginal,
+  inferConfigs,
+  originalToDiffusers,
+} from "../../src/checkpoint/index";
 
 const model = fileURLToPath(new URL("../../../../models/tiny-svd/", import.meta.url));
 const WEIGHTS: Record<ComponentName, string> = {

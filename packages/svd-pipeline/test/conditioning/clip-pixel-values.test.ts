@@ -1,10 +1,9 @@
+import type { RgbImage } from "@vd/media";
+import { cubicTaps, gaussianKernel } from "@vd/media";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cubicTaps } from "@vd/media";
-import { type ClipPixelOptions, clipPixelValues } from "../../src/conditioning/clip-pixel-values";
-import { gaussianKernel } from "@vd/media";
-import type { RgbImage } from "@vd/media";
 import { maxDifference, noiseImage, openFixture, storedImage } from "../../../../tooling/testing/pictures";
+import { type ClipPixelOptions, clipPixelValues } from "../../src/conditioning/clip-pixel-values";
 
 const published: ClipPixelOptions = {
   size: 224,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { vaeInput, vaeInputFromTensor } from "../../src/conditioning/vae-input";
 import { maxDifference, openFixture, storedImage } from "../../../../tooling/testing/pictures";
+import { vaeInput, vaeInputFromTensor } from "../../src/conditioning/vae-input";
 
 test("the stored VAE inputs are met exactly", () => {
   using run = openFixture("tiny-svd/goldens.safetensors");

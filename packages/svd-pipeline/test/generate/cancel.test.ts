@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
 import type { ProgressEvent } from "../../src/types";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { maxDifference } from "../../../../tooling/testing/pictures";
+import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { maxDifference } from "../../../../tooling/testing/pictures";
 import { createSampler, type StableVideoDiffusionPipeline } from "../../src/index";
 import type { GenerateOptions } from "../../src/types";
-import { maxDifference } from "../../../../tooling/testing/pictures";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK, TINY_SVD } from "../support/tiny-model";
 

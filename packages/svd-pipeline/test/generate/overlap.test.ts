@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { Generation, type GenerationContext } from "../../src/generate";
 import type { GenerateOptions } from "../../src/types";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 

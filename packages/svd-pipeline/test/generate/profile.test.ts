@@ -1,10 +1,10 @@
 import { createProfiler, type ProfileReport, type ReportNode } from "@vd/profiler";
+import { createSampler } from "@vd/sampling";
 import { beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import { denoise } from "../../src/denoise";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
-import { createSampler } from "@vd/sampling";
-import { svdConfig } from "../../../../tooling/testing/svd-sampling";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 

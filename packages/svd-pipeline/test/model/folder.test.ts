@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync,
 import { join } from "node:path";
 import { writeSafetensors } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { type ComponentName, StableVideoDiffusionPipeline } from "../../src/index";
 import { CLIP_MEAN, CLIP_STD, openModelFolder } from "../../src/model/folder";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { tensorsOf } from "../support/rewrite-weights";
 import { copyOfTiny, editJson, TINY_SVD, WEIGHT_FILES } from "../support/tiny-model";
 

@@ -1,9 +1,9 @@
 import { appendFileSync, copyFileSync, renameSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { StableVideoDiffusionPipeline } from "../../src/index";
 import { checkUnchanged, recordFiles } from "@vd/hub";
+import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { copyOfTiny, QUICK, temporaryFolder, WEIGHT_FILES } from "../support/tiny-model";
 

@@ -1,9 +1,9 @@
 import { rmSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { maxDifference } from "../../../../tooling/testing/pictures";
 import { COMPONENT_NAMES, StableVideoDiffusionPipeline } from "../../src/index";
 import { openModelFolder } from "../../src/model/folder";
-import { maxDifference } from "../../../../tooling/testing/pictures";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { psnr, sameBytes } from "../support/measures";
 import { addWeights, removePlain, type Storage } from "../support/rewrite-weights";
 import { copyOfTiny, openTiny, QUICK } from "../support/tiny-model";

@@ -1,11 +1,11 @@
 import { Device } from "@vd/kernels-native";
 import { beforeAll, describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { openModelFolder } from "../../src/index";
 import { type Models, makeModels } from "../../src/model/models";
 import { conditionStage, decodeStage, encodeImageStage, type StageShape } from "../../src/stages/definitions";
 import { StageLayouts } from "../../src/stages/stage";
 import { StageLoader } from "../../src/stages/stage-loader";
-import { failureOf } from "../../../../tooling/testing/failure";
 import { TINY_SVD } from "../support/tiny-model";
 
 const SHAPE: StageShape = { numFrames: 2, width: 64, height: 64, factor: 8, rows: 2, decodeChunk: undefined };

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, runAtOnce } from "../pausable";
 import { fileError } from "../files/file-error";
 import { nearestNames } from "../nearest-names";
+import { type Pausable, runAtOnce } from "../pausable";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
 import { toFloat32, toFloat64 } from "./to-float";
 

@@ -1,10 +1,10 @@
 import { countOf, type DType, mapFile, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
+import { nearestNames } from "../nearest-names";
 import { type Pausable, runAtOnce } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
 import { type Checkpoint, type CheckpointOptions, openCheckpointPausable } from "./checkpoint";
-import { nearestNames } from "../nearest-names";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
 

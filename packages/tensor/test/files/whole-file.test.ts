@@ -2,9 +2,9 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { discardAll, temporaryName } from "../../src/files/temporary";
 import { checkPlace, placeFile, writeSynced } from "../../src/files/whole-file";
-import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 
 const place = { where: "--output", overwrite: true };
 const bytes = new Uint8Array(1000).fill(7);
@@ -46,7 +46,7 @@ describe("placeFile", () => {
       code: "io",
       message:
         `[--output] expected a file that can be written, got no space left on the device (${path}). ` +
-        "Free some space or choose another folder",
+        "Free some space or choose another folder.",
     });
     expect(readdirSync(folder)).toEqual(["out.bin"]);
     expect(readFileSync(path, "utf8")).toBe("old");
