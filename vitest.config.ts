@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-import { sourceAliases } from "./tooling/packages.mjs";
+import { sourceAliases } from "./tooling/build/packages.mjs";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 

@@ -3,7 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ended, Failure, handOnSignals, prepareWorkspace, ROOT, runMain, seconds } from "./workspace.mjs";
+import { ended, Failure, handOnSignals, prepareWorkspace, ROOT, runMain, seconds } from "./build/workspace.mjs";
 
 /** Fixed, so that everyone's first video is the same. */
 const SEED = "42";

@@ -14,7 +14,7 @@ import {
   ROOT,
   runMain,
   seconds,
-} from "./workspace.mjs";
+} from "./build/workspace.mjs";
 
 const require = createRequire(join(ROOT, "package.json"));
 const binary = (name, file) => join(require.resolve(`${name}/package.json`), "..", file);
@@ -36,11 +36,12 @@ async function run([first, ...rest]) {
 
 /** Checks beside the tests; each counts as one. A function, since what it names is installed by then and not before. */
 const checks = () => [
-  ["generated files are fresh", ["--import", "tsx", "tooling/gen-ops/main.ts", "--check"]],
-  ["imports go down the layers", ["--import", "tsx", "tooling/check-layers.ts"]],
+  ["generated files are fresh", ["--import", "tsx", "tooling/generate/main.ts", "--check"]],
+  ["imports and includes go down the layers", ["--import", "tsx", "tooling/check/layers/main.ts"]],
   ["lint and format", [binary("@biomejs/biome", "bin/biome"), "check", "."]],
+  ["format of C++ and CUDA", ["tooling/check/format-cpp.mjs", "--check"]],
   ["types", ["pnpm", "exec", "turbo", "run", "typecheck", "--output-logs=errors-only", "--ui=stream"]],
-  ["goldens", ["tooling/goldens.mjs"]],
+  ["goldens", ["tooling/goldens/launch.mjs"]],
 ];
 
 async function runChecks(counts) {

@@ -1,12 +1,14 @@
 import { defineConfig } from "tsup";
 
+// The library, with the one clean of the build. The program follows in a run of its own (tsup.cli.config.ts): two
+// configurations in one run would write and clean the same folder at the same time.
 export default defineConfig({
-  entry: { cli: "src/cli.ts" },
-  format: ["esm"],
+  entry: ["src/index.ts"],
+  format: ["esm", "cjs"],
   target: "node20",
   platform: "node",
-  banner: { js: "#!/usr/bin/env node" },
-  splitting: false,
+  dts: true,
   sourcemap: true,
   clean: true,
+  shims: true,
 });

@@ -1,7 +1,12 @@
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: { index: "src/index.ts", contract: "contract/index.ts", cases: "ops/cases.generated.ts" },
+  entry: {
+    index: "src/index.ts",
+    contract: "contract/index.ts",
+    cases: "ops/cases.generated.ts",
+    references: "ops/references.generated.ts",
+  },
   format: ["esm", "cjs"],
   target: "node20",
   platform: "node",

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { cancelledError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
 
 /** The part of `process` that tells of signals. */
@@ -31,8 +31,7 @@ export function cancelOnSignals(source: SignalSource, onFirst: () => void): Canc
       source.exit(CANCELLED_STATUS);
       return;
     }
-    const expected = "to finish";
-    controller.abort(new VdError({ code: "cancelled", where: "vd-generate", expected, got: "a signal to stop" }));
+    controller.abort(cancelledError("vd-generate", { got: "a signal to stop" }));
     onFirst();
   };
   for (const signal of SIGNALS) source.on(signal, listener);

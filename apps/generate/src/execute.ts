@@ -8,13 +8,13 @@ import {
   writeVideo,
 } from "@vd/media";
 import type { Profiler } from "@vd/profiler";
-import type { GeneratedVideo, GenerateOptions, ProgressEvent } from "@vd/svd-pipeline";
-import { checkPlace, meantName } from "@vd/tensor";
+import type { GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline";
+import { drawSeed, valueError } from "@vd/svd-pipeline/options";
+import { checkPlace } from "@vd/tensor";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
 import { type ModelSource, modelSource } from "./model/source";
-import { valueError } from "./options/values";
 import { checkPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
@@ -23,7 +23,6 @@ import { planTable } from "./report/plan-table";
 import type { Reporter } from "./report/reporter";
 import { type RunSummary, summaryLine } from "./report/summary";
 import type { Dependencies } from "./run";
-import { drawSeed } from "./seed";
 import type { Settings } from "./settings";
 
 /** What one run works with. */
@@ -48,11 +47,11 @@ export interface Preparation {
 export async function execute(preparation: Preparation, settings: Settings, context: Context): Promise<void> {
   const startUs = context.io.nowUs();
   const { signal, reporter, pipelineFactory } = context;
-  const { device, dtype, threads } = settings;
   const profiler = await startProfile(settings.profile);
   const load = () =>
     pipelineFactory.load(preparation.source, {
-      ...{ device, dtype, threads, signal },
+      ...settings.load,
+      signal,
       onProgress: (event) => reporter.progress(event),
     });
   const pipeline = await (profiler ? profiler.scope("open model", load) : load());
@@ -60,6 +59,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
     signal.throwIfAborted();
     const loadUs = context.io.nowUs() - startUs;
     const options = runOptions(settings, pipeline.defaults);
+    requireStorable(preparation.target, options);
     if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
     else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs, profiler });
   } finally {
@@ -71,11 +71,12 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * Checks all that can be checked before a model is loaded: names, formats, files, folders, space, ffmpeg.
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
-export async function prepare(settings: Settings, { pipelineFactory, ffmpeg, signal }: Context): Promise<Preparation> {
+export async function prepare(settings: Settings, { ffmpeg, signal }: Context): Promise<Preparation> {
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
-  if (settings.sampler !== undefined) requireSampler(settings.sampler, await pipelineFactory.samplerNames());
+  const { width = 0, height = 0 } = settings.generate;
+  requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
   const image = settings.image ?? bundledPicture();
   await checkPicture(image);
@@ -96,12 +97,6 @@ export async function prepare(settings: Settings, { pipelineFactory, ffmpeg, sig
   return { image, target, source, previewPath, write };
 }
 
-function requireSampler(name: string, known: readonly string[]): void {
-  if (known.includes(name)) return;
-  const meant = meantName(name, known);
-  throw valueError("--sampler", `one of ${known.join(", ")}`, name, meant && `Did you mean ${meant}?`);
-}
-
 async function printPlan(
   pipeline: Pipeline,
   options: RunOptions,
@@ -109,10 +104,10 @@ async function printPlan(
   settings: Settings,
   { io }: Context,
 ): Promise<void> {
-  const plan = await pipeline.plan(generateOptions(image, options, settings));
+  const plan = await pipeline.plan({ ...options, image });
   const common = { model: source.name, image, output: settings.output, format: target.format };
   if (settings.json) {
-    writeEvent(io, { event: "plan", ...common, ...options, ...plan });
+    writeEvent(io, { event: "plan", ...common, ...options, seed: undefined, ...plan });
     return;
   }
   const { width, height, numFrames, fps, steps, minGuidance, maxGuidance } = options;
@@ -129,16 +124,15 @@ async function generate(
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
 ): Promise<void> {
   const { io, reporter, signal } = context;
-  const seed = settings.seed ?? drawSeed();
+  const seed = options.seed ?? drawSeed();
   if (settings.json) {
-    writeEvent(io, { event: "start", model: source.name, image, output: settings.output, seed, ...options });
-  } else if (settings.seed === undefined) {
+    writeEvent(io, { event: "start", model: source.name, image, output: settings.output, ...options, seed });
+  } else if (options.seed === undefined) {
     reporter.note(`Seed ${seed}; --seed ${seed} makes this video again.`);
   }
   const preview = previewPath === undefined ? undefined : makePreview(previewPath, options.fps, reporter);
   const generating = pipeline.generate({
-    ...generateOptions(image, options, settings),
-    seed,
+    ...{ ...options, image, seed },
     ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
   });
@@ -203,20 +197,6 @@ function finish(settings: Settings, { io, reporter }: Context, summary: RunSumma
   reporter.close();
   if (settings.json) writeEvent(io, { event: "done", ...summary });
   else if (!settings.quiet) io.stdout.write(`${summaryLine(summary)}\n`);
-}
-
-function generateOptions(
-  image: string,
-  options: RunOptions,
-  { sampler, decodeChunk, memory }: Settings,
-): GenerateOptions {
-  return {
-    image,
-    ...options,
-    ...(sampler !== undefined && { sampler }),
-    ...(decodeChunk !== undefined && { decodeChunk }),
-    ...(memory !== undefined && { memory }),
-  };
 }
 
 function makePreview(path: string, fps: number, reporter: Reporter): PreviewWriter {

@@ -1,9 +1,9 @@
 import { extname } from "node:path";
 import { frameDelaysMs } from "@vd/media";
 import type { GenerateOptions } from "@vd/svd-pipeline";
+import { valueError } from "@vd/svd-pipeline/options";
 import { writeWholeFile } from "@vd/tensor";
 import sharp, { type Sharp } from "sharp";
-import { valueError } from "./options/values";
 
 /** A picture of the video as far as it has come. frames: [F,H,W,3] */
 export type Preview = Parameters<NonNullable<GenerateOptions["onPreview"]>>[0];

@@ -4,6 +4,7 @@ import { CANCELLED_STATUS, type Cancellation, cancelOnSignals, type SignalSource
 import { execute, prepare } from "./execute";
 import type { Io } from "./io";
 import type { PipelineFactory } from "./model/factory";
+import { nameFlags } from "./options/name-flags";
 import { parseArguments } from "./options/parse";
 import { errorEvent, writeEvent } from "./report/json";
 import { makeReporter } from "./report/reporter";
@@ -77,7 +78,8 @@ function reportFailure(error: unknown, json: boolean, io: Io, isUsageChecked: bo
     return STATUS.failed;
   }
   const status = error.code === "attr" && !isUsageChecked ? STATUS.usage : STATUS.failed;
-  if (json) writeEvent(io, errorEvent(error, status));
-  io.stderr.write(`Error: ${error.message}${/[.?!]$/.test(error.message) ? "" : "."}\n`);
+  const named = nameFlags(error);
+  if (json) writeEvent(io, errorEvent(named, status));
+  io.stderr.write(`Error: ${named.message}${/[.?!]$/.test(named.message) ? "" : "."}\n`);
   return status;
 }

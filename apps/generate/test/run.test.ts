@@ -5,7 +5,7 @@ import type { GenerateOptions } from "@vd/svd-pipeline";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
-import type { LoadOptions } from "../src/model/factory";
+import type { ModelLoading } from "../src/model/factory";
 import type { ModelSource } from "../src/model/source";
 import { FakeProcess, runCommand } from "./support/harness";
 
@@ -23,11 +23,11 @@ describe("a run", () => {
   });
 
   it("hands every option to the pipeline, and disposes of it", async () => {
-    const seen: { source?: ModelSource; load?: LoadOptions; generate?: GenerateOptions; disposed: number } = {
+    const seen: { source?: ModelSource; load?: ModelLoading; generate?: GenerateOptions; disposed: number } = {
       disposed: 0,
     };
     const fake = {
-      onLoad: (source: ModelSource, load: LoadOptions) => Object.assign(seen, { source, load }),
+      onLoad: (source: ModelSource, load: ModelLoading) => Object.assign(seen, { source, load }),
       onGenerate: (generate: GenerateOptions) => Object.assign(seen, { generate }),
       onDispose: () => seen.disposed++,
     };
@@ -173,7 +173,12 @@ describe("mistakes", () => {
     [
       "--sampler eular",
       2,
-      'Error: [--sampler] expected one of euler, euler-ancestral, heun, ddim, lcm, got "eular". Did you mean euler?',
+      'Error: [--sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got "eular". The nearest name is euler.',
+    ],
+    [
+      "-o x.webp --size 16384x64",
+      1,
+      "Error: [--output] expected sides of at most 16383 pixels, which is what .webp files store, got 16384x64. Make a",
     ],
     [
       "-o x.avi",
@@ -220,6 +225,20 @@ describe("mistakes", () => {
     const outcome = await runCommand(["-o", join(folder, "o.gif"), "-q"], { failure });
     expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: "Error: [unet] expected a, got b.\n" });
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("of the model's name flags, as the command line has them", async () => {
+    const hint = 'Use the CPU: device "cpu".';
+    const unusable = new VdError({ code: "unsupported", where: "device", expected: "a GPU", got: "none", hint });
+    const wrong = new VdError({ code: "attr", where: "numFrames", expected: "fewer", got: "9", hint: 'Import "it".' });
+    const large = { code: "memory", where: "decode", expected: "1 GB", got: "2 GB" } as const;
+    const messages = async (failure: VdError) =>
+      (await runCommand(["-o", join(temporaryFolder(), "o.gif"), "-q"], { failure })).stderr;
+    expect(await messages(unusable)).toBe("Error: [device] expected a GPU, got none. Use the CPU: --device cpu.\n");
+    expect(await messages(new VdError({ ...large, hint: "Use a smaller decodeChunk or fewer frames." }))).toBe(
+      "Error: [decode] expected 1 GB, got 2 GB. Use a smaller --decode-chunk or fewer frames.\n",
+    );
+    expect(await messages(wrong)).toBe('Error: [--frames] expected fewer, got 9. Import "it".\n');
   });
 
   it("of ours come with a stack", async () => {

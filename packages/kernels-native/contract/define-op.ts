@@ -14,6 +14,12 @@ export interface TensorSpec {
   optional?: true;
   /** Usually a weight: may lie in read-only memory at any byte offset, in any of `dtype` whatever the others are. */
   constant?: true;
+  /** Offsets of packed sequences into the dimension `into`: they must never fall and end at most at its size. They are
+   *  data, so backends check them before each run. */
+  offsets?: { into: string };
+  /** The CPU takes 16-bit floats here. It computes in float32 and takes them for constant operands, else only where this
+   *  says so. */
+  halfOnCpu?: true;
 }
 
 /** One attribute: a compile-time constant of a recorded row. */

@@ -5,4 +5,4 @@ export * from "./epilogue";
 export * from "./error-codes";
 export * from "./expr";
 export * from "./layout";
-export { OPS, type OpId } from "./ops.generated";
+export { CPU_FAST_PATHS, OPS, type OpId } from "./ops.generated";

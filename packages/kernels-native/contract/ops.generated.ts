@@ -1,4 +1,4 @@
-// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
 import conv from "../ops/conv/conv.op";
@@ -45,3 +45,6 @@ export const OPS = {
 
 /** The id of an op. */
 export type OpId = keyof typeof OPS;
+
+/** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","conv","group_norm","group_norm_stats","layer_norm","linear","pointwise"];

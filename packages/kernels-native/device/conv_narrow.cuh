@@ -5,10 +5,7 @@
 // of pixel i at c ^ (i / 2 & 3), without bank conflicts), every tap reads them there at its offset, and the filters' fragments
 // come straight from L1, once for both halves of the row.
 //
-// Log (H200, f16): the decoder's last, 128 to 3 channels of 25 frames of 576x1024, 2.63 ms (by tiles of m256n32, bound by L2, 5.6;
-// by mma tiles of 64 by 64, 22); predicted were 0.9 ms to read 3.8 GB once and 1.3 ms for taps through shared memory. The UNet's
-// last, 320 to 4 channels of 50 frames of 72x128, 228 us (m256n32: 422). The profile of the whole model in
-// reports/gpu/model-h200.json has 3.52 ms and 303 us for them.
+// Measured beside matrix tiles in docs/kernels/conv.md.
 #pragma once
 #include "epilogue.cuh"
 #include "kernel.cuh"

@@ -73,11 +73,10 @@ struct TileOrigin {
   int row, col;
 };
 
-/** Where a thread's chunks of a stage go: chunk `index` of a tile whose rows are 64 bytes. */
-__device__ __forceinline__ uint32_t chunk_slot(uint32_t base, int index) {
-  const int row = index / 4, chunk = index & 3;
-  return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4);
-}
+/** Where a chunk of 16 bytes lies in a tile whose rows are 64 bytes. */
+__device__ __forceinline__ uint32_t chunk_at(uint32_t base, int row, int chunk) { return base + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4); }
+/** The same by its number. */
+__device__ __forceinline__ uint32_t chunk_slot(uint32_t base, int index) { return chunk_at(base, index / 4, index & 3); }
 
 /** Moves chunks of 16 bytes whole. Must be called with growing depths: addresses are found once per tap (or input) and
  *  advance from there. */
@@ -202,7 +201,7 @@ __device__ __forceinline__ void mma_stage(float (&acc)[Config::kRowBlocks][4][4]
     for (int pair = 0; pair < 2; ++pair) {
       const int row = warpN * 32 + pair * 16 + (lane & 7) + (lane >> 4) * 8, chunk = step * 2 + (lane >> 3 & 1);
       uint32_t r[4];
-      ptx::ldmatrix_x4(r, b + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
+      ptx::ldmatrix_x4(r, chunk_at(b, row, chunk));
       fragB[2 * pair][0] = r[0];
       fragB[2 * pair][1] = r[1];
       fragB[2 * pair + 1][0] = r[2];
@@ -212,7 +211,7 @@ __device__ __forceinline__ void mma_stage(float (&acc)[Config::kRowBlocks][4][4]
     for (int m = 0; m < Config::kRowBlocks; ++m) {
       const int row = (warpM * Config::kRowBlocks + m) * 16 + (lane & 15), chunk = step * 2 + (lane >> 4);
       uint32_t fragA[4];
-      ptx::ldmatrix_x4(fragA, a + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
+      ptx::ldmatrix_x4(fragA, chunk_at(a, row, chunk));
 #pragma unroll
       for (int n = 0; n < 4; ++n) ptx::mma_16816<typename Config::T>(acc[m][n], fragA, fragB[n]);
     }

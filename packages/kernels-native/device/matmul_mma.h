@@ -2,8 +2,6 @@
 #pragma once
 #include <cstdint>
 
-#include "../native/generated/op_args.h"
-#include "../native/core/cuda_launch.h"
 #include "epilogue.h"
 
 namespace vd::device {
@@ -27,14 +25,10 @@ struct MatmulMmaParams {
   int32_t geglu;
 };
 
-/** Most output channels, and most taps times channels, of the kernel for convolutions of few channels to few. */
-inline constexpr int kFewColumns = 4, kFewDepth = 256;
+/** Most output channels, channels, and taps times channels of the kernel for convolutions of few channels to few. */
+inline constexpr int kFewColumns = 4, kFewChannels = 8, kFewDepth = 256;
 
 /** Most output channels of the kernel for 3x3 convolutions of many channels to few (conv_narrow.cuh), and its tile. */
 inline constexpr int kNarrowColumns = 8, kNarrowTileH = 8, kNarrowTileW = 32, kNarrowThreads = 32 * kNarrowTileH;
-
-/** Ways to compute a row on the portable kernels, best guess first. */
-std::vector<cuda::Plan> plan_linear_mma(const LinearArgs& args, const Epilogue& epilogue, const cuda::DeviceInfo& device);
-std::vector<cuda::Plan> plan_conv_mma(const ConvArgs& args, const Epilogue& epilogue, const cuda::DeviceInfo& device);
 
 }  // namespace vd::device

@@ -8,43 +8,19 @@
 //   producer            full[s]                    consumers                       empty[s]
 //   wait empty[s] ──► expect bytes, load A, B ──► wait full[s], wgmma ──► one arrival per warp, to every block of the cluster
 //
-// Log (NVIDIA H200, driver 580; f16; ceiling 742 TFLOP/s of cuBLAS at 8192³, 4.26 TB/s of copies; us, [TFLOP/s]):
-//                                         conv 3x3 320   conv 3x3 640   linear k320 n320   linear k320 n2560   8192³
-//   v1 arrivals released at cluster scope   1594 [533]     1502 [566]     385                2908                2069
-//   v2 arrivals at block scope              1217 [698]     1155 [735]     329                2519                1558
-//   v3 tails without branches, long pointers and
-//      divisions hoisted                    1170 [726]     1160 [732]     234                1751                1581
-//   v4 bias tile and lines through shared memory (ldmatrix, stmatrix) instead of quad shuffles
-//                                           1163 [730]     1125 [755]     226                1645                1576
-//   Residual tails (k320 n320): 666 → 617 → 546 → 334; temporal conv 320: 943 → 825 → 677 → 535.
-//   Lost: release at cluster scope (every arrival waited for the epilogue's stores); tiles m256n128 and m128n320 (never
-//   best); a residual prefetched to L2 only (545 → 479, then overtaken); staging a whole row block at once with five
-//   stages (no gain but for vae.temporal.128, 5376 → 4840, and 16 bytes of spills); pingpong without the order barrier
-//   (a full barrier tells only the parity of its phase: wrong results with more than one ring of k-steps per tile).
-//   v5 tiles ...s: residuals loaded and results stored by the copy engine (matmul_sm90_staged.cuh)
-//                                           1143 [743]     1121 [757]     204                1398
-//      Residual tails: k320 n320 265, temporal conv 320 477. With geglu k320 1784, k640 n5120 1486, k1280 n10240 1368.
-//   v6 geglu's erf by a polynomial, no divisions between results of linears; frames first where taps lie in other frames
-//                                                                         198                1307
-//      geglu k320 1476, k640 1245, k1280 1173; k1280 n320 with residual 671 -> 640; conv 3x1x1 of 25x128 576x1024, whose
-//      source left L2 between its three taps, 4454 -> 3413. Rows in registers (matmul_sm90_rows.cuh) geglu k320 1420; one
-//      warpgroup behind the other (matmul_sm90_halves.cuh) geglu k640 1182, k1280 1067.
-//   What stands between: shared memory. An m64n160k16 reads 7 KiB in 80 cycles and loads add 58 bytes a cycle: 147 of 128 for
-//   128x160 tiles, to which results add theirs; the clock falls to 1.5 GHz at the power limit, and one card to the next
-//   differs by 12 %. At 320 channels the tensor cores are busy for 65 % of the time (rows), 55 % before.
+// What lost: release at cluster scope (every arrival waited for the epilogue's stores); tiles m256n128 and m128n320; staging a whole
+// row block at once; pingpong without the order barrier (a full barrier tells only the parity of its phase). What bounds it is
+// shared memory. Figures of every version: docs/kernels/matmul_sm90.md.
 #pragma once
 #include "matmul_sm90_staged.cuh"
 #include "matmul_sm90_tail.cuh"
+#include "ptx/matrix_descriptor.cuh"
 #include "ptx/registers.cuh"
 #include "ptx/tma.cuh"
 #include "ptx/wgmma.cuh"
+#include "ring_sm90.cuh"
 
 namespace vd::device {
-
-/** Shared-memory matrix descriptor, 128-byte swizzle, rows of 128 bytes in groups of 8. */
-__device__ __forceinline__ uint64_t matmul_descriptor(uint32_t address) {
-  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (1ull << 16) | (64ull << 32) | (1ull << 62);
-}
 
 template <class Config> struct MatmulShared {
   uint32_t ring;  // stages, staged results, then full and empty barriers, then those of the residual
@@ -75,29 +51,11 @@ __device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_
   }
 }
 
-/** Position in the ring. */
-struct MatmulCursor {
-  int stage;
-  uint32_t parity;
-};
-/** Waits for a free stage and announces its bytes; returns its full barrier. */
-template <class Config>
-__device__ __forceinline__ uint32_t matmul_claim(const MatmulSm90Params& p, const MatmulShared<Config>& shared, const MatmulCursor& at) {
-  ptx::mbarrier_wait(shared.empty_at(at.stage), at.parity);
-  ptx::mbarrier_arrive_expect_tx(shared.full_at(at.stage), p.aBytes + Config::kStageBytesB);
-  return shared.full_at(at.stage);
-}
-template <class Config> __device__ __forceinline__ void matmul_advance(MatmulCursor& at) {
-  if (++at.stage == Config::kStages) {
-    at.stage = 0;
-    at.parity ^= 1;
-  }
-}
-
 /** The producer thread: every stage of every tile of this block. */
 template <class Config>
 __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int rank, int numTiles) {
-  MatmulCursor at{0, 1};
+  RingCursor<Config::kStages> at{0, 1};
+  const uint32_t bytes = p.aBytes + Config::kStageBytesB;
 #pragma unroll 1
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
@@ -117,28 +75,18 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
         for (int w = w0; w < w0 + p.kernel[2]; ++w, ++tap)
 #pragma unroll 1
           for (int c = 0; c < p.blocksPerTap * 64; c += 64) {
-            const uint32_t full = matmul_claim<Config>(p, shared, at);
+            const uint32_t full = claim_stage(shared, at, bytes);
             ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, box.b);
             matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, phase, rank);
-            matmul_advance<Config>(at);
+            at.advance();
           }
 #pragma unroll 1
     for (int c = 0; c < (p.numKBlocks - p.numKBlocks1) * 64; c += 64) {
-      const uint32_t full = matmul_claim<Config>(p, shared, at);
+      const uint32_t full = claim_stage(shared, at, bytes);
       ptx::tma_load_5d(shared.a(at.stage), &p.a2, full, c, w0, h0, f0, box.b);
       matmul_load_b<Config>(p, shared.b(at.stage), full, p.channels + c, 0, row, phase, rank);
-      matmul_advance<Config>(at);
+      at.advance();
     }
-  }
-}
-
-/** One arrival of this warp at the empty barrier of every block that writes our stages. */
-template <class Config> __device__ __forceinline__ void matmul_release(const MatmulShared<Config>& shared, int stage) {
-  const int lane = threadIdx.x & 31;
-  if constexpr (Config::kCluster == 1) {
-    if (lane == 0) ptx::mbarrier_arrive(shared.empty_at(stage));
-  } else {
-    if (lane < Config::kCluster) ptx::mbarrier_arrive_cluster(ptx::map_to_block(shared.empty_at(stage), lane));
   }
 }
 
@@ -151,11 +99,10 @@ __device__ __forceinline__ void matmul_accumulate(float (&acc)[Config::kRowBlock
                                                   int numKBlocks, int handOver) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
   int previous = 0;
-  int stage = count % Config::kStages;
-  uint32_t parity = count / Config::kStages & 1;
+  RingCursor<Config::kStages> at{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
   for (int k = 0; k < numKBlocks; ++k) {
-    ptx::mbarrier_wait(shared.full_at(stage), parity);
-    const uint64_t a = matmul_descriptor(shared.a(stage) + rowOffset * 128), b = matmul_descriptor(shared.b(stage));
+    ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
+    const uint64_t a = ptx::matrix_descriptor(shared.a(at.stage) + rowOffset * 128), b = ptx::matrix_descriptor(shared.b(at.stage));
     ptx::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < 4; ++step)
@@ -167,13 +114,13 @@ __device__ __forceinline__ void matmul_accumulate(float (&acc)[Config::kRowBlock
                        k > 0 || step > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<1>();
-    if (k > 0) matmul_release<Config>(shared, previous);
-    previous = stage;
-    if (++stage == Config::kStages) { stage = 0; parity ^= 1; }
+    if (k > 0) release_stage<Config::kCluster>(shared.empty_at(previous));
+    previous = at.stage;
+    at.advance();
   }
   if (handOver >= 0) ptx::named_barrier_arrive(handOver, 256);
   ptx::wgmma_wait<0>();
-  matmul_release<Config>(shared, previous);
+  release_stage<Config::kCluster>(shared.empty_at(previous));
 }
 
 /** A consumer warpgroup: products and tails of its tiles. */

@@ -2,20 +2,20 @@
 #pragma once
 #include <cstdint>
 
-#include "../native/core/cuda_launch.h"
 #include "epilogue.h"
+#include "tensor_map.h"
 
 namespace vd::device {
 
 /** A tile of output pixels is a box [tileF, tileH, tileW] of at most tileM pixels; the reduction runs over kernel taps
  *  and blocks of 64 channels, then over blocks of a second source. Linear is the case of one tap and W = all rows. */
 struct MatmulSm90Params {
-  cuda::TensorMap a;    // [B,F,H,W,C] of x
-  cuda::TensorMap a2;   // of x2, linear only
-  cuda::TensorMap b;    // weights: [phases, N, taps, C]; geglu: [N/8, 2, 8, C]
-  cuda::TensorMap y;         // [B,F,H,W,N], staged tiles only
-  cuda::TensorMap residual;  // like y, where there is one
-  cuda::TensorMap residual2;
+  TensorMap a;    // [B,F,H,W,C] of x
+  TensorMap a2;   // of x2, linear only
+  TensorMap b;    // weights: [phases, N, taps, C]; geglu: [N/8, 2, 8, C]
+  TensorMap y;         // [B,F,H,W,N], staged tiles only
+  TensorMap residual;  // like y, where there is one
+  TensorMap residual2;
   Epilogue epilogue;
   int32_t numKBlocks;   // steps of 64 of the whole reduction
   int32_t numKBlocks1;  // those that read x

@@ -33,18 +33,16 @@ template <class Config> __device__ __forceinline__ HalvesIndex halves_index(cons
 
 template <class Config>
 __device__ __forceinline__ void halves_produce(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int rank, int numTiles) {
-  MatmulCursor at{0, 1};
+  RingCursor<Config::kStages> at{0, 1};
 #pragma unroll 1
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     const HalvesIndex index = halves_index<Config>(p, tile, rank);
 #pragma unroll 1
     for (int k = 0; k < p.numKBlocks * 64; k += 64) {
-      ptx::mbarrier_wait(shared.empty_at(at.stage), at.parity);
-      const uint32_t full = shared.full_at(at.stage);
-      ptx::mbarrier_arrive_expect_tx(full, Config::kStageBytesA + Config::kStageBytesB);
+      const uint32_t full = claim_stage(shared, at, Config::kStageBytesA + Config::kStageBytesB);
       ptx::tma_load_5d(shared.a(at.stage), &p.a, full, k, index.rows * (2 * Config::kTileM), 0, 0, 0);
       matmul_load_b<Config>(p, shared.b(at.stage), full, k, 0, index.n * Config::kTileN, 0, rank);
-      matmul_advance<Config>(at);
+      at.advance();
     }
   }
 }
@@ -52,31 +50,31 @@ __device__ __forceinline__ void halves_produce(const MatmulSm90Params& p, const 
 /** acc = this warpgroup's rows · Bᵀ. starter: the first warpgroup of the first tile tells when the other may begin. */
 template <class Config>
 __device__ __forceinline__ void halves_accumulate(float (&acc)[Config::kWidth / 2], const MatmulShared<Config>& shared, int group, int numKBlocks,
-                                                  MatmulCursor& at, bool starter) {
+                                                  RingCursor<Config::kStages>& at, bool starter) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
   int previous = 0;
   for (int k = 0; k < numKBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
-    const uint64_t a = matmul_descriptor(shared.a(at.stage) + group * Config::kTileM * 128), b = matmul_descriptor(shared.b(at.stage));
+    const uint64_t a = ptx::matrix_descriptor(shared.a(at.stage) + group * Config::kTileM * 128), b = ptx::matrix_descriptor(shared.b(at.stage));
     ptx::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < 4; ++step) Product::run(acc, a + step * 2, b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<1>();
-    if (k > 0) matmul_release<Config>(shared, previous);
+    if (k > 0) release_stage<Config::kCluster>(shared.empty_at(previous));
     if (starter && k == min(Config::kLag, numKBlocks) - 1) ptx::named_barrier_arrive(1, 256);
     previous = at.stage;
-    matmul_advance<Config>(at);
+    at.advance();
   }
   ptx::wgmma_wait<0>();
-  matmul_release<Config>(shared, previous);
+  release_stage<Config::kCluster>(shared.empty_at(previous));
 }
 
 /** A consumer warpgroup: its half of all tiles. */
 template <class Config>
 __device__ __forceinline__ void halves_consume(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int group, int rank, int numTiles,
                                                float* bias) {
-  MatmulCursor at{0, 0};
+  RingCursor<Config::kStages> at{0, 0};
   uint32_t parity = 0;
   bool isFirst = true;
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {

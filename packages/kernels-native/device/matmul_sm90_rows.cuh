@@ -4,8 +4,7 @@
 // well results hide behind products. Here each of the two consumer warpgroups keeps 64 rows of A, all 320 channels, as
 // fragments in 80 registers for as many tiles of columns as its block has, so that a product reads B alone. The rows come
 // through the same ring as the weights. The warpgroups multiply in turn, so that one's results run beside the other's products;
-// each has its own staging, twice. (Left to themselves after a start half a tile apart they fall into step whenever rows are
-// loaded, and both wait for both: 1496 us for m460800 k320 n2560 with geglu, the tensor cores busy for 52 % of the time.)
+// each has its own staging, twice. (Left to themselves they fall into step whenever rows are loaded, and both wait for both.)
 //
 //   ring:  A0 A1 A2 A3 A4 | B(n0,k0) ... B(n0,k4) | B(n1,k0) ... | A of the next rows ...
 //
@@ -58,49 +57,36 @@ template <class Config> __device__ __forceinline__ int rows_num_items(const Matm
   return (p.numMTiles + 2 * Config::kCluster - 1) / (2 * Config::kCluster) * p.numParts;
 }
 
-template <class Config>
-__device__ __forceinline__ uint32_t rows_claim(const RowsShared<Config>& shared, const MatmulCursor& at, uint32_t bytes) {
-  ptx::mbarrier_wait(shared.empty_at(at.stage), at.parity);
-  ptx::mbarrier_arrive_expect_tx(shared.full_at(at.stage), bytes);
-  return shared.full_at(at.stage);
-}
-
 /** The producer thread. */
 template <class Config>
 __device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const RowsShared<Config>& shared, int rank) {
-  MatmulCursor at{0, 1};
+  RingCursor<Config::kStages> at{0, 1};
 #pragma unroll 1
   for (int i = blockIdx.x / Config::kCluster; i < rows_num_items<Config>(p); i += gridDim.x / Config::kCluster) {
     const RowsItem item = rows_item(p, i);
     const int row = (item.rows * Config::kCluster + rank) * 2 * Config::kTileM;
 #pragma unroll 1
     for (int k = 0; k < kRowsKBlocks; ++k) {
-      const uint32_t full = rows_claim<Config>(shared, at, Config::kRowBytes);
+      const uint32_t full = claim_stage(shared, at, Config::kRowBytes);
       ptx::tma_load_5d(shared.stage(at.stage), &p.a, full, k * 64, row, 0, 0, 0);
-      matmul_advance<Config>(at);
+      at.advance();
     }
 #pragma unroll 1
     for (int n = item.first; n < item.last; ++n)
 #pragma unroll 1
       for (int k = 0; k < kRowsKBlocks; ++k) {
-        const uint32_t full = rows_claim<Config>(shared, at, Config::kWeightBytes);
+        const uint32_t full = claim_stage(shared, at, Config::kWeightBytes);
         matmul_load_b<Config>(p, shared.stage(at.stage), full, k * 64, 0, n * Config::kTileN, 0, rank);
-        matmul_advance<Config>(at);
+        at.advance();
       }
   }
-}
-
-/** One arrival of this warp at the empty barrier of every block that writes our stages. */
-template <class Config> __device__ __forceinline__ void rows_release(const RowsShared<Config>& shared, int stage) {
-  const int lane = threadIdx.x & 31;
-  if (lane < Config::kCluster) ptx::mbarrier_arrive_cluster(ptx::map_to_block(shared.empty_at(stage), lane));
 }
 
 /** The warpgroup's 64 rows as fragments, 16 channels each. */
 using RowFragments = uint32_t[kRowsKBlocks * 4][4];
 
 template <class Config>
-__device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Config>& shared, int group, MatmulCursor& at) {
+__device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Config>& shared, int group, RingCursor<Config::kStages>& at) {
   const int lane = threadIdx.x & 31, row = group * 64 + threadIdx.x % 128 / 32 * 16 + (lane & 15);
 #pragma unroll
   for (int k = 0; k < kRowsKBlocks; ++k) {
@@ -109,35 +95,35 @@ __device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Conf
 #pragma unroll
     for (int step = 0; step < 4; ++step) ptx::ldmatrix_x4(a[4 * k + step], line + (((2 * step + (lane >> 4)) ^ (row & 7)) << 4));
     __syncwarp();
-    rows_release<Config>(shared, at.stage);
-    matmul_advance<Config>(at);
+    release_stage<Config::kCluster>(shared.empty_at(at.stage));
+    at.advance();
   }
 }
 
 /** acc = rows · Bᵀ of one tile of columns; then the other warpgroup may multiply, if `handOver`. */
 template <class Config>
 __device__ __forceinline__ void rows_accumulate(float (&acc)[Config::kWidth / 2], const RowFragments& a, const RowsShared<Config>& shared,
-                                                int group, MatmulCursor& at, bool handOver) {
+                                                int group, RingCursor<Config::kStages>& at, bool handOver) {
   using Product = ptx::WgmmaRegisters<typename Config::T, Config::kWidth, 0>;
   int previous = 0;
 #pragma unroll
   for (int k = 0; k < kRowsKBlocks; ++k) {
     ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
-    const uint64_t b = matmul_descriptor(shared.stage(at.stage));
+    const uint64_t b = ptx::matrix_descriptor(shared.stage(at.stage));
     ptx::wgmma_fence();
 #pragma unroll
     for (int step = 0; step < 4; ++step) Product::run(acc, a[4 * k + step], b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     if (k > 0) {
       ptx::wgmma_wait<1>();
-      rows_release<Config>(shared, previous);
+      release_stage<Config::kCluster>(shared.empty_at(previous));
     }
     previous = at.stage;
-    matmul_advance<Config>(at);
+    at.advance();
   }
   if (handOver) ptx::named_barrier_arrive(2 - group, 256);
   ptx::wgmma_wait<0>();
-  rows_release<Config>(shared, previous);
+  release_stage<Config::kCluster>(shared.empty_at(previous));
 }
 
 /** Where a warpgroup stands in its two stagings. */
@@ -187,7 +173,7 @@ __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const Rows
 template <class Config>
 __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank, const float* biases) {
   const int numItems = rows_num_items<Config>(p), stride = gridDim.x / Config::kCluster;
-  MatmulCursor at{0, 0};
+  RingCursor<Config::kStages> at{0, 0};
   RowsTurn turn;
   RowFragments a;
   float acc[1][1][Config::kWidth / 2];

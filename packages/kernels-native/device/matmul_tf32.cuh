@@ -81,7 +81,7 @@ __device__ __forceinline__ void tf32_stage(float (&acc)[kRowBlocks][kCols][4], u
     for (int pair = 0; pair < kCols / 2; ++pair) {
       const int row = rowB + pair * 16 + (lane & 7) + (lane >> 4) * 8, chunk = step * 2 + (lane >> 3 & 1);
       uint32_t r[4];
-      ptx::ldmatrix_x4(r, b + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
+      ptx::ldmatrix_x4(r, chunk_at(b, row, chunk));
       columns.template set<kExact>(2 * pair, r[0], r[1]);
       columns.template set<kExact>(2 * pair + 1, r[2], r[3]);
     }
@@ -89,7 +89,7 @@ __device__ __forceinline__ void tf32_stage(float (&acc)[kRowBlocks][kCols][4], u
     for (int m = 0; m < kRowBlocks; ++m) {
       const int row = rowA + m * 16 + (lane & 15), chunk = step * 2 + (lane >> 4);
       uint32_t fragA[4];
-      ptx::ldmatrix_x4(fragA, a + row * 64 + ((chunk ^ (row >> 1 & 3)) << 4));
+      ptx::ldmatrix_x4(fragA, chunk_at(a, row, chunk));
       tf32_products<kExact>(acc[m], fragA, columns);
     }
   }

@@ -1,9 +1,6 @@
-// Group statistics shared by group_norm and group_norm_stats: parameters and planning.
+// Parameters of the kernels of group statistics, shared by host and device.
 #pragma once
 #include <cstdint>
-
-#include "../native/generated/op_args.h"
-#include "../native/core/cuda_launch.h"
 
 namespace vd::device {
 
@@ -52,23 +49,5 @@ struct NormApplyParams {
   int32_t framesPerRow, act;
   int32_t chunkPixels, numChunks, lanes;
 };
-
-/** How blocks cover a frame: chunks of pixels; lanes of pixels times vectors of channels fill a block. */
-struct NormShape {
-  int lanes, threads, chunkPixels, numChunks;
-};
-NormShape norm_shape(const NormSource& source, bool vector);
-
-/** Channels move eight at a time. */
-bool norm_vector(const Tensor& x, const Tensor& x2);
-NormSource norm_source(const Tensor& x, const Tensor& x2);
-
-/** The launch of partial statistics into the workspace at `offset`; sets what the finish must know of it.
- *  `prefix` is the op's symbol prefix. Returns the bytes of partials. */
-size_t add_partial_launch(cuda::Plan& plan, const char* prefix, const NormSource& source, bool vector, size_t offset,
-                          NormFinishParams& finish);
-
-/** The launch that merges partials, or turns given statistics into an affine map. Relocations are the caller's. */
-cuda::Launch finish_launch(const char* prefix, const NormSource& source, const NormFinishParams& finish);
 
 }  // namespace vd::device

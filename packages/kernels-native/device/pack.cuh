@@ -1,8 +1,7 @@
 // Packs weights: one thread per target element, float32 sums, rounded once.
 #pragma once
-#include "kernel.cuh"
+#include "elementwise.cuh"
 #include "pack.h"
-#include "vec.cuh"
 
 namespace vd::device {
 
@@ -18,11 +17,10 @@ __device__ __forceinline__ float pack_upsample(const PackParams& p, int64_t base
 }
 
 __device__ __forceinline__ void pack_weights(const PackParams& p) {
-  const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
-  for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < p.count; i += step) {
+  for_each_item(p.count, [&](int64_t i) {
     if (p.kind == PackKind::convert) {
       store_any(p.target, p.targetType, i, load_any(p.source, p.sourceType, i));
-      continue;
+      return;
     }
     const int c = static_cast<int>(i % p.paddedChannels);
     int64_t rest = i / p.paddedChannels;
@@ -35,7 +33,7 @@ __device__ __forceinline__ void pack_weights(const PackParams& p) {
       v = p.kind == PackKind::conv ? load_any(p.source, p.sourceType, filter * p.taps + tap)
                                    : pack_upsample(p, filter * 9, phase, tap);
     store_any(p.target, p.targetType, i, v);
-  }
+  });
 }
 
 }  // namespace vd::device

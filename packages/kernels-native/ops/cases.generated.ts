@@ -1,4 +1,4 @@
-// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpCases } from "../contract/define-case";
 import attention from "./attention/attention.cases";
 import conv from "./conv/conv.cases";

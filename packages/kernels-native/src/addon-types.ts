@@ -4,7 +4,7 @@ export interface NativeBuffer {
   readonly writable: boolean;
   /** Copies `source` to byte `offset`. */
   writeSync(source: ArrayBufferView | ArrayBuffer, offset: number): void;
-  /** As write, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
+  /** Does what writeSync does, off the event loop. A view of shared memory is read in place and must not change meanwhile; any other
    *  source may change once the call has returned. */
   write(source: ArrayBufferView | ArrayBuffer, offset: number): Promise<void>;
   /** Copies from byte `offset` until `target` is full. */
@@ -15,13 +15,13 @@ export interface NativeBuffer {
   readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>>;
   /** Copies `bytes` bytes of another buffer from its byte `from` to byte `to`. */
   copyFromSync(source: NativeBuffer, from: number, to: number, bytes: number): void;
-  /** As copyFrom, off the event loop. */
+  /** Does what copyFromSync does, off the event loop. */
   copyFrom(source: NativeBuffer, from: number, to: number, bytes: number): Promise<void>;
   /** Sets every byte. */
   fillSync(byte: number): void;
   /** Lets go of the memory; programs that use it keep it alive. */
   freeSync(): void;
-  /** As free, off the event loop: done when the promise is settled. */
+  /** Does what freeSync does, off the event loop: done when the promise is settled. */
   free(): Promise<void>;
 }
 
@@ -49,10 +49,17 @@ export interface ProgramInfo {
   packedBytes: number;
   /** Per row: true where a fast path runs, false for the reference. */
   fast: boolean[];
-  /** Per row: the kernel variant, where the device has several; else empty. */
+  /** Per row: the kernel variant; on the CPU the fast path, or `definition`. */
   variants: string[];
   /** Per row: kernels that it launches on a GPU; empty on the CPU. */
   launches: number[];
+}
+
+/** A kernel variant, or a family of them (`sm90_*`), that a row cannot have. */
+export interface RejectedVariant {
+  name: string;
+  /** Why, as a clause about the variant. */
+  reason: string;
 }
 
 /** A checked list of rows, ready to run. */
@@ -60,11 +67,13 @@ export interface NativeProgram {
   readonly info: ProgramInfo;
   /** Per row: the variants that it could have, the device's own choice first; empty where it has none. */
   readonly candidates: string[][];
+  /** Per row: the variants that it cannot have; empty unless it was compiled with `explain`. */
+  readonly rejected: RejectedVariant[][];
   run(timing: boolean): Promise<RunTimes>;
   /** Makes the current run stop before its next row. */
   cancel(): void;
   freeSync(): void;
-  /** As free, off the event loop: done when the promise is settled. */
+  /** Does what freeSync does, off the event loop: done when the promise is settled. */
   free(): Promise<void>;
 }
 
@@ -82,7 +91,7 @@ export interface NativeDevice {
     words: Float64Array,
     names: string[],
     buffers: BufferBinding[],
-    options?: { capture: boolean; variants?: string[] },
+    options?: { capture: boolean; variants?: string[]; explain?: boolean },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */
   prepare(): Promise<void>;

@@ -7,6 +7,7 @@ import type {
   NativeGpu,
   NativeProgram,
   ProgramInfo,
+  RejectedVariant,
   RunTimes,
 } from "./addon-types";
 import { environment } from "./env";
@@ -23,7 +24,19 @@ export interface FloatRegion {
   pitch?: number;
 }
 
-/** Memory that rows address. Bytes go in and out by copying, so that no view outlives it. */
+/**
+ * Memory that rows address. Bytes go in and out by copying, so that no view outlives it.
+ *
+ * @example
+ * ```ts
+ * import { allocateBuffer } from "@vd/kernels-native";
+ *
+ * const buffer = allocateBuffer(1024); // outside of JavaScript's heap
+ * await buffer.write(Float32Array.of(1, 2, 3));
+ * console.log(buffer.readSync(new Float32Array(3)));
+ * await buffer.free();
+ * ```
+ */
 export class DeviceBuffer {
   /** Use {@link allocateBuffer}, {@link mapFile} or {@link Device.allocate}. onHost: rows of any device can read it as a
    *  constant, those of the CPU can write it. */
@@ -40,30 +53,46 @@ export class DeviceBuffer {
     return callNative(() => this.native.writable);
   }
 
-  /** Copies `source` to byte `offset`. Throws VdError `layout` outside the buffer or for read-only memory. */
+  /**
+   * Copies `source` to byte `offset`.
+   *
+   * @throws VdError `layout` outside the buffer or for read-only memory
+   */
   writeSync(source: ArrayBufferView | ArrayBuffer, offset = 0): void {
     callNative(() => this.native.writeSync(source, offset));
   }
 
-  /** As {@link writeSync}, off the event loop. A view of shared memory is read in place and must not change before the promise
+  /** Does what {@link writeSync} does, off the event loop. A view of shared memory is read in place and must not change before the promise
    *  settles; any other source is copied first and may change once the call has returned. */
   write(source: ArrayBufferView | ArrayBuffer, offset = 0): Promise<void> {
     return awaitNative(() => this.native.write(source, offset));
   }
 
-  /** Copies from byte `offset` until `target` is full, and returns it. Throws VdError `layout` outside the buffer. */
+  /**
+   * Copies from byte `offset` until `target` is full, and returns it.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
   readSync<T extends ArrayBufferView | ArrayBuffer>(target: T, offset = 0): T {
     callNative(() => this.native.readSync(target, offset));
     return target;
   }
 
-  /** The floats of a tensor as float32, packed; reading and converting happen off the event loop. byteOffset: of its
-   *  first element; pitch: elements from one pixel to the next. Throws VdError `layout` outside the buffer. */
+  /**
+   * The floats of a tensor as float32, packed; reading and converting happen off the event loop. byteOffset: of its
+   * first element; pitch: elements from one pixel to the next.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
   readFloats({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FloatRegion): Promise<Float32Array> {
     return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
   }
 
-  /** `bytes` bytes from byte `offset` on, read off the event loop. Throws VdError `layout` outside the buffer. */
+  /**
+   * `bytes` bytes from byte `offset` on, read off the event loop.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
   readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
     return awaitNative(() => this.native.readBytes(offset, bytes));
   }
@@ -73,7 +102,7 @@ export class DeviceBuffer {
     callNative(() => this.native.copyFromSync(source.native, from, to, bytes));
   }
 
-  /** As {@link copyFromSync}, off the event loop. */
+  /** Does what {@link copyFromSync} does, off the event loop. */
   copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
     return awaitNative(() => this.native.copyFrom(source.native, from, to, bytes));
   }
@@ -88,18 +117,33 @@ export class DeviceBuffer {
     callNative(() => this.native.freeSync());
   }
 
-  /** As {@link freeSync}, off the event loop: gigabytes of a GPU's memory take long. */
+  /** Does what {@link freeSync} does, off the event loop: gigabytes of a GPU's memory take long. */
   free(): Promise<void> {
     return awaitNative(() => this.native.free());
   }
 }
 
-/** Zeroed memory of `bytes` bytes; pages cost nothing until they are touched. Throws VdError `memory`. */
+/**
+ * Zeroed memory of `bytes` bytes; pages cost nothing until they are touched.
+ *
+ * @throws VdError `memory`
+ */
 export function allocateBuffer(bytes: number): DeviceBuffer {
   return new DeviceBuffer(callNative(() => loadAddon().allocateBuffer(bytes)));
 }
 
-/** A read-only view of a file's bytes, shared with the page cache. Throws VdError `io`. */
+/**
+ * A read-only view of a file's bytes, shared with the page cache.
+ *
+ * @throws VdError `io`
+ * @example
+ * ```ts
+ * import { mapFile } from "@vd/kernels-native";
+ *
+ * const weights = mapFile("models/tiny-svd/vae/diffusion_pytorch_model.safetensors");
+ * console.log(weights.bytes, weights.writable); // …, false
+ * ```
+ */
 export function mapFile(path: string): DeviceBuffer {
   return new DeviceBuffer(callNative(() => loadAddon().mapFile(path)));
 }
@@ -117,7 +161,17 @@ export class Program {
     return callNative(() => this.native.candidates);
   }
 
-  /** Runs all rows off the event loop. Throws VdError `cancelled` after {@link cancel}. */
+  /** Per row: the kernel variants, or families of them, that it cannot have, and why; empty on the CPU, and unless the
+   *  program was compiled with `explain`. */
+  get rejected(): RejectedVariant[][] {
+    return callNative(() => this.native.rejected);
+  }
+
+  /**
+   * Runs all rows off the event loop.
+   *
+   * @throws VdError `cancelled` after {@link cancel}
+   */
   run(options: { timing?: boolean } = {}): Promise<RunTimes> {
     return awaitNative(() => this.native.run(options.timing ?? false));
   }
@@ -132,7 +186,7 @@ export class Program {
     callNative(() => this.native.freeSync());
   }
 
-  /** As {@link freeSync}, off the event loop. */
+  /** Does what {@link freeSync} does, off the event loop. */
   free(): Promise<void> {
     return awaitNative(() => this.native.free());
   }
@@ -175,6 +229,8 @@ export interface CompileOptions {
   /** Per row: the kernel variant wanted. An empty text, or a name that the row cannot have here, leaves the choice to the
    *  device; so does an absent list. */
   variants?: readonly string[] | undefined;
+  /** Also find out why rows cannot have other kernel variants; default false. */
+  explain?: boolean | undefined;
 }
 
 /** Something that runs programs. */
@@ -182,7 +238,7 @@ export class Device {
   private static readonly gpus = new Map<string, Device>();
 
   private constructor(
-    readonly kind: "cpu" | "cuda",
+    readonly kind: DeviceKind,
     private readonly native: NativeDevice,
     /** Workers, the calling one included; 1 for a GPU. */
     readonly threads: number,
@@ -190,7 +246,11 @@ export class Device {
     readonly name: string,
   ) {}
 
-  /** Opens the CPU. Throws VdError `unsupported` without an addon, `attr` for a wrong option. */
+  /**
+   * Opens the CPU.
+   *
+   * @throws VdError `unsupported` without an addon, `attr` for a wrong option
+   */
   static cpu(options: CpuOptions = {}): Device {
     const threads = options.threads ?? environment.threads() ?? availableParallelism();
     const isa = options.isa ?? environment.cpuIsa() ?? "best";
@@ -203,8 +263,11 @@ export class Device {
     );
   }
 
-  /** A GPU, one object for each; its context opens with {@link prepare} or the first use. Throws VdError `unsupported`
-   *  saying why it cannot be used. */
+  /**
+   * A GPU, one object for each; its context opens with {@link prepare} or the first use.
+   *
+   * @throws VdError `unsupported` saying why it cannot be used
+   */
   static cuda(options: GpuOptions = {}): Device {
     const index = options.index ?? 0;
     const image = options.image ?? environment.cudaImage() ?? "";
@@ -220,18 +283,30 @@ export class Device {
     return device;
   }
 
-  /** Opens what is opened late, off the event loop. Throws VdError `unsupported` or `driver`. */
+  /**
+   * Opens what is opened late, off the event loop.
+   *
+   * @throws VdError `unsupported` or `driver`
+   */
   async prepare(): Promise<void> {
     if (this.kind !== "cpu") await awaitNative(() => this.native.prepare());
   }
 
-  /** Zeroed memory that this device's rows may write. Throws VdError `memory`. */
+  /**
+   * Zeroed memory that this device's rows may write.
+   *
+   * @throws VdError `memory`
+   */
   async allocate(bytes: number): Promise<DeviceBuffer> {
     if (this.kind === "cpu") return allocateBuffer(bytes);
     return new DeviceBuffer(await awaitNative(() => this.native.allocate(bytes)), false);
   }
 
-  /** The memory that a GPU has, in bytes; zeros for the CPU, which uses the machine's. Throws VdError `driver`. */
+  /**
+   * The memory that a GPU has, in bytes; zeros for the CPU, which uses the machine's.
+   *
+   * @throws VdError `driver`
+   */
   memory(): Promise<DeviceMemory> {
     return awaitNative(() => this.native.memory());
   }
@@ -241,23 +316,32 @@ export class Device {
     if (this.kind !== "cpu") await awaitNative(() => this.native.trim());
   }
 
-  /** Checks the rows against the contract and packs weights, off the event loop. See native/core/validate.h for
-   *  `words`. Throws VdError naming row and argument. */
+  /**
+   * Checks the rows against the contract and packs weights, off the event loop. See native/core/validate.h for `words`.
+   *
+   * @throws VdError naming row and argument
+   */
   async compile(
     words: Float64Array,
     names: readonly string[],
     bindings: readonly Binding[],
-    { capture = false, variants }: CompileOptions = {},
+    { capture = false, variants, explain = false }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
-    const options = variants ? { capture, variants: [...variants] } : { capture };
+    const options = { capture, explain, ...(variants ? { variants: [...variants] } : {}) };
     return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, options)));
   }
 }
 
+/** Every kind of device. */
+export const DEVICE_KINDS = ["cpu", "cuda"] as const;
+
+/** One of {@link DEVICE_KINDS}. */
+export type DeviceKind = (typeof DEVICE_KINDS)[number];
+
 /** What one device is, or why it cannot be used. */
 export interface DeviceInfo {
-  kind: "cpu" | "cuda";
+  kind: DeviceKind;
   name: string;
   usable: boolean;
   /** Why not, or what it offers, as a sentence. */
@@ -268,7 +352,16 @@ export interface DeviceInfo {
   computeCapability?: string;
 }
 
-/** The devices of this machine as this build sees them. */
+/**
+ * The devices of this machine as this build sees them.
+ *
+ * @example
+ * ```ts
+ * import { devices } from "@vd/kernels-native";
+ *
+ * for (const { kind, name, usable, reason } of devices()) console.log(kind, name, usable, reason);
+ * ```
+ */
 export function devices(): DeviceInfo[] {
   const isa = loadAddon().cpuIsa();
   const cpu = {
@@ -294,7 +387,7 @@ function unusable(reason: string): never {
     where: "device",
     expected: "a usable device",
     got: `cuda: ${reason}`,
-    hint: "Use --device cpu.",
+    hint: `Use the CPU: device "cpu".`,
   });
 }
 
@@ -307,7 +400,18 @@ function usableGpu(index: number, dir: string): NativeGpu {
   return gpu;
 }
 
-/** Opens a device by kind. Throws VdError `unsupported` with the reason for one that cannot be used. */
-export function openDevice(kind: "cpu" | "cuda", options: DeviceOptions = {}): Device {
+/**
+ * Opens a device by kind.
+ *
+ * @throws VdError `unsupported` with the reason for one that cannot be used
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ *
+ * const cpu = openDevice("cpu", { threads: 4 });
+ * console.log(cpu.name, cpu.threads);
+ * ```
+ */
+export function openDevice(kind: DeviceKind, options: DeviceOptions = {}): Device {
   return kind === "cpu" ? Device.cpu(options) : Device.cuda(options);
 }

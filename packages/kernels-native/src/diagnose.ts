@@ -16,7 +16,7 @@ export interface Host {
 
 /** Oldest Node.js that the packages support. */
 const LEAST_NODE = "20.19.0";
-/** Oldest glibc that the binary runs on; tooling/pack/glibc-floor.mjs holds it to that. */
+/** Oldest glibc that the binary runs on; tooling/check/packages/glibc-floor.mjs holds it to that. */
 const LEAST_GLIBC = "2.28";
 const WHERE = "@vd/kernels-native";
 const SYSTEMS = "Linux with glibc 2.28 or newer and Windows 10 or newer, both on x64";

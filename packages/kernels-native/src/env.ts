@@ -1,11 +1,15 @@
 import { VdError } from "./errors";
 
 /** Most workers that the addon takes. */
-const MAX_THREADS = 1024;
+export const MAX_THREADS = 1024;
 
 /** Environment variables that the packages read, in one place; docs/environment.md lists them. */
 export const environment = {
-  /** `VD_THREADS`: CPU workers; default: the number of available cores. Throws VdError `attr`. */
+  /**
+   * `VD_THREADS`: CPU workers; default: the number of available cores.
+   *
+   * @throws VdError `attr`
+   */
   threads(): number | undefined {
     const value = process.env.VD_THREADS;
     if (value === undefined || value === "") return undefined;
@@ -17,6 +21,10 @@ export const environment = {
   /** `VD_CPU_ISA`: best, amx, avx512, avx2 or plain; for tests and bug reports. */
   cpuIsa(): string | undefined {
     return process.env.VD_CPU_ISA;
+  },
+  /** `VD_ADDON`: path of an addon to load instead of the package's own; for builds with sanitizers. */
+  addon(): string | undefined {
+    return process.env.VD_ADDON || undefined;
   },
   /** `VD_VERIFY`: 1 compares the addon and the device code with the package's manifest before loading them. */
   verify(): boolean {

@@ -12,7 +12,20 @@ export interface VdErrorDetails {
   cause?: unknown;
 }
 
-/** The one error class of all packages. Message: `[where] expected X, got Y. Hint` */
+/**
+ * The one error class of all packages. Message: `[where] expected X, got Y. Hint`
+ *
+ * @example
+ * ```ts
+ * import { isVdError, openDevice } from "@vd/kernels-native";
+ *
+ * try {
+ *   openDevice("cuda");
+ * } catch (error) {
+ *   if (isVdError(error)) console.log(error.code, error.expected, error.hint);
+ * }
+ * ```
+ */
 export class VdError extends Error {
   override readonly name = "VdError";
   readonly code: ErrorCode;
@@ -40,6 +53,47 @@ export function isVdError(error: unknown): error is VdError {
   return error instanceof Error && error.name === "VdError" && "code" in error && "where" in error;
 }
 
+/** What a cancelled piece of work tells of itself. */
+export interface CancelledWork {
+  /** The signal that ended it; its reason becomes the error's cause. */
+  signal?: AbortSignal | undefined;
+  /** The work, where the error's place is not the work itself: `the download`. */
+  work?: string | undefined;
+  /** What ended it; default `an abort`. */
+  got?: string | undefined;
+  hint?: string | undefined;
+}
+
+/**
+ * Returns the error of work that its caller cancelled: `[where] expected to run to its end, got an abort`.
+ *
+ * @param where the work, such as `generation`, or the file or program that it is about
+ */
+export function cancelledError(where: string, { signal, work, got = "an abort", hint }: CancelledWork = {}): VdError {
+  const expected = `${work === undefined ? "" : `${work} `}to run to its end`;
+  return new VdError({ code: "cancelled", where, expected, got, hint, cause: signal?.reason });
+}
+
+/**
+ * Returns if the signal has not fired.
+ *
+ * @throws VdError `cancelled` as {@link cancelledError} words it, once it has
+ * @example
+ * ```ts
+ * import { throwIfAborted } from "@vd/kernels-native";
+ *
+ * const { signal } = new AbortController();
+ * for (const file of ["a.png", "b.png"]) throwIfAborted(signal, file, { work: "the reading" });
+ * ```
+ */
+export function throwIfAborted(
+  signal: AbortSignal | undefined,
+  where: string,
+  options: Pick<CancelledWork, "work" | "hint"> = {},
+): void {
+  if (signal?.aborted) throw cancelledError(where, { ...options, signal });
+}
+
 interface NativeErrorFields {
   vdCode: ErrorCode;
   where: string;
@@ -52,10 +106,11 @@ function hasNativeFields(error: unknown): error is Error & NativeErrorFields {
   return error instanceof Error && "vdCode" in error;
 }
 
-/** The VdError for an error that the addon threw; any other value unchanged. */
-export function fromNative(error: unknown): unknown {
+/** Returns the VdError for an error that the addon threw; any other value unchanged. */
+function fromNative(error: unknown): unknown {
   if (!hasNativeFields(error)) return error;
   const { vdCode: code, where, expected, got, hint } = error;
+  if (code === "cancelled") return cancelledError(where);
   return new VdError({ code, where, expected, got, hint: hint || undefined });
 }
 
@@ -68,7 +123,7 @@ export function callNative<T>(body: () => T): T {
   }
 }
 
-/** As {@link callNative} for work on another thread; the error's stack is the caller's. */
+/** Does what {@link callNative} does for work on another thread; the error's stack is the caller's. */
 export async function awaitNative<T>(body: () => Promise<T>): Promise<T> {
   const caller = new Error("called from");
   try {

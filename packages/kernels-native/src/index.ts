@@ -1,24 +1,33 @@
 export * from "../contract/index";
-export type { ProgramInfo, RunTimes } from "./addon-types";
+export type { ProgramInfo, RejectedVariant, RunTimes } from "./addon-types";
 export { cupti, type KernelSum } from "./cupti";
 export {
   allocateBuffer,
   type Binding,
   type CompileOptions,
   type CpuOptions,
+  DEVICE_KINDS,
   Device,
   DeviceBuffer,
   type DeviceInfo,
+  type DeviceKind,
   type DeviceOptions,
   devices,
-  type FloatRegion as FetchRegion,
+  type FloatRegion,
   type GpuOptions,
   mapFile,
   openDevice,
   Program,
 } from "./device";
-export { environment } from "./env";
-export { isVdError, VdError, type VdErrorDetails } from "./errors";
+export { environment, MAX_THREADS } from "./env";
+export {
+  type CancelledWork,
+  cancelledError,
+  isVdError,
+  throwIfAborted,
+  VdError,
+  type VdErrorDetails,
+} from "./errors";
 export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
 export { fillNormals, type NormalsOptions, sharedFloats } from "./normals";

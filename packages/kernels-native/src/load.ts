@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { OPS } from "../contract/ops.generated";
 import type { Addon } from "./addon-types";
@@ -9,8 +9,10 @@ import { environment } from "./env";
 import { VdError } from "./errors";
 import { type VerifiedFile, verifyFolder } from "./verify";
 
-/** CommonJS without types: finds the prebuild of a package folder for this platform and loads it. */
-const nodeGypBuild = createRequire(import.meta.url)("node-gyp-build") as (dir: string) => unknown;
+const loadModule = createRequire(import.meta.url);
+
+/** CommonJS without types: finds the prebuild of a package folder for this platform. */
+const prebuilds = loadModule("node-gyp-build") as { path(dir: string): string };
 
 let loaded: Addon | undefined;
 
@@ -41,20 +43,53 @@ function glibcVersion(): string | undefined {
   return header?.glibcVersionRuntime;
 }
 
-/** Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifests have
- *  of them; `VD_VERIFY=1` does so whenever the addon is loaded. Throws VdError `io` for the first that differs. */
+/**
+ * Compares this package's binaries for this machine, and all its device code, with the SHA-256 that its manifests have
+ * of them; `VD_VERIFY=1` does so whenever the addon is loaded.
+ *
+ * @throws VdError `io` for the first that differs
+ * @example
+ * ```ts
+ * import { verifyPrebuilds } from "@vd/kernels-native";
+ *
+ * console.log(verifyPrebuilds().length, "binaries are the published ones");
+ * ```
+ */
 export function verifyPrebuilds(): VerifiedFile[] {
   return verifyFolder(join(packageDir(), "prebuilds"), `${process.platform}-${process.arch}`);
+}
+
+/** Path of the addon that `VD_ADDON` names, else of the package's. Throws VdError `unsupported` where both that and
+ *  `VD_VERIFY=1` are set, and what node-gyp-build throws where the package has none for this machine. */
+export function addonPath(): string {
+  const named = environment.addon();
+  if (named === undefined) return prebuilds.path(packageDir());
+  if (!environment.verify()) return resolve(named);
+  throw new VdError({
+    code: "unsupported",
+    where: "VD_ADDON",
+    expected: "the package's own addon beside VD_VERIFY=1",
+    got: JSON.stringify(named),
+    hint: "Unset one of both variables: no manifest knows that file.",
+  });
+}
+
+/** An addon that somebody named is what they meant or an error; nothing is guessed about the machine then. */
+function namedProblem(path: string, cause: unknown): VdError {
+  const [expected, got] = ["an addon that loads", `${path}: ${(cause as Error).message}`];
+  return new VdError({ code: "unsupported", where: "VD_ADDON", expected, got, cause });
 }
 
 function open(): Addon {
   const outdated = nodeProblem({ nodeVersion: process.versions.node });
   if (outdated) throw outdated;
-  if (environment.verify()) verifyPrebuilds();
+  const named = environment.addon();
+  if (environment.verify() && named === undefined) verifyPrebuilds();
   try {
-    return nodeGypBuild(packageDir()) as Addon;
+    return loadModule(addonPath()) as Addon;
   } catch (cause) {
-    throw loadProblem(host(), cause);
+    if (cause instanceof VdError) throw cause;
+    throw named === undefined ? loadProblem(host(), cause) : namedProblem(named, cause);
   }
 }
 
@@ -71,7 +106,11 @@ function checkContract(addon: Addon): void {
   });
 }
 
-/** Loads the addon once. Throws VdError `unsupported` saying what was looked for and what to do. */
+/**
+ * Loads the addon once.
+ *
+ * @throws VdError `unsupported` saying what was looked for and what to do
+ */
 export function loadAddon(): Addon {
   if (!loaded) {
     const addon = open();

@@ -16,7 +16,18 @@ export interface NormalsOptions {
   isa?: string | undefined;
 }
 
-/** `count` zeros in memory that worker threads use in place: no JavaScript can take it away from them. */
+/**
+ * `count` zeros in memory that worker threads use in place: no JavaScript can take it away from them.
+ *
+ * @example
+ * ```ts
+ * import { sharedFloats } from "@vd/kernels-native";
+ *
+ * const values = sharedFloats(2); // worker threads use it in place
+ * values.set([0.1, 0.2]);
+ * console.log(values);
+ * ```
+ */
 export function sharedFloats(count: number): Float32Array {
   return new Float32Array(new SharedArrayBuffer(count * Float32Array.BYTES_PER_ELEMENT));
 }
@@ -38,8 +49,10 @@ function sharedMean(mean: Float32Array): Float32Array {
  * Fills `values` with the normals that torch.randn draws on the CPU in float32, on a worker thread, and resolves to the
  * generator's state afterwards. Arrays of {@link sharedFloats} are used in place, and must be left alone until then;
  * others are copied. state: the 624 words of MT19937, then the position of the next one; it stays as it is. values: at
- * least 16, since torch draws fewer in another way. Throws VdError `attr`, `dtype`, `shape` or `layout` for arguments that
- * do not fit. Source: pytorch/pytorch aten/src/ATen/native/cpu/DistributionTemplates.h `normal_fill`.
+ * least 16, since torch draws fewer in another way. Source: pytorch/pytorch
+ * aten/src/ATen/native/cpu/DistributionTemplates.h `normal_fill`.
+ *
+ * @throws VdError `attr`, `dtype`, `shape` or `layout` for arguments that do not fit
  */
 export async function fillNormals(
   state: Uint32Array,

@@ -64,8 +64,12 @@ function verifyBinaries(folder: string, names: readonly string[]): VerifiedFile[
   return all.map((name) => verifyFile(join(folder, name), files[name]));
 }
 
-/** Compares the addon for `target` (e.g. `linux-x64`) and all device code below `prebuilds` with the SHA-256 that the
- *  manifest.json in their folders has of them. Returns what was compared. Throws VdError `io` for the first that differs. */
+/**
+ * Compares the addon for `target` (e.g. `linux-x64`) and all device code below `prebuilds` with the SHA-256 that the
+ * manifest.json in their folders has of them. Returns what was compared.
+ *
+ * @throws VdError `io` for the first that differs
+ */
 export function verifyFolder(prebuilds: string, target: string): VerifiedFile[] {
   const addon = verifyBinaries(join(prebuilds, target), ["vd-native.node"]);
   const images = imagesIn(join(prebuilds, "cuda"));

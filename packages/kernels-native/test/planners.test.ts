@@ -1,14 +1,21 @@
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const compiler = process.env.CXX ?? "g++";
 const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
+
+/** Whose planners are asked: those that have a choice. */
+const OPS = [
+  ...["attention", "conv", "copy", "frames_out", "group_norm", "group_norm_stats"],
+  ...["layer_norm", "linear", "pointwise", "resize", "token_embed"],
+];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
 const tiles = (kind: string, { small = false, scalar = "" } = {}) => {
@@ -16,67 +23,222 @@ const tiles = (kind: string, { small = false, scalar = "" } = {}) => {
   return [...(small ? names.reverse() : names), `${kind.split("_")[0]}_plain_f32`];
 };
 
-describe.skipIf(!hasCompiler)("kernels for float32 (needs a C++ compiler)", () => {
+/** What a planner found for one row. */
+interface Found {
+  /** Variants that it can have, the guess first. */
+  variants: string[];
+  /** Why it cannot have others, by name. */
+  rejected: Record<string, string>;
+}
+
+describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
   let folder = "";
-  /** Variants of each row on an architecture. */
-  const candidates = (smVersion: number) => {
+  const known = new Map<number, Record<string, Found>>();
+  /** What was found for each row on an architecture. */
+  const found = (smVersion: number): Record<string, Found> => {
+    const before = known.get(smVersion);
+    if (before) return before;
     const { stdout, status, stderr } = spawnSync(join(folder, "candidates"), [`${smVersion}`], { encoding: "utf8" });
     if (status !== 0) throw new Error(stderr);
-    const rows = stdout.trim().split("\n");
-    return Object.fromEntries(rows.map((row) => [row.split("\t")[0]!, row.split("\t")[1]!.split(" ")]));
+    const rows: Record<string, Found> = {};
+    for (const line of stdout.trimEnd().split("\n")) {
+      const [row, name, reason] = line.split("\t") as [string, string, string];
+      rows[row] ??= { variants: [], rejected: {} };
+      if (reason) rows[row].rejected[name] = reason;
+      else rows[row].variants.push(name);
+    }
+    known.set(smVersion, rows);
+    return rows;
   };
+  /** Variants of each row on an architecture. */
+  const candidates = (smVersion: number) =>
+    Object.fromEntries(Object.entries(found(smVersion)).map(([row, { variants }]) => [row, variants]));
+  const rejected = (smVersion: number, row: string) => found(smVersion)[row]!.rejected;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "vd-planners-"));
-    const device = readdirSync(here("../device")).filter((name) => /^plan.*\.cc$/.test(name));
+    const planning = readdirSync(here("../native/cuda/planning")).filter((name) => name.endsWith(".cc"));
     const sources = [
       here("planners/candidates.cc"),
-      ...device.map((name) => here(`../device/${name}`)),
-      ...["attention", "conv", "linear"].map((op) => here(`../ops/${op}/${op}.cuda.cc`)),
+      ...planning.filter((name) => name !== "planners.cc").map((name) => here(`../native/cuda/planning/${name}`)),
+      ...OPS.map((op) => here(`../ops/${op}/${op}.cuda.cc`)),
     ];
-    const built = spawnSync(compiler, ["-std=c++20", "-o", join(folder, "candidates"), ...sources], {
-      encoding: "utf8",
-    });
-    if (built.status !== 0) throw new Error(built.stderr);
-  }, 120_000);
+    const objects = await Promise.all(
+      sources.map(async (source, i) => {
+        const object = join(folder, `${i}.o`);
+        await promisify(execFile)(compiler, ["-std=c++20", "-c", "-o", object, source]);
+        return object;
+      }),
+    );
+    await promisify(execFile)(compiler, ["-o", join(folder, "candidates"), ...objects]);
+  }, 300_000);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("go to tensor cores from sm_80 on, with two products where weights are of 16 bits", () => {
-    for (const smVersion of [80, 86, 90, 120]) {
-      const rows = candidates(smVersion);
-      expect(rows["linear f32"]).toEqual(tiles("linear_tf32x3"));
-      expect(rows["linear f16"]).toEqual(tiles("linear_tf32x2"));
-      expect(rows["linear bf16"]).toEqual(tiles("linear_tf32x2"));
-      expect(rows["conv f16"]).toEqual(tiles("conv_tf32x2"));
-    }
+  describe("for float32", () => {
+    test("go to tensor cores from sm_80 on, with two products where weights are of 16 bits", () => {
+      for (const smVersion of [80, 86, 90, 120]) {
+        const rows = candidates(smVersion);
+        expect(rows["linear f32"]).toEqual(tiles("linear_tf32x3"));
+        expect(rows["linear f16"]).toEqual(tiles("linear_tf32x2"));
+        expect(rows["linear bf16"]).toEqual(tiles("linear_tf32x2"));
+        expect(rows["conv f16"]).toEqual(tiles("conv_tf32x2"));
+      }
+    });
+
+    test("take small tiles first where large ones would leave processors idle", () => {
+      expect(candidates(80)["linear few tokens"]).toEqual(tiles("linear_tf32x3", { small: true }));
+    });
+
+    test("load one by one what 16 bytes do not divide", () => {
+      const rows = candidates(80);
+      expect(rows["linear odd"]).toEqual(tiles("linear_tf32x2", { small: true, scalar: "_scalar" }));
+      expect(rows["conv 4 channels"]).toEqual(tiles("conv_tf32x3"));
+      expect(rows["conv 3 channels"]).toEqual(tiles("conv_tf32x3", { scalar: "_scalar" }));
+    });
+
+    test("stay plain where values and gates cannot be interleaved by eight", () => {
+      expect(candidates(80)["linear geglu of 38"]).toEqual(["linear_plain_f32"]);
+    });
+
+    test("of attention suit the head, and fit the smallest shared memory", () => {
+      const rows = candidates(86);
+      expect(rows["attention d40"]).toEqual(["attention_tf32x3_d64", "attention_plain_f32_d64"]);
+      expect(rows["attention d80"]).toEqual(["attention_tf32x3_d128", "attention_plain_f32_d512"]);
+      expect(rows["attention d160"]).toEqual(["attention_tf32x3_d256", "attention_plain_f32_d512"]);
+      expect(rows["attention d512"]).toEqual(["attention_tf32x3_d512", "attention_plain_f32_d512"]);
+      expect(rows["attention 25 tokens"]).toEqual(["attention_plain_f32_d64", "attention_tf32x3_d64"]);
+    });
+
+    test("of sm_75 are the plain ones", () => {
+      for (const [row, variants] of Object.entries(candidates(75)))
+        if (/^(linear|conv|attention) /.test(row))
+          for (const variant of variants) expect(variant).toMatch(/_plain_f32/);
+    });
   });
 
-  test("take small tiles first where large ones would leave processors idle", () => {
-    expect(candidates(80)["linear few tokens"]).toEqual(tiles("linear_tf32x3", { small: true }));
-  });
+  describe("say why a row does not have a variant", () => {
+    test.each([
+      [75, "needs compute capability 9.0"],
+      [80, "needs compute capability 9.0"],
+    ])("without Hopper's instructions, sm_%i", (smVersion, reason) => {
+      for (const row of ["half linear", "half conv"])
+        expect(rejected(smVersion, row)).toMatchObject({ "sm90_*": reason });
+      expect(rejected(smVersion, "half attention d64")).toMatchObject({ sm90_d64: reason, sm90_d512: reason });
+    });
 
-  test("load one by one what 16 bytes do not divide", () => {
-    const rows = candidates(80);
-    expect(rows["linear odd"]).toEqual(tiles("linear_tf32x2", { small: true, scalar: "_scalar" }));
-    expect(rows["conv 4 channels"]).toEqual(tiles("conv_tf32x3"));
-    expect(rows["conv 3 channels"]).toEqual(tiles("conv_tf32x3", { scalar: "_scalar" }));
-  });
+    test("without tensor cores for the type", () => {
+      const reason = "needs compute capability 8.0";
+      expect(rejected(75, "half linear bf16")).toMatchObject({ "linear_mma_bf16_*": reason });
+      expect(rejected(75, "linear f32")).toMatchObject({ "linear_tf32x3_*": reason });
+      expect(rejected(75, "conv f16")).toMatchObject({ "conv_tf32x2_*": reason });
+      expect(rejected(75, "attention d40")).toMatchObject({ "attention_tf32x3_*": reason });
+    });
 
-  test("stay plain where values and gates cannot be interleaved by eight", () => {
-    expect(candidates(80)["linear geglu of 38"]).toEqual(["linear_plain_f32"]);
-  });
+    test("of linear and conv by type and weights", () => {
+      expect(rejected(80, "linear f32")).toMatchObject({
+        "linear_mma_f16_*": "is for x of f16",
+        "linear_mma_bf16_*": "is for x of bf16",
+        "linear_tf32x2_*": "is for weights of 16 bits",
+      });
+      expect(rejected(80, "conv f16")["conv_tf32x3_*"]).toBe(
+        "is for weights of 32 bits: in 16 bits two products are exact",
+      );
+      expect(rejected(80, "linear geglu of 38")["linear_tf32x3_*"]).toBe(
+        "has geglu for multiples of 8 columns, y has 19",
+      );
+      expect(rejected(80, "linear odd").linear_tf32x2_m64n64).toBe(
+        "x has pixels 511 elements apart, which 4 does not divide",
+      );
+      expect(rejected(80, "linear f16").linear_tf32x2_m64n64_scalar).toBe(
+        "is for operands that cannot be moved 16 bytes at a time",
+      );
+    });
 
-  test("of attention suit the head, and fit the smallest shared memory", () => {
-    const rows = candidates(86);
-    expect(rows["attention d40"]).toEqual(["attention_tf32x3_d64", "attention_plain_f32_d64"]);
-    expect(rows["attention d80"]).toEqual(["attention_tf32x3_d128", "attention_plain_f32_d512"]);
-    expect(rows["attention d160"]).toEqual(["attention_tf32x3_d256", "attention_plain_f32_d512"]);
-    expect(rows["attention d512"]).toEqual(["attention_tf32x3_d512", "attention_plain_f32_d512"]);
-    expect(rows["attention 25 tokens"]).toEqual(["attention_plain_f32_d64", "attention_tf32x3_d64"]);
-  });
+    test("of every tile of Hopper that is left out", () => {
+      for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
+        const { variants, rejected } = found(90)[row]!;
+        const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
+        expect(new Set(tiles).size, row).toBe(13);
+        expect(tiles).toHaveLength(13);
+      }
+      expect(rejected(90, "half conv")).toMatchObject({
+        sm90_r128n160: "is for linear",
+        sm90_h128n256: "is for linear",
+      });
+      expect(rejected(90, "half linear")).toMatchObject({
+        sm90_r128n128: "is for geglu",
+        sm90_m128n256s: "is for geglu",
+      });
+      expect(rejected(90, "half linear unaligned bias")).toMatchObject({
+        sm90_m128n256: "bias is not 16-byte aligned",
+      });
+      expect(found(90)["half linear unaligned bias"]!.variants).toContain("sm90_m256n32");
+      expect(rejected(90, "half conv far")).toMatchObject({ "sm90_*": "has no strides above 8" });
+      expect(rejected(90, "linear f32")).toMatchObject({ "sm90_*": "x is not of a 16-bit float type" });
+    });
 
-  test("of sm_75 are the plain ones", () => {
-    for (const variants of Object.values(candidates(75)))
-      for (const variant of variants) expect(variant).toMatch(/_plain_f32/);
+    test("of kernels for few channels", () => {
+      for (const smVersion of [75, 80, 90]) {
+        expect(rejected(smVersion, "half conv")).toMatchObject({
+          conv_few_f16: "is for at most 4 output channels, there are 320",
+          conv_narrow_f16: "is for at most 8 output channels, there are 320",
+        });
+        expect(candidates(smVersion)["half conv narrow"]![0]).toBe("conv_narrow_f16");
+        expect(rejected(smVersion, "half conv narrow").conv_few_f16).toBe("is for at most 8 channels, x has 320");
+        expect(candidates(smVersion)["half conv few"]![0]).toBe("conv_few_f16");
+      }
+    });
+
+    test("of attention by head, axis and type", () => {
+      for (const smVersion of [75, 80, 90])
+        expect(rejected(smVersion, "half attention d40")).toMatchObject({
+          "attention_time_f16_*": "is for attention over time",
+          "attention_tf32x3_*": "is for f32",
+          attention_mma_f16_d32: "is for heads of at most 32, the row has heads of 40",
+          attention_mma_f16_d80: "is for larger heads than 40",
+          attention_plain_f16_d64: "is for f32",
+        });
+      expect(rejected(90, "half attention d40").sm90_d64).toBe("is for heads of 64, the row has heads of 40");
+      expect(rejected(80, "attention d40")["attention_mma_f32_*"]).toBe("is for 16-bit types");
+    });
+
+    test("of norms and of kernels that take eight elements a thread", () => {
+      const rows = found(80);
+      const odd = "x has pixels 321 elements apart, which 8 does not divide";
+      expect(rows["group_norm odd"]).toEqual({ variants: ["scalar"], rejected: { vector: odd } });
+      expect(rows["group_norm_stats odd"]).toEqual({ variants: ["scalar"], rejected: { vector: odd } });
+      expect(rows.group_norm!.rejected).toHaveProperty("scalar");
+      expect(rows.layer_norm).toEqual({
+        variants: ["layer_norm_f16_l16c5", "layer_norm_f16_block"],
+        rejected: {
+          layer_norm_f16_l8c5: "holds 320 channels, a row has 640",
+          layer_norm_f16_l32c5: "has more room than a row needs",
+          layer_norm_f16_l32c8: "has more room than a row needs",
+        },
+      });
+      expect(rows["pointwise odd"]!.rejected).toEqual({
+        pointwise_vector: "y has 5 channels, which 8 does not divide",
+      });
+      expect(rows["copy gaps"]!.rejected).toEqual({
+        copy_vector: "y has pixels 12 elements apart, which 8 does not divide",
+      });
+      expect(rows.resize!.rejected).toHaveProperty("resize_scalar");
+      expect(rows.token_embed!.rejected).toEqual({ token_embed_vector: "token is not 16-byte aligned" });
+      expect(rows.frames_out!.rejected).toEqual({ frames_out_wide: "takes eight elements at a time, there are 27" });
+    });
+
+    test("where it takes too much working memory, unless nothing takes less", () => {
+      const reason = (mebibytes: number) => `needs ${mebibytes} MiB of working memory, the limit is 256 MiB`;
+      const { limited, "limited alone": alone } = found(80);
+      expect(limited).toEqual({
+        variants: ["needs_100"],
+        rejected: { needs_312: reason(312), needs_400: reason(400) },
+      });
+      expect(alone).toEqual({ variants: ["needs_312"], rejected: { needs_400: reason(400) } });
+    });
+
+    test("only if they are asked", () => {
+      expect(candidates(90).silent).toEqual(["0"]);
+    });
   });
 });

@@ -64,8 +64,19 @@ async function streamRate(device: Device): Promise<number> {
   return (3 * streamBytes) / us;
 }
 
-/** Measures the ceilings of a device: the best of five runs of a large matrix product in each type and of a sum that
- *  streams from memory. Takes a fraction of a second. Throws what the device throws. */
+/**
+ * Measures the ceilings of a device: the best of five runs of a large matrix product in each type and of a sum that
+ * streams from memory. Takes a fraction of a second.
+ *
+ * @throws what the device throws
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { measureCeilings } from "@vd/profiler";
+ *
+ * console.log(await measureCeilings(openDevice("cpu"), ["f32"]));
+ * ```
+ */
 export async function measureCeilings(device: Device, dtypes: readonly DType[]): Promise<Ceilings> {
   const flopsPerUs: Ceilings["flopsPerUs"] = {};
   for (const dtype of dtypes) flopsPerUs[dtype] = await matrixRate(device, dtype);

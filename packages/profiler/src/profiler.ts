@@ -25,13 +25,32 @@ export interface ProfilerOptions {
 /** A scope that ends when it is disposed of: `using s = profiler.span("name")`. */
 export interface ProfilerSpan {
   readonly name: string;
-  /** Ends the span. Throws VdError `attr` when it has ended, or while a span that was opened in it is open. */
+  /**
+   * Ends the span.
+   *
+   * @throws VdError `attr` when it has ended, or while a span that was opened in it is open
+   */
   end(): void;
-  /** As {@link end}, but nothing happens if the span has ended. */
+  /** Ends the span if it has not ended. */
   [Symbol.dispose](): void;
 }
 
-/** Makes a profiler: hand it to a pipeline as `profiler`, open scopes of your own around it, then ask for the report. */
+/**
+ * Makes a profiler: hand it to a pipeline as `profiler`, open scopes of your own around it, then ask for the report.
+ *
+ * @example
+ * ```ts
+ * import { createProfiler } from "@vd/profiler";
+ *
+ * const profiler = createProfiler();
+ * await profiler.scope("work", async () => {
+ *   using part = profiler.span("part");
+ *   await new Promise((resolve) => setTimeout(resolve, 10));
+ * });
+ * console.log(profiler.report().scopes[0]!.totalUs);
+ * await profiler.write("profile.html"); // or .json, .trace, .txt
+ * ```
+ */
 export function createProfiler(options: ProfilerOptions = {}): Profiler {
   return new Profiler(options);
 }
@@ -61,9 +80,12 @@ export class Profiler implements WorkObserver {
     else this.notes.push(`Single kernels were not timed: ${reason}`);
   }
 
-  /** Runs `body` as the scope `name` and returns what it returns; the scope of an asynchronous body lasts until its
-   *  promise settles. A body that throws is recorded and marked. Throws what `body` throws, and VdError `attr` if `body`
-   *  leaves a span open. */
+  /**
+   * Runs `body` as the scope `name` and returns what it returns; the scope of an asynchronous body lasts until its
+   * promise settles. A body that throws is recorded and marked.
+   *
+   * @throws what `body` throws, and VdError `attr` if `body` leaves a span open
+   */
   scope<T>(name: string, body: () => T): T {
     const span = this.start(name);
     let result: T;
@@ -122,8 +144,12 @@ export class Profiler implements WorkObserver {
     this.recorder.planFreed(plan);
   }
 
-  /** Measures how fast the device that was used, the GPU if there were several, can move bytes and multiply at most: the
-   *  roofline. Takes a fraction of a second; do it when the work is done. Ceilings that were given stay. Throws what the device throws. */
+  /**
+   * Measures how fast the device that was used, the GPU if there were several, can move bytes and multiply at most: the
+   * roofline. Takes a fraction of a second; do it when the work is done. Ceilings that were given stay.
+   *
+   * @throws what the device throws
+   */
   async measureCeilings(): Promise<void> {
     if (this.ceilings) return;
     const used = [...this.recorder.devices];
@@ -131,25 +157,41 @@ export class Profiler implements WorkObserver {
     if (device && dtypes) this.ceilings = await measureCeilings(device, [...dtypes]);
   }
 
-  /** What was recorded so far, added up. Throws VdError `attr` while a scope is open. */
+  /**
+   * What was recorded so far, added up.
+   *
+   * @throws VdError `attr` while a scope is open
+   */
   report(): ProfileReport {
     const recording = this.finished();
     this.takeKernels();
     return buildReport(recording, { ceilings: this.ceilings, kernels: this.kernels?.values(), notes: this.notes });
   }
 
-  /** What was recorded so far, in the order of time. Throws VdError `attr` while a scope is open. */
+  /**
+   * What was recorded so far, in the order of time.
+   *
+   * @throws VdError `attr` while a scope is open
+   */
   timeline(): Timeline {
     return buildTimeline(this.finished());
   }
 
-  /** The report as a text. Throws VdError `attr` while a scope is open. */
+  /**
+   * The report as a text.
+   *
+   * @throws VdError `attr` while a scope is open
+   */
   async render(format: ReportFormat): Promise<string> {
     return renderReport(format, this.report(), this.timeline());
   }
 
-  /** Writes the report: .html, .json (see schema/report.schema.json), .trace (Chrome's and Perfetto's trace events) or
-   *  .txt, whole or not at all. Throws VdError `attr` for another ending, `io` if it cannot be written. */
+  /**
+   * Writes the report: .html, .json (see schema/report.schema.json), .trace (Chrome's and Perfetto's trace events) or
+   * .txt, whole or not at all.
+   *
+   * @throws VdError `attr` for another ending, `io` if it cannot be written
+   */
   async write(path: string): Promise<void> {
     await writeReport(path, (format) => this.render(format));
   }

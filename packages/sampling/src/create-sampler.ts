@@ -46,6 +46,14 @@ export function findSampler(name: string): SamplerDefinition {
  * own schedule, with the settings that both classes share.
  *
  * Throws `attr` for an unknown name or a value that a class refuses, `unsupported` for what a class cannot do.
+ *
+ * @example
+ * ```ts
+ * import { createSampler } from "@vd/svd-pipeline";
+ *
+ * const sampler = createSampler({ _class_name: "EulerDiscreteScheduler" }, { name: "dpmpp_2m", steps: 25 });
+ * console.log(sampler.numSteps, sampler.sigmas);
+ * ```
  */
 export function createSampler(config: SchedulerConfig, options: SamplerOptions & { name?: string }): Sampler {
   const { name, ...rest } = options;

@@ -2,8 +2,11 @@ import { VdError } from "@vd/kernels-native";
 import { cast, type LatentDtype } from "./arithmetic/values";
 import { linspaceFloat32 } from "./schedule/ranges";
 
-/** How the guidance scale runs over the frames of a video. */
-export type GuidanceShape = "linear" | "triangle";
+/** Every way in which the guidance scale runs over the frames of a video, the default first. */
+export const guidanceShapes = ["linear", "triangle"] as const;
+
+/** One of {@link guidanceShapes}. */
+export type GuidanceShape = (typeof guidanceShapes)[number];
 
 const round = Math.fround;
 

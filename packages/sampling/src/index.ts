@@ -11,7 +11,7 @@ export { add, cast, div, type LatentDtype, mul, roundNumber, sub, type Values } 
 export type { SchedulerConfig } from "./config";
 export { createSampler, findSampler, samplerDefinitions, samplerNames } from "./create-sampler";
 export type { SamplerDefinition } from "./definition";
-export { type GuidanceShape, guidanceScales, linearGuidance, triangleGuidance } from "./guidance";
+export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
 export { type LinearSteps, linearSteps } from "./linear-steps";
 export type { SamplerOptions } from "./options";
 export type { Sampler, SamplerState, StepInput, StepResult } from "./sampler";

@@ -1,4 +1,4 @@
-// Generated from samplers/*.ts by tooling/gen-ops. Do not edit.
+// Generated from samplers/*.ts by tooling/generate/samplers. Do not edit.
 import type { SamplerDefinition } from "./definition";
 import { ddim } from "./samplers/ddim";
 import { dpmSolver } from "./samplers/dpm-solver";

@@ -18,12 +18,13 @@ export {
   type TensorSource,
   type WeightFormat,
 } from "@vd/hub";
-export { framesToUint8, framesToUint8Pausable, framesToUnit, loadImage, type RgbImage } from "@vd/media";
+export { framesToUint8, framesToUnit, loadImage, type RgbImage } from "@vd/media";
 export {
   createSampler,
   findSampler,
   type GuidanceShape,
   guidanceScales,
+  guidanceShapes,
   type LatentDtype,
   linearGuidance,
   type Sampler,
@@ -37,16 +38,17 @@ export {
 } from "@vd/sampling";
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
-export { type ClipPixelOptions, clipPixelValues, clipPixelValuesPausable } from "./conditioning/clip-pixel-values";
-export { vaeInput, vaeInputFromTensor, vaeInputPausable } from "./conditioning/vae-input";
-export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoiser";
-export { denoiserNames, registerDenoiser } from "./denoiser-registry";
-export type { ModelComponents } from "./model/components";
-export { openModelFolder } from "./model/folder";
-export { type Models, makeModels } from "./model/models";
-export { openSingleFile } from "./model/single-file";
+export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixel-values";
+export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
+export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
+export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export * from "./models/index";
+export type { ModelComponents } from "./opening/components";
+export { openModelFolder } from "./opening/folder";
+export { type Models, makeModels } from "./opening/models";
+export { openSingleFile } from "./opening/single-file";
 export { StableVideoDiffusionPipeline } from "./pipeline";
+export { chooseDecodeChunk, type DecodeChunkOptions } from "./stages/decode-chunk";
 export {
   conditionStage,
   decodeStage,
@@ -55,5 +57,6 @@ export {
   encodeImageStage,
   type StageShape,
 } from "./stages/definitions";
-export type { StageDefinition } from "./stages/stage";
+export { type CountedLayout, type StageCounts, stagesBefore } from "./stages/generation-stages";
+export { type StageDefinition, StageLayouts } from "./stages/stage";
 export type * from "./types";

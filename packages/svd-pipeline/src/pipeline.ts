@@ -1,28 +1,28 @@
 import { stat } from "node:fs/promises";
 import { resolveModel } from "@vd/hub";
-import { type Device, VdError } from "@vd/kernels-native";
+import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { samplingFor, stepNeeds } from "./chosen-sampling";
-import { type ChosenDenoiser, chooseDenoiser } from "./denoiser";
-import { checkMemory, estimate } from "./estimate";
-import { Generation, type GenerationContext, stageShape } from "./generate";
-import { type CheckedLoad, checkLoad, throwIfCancelled } from "./load-options";
-import type { ModelComponents } from "./model/components";
-import { openModelFolder } from "./model/folder";
-import { type Models, makeModelsPausable } from "./model/models";
-import { openSingleFile } from "./model/single-file";
-import { type CheckedOptions, checkOptions } from "./options";
-import { Scratch } from "./scratch";
-import { chooseDecodeChunk } from "./stages/decode-chunk";
+import { samplingFor } from "./denoising/chosen-sampling";
+import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
+import { type GenerationContext, stageShape } from "./generation/context";
+import { checkMemory, estimate } from "./generation/estimate";
+import { Generation } from "./generation/generation";
+import { layoutStages } from "./generation/layout-stages";
+import { Scratch } from "./generation/scratch";
+import type { ModelComponents } from "./opening/components";
+import { openModelFolder } from "./opening/folder";
+import { type Models, makeModels } from "./opening/models";
+import { openSingleFile } from "./opening/single-file";
+import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
+import { type CheckedLoad, checkLoad } from "./options/check-load";
 import type { StageShape } from "./stages/definitions";
-import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "./stages/generation-stages";
 import { StageLayouts } from "./stages/stage";
 import type {
   GenerateDefaults,
   GeneratedVideo,
   GenerateOptions,
-  GenerationPlan,
+  GenerationEstimate,
   LoadOptions,
   Precision,
 } from "./types";
@@ -39,29 +39,23 @@ interface OpenModel {
   denoiser: ChosenDenoiser | undefined;
 }
 
-/** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
-const FULL_SIZE = { width: 1024, height: 576 };
-/** A model for pictures this small is a demonstration: it is run at its own size, with the guidance of 1 to 2 that
- *  tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
-const SMALL_SAMPLE = 256;
-
 function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefaults {
-  const isSmall = sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
-  const factor = spatialFactor(vae.config);
-  const side = factor * Math.max(1, Math.floor((sampleSize ?? 0) / factor));
-  return {
-    ...(isSmall ? { width: side, height: side } : FULL_SIZE),
-    numFrames: unet.config.numFrames,
-    steps: 25,
-    fps: 7,
-    motionBucketId: 127,
-    noiseAugStrength: 0.02,
-    minGuidance: 1,
-    maxGuidance: isSmall ? 2 : 3,
-  };
+  return modelDefaults({ sampleSize, factor: spatialFactor(vae.config), numFrames: unet.config.numFrames });
 }
 
-/** Stable Video Diffusion: a picture in, a video out. One generation at a time. */
+/**
+ * Stable Video Diffusion: a picture in, a video out. One generation at a time.
+ *
+ * @example
+ * ```ts
+ * import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+ *
+ * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+ * const video = await pipeline.generate({ image: "models/tiny-svd/samples/one-ball.png", numFrames: 4, seed: 42 });
+ * console.log(video.numFrames, video.width, video.height, video.frame(0).length);
+ * pipeline.dispose();
+ * ```
+ */
 export class StableVideoDiffusionPipeline {
   readonly defaults: GenerateDefaults;
   private opened: OpenModel | undefined;
@@ -77,14 +71,24 @@ export class StableVideoDiffusionPipeline {
   /** Wires the model's modules; the event loop turns meanwhile. */
   private static async make(components: ModelComponents, load: CheckedLoad, denoiser?: ChosenDenoiser) {
     const { device, precision, tuning } = load;
-    const models = await runInSlices(makeModelsPausable(components));
+    const models = await runInSlices(makeModels.inPieces(components));
     return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
   }
 
-  /** Opens a model folder in the standard layout, or a model of the Hugging Face Hub (`org/name` or
-   *  `org/name@revision`), which is downloaded to the cache that Python's tools share. Weights are mapped, not read:
-   *  while the pipeline is open, replace their files by renaming others, but do not write into them or cut them off.
-   *  Throws VdError `io`, `weights`, `unsupported`, `attr` or `cancelled`. */
+  /**
+   * Opens a model folder in the standard layout, or a model of the Hugging Face Hub (`org/name` or
+   * `org/name@revision`), which is downloaded to the cache that Python's tools share. Weights are mapped, not read:
+   * while the pipeline is open, replace their files by renaming others, but do not write into them or cut them off.
+   *
+   * @throws VdError `io`, `weights`, `unsupported`, `attr` or `cancelled`
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained(
+   *   "stabilityai/stable-video-diffusion-img2vid-xt",
+   *   { device: "cuda", onProgress: ({ stage, step, steps }) => console.log(stage, step, steps) },
+   * );
+   * ```
+   */
   static async fromPretrained(source: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(source, options);
     const start = performance.now();
@@ -105,30 +109,64 @@ export class StableVideoDiffusionPipeline {
     });
     if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.fromSingleFile(dir, options);
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
-    throwIfCancelled(options.signal);
+    throwIfAborted(options.signal, dir, { work: "the opening" });
     const components = await openModelFolder(dir, load.format);
     const pipeline = await StableVideoDiffusionPipeline.make(components, load, denoiser);
     options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
     return pipeline;
   }
 
-  /** Opens a checkpoint in one .safetensors file with the original names (`model.diffusion_model.…`,
-   *  `first_stage_model.…`, `conditioner.…`); configurations follow from the shapes. Throws as fromPretrained. */
+  /**
+   * Opens a checkpoint in one .safetensors file with the original names (`model.diffusion_model.…`,
+   * `first_stage_model.…`, `conditioner.…`); configurations follow from the shapes.
+   *
+   * @throws VdError as {@link fromPretrained}
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromSingleFile("svd_xt.safetensors", { device: "cuda" });
+   * ```
+   */
   static async fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
     const denoiser = await chosenDenoiser(options, load.device);
     return StableVideoDiffusionPipeline.make(openSingleFile(path, options.singleFile), load, denoiser);
   }
 
-  /** What a generation with these options would need. Nothing is generated. Throws VdError `attr`. */
-  async plan(options: GenerateOptions): Promise<GenerationPlan> {
+  /**
+   * Returns what a generation with these options would need. Nothing is generated.
+   *
+   * @throws VdError `attr`
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * const { peakBytes, estimatedUs } = await pipeline.plan({ image: "start.png", numFrames: 14 });
+   * console.log(peakBytes / 2 ** 20, "MiB", estimatedUs / 1e6, "s");
+   * ```
+   */
+  async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
-    return estimate(context.device, await layoutAll(context));
+    return estimate(context.device, await layoutStages(context));
   }
 
-  /** Generates a video. The same options and seed give the same bytes. Throws VdError: before any work `attr` for a
-   *  wrong option, `memory` for a video that cannot fit into this machine; then `io` for a picture that cannot be read
-   *  or weights that were written to since they were opened, `cancelled` within a step of the signal. */
+  /**
+   * Generates a video. The same options and seed give the same bytes.
+   *
+   * @throws VdError before any work `attr` for a wrong option, `memory` for a video that cannot fit into this machine;
+   *   then `io` for a picture that cannot be read or weights that were written to since they were opened, `cancelled`
+   *   within a step of the signal
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * const video = await pipeline.generate({
+   *   image: "start.png",
+   *   steps: 25,
+   *   seed: 42,
+   *   signal: AbortSignal.timeout(600_000),
+   *   onProgress: ({ stage, step, steps }) => console.log(stage, step, steps),
+   * });
+   * for (const { width, height, data } of video) console.log(width, height, data.length);
+   * ```
+   */
   async generate(options: GenerateOptions): Promise<GeneratedVideo> {
     this.check(options);
     if (this.busy)
@@ -142,7 +180,7 @@ export class StableVideoDiffusionPipeline {
     this.busy = true;
     try {
       const { scratch } = this;
-      // Parts of a generation that fails may go on for a moment: nobody else gets what they write to.
+      // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
       this.scratch = new Scratch();
       const run = async () => generateIn(await this.context(options, scratch));
       const video = await observed(options.profiler, "generate", run);
@@ -153,10 +191,10 @@ export class StableVideoDiffusionPipeline {
     }
   }
 
-  /** Ends the use of the pipeline and lets go of the mapped weights; a generation under way goes on to its end. A
+  /** Ends the use of the pipeline and releases the mapped weights; a generation under way goes on to its end. A
    *  second call does nothing. */
   dispose(): void {
-    // A device that was lost meanwhile has nothing to let go of.
+    // A device that was lost meanwhile holds nothing any more.
     const { device, denoiser } = this.opened ?? {};
     for (const each of [device, denoiser?.kind === "own" ? denoiser.device : undefined])
       each?.trim().catch(() => undefined);
@@ -176,7 +214,11 @@ export class StableVideoDiffusionPipeline {
     return this.recorded.layouts;
   }
 
-  /** The open model and the options as they count for it. Throws VdError `unsupported`, `attr`. */
+  /**
+   * The open model and the options as they count for it.
+   *
+   * @throws VdError `unsupported`, `attr`
+   */
   private check(options: GenerateOptions): { opened: OpenModel; factor: number; checked: CheckedOptions } {
     const { opened } = this;
     if (!opened)
@@ -207,7 +249,7 @@ export class StableVideoDiffusionPipeline {
 }
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
-  const layouts = await observed(context.options.profiler, "plan", () => layoutAll(context));
+  const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
   // A GPU refuses at once what it does not have.
   if (context.device.kind === "cpu") checkMemory(layouts);
   return new Generation(context).run();
@@ -218,40 +260,4 @@ function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): 
   return chooseDenoiser(denoiser, device, (message) =>
     onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message }),
   );
-}
-
-/** What decides the stages of a generation besides its shape. */
-function stageCounts({ components, checked, sampling, layouts }: GenerationContext): StageCounts {
-  return {
-    clipSize: components.clipPixels.size,
-    numModelCalls: sampling.sampler.numModelCalls,
-    stepNeeds: stepNeeds(sampling),
-    clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
-    layouts,
-  };
-}
-
-/** Weights of the stages before decoding, which stay on the device unless its memory is short. */
-async function weightsBefore(context: GenerationContext): Promise<number> {
-  const { models, shape, checked, layouts, options } = context;
-  if (checked.memory === "low") return 0;
-  let sum = 0;
-  for (const [stage] of stagesBefore(models, shape, stageCounts(context)))
-    sum += (await layouts.inSlices(stage, options.signal)).memory.weightBytes;
-  return sum;
-}
-
-/** Decides how many frames are decoded at a time, where the caller leaves it open. */
-async function settleDecodeChunk(context: GenerationContext): Promise<void> {
-  const { models, shape, device, layouts, checked } = context;
-  if (checked.decodeChunk !== undefined) return;
-  const residentBytes = await weightsBefore(context);
-  const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
-  context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };
-}
-
-/** All stages of a generation, planned. */
-async function layoutAll(context: GenerationContext): Promise<CountedLayout[]> {
-  await settleDecodeChunk(context);
-  return layoutGeneration(context.models, context.shape, stageCounts(context), context.options.signal);
 }

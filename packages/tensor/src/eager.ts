@@ -2,9 +2,10 @@ import { allocateBuffer, type Device, type DType, OPS, type OpId } from "@vd/ker
 import { Graph, makeStorage, packedTensor } from "./graph";
 import type { GraphOps } from "./graph-ops.generated";
 import { readHostSync, writeHostSync } from "./host";
+import { opMethod, recordOp } from "./op-method";
 import { layoutGraph } from "./plan/layout";
 import { Plan } from "./plan/plan";
-import { packedBytes, type Storage, type Tensor } from "./tensor";
+import { type CallOptions, packedBytes, type Storage, type Tensor } from "./tensor";
 
 /** The ops of {@link GraphOps}, each computed at once. */
 export type EagerOps = {
@@ -13,16 +14,13 @@ export type EagerOps = {
     : never;
 };
 
-const camel = (id: string) => id.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
-
 /** Runs single ops at once, each as a plan of one row: for debugging and bisecting, not for speed. */
 export class Eager {
   readonly ops: EagerOps;
 
   constructor(readonly device: Device) {
     const entries = (Object.keys(OPS) as OpId[]).map((id) => {
-      const name = camel(id) as keyof GraphOps;
-      return [name, (options: never) => this.runOne((g) => g[name](options))];
+      return [opMethod(id), (options: CallOptions) => this.runOne((g) => recordOp(g, id, options))];
     });
     this.ops = Object.fromEntries(entries) as EagerOps;
   }
@@ -68,5 +66,17 @@ export class Eager {
   }
 }
 
-/** Eager mode on `device`. */
+/**
+ * Eager mode on `device`.
+ *
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { eager } from "@vd/tensor";
+ *
+ * const e = eager(openDevice("cpu"));
+ * const x = e.tensor([1, 2, 3, 4], [1, 1, 2, 2]);
+ * console.log(e.readSync(await e.ops.pointwise({ a: x, aScale: 2 }))); // 2 4 6 8
+ * ```
+ */
 export const eager = (device: Device): Eager => new Eager(device);

@@ -1,4 +1,4 @@
-// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpId } from "@vd/kernels-native/contract";
 import type { CallOptions, Tensor } from "./tensor";
 
@@ -289,9 +289,9 @@ export abstract class GraphOps {
    *  cuQ: [N1] offsets of packed sequences in S, N + 1 of them.
    *  cuK: [N1] offsets of packed sequences in L.
    *  Returns y: [B,F,S,E] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/2205.14135
-   *  Source: pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention */
+   *  Source: pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   attention(options: AttentionOptions): Tensor {
     return this.record("attention", options);
   }
@@ -304,9 +304,9 @@ export abstract class GraphOps {
    *  residual: [B,G,P,Q,K] added after the activation.
    *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
    *  Returns y: [B,G,P,Q,K] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/1603.07285
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   conv(options: ConvOptions): Tensor {
     return this.record("conv", options);
   }
@@ -314,8 +314,8 @@ export abstract class GraphOps {
   /** Copies tokens into another element type or pixel pitch.
    *  x: [B,F,S,C] source.
    *  Returns y: [B,F,S,C] result, rounded to nearest even.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html */
+   *  Source: https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   copy(options: CopyOptions): Tensor {
     return this.record("copy", options);
   }
@@ -325,8 +325,8 @@ export abstract class GraphOps {
    *  image: [B1,1,H,W,C2] latents of the conditioning picture.
    *  inputScale: [B1] preconditioning factor of this step.
    *  Returns y: [rows,F,H,W,C+C2] denoiser input.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   denoiseInput(options: DenoiseInputOptions): Tensor {
     return this.record("denoise_input", options);
   }
@@ -334,9 +334,9 @@ export abstract class GraphOps {
   /** Moves channels into frames, height and width. channels_first: channel = c · block + (dt · bh + dy) · bw + dx, as pixel_shuffle; channels_last: channel = ((dy · bw + dx) · bt + dt) · C + c, as SeedVR's upsampler.
    *  x: [B,F,H,W,C] activations.
    *  Returns y: [B,F·block,H·block[1],W·block[2],…] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/1609.05158
-   *  Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py Upsample3D */
+   *  Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py Upsample3D
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   depthToSpace(options: DepthToSpaceOptions): Tensor {
     return this.record("depth_to_space", options);
   }
@@ -344,8 +344,8 @@ export abstract class GraphOps {
   /** Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0.
    *  x: [B,F,H,W,C] frames.
    *  Returns y: [B,F,H,W,C] levels.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/image_processor.py `denormalize`, `numpy_to_pil` */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/image_processor.py `denormalize`, `numpy_to_pil`
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   framesOut(options: FramesOutOptions): Tensor {
     return this.record("frames_out", options);
   }
@@ -357,9 +357,9 @@ export abstract class GraphOps {
    *  bias: [C+C2] shift.
    *  stats: [B,…,groups,2] mean and 1/sqrt(variance + eps), if computed before by group_norm_stats.
    *  Returns y: [B,F,H,W,C+C2] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/1803.08494
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   groupNorm(options: GroupNormOptions): Tensor {
     return this.record("group_norm", options);
   }
@@ -368,8 +368,8 @@ export abstract class GraphOps {
    *  x: [B,F,H,W,C] activations.
    *  x2: [B,F,H,W,C2] further channels after those of x.
    *  Returns stats: [B,…,groups,2] mean and 1/sqrt(variance + eps), biased variance.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://arxiv.org/abs/1803.08494 */
+   *  Source: https://arxiv.org/abs/1803.08494
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   groupNormStats(options: GroupNormStatsOptions): Tensor {
     return this.record("group_norm_stats", options);
   }
@@ -378,8 +378,8 @@ export abstract class GraphOps {
    *  x: [B,F,H,W,C] predictions, the unconditional row first.
    *  scale: [F] guidance per frame.
    *  Returns y: [1,F,H,W,C] guided prediction.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://arxiv.org/abs/2207.12598 eq. 6 */
+   *  Source: https://arxiv.org/abs/2207.12598 eq. 6
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   guide(options: GuideOptions): Tensor {
     return this.record("guide", options);
   }
@@ -389,8 +389,8 @@ export abstract class GraphOps {
    *  weight: [C] scale.
    *  bias: [C] shift.
    *  Returns y: [B,F,S,C] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://arxiv.org/abs/1607.06450 */
+   *  Source: https://arxiv.org/abs/1607.06450
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layerNorm(options: LayerNormOptions): Tensor {
     return this.record("layer_norm", options);
   }
@@ -398,8 +398,8 @@ export abstract class GraphOps {
   /** Turns planes [B,F,C,H,W] into channels-last pixels: y = scale · x + shift.
    *  x: [B,F,C,H,W] planes.
    *  Returns y: [B,F,H,W,C] pixels.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html */
+   *  Source: https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layoutIn(options: LayoutInOptions): Tensor {
     return this.record("layout_in", options);
   }
@@ -407,8 +407,8 @@ export abstract class GraphOps {
   /** Turns channels-last pixels into planes [B,F,C,H,W]: y = scale · x + shift.
    *  x: [B,F,H,W,C] pixels.
    *  Returns y: [B,F,C,H,W] planes.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html */
+   *  Source: https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layoutOut(options: LayoutOutOptions): Tensor {
     return this.record("layout_out", options);
   }
@@ -422,9 +422,9 @@ export abstract class GraphOps {
    *  residual: [B,F,S,K] added after the activation.
    *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
    *  Returns y: [B,F,S,K] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/2002.05202
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/activations.py */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/activations.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   linear(options: LinearOptions): Tensor {
     return this.record("linear", options);
   }
@@ -435,8 +435,8 @@ export abstract class GraphOps {
    *  c: [B,F,S,C] factor of the second operand.
    *  frameBias: [1|B,1|F,C] added per clip, frame and channel.
    *  Returns y: [B,F,S,C] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/activations.py */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/activations.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   pointwise(options: PointwiseOptions): Tensor {
     return this.record("pointwise", options);
   }
@@ -444,8 +444,8 @@ export abstract class GraphOps {
   /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing.
    *  x: [B,F,H,W,C] activations.
    *  Returns y: [B,F,height,width,C] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: pytorch/pytorch aten/src/ATen/native/UpSample.h */
+   *  Source: pytorch/pytorch aten/src/ATen/native/UpSample.h
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   resize(options: ResizeOptions): Tensor {
     return this.record("resize", options);
   }
@@ -460,9 +460,9 @@ export abstract class GraphOps {
    *  image: [B1,1,H,W,C2] latents of the picture.
    *  inputScale: [B1] preconditioning factor of the next input; default 1.
    *  Returns next: [B1,F,H,W,C] sample after the step; may be x.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/2206.00364 algorithm 1, https://arxiv.org/abs/2211.01095 eq. 9
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/schedulers/scheduling_euler_discrete.py `step` */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/schedulers/scheduling_euler_discrete.py `step`
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   samplerStep(options: SamplerStepOptions): Tensor {
     return this.record("sampler_step", options);
   }
@@ -470,8 +470,8 @@ export abstract class GraphOps {
   /** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx.
    *  x: [B,F,H,W,C] activations.
    *  Returns y: [B,F/block,H/block[1],W/block[2],…] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://arxiv.org/abs/1609.05158 */
+   *  Source: https://arxiv.org/abs/1609.05158
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   spaceToDepth(options: SpaceToDepthOptions): Tensor {
     return this.record("space_to_depth", options);
   }
@@ -479,9 +479,9 @@ export abstract class GraphOps {
   /** Embeds numbers as cosines then sines of geometric frequencies, computed in float32.
    *  t: [B,N] numbers to embed.
    *  Returns y: [B,N,width] [cos, sin].
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
    *  Source: https://arxiv.org/abs/1706.03762
-   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/embeddings.py get_timestep_embedding */
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/embeddings.py get_timestep_embedding
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   timestepEmbedding(options: TimestepEmbeddingOptions): Tensor {
     return this.record("timestep_embedding", options);
   }
@@ -491,8 +491,8 @@ export abstract class GraphOps {
    *  token: [C] the class token.
    *  position: [S+1,C] position embeddings.
    *  Returns y: [B,F,S+1,C] result.
-   *  Throws VdError `shape`, `dtype` or `attr` naming the argument.
-   *  Source: https://arxiv.org/abs/2010.11929 eq. 1 */
+   *  Source: https://arxiv.org/abs/2010.11929 eq. 1
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   tokenEmbed(options: TokenEmbedOptions): Tensor {
     return this.record("token_embed", options);
   }

@@ -31,7 +31,19 @@ export function packedTensor(storage: Storage, dims: readonly number[], dtype: D
   return { storage, dtype, dims, pitch: dims[dims.length - 1] ?? 1, byteOffset };
 }
 
-/** Records calls of ops over shapes; nothing is computed. A model's forward function is run on it once per shape. */
+/**
+ * Records calls of ops over shapes; nothing is computed. A model's forward function is run on it once per shape.
+ *
+ * @example
+ * ```ts
+ * import { Graph } from "@vd/tensor";
+ *
+ * const g = new Graph({ dtype: "f32" });
+ * const x = g.input("x", [1, 1, 16, 8]);
+ * g.output("y", g.pointwise({ a: x, act: "silu" }));
+ * console.log(g.rows.length); // 1
+ * ```
+ */
 export class Graph extends GraphOps {
   readonly rows: Row[] = [];
   readonly inputs = new Map<string, Tensor>();

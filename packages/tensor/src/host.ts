@@ -55,7 +55,11 @@ function checkCount(tensor: Tensor, data: ArrayLike<number>): void {
     });
 }
 
-/** Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array. Throws VdError `shape`. */
+/**
+ * Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array.
+ *
+ * @throws VdError `shape`
+ */
 export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
   checkCount(tensor, data);
   buffer.writeSync(encode(data, tensor.dtype), base + tensor.byteOffset);
@@ -72,7 +76,7 @@ function pieceLength(data: ArrayLike<number>, dtype: DType): number {
   return types.isSharedArrayBuffer(data.buffer) ? data.length : COPIED;
 }
 
-/** As {@link writeHostSync}, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
+/** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must
  *  not change meanwhile. */
 export async function writeHost(
   buffer: DeviceBuffer,
@@ -84,7 +88,7 @@ export async function writeHost(
   const start = base + tensor.byteOffset;
   const length = pieceLength(data, tensor.dtype);
   for (let at = 0; at < count; at += length) {
-    checkCount(tensor, data); // Each time: somebody may have detached the memory meanwhile.
+    checkCount(tensor, data); // Each time: the caller may have transferred the memory to another thread meanwhile.
     const piece = ArrayBuffer.isView(data)
       ? (data as Float32Array).subarray(at, at + length)
       : Array.prototype.slice.call(data, at, at + length);
@@ -110,7 +114,7 @@ export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor)
   return packed;
 }
 
-/** As {@link readHostSync} for float tensors, off the event loop. */
+/** Does what {@link readHostSync} does for float tensors, off the event loop. */
 export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
   const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
   const { dtype, pitch } = tensor;

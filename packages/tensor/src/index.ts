@@ -6,20 +6,28 @@ export * from "./half";
 export { decodeStored } from "./host";
 export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
-export { mapPausable, ownTurn, type Pausable, runAtOnce, runInSlices, type SliceOptions } from "./pausable";
-export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
-export { type ArenaLayout, planArena } from "./plan/arena";
+export { opMethod, recordOp } from "./op-method";
+export {
+  mapFloats,
+  ownTurn,
+  type Pausable,
+  type PausableFunction,
+  pausable,
+  runAtOnce,
+  runInSlices,
+  type SliceOptions,
+} from "./pausable";
+export { type ArenaLayout, placeBlocks } from "./plan/arena";
 export {
   type GraphLayout,
   layoutGraph,
-  layoutGraphInSlices,
   type PlanCost,
   type PlanMemory,
   type Recording,
 } from "./plan/layout";
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
 export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
-export { cancelledError, compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
+export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
 export * from "./tensor";

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { cancelledError } from "@vd/kernels-native";
 
 /** A computation that pauses after each short piece, such as a row of pixels, and ends with its result. */
 export type Pausable<T> = Generator<undefined, T, undefined>;
@@ -7,6 +7,8 @@ export type Pausable<T> = Generator<undefined, T, undefined>;
 export interface SliceOptions {
   /** Stops the work between two pieces. */
   signal?: AbortSignal | undefined;
+  /** What the work is, for the error of an abort; default `computation`. */
+  where?: string | undefined;
   /** Longest time that the event loop waits for the work at a stretch, in µs. */
   sliceUs?: number | undefined;
 }
@@ -31,6 +33,38 @@ export function ownTurn(): Promise<void> {
   });
 }
 
+/** A computation that can pause: called, it runs to its end at once; `inPieces` gives it piece by piece, for
+ *  {@link runInSlices} or as a part of another computation that pauses. */
+export interface PausableFunction<Args extends readonly unknown[], Result> {
+  (...args: Args): Result;
+  inPieces(...args: Args): Pausable<Result>;
+}
+
+/**
+ * Makes a function that can pause out of a generator function that yields after each piece.
+ *
+ * @example
+ * ```ts
+ * import { type Pausable, pausable, runInSlices } from "@vd/tensor";
+ *
+ * const sum = pausable(function* (values: Float32Array): Pausable<number> {
+ *   let total = 0;
+ *   for (let i = 0; i < values.length; i++) {
+ *     total += values[i]!;
+ *     if (i % 4096 === 4095) yield;
+ *   }
+ *   return total;
+ * });
+ * const values = new Float32Array(1e6).fill(1);
+ * console.log(sum(values), await runInSlices(sum.inPieces(values)));
+ * ```
+ */
+export function pausable<Args extends readonly unknown[], Result>(
+  work: (...args: Args) => Pausable<Result>,
+): PausableFunction<Args, Result> {
+  return Object.assign((...args: Args) => runAtOnce(work(...args)), { inPieces: work });
+}
+
 /** Runs `work` to its end without a pause. */
 export function runAtOnce<T>(work: Pausable<T>): T {
   for (;;) {
@@ -40,17 +74,17 @@ export function runAtOnce<T>(work: Pausable<T>): T {
 }
 
 /**
- * Runs `work` on this thread in turns of the event loop of its own, each of about `sliceUs` (0.5 ms). Rejects with
- * `cancelled` when the signal aborts.
+ * Runs `work` on this thread in turns of the event loop of its own, each of about `sliceUs` (0.5 ms).
+ *
+ * @throws VdError `cancelled` when the signal aborts
  */
 export async function runInSlices<T>(work: Pausable<T>, options: SliceOptions = {}): Promise<T> {
-  const { signal, sliceUs = SLICE_US } = options;
+  const { signal, where = "computation", sliceUs = SLICE_US } = options;
   for (;;) {
     await ownTurn();
     if (signal?.aborted) {
       work.return(undefined as never); // Lets go of what it holds, such as open files.
-      const where = "generation";
-      throw new VdError({ code: "cancelled", where, expected: "to finish", got: "an abort", cause: signal.reason });
+      throw cancelledError(where, { signal });
     }
     const end = performance.now() + sliceUs / 1_000;
     do {
@@ -60,12 +94,12 @@ export async function runInSlices<T>(work: Pausable<T>, options: SliceOptions = 
   }
 }
 
-/** Values between two pauses of {@link mapPausable}. */
+/** Values between two pauses of {@link mapFloats}. */
 const PIECE = 4_096;
 
-/** What `map` makes of `values`, piece by piece: it writes results for `piece` into `result`, whose first value has the
- *  index `begin`. */
-export function* mapPausable(
+/** Returns what `map` makes of `values`, piece by piece: it writes results for `piece` into `result`, whose first value
+ *  has the index `begin`. */
+export const mapFloats = pausable(function* (
   values: Float32Array,
   map: (piece: Float32Array, result: Float32Array, begin: number) => void,
 ): Pausable<Float32Array> {
@@ -75,4 +109,4 @@ export function* mapPausable(
     yield;
   }
   return result;
-}
+});

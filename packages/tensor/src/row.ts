@@ -165,7 +165,11 @@ function shownValue(call: Call, expr: Expr): string {
   return spec?.kind === "enum" ? String(spec.values[value]) : String(value);
 }
 
-/** Checks a call against the op's contract and infers its results. Throws VdError naming row and argument. */
+/**
+ * Checks a call against the op's contract and infers its results.
+ *
+ * @throws VdError naming row and argument
+ */
 export function checkCall(op: OpId, name: string, options: Options): CheckedCall {
   const call = new Call(OPS[op], name, options);
   const { inputs, attrs, derived, outputs, rules, cost } = call.definition;

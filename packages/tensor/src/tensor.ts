@@ -52,7 +52,11 @@ function fail(where: string, expected: string, got: string): never {
   throw new VdError({ code: "shape", where, expected, got });
 }
 
-/** The channels `begin` to `end` (exclusive) of every pixel, without a copy. Throws VdError `shape`. */
+/**
+ * The channels `begin` to `end` (exclusive) of every pixel, without a copy.
+ *
+ * @throws VdError `shape`
+ */
 export function channelRange(t: Tensor, begin: number, end: number): Tensor {
   const channels = channelsOf(t);
   if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= channels))
@@ -61,7 +65,11 @@ export function channelRange(t: Tensor, begin: number, end: number): Tensor {
   return { ...t, dims: [...t.dims.slice(0, -1), end - begin], byteOffset };
 }
 
-/** The frames `begin` to `end` (exclusive) of a single clip, without a copy. t: [1,F,…]. Throws VdError `shape`. */
+/**
+ * The frames `begin` to `end` (exclusive) of a single clip, without a copy. t: [1,F,…].
+ *
+ * @throws VdError `shape`
+ */
 export function frameRange(t: Tensor, begin: number, end: number): Tensor {
   const [batch, frames = 0, ...rest] = t.dims;
   if (batch !== 1) fail("frameRange", "one clip", describe(t));
@@ -72,7 +80,11 @@ export function frameRange(t: Tensor, begin: number, end: number): Tensor {
   return { ...t, dims: [1, end - begin, ...rest], byteOffset };
 }
 
-/** The same bytes under other leading dimensions; the last one stays. Throws VdError `shape`. */
+/**
+ * The same bytes under other leading dimensions; the last one stays.
+ *
+ * @throws VdError `shape`
+ */
 export function reshape(t: Tensor, dims: readonly number[]): Tensor {
   const sameChannels = dims[dims.length - 1] === channelsOf(t) || t.pitch === channelsOf(t);
   if (countOf(dims) !== countOf(t.dims) || !sameChannels)

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { expect, test } from "vitest";
-import { ownTurn, type Pausable, runAtOnce, runInSlices } from "../src/pausable";
+import { ownTurn, type Pausable, pausable, runAtOnce, runInSlices } from "../src/pausable";
 
 function* count(pieces: number, onPiece: () => void = () => {}): Pausable<number> {
   for (let i = 0; i < pieces; i++) {
@@ -52,15 +52,29 @@ test("works beside each other take turns, so that their slices do not add up", a
   expect(order.filter((text) => text.startsWith("a"))).toHaveLength(5);
 });
 
+test("a pausable function runs at once when it is called, and piece by piece on request", async () => {
+  let pieces = 0;
+  const counted = pausable((numPieces: number) => count(numPieces, () => pieces++));
+  expect(counted(4)).toBe(4);
+  expect(pieces).toBe(4);
+  const work = counted.inPieces(3);
+  expect(pieces).toBe(4); // Nothing runs before the first piece is asked for.
+  work.next();
+  expect(pieces).toBe(5);
+  expect(await runInSlices(work)).toBe(3);
+});
+
 test("an abort stops the work with `cancelled`", async () => {
   const controller = new AbortController();
   let pieces = 0;
   const work = count(1_000, () => {
     if (++pieces === 3) controller.abort();
   });
-  const error = await runInSlices(work, { sliceUs: 0, signal: controller.signal }).catch((reason) => reason);
+  const error = await runInSlices(work, { sliceUs: 0, signal: controller.signal, where: "sum" }).catch(
+    (reason) => reason,
+  );
   expect(error).toBeInstanceOf(VdError);
-  expect(error.code).toBe("cancelled");
+  expect(error).toMatchObject({ code: "cancelled", message: "[sum] expected to run to its end, got an abort" });
   expect(pieces).toBe(3);
 });
 

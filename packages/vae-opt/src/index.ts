@@ -1,4 +1,4 @@
-export { type Posterior, posterior, posteriorModePausable } from "./posterior";
+export { type Posterior, posterior, posteriorMode } from "./posterior";
 export { NORM_GROUPS, parseVaeConfig, spatialFactor, type VaeConfig } from "./temporal-decoder/config";
 export type { DecodeOptions } from "./temporal-decoder/decoder";
-export { type TemporalVae, temporalVae, temporalVaePausable } from "./temporal-decoder/vae";
+export { type TemporalVae, temporalVae } from "./temporal-decoder/vae";

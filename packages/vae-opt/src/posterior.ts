@@ -1,4 +1,4 @@
-import { type Pausable, runAtOnce } from "@vd/tensor";
+import { type Pausable, pausable } from "@vd/tensor";
 
 /** The Gaussian that encoding gives for each latent element. */
 export interface Posterior {
@@ -16,9 +16,9 @@ const LOG_VARIANCE_RANGE = [-30, 20] as const;
 /** Pixels between two pauses. */
 const PIECE = 1_024;
 
-/** The most likely latents alone, pausing after some pixels. moments: [pixels, 2·channels], means first in every pixel →
- *  [pixels, channels]. */
-export function* posteriorModePausable(moments: Float32Array, channels: number): Pausable<Float32Array> {
+/** Returns the most likely latents alone. Pauses after some pixels. moments: [pixels, 2·channels], means first in every
+ *  pixel → [pixels, channels]. */
+export const posteriorMode = pausable(function* (moments: Float32Array, channels: number): Pausable<Float32Array> {
   const numPixels = moments.length / (2 * channels);
   const mode = new Float32Array(numPixels * channels);
   for (let pixel = 0; pixel < numPixels; pixel++) {
@@ -26,13 +26,23 @@ export function* posteriorModePausable(moments: Float32Array, channels: number):
     if (pixel % PIECE === PIECE - 1) yield;
   }
   return mode;
-}
+});
 
-/** Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
- *  results and noise: [pixels, channels]. */
+/**
+ * Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
+ * results and noise: [pixels, channels].
+ *
+ * @example
+ * ```ts
+ * import { posterior } from "@vd/vae-opt";
+ *
+ * const { mode, std } = posterior(Float32Array.of(0.5, -0.5, 0, 0), 2); // one pixel of two channels
+ * console.log(mode, std); // [0.5, -0.5], [1, 1]
+ * ```
+ */
 export function posterior(moments: Float32Array, channels: number): Posterior {
   const numPixels = moments.length / (2 * channels);
-  const mode = runAtOnce(posteriorModePausable(moments, channels));
+  const mode = posteriorMode(moments, channels);
   const std = new Float32Array(numPixels * channels);
   const [low, high] = LOG_VARIANCE_RANGE;
   for (let pixel = 0; pixel < numPixels; pixel++)

@@ -1,10 +1,6 @@
+import { BlurredRows, framesToUint8, framesToUnit, gaussianKernel, type RgbImage, resizeLanczos } from "@vd/media";
+import { clipPixelValues, vaeInput, vaeInputFromTensor } from "@vd/svd-pipeline";
 import { runAtOnce } from "@vd/tensor";
-import { framesToUint8, framesToUnit } from "../../../packages/media/src/frames/frame-levels";
-import { BlurredRows, gaussianKernel } from "../../../packages/media/src/pictures/gaussian-blur";
-import { resizeLanczos } from "../../../packages/media/src/pictures/lanczos";
-import type { RgbImage } from "../../../packages/media/src/pictures/rgb-image";
-import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
-import { vaeInput, vaeInputFromTensor } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
 import { exact, maxAbs } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";
 

@@ -1,10 +1,11 @@
-import { fromBfloat16Array, fromFloat16Array } from "../../../packages/tensor/src/half";
 import {
   CpuGenerator,
+  fromBfloat16Array,
+  fromFloat16Array,
   type HalfAlgorithm,
   PhiloxGenerator,
   type RandomDtype,
-} from "../../../packages/tensor/src/random";
+} from "@vd/tensor";
 import { exact, maxAbs } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";
 

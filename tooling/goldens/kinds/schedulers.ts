@@ -1,8 +1,5 @@
-import type { LatentDtype } from "../../../packages/sampling/src/arithmetic/values";
-import { createSampler } from "../../../packages/sampling/src/create-sampler";
-import type { SamplerOptions } from "../../../packages/sampling/src/options";
-import type { Sampler, SamplerState } from "../../../packages/sampling/src/sampler";
-import { roundToBfloat16, roundToFloat16 } from "../../../packages/tensor/src/half";
+import { createSampler, type LatentDtype, type Sampler, type SamplerOptions, type SamplerState } from "@vd/sampling";
+import { roundToBfloat16, roundToFloat16 } from "@vd/tensor";
 import { exact } from "../compare";
 import type { Fixture, GoldenKind, TensorCheck } from "../kind";
 

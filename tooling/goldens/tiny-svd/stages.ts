@@ -1,20 +1,22 @@
 import type { Device } from "@vd/kernels-native";
-import { frameChunks, layoutGraph, Plan } from "@vd/tensor";
-import { posterior } from "@vd/vae-opt";
-import { createSampler, linearGuidance, type SamplerState } from "../../../packages/sampling/src/index";
-import { clipPixelValues } from "../../../packages/svd-pipeline/src/conditioning/clip-pixel-values";
-import { vaeInput } from "../../../packages/svd-pipeline/src/conditioning/vae-input";
-import type { ModelComponents } from "../../../packages/svd-pipeline/src/model/components";
-import type { Models } from "../../../packages/svd-pipeline/src/model/models";
 import {
+  clipPixelValues,
   conditionStage,
+  createSampler,
   decodeStage,
   denoiseStage,
   embedImageStage,
   encodeImageStage,
+  linearGuidance,
+  type ModelComponents,
+  type Models,
+  type SamplerState,
+  type StageDefinition,
   type StageShape,
-} from "../../../packages/svd-pipeline/src/stages/definitions";
-import type { StageDefinition } from "../../../packages/svd-pipeline/src/stages/stage";
+  vaeInput,
+} from "@vd/svd-pipeline";
+import { frameChunks, layoutGraph, Plan } from "@vd/tensor";
+import { posterior } from "@vd/vae-opt";
 import { maxAbs, relativeL2 } from "../compare";
 import type { Fixture, TensorCheck } from "../kind";
 import type { RunSettings } from "../kinds/tiny-svd";

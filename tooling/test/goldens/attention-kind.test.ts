@@ -1,7 +1,6 @@
 import { join } from "node:path";
+import { type Plain, plain, plainCall, REFERENCES } from "@vd/kernels-native/references";
 import { afterAll, expect, test } from "vitest";
-import { type Plain, plain, plainCall } from "../../../packages/tensor/test/ops/plain";
-import { PLAIN_OPS } from "../../../packages/tensor/test/ops/reference";
 import { attentionKind } from "../../goldens/kinds/attention";
 import { runFixture } from "../../goldens/run-fixture";
 import { FixtureFolder } from "./fixture-folder";
@@ -18,7 +17,7 @@ const swapped = ({ dims, data }: Plain): Plain => {
 
 /** Attention by its definition: results by the contract's names. */
 const attend = (operands: Record<string, Plain>, heads: number, scale: number, causal: boolean) =>
-  PLAIN_OPS.attention(plainCall(operands, { axis: "space", heads, scale, causal }));
+  REFERENCES.attention(plainCall(operands, { axis: "space", heads, scale, causal }));
 
 /** Numbers in a mask's or a score's dtype: flags forbid or allow. */
 const flags = ({ dims, data }: Plain): Plain => ({

@@ -1,7 +1,10 @@
 import { writeFileSync } from "node:fs";
+import { numbers } from "@vd/conformance";
+import { type Plain, plain } from "@vd/kernels-native/references";
 import { type TensorToWrite, toFloat16Array, writeSafetensors } from "@vd/tensor";
-import { numbers } from "../../../packages/tensor/test/ops/operands";
-import { type Plain, plain } from "../../../packages/tensor/test/ops/plain";
+
+/** The same numbers under other dimensions. */
+export const shaped = ({ data }: Plain, dims: readonly number[]): Plain => ({ dims, data });
 
 /** Planes [B,C,H,W] or [B,C,F,H,W] as pixels [B,F,H,W,C]. */
 export function pixelsOf({ dims, data }: Plain): Plain {

@@ -7,7 +7,7 @@ import { FixtureFolder } from "./fixture-folder";
 
 const folder = new FixtureFolder();
 afterAll(() => folder.remove());
-const launcher = fileURLToPath(new URL("../../goldens.mjs", import.meta.url));
+const launcher = fileURLToPath(new URL("../../goldens/launch.mjs", import.meta.url));
 
 /** Runs the command in `cwd` as a shell would, or, with `initCwd`, as a package manager's script does. */
 function goldens(args: string[], cwd: string, initCwd?: string) {
@@ -29,10 +29,10 @@ const tampered = folder.copy("preprocess/preprocess", "bad/preprocess");
   writeFileSync(fixture.tensorsPath, bytes);
 }
 
-test("a relative folder is taken from where the user stands; passes and unknown kinds are listed", () => {
+test("a relative folder is taken from where the user stands; passes are listed, and kinds that nothing checks", () => {
   for (const run of [goldens(["good"], folder.path), goldens(["good"], "/", folder.path)]) {
     expect(run).toMatchObject({ status: 0 });
-    expect(run.stdout).toMatch(/^not run good\/seedvr +unknown kind seedvr_vae$/m);
+    expect(run.stdout).toMatch(/^not run good\/seedvr +SeedVR's video autoencoder is not implemented here/m);
     expect(run.stdout).toMatch(/^pass +sub\/preprocess +worst \S+ maxabs \S+ \(tolerance \S+\), 19 tensors/m);
     expect(run.stdout).toMatch(/^1 passed, 0 failed, 1 not run$/m);
   }
@@ -42,6 +42,14 @@ test("a tensor that differs gives status 1 and its name", () => {
   const run = goldens(["bad"], folder.path);
   expect(run.status).toBe(1);
   expect(run.stdout).toMatch(/first diverging tensor: out\.small\.resize\.64x96 exact 1 \(tolerance 0\); 1 of 19 fail/);
+});
+
+test("an unknown kind that is not on the list gives status 1", () => {
+  folder.tiny("strange/golden", { kind: "no_such_kind" });
+  const run = goldens(["strange"], folder.path);
+  expect(run.status).toBe(1);
+  expect(run.stdout).toContain("stopped: unknown kind no_such_kind: add one in tooling/goldens/kinds");
+  expect(run.stdout).toMatch(/^0 passed, 1 failed, 0 not run$/m);
 });
 
 test("--json prints the same for programs", () => {

@@ -1,12 +1,15 @@
 import { join } from "node:path";
+import { computeReference } from "@vd/conformance";
+import type { AttrValue } from "@vd/kernels-native/contract";
+import type { Plain } from "@vd/kernels-native/references";
 import { afterAll, expect, test } from "vitest";
-import type { AttrValue } from "../../../packages/kernels-native/contract/define-case";
-import type { Plain } from "../../../packages/tensor/test/ops/plain";
-import { op, shaped } from "../../../packages/tensor/test/support/run-module";
 import { opsKind } from "../../goldens/kinds/ops";
 import { runFixture } from "../../goldens/run-fixture";
 import { FixtureFolder } from "./fixture-folder";
-import { GoldenMaker, pixelsOf, planesOf } from "./golden-maker";
+import { GoldenMaker, pixelsOf, planesOf, shaped } from "./golden-maker";
+
+/** The first result of an op by its float64 reference. */
+const op = (...call: Parameters<typeof computeReference>): Plain => Object.values(computeReference(...call))[0]!;
 
 const folder = new FixtureFolder();
 afterAll(() => folder.remove());

@@ -1,10 +1,12 @@
 import { pathToFileURL } from "node:url";
 import { afterAll, expect, test } from "vitest";
+import { findFixtures } from "../../goldens/fixture";
 import type { Fixture, GoldenKind, TensorCheck } from "../../goldens/kind";
 import { findKind, loadKinds } from "../../goldens/kinds/index";
+import NOT_CHECKED from "../../goldens/not-checked.json";
 import { formatJson, formatResult, formatSummary } from "../../goldens/report";
 import { runFixture, severity } from "../../goldens/run-fixture";
-import { FixtureFolder } from "./fixture-folder";
+import { committed, FixtureFolder } from "./fixture-folder";
 
 const folder = new FixtureFolder();
 afterAll(() => folder.remove());
@@ -61,10 +63,30 @@ test("what throws, and a kind that compares nothing, fail", async () => {
   expect(unreadable).toMatchObject({ status: "fail" });
 });
 
-test("an unknown kind is not run", async () => {
-  const result = await runFixture(folder.tiny("kinds/other", { kind: "seedvr_vae" }), [kindOf([])], context);
-  expect(result).toMatchObject({ status: "not run", kind: "seedvr_vae" });
-  expect(formatSummary([result])).toBe("0 passed, 0 failed, 1 not run");
+test("an unknown kind fails, unless the list names it: then it is not run, for the list's reason", async () => {
+  const other = folder.tiny("kinds/other", { kind: "seedvr_vae" });
+  const run = (list: Record<string, string>) => runFixture(other, [kindOf([])], context, list);
+  const listed = await run({ seedvr_vae: "nothing computes it" });
+  expect(listed).toMatchObject({ status: "not run", kind: "seedvr_vae", reason: "nothing computes it" });
+  expect(formatSummary([listed])).toBe("0 passed, 0 failed, 1 not run");
+  const unlisted = await run({ another: "nothing computes it" });
+  expect(unlisted).toMatchObject({ status: "fail", kind: "seedvr_vae" });
+  expect(formatResult(unlisted)).toContain("stopped: unknown kind seedvr_vae: add one in tooling/goldens/kinds");
+  // Names that every object has are no entries.
+  expect(await runFixture(folder.tiny("kinds/odd", { kind: "toString" }), [], context, {})).toMatchObject({
+    status: "fail",
+  });
+  const nameless = await runFixture(folder.tiny("kinds/nameless", {}), [kindOf([])], context);
+  expect(nameless).toMatchObject({ status: "fail", reason: expect.stringContaining("no kind recognises it") });
+});
+
+test("the list has reasons, and only for kinds of committed goldens that nothing checks", async () => {
+  const { kinds } = await loadKinds();
+  const fixtures = findFixtures(committed);
+  const unknown = fixtures.filter((fixture) => findKind(kinds, fixture) === undefined).map(({ json }) => json.kind);
+  for (const fixture of fixtures) fixture.close();
+  expect(Object.keys(NOT_CHECKED.kinds).sort()).toEqual([...new Set(unknown)].sort());
+  for (const reason of Object.values(NOT_CHECKED.kinds)) expect(reason.length).toBeGreaterThan(20);
 });
 
 test("a fixture that a kind cannot check in a context is not run, with the kind's reason", async () => {

@@ -5,15 +5,15 @@ import { fileURLToPath } from "node:url";
 import { VdError } from "@vd/kernels-native";
 import type { Command } from "commander";
 
-/** Where things run. */
-export const DEVICES = ["cpu", "cuda"] as const;
-/** Element types of activations. */
-export const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
 /** No count on the command line is larger. */
 export const MAX_COUNT = 10_000;
 
 /** Values of options as commander gives them. */
 export type Texts = Readonly<Record<string, string | boolean | undefined>>;
+
+/** The text of an option that may be left out. */
+export const textOf = (texts: Texts, name: string): string | undefined =>
+  texts[name] === undefined ? undefined : String(texts[name]);
 
 /** A file beside this program: in the sources, in the package, or in a pack. */
 export function ownFile(folder: string, name: string): string {

@@ -1,20 +1,12 @@
 import { writeWholeFile } from "@vd/tensor";
 import type { Command } from "commander";
-import {
-  type Check,
-  cpuCheck,
-  gpuChecks,
-  memoryCheck,
-  modelCheck,
-  nodeCheck,
-  peerCheck,
-  rateChecks,
-  systemCheck,
-} from "../doctor/checks";
+import type { Check } from "../doctor/check";
+import { cpuCheck, gpuChecks, memoryCheck, modelCheck, nodeCheck, peerCheck, systemCheck } from "../doctor/checks";
+import { rateChecks } from "../doctor/rate-checks";
 import { alignColumns } from "../measure/table";
-import { integer } from "../options/values";
+import { readThreads, sharedOption } from "../options/shared";
 import type { CommandContext } from "../run";
-import { bundledModel, MAX_COUNT, type Texts } from "./common";
+import { bundledModel, type Texts, textOf } from "./common";
 
 /** Everything that a new user should know of a machine, one thing after the other. */
 async function* examine(texts: Texts): AsyncGenerator<Check> {
@@ -22,7 +14,7 @@ async function* examine(texts: Texts): AsyncGenerator<Check> {
   yield systemCheck();
   yield cpuCheck();
   yield memoryCheck();
-  const threads = texts.threads === undefined ? undefined : integer("--threads", 1, MAX_COUNT)(String(texts.threads));
+  const threads = readThreads(textOf(texts, "threads"));
   yield* await rateChecks("cpu", threads);
   const gpus = await gpuChecks();
   yield* gpus;
@@ -35,9 +27,11 @@ async function* examine(texts: Texts): AsyncGenerator<Check> {
 export function addDoctor(program: Command, { stdout, reporter, signal, setStatus }: CommandContext): void {
   program
     .command("doctor")
-    .description("look at this machine: what works, how fast it is, and what to do")
+    .description(
+      "look at this machine: what works, how fast it is, and what to do; exit status 1 if something is slow or failed",
+    )
     .option("-m, --model <DIR>", "a model folder to check (the bundled tiny-svd)")
-    .option("--threads <N>", "CPU threads (all cores)")
+    .addOption(sharedOption("threads"))
     .option("--python <PROGRAM>", "the Python that may have PyTorch", "python3")
     .option("--json <FILE>", "write what was found as JSON")
     .action(async (texts: Texts) => {
@@ -55,6 +49,6 @@ export function addDoctor(program: Command, { stdout, reporter, signal, setStatu
       const width = Math.max(...lines.map(([, , text]) => text!.length));
       stdout.write(`${alignColumns(lines.map(([a, b, text]) => [a!, b!, text!.padEnd(width)]))}\n`);
       if (typeof texts.json === "string") await writeWholeFile(texts.json, `${JSON.stringify(checks, null, 1)}\n`);
-      if (checks.some(({ verdict }) => verdict === "problem")) setStatus(1);
+      if (checks.some(({ verdict }) => verdict === "slow" || verdict === "failed")) setStatus(1);
     });
 }

@@ -6,24 +6,32 @@ import { measure } from "../measure/measure";
 import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";
 import { LAUNCH_LINE } from "../measure/start";
 import { rowsTable } from "../measure/table";
-import { choice, choices, integer, size } from "../options/values";
+import {
+  readDevice,
+  readFrameSize,
+  readFrames,
+  readPrecision,
+  readSteps,
+  readThreads,
+  sharedOption,
+} from "../options/shared";
+import { choices, integer } from "../options/values";
 import type { CommandContext } from "../run";
-import { DEVICES, MAX_COUNT, PRECISIONS, peerScript, type Texts, withPeer } from "./common";
+import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
 
 /** Options of everything that runs a model folder. Throws VdError `attr`. */
 export function readMeasureOptions(texts: Texts): MeasureOptions {
   const text = (name: string) => String(texts[name]);
   const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(text(name));
-  const device = choice("--device", DEVICES)(text("device"));
-  const dtype = texts.dtype === undefined ? undefined : choice("--dtype", PRECISIONS)(text("dtype"));
+  const device = readDevice(text("device"));
   return {
     model: text("model"),
     output: texts.output === undefined ? undefined : text("output"),
     device,
-    precision: dtype ?? (device === "cpu" ? "float32" : "float16"),
-    numFrames: count("--frames", "frames"),
-    ...size("--size")(text("size")),
-    steps: count("--steps", "steps"),
+    precision: readPrecision(textOf(texts, "dtype"), device),
+    numFrames: readFrames(text("frames")),
+    ...readFrameSize(text("size")),
+    steps: readSteps(text("steps")),
     parts: choices("--parts", PARTS)(text("parts")),
     peers: choices("--peers", PEER_MODES)(text("peers")),
     rounds: count("--rounds", "rounds"),
@@ -33,7 +41,7 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     python: text("python"),
     peerScript: texts.peerScript === undefined ? peerScript() : text("peerScript"),
     reference: texts.reference !== false,
-    threads: texts.threads === undefined ? undefined : count("--threads", "threads"),
+    threads: readThreads(textOf(texts, "threads")),
     image: texts.image === undefined ? undefined : text("image"),
   };
 }
@@ -42,11 +50,11 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
 function withModelOptions(command: Command): Command {
   return command
     .requiredOption("-m, --model <DIR>", "a model folder, as make-model writes one")
-    .option("--device <NAME>", "cpu or cuda", "cuda")
-    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
-    .option("--frames <N>", "frames of the video", "25")
-    .option("--size <WxH>", "pixels", "1024x576")
-    .option("--threads <N>", "CPU threads (all cores)")
+    .addOption(sharedOption("device", "cuda"))
+    .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("frames", "25"))
+    .addOption(sharedOption("size", "1024x576"))
+    .addOption(sharedOption("threads"))
     .option("--image <FILE>", "picture for the end-to-end part (one is made)");
 }
 
@@ -55,7 +63,7 @@ export function addMeasure(program: Command, { reporter, signal, self, stdout }:
   withPeer(withModelOptions(program.command("measure")))
     .description("run ours and diffusers on one model, turn by turn: times, memory, differences")
     .requiredOption("-o, --output <FILE>", "the results as JSON, written after every part")
-    .option("--steps <N>", "denoising steps of the end-to-end part", "25")
+    .addOption(sharedOption("steps", "25"))
     .option("--parts <LIST>", `of ${PARTS.join(",")}`, PARTS.join(","))
     .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, "eager,compile")
     .option("--rounds <N>", "turns of each contender", "5")

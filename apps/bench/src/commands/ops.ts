@@ -11,18 +11,20 @@ import { PeerProcess } from "../measure/peer-process";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { addPeerLaunches, benchOps } from "../ops/bench-ops";
 import { chooseCases } from "../ops/cases";
-import { choice, integer } from "../options/values";
+import { explainOps } from "../ops/explain-ops";
+import { readDevice, readPrecision, readThreads, sharedOption } from "../options/shared";
+import { integer } from "../options/values";
 import type { CommandContext } from "../run";
-import { DEVICES, MAX_COUNT, PRECISIONS, peerScript, type Texts, withPeer } from "./common";
+import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
 import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
 
 function readOptions(texts: Texts) {
   const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(String(texts[name]));
-  const device = choice("--device", DEVICES)(String(texts.device));
-  const precision = choice("--dtype", PRECISIONS)(String(texts.dtype ?? (device === "cpu" ? "float32" : "float16")));
-  const threads = texts.threads === undefined ? undefined : count("--threads", "threads");
+  const device = readDevice(String(texts.device));
+  const precision = readPrecision(textOf(texts, "dtype"), device);
+  const threads = readThreads(textOf(texts, "threads"));
   const limitS = texts.limit === undefined ? undefined : count("--limit", "limit");
   const [rounds, repeats] = [count("--rounds", "rounds"), count("--repeats", "repeats")];
   return { device, precision, threads, rounds, repeats, limitS };
@@ -74,20 +76,33 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
   }
 }
 
+/** Prints what computes each case instead of timing it. Throws VdError `attr` beside options for results. */
+async function explain(pattern: string | undefined, texts: Texts, { stdout, signal }: CommandContext): Promise<void> {
+  const unfit = ["json", "compare"].find((name) => texts[name] !== undefined);
+  if (unfit) throw valueError("--why", `no --${unfit} beside it`, String(texts[unfit]), "It times nothing.");
+  const { device: kind, threads, precision } = readOptions(texts);
+  const cases = chooseCases(pattern, kind);
+  const device = openDevice(kind, { threads });
+  await device.prepare();
+  await explainOps(cases, { device, dtype: DTYPES[precision], signal }, (text) => stdout.write(`${text}\n`));
+}
+
 /** `vd-bench ops [pattern]`. */
 export function addOps(program: Command, context: CommandContext): void {
   const command = program
     .command("ops")
     .description("time ops on the models' shapes, over operands that no cache holds, beside PyTorch's")
     .argument("[pattern]", "a part of the names to time")
-    .option("--device <NAME>", "cpu or cuda", "cpu")
-    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
-    .option("--threads <N>", "CPU threads (all cores)")
+    .addOption(sharedOption("device", "cpu"))
+    .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("threads"))
     .option("--rounds <N>", "turns of each contender", "5")
     .option("--repeats <N>", "runs in one turn", "3")
     .option("--limit <SECONDS>", "a contender that has taken this long takes no further turn in a case")
-    .option("--no-peers", "ours alone");
+    .option("--no-peers", "ours alone")
+    .option("--why", "instead of timing: which kernel computes each op, and why no other does");
   withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {
+    if (texts.why) return explain(pattern, texts, context);
     const outcome = texts as OutcomeOptions;
     const baseline = await openBaseline(outcome);
     await finish(await runOps(pattern, texts, context), baseline, outcome, context);

@@ -2,7 +2,8 @@ import { dirname } from "node:path";
 import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
-import { compareFiles, comparisonTable, isRegression, requireSameDevice } from "../compare/compare";
+import { compareRuns, isRegression, requireSameDevice } from "../compare/compare";
+import { comparisonTable } from "../compare/table";
 import { machineInfo } from "../io/machine";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { rowsTable } from "../measure/table";
@@ -45,7 +46,7 @@ export async function finish(
   stdout.write(`${rowsTable(file.rows)}\n`);
   if (json !== undefined) await saveBenchFile(json, file);
   if (!baseline) return;
-  const comparisons = compareFiles(baseline, file, { force: force ?? false, gone: false });
+  const comparisons = compareRuns([baseline], [file], { force: force ?? false, gone: false });
   stdout.write(`\n${comparisonTable(comparisons)}\n`);
   if (isRegression(comparisons)) setStatus(1);
 }

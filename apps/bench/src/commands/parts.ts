@@ -4,6 +4,7 @@ import { machineInfo } from "../io/machine";
 import { measure } from "../measure/measure";
 import { PEER_MODES } from "../measure/options";
 import type { BenchFile } from "../measure/report";
+import { sharedOption } from "../options/shared";
 import type { CommandContext } from "../run";
 import { bundledModel, type Texts, withPeer } from "./common";
 import { readMeasureOptions } from "./measure";
@@ -36,12 +37,12 @@ async function withModelDefaults(texts: Texts): Promise<Texts> {
 function withPartOptions(command: Command): Command {
   return withOutcome(command)
     .option("-m, --model <DIR>", "a model folder (the bundled tiny-svd)")
-    .option("--device <NAME>", "cpu or cuda", "cpu")
-    .option("--dtype <NAME>", "float32, float16 or bfloat16 (float16 on a GPU)")
-    .option("--frames <N>", "frames (the model's own)")
-    .option("--size <WxH>", "pixels (the model's own)")
-    .option("--steps <N>", "denoising steps (25)")
-    .option("--threads <N>", "CPU threads (all cores)")
+    .addOption(sharedOption("device", "cpu"))
+    .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("frames"))
+    .addOption(sharedOption("size"))
+    .addOption(sharedOption("steps"))
+    .addOption(sharedOption("threads"))
     .option("--image <FILE>", "picture for the end-to-end part (one is made)");
 }
 

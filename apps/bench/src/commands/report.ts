@@ -1,7 +1,9 @@
 import { VdError } from "@vd/kernels-native";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
+import { rowKey } from "../measure/report";
 import type { CommandContext } from "../run";
+import { tooFewSamples } from "../stats/summary";
 
 /** The chart library takes longer to load than any other command takes to start. A packed program has none: throws
  *  VdError `unsupported` there. */
@@ -16,7 +18,7 @@ async function loadReports() {
 }
 
 /** `vd-bench report FILES… -o DIR`. */
-export function addReport(program: Command, { stdout }: CommandContext): void {
+export function addReport(program: Command, { stdout, reporter }: CommandContext): void {
   program
     .command("report")
     .description("make pages with charts and tables from results")
@@ -25,6 +27,11 @@ export function addReport(program: Command, { stdout }: CommandContext): void {
     .option("--readme <FILE>", "also put tables between its marks")
     .action(async (paths: string[], { output, readme }: { output: string; readme?: string }) => {
       const files = await Promise.all(paths.map(async (path) => ({ path, file: await readBenchFile(path) })));
+      for (const { path, file } of files)
+        for (const row of file.rows) {
+          const few = tooFewSamples(row);
+          if (few !== undefined) reporter.note(`${path}: ${rowKey(row)} has ${few}, three are needed; it is marked`);
+        }
       const { writeReports } = await loadReports();
       for (const path of await writeReports(files, output, readme)) stdout.write(`${path}\n`);
     });

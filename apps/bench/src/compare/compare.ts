@@ -1,48 +1,81 @@
 import { VdError } from "@vd/kernels-native";
 import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
-import { alignColumns, formatMs } from "../measure/table";
+import { type Interval, shiftOfRuns, shiftOfSamples } from "../stats/interval";
+import { median, tooFewSamples } from "../stats/summary";
 
-/** How a row stands against the baseline. */
-export type Verdict = "better" | "same" | "worse" | "new" | "gone" | "failed";
+/** How a row stands against the baseline. same: no difference beyond the noise; undecided: not enough samples to tell. */
+export type Verdict = "faster" | "slower" | "same" | "undecided" | "new" | "gone" | "failed";
 
-/** One row of two files beside each other. */
+/** One case and contender in the runs of both sides. */
 export interface Comparison {
   row: BenchRow;
   verdict: Verdict;
+  /** Medians, of several runs the median of their medians. */
   beforeUs?: number | undefined;
   afterUs?: number | undefined;
-  /** What a difference must exceed to be more than noise. */
-  noiseUs?: number;
+  /** Of the time's relative change, as natural logarithms. */
+  change?: Interval | undefined;
+  /** Runs, or samples of the one run, that the verdict comes from. */
+  numBefore: number;
+  numAfter: number;
+  unit: "runs" | "samples";
 }
 
-/** A median absolute deviation times this is a standard deviation of normal numbers. */
-const DEVIATION_PER_MAD = 1.4826;
-/** The median's standard error, relative to that of the mean. Source: the normal distribution, √(π/2). */
-const MEDIAN_ERROR = Math.sqrt(Math.PI / 2);
-/** Standard errors that a difference must exceed. */
-const SIGMAS = 3;
-/** Differences up to this share come and go with clocks and addresses. */
-const RESOLUTION = 0.03;
+/** Probability that in a comparison of unchanged code any row at all is called faster or slower. */
+export const ERROR = 0.01;
+/** Changes below these shares are the same, however sure: clocks, addresses and page tables differ from run to run. One run a
+ *  side shows nothing of that, so that it must be more. */
+export const LEAST_CHANGE = { runs: 0.03, samples: 0.05 } as const;
+/** Runs in all from which the spread between runs counts; with fewer the spread within them has to do. */
+const LEAST_RUNS = 4;
 
-const standardError = ({ madUs = 0, samplesUs = [] }: BenchRow) =>
-  (MEDIAN_ERROR * DEVIATION_PER_MAD * madUs) / Math.sqrt(Math.max(samplesUs.length, 1));
-
-/** What the difference of two rows must exceed to be more than noise, in µs. */
-export function noiseOf(before: BenchRow, after: BenchRow): number {
-  const measured = SIGMAS * Math.hypot(standardError(before), standardError(after));
-  return Math.max(measured, RESOLUTION * (before.medianUs ?? 0));
+/** The runs of one case and contender in which it was measured, and whether it failed in any. */
+interface Side {
+  runs: BenchRow[];
+  failed: boolean;
 }
 
-function compareRows(before: BenchRow | undefined, after: BenchRow | undefined): Comparison {
-  const row = (after ?? before)!;
-  const [beforeUs, afterUs] = [before?.medianUs, after?.medianUs];
-  const both = { row, beforeUs, afterUs };
-  if (beforeUs === undefined) return { ...both, verdict: "new" };
-  if (afterUs === undefined) return { ...both, verdict: after ? "failed" : "gone" };
-  const noiseUs = noiseOf(before!, after!);
-  const difference = afterUs - beforeUs;
-  const verdict = Math.abs(difference) <= noiseUs ? "same" : difference < 0 ? "better" : "worse";
-  return { ...both, verdict, noiseUs };
+type Pair = Pick<Comparison, "numBefore" | "numAfter" | "unit"> & { interval: (error: number) => Interval | undefined };
+
+/** What a pair of sides can be judged by: run medians where there are enough runs, else samples. */
+function pairOf(before: readonly BenchRow[], after: readonly BenchRow[]): Pair {
+  const logs = (values: readonly number[]) => values.map((us) => Math.log(us));
+  if (before.length + after.length >= LEAST_RUNS) {
+    const usable = (rows: readonly BenchRow[]) => rows.filter((row) => tooFewSamples(row) === undefined);
+    const [a, b] = [usable(before), usable(after)].map((rows) => logs(rows.map(({ medianUs }) => medianUs!)));
+    const hasBoth = a!.length > 0 && b!.length > 0;
+    return {
+      ...{ numBefore: a!.length, numAfter: b!.length, unit: "runs" },
+      interval: (error) => (hasBoth ? shiftOfRuns(a!, b!, error) : undefined),
+    };
+  }
+  const [a, b] = [before, after].map((rows) =>
+    logs(rows.flatMap(({ samplesUs = [] }) => samplesUs).filter((us) => us > 0)),
+  );
+  return {
+    ...{ numBefore: a!.length, numAfter: b!.length, unit: "samples" },
+    interval: (error) => shiftOfSamples(a!, b!, error),
+  };
+}
+
+function verdictOf(change: Interval | undefined, unit: Comparison["unit"]): Verdict {
+  if (change === undefined) return "undecided";
+  const { estimate, low, high } = change;
+  const least = Math.log1p(LEAST_CHANGE[unit]);
+  if (Math.abs(estimate) < least || (low <= 0 && high >= 0)) return "same";
+  return estimate > 0 ? "slower" : "faster";
+}
+
+function compareSides(row: BenchRow, before: Side, after: Side, error: number): Comparison {
+  const medianOf = ({ runs }: Side) => (runs.length > 0 ? median(runs.map(({ medianUs }) => medianUs!)) : undefined);
+  const both = { row, beforeUs: medianOf(before), afterUs: medianOf(after) };
+  const none = { ...both, numBefore: before.runs.length, numAfter: after.runs.length, unit: "runs" } as const;
+  if (before.runs.length === 0) return { ...none, verdict: "new" };
+  if (after.failed) return { ...none, verdict: "failed" };
+  if (after.runs.length === 0) return { ...none, verdict: "gone" };
+  const { interval, ...numbers } = pairOf(before.runs, after.runs);
+  const change = interval(error);
+  return { ...both, ...numbers, change, verdict: verdictOf(change, numbers.unit) };
 }
 
 /** Throws VdError `unsupported` for a baseline from another device. */
@@ -57,33 +90,42 @@ export function requireSameDevice(baseline: BenchFile, device: string): void {
   });
 }
 
-/** Compares results with a baseline, row by row. gone: also tell of rows that only the baseline has. force: compare
- *  results of different devices. Throws VdError `unsupported` for a baseline from another device. */
-export function compareFiles(
-  baseline: BenchFile,
-  current: BenchFile,
+/** Every row of the runs of one side by its key. */
+function sidesOf(files: readonly BenchFile[]): Map<string, Side & { row: BenchRow }> {
+  const sides = new Map<string, Side & { row: BenchRow }>();
+  for (const row of files.flatMap(({ rows }) => rows)) {
+    const side = sides.get(rowKey(row)) ?? { row, runs: [], failed: false };
+    // Anything but a positive time is a failure, as results without a figure are.
+    if (row.medianUs !== undefined && row.medianUs > 0) side.runs.push(row);
+    else side.failed = true;
+    sides.set(rowKey(row), side);
+  }
+  return sides;
+}
+
+const EMPTY: Side = { runs: [], failed: false };
+
+/** Compares runs with those of a baseline, row by row; the probability of a false verdict is {@link ERROR} for all rows
+ *  together. gone: also tell of rows that only the baseline has. force: compare results of different devices. Throws
+ *  VdError `unsupported` for results of different devices. */
+export function compareRuns(
+  baseline: readonly BenchFile[],
+  current: readonly BenchFile[],
   { force = false, gone = true }: { force?: boolean; gone?: boolean } = {},
 ): Comparison[] {
-  if (!force) requireSameDevice(baseline, current.machine.device);
-  const before = new Map(baseline.rows.map((row) => [rowKey(row), row]));
-  const after = new Map(current.rows.map((row) => [rowKey(row), row]));
+  const { device } = current[0]!.machine;
+  if (!force) for (const file of [...baseline, ...current]) requireSameDevice(file, device);
+  const [before, after] = [sidesOf(baseline), sidesOf(current)];
   const keys = [...after.keys(), ...(gone ? [...before.keys()].filter((key) => !after.has(key)) : [])];
-  return keys.map((key) => compareRows(before.get(key), after.get(key)));
+  const numCompared = keys.filter((key) => before.get(key)?.runs.length && after.get(key)?.runs.length).length;
+  return keys.map((key) => {
+    const { row } = (after.get(key) ?? before.get(key))!;
+    return compareSides(row, before.get(key) ?? EMPTY, after.get(key) ?? EMPTY, ERROR / Math.max(numCompared, 1));
+  });
 }
 
 /** True if something of ours became slower by more than noise, or no longer runs. */
 export const isRegression = (comparisons: readonly Comparison[]): boolean =>
   comparisons.some(
-    ({ row, verdict }) => row.contender.startsWith("ours") && (verdict === "worse" || verdict === "failed"),
+    ({ row, verdict }) => row.contender.startsWith("ours") && (verdict === "slower" || verdict === "failed"),
   );
-
-/** Comparisons as text. */
-export function comparisonTable(comparisons: readonly Comparison[]): string {
-  const ms = (us: number | undefined) => (us === undefined ? "-" : formatMs(us));
-  const lines = comparisons.map(({ row, verdict, beforeUs, afterUs, noiseUs }) => {
-    const change =
-      beforeUs === undefined || afterUs === undefined ? "" : `${((afterUs / beforeUs - 1) * 100).toFixed(1)} %`;
-    return [`${row.suite} ${row.name}`, row.contender, ms(beforeUs), ms(afterUs), change, ms(noiseUs), verdict];
-  });
-  return alignColumns([["case", "contender", "before ms", "after ms", "change", "noise ms", "verdict"], ...lines]);
-}

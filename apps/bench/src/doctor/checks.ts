@@ -1,28 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { arch, availableParallelism, cpus, freemem, platform, release, totalmem } from "node:os";
-import { devices, isVdError, listGpus, openDevice, startDriver } from "@vd/kernels-native";
+import { devices, isVdError, listGpus, startDriver } from "@vd/kernels-native";
 import { makeModels, openModelFolder } from "@vd/svd-pipeline";
-import { measureRates } from "./rates";
-
-/** ok: nothing to do; note: works, could be better; problem: something will not work. */
-export type Verdict = "ok" | "note" | "problem";
-
-/** One thing that was looked at. */
-export interface Check {
-  name: string;
-  verdict: Verdict;
-  /** What was found. */
-  found: string;
-  /** What to do about it. */
-  advice?: string;
-}
-
-const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
-/** What went wrong, without the hint, which stands in the advice. */
-function reason(error: unknown): string {
-  if (isVdError(error)) return `expected ${error.expected}, got ${error.got} (${error.where})`;
-  return error instanceof Error ? error.message : String(error);
-}
+import type { Check } from "./check";
+import { inGibibytes, reason } from "./format";
 
 /** The oldest Node.js that the packages run on. */
 const OLDEST_NODE = [20, 19] as const;
@@ -32,7 +13,7 @@ export function nodeCheck(version = process.versions.node): Check {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]);
   if (!isOld) return { name: "Node.js", verdict: "ok", found: version };
-  return { name: "Node.js", verdict: "problem", found: version, advice: `Install ${OLDEST_NODE.join(".")} or newer.` };
+  return { name: "Node.js", verdict: "failed", found: version, advice: `Install ${OLDEST_NODE.join(".")} or newer.` };
 }
 
 /** Operating system and processor type: those that there are builds for. */
@@ -40,7 +21,7 @@ export function systemCheck(system: string = platform(), processor: string = arc
   const found = `${system} ${release()}, ${processor}`;
   const isKnown = (system === "linux" || system === "win32") && processor === "x64";
   if (isKnown) return { name: "system", verdict: "ok", found };
-  return { name: "system", verdict: "problem", found, advice: "Use Linux or Windows on x64, or build the addon here." };
+  return { name: "system", verdict: "failed", found, advice: "Use Linux or Windows on x64, or build the addon here." };
 }
 
 /** Instruction set of the CPU kernels. */
@@ -77,38 +58,8 @@ export async function gpuChecks(): Promise<Check[]> {
   return gpus.map(({ index, name, computeCapability, memoryBytes, usable, image, reason: text }): Check => {
     const what = `${name}, compute capability ${computeCapability}, ${inGibibytes(memoryBytes)}, driver ${driverVersion}`;
     if (usable) return { name: `GPU ${index}`, verdict: "ok", found: `${what}, kernels ${image}` };
-    return { name: `GPU ${index}`, verdict: "problem", found: `${what}: ${text}`, advice: "Update the driver." };
+    return { name: `GPU ${index}`, verdict: "failed", found: `${what}: ${text}`, advice: "Update the driver." };
   });
-}
-
-/** Free memory, copy bandwidth and matrix rate of a device. */
-export async function rateChecks(kind: "cpu" | "cuda", threads?: number): Promise<Check[]> {
-  const name = kind === "cpu" ? "CPU" : "GPU";
-  try {
-    const device = openDevice(kind, { threads });
-    await device.prepare();
-    const { freeBytes, totalBytes } = await device.memory();
-    const { copyGbPerS, matrixTflopPerS } = await measureRates(device);
-    const type = kind === "cpu" ? "float32" : "float16";
-    const rates: Check[] = [
-      { name: `${name} copy`, verdict: "ok", found: `${copyGbPerS.toFixed(1)} GB/s, bytes read and written` },
-      { name: `${name} matrix product`, verdict: "ok", found: `${matrixTflopPerS.toFixed(3)} TFLOP/s in ${type}` },
-    ];
-    if (kind === "cpu") return rates;
-    return [{ name: "GPU memory", ...gpuMemory(freeBytes, totalBytes) }, ...rates];
-  } catch (error) {
-    const advice = isVdError(error) ? (error.hint ?? "See the message.") : "Please report this.";
-    return [{ name, verdict: "problem", found: reason(error), advice }];
-  }
-}
-
-/** What SVD-XT takes with low memory settings. */
-const SVD_BYTES = 8 * 2 ** 30;
-
-function gpuMemory(freeBytes: number, totalBytes: number): Omit<Check, "name"> {
-  const found = `${inGibibytes(freeBytes)} free of ${inGibibytes(totalBytes)}`;
-  if (freeBytes >= SVD_BYTES) return { verdict: "ok", found };
-  return { verdict: "note", found, advice: "Close other programs on the GPU, or use fewer frames and small sizes." };
 }
 
 /** A model folder: all files, configurations and weights fit together. */
@@ -121,7 +72,7 @@ export async function modelCheck(dir: string): Promise<Check> {
   } catch (error) {
     const hint = isVdError(error) ? error.hint : undefined;
     const advice = hint ?? "Name a folder with --model, or make one with vd-bench make-model.";
-    return { name: "model", verdict: "problem", found: reason(error), advice };
+    return { name: "model", verdict: "failed", found: reason(error), advice };
   }
 }
 

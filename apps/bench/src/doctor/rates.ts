@@ -3,14 +3,14 @@ import { compile } from "@vd/tensor";
 
 /** What a device reaches here and now. */
 export interface Rates {
-  /** Bytes read plus written. */
+  /** Bytes read plus written by the op pointwise as y = a: the op copy has no fast path on the CPU. */
   copyGbPerS: number;
   matrixTflopPerS: number;
 }
 
 /** Sizes that take well under a second. */
 const SIZES = {
-  cpu: { copyBytes: 2 ** 27, side: 1024, runs: 3 },
+  cpu: { copyBytes: 2 ** 27, side: 1024, runs: 7 },
   cuda: { copyBytes: 2 ** 31, side: 8192, runs: 5 },
 } as const;
 
@@ -37,7 +37,7 @@ export async function measureRates(device: Device): Promise<Rates> {
   const rows = copyBytes / F32_BYTES / COLUMNS;
   const copyUs = await bestUs(
     device,
-    (g) => g.output("y", g.copy({ x: g.input("x", [1, 1, rows, COLUMNS], "f32") })),
+    (g) => g.output("y", g.pointwise({ a: g.input("a", [1, 1, rows, COLUMNS], "f32") })),
     "f32",
     runs,
   );
@@ -56,6 +56,19 @@ export async function measureRates(device: Device): Promise<Rates> {
     runs,
   );
   return { copyGbPerS: (2 * copyBytes) / copyUs / 1e3, matrixTflopPerS: (2 * side ** 3) / matrixUs / 1e6 };
+}
+
+/** What the C library's memcpy reaches with one thread, bytes read and written: the best of a few runs. */
+export function measureMemcpyGbPerS(): number {
+  const { copyBytes, runs } = SIZES.cpu;
+  const [from, to] = [Buffer.alloc(copyBytes, 1), Buffer.alloc(copyBytes)];
+  let bestMs = Number.POSITIVE_INFINITY;
+  for (let i = 0; i < runs; i++) {
+    const startMs = performance.now();
+    from.copy(to);
+    bestMs = Math.min(bestMs, performance.now() - startMs);
+  }
+  return (2 * copyBytes) / bestMs / 1e6;
 }
 
 /** Adds the device's rates to results; if it cannot be measured, a note. */

@@ -1,3 +1,4 @@
+import { numSamples } from "../stats/summary";
 import type { BenchRow } from "./report";
 import { rowKey } from "./report";
 
@@ -31,17 +32,30 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
   return (row.medianUs / ours.medianUs).toFixed(2);
 }
 
-/** The rows as text: time with its spread, ratio to ours, error, memory; or why there is no figure. */
+/** The rows as text: time with its spread and number of samples, ratio to ours, error, memory; or why there is no figure. */
 export function rowsTable(rows: readonly BenchRow[]): string {
-  const head = ["case", "contender", "ms", "±", "x ours", "TFLOP/s", "GB/s", "error", "GiB", "launches", "first s"];
+  const head = [
+    "case",
+    "contender",
+    "ms",
+    "±",
+    "n",
+    "x ours",
+    "TFLOP/s",
+    "GB/s",
+    "error",
+    "GiB",
+    "launches",
+    "first s",
+  ];
   const lines = rows.map((row) => {
     const { suite, name, contender, medianUs, madUs, error, peakBytes, flops, bytes, launches, firstUs, reason } = row;
     const what = [`${suite} ${name}`, contender];
     if (medianUs === undefined || madUs === undefined)
-      return [...what, "-", "", "", "", "", "", gibibytes(peakBytes), "", "", reason ?? ""];
+      return [...what, "-", "", "", "", "", "", "", gibibytes(peakBytes), "", "", reason ?? ""];
     const rate = flops === undefined ? "" : (flops / medianUs / 1e6).toFixed(1);
     const traffic = bytes === undefined ? "" : (bytes / medianUs / 1e3).toFixed(0);
-    const times = [formatMs(medianUs), formatMs(madUs), ratio(row, rows), rate, traffic];
+    const times = [formatMs(medianUs), formatMs(madUs), String(numSamples(row)), ratio(row, rows), rate, traffic];
     const first = firstUs === undefined ? "" : (firstUs / 1e6).toFixed(1);
     const counted = launches === undefined ? "" : String(launches);
     return [...what, ...times, error?.toExponential(2) ?? "", gibibytes(peakBytes), counted, first, reason ?? ""];

@@ -1,5 +1,5 @@
 import { type DType, OPS } from "@vd/kernels-native";
-import { type CallOptions, checkCall, type Graph, type GraphLayout, layoutGraph, type Tensor } from "@vd/tensor";
+import { checkCall, type Graph, type GraphLayout, layoutGraph, recordOp, type Tensor } from "@vd/tensor";
 import type { BenchCase } from "./cases";
 import { type OpOperand, unplaced } from "./operands";
 
@@ -19,7 +19,6 @@ export interface OpSizes {
   resultCount: number;
 }
 
-const camel = (id: string) => id.replace(/_([a-z0-9])/g, (_, c: string) => c.toUpperCase());
 const countOf = (dims: readonly number[]) => dims.reduce((product, size) => product * size, 1);
 
 /** Places for the further results that the case asks for. */
@@ -35,8 +34,7 @@ function furtherResults(g: Graph, { op, opCase }: BenchCase, tensors: Readonly<R
 function record(g: Graph, bench: BenchCase, tensors: Readonly<Record<string, Tensor>>, set: number): void {
   const { op, opCase } = bench;
   const further = furtherResults(g, bench, tensors, set);
-  const call = g[camel(op) as keyof Graph] as unknown as (this: Graph, options: CallOptions) => Tensor;
-  const y = call.call(g, { ...opCase.attrs, ...tensors, ...further, name: `${opCase.name} ${set}` });
+  const y = recordOp(g, op, { ...opCase.attrs, ...tensors, ...further, name: `${opCase.name} ${set}` });
   g.output(`result ${set}`, y);
 }
 

@@ -1,4 +1,5 @@
 import type { BenchFile, BenchRow, OpGroup } from "../measure/report";
+import { tooFewSamples } from "../stats/summary";
 
 /** A chart in Vega-Lite's terms, without sizes and colours. */
 export interface Chart {
@@ -92,8 +93,8 @@ function timeChart(suite: string, name: string, rows: readonly BenchRow[]): Char
   const values = timed.map((row) => {
     const value = row.medianUs / unitUs;
     const short = threeDigits(value);
-    // One run has no spread.
-    const text = row.madUs === 0 ? short : `${short} ± ${Number((row.madUs / unitUs).toPrecision(2))}`;
+    const few = tooFewSamples(row);
+    const text = few === undefined ? `${short} ± ${Number((row.madUs / unitUs).toPrecision(2))}` : `${short} (${few})`;
     return { label: row.contender, value, text, short, ours: kindOf(row) };
   });
   return {

@@ -1,5 +1,6 @@
 import type { BenchFile, BenchRow } from "../measure/report";
 import { formatMs } from "../measure/table";
+import { numSamples, tooFewSamples } from "../stats/summary";
 
 /** Groups of a plan that are listed. */
 const TOP_GROUPS = 15;
@@ -27,19 +28,26 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
   return `${(row.medianUs / Math.min(...ours)).toFixed(2)}×`;
 }
 
+/** Median and spread in ms; too few samples have no spread, but a mark; no figure has its reason. */
+function timeText(row: BenchRow): string {
+  const { medianUs, madUs = 0, reason } = row;
+  if (medianUs === undefined) return `(${reason ?? "not measured"})`;
+  const few = tooFewSamples(row);
+  return few === undefined ? `${formatMs(medianUs)} ± ${formatMs(madUs)}` : `${formatMs(medianUs)} (${few})`;
+}
+
 /** The rows as a table. */
 export function rowsMarkdown(rows: readonly BenchRow[]): string[] {
   const counted = rows.some(({ launches }) => launches !== undefined);
   const cells = rows.map((row) => {
-    const { suite, name, contender, medianUs, madUs, flops, error, peakBytes, launches, reason } = row;
+    const { suite, name, contender, medianUs, flops, error, peakBytes, launches } = row;
     const rate = flops === undefined || medianUs === undefined ? "" : (flops / medianUs / 1e6).toPrecision(3);
-    const time =
-      medianUs === undefined ? `(${reason ?? "not measured"})` : `${formatMs(medianUs)} ± ${formatMs(madUs!)}`;
     const what = suite === "ops" ? name : `${suite}, ${name}`;
     const figures = [
       what,
       contender,
-      time,
+      timeText(row),
+      medianUs === undefined ? "" : String(numSamples(row)),
       ratio(row, rows),
       rate,
       error?.toExponential(1) ?? "",
@@ -47,7 +55,7 @@ export function rowsMarkdown(rows: readonly BenchRow[]): string[] {
     ];
     return counted ? [...figures, launches === undefined ? "" : String(launches)] : figures;
   });
-  const head = ["case", "", "ms", "to ours", "TFLOP/s", "rel. L2", "GiB"];
+  const head = ["case", "", "ms", "samples", "to ours", "TFLOP/s", "rel. L2", "GiB"];
   return markdownTable(counted ? [...head, "launches"] : head, cells, 2);
 }
 
@@ -67,19 +75,24 @@ function groupsMarkdown(file: BenchFile): string[] {
     });
 }
 
-/** What the machine is, in one line. */
-export function machineText({ machine, versions, createdAt }: BenchFile): string {
+/** Cuts hashes in a text to eight digits; results have them whole. */
+export const withShortHashes = (text: string): string => text.replaceAll(/\b([0-9a-f]{8})[0-9a-f]{12,}\b/g, "$1");
+
+/** Peers whose versions a short line names. */
+const MAIN_PEERS = ["torch", "diffusers"];
+
+/** What the machine is, in one line. short: without the system and the versions of all but the main peers. */
+export function machineText({ machine, versions, createdAt }: BenchFile, { short = false } = {}): string {
   const { device, capability, driver, cores, os, node, commit } = machine;
   const peers = Object.entries(versions)
-    .filter(([, version]) => version !== null && version !== undefined)
+    .filter(([name, version]) => version !== null && version !== undefined && (!short || MAIN_PEERS.includes(name)))
     .map(([name, version]) => `${name} ${version}`);
   const parts = [
     `${device} (${capability}${driver ? `, driver ${driver}` : ""})`,
     `${cores} cores`,
-    os,
-    `Node.js ${node}`,
+    ...(short ? [] : [os, `Node.js ${node}`]),
     ...peers,
-    `commit ${commit}`,
+    `commit ${withShortHashes(commit)}`,
     createdAt.slice(0, 10),
   ];
   return parts.join(", ");
@@ -104,8 +117,9 @@ export function reportMarkdown(file: BenchFile, commands: readonly string[]): st
     "",
     `${machineText(file)}.`,
     "",
-    "Medians with their median absolute deviation; contenders take turns in one run. `to ours`: how many times longer",
-    "than ours a peer takes. `rel. L2`: distance to the float32 reference, for ops to our result.",
+    "Medians with their median absolute deviation; a median of fewer than three samples has a mark instead. Contenders take",
+    "turns in one run. `to ours`: how many times longer than ours a peer takes. `rel. L2`: distance to the float32",
+    "reference, for ops to our result.",
     "",
     ...rowsMarkdown(file.rows.filter((row) => !isOrigin(row))),
     ...originMarkdown(file.rows),
@@ -116,7 +130,7 @@ export function reportMarkdown(file: BenchFile, commands: readonly string[]): st
     "```sh",
     ...commands,
     "```",
-    ...file.notes.flatMap((note) => ["", note]),
+    ...file.notes.flatMap((note) => ["", withShortHashes(note)]),
   ];
   return `${lines.join("\n")}\n`;
 }

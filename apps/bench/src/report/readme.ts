@@ -3,9 +3,10 @@ import { dirname, relative, resolve, sep } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { writeWholeFile } from "@vd/tensor";
 import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
+import { numSamples, tooFewSamples } from "../stats/summary";
 import { SUITE_TITLES, threeDigits } from "./charts";
-import { machineText, markdownTable } from "./markdown";
-import { repeatText } from "./repeat";
+import { machineText, markdownTable, withShortHashes } from "./markdown";
+import { repeatTexts } from "./repeat";
 
 const BEGIN = "<!-- benchmarks: begin -->";
 const END = "<!-- benchmarks: end -->";
@@ -43,15 +44,24 @@ const durationText = (us: number) =>
 
 function cellText(row: BenchRow | undefined, ours: BenchRow | undefined, isGpu: boolean): string {
   if (!row) return "";
-  const { medianUs, peakBytes, error, reason } = row;
+  const { medianUs, madUs = 0, peakBytes, reason } = row;
   if (medianUs === undefined) return `(${reason ?? "not measured"})`;
+  const few = tooFewSamples(row);
+  const spread = few === undefined ? `± ${((100 * madUs) / medianUs).toFixed(1)} %` : `(${few})`;
   const isPeer = !isOurs(row) && ours?.medianUs !== undefined;
-  const parts = [durationText(medianUs) + (isPeer ? ` (${(medianUs / ours.medianUs!).toFixed(2)}×)` : "")];
-  // On the CPU only ours knows what it takes: what was planned.
-  if (isGpu && peakBytes) parts.push(`${threeDigits(peakBytes / 2 ** 30)} GiB`);
-  // The float32 reference is at no distance from itself.
-  if (error) parts.push(`error ${error.toExponential(1)}`);
+  const parts = [
+    `${durationText(medianUs)} ${spread}`,
+    ...(isPeer ? [`${(medianUs / ours.medianUs!).toFixed(2)}×`] : []),
+    // On the CPU only ours knows what it takes: what was planned.
+    ...(isGpu && peakBytes ? [`${threeDigits(peakBytes / 2 ** 30)} GiB`] : []),
+  ];
   return parts.join(", ");
+}
+
+/** How many samples the contenders of a case have: one number where they agree. */
+function samplesText(rows: readonly (BenchRow | undefined)[]): string {
+  const counts = rows.flatMap((row) => (row?.medianUs === undefined ? [] : [numSamples(row)]));
+  return [...new Set(counts)].join(", ");
 }
 
 function deviceTable({ rows, machine }: BenchFile): string[] {
@@ -70,23 +80,23 @@ function deviceTable({ rows, machine }: BenchFile): string[] {
     .map((same) => {
       const { suite, name } = same[0]!;
       const ours = bestOfOurs(same);
-      const cells = columns.map((column) => {
-        const row = column === "ours" ? ours : same.find(({ contender }) => contender === column);
-        return cellText(row, ours, machine.kind === "cuda");
-      });
-      return [`${SUITE_TITLES[suite] ?? suite}: ${name}`, ...cells];
+      const shownRows = columns.map((column) =>
+        column === "ours" ? ours : same.find(({ contender }) => contender === column),
+      );
+      const cells = shownRows.map((row) => cellText(row, ours, machine.kind === "cuda"));
+      return [`${SUITE_TITLES[suite] ?? suite}: ${name}`, samplesText(shownRows), ...cells];
     });
-  return markdownTable(["", ...columns.map((column) => COLUMNS[column]!)], lines, 1);
+  return markdownTable(["", "samples", ...columns.map((column) => COLUMNS[column]!)], lines, 1);
 }
 
 function deviceText({ merged, files, paths }: DeviceResults): string[] {
   const model = files.map(({ options }) => options.model).find((name) => name !== undefined);
   const what = model === undefined ? [] : [`Model ${model}.`];
-  const commands = [...new Set(files.filter(({ command }) => command !== "ops").map(repeatText))];
+  const commands = [...new Set(files.filter(({ command }) => command !== "ops").flatMap(repeatTexts))];
   return [
-    ...["", `**${merged.machine.device}**. ${[...what, `${machineText(merged)}.`].join(" ")}`, ""],
+    ...["", `**${merged.machine.device}**. ${[...what, `${machineText(merged, { short: true })}.`].join(" ")}`, ""],
     ...deviceTable(merged),
-    ...merged.notes.flatMap((note) => ["", `${note}.`.replace(/\.\.$/, ".")]),
+    ...merged.notes.flatMap((note) => ["", withShortHashes(`${note}.`.replace(/\.\.$/, "."))]),
     ...["", `From ${paths.map((path) => `\`${path}\``).join(", ")}. Repeat it:`, "", "```sh", ...commands, "```"],
   ];
 }
@@ -95,7 +105,7 @@ function deviceText({ merged, files, paths }: DeviceResults): string[] {
  *  figures come from, and the commands that repeat it. */
 export function readmeText(devices: readonly DeviceResults[]): string {
   const intro =
-    "Medians of contenders that took turns in one run; in brackets how many times as long as ours. Error: relative L2 distance to the float32 reference, of whole runs that of the 8-bit frames to ours.";
+    "Medians of contenders that took turns in one run, ± their median absolute deviation; ×: how many times as long as ours; GiB: device memory. Fewer than three samples have a mark instead of a spread. Errors to the float32 reference are on the pages named below.";
   const paths = devices.flatMap((device) => device.paths);
   const made = `Made from those files by \`pnpm bench report ${paths.join(" ")} --readme README.md\`.`;
   return ["", intro, ...devices.flatMap(deviceText), "", made, ""].join("\n");

@@ -5,7 +5,7 @@ import { type BenchFile, rowKey } from "../measure/report";
 import { reportHtml } from "./html";
 import { reportMarkdown } from "./markdown";
 import { type DeviceResults, updateReadme } from "./readme";
-import { repeatText } from "./repeat";
+import { repeatTexts } from "./repeat";
 
 /** A device's name as a file's: "NVIDIA H200" → "nvidia-h200". */
 export const slugOf = (device: string): string =>
@@ -53,7 +53,7 @@ export async function writeReports(given: readonly ReadFile[], dir: string, read
   const paths: string[] = [];
   for (const { merged, files } of devices) {
     const stem = join(dir, slugOf(merged.machine.device));
-    const commands = [...new Set(files.map(repeatText))];
+    const commands = [...new Set(files.flatMap(repeatTexts))];
     await writeWholeFile(`${stem}.html`, await reportHtml(merged, commands));
     await writeWholeFile(`${stem}.md`, reportMarkdown(merged, commands));
     paths.push(`${stem}.html`, `${stem}.md`);

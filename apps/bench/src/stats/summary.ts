@@ -20,6 +20,19 @@ export function summarize(samplesUs: readonly number[]): Summary {
   return { medianUs, madUs: median(samplesUs.map((us) => Math.abs(us - medianUs))), samplesUs: [...samplesUs] };
 }
 
+/** Samples below which a median says little: such rows are marked wherever they are shown. */
+export const LEAST_SAMPLES = 3;
+
+/** Number of samples behind a median; a median that came without its samples counts as one. */
+export const numSamples = ({ samplesUs }: Partial<Summary>): number => samplesUs?.length ?? 1;
+
+/** Returns "1 sample" or "2 samples" for a median of too few of them, else undefined. */
+export function tooFewSamples(summary: Partial<Summary>): string | undefined {
+  const count = numSamples(summary);
+  if (summary.medianUs === undefined || count >= LEAST_SAMPLES) return undefined;
+  return `${count} sample${count === 1 ? "" : "s"}`;
+}
+
 /** ‖a − b‖ / ‖b‖, of all elements. Throws RangeError for lengths that differ. */
 export function relativeL2(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) throw new RangeError(`${a.length} numbers beside ${b.length}`);

@@ -2,47 +2,134 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareFiles, isRegression, noiseOf } from "../../src/compare/compare";
+import { compareRuns, isRegression, type Verdict } from "../../src/compare/compare";
+import type { BenchRow } from "../../src/measure/report";
 import { benchFile, unetRow } from "../support/files";
 import { vdBench } from "../support/harness";
+import { randomNumbers } from "../support/random";
+import { rowOf } from "../support/rows";
 import { temporaryFolder } from "../support/temporary-folder";
 
+/** Verdicts of some runs of one row beside others'. */
+const verdictOf = (before: readonly BenchRow[], after: readonly BenchRow[]): Verdict => {
+  const files = (rows: readonly BenchRow[]) => rows.map((row) => benchFile([row]));
+  return compareRuns(files(before), files(after))[0]!.verdict;
+};
 const verdict = (before: [number, number], after: [number, number], contender = "ours") => {
-  const compared = compareFiles(benchFile([unetRow(contender, ...before)]), benchFile([unetRow(contender, ...after)]));
+  const compared = compareRuns(
+    [benchFile([unetRow(contender, ...before)])],
+    [benchFile([unetRow(contender, ...after)])],
+  );
   return { verdict: compared[0]!.verdict, regression: isRegression(compared) };
 };
 
-describe("comparisons", () => {
-  it("call a difference real only beyond the noise", () => {
-    expect(verdict([1000, 1], [1100, 1])).toEqual({ verdict: "worse", regression: true });
-    expect(verdict([1000, 1], [900, 1])).toEqual({ verdict: "better", regression: false });
-    expect(verdict([1000, 1], [1020, 1])).toEqual({ verdict: "same", regression: false });
+describe("one run a side", () => {
+  it("calls a difference real only beyond the noise and the least change", () => {
+    expect(verdict([1000, 1], [1100, 1])).toEqual({ verdict: "slower", regression: true });
+    expect(verdict([1000, 1], [900, 1])).toEqual({ verdict: "faster", regression: false });
+    expect(verdict([1000, 1], [1040, 1])).toEqual({ verdict: "same", regression: false });
     expect(verdict([1000, 100], [1100, 100])).toEqual({ verdict: "same", regression: false });
-    expect(verdict([1000, 1], [1100, 1], "diffusers")).toEqual({ verdict: "worse", regression: false });
+    expect(verdict([1000, 1], [1100, 1], "diffusers")).toEqual({ verdict: "slower", regression: false });
   });
 
-  it("need more difference with more noise, and never change sides when swapped", () => {
+  it("never changes sides when swapped", () => {
     const us = fc.double({ min: 10, max: 1e6, noNaN: true });
     const mad = fc.double({ min: 0, max: 1e4, noNaN: true });
+    const swapped = { faster: "slower", slower: "faster", same: "same", undecided: "undecided" } as const;
     fc.assert(
       fc.property(us, us, mad, mad, (a, b, madA, madB) => {
-        const [before, after] = [unetRow("ours", a, madA), unetRow("ours", b, madB)];
-        expect(noiseOf(before, unetRow("ours", b, 2 * madB + 1))).toBeGreaterThanOrEqual(noiseOf(before, after));
-        const forth = verdict([a, madA], [b, madB]).verdict;
-        const back = verdict([b, madB], [a, madA]).verdict;
-        if (forth === "worse") expect(back).not.toBe("worse");
-        if (forth === "better") expect(back).not.toBe("better");
+        const forth = verdict([a, madA], [b, madB]).verdict as keyof typeof swapped;
+        expect(verdict([b, madB], [a, madA]).verdict).toBe(swapped[forth]);
       }),
     );
   });
 
+  it("has not enough samples for four, and for five of many rows", () => {
+    const few = (num: number, us: number) =>
+      rowOf(
+        "x",
+        Array.from({ length: num }, (_, i) => us + i),
+      );
+    expect(verdictOf([few(4, 1000)], [few(4, 2000)])).toBe("undecided");
+    expect(verdictOf([few(5, 1000)], [few(5, 2000)])).toBe("slower");
+    expect(verdictOf([{ suite: "unet", name: "x", contender: "ours", medianUs: 5 }], [few(5, 2000)])).toBe("undecided");
+    const many = (us: number) => benchFile([..."abc"].map((name) => ({ ...few(5, us), name })));
+    const verdicts = compareRuns([many(1000)], [many(2000)]).map((each) => each.verdict);
+    expect(verdicts).toEqual(["undecided", "undecided", "undecided"]);
+  });
+});
+
+describe("noise in simulations", () => {
+  const random = randomNumbers(20_261_122);
+  /** Times of 1000 µs and more, with a heavy tail: one in ten takes up to five times as long. */
+  const noisy = (num: number, factor = 1) =>
+    Array.from({ length: num }, () => {
+      const tail = random.uniform() < 0.1 ? 1 + 4 * random.uniform() : 1;
+      return factor * 1000 * tail * Math.exp(0.15 * random.normal());
+    });
+
+  it("in unchanged code is called a change in no more comparisons than is stated, whatever the number of rows", () => {
+    for (const numRows of [1, 10]) {
+      let numFalse = 0;
+      const numComparisons = 1000;
+      for (let i = 0; i < numComparisons; i++) {
+        const file = () => benchFile(Array.from({ length: numRows }, (_, n) => rowOf(`row ${n}`, noisy(15))));
+        const verdicts = compareRuns([file()], [file()]).map((each) => each.verdict);
+        if (verdicts.some((each) => each === "faster" || each === "slower")) numFalse++;
+      }
+      // Three standard deviations above 1 in 100.
+      expect(numFalse).toBeLessThanOrEqual(10 + 3 * Math.sqrt(10));
+    }
+  });
+
+  it("hides no change of 10 % with enough samples", () => {
+    let numFound = 0;
+    for (let i = 0; i < 100; i++)
+      if (verdictOf([rowOf("x", noisy(150))], [rowOf("x", noisy(150, 1.1))]) === "slower") numFound++;
+    expect(numFound).toBeGreaterThanOrEqual(95);
+  });
+
+  it("between runs counts once there are several, and hides no change of 10 % there", () => {
+    // Samples agree within a run, and whole runs differ by 8 %: one run a side takes that for a change.
+    const run = (spread: number, factor = 1) => {
+      const level = factor * 1000 * Math.exp(spread * random.normal());
+      return rowOf(
+        "x",
+        Array.from({ length: 15 }, () => level * Math.exp(0.01 * random.normal())),
+      );
+    };
+    const runs = (num: number, spread: number, factor = 1) => Array.from({ length: num }, () => run(spread, factor));
+    const isChange = (each: Verdict) => each === "faster" || each === "slower";
+    const numTrials = 1000;
+    const count = (test: () => boolean) => Array.from({ length: numTrials }, test).filter(Boolean).length;
+    const single = count(() => isChange(verdictOf(runs(1, 0.08), runs(1, 0.08))));
+    const several = count(() => isChange(verdictOf(runs(3, 0.08), runs(3, 0.08))));
+    expect(single).toBeGreaterThan(0.3 * numTrials);
+    expect(several).toBeLessThanOrEqual(10 + 3 * Math.sqrt(10));
+    expect(count(() => verdictOf(runs(3, 0.01), runs(3, 0.01, 1.1)) === "slower")).toBeGreaterThan(0.95 * numTrials);
+  });
+});
+
+describe("comparisons", () => {
   it("tell of rows that are new, gone, or fail now", () => {
     const failed = { suite: "unet", name: "2x25", contender: "ours", reason: "out of memory" };
     const compared = (before: Parameters<typeof benchFile>[0], after: Parameters<typeof benchFile>[0]) =>
-      compareFiles(benchFile(before), benchFile(after)).map((each) => each.verdict);
+      compareRuns([benchFile(before)], [benchFile(after)]).map((each) => each.verdict);
     expect(compared([], [unetRow("ours", 1, 0)])).toEqual(["new"]);
     expect(compared([unetRow("ours", 1, 0)], [])).toEqual(["gone"]);
     expect(compared([unetRow("ours", 1, 0)], [failed])).toEqual(["failed"]);
+    const good = unetRow("ours", 1, 0);
+    expect(verdictOf([good, good], [good, failed])).toBe("failed");
+  });
+
+  it("leave out runs whose median rests on too few samples", () => {
+    const whole = [1000, 1001, 1002].map((us) => unetRow("ours", us, 1));
+    const once = { ...unetRow("ours", 5000, 0), samplesUs: [5000] };
+    const [compared] = compareRuns(
+      whole.map((row) => benchFile([row])),
+      [...whole, once].map((row) => benchFile([row])),
+    );
+    expect(compared).toMatchObject({ verdict: "same", numBefore: 3, numAfter: 3, unit: "runs" });
   });
 });
 
@@ -60,12 +147,33 @@ describe("vd-bench compare", () => {
     const [slow, fast] = files(benchFile([unetRow("ours", 2000, 1)]), benchFile([unetRow("ours", 1000, 1)]));
     expect(await vdBench(["compare", fast!, slow!])).toMatchObject({
       status: 1,
-      stdout: expect.stringContaining("worse"),
+      stdout: expect.stringContaining("slower"),
     });
     expect(await vdBench(["compare", slow!, fast!])).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining("better"),
+      stdout: expect.stringContaining("faster"),
     });
+  });
+
+  it("takes several files a side, and says what its verdicts rest on", async () => {
+    const results = (us: number) => [1, 1.004, 0.997].map((factor) => benchFile([unetRow("ours", us * factor, 1)]));
+    const paths = files(...results(1000), ...results(1200));
+    const ran = await vdBench(["compare", "--base", ...paths.slice(0, 3), "--new", ...paths.slice(3)]);
+    expect(ran.status).toBe(1);
+    expect(ran.stdout).toMatch(/unet 2x25 +ours +1\.00 +1\.20 +20\.0 % +[\d.]+ % to [\d.]+ % +3, 3 runs +slower/);
+    expect(ran.stdout).toContain("in 1 % of comparisons; changes below 3 % are the same.");
+    const two = await vdBench(["compare", paths[0]!, paths[1]!]);
+    expect(two).toMatchObject({ status: 0, stdout: expect.stringContaining("same within noise") });
+    expect(two.stdout).toContain("compare --base A B C --new D E F");
+  });
+
+  it("is wrong usage with one file, with one side, or with both forms", async () => {
+    const [a] = files(benchFile([]));
+    for (const words of [[a!], ["--base", a!], ["--new", a!], [a!, a!, "--base", a!, "--new", a!], []])
+      expect(await vdBench(["compare", ...words])).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining("expected BEFORE.json AFTER.json, or --base FILES --new FILES"),
+      });
   });
 
   it("refuses another device unless forced", async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Check } from "../../src/doctor/check";
 import {
-  type Check,
   cpuCheck,
   gpuChecks,
   memoryCheck,
@@ -17,9 +17,9 @@ import { temporaryFolder } from "../support/temporary-folder";
 describe("checks", () => {
   it("tell an old Node.js, a foreign system, a plain CPU and little memory, with what to do", () => {
     expect(nodeCheck("20.19.0").verdict).toBe("ok");
-    expect(nodeCheck("18.20.4")).toMatchObject({ verdict: "problem", advice: expect.stringContaining("20.19") });
+    expect(nodeCheck("18.20.4")).toMatchObject({ verdict: "failed", advice: expect.stringContaining("20.19") });
     expect(systemCheck("linux", "x64").verdict).toBe("ok");
-    expect(systemCheck("darwin", "arm64")).toMatchObject({ verdict: "problem", advice: expect.any(String) });
+    expect(systemCheck("darwin", "arm64")).toMatchObject({ verdict: "failed", advice: expect.any(String) });
     expect(cpuCheck("2 cores, avx512 kernels.").verdict).toBe("ok");
     expect(cpuCheck("2 cores, plain kernels.")).toMatchObject({ verdict: "note", advice: expect.any(String) });
     expect(memoryCheck(2 ** 33, 2 ** 34).verdict).toBe("ok");
@@ -30,7 +30,7 @@ describe("checks", () => {
     expect(await modelCheck(TINY_SVD)).toMatchObject({ verdict: "ok", found: expect.stringContaining("14 frames") });
     const folder = temporaryFolder();
     const missing = await modelCheck(folder);
-    expect(missing).toMatchObject({ verdict: "problem", advice: expect.stringContaining("model_index.json") });
+    expect(missing).toMatchObject({ verdict: "failed", advice: expect.stringContaining("model_index.json") });
   });
 
   it("look for every GPU and for PyTorch", async () => {
@@ -43,8 +43,11 @@ describe("vd-bench doctor", () => {
   it("measures and prints every check with a verdict", async () => {
     const json = join(temporaryFolder(), "out.json");
     const { status, stdout } = await vdBench(["doctor", "--threads", "2", "--json", json]);
-    expect(status).toBe(0);
     const checks = JSON.parse(readFileSync(json, "utf8")) as Check[];
+    // How fast this machine is depends on what else it does.
+    expect(checks.filter(({ verdict }) => verdict === "failed")).toEqual([]);
+    expect(status).toBe(checks.some(({ verdict }) => verdict === "slow") ? 1 : 0);
+    for (const { verdict, advice } of checks) expect(advice !== undefined).toBe(verdict !== "ok");
     for (const name of ["Node.js", "system", "CPU", "memory", "CPU copy", "CPU matrix product", "model", "PyTorch"]) {
       expect(checks.map((check) => check.name)).toContain(name);
       expect(stdout).toContain(name);
@@ -57,6 +60,6 @@ describe("vd-bench doctor", () => {
   it("ends with 1 when something will not work", async () => {
     const { status, stdout } = await vdBench(["doctor", "--threads", "2", "-m", temporaryFolder()]);
     expect(status).toBe(1);
-    expect(stdout).toContain("problem");
+    expect(stdout).toContain("failed");
   });
 });

@@ -16,14 +16,13 @@ const canRun =
   spawnSync(compiler, ["--version"]).status === 0 &&
   existsSync(join(NATIVE, "prebuilds/cuda/sm_90a.fatbin"));
 
-/** Runs a command over a stand-in for the driver, whose kernels do nothing. */
-function ops(pattern: string) {
+/** Runs `ops` over a stand-in for the driver, whose kernels do nothing. */
+function overStandIn(pattern: string, more: readonly string[]) {
   const folder = temporaryFolder();
-  const json = join(folder, "out.json");
   const driver = ["-w", "-shared", "-fPIC", "-o", join(folder, "libcuda.so.1"), join(NATIVE, "test/driver/stand-in.c")];
   expect(spawnSync(compiler, ["-x", "c++", ...driver], { encoding: "utf8" }).stderr).toBe("");
   const options = ["--device", "cuda", "--rounds", "2", "--repeats", "2", "--peer-script", STAND_IN_PEER];
-  const result = spawnSync(SELF.program, [...SELF.args, "ops", pattern, ...options, "--json", json], {
+  const result = spawnSync(SELF.program, [...SELF.args, "ops", pattern, ...options, ...more], {
     encoding: "utf8",
     env: {
       ...process.env,
@@ -33,6 +32,13 @@ function ops(pattern: string) {
     },
   });
   expect(result.status, result.stderr).toBe(0);
+  return result;
+}
+
+/** Times ops over the stand-in. */
+function ops(pattern: string) {
+  const json = join(temporaryFolder(), "out.json");
+  const result = overStandIn(pattern, ["--json", json]);
   const { rows } = JSON.parse(readFileSync(json, "utf8")) as BenchFile;
   return { rows, stdout: result.stdout };
 }
@@ -43,6 +49,12 @@ it.skipIf(!canRun)("on a GPU ours and the peer's op run launched and as graphs (
   for (const row of rows) expect(row.samplesUs).toHaveLength(4);
   // Our launches are counted in the plan; the peer's only where that is of interest.
   expect(rows.map(({ launches }) => launches)).toEqual([1, 1, undefined, undefined]);
+});
+
+it.skipIf(!canRun)("--why tells which kernel runs and why no other does (needs g++ and device code)", () => {
+  const { stdout } = overStandIn("copy.tiny", ["--why"]);
+  expect(stdout).toMatch(/^copy\.tiny\S*\n {2}runs {7}copy_\w+\n {2}left out {3}copy_\w+: /m);
+  expect(stdout).not.toContain("ms");
 });
 
 it.skipIf(!canRun)("the peer's launches of the origin's shapes are counted; what has no kernel says which", () => {

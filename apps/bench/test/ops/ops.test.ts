@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { BenchFile } from "../../src/measure/report";
 import { cacheBytes } from "../../src/ops/cache-size";
 import { benchCases, chooseCases } from "../../src/ops/cases";
+import { explanationText } from "../../src/ops/explain-ops";
 import { opLayout, opSizes } from "../../src/ops/op-plan";
 import { operandsOf, placeOperands, unplaced } from "../../src/ops/operands";
 import { vdBench } from "../support/harness";
@@ -98,13 +99,13 @@ describe("vd-bench ops", () => {
     expect(file.rows[0]!.flops).toBeGreaterThanOrEqual(2 * 2 * 256 * 64);
     expect(file.rows[1]!.reason).toContain("none.py");
     // So far below any time that no noise of a busy machine hides the difference.
-    const far = -1e6;
-    const slow = { ...file, rows: [{ ...file.rows[0], medianUs: far, madUs: 0, samplesUs: [far] }] };
+    const far = 1e-3;
+    const fast = { ...file, rows: [{ ...file.rows[0], medianUs: far, madUs: 0, samplesUs: Array(8).fill(far) }] };
     const baseline = join(folder, "baseline.json");
-    writeFileSync(baseline, JSON.stringify(slow));
+    writeFileSync(baseline, JSON.stringify(fast));
     const again = await vdBench([...args, "--no-peers", "--compare", baseline]);
-    expect(again).toMatchObject({ status: 1, stdout: expect.stringContaining("worse") });
-    writeFileSync(baseline, JSON.stringify({ ...slow, machine: { ...file.machine, device: "another" } }));
+    expect(again).toMatchObject({ status: 1, stdout: expect.stringContaining("slower") });
+    writeFileSync(baseline, JSON.stringify({ ...fast, machine: { ...file.machine, device: "another" } }));
     const other = await vdBench([...args, "--no-peers", "--compare", baseline]);
     expect(other).toMatchObject({
       status: 1,
@@ -133,6 +134,33 @@ describe("vd-bench ops", () => {
     const env = { ...process.env, PYTHONPATH: peers, PYTHONDONTWRITEBYTECODE: "1" };
     const result = spawnSync("python3", ["-c", script], { input: JSON.stringify(trace), encoding: "utf8", env });
     expect(result.stdout.trim(), result.stderr).toBe("4");
+  });
+
+  it("tells why: which fast path computes a case on the CPU, or that the definition does", async () => {
+    const why = (pattern: string) => vdBench(["ops", pattern, ...QUICK, "--why"]);
+    const linear = await why("tiny.unet.down0.res0.time_emb_proj");
+    expect(linear).toMatchObject({ status: 0, stderr: "" });
+    expect(linear.stdout).toMatch(/^linear\.tiny\S*time_emb_proj\n {2}runs {7}linear_(amx|simd), a fast path\n$/);
+    const step = await why("tiny.sampler_step");
+    expect(step.stdout).toMatch(/\n {2}runs {7}the definition, ops\/sampler_step\/sampler_step\.cpu\.cc\n/);
+    const written = await vdBench(["ops", "tiny.sampler_step", ...QUICK, "--why", "--json", "out.json"]);
+    expect(written).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining("[--why] expected no --json beside it"),
+    });
+  });
+
+  it("prints what runs on a GPU, what else could, and why the rest could not", () => {
+    const text = explanationText({
+      ...{ op: "conv", name: "conv.a", kind: "cuda", chosen: "sm90_m128n256", others: ["conv_plain_f16"] },
+      rejected: [{ name: "conv_few_f16", reason: "is for at most 4 output channels, there are 320" }],
+    });
+    expect(text.split("\n")).toEqual([
+      "conv.a",
+      "  runs       sm90_m128n256",
+      "  could run  conv_plain_f16",
+      "  left out   conv_few_f16: is for at most 4 output channels, there are 320",
+    ]);
   });
 
   it("names what is near an unknown pattern, before any work", async () => {

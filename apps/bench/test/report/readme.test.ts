@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { readmeText } from "../../src/report/readme";
-import { repeatText } from "../../src/report/repeat";
+import { repeatText, repeatTexts } from "../../src/report/repeat";
 import { benchFile, unetRow } from "../support/files";
 import { vdBench } from "../support/harness";
 import { temporaryFolder } from "../support/temporary-folder";
@@ -30,6 +30,7 @@ describe("the README's tables", () => {
     // Paths are told as seen from the page.
     const made = readFileSync(copy, "utf8").replaceAll(/[^ `]*\/(reports\/[^ `]+\.json)/g, "$1");
     expect(made).toBe(text);
+    expect(text, "hashes have eight digits").not.toMatch(/\b[0-9a-f]{12,}\b/);
   });
 
   it("have a column for each contender, the faster of ours, and reasons", () => {
@@ -38,15 +39,15 @@ describe("the README's tables", () => {
       { ...unetRow("ours-graph", 299_000, 1), peakBytes: 2 * 2 ** 30, error: 1e-3 },
       { ...unetRow("diffusers", 598_000, 1), error: 0 },
       { suite: "unet", name: "2x25", contender: "diffusers-compile", reason: "no compiler" },
-      { ...unetRow("ours", 2_500_000, 1), suite: "e2e" },
+      { ...unetRow("ours", 2_500_000, 1), suite: "e2e", samplesUs: [2_500_000] },
       { ...unetRow("ours", 5, 1), suite: "ops" },
     ]);
     const text = readmeText([{ merged, files: [merged], paths: ["a.json"] }]);
-    expect(text).toContain("|  | ours | diffusers | diffusers + torch.compile |");
+    expect(text).toContain("|  | samples | ours | diffusers | diffusers + torch.compile |");
     expect(text).toContain(
-      "| One denoiser call on both guidance rows: 2x25 | 299 ms, 5.00 GiB, error 1.0e-3 | 598 ms (2.00×) | (no compiler) |",
+      "| One denoiser call on both guidance rows: 2x25 | 7 | 299 ms ± 0.0 %, 5.00 GiB | 598 ms ± 0.0 %, 2.00× | (no compiler) |",
     );
-    expect(text).toContain("| Picture file to frames in host memory: 2x25 | 2.50 s |  |  |");
+    expect(text).toContain("| Picture file to frames in host memory: 2x25 | 1 | 2.50 s (1 sample) |  |  |");
     expect(text).not.toContain("Ops");
     expect(text).toContain("From `a.json`");
     expect(text.indexOf("Picture file")).toBeLessThan(text.indexOf("One denoiser"));
@@ -73,10 +74,28 @@ describe("the command that repeats results", () => {
   });
 
   it("leaves out sizes where the command runs several by itself", () => {
+    const options = { ...sizes, model: "svd-xt", peers: ["eager"], e2eRounds: 5 };
+    expect(repeatText(file("e2e", options, ["14 frames", "25 frames"]))).toBe(
+      "pnpm bench e2e --device cuda -m svd-xt --peers eager --e2e-rounds 5 --json e2e.json",
+    );
+  });
+
+  it("has three whole runs where the results had fewer", () => {
     const options = { ...sizes, model: "svd-xt", peers: ["eager"], e2eRounds: 1 };
     expect(repeatText(file("e2e", options, ["14 frames", "25 frames"]))).toBe(
-      "pnpm bench e2e --device cuda -m svd-xt --peers eager --e2e-rounds 1 --json e2e.json",
+      "pnpm bench e2e --device cuda -m svd-xt --peers eager --json e2e.json",
     );
+  });
+
+  it("is two where measured results were joined with whole runs of another length", () => {
+    const options = { ...sizes, model: "svd-xt", peers: ["eager"], rounds: 3, e2eRounds: 3 };
+    const results = file("measure", options);
+    const [short, long] = ["14 frames", "25 frames"].map((name) => ({ ...unetRow("ours", 1, 0), suite: "e2e", name }));
+    expect(repeatTexts({ ...results, rows: [long!] })).toHaveLength(1);
+    expect(repeatTexts({ ...results, rows: [short!, long!] })).toEqual([
+      "pnpm bench measure --device cuda -m svd-xt --frames 25 --size 1024x576 --steps 25 --peers eager --rounds 3 -o measure.json",
+      "pnpm bench e2e --device cuda -m svd-xt --peers eager --json e2e.json",
+    ]);
   });
 
   it("gives a README without marks back untouched", async () => {

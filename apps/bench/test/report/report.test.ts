@@ -55,12 +55,32 @@ describe("vd-bench report", () => {
   it("writes tables that say who, how fast, and how to repeat it", async () => {
     const { read } = await report([FILE]);
     const page = read("test-gpu.md");
-    expect(page).toContain("| unet, 2x25 | diffusers | 629 ± 0.8000 | 2.10× |");
+    expect(page).toContain("| unet, 2x25 | diffusers | 629 ± 0.8000 | 7 | 2.10× |");
     expect(page).toContain("(no <compiler> \\| here)");
     expect(page).toContain("| conv | `f16[1]` | 3 | 1.00 | 100.0 % | 400 | 1.00e+3 |");
     expect(page).toContain("pnpm bench unet --device cuda --json unet.json");
     expect(page).toContain("torch 2.11.0");
     expect(page).not.toContain("cuda null");
+  });
+
+  it("marks medians of fewer than three samples, on the pages and in what it says", async () => {
+    const once = { ...unetRow("ours", 300_000, 0), samplesUs: [300_000] };
+    const twice = { ...unetRow("diffusers", 600_000, 10), samplesUs: [599_990, 600_010] };
+    const { status, stderr, read } = await report([benchFile([once, twice])]);
+    expect(status).toBe(0);
+    expect(read("test-gpu.md")).toContain("| unet, 2x25 | ours | 300 (1 sample) | 1 |");
+    expect(read("test-gpu.md")).toContain("| unet, 2x25 | diffusers | 600 (2 samples) | 2 |");
+    expect(read("test-gpu.html")).toContain("300 (1 sample)");
+    expect(stderr).toMatch(/0\.json: unet 2x25 ours has 1 sample, three are needed/);
+  });
+
+  it("shows hashes with eight digits", async () => {
+    const hash = "0123456789abcdef0123456789abcdef01234567";
+    const file = { ...FILE, notes: [`Kernels ${hash}.`] };
+    const machine = { ...FILE.machine, commit: `${hash} with changes, kernels ${hash}` };
+    const { read } = await report([{ ...file, machine }]);
+    expect(read("test-gpu.md")).toContain("commit 01234567 with changes, kernels 01234567,");
+    expect(read("test-gpu.md") + read("test-gpu.html")).not.toContain(hash.slice(0, 9));
   });
 
   it("joins files of one device, the last row counting, and keeps devices apart", async () => {
@@ -82,7 +102,7 @@ describe("vd-bench report", () => {
     expect(text.startsWith(`before\n${marks[0]}\n`)).toBe(true);
     expect(text.endsWith(`${marks[1]}\nafter\n`)).toBe(true);
     expect(text).toContain(
-      "| One denoiser call on both guidance rows: 2x25 | 300 ms, 5.00 GiB, error 1.0e-3 | 629 ms (2.10×), 10.0 GiB |",
+      "| One denoiser call on both guidance rows: 2x25 | 7 | 300 ms ± 0.2 %, 5.00 GiB | 629 ms ± 0.1 %, 2.10×, 10.0 GiB |",
     );
     expect(text).not.toContain("old");
     writeFileSync(readme, "no marks");

@@ -1,27 +1,14 @@
-import type { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import type { GuidanceShape, Settings } from "../settings";
+import type { GenerateOptions, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+import { GENERATE_TABLE } from "@vd/svd-pipeline/options";
+import type { Settings } from "../settings";
 
 /** What a model does when nothing is said. */
 export type ModelDefaults = StableVideoDiffusionPipeline["defaults"];
 
-/** All numbers of one run. */
-export interface RunOptions extends ModelDefaults {
-  guidance: GuidanceShape;
-}
+/** Everything that decides the video of one run, but for its picture. */
+export type RunOptions = Omit<GenerateOptions, "image"> & { [Name in keyof ModelDefaults]: number };
 
 /** Fills what the settings leave open from the model's own defaults. */
-export function runOptions(settings: Settings, defaults: ModelDefaults): RunOptions {
-  const { size, guidanceRange } = settings;
-  return {
-    width: size?.width ?? defaults.width,
-    height: size?.height ?? defaults.height,
-    numFrames: settings.numFrames ?? defaults.numFrames,
-    steps: settings.steps ?? defaults.steps,
-    fps: settings.fps ?? defaults.fps,
-    motionBucketId: settings.motionBucketId ?? defaults.motionBucketId,
-    noiseAugStrength: settings.noiseAugStrength ?? defaults.noiseAugStrength,
-    minGuidance: guidanceRange?.min ?? defaults.minGuidance,
-    maxGuidance: guidanceRange?.max ?? defaults.maxGuidance,
-    guidance: settings.guidanceShape ?? "linear",
-  };
+export function runOptions({ generate }: Settings, defaults: ModelDefaults): RunOptions {
+  return { ...defaults, guidance: GENERATE_TABLE.guidance.default.value, ...generate } as RunOptions;
 }

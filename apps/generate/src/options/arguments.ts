@@ -1,24 +1,28 @@
 import { VdError } from "@vd/kernels-native";
+import { type CliRow, cliRows, helpLine, helpText } from "@vd/svd-pipeline/options";
 import { meantName } from "@vd/tensor";
 import { Command, CommanderError, Option } from "commander";
-import { longFlag, SWITCHES, VALUE_OPTIONS } from "./table";
+import { ROWS } from "./rows";
+import { GROUPS } from "./tables";
 
 /** A value as written, and what to call it in messages: `--steps`, `config.json: steps`. */
 export interface RawValue {
-  text: string | boolean;
+  typed: string | boolean;
   where: string;
 }
 
-/** What was typed: a wish to read the help or the version, or the raw values by {@link Settings} name. */
-export type Arguments = { kind: "text"; text: string } | { kind: "values"; values: Map<string, RawValue> };
+/** Raw values by the key of their row. */
+export type RawValues = ReadonlyMap<string, RawValue>;
 
-/** Every option of the command line: the key in the settings, and its row. */
-const ROWS = Object.entries({ ...VALUE_OPTIONS, ...SWITCHES });
+/** What was typed: a wish to read the help or the version, or raw values. */
+export type Arguments = { kind: "text"; text: string } | { kind: "values"; values: RawValues };
+
+const isArgument = (row: CliRow) => row.form.flags.startsWith("[");
+const FLAG_ROWS = ROWS.filter((row) => !isArgument(row));
 
 /** Long names of all options, for suggestions. */
-export const LONG_FLAGS: readonly string[] = [
-  ...ROWS.map(([, row]) => longFlag(row)),
-  "--config",
+const LONG_FLAGS = [
+  ...FLAG_ROWS.flatMap(({ name, form }) => (form.off ? [name, form.off.flag] : [name])),
   "--help",
   "--version",
 ];
@@ -49,15 +53,23 @@ function makeCommand(version: string): Command {
   const command = new Command("vd-generate")
     .description("A picture in, a video out: Stable Video Diffusion on this machine.")
     .usage("[options] [IMAGE]")
-    .argument("[IMAGE...]", "the picture to animate (a sample of the bundled model)")
     .exitOverride()
     .configureHelp({ optionTerm: (option) => option.flags.replace(" [FILE]", "[=FILE]") })
     .helpOption("-h, --help", "show this help")
     .version(version, "-V, --version", "show the version")
-    .option("--config <FILE>", "read options from a JSON file; what is typed wins")
     .addHelpText("after", HELP_AFTER);
-  for (const [, row] of ROWS) command.addOption(new Option(row.flags, row.help));
+  for (const { title, table } of GROUPS) for (const row of cliRows(table)) addRow(command, row, `${title}:`);
   return command;
+}
+
+function addRow(command: Command, row: CliRow, title: string): void {
+  const { flags, off } = row.form;
+  if (isArgument(row)) {
+    command.argument(flags.replace("]", "...]"), helpText(row));
+    return;
+  }
+  command.addOption(new Option(flags, helpText(row, off && "default")).helpGroup(title));
+  if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
 }
 
 const HELP_AFTER = `
@@ -76,21 +88,21 @@ function withPreviewValue(argv: readonly string[]): string[] {
   return argv.map((word, i) => (word === "--preview" && i < end ? "--preview=" : word));
 }
 
-function rawValues(command: Command): Map<string, RawValue> {
+function rawValues(command: Command): RawValues {
   const values = new Map<string, RawValue>();
   const [image, ...more] = command.args;
   if (more.length > 0) {
     const got = `${command.args.length}: ${command.args.join(" ")}`;
     throw attrError("IMAGE", "one picture", got, "Put quotes around a name with spaces");
   }
-  if (image !== undefined) values.set("image", { text: image, where: "IMAGE" });
+  if (image !== undefined) values.set("image", { typed: image, where: "IMAGE" });
   const typed = command.opts<Record<string, string | boolean>>();
-  for (const [key, row] of [...ROWS, ["config", { flags: "--config <FILE>" }] as const]) {
-    const flag = longFlag({ ...row, help: "" });
-    const name = new Option(flag).attributeName();
-    // `--no-overwrite` makes commander set `overwrite` to true by itself: only what was typed counts.
-    if (command.getOptionValueSource(name) !== "cli" || key === "noOverwrite") continue;
-    values.set(key, { text: typed[name]!, where: flag });
+  for (const { key, name } of FLAG_ROWS) {
+    const attribute = new Option(name).attributeName();
+    // An option that can be turned off is true in commander by itself: only what was typed counts.
+    if (command.getOptionValueSource(attribute) !== "cli") continue;
+    const value = typed[attribute]!;
+    values.set(key, { typed: key === "preview" && value === "" ? true : value, where: name });
   }
   return values;
 }

@@ -1,36 +1,34 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { type CliRow, isSwitch, valueError, writtenKind } from "@vd/svd-pipeline/options";
 import { fileError, meantName } from "@vd/tensor";
-import type { RawValue } from "./arguments";
-import { longFlag, SWITCHES, VALUE_OPTIONS } from "./table";
-import { valueError } from "./values";
+import type { RawValue, RawValues } from "./arguments";
+import { FILE_ROWS } from "./rows";
 
-/** Settings names by the name in the file: the long option without dashes, or the settings name itself. */
-const KEYS = new Map<string, string>([["image", "image"]]);
-for (const [key, row] of Object.entries({ ...VALUE_OPTIONS, ...SWITCHES })) {
-  if (key === "noOverwrite") continue;
-  KEYS.set(longFlag(row).slice(2), key);
-}
+/** Names the schema of the file, for editors. */
+const SCHEMA_KEY = "$schema";
 
 /**
  * Reads a JSON config file into raw values, as if they had been typed.
  * @throws VdError `io` when it cannot be read, `attr` when it is not an object of known options.
  */
-export async function readConfigFile(path: string): Promise<Map<string, RawValue>> {
+export async function readConfigFile(path: string): Promise<RawValues> {
   const name = basename(path);
   const source = await readFile(path, "utf8").catch((error: unknown) => {
     throw fileError(path, "a readable JSON file", error, "--config");
   });
   const values = new Map<string, RawValue>();
-  for (const [word, value] of Object.entries(parseObject(source, name))) {
-    const key = KEYS.get(word);
-    if (key === undefined) {
-      const meant = meantName(word, KEYS.keys());
-      const hint = meant ? `Did you mean ${meant}?` : `It may hold: ${[...KEYS.keys()].join(", ")}`;
-      throw valueError(name, "names of options only", word, hint);
+  for (const [key, value] of Object.entries(parseObject(source, name))) {
+    if (key === SCHEMA_KEY) continue;
+    const row = FILE_ROWS.get(key);
+    if (row === undefined) {
+      const meant = meantName(key, FILE_ROWS.keys());
+      const hint = meant ? `Did you mean ${meant}?` : `It may hold: ${[...FILE_ROWS.keys()].join(", ")}`;
+      throw valueError(name, "names of options only", key, hint);
     }
-    values.set(key, { text: textOf(value, key, `${name}: ${word}`), where: `${name}: ${word}` });
+    const where = `${name}: ${key}`;
+    values.set(key, { typed: typedOf(value, row, where), where });
   }
   return values;
 }
@@ -50,10 +48,10 @@ function parseObject(source: string, name: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function textOf(value: unknown, key: string, where: string): string | boolean {
-  const isSwitch = key in SWITCHES;
-  if (typeof value === "boolean" && (isSwitch || key === "preview")) return value;
-  if (!isSwitch && (typeof value === "string" || typeof value === "number")) return String(value);
-  const expected = isSwitch ? "true or false" : "a text or a number";
+/** The value as it would have been typed. */
+function typedOf(value: unknown, row: CliRow, where: string): string | boolean {
+  if (typeof value === "boolean" && (isSwitch(row) || writtenKind(row).kind === "booleanOrText")) return value;
+  if (!isSwitch(row) && (typeof value === "string" || typeof value === "number")) return String(value);
+  const expected = isSwitch(row) ? "true or false" : "a text or a number";
   throw new VdError({ code: "attr", where, expected, got: JSON.stringify(value) });
 }

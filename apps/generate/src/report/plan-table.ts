@@ -1,8 +1,8 @@
-import type { GenerationPlan } from "@vd/svd-pipeline";
+import type { GenerationEstimate } from "@vd/svd-pipeline";
 import { formatBytes, formatDuration, formatFlops } from "./units";
 
 /** @returns the plan of a run as an aligned table: one row per stage, then the totals. */
-export function planTable(plan: GenerationPlan): string {
+export function planTable(plan: GenerationEstimate): string {
   const header = ["stage", "rows", "runs", "peak memory", "work", "moved", "estimate"];
   const rows = plan.stages.map((stage) => [
     stage.name,

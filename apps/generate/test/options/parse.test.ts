@@ -27,7 +27,7 @@ const nothingSaid = {
 describe("parseArguments", () => {
   it("has defaults for what is not the model's business", async () => {
     expect(await settings()).toMatchObject(nothingSaid);
-    expect(await settings()).toMatchObject({ steps: undefined, size: undefined, seed: undefined });
+    expect(await settings()).toMatchObject({ generate: {}, load: {} });
   });
 
   const table: [string[], Partial<Settings>][] = [
@@ -35,17 +35,20 @@ describe("parseArguments", () => {
     [["-o", "x.gif", "cat.png"], { image: "cat.png", output: "x.gif" }],
     [["--output=x.webp"], { output: "x.webp" }],
     [["-m", "owner/name"], { model: "owner/name" }],
-    [["--frames", "8", "--steps", "4"], { numFrames: 8, steps: 4 }],
-    [["--steps", "4", "--steps", "5"], { steps: 5 }],
-    [["--size", "64x48"], { size: { width: 64, height: 48 } }],
-    [["--fps", "12", "--motion", "90", "--noise-aug", "0.1"], { fps: 12, motionBucketId: 90, noiseAugStrength: 0.1 }],
+    [["--frames", "8", "--steps", "4"], { generate: { numFrames: 8, steps: 4 } }],
+    [["--steps", "4", "--steps", "5"], { generate: { steps: 5 } }],
+    [["--size", "64x48"], { generate: { width: 64, height: 48 } }],
+    [
+      ["--fps", "240", "--motion", "90", "--noise-aug", "0.1"],
+      { generate: { fps: 240, motionBucketId: 90, noiseAugStrength: 0.1 } },
+    ],
     [
       ["--guidance", "1:3", "--guidance-shape", "triangle"],
-      { guidanceRange: { min: 1, max: 3 }, guidanceShape: "triangle" },
+      { generate: { minGuidance: 1, maxGuidance: 3, guidance: "triangle" } },
     ],
-    [["--sampler", "heun", "--seed", "9"], { sampler: "heun", seed: 9n }],
-    [["--device", "cuda", "--dtype", "fp16"], { device: "cuda", dtype: "float16" }],
-    [["--decode-chunk", "2", "--threads", "1"], { decodeChunk: 2, threads: 1 }],
+    [["--sampler", "heun", "--seed", "9"], { generate: { sampler: "heun", seed: 9n } }],
+    [["--device", "cuda", "--dtype", "fp16"], { load: { device: "cuda", dtype: "float16" } }],
+    [["--decode-chunk", "2", "--threads", "1"], { generate: { decodeChunk: 2 }, load: { threads: 1 } }],
     [["--preview"], { preview: true, image: undefined }],
     [["--preview", "cat.png"], { preview: true, image: "cat.png" }],
     [["--preview=p.png", "cat.png"], { preview: "p.png", image: "cat.png" }],
@@ -67,16 +70,103 @@ describe("parseArguments", () => {
     [["a.png", "b.png"], "[IMAGE] expected one picture, got 2: a.png b.png. Put quotes around a name with spaces"],
     [[""], "[IMAGE] expected a name, got nothing"],
     [["--json=yes"], "vd-generate"],
+    [["--fps", "241"], '[--fps] expected a whole number from 1 to 240, got "241"'],
+    [["--size", "16392x8"], '[--size] expected sides of at most 16384 pixels, got "16392x8"'],
   ];
   it.each(mistakes)("explains %j", async (argv, words) => {
     await expect(settings(...argv)).rejects.toThrow(expect.objectContaining({ code: "attr" }));
     await expect(settings(...argv)).rejects.toThrow(words);
   });
 
-  it("prints help and version", async () => {
+  it("prints the version", async () => {
     expect(await parseArguments(["--version"], "1.2.3")).toEqual({ kind: "text", text: "1.2.3\n" });
+  });
+
+  it("prints every option with its values and its default", async () => {
     const help = await parseArguments(["--help"], "1.2.3");
-    expect(help).toMatchObject({ kind: "text", text: expect.stringContaining("--preview[=FILE]") });
+    expect(help.kind === "text" && help.text).toMatchInlineSnapshot(`
+      "Usage: vd-generate [options] [IMAGE]
+
+      A picture in, a video out: Stable Video Diffusion on this machine.
+
+      Arguments:
+        IMAGE                     the picture to animate (a sample of the bundled
+                                  model)
+
+      Options:
+        -V, --version             show the version
+        -h, --help                show this help
+
+      Run:
+        -m, --model <MODEL>       a model folder, a hub id (owner/name) or one
+                                  FILE.safetensors (the bundled tiny-svd)
+        --config <FILE>           reads options from a JSON file; what is typed wins
+        --dry-run                 prints sizes, peak memory, work and a time estimate;
+                                  makes nothing
+        --profile <FILE>          where the time goes, as a file: .html, .txt, .json,
+                                  or .trace for Perfetto
+        --json                    one JSON object per line on standard output, nothing
+                                  else there
+        -q, --quiet               no progress, no summary; warnings and errors only
+
+      Video:
+        --size <WxH>              frame size in pixels, both sides multiples of 8 (the
+                                  model's own)
+        --frames <N>              number of frames (the model's own)
+        --steps <N>               number of denoising steps (25)
+        --fps <N>                 frames per second, told to the model and to the file
+                                  (7)
+        --motion <N>              how much moves; 1 to 255 is what models were trained
+                                  with (127)
+        --noise-aug <X>           noise added to the picture before it is encoded;
+                                  more means freer motion (0.02)
+        --guidance <MIN:MAX>      guidance scale over the frames; 1:1 turns guidance
+                                  off and halves the work of a step (1:3, for small
+                                  models such as tiny-svd 1:2)
+        --guidance-shape <SHAPE>  how guidance runs over the frames: linear from the
+                                  least to the most, triangle to the most and back
+                                  (linear)
+        --sampler <NAME>          method of the denoising steps; one of euler,
+                                  euler_a, heun, ddim, dpmpp_2m, unipc, lcm,
+                                  edm_euler, tcd (the model's own)
+        --seed <N>                decides the noise: the same seed gives the same bits
+                                  (random)
+        --memory <USE>            how much of a GPU's memory is used: full, or low for
+                                  small cards, which takes longer (full)
+        --decode-chunk <N>        frames that are decoded at a time: fewer take less
+                                  memory, and the frames are the same (as many as the
+                                  device's memory allows)
+
+      Device:
+        --device <NAME>           what computes: cpu, or cuda for an NVIDIA GPU (cpu)
+        --dtype <NAME>            element type of weights and activations; one of
+                                  float32, float16, bfloat16 (float16 on a GPU,
+                                  float32 on the CPU)
+        --threads <N>             CPU threads (VD_THREADS, or all cores)
+
+      Output:
+        -o, --output <FILE>       where the video goes: .mp4, .webm, .gif, .webp,
+                                  frame-%03d.png, or a folder/ for PNG frames
+                                  (out.mp4)
+        --overwrite               replaces the output if it is there (default)
+        --no-overwrite            stops, before any work, if the output is there
+        --encoder <NAME>          what makes .mp4 files: builtin, ffmpeg (libx264,
+                                  must be on the PATH) or auto, which is builtin
+                                  (auto)
+        --preview[=FILE]          keeps a preview picture up to date while it works:
+                                  OUTPUT.preview.webp, or a FILE that ends in .webp,
+                                  .gif or .png
+
+      Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (a second one stops at once).
+      A config file holds the same names without dashes: { "image": "cat.png", "steps": 20, "guidance": "1:2" }.
+
+      Examples:
+        vd-generate                                  the bundled model, its picture, out.mp4
+        vd-generate cat.png -o cat.gif --seed 7
+        vd-generate cat.png -m stabilityai/stable-video-diffusion-img2vid --dry-run
+
+      "
+    `);
   });
 });
 
@@ -89,17 +179,15 @@ describe("a config file", () => {
 
   it("is read as if typed, and what is typed wins", async () => {
     const path = configFile({
+      $schema: "schema/config.schema.json",
       ...{ image: "cat.png", output: "cat.webm", steps: 20, size: "64x64", guidance: "1:2", preview: true },
       ...{ "noise-aug": 0.05, overwrite: false, json: true, seed: "18446744073709551615" },
     });
     expect(await settings("--config", path, "--steps", "4", "--overwrite")).toMatchObject({
-      ...{ image: "cat.png", output: "cat.webm", steps: 4, size: { width: 64, height: 64 }, preview: true },
-      ...{
-        guidanceRange: { min: 1, max: 2 },
-        noiseAugStrength: 0.05,
-        overwrite: true,
-        json: true,
-        seed: 2n ** 64n - 1n,
+      ...{ image: "cat.png", output: "cat.webm", preview: true, overwrite: true, json: true },
+      generate: {
+        ...{ steps: 4, width: 64, height: 64, minGuidance: 1, maxGuidance: 2 },
+        ...{ noiseAugStrength: 0.05, seed: 2n ** 64n - 1n },
       },
     });
   });
@@ -108,6 +196,7 @@ describe("a config file", () => {
     [{ stps: 4 }, '[config.json] expected names of options only, got "stps". Did you mean steps?'],
     [{ steps: 0 }, '[config.json: steps] expected a whole number from 1 to 10000, got "0"'],
     [{ steps: true }, "[config.json: steps] expected a text or a number, got true"],
+    [{ config: "other.json" }, '[config.json] expected names of options only, got "config".'],
     [{ json: "yes" }, '[config.json: json] expected true or false, got "yes"'],
     [[1], "[config.json] expected one JSON object, got an array"],
     ["{", "[config.json] expected JSON, got"],

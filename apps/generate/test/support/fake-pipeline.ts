@@ -1,13 +1,13 @@
-import type { GeneratedVideo, GenerateOptions, GenerationPlan, ProgressEvent } from "@vd/svd-pipeline";
+import type { GeneratedVideo, GenerateOptions, GenerationEstimate, ProgressEvent } from "@vd/svd-pipeline";
 import { gradientFrames } from "../../../../tooling/testing/gradient-frames";
-import type { LoadOptions, Pipeline, PipelineFactory } from "../../src/model/factory";
+import type { ModelLoading, Pipeline, PipelineFactory } from "../../src/model/factory";
 import type { ModelSource } from "../../src/model/source";
 
 /** What a fake pipeline was asked for, and how it behaves. */
 export interface FakeOptions {
   /** How long each step takes. */
   stepMs?: number;
-  onLoad?(source: ModelSource, options: LoadOptions): void;
+  onLoad?(source: ModelSource, options: ModelLoading): void;
   onGenerate?(options: GenerateOptions): void;
   onDispose?(): void;
   /** Thrown in the middle of denoising. */
@@ -27,12 +27,9 @@ export const FAKE_DEFAULTS: Pipeline["defaults"] = {
   maxGuidance: 3,
 };
 
-export const FAKE_SAMPLERS = ["euler", "euler-ancestral", "heun", "ddim", "lcm"];
-
 /** A pipeline that draws a moving gradient: the interface of the real one, none of its work. */
 export function fakeFactory(fake: FakeOptions = {}): PipelineFactory {
   return {
-    samplerNames: async () => FAKE_SAMPLERS,
     async load(source, options) {
       fake.onLoad?.(source, options);
       options.onProgress({ stage: "load", step: 1, steps: 1, elapsedUs: 1000 });
@@ -49,7 +46,7 @@ class FakePipeline implements Pipeline {
     this.#fake = fake;
   }
 
-  async plan(options: GenerateOptions): Promise<GenerationPlan> {
+  async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const steps = options.steps ?? this.defaults.steps;
     const unet = { name: "denoise", numRows: 812, peakBytes: 90 * 2 ** 20, flops: 22.2e9, bytes: 1.2e9 };
     const vae = { name: "decode", numRows: 301, peakBytes: 140 * 2 ** 20, flops: 204e9, bytes: 3e9 };

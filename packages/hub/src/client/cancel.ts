@@ -1,15 +1,8 @@
-import { VdError } from "@vd/kernels-native";
+import { cancelledError as cancelled, type VdError } from "@vd/kernels-native";
 
 /** The error of a download that its caller cancelled. */
 export function cancelledError(where: string, signal: AbortSignal | undefined): VdError {
-  return new VdError({
-    code: "cancelled",
-    where,
-    expected: "a download that runs to its end",
-    got: "a cancel",
-    hint: "Run it again to go on where it stopped.",
-    cause: signal?.reason,
-  });
+  return cancelled(where, { signal, work: "the download", hint: "Run it again to go on where it stopped." });
 }
 
 /** Throws VdError `cancelled` if the signal is set. */

@@ -13,7 +13,7 @@ export interface RemoteFile {
 }
 
 /** True for a SHA-256 or SHA-1 in lower-case hexadecimal digits. */
-export function isDigest(text: unknown): text is string {
+function isDigest(text: unknown): text is string {
   return typeof text === "string" && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 }
 

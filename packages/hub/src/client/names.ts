@@ -1,11 +1,5 @@
 import { VdError } from "@vd/kernels-native";
 
-/** A model on the Hub: `org/name` and the branch, tag or commit asked for. */
-export interface HubModelName {
-  repo: string;
-  revision: string;
-}
-
 /** True for a full commit hash: 40 hexadecimal digits, lower case. */
 export function isCommitHash(text: string): boolean {
   return /^[0-9a-f]{40}$/.test(text);

@@ -15,6 +15,14 @@ export interface ResolvedModel {
  * Turns what a user calls a model into a path: an existing local folder or file is returned as it is, `org/name` or
  * `org/name@revision` is fetched from the Hugging Face Hub into the cache that the Python tools use too.
  * Throws VdError `attr` for a text that is neither, and what {@link downloadSnapshot} throws.
+ *
+ * @example
+ * ```ts
+ * import { resolveModel } from "@vd/svd-pipeline";
+ *
+ * const { dir, commit } = await resolveModel("stabilityai/stable-video-diffusion-img2vid-xt", { dtype: "fp16" });
+ * console.log(dir, commit);
+ * ```
  */
 export async function resolveModel(source: string, options: HubOptions = {}): Promise<ResolvedModel> {
   if (await exists(source)) return { dir: resolve(source) };

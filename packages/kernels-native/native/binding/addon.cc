@@ -78,13 +78,6 @@ Napi::Value end_nvtx_range(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-std::vector<std::string> read_strings(const Napi::Value& value, const char* where) {
-  const Napi::Array array = read_array(value, where);
-  std::vector<std::string> texts;
-  for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(read_string(array.Get(i), where));
-  return texts;
-}
-
 /** Begins to record kernels; why not, or an empty text. */
 Napi::Value start_cupti(const Napi::CallbackInfo& info) {
   return Napi::String::New(info.Env(), driver::cupti::start(read_strings(info[0], "startCupti libraries")));

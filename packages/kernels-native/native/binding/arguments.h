@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "../cpu/cpu_features.h"
 #include "../core/error.h"
@@ -96,6 +97,13 @@ inline Napi::Object read_object(const Napi::Value& value, const char* where) {
 inline Napi::Array read_array(const Napi::Value& value, const char* where) {
   if (!value.IsArray()) wrong_type(where, "an array", value);
   return value.As<Napi::Array>();
+}
+
+inline std::vector<std::string> read_strings(const Napi::Value& value, const char* where) {
+  const Napi::Array array = read_array(value, where);
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(read_string(array.Get(i), where));
+  return texts;
 }
 
 }  // namespace vd::binding

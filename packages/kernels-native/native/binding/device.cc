@@ -27,13 +27,6 @@ std::vector<BufferBinding> read_buffers(const Napi::Value& value) {
   return buffers;
 }
 
-std::vector<std::string> read_texts(const Napi::Value& value, const char* where) {
-  const Napi::Array array = read_array(value, where);
-  std::vector<std::string> texts;
-  for (uint32_t i = 0; i < array.Length(); ++i) texts.push_back(read_string(array.Get(i), where));
-  return texts;
-}
-
 std::vector<double> read_words(const Napi::Value& value) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float64_array)
     wrong_type("compile program", "a Float64Array", value);
@@ -66,8 +59,10 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   const Napi::Object from = read_object(value, "compile options");
   CompileOptions options;
   options.capture = read_bool(from.Get("capture"), "compile capture");
+  const Napi::Value explain = from.Get("explain");
+  if (!explain.IsUndefined()) options.explain = read_bool(explain, "compile explain");
   const Napi::Value variants = from.Get("variants");
-  if (!variants.IsUndefined()) options.variants = read_texts(variants, "compile variants");
+  if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
   return options;
 }
 
@@ -150,7 +145,7 @@ Napi::Value DeviceObject::memory(const Napi::CallbackInfo& info) {
 Napi::Value DeviceObject::compile(const Napi::CallbackInfo& info) {
   auto device = device_of(info.This(), "compile");
   auto words = read_words(info[0]);
-  auto names = read_texts(info[1], "compile names");
+  auto names = read_strings(info[1], "compile names");
   auto buffers = read_buffers(info[2]);
   const CompileOptions options = read_compile_options(info[3]);
   auto work = [device, options, words = std::move(words), names = std::move(names), buffers = std::move(buffers)]() {
@@ -169,7 +164,7 @@ Napi::Function ProgramObject::define(Napi::Env env) {
   return DefineClass(env, "NativeProgram",
                      {method<&ProgramObject::run>("run"), method<&ProgramObject::cancel>("cancel"),
                       method<&ProgramObject::free_sync>("freeSync"), method<&ProgramObject::free>("free"), getter<&ProgramObject::details>("info"),
-                      getter<&ProgramObject::candidates>("candidates")});
+                      getter<&ProgramObject::candidates>("candidates"), getter<&ProgramObject::rejected>("rejected")});
 }
 
 Napi::Object ProgramObject::make(Napi::Env env, std::shared_ptr<ProgramHandle> handle) {
@@ -250,6 +245,23 @@ Napi::Value ProgramObject::candidates(const Napi::CallbackInfo& info) {
   Napi::Array result = Napi::Array::New(info.Env(), from.fast.size());
   for (size_t i = 0; i < from.fast.size(); ++i)
     result.Set(static_cast<uint32_t>(i), texts_to_js(info.Env(), i < from.candidates.size() ? from.candidates[i] : std::vector<std::string>()));
+  return result;
+}
+
+Napi::Value ProgramObject::rejected(const Napi::CallbackInfo& info) {
+  const auto handle = handle_of(info.This());
+  const ProgramInfo& from = handle->program->info();
+  Napi::Array result = Napi::Array::New(info.Env(), from.fast.size());
+  for (size_t i = 0; i < from.fast.size(); ++i) {
+    Napi::Array row = Napi::Array::New(info.Env());
+    for (const RejectedVariant& variant : i < from.rejected.size() ? from.rejected[i] : std::vector<RejectedVariant>()) {
+      Napi::Object item = Napi::Object::New(info.Env());
+      item.Set("name", variant.name);
+      item.Set("reason", variant.reason);
+      row.Set(row.Length(), item);
+    }
+    result.Set(static_cast<uint32_t>(i), row);
+  }
   return result;
 }
 

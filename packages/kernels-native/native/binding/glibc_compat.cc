@@ -1,6 +1,6 @@
 // Lets one binary run on every glibc from 2.28 on, though it is linked on a newer one. The names below got new versions
 // after 2.28; hidden functions of the same names, which this addon and the C++ library linked into it find first, call
-// the old versions. VD_GLIBC_COMPAT is defined where the C++ library is linked statically (tooling/build-addon).
+// the old versions. VD_GLIBC_COMPAT is defined where the C++ library is linked statically (tooling/build/addon).
 #if defined(VD_GLIBC_COMPAT) && defined(__x86_64__) && defined(__linux__)
 #include <cerrno>
 #include <cstddef>

@@ -10,10 +10,10 @@ namespace vd {
 
 class Error : public std::exception {
  public:
-  Error(ErrorCode code, std::string where, std::string expected, std::string got, std::string hint = {})
-      : code(code), where(std::move(where)), expected(std::move(expected)), got(std::move(got)), hint(std::move(hint)) {
-    message_ = "[" + this->where + "] expected " + this->expected + ", got " + this->got;
-    if (!this->hint.empty()) message_ += ". " + this->hint;
+  Error(ErrorCode kind, std::string place, std::string wanted, std::string found, std::string advice = {})
+      : code(kind), where(std::move(place)), expected(std::move(wanted)), got(std::move(found)), hint(std::move(advice)) {
+    message_ = "[" + where + "] expected " + expected + ", got " + got;
+    if (!hint.empty()) message_ += ". " + hint;
   }
   const char* what() const noexcept override { return message_.c_str(); }
 

@@ -35,6 +35,10 @@ struct TensorRow {
   /** May lie at any byte offset of read-only memory. */
   bool constant;
   bool output;
+  /** Offsets of packed sequences into the dimension of this symbol; -1 for other tensors. */
+  int offsets_into;
+  /** The CPU takes 16-bit floats here although the contents may change. */
+  bool half_on_cpu;
 };
 
 enum class AttrKind : uint8_t { integer, real };

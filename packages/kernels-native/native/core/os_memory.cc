@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -59,12 +60,27 @@ void release_file_pages(const void*, size_t) {}
 
 #else
 
+#if defined(__SANITIZE_ADDRESS__)
+
+// From the heap, whose ends the sanitizer watches; a mapping's last page hides what reads on.
+void* reserve_pages(size_t bytes) {
+  void* data = nullptr;
+  if (posix_memalign(&data, static_cast<size_t>(sysconf(_SC_PAGESIZE)), bytes) != 0) return nullptr;
+  return data == nullptr ? nullptr : std::memset(data, 0, bytes);
+}
+
+void release_pages(void* data, size_t) { std::free(data); }
+
+#else
+
 void* reserve_pages(size_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return data == MAP_FAILED ? nullptr : data;
 }
 
 void release_pages(void* data, size_t bytes) { munmap(data, bytes); }
+
+#endif
 
 void prefer_huge_pages(void* data, size_t bytes) {
 #if defined(MADV_HUGEPAGE)

@@ -18,18 +18,27 @@ struct RunTimes {
   std::vector<double> row_us;
 };
 
+/** A variant, or a family of them (`sm90_*`), that a row cannot have. */
+struct RejectedVariant {
+  std::string name;
+  /** Why, as a clause about the variant. */
+  std::string reason;
+};
+
 /** Figures of a compiled program that only the backend knows. */
 struct ProgramInfo {
   size_t scratch_bytes = 0;
   size_t packed_bytes = 0;
   /** Per row: whether a fast path or the reference runs. */
   std::vector<bool> fast;
-  /** Per row: the variant that was chosen, where the backend has several. */
+  /** Per row: the variant that was chosen; on the CPU the fast path, or `definition`. */
   std::vector<std::string> variants;
   /** Per row: kernels that a run of it launches on a GPU; empty where nothing is launched. */
   std::vector<int> launches;
   /** Per row: the variants that it could have, the backend's own choice first; empty where there are none. */
   std::vector<std::vector<std::string>> candidates;
+  /** Per row: the variants that it cannot have; empty unless CompileOptions::explain. */
+  std::vector<std::vector<RejectedVariant>> rejected;
 };
 
 /** How a program is compiled. */
@@ -38,6 +47,8 @@ struct CompileOptions {
   bool capture = false;
   /** Per row: the variant wanted; an empty text, one that the row cannot have, or an empty list leave it to the backend. */
   std::vector<std::string> variants;
+  /** Also find out why rows cannot have other variants, where the backend has several. */
+  bool explain = false;
 };
 
 /** One run at a time; the rows before a failure or a cancel have been computed. */

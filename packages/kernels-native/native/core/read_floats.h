@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "../generated/dtype.h"
+#include "float_element.h"
 #include "memory.h"
 
 namespace vd {
@@ -13,8 +13,6 @@ struct FloatRegion {
   DType dtype = DType::f32;
   size_t pixels = 0, channels = 0, pitch = 0;
 };
-
-constexpr bool is_float(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
 
 /** The region's elements, packed; it must lie inside the memory. */
 std::vector<float> read_floats(const Memory& memory, const FloatRegion& region);

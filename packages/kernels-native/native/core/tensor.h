@@ -4,10 +4,9 @@
 #include <cstdint>
 
 #include "../generated/dtype.h"
+#include "../generated/limits.h"
 
 namespace vd {
-
-inline constexpr int kMaxRank = 5;
 
 /** Elements with the last dimension contiguous; all leading dimensions are packed and step by `pitch` elements.
  *  Element (i, c) of a tensor whose leading dimensions flatten to i lies at data + (i * pitch + c) * itemsize. */

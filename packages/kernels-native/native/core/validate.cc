@@ -8,7 +8,6 @@
 namespace vd {
 namespace {
 
-constexpr double kMaxElements = 70368744177664.0;  // 2^46, contract/layout.ts
 constexpr int kStackDepth = 32;
 constexpr int kMaxSymbols = 24;
 
@@ -57,6 +56,9 @@ class RowChecker {
     for (int i = 0; i < op_.num_derived; ++i) symbols_[op_.derived[i].symbol] = value_of(op_.derived[i].expr);
     for (int t = 0; t < op_.num_tensors; ++t)
       if (row_.tensors[t].present()) check_dims(t);
+    for (int t = 0; t < op_.num_tensors; ++t)
+      if (row_.tensors[t].present() && op_.tensors[t].offsets_into >= 0)
+        row_.offsets.push_back({t, symbols_[op_.tensors[t].offsets_into]});
     for (int i = 0; i < op_.num_rules; ++i) {
       const RuleRow& rule = op_.rules[i];
       if (value_of(rule.test) == 0)

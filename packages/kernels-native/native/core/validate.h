@@ -17,8 +17,8 @@ struct BufferBinding {
   bool constant = false;
 };
 
-/** Numbers per tensor in the encoding: buffer (-1 absent), byte offset, dtype, rank, five dimensions, pitch. */
-inline constexpr int kTensorWords = 10;
+/** Numbers per tensor in the encoding: buffer (-1 absent), byte offset, dtype, rank, kMaxRank dimensions, pitch. */
+inline constexpr int kTensorWords = 5 + kMaxRank;
 
 /** Decodes and checks a program: per row the op's number, its attributes, its tensors (see kTensorWords).
  *  Throws Error naming the row and the argument. */

@@ -75,62 +75,13 @@ struct Split {
   int64_t partBytes;
 };
 
-/** Rows of a matrix to pack as columns (keys of attention) or as steps of k (its values). */
-struct PackRows {
-  const float* in;
-  int64_t inPitch;   // floats
-  int64_t rows;      // rows beyond are zeros
-  int64_t channels;  // channels beyond are zeros
-  std::byte* out;
-  int64_t stepBytes;  // from a step to the next: column tiles x kParts x kTileBytes
-  int64_t partBytes;  // from a part to the next: column tiles x kTileBytes
-};
-
-/** An online softmax of a tile of scores, row by row in pieces, whose probabilities come out split. */
-class SoftmaxCursor {
- public:
-  const float* scores;  // [rows, pitch]; whole vectors beyond the keys may be read
-  const float* mask;    // [rows, pitch] added to the scaled scores, or null
-  int64_t pitch;
-  float scale;
-  int64_t keys[kBlockSide];  // keys that each row may see
-  int64_t paddedKeys;        // columns to write, whole steps
-  float* largest;            // per row, as in SoftmaxRows
-  float* total;
-  float* correction;
-  std::byte* out;
-  int64_t outPitch, partBytes;
-
-  // Where it stands: row, next key (-1: the maximum is still to be found), maximum and sum of the row so far.
-  int64_t at = 0, key = -1;
-  float now = 0;
-  float sums[16] = {};
-
-  /** Pieces of one row. */
-  int64_t pieces_per_row() const { return 1 + paddedKeys / kStep; }
-  void piece();
-
- private:
-  void find_largest();
-  void add_step();
-  void finish_row();
-};
-
 /** Sets up the tile registers of the calling thread, which must be done before multiply(), and puts them back. */
 void begin();
 void end();
 /** Also does all pieces of `aside`. */
 void multiply(const Block& block, Aside& aside);
 void split(const Split& split);
-/** Up to 16 rows become the columns of one tile column, in steps over channels. */
-void pack_columns(const PackRows& rows);
-/** Up to 32 rows become one step of all column tiles, 16 channels each; tiles follow each other within a part. */
-void pack_step(const PackRows& rows);
 /** Splits tiles of f16 into two parts each: `in` [steps, colTiles], `out` [steps, 2, colTiles]. */
 void expand_f16(const std::byte* in, int64_t steps, int colTiles, std::byte* out);
-/** Copies `n` floats, n small. */
-void copy(float* out, const float* in, int64_t n);
-/** Copies `runs` runs of lengths[i] floats at start + offsets[i] one behind the other. */
-void gather(const float* start, const int64_t* offsets, const int64_t* lengths, int64_t runs, float* out);
 
 }  // namespace vd::cpu::amx

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "half.h"
+#include "../core/half.h"
 
 namespace vd::cpu::amx {
 namespace {

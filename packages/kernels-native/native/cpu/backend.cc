@@ -5,15 +5,15 @@
 #include <mutex>
 #include <string_view>
 
-#include "../driver/nvtx.h"
-#include "../generated/op_args.h"
 #include "../core/error.h"
+#include "../core/offsets.h"
 #include "../core/op_table.h"
-#include "fast_ops.h"
+#include "../driver/nvtx.h"
+#include "fast_paths.h"
 #include "pack_cache.h"
 #include "prepared.h"
 #include "reference.h"
-#include "thread_pool.h"
+#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 namespace {
@@ -28,22 +28,20 @@ template <class Args, void (*kReference)(const Args&, ThreadPool&)>
 class ReferenceRow final : public PreparedRow {
  public:
   explicit ReferenceRow(const Args& args) : args_(args) {}
+  const char* name() const override { return "definition"; }
   void run(ThreadPool& pool, const Scratch&) override { kReference(args_, pool); }
 
  private:
   Args args_;
 };
 
-/** Ops that native/cpu has a fast path for: add a prepare overload in fast_ops.h and a line here. */
+/** The row on the fast path of its op; null where it has none or that declines. */
 std::unique_ptr<PreparedRow> prepare_fast(const Row& row, PackCache& cache, Isa isa) {
   const std::string_view id = kOps[row.op]->id;
-  if (id == "conv") return prepare_conv(read_conv_args(row), cache, isa);
-  if (id == "linear") return prepare_linear(read_linear_args(row), cache, isa);
-  if (id == "attention") return prepare_attention(read_attention_args(row), cache, isa);
-  if (id == "group_norm") return prepare_group_norm(read_group_norm_args(row), cache, isa);
-  if (id == "group_norm_stats") return prepare_group_norm_stats(read_group_norm_stats_args(row), cache, isa);
-  if (id == "layer_norm") return prepare_layer_norm(read_layer_norm_args(row), cache, isa);
-  if (id == "pointwise") return prepare_pointwise(read_pointwise_args(row), cache, isa);
+#define VD_FAST_PATH(name, Args) \
+  if (id == #name) return prepare_##name(read_##name##_args(row), cache, isa);
+  VD_FOR_EACH_CPU_FAST_PATH(VD_FAST_PATH)
+#undef VD_FAST_PATH
   return nullptr;
 }
 
@@ -56,27 +54,15 @@ std::unique_ptr<PreparedRow> prepare_reference(const Row& row) {
   throw Error(ErrorCode::internal, row.name, "an op of the contract", std::to_string(row.op));
 }
 
-/** Activations on the CPU are float32; only weights may be stored in 16 bits. */
+/** Activations on the CPU are float32; weights, and what the contract says, may be stored in 16 bits. */
 void require_float32(const Row& row) {
   const OpRow& op = *kOps[row.op];
   for (int t = 0; t < op.num_tensors; ++t) {
     const Tensor& tensor = row.tensors[t];
     const bool half = tensor.present() && (tensor.dtype == DType::f16 || tensor.dtype == DType::bf16);
-    if (half && !op.tensors[t].constant && std::string_view(op.tensors[t].name) != "mask")
+    if (half && !op.tensors[t].constant && !op.tensors[t].half_on_cpu)
       throw Error(ErrorCode::unsupported, row.name + "] [" + op.tensors[t].name, "f32 activations on the CPU",
                   kDTypeNames[static_cast<int>(tensor.dtype)], "16-bit types are for weights there.");
-  }
-}
-
-/** Packed sequences: offsets are data, so they can only be checked when they are there. */
-void check_offsets(const Row& row, const Tensor& offsets, int64_t limit, const char* name) {
-  const auto* values = offsets.as<int32_t>();
-  int32_t last = 0;
-  for (int64_t i = 0; i < offsets.dims[0]; ++i) {
-    if (values[i] < last || values[i] > limit)
-      throw Error(ErrorCode::attr, row.name + "] [attention] [" + name,
-                  "offsets that never fall and end at most at " + std::to_string(limit), std::to_string(values[i]));
-    last = values[i];
   }
 }
 
@@ -110,7 +96,7 @@ class CpuProgram final : public Program {
       if (cancelled_.load(std::memory_order_relaxed)) throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
       const driver::nvtx::Range range(row.name);
       const auto row_start = Clock::now();
-      if (row.packed) check_packed(*row.packed);
+      for (const Offsets& o : row.offsets) check_offsets({o.tensor.as<int32_t>(), static_cast<size_t>(o.tensor.count())}, o.limit, o.where);
       row.prepared->run(state_->pool, scratch);
       if (time_rows) times.row_us.push_back(since_us(row_start));
     }
@@ -121,11 +107,17 @@ class CpuProgram final : public Program {
   const ProgramInfo& info() const override { return info_; }
 
  private:
+  struct Offsets {
+    std::string where;
+    Tensor tensor;
+    int64_t limit;
+  };
+
   struct Step {
     std::string name;
     std::unique_ptr<PreparedRow> prepared;
-    /** Set for attention over packed sequences, whose offsets are checked before every run. */
-    std::unique_ptr<Row> packed;
+    /** Checked before every run. */
+    std::vector<Offsets> offsets;
   };
 
   void add(const Row& row) {
@@ -134,17 +126,12 @@ class CpuProgram final : public Program {
     if (!state_->options.reference) prepared = prepare_fast(row, state_->cache, state_->options.isa);
     info_.fast.push_back(prepared != nullptr);
     if (!prepared) prepared = prepare_reference(row);
+    info_.variants.push_back(prepared->name());
     info_.scratch_bytes = std::max(info_.scratch_bytes, prepared->scratch_bytes());
-    Step step{row.name, std::move(prepared), nullptr};
-    if (std::string_view(kOps[row.op]->id) == "attention" && read_attention_args(row).cuQ.present())
-      step.packed = std::make_unique<Row>(row);
+    Step step{row.name, std::move(prepared), {}};
+    for (const PackedOffsets& o : row.offsets)
+      step.offsets.push_back({tensor_label(row, o.tensor), row.tensors[static_cast<size_t>(o.tensor)], o.limit});
     rows_.push_back(std::move(step));
-  }
-
-  static void check_packed(const Row& row) {
-    const AttentionArgs args = read_attention_args(row);
-    check_offsets(row, args.cuQ, args.q.dims[2], "cuQ");
-    check_offsets(row, args.cuK, args.k.dims[2], "cuK");
   }
 
   std::byte* block(int worker) const {

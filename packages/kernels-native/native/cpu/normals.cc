@@ -1,7 +1,6 @@
 #include "normals.h"
 
-#include "half.h"
-#include "kernels.h"
+#include "../core/half.h"
 
 namespace vd::cpu {
 namespace {
@@ -64,7 +63,7 @@ void MersenneTwister::uniforms(float* values, size_t count) {
 }
 
 void fill_normals(MersenneTwister& engine, float* values, size_t count, const NormalShape& shape, Isa isa) {
-  const Kernels& kernels = kernels_of(isa);
+  const NormalKernels& kernels = normal_kernels_of(isa);
   engine.uniforms(values, count);
   kernels.box_muller(values, static_cast<int64_t>(count / kNormalBlock));
   if (count % kNormalBlock != 0) {

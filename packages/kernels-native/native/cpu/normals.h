@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "../generated/dtype.h"
-#include "cpu_features.h"
+#include "kernel_table.h"
 
 namespace vd::cpu {
 
@@ -34,6 +34,14 @@ struct NormalShape {
   /** f32, f16 or bf16. */
   DType dtype = DType::f32;
 };
+
+/** The inner loop of an instruction set. */
+struct NormalKernels {
+  /** Blocks of kNormalBlock uniforms in [0, 1) become normals in place, with the same bits in every table. */
+  void (*box_muller)(float* values, int64_t numBlocks);
+};
+
+VD_DECLARE_KERNEL_TABLE(NormalKernels, normal_kernels)
 
 /** Fills `values` as torch.randn does in float32, then shapes them; the engine goes on. count: kNormalBlock or more; torch
  *  draws fewer in another way. The numbers are the same on every instruction set. Source: pytorch/pytorch

@@ -1,23 +1,13 @@
 #include "panels.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "weight_element.h"
+#include "../core/float_element.h"
 
 namespace vd::cpu {
 namespace {
 
 constexpr int64_t kKeepAsF32Bytes = int64_t{4} << 20;
-
-void store_element(std::byte* at, DType type, float value) {
-  if (type == DType::f32) {
-    std::memcpy(at, &value, sizeof value);
-    return;
-  }
-  const uint16_t half = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
-  std::memcpy(at, &half, sizeof half);
-}
 
 }  // namespace
 
@@ -68,7 +58,7 @@ PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const P
         const int64_t source = layout.source_row(panel, col);
         if (source >= 0) rows(source, row.data());
         for (int64_t i = 0; i < k; ++i) {
-          store_element(base + (i * cols + col) * itemBytes, type, source >= 0 ? row[static_cast<size_t>(i)] : 0.0f);
+          store_element(base, type, i * cols + col, source >= 0 ? row[static_cast<size_t>(i)] : 0.0f);
         }
       }
     }

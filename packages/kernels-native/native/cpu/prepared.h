@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "thread_pool.h"
+#include "../core/thread_pool.h"
 
 namespace vd::cpu {
 
@@ -19,6 +19,8 @@ struct Scratch {
 class PreparedRow {
  public:
   virtual ~PreparedRow() = default;
+  /** Which fast path computes the row, or `definition`. */
+  virtual const char* name() const = 0;
   /** Bytes of scratch that each worker needs during run(). */
   virtual size_t scratch_bytes() const { return 0; }
   /** Computes the row; the result must not depend on the number of workers. Nothing here throws but std::bad_alloc. */

@@ -1,11 +1,10 @@
 // The references, one per op in ops/<op>/<op>.cpu.cc, and what they share: plain loops that read like the formula.
 #pragma once
 #include <cmath>
-#include <cstring>
 
+#include "../core/float_element.h"
+#include "../core/thread_pool.h"
 #include "../generated/op_args.h"
-#include "half.h"
-#include "thread_pool.h"
 
 namespace vd::cpu {
 
@@ -13,29 +12,9 @@ namespace vd::cpu {
 VD_FOR_EACH_OP(VD_DECLARE)
 #undef VD_DECLARE
 
-/** Element `i` of memory of type `type`, from any byte address. */
-inline float load(const void* data, DType type, int64_t i) {
-  if (type == DType::f32) {
-    float value;
-    std::memcpy(&value, static_cast<const char*>(data) + 4 * i, 4);
-    return value;
-  }
-  uint16_t bits;
-  std::memcpy(&bits, static_cast<const char*>(data) + 2 * i, 2);
-  return type == DType::f16 ? half_to_float(bits) : bfloat16_to_float(bits);
-}
-
-inline void store(void* data, DType type, int64_t i, float value) {
-  if (type == DType::f32) {
-    static_cast<float*>(data)[i] = value;
-  } else {
-    static_cast<uint16_t*>(data)[i] = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
-  }
-}
-
 /** Channel `c` of pixel `i`. */
-inline float at(const Tensor& t, int64_t i, int64_t c) { return load(t.data, t.dtype, i * t.pitch + c); }
-inline void put(const Tensor& t, int64_t i, int64_t c, float value) { store(t.data, t.dtype, i * t.pitch + c, value); }
+inline float at(const Tensor& t, int64_t i, int64_t c) { return load_element(t.data, t.dtype, i * t.pitch + c); }
+inline void put(const Tensor& t, int64_t i, int64_t c, float value) { store_element(t.data, t.dtype, i * t.pitch + c, value); }
 
 inline float activate(Activation act, float v) {
   switch (act) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "weight_element.h"
+#include "../core/float_element.h"
 #include "kernels.h"
 #include "panels.h"
 
@@ -37,10 +37,10 @@ struct FrameMap {
 /** True when the SIMD epilogue can serve these arguments: f32 activations, a constant weight, a readable bias. */
 template <class Args>
 bool epilogue_supported(const Args& a) {
-  const bool biasFits = !a.bias.present() || is_float_weight(a.bias.dtype);
+  const bool biasFits = !a.bias.present() || is_float(a.bias.dtype);
   return a.x.dtype == DType::f32 && a.y.dtype == DType::f32 && absent_or_f32(a.frameBias) &&
          absent_or_f32(a.residual) && absent_or_f32(a.residual2) && biasFits && a.weight.constant &&
-         is_float_weight(a.weight.dtype);
+         is_float(a.weight.dtype);
 }
 
 /** All of the epilogue but the bias, which has to be packed first. */

@@ -10,18 +10,18 @@ class CudaDevice final : public Device {
   explicit CudaDevice(const ContextOptions& options) : options_(options) {}
 
   std::unique_ptr<Program> compile(std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options) override {
-    const LoadContext device = living();
+    const LoadContext device = open_or_reopen();
     device.residency->prune();
     return std::make_unique<CudaProgram>(device, std::move(rows), std::move(buffers), options);
   }
 
   std::shared_ptr<vd::Memory> allocate(size_t bytes) override {
-    const LoadContext device = living();
+    const LoadContext device = open_or_reopen();
     device.context->enter("allocate");
     return std::make_shared<DeviceMemory>(device.context, device.transfer, bytes);
   }
 
-  void prepare() override { living(); }
+  void prepare() override { open_or_reopen(); }
 
   void trim() override {
     const std::lock_guard lock(mutex_);
@@ -29,7 +29,7 @@ class CudaDevice final : public Device {
   }
 
   DeviceMemoryInfo memory() override {
-    const LoadContext device = living();
+    const LoadContext device = open_or_reopen();
     device.context->enter("memory");
     DeviceMemoryInfo info;
     device.context->check(device.context->api().memory_info(&info.free_bytes, &info.total_bytes), "memory");
@@ -42,15 +42,15 @@ class CudaDevice final : public Device {
     auto context = std::make_shared<Context>(options_, after_loss);
     auto residency = std::make_shared<Residency>();
     context->on_shortage([kept = std::weak_ptr(residency)] {
-      const auto residency = kept.lock();
-      return residency && residency->release_unused();
+      const auto alive = kept.lock();
+      return alive && alive->release_unused();
     });
     auto transfer = std::make_shared<Transfer>(context);
     current_ = {std::move(context), std::move(transfer), std::move(residency)};
   }
 
-  /** The device's parts, opened at the first use and anew if it was lost. */
-  LoadContext living() {
+  /** The parts of the device, which opens at the first use and again after it was lost. */
+  LoadContext open_or_reopen() {
     const std::lock_guard lock(mutex_);
     if (!current_.context || current_.context->lost()) open(current_.context != nullptr);
     return current_;

@@ -7,12 +7,12 @@ namespace {
 
 driver::DeviceProperties choose(const ContextOptions& options) {
   const std::string where = "cuda";
-  if (!driver::driver().canList) throw Error(ErrorCode::unsupported, where, "a usable GPU", driver::driver().reason, "Use --device cpu.");
+  if (!driver::driver().canList) throw Error(ErrorCode::unsupported, where, "a usable GPU", driver::driver().reason, "Use the CPU: device \"cpu\".");
   std::vector<driver::DeviceProperties> devices = driver::list_devices(options.imageDir);
   if (options.index < 0 || options.index >= static_cast<int>(devices.size()))
     throw Error(ErrorCode::unsupported, where, "the number of a GPU below " + std::to_string(devices.size()), std::to_string(options.index));
   driver::DeviceProperties& chosen = devices[static_cast<size_t>(options.index)];
-  if (!chosen.usable) throw Error(ErrorCode::unsupported, where, "a usable GPU", chosen.name + ": " + chosen.reason, "Use --device cpu.");
+  if (!chosen.usable) throw Error(ErrorCode::unsupported, where, "a usable GPU", chosen.name + ": " + chosen.reason, "Use the CPU: device \"cpu\".");
   if (options.image.empty()) return chosen;
   std::string known;
   for (const driver::Image& image : driver::images_for(chosen.major, chosen.minor, options.imageDir)) {

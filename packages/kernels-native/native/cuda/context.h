@@ -10,7 +10,7 @@
 #include "../driver/device.h"
 #include "../driver/error.h"
 #include "../driver/module.h"
-#include "../core/cuda_launch.h"
+#include "planning/launch.h"
 
 namespace vd::cuda {
 

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "../../device/tensor_map.h"
+
 namespace vd::cuda {
 namespace {
 
@@ -21,10 +23,10 @@ int map_type(DType dtype) {
 
 int map_swizzle(int bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
 
-uint64_t address_of(const Address& address, const Bases& bases) {
-  switch (address.memory) {
-    case Memory::workspace: return bases.workspace + address.value;
-    case Memory::pack: return bases.packs.at(static_cast<size_t>(address.pack)) + address.value;
+uint64_t address_of(const Address& address, const BaseAddresses& bases) {
+  switch (address.base) {
+    case AddressBase::workspace: return bases.workspace + address.value;
+    case AddressBase::pack: return bases.packs.at(static_cast<size_t>(address.pack)) + address.value;
     default: return bases.resolve(address.value);
   }
 }
@@ -38,8 +40,8 @@ std::string describe(const TensorMapRequest& map) {
   return text;
 }
 
-void write_map(Context& context, std::vector<std::byte>& params, const TensorMapRequest& m, const Bases& bases, const std::string& where) {
-  TensorMap map;
+void write_map(Context& context, std::vector<std::byte>& params, const TensorMapRequest& m, const BaseAddresses& bases, const std::string& where) {
+  device::TensorMap map;
   const auto base = reinterpret_cast<void*>(address_of(m.base, bases));
   const driver::Result result =
       context.api().tensor_map_encode(&map, map_type(m.dtype), static_cast<uint32_t>(m.rank), base, m.dims, m.strideBytes, m.box,
@@ -57,12 +59,12 @@ void for_each_word(const Launch& launch, const std::function<void(uint64_t)>& vi
     visit(word);
   }
   for (const Relocation& relocation : launch.relocations)
-    if (relocation.address.memory == Memory::absolute) visit(relocation.address.value);
+    if (relocation.address.base == AddressBase::absolute) visit(relocation.address.value);
   for (const TensorMapRequest& map : launch.maps)
-    if (map.base.memory == Memory::absolute) visit(map.base.value);
+    if (map.base.base == AddressBase::absolute) visit(map.base.value);
 }
 
-ReadyLaunch make_ready(Context& context, const Launch& launch, const Bases& bases, const std::string& where) {
+ReadyLaunch make_ready(Context& context, const Launch& launch, const BaseAddresses& bases, const std::string& where) {
   ReadyLaunch ready;
   ready.function = context.find(launch.symbol, launch.sharedBytes, where);
   ready.params = launch.params;
@@ -84,7 +86,7 @@ ReadyLaunch make_ready(Context& context, const Launch& launch, const Bases& base
   return ready;
 }
 
-void go(const Stream& stream, ReadyLaunch& launch, const std::string& where) {
+void launch_on(const Stream& stream, ReadyLaunch& launch, const std::string& where) {
   driver::LaunchAttribute cluster{};
   cluster.id = driver::kClusterDimension;
   cluster.value.cluster[0] = launch.cluster;

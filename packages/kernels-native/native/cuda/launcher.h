@@ -18,8 +18,8 @@ struct ReadyLaunch {
   unsigned sharedBytes = 0;
 };
 
-/** Where the parts of a plan lie. */
-struct Bases {
+/** Where the parts of a variant lie. */
+struct BaseAddresses {
   driver::DevicePtr workspace = 0;
   std::vector<driver::DevicePtr> packs;
   /** The real address behind a word of the parameters that stands for one; other words as they are. */
@@ -27,10 +27,10 @@ struct Bases {
 };
 
 /** Finds the kernel, writes addresses and tensor maps into the parameters. where: the row. Throws Error. */
-ReadyLaunch make_ready(Context& context, const Launch& launch, const Bases& bases, const std::string& where);
+ReadyLaunch make_ready(Context& context, const Launch& launch, const BaseAddresses& bases, const std::string& where);
 
 /** Queues a launch. Throws Error naming `where`. */
-void go(const Stream& stream, ReadyLaunch& launch, const std::string& where);
+void launch_on(const Stream& stream, ReadyLaunch& launch, const std::string& where);
 
 /** Calls `visit` with every word of a launch that may be an address: parameters, relocations, tensor maps. */
 void for_each_word(const Launch& launch, const std::function<void(uint64_t)>& visit);

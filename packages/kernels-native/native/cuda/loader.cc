@@ -9,14 +9,14 @@ constexpr size_t kWorkspaceAlignment = 256;
 
 class Loader {
  public:
-  Loader(const LoadContext& device, std::vector<PlannedRow> rows, const Symbols& symbols, const std::vector<BufferBinding>& buffers)
-      : device_(device), planned_(std::move(rows)), symbols_(symbols), buffers_(buffers), addresses_(symbols.size(), 0) {}
+  Loader(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns, const std::vector<BufferBinding>& buffers)
+      : device_(device), chosen_(std::move(rows)), standIns_(standIns), buffers_(buffers), addresses_(standIns.size(), 0) {}
 
   LoadedRows load() {
     device_.context->enter("load");
     upload_direct();
     allocate_workspace();
-    for (PlannedRow& row : planned_) add(row);
+    for (ChosenRow& row : chosen_) add(row);
     scratch_.reset();
     device_.transfer->finish("load");
     return std::move(loaded_);
@@ -25,13 +25,13 @@ class Loader {
  private:
   /** The operands that launches other than packs read. */
   std::vector<bool> direct_operands() const {
-    std::vector<bool> direct(symbols_.size(), false);
+    std::vector<bool> direct(standIns_.size(), false);
     const auto visit = [&](uint64_t word) {
-      if (const auto reference = symbols_.find(word)) direct[reference->index] = true;
+      if (const auto reference = standIns_.find(word)) direct[reference->index] = true;
     };
-    for (const PlannedRow& row : planned_) {
-      for (const Launch& launch : row.plan.launches) for_each_word(launch, visit);
-      for (const Pack& pack : row.plan.packs)
+    for (const ChosenRow& row : chosen_) {
+      for (const Launch& launch : row.variant.launches) for_each_word(launch, visit);
+      for (const Pack& pack : row.variant.packs)
         if (!pack.constant)
           for (const Launch& launch : pack.launches) for_each_word(launch, visit);
     }
@@ -42,7 +42,7 @@ class Loader {
     const std::vector<bool> direct = direct_operands();
     for (size_t i = 0; i < direct.size(); ++i) {
       if (!direct[i]) continue;
-      const Range& range = symbols_.range(i);
+      const Range& range = standIns_.range(i);
       auto block = device_.residency->find_or_make(device_.context, range, {-1, 0, range.bytes}, "weights",
                                                    [&](DeviceBlock& made) { upload(made.address(), range); });
       addresses_[i] = block->address();
@@ -59,7 +59,7 @@ class Loader {
 
   /** One workspace serves all rows: they run one after the other. */
   void allocate_workspace() {
-    for (const PlannedRow& row : planned_) loaded_.workspaceBytes = std::max(loaded_.workspaceBytes, row.plan.workspaceBytes);
+    for (const ChosenRow& row : chosen_) loaded_.workspaceBytes = std::max(loaded_.workspaceBytes, row.variant.workspaceBytes);
     if (loaded_.workspaceBytes == 0) return;
     const size_t bytes = (loaded_.workspaceBytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
     workspace_ = keep(std::make_shared<DeviceBlock>(device_.context, bytes, "workspace"));
@@ -71,40 +71,40 @@ class Loader {
   }
 
   uint64_t resolve(uint64_t word) const {
-    const auto reference = symbols_.find(word);
+    const auto reference = standIns_.find(word);
     return reference ? addresses_[reference->index] + reference->offset : word;
   }
 
-  void add(PlannedRow& row) {
-    Bases bases{workspace_, {}, [this](uint64_t word) { return resolve(word); }};
-    ReadyRow ready{row.name, row.plan.variant, {}};
-    for (const Pack& pack : row.plan.packs) {
+  void add(ChosenRow& row) {
+    BaseAddresses bases{workspace_, {}, [this](uint64_t word) { return resolve(word); }};
+    ReadyRow ready{row.name, row.variant.name, {}};
+    for (const Pack& pack : row.variant.packs) {
       bases.packs.push_back(0);
       bases.packs.back() = pack.constant ? constant_pack(pack, bases, row.name) : varying_pack(pack, bases, row.name, ready);
     }
-    for (const Launch& launch : row.plan.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row.name));
+    for (const Launch& launch : row.variant.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row.name));
     loaded_.rows.push_back(std::move(ready));
   }
 
   /** A pack whose source may change: made again before every use. */
-  driver::DevicePtr varying_pack(const Pack& pack, Bases& bases, const std::string& row, ReadyRow& ready) {
+  driver::DevicePtr varying_pack(const Pack& pack, BaseAddresses& bases, const std::string& row, ReadyRow& ready) {
     const driver::DevicePtr address = keep(std::make_shared<DeviceBlock>(device_.context, pack.bytes, row));
     bases.packs.back() = address;
     for (const Launch& launch : pack.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row));
     return address;
   }
 
-  driver::DevicePtr constant_pack(const Pack& pack, Bases& bases, const std::string& row) {
-    const auto reference = symbols_.find(reinterpret_cast<uint64_t>(pack.source));
-    const Range range = reference ? symbols_.range(reference->index) : range_on_device(pack.source, row);
-    const Form form{pack.kind, pack.variant, pack.bytes};
+  driver::DevicePtr constant_pack(const Pack& pack, BaseAddresses& bases, const std::string& row) {
+    const auto reference = standIns_.find(reinterpret_cast<uint64_t>(pack.source));
+    const Range range = reference ? standIns_.range(reference->index) : range_on_device(pack.source, row);
+    const Form form{pack.kind, pack.targetType, pack.bytes};
     const auto make = [&](DeviceBlock& block) {
       bases.packs.back() = block.address();
       const bool is_scratch = reference && addresses_[reference->index] == 0;
       if (is_scratch) addresses_[reference->index] = upload_scratch(range, row);
       for (const Launch& launch : pack.launches) {
         ReadyLaunch ready = make_ready(*device_.context, launch, bases, row);
-        go(device_.transfer->stream(), ready, row);
+        launch_on(device_.transfer->stream(), ready, row);
       }
       if (is_scratch) addresses_[reference->index] = 0;
     };
@@ -124,8 +124,8 @@ class Loader {
 
   /** Bytes of the largest operand that is only packed, so that the scratch block is allocated once. */
   size_t largest_source(size_t least) const {
-    for (size_t i = 0; i < symbols_.size(); ++i)
-      if (addresses_[i] == 0) least = std::max(least, symbols_.range(i).bytes);
+    for (size_t i = 0; i < standIns_.size(); ++i)
+      if (addresses_[i] == 0) least = std::max(least, standIns_.range(i).bytes);
     return least;
   }
 
@@ -137,8 +137,8 @@ class Loader {
   }
 
   const LoadContext& device_;
-  std::vector<PlannedRow> planned_;
-  const Symbols& symbols_;
+  std::vector<ChosenRow> chosen_;
+  const StandInAddresses& standIns_;
   const std::vector<BufferBinding>& buffers_;
   /** By operand; 0 while it is not on the device. */
   std::vector<driver::DevicePtr> addresses_;
@@ -149,9 +149,9 @@ class Loader {
 
 }  // namespace
 
-LoadedRows load_rows(const LoadContext& device, std::vector<PlannedRow> rows, const Symbols& symbols,
+LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
                      const std::vector<BufferBinding>& buffers) {
-  return Loader(device, std::move(rows), symbols, buffers).load();
+  return Loader(device, std::move(rows), standIns, buffers).load();
 }
 
 }  // namespace vd::cuda

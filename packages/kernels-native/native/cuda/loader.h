@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "launcher.h"
-#include "symbols.h"
+#include "stand_in_addresses.h"
 
 namespace vd::cuda {
 
-/** One row, planned. */
-struct PlannedRow {
+/** A row and the variant that is to compute it. */
+struct ChosenRow {
   std::string name;
-  Plan plan;
+  Variant variant;
 };
 
 /** One row, ready to run. */
@@ -37,7 +37,7 @@ struct LoadContext {
 
 /** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches.
  *  Throws Error. */
-LoadedRows load_rows(const LoadContext& device, std::vector<PlannedRow> rows, const Symbols& symbols,
+LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
                      const std::vector<BufferBinding>& buffers);
 
 }  // namespace vd::cuda

@@ -1,48 +1,46 @@
 #include "program.h"
 
 #include <chrono>
-#include <string_view>
 
+#include "../core/error.h"
+#include "../core/offsets.h"
 #include "../driver/nvtx.h"
-#include "../generated/op_args.h"
-#include "../core/op_table.h"
-#include "planners.h"
+#include "planning/planners.h"
 
 namespace vd::cuda {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/** The rows planned as `wanted` says; notes in `candidates` what each could have. */
-std::vector<PlannedRow> plan_rows(const DeviceInfo& device, const std::vector<Row>& rows, const std::vector<std::string>& wanted,
-                                  std::vector<std::vector<std::string>>& candidates) {
-  std::vector<PlannedRow> planned;
-  planned.reserve(rows.size());
+/** The rows with the variants that `options` asks for; notes in `info` what each could have, and could not. */
+std::vector<ChosenRow> choose_variants(const DeviceInfo& device, const std::vector<Row>& rows, const CompileOptions& options, ProgramInfo& info) {
+  std::vector<ChosenRow> chosen;
+  chosen.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    Candidates legal = bounded(plan_row(rows[i], device));
-    candidates.push_back(legal.names());
-    planned.push_back({rows[i].name, legal.take(i < wanted.size() ? wanted[i] : std::string())});
+    Candidates candidates = variants_of(rows[i], device, options.explain);
+    info.candidates.push_back(candidates.names());
+    if (options.explain) info.rejected.push_back(candidates.rejected());
+    chosen.push_back({rows[i].name, candidates.extract(i < options.variants.size() ? options.variants[i] : std::string())});
   }
-  return planned;
+  return chosen;
 }
 
-LoadedRows plan_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
+LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, const std::vector<BufferBinding>& buffers,
                          const CompileOptions& options, ProgramInfo& info) {
   for (const BufferBinding& binding : buffers) {
     if (binding.memory->on_host()) continue;
     if (&static_cast<const DeviceMemory&>(*binding.memory).context() != device.context.get())
       throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
   }
-  const Symbols symbols(rows, buffers);
-  std::vector<PlannedRow> planned = plan_rows(device.context->info(), rows, options.variants, info.candidates);
-  return load_rows(device, std::move(planned), symbols, buffers);
+  const StandInAddresses standIns(rows, buffers);
+  return load_rows(device, choose_variants(device.context->info(), rows, options, info), standIns, buffers);
 }
 
 }  // namespace
 
 CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options)
     : device_(device), buffers_(std::move(buffers)), options_(options),
-      loaded_(plan_and_load(device, rows, buffers_, options, info_)), stream_(device.context) {
+      loaded_(choose_and_load(device, rows, buffers_, options, info_)), stream_(device.context) {
   note_offsets(rows);
   info_.scratch_bytes = loaded_.workspaceBytes;
   info_.packed_bytes = device_.residency->bytes();
@@ -57,18 +55,15 @@ CudaProgram::~CudaProgram() = default;
 
 void CudaProgram::note_offsets(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
-    if (std::string_view(kOps[row.op]->id) != "attention") continue;
-    const AttentionArgs args = read_attention_args(row);
-    const auto note = [&](const Tensor& t, int64_t limit, const char* name) {
-      if (!t.present()) return;
+    for (const PackedOffsets& packed : row.offsets) {
+      const Tensor& t = row.tensors[static_cast<size_t>(packed.tensor)];
+      const std::string where = tensor_label(row, packed.tensor);
       const BufferBinding* binding = binding_of(buffers_, t.data);
       if (binding == nullptr)
-        throw Error(ErrorCode::layout, row.name + "] [attention] [" + name, "offsets in memory of the device", "constant host memory");
+        throw Error(ErrorCode::layout, where, "offsets in memory of the device", "constant host memory");
       const auto offset = static_cast<size_t>(static_cast<std::byte*>(t.data) - binding->memory->data());
-      offsets_.push_back({row.name + "] [attention] [" + name, binding, offset, t.dims[0], limit});
-    };
-    note(args.cuQ, args.q.dims[2], "cuQ");
-    note(args.cuK, args.k.dims[2], "cuK");
+      offsets_.push_back({where, binding, offset, t.count(), packed.limit});
+    }
   }
 }
 
@@ -76,19 +71,14 @@ void CudaProgram::check_offsets() const {
   for (const Offsets& o : offsets_) {
     std::vector<int32_t> values(static_cast<size_t>(o.count));
     o.binding->memory->read(o.byteOffset, values.data(), values.size() * sizeof(int32_t));
-    int32_t last = 0;
-    for (const int32_t value : values) {
-      if (value < last || value > o.limit)
-        throw Error(ErrorCode::attr, o.where, "offsets that never fall and end at most at " + std::to_string(o.limit), std::to_string(value));
-      last = value;
-    }
+    vd::check_offsets(values, o.limit, o.where);
   }
 }
 
 void CudaProgram::launch(ReadyRow& row) {
   const driver::nvtx::Range range(row.name);
   ++launched_;
-  for (ReadyLaunch& launch : row.launches) go(stream_, launch, row.name);
+  for (ReadyLaunch& launch : row.launches) launch_on(stream_, launch, row.name);
 }
 
 /** Leaves nothing under way behind. */

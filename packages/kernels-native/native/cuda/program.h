@@ -11,7 +11,7 @@ namespace vd::cuda {
 
 class CudaProgram final : public Program {
  public:
-  /** Plans and loads the rows. Throws Error. */
+  /** Chooses a variant for each row and loads them. Throws Error. */
   CudaProgram(const LoadContext& device, std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options);
   ~CudaProgram() override;
   RunTimes run(bool time_rows) override;
@@ -37,7 +37,7 @@ class CudaProgram final : public Program {
   LoadContext device_;
   std::vector<BufferBinding> buffers_;
   CompileOptions options_;
-  /** Before the rows: planning them fills in what each could have. */
+  /** Declared before the rows: choosing their variants fills in what each could have. */
   ProgramInfo info_;
   LoadedRows loaded_;
   Stream stream_;

@@ -17,10 +17,10 @@ struct Range {
   size_t bytes = 0;
 };
 
-/** What was made of a range: kind and variant as in Pack, or a plain copy with kind -1. */
+/** What was made of a range: kind and target type as in Pack, or a plain copy with kind -1. */
 struct Form {
   int kind = -1;
-  int64_t variant = 0;
+  int64_t targetType = 0;
   size_t bytes = 0;
   auto operator<=>(const Form&) const = default;
 };

@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kSpin = 200us;
-constexpr auto kNap = 100us;
+constexpr auto kSleep = 100us;
 /** No single run takes this long; a device that does is not coming back. */
-constexpr auto kPatience = 600s;
+constexpr auto kMostWait = 600s;
 
 }  // namespace
 
@@ -44,9 +44,9 @@ void Event::wait(const std::string& where) {
     if (result == driver::kSuccess) return;
     if (result != driver::kNotReady) context_->check(result, where);
     const auto waited = Clock::now() - start;
-    if (waited > kPatience) throw Error(ErrorCode::driver, where, "an end within ten minutes", "none", "The device hangs: restart the process.");
+    if (waited > kMostWait) throw Error(ErrorCode::driver, where, "an end within ten minutes", "none", "The device hangs: restart the process.");
     if (waited < kSpin) std::this_thread::yield();
-    else std::this_thread::sleep_for(kNap);
+    else std::this_thread::sleep_for(kSleep);
   }
 }
 

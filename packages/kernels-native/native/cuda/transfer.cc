@@ -19,7 +19,7 @@ int copying_threads() { return std::clamp(static_cast<int>(std::thread::hardware
 void FairMutex::lock() {
   std::unique_lock lock(mutex_);
   const uint64_t ticket = nextTicket_++;
-  turned_.wait(lock, [&] { return turn_ == ticket; });
+  turnChanged_.wait(lock, [&] { return turn_ == ticket; });
 }
 
 void FairMutex::unlock() {
@@ -27,7 +27,7 @@ void FairMutex::unlock() {
     const std::lock_guard lock(mutex_);
     ++turn_;
   }
-  turned_.notify_all();
+  turnChanged_.notify_all();
 }
 
 PinnedBlock::PinnedBlock(std::shared_ptr<Context> context, size_t bytes) : context_(std::move(context)) {
@@ -56,12 +56,12 @@ Transfer::Slot& Transfer::next_slot() {
 }
 
 void Transfer::copy_on_host(std::byte* target, const std::byte* source, size_t bytes) {
-  if (bytes > kShare && !team_) team_.emplace(copying_threads());
-  if (bytes <= kShare || team_->threads() == 1) {
+  if (bytes > kShare && !copyThreads_) copyThreads_.emplace(copying_threads());
+  if (bytes <= kShare || copyThreads_->threads() == 1) {
     std::memcpy(target, source, bytes);
     return;
   }
-  team_->parallel_for(static_cast<int64_t>((bytes + kShare - 1) / kShare), [&](int64_t share, int) {
+  copyThreads_->parallel_for(static_cast<int64_t>((bytes + kShare - 1) / kShare), [&](int64_t share, int) {
     const size_t at = static_cast<size_t>(share) * kShare;
     std::memcpy(target + at, source + at, std::min(kShare, bytes - at));
   });

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "../cpu/thread_pool.h"
+#include "../core/thread_pool.h"
 #include "stream.h"
 
 namespace vd::cuda {
@@ -27,7 +27,7 @@ class PinnedBlock {
   std::byte* data_ = nullptr;
 };
 
-/** A lock that goes round in the order of asking: who uploads gigabytes, piece after piece, lets others in between. */
+/** A lock that is given in the order of asking, so that others come in between the pieces of a long upload. */
 class FairMutex {
  public:
   void lock();
@@ -35,7 +35,7 @@ class FairMutex {
 
  private:
   std::mutex mutex_;
-  std::condition_variable turned_;
+  std::condition_variable turnChanged_;
   uint64_t nextTicket_ = 0, turn_ = 0;
 };
 
@@ -72,7 +72,7 @@ class Transfer {
   std::array<Slot, kNumBlocks> slots_;
   int next_ = 0;
   /** Starts with the first large copy. */
-  std::optional<cpu::ThreadPool> team_;
+  std::optional<ThreadPool> copyThreads_;
   FairMutex mutex_;
 };
 

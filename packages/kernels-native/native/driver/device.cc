@@ -6,7 +6,7 @@ namespace vd::driver {
 namespace {
 
 /** The first compute capability that the kernels support. */
-constexpr int kOldest = 75;
+constexpr int kOldestCapability = 75;
 /** PTX is built for these; newer GPUs compile it when it is loaded. */
 constexpr int kPtxVersions[] = {80, 75};
 
@@ -22,9 +22,9 @@ int attribute(const Api& api, Attribute which, DeviceHandle device) {
 std::string size_text(size_t bytes) { return std::to_string((bytes + (size_t{1} << 29)) >> 30) + " GiB"; }
 
 /** Fills in whether the device can be used and why. */
-void judge(DeviceProperties& p, const std::string& imageDir) {
+void decide_usable(DeviceProperties& p, const std::string& imageDir) {
   const std::string capability = std::to_string(p.major) + "." + std::to_string(p.minor);
-  if (p.major * 10 + p.minor < kOldest) {
+  if (p.major * 10 + p.minor < kOldestCapability) {
     p.reason = "Compute capability " + capability + "; 7.5 or newer is needed.";
     return;
   }
@@ -65,7 +65,7 @@ DeviceProperties properties_of(int index, const std::string& imageDir) {
     return p;
   }
   read_properties(api, device, p);
-  judge(p, imageDir);
+  decide_usable(p, imageDir);
   return p;
 }
 

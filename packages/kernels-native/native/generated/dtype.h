@@ -1,4 +1,4 @@
-// Generated from contract/dtype.ts by tooling/gen-ops. Do not edit.
+// Generated from contract/dtype.ts by `pnpm gen`. Do not edit.
 #pragma once
 #include <cstdint>
 

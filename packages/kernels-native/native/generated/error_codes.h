@@ -1,4 +1,4 @@
-// Generated from contract/error-codes.ts by tooling/gen-ops. Do not edit.
+// Generated from contract/error-codes.ts by `pnpm gen`. Do not edit.
 #pragma once
 
 namespace vd {

@@ -1,4 +1,4 @@
-// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 #pragma once
 #include <cstdint>
 

@@ -1,21 +1,30 @@
-// Generated from ops/*/*.op.ts by tooling/gen-ops. Do not edit.
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 #pragma once
-#include "../../ops/attention/attention.h"
-#include "../../ops/conv/conv.h"
-#include "../../ops/copy/copy.h"
-#include "../../ops/denoise_input/denoise_input.h"
-#include "../../ops/depth_to_space/depth_to_space.h"
-#include "../../ops/frames_out/frames_out.h"
-#include "../../ops/group_norm/group_norm.h"
-#include "../../ops/group_norm_stats/group_norm_stats.h"
-#include "../../ops/guide/guide.h"
-#include "../../ops/layer_norm/layer_norm.h"
-#include "../../ops/layout_in/layout_in.h"
-#include "../../ops/layout_out/layout_out.h"
-#include "../../ops/linear/linear.h"
-#include "../../ops/pointwise/pointwise.h"
-#include "../../ops/resize/resize.h"
-#include "../../ops/sampler_step/sampler_step.h"
-#include "../../ops/space_to_depth/space_to_depth.h"
-#include "../../ops/timestep_embedding/timestep_embedding.h"
-#include "../../ops/token_embed/token_embed.h"
+#include "../cuda/planning/candidates.h"
+#include "op_args.h"
+
+namespace vd {
+
+// Each returns the variants of a row on a device, the best guess first; none when no kernel can do it. explain: with the
+// reasons against others.
+cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates guide_cuda_variants(const GuideArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates layout_in_cuda_variants(const LayoutInArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates linear_cuda_variants(const LinearArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates resize_cuda_variants(const ResizeArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& args, const cuda::DeviceInfo& device, bool explain);
+
+}  // namespace vd

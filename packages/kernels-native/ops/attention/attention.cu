@@ -3,9 +3,7 @@
 // attention_mma.cuh: flash tiles on tensor cores, 16-bit types, any request.
 // attention_time.cuh: short sequences over frames in one warp's registers, 16-bit types, head dim 64.
 // attention_plain.cuh: float32 products; whatever is left. (Hopper: attention*.sm90.cu; float32: attention_tf32.cu.)
-//
-// Log (H200, f16): attention_time b18432 h5 s25 294 us (95 % of the copy ceiling), b4608 h10 152 us, b1152 h20 81 us;
-// attention_mma clip b1 h16 s257 d80 18.3 us; as the fallback for b50 h5 s9216 d64 39.7 ms.
+// Measured: docs/kernels/attention.md.
 // Symbols: attention_mma_<dtype>_d<dim>, attention_time_<dtype>_f<frames>, attention_plain_<dtype>_d<dim>.
 #include "../../device/kernel.cuh"
 #include "attention_mma.cuh"

@@ -1,8 +1,8 @@
-#include "attention.h"
+#include "../../native/generated/op_planners.h"
 
 #include <algorithm>
 
-#include "../../device/plan.h"
+#include "../../native/cuda/planning/matmul_sm90.h"
 #include "attention_params.h"
 #include "attention_tf32.h"
 
@@ -12,9 +12,11 @@ namespace {
 
 using namespace device;
 
-constexpr float kLog2e = 1.4426950408889634f;
-
-bool is_plain_request(const AttentionArgs& a) { return !a.mask.present() && !a.cuQ.present() && !a.causal; }
+/** What the kernels for plain requests do not do, if the row asks for it. */
+cuda::Reason request_reason(const AttentionArgs& a) {
+  return cuda::first_of({cuda::if_so(a.mask.present(), {"has no mask"}), cuda::if_so(a.cuQ.present(), {"has no packed sequences"}),
+                         cuda::if_so(a.causal, {"has no causal mask"})});
+}
 
 /** A map over [sequences, rows, channels] whose box is 64 channels of `boxRows` rows. */
 cuda::TensorMapRequest sequence_map(uint32_t offset, const Tensor& t, int64_t rows, int64_t sequences, uint32_t boxRows) {
@@ -33,7 +35,7 @@ cuda::TensorMapRequest sequence_map(uint32_t offset, const Tensor& t, int64_t ro
   return map;
 }
 
-AttentionSm90Params hopper_params(const AttentionArgs& a, int blockRows) {
+AttentionSm90Params sm90_params(const AttentionArgs& a, int blockRows) {
   AttentionSm90Params p{};
   p.y = a.y.data;
   p.lse = a.lse.as<float>();
@@ -49,13 +51,19 @@ AttentionSm90Params hopper_params(const AttentionArgs& a, int blockRows) {
   return p;
 }
 
-bool fits_sm90(const AttentionArgs& a, const cuda::DeviceInfo& device) {
-  return device.hasWgmma && a.axis == AttentionAxis::space && is_plain_request(a) && copyable(a.q) && copyable(a.k) && copyable(a.v) &&
-         copyable(a.y) && a.y.dtype == a.q.dtype && a.k.dim(2) > 0 && a.scale > 0;
+/** Why the Hopper kernel for heads of `dim` channels cannot do the row. */
+cuda::Reason sm90_reason(const AttentionArgs& a, int64_t dim, const cuda::DeviceInfo& device) {
+  const int64_t given = a.q.channels() / a.heads;
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(given != dim, {"is for heads of #, the row has heads of #", {dim, given}}),
+                         cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}), request_reason(a),
+                         cuda::copy_engine_reason(a.q, "q"), cuda::copy_engine_reason(a.k, "k"), cuda::copy_engine_reason(a.v, "v"),
+                         cuda::copy_engine_reason(a.y, "y"), cuda::if_so(a.y.dtype != a.q.dtype, {"has another element type than q", {}, "y"}),
+                         cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}), cuda::if_so(!(a.scale > 0), {"needs a positive scale"}),
+                         cuda::if_so(a.lse.present() && a.lse.pitch != a.lse.channels(), {"has gaps between its rows", {}, "lse"})});
 }
 
-cuda::Plan hopper_d64(const AttentionArgs& a, const cuda::DeviceInfo& device) {
-  const AttentionSm90Params p = hopper_params(a, 192);
+cuda::Variant sm90_d64(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  const AttentionSm90Params p = sm90_params(a, 192);
   cuda::Launch launch;
   launch.symbol = a.q.dtype == DType::f16 ? "attention_sm90_f16_d64" : "attention_sm90_bf16_d64";
   launch.block = 512;
@@ -70,8 +78,8 @@ cuda::Plan hopper_d64(const AttentionArgs& a, const cuda::DeviceInfo& device) {
 }
 
 /** Blocks of 64 rows in pairs; a block beyond the last row helps its neighbour load. */
-cuda::Plan hopper_d512(const AttentionArgs& a) {
-  AttentionSm90Params p = hopper_params(a, 64);
+cuda::Variant sm90_d512(const AttentionArgs& a) {
+  AttentionSm90Params p = sm90_params(a, 64);
   p.numQTiles += p.numQTiles % 2;
   cuda::Launch launch;
   launch.symbol = a.q.dtype == DType::f16 ? "attention_sm90_f16_d512" : "attention_sm90_bf16_d512";
@@ -132,7 +140,7 @@ AttentionMmaParams portable_params(const AttentionArgs& a) {
   return p;
 }
 
-cuda::Plan portable_plan(AttentionMmaParams p, const std::string& symbol, int blockRows, uint32_t threads, uint32_t sharedBytes, uint32_t parts) {
+cuda::Variant portable_variant(AttentionMmaParams p, const std::string& symbol, int blockRows, uint32_t threads, uint32_t sharedBytes, uint32_t parts) {
   p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, blockRows)) + (p.numSequences ? p.numSequences + 2 : 0);
   cuda::Launch launch;
   launch.symbol = symbol;
@@ -149,61 +157,94 @@ struct FlashShape {
 };
 constexpr FlashShape kFlashShapes[] = {{32, 64, 4}, {64, 64, 4}, {80, 64, 4}, {128, 64, 4}, {160, 32, 4}, {256, 32, 2}, {512, 32, 2}};
 
-void add_flash(std::vector<cuda::Plan>& plans, const AttentionMmaParams& p, const std::string& type, const cuda::DeviceInfo& device) {
+/** Why the tensor-core kernels for 16-bit types cannot multiply a row of `type`. */
+cuda::Reason mma_reason(DType type, const cuda::DeviceInfo& device) {
+  return cuda::first_of({cuda::if_so(type == DType::f32, {"is for 16-bit types"}), cuda::if_so(type == DType::bf16, cuda::sm80_reason(device))});
+}
+
+/** Why the kernel that keeps short sequences over frames in registers cannot do the row. */
+cuda::Reason time_reason(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::DeviceInfo& device) {
+  return cuda::first_of({mma_reason(a.q.dtype, device), cuda::if_so(a.axis != AttentionAxis::time, {"is for attention over time"}),
+                         cuda::if_so(p.dim != 64, {"is for heads of #, the row has heads of #", {64, p.dim}}),
+                         cuda::if_so(p.seqK == 0 || p.seqK > 32, {"is for 1 to # keys, the row has #", {32, p.seqK}}),
+                         cuda::if_so(!p.vector, {"is for rows that can be moved 16 bytes at a time"}), request_reason(a),
+                         cuda::if_so(p.lse != nullptr, {"has no log-sum-exp"})});
+}
+
+void add_time(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const std::string prefix = "attention_time_" + cuda::type_name(a.q.dtype);
+  if (!out.allows({prefix, "_*"}, time_reason(a, p, device))) return;
+  cuda::Launch launch;
+  launch.symbol = prefix + (p.seqK <= 16 ? "_f16" : "_f32");
+  launch.block = 128;
+  launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.numHeadsFrames, 4));
+  launch.set_params(p);
+  out.add({launch.symbol, 0, {}, {launch}});
+}
+
+/** Why a kernel for heads of up to `dim` channels is not the one: too small, another one taken, or too little shared memory. */
+cuda::Reason head_reason(int64_t dim, int64_t given, bool isTaken, int64_t sharedBytes, const cuda::DeviceInfo& device) {
+  const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
+  return cuda::first_of({cuda::if_so(given > dim, {"is for heads of at most #, the row has heads of #", {dim, given}}),
+                         cuda::if_so(isTaken, {"is for larger heads than #", {given}}),
+                         cuda::if_so(sharedBytes > there, {"needs # bytes of shared memory, a block has #", {sharedBytes, there}})});
+}
+
+/** 16-bit types on tensor cores, by the smallest kernel that the head fits. */
+void add_flash(const AttentionMmaParams& p, DType dtype, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const std::string prefix = "attention_mma_" + cuda::type_name(dtype);
+  if (!out.allows({prefix, "_*"}, mma_reason(dtype, device))) return;
+  bool isTaken = false;
   for (const FlashShape& s : kFlashShapes) {
-    if (p.dim > s.dim) continue;
-    const int rows = 16 * s.warps, out = std::min(s.dim, 256);
-    const uint32_t bytes = static_cast<uint32_t>((rows + s.keys) * (s.dim * 2 + 16) + s.keys * (out * 2 + 16));
-    if (bytes > device.sharedBytesPerBlock) continue;
-    plans.push_back(portable_plan(p, "attention_mma_" + type + "_d" + std::to_string(s.dim), rows, 32 * s.warps, bytes, s.dim / out));
-    return;
+    const int rows = 16 * s.warps, width = std::min(s.dim, 256);
+    const uint32_t bytes = static_cast<uint32_t>((rows + s.keys) * (s.dim * 2 + 16) + s.keys * (width * 2 + 16));
+    const std::string name = prefix + "_d" + std::to_string(s.dim);
+    if (!out.allows({name}, head_reason(s.dim, p.dim, isTaken, bytes, device))) continue;
+    out.add(portable_variant(p, name, rows, 32 * s.warps, bytes, s.dim / width));
+    isTaken = true;
   }
 }
 
 /** float32 on tensor cores, by the smallest kernel that the head fits. */
-void add_tf32(std::vector<cuda::Plan>& plans, const AttentionMmaParams& p, const cuda::DeviceInfo& device) {
+void add_tf32(const AttentionMmaParams& p, DType dtype, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  if (!out.allows({"attention_tf32x3_*"}, cuda::first_of({cuda::if_so(dtype != DType::f32, {"is for f32"}), cuda::sm80_reason(device)}))) return;
+  bool isTaken = false;
   for (const int dim : kTf32AttentionDims) {
-    if (p.dim > dim) continue;
     const Tf32AttentionShape s = tf32_attention_shape(dim);
-    if (s.sharedBytes + kTf32AttentionStaticBytes > device.sharedBytesPerBlock) return;
-    plans.push_back(portable_plan(p, "attention_tf32x3_d" + std::to_string(dim), s.rows, kTf32AttentionThreads, s.sharedBytes, 1));
-    return;
+    const std::string name = "attention_tf32x3_d" + std::to_string(dim);
+    const bool allowed = out.allows({name}, head_reason(dim, p.dim, isTaken, s.sharedBytes + kTf32AttentionStaticBytes, device));
+    if (allowed) out.add(portable_variant(p, name, s.rows, kTf32AttentionThreads, s.sharedBytes, 1));
+    isTaken = isTaken || p.dim <= dim;  // larger kernels are not tried
+  }
+}
+
+void add_plain(const AttentionMmaParams& p, DType dtype, cuda::Candidates& out) {
+  const std::string prefix = "attention_plain_" + cuda::type_name(dtype);
+  for (const int dim : {64, 512}) {
+    const bool wrongType = dim == 64 && dtype != DType::f32, isTaken = dim == 512 && dtype == DType::f32 && p.dim <= 64;
+    const cuda::Reason reason = cuda::first_of({cuda::if_so(wrongType, {"is for f32"}), cuda::if_so(isTaken, {"is for larger heads than #", {p.dim}}),
+                                                cuda::if_so(p.dim > dim, {"is for heads of at most #, the row has heads of #", {dim, p.dim}})});
+    const std::string name = prefix + "_d" + std::to_string(dim);
+    if (out.allows({name}, reason)) out.add(portable_variant(p, name, 32, 256, 0, 1));
   }
 }
 
 }  // namespace
 
-std::vector<cuda::Plan> plan_attention_cuda(const AttentionArgs& a, const cuda::DeviceInfo& device) {
-  std::vector<cuda::Plan> plans;
+cuda::Candidates attention_cuda_variants(const AttentionArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  cuda::Candidates out(explain);
   const AttentionMmaParams p = portable_params(a);
   const DType dtype = a.q.dtype;
-  const std::string type = dtype == DType::f16 ? "f16" : dtype == DType::bf16 ? "bf16" : "f32";
-  const bool tensor = dtype == DType::f16 || (dtype == DType::bf16 && device.smVersion >= 80);
-  // The Hopper kernels write packed lse rows.
-  const bool hopper = fits_sm90(a, device) && (!a.lse.present() || a.lse.pitch == a.lse.channels());
-  if (hopper && p.dim == 64) plans.push_back(hopper_d64(a, device));
-  if (hopper && p.dim == 512) plans.push_back(hopper_d512(a));
-  const bool shortTime = a.axis == AttentionAxis::time && p.dim == 64 && p.seqK <= 32 && p.seqK > 0 && p.vector && is_plain_request(a) && !p.lse;
-  if (tensor && shortTime) {
-    cuda::Launch launch;
-    launch.symbol = "attention_time_" + type + (p.seqK <= 16 ? "_f16" : "_f32");
-    launch.block = 128;
-    launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.numHeadsFrames, 4));
-    launch.set_params(p);
-    plans.push_back({launch.symbol, 0, {}, {launch}});
-  }
-  if (tensor) add_flash(plans, p, type, device);
-  if (p.dim <= 512) {
-    const std::string dim = dtype == DType::f32 && p.dim <= 64 ? "_d64" : "_d512";
-    plans.push_back(portable_plan(p, "attention_plain_" + type + dim, 32, 256, 0, 1));
-  }
-  if (dtype == DType::f32 && device.smVersion >= 80) {
-    add_tf32(plans, p, device);
-    // Sequences that fit one tile of 32 by 32 would leave most of a tile of 64 by 128 empty.
-    const bool tiny = p.seqQ <= 32 && p.seqK <= 32;
-    if (!tiny) std::reverse(plans.begin(), plans.end());
-  }
-  return plans;
+  if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
+  if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
+  add_time(a, p, device, out);
+  add_flash(p, dtype, device, out);
+  add_plain(p, dtype, out);
+  add_tf32(p, dtype, device, out);
+  // Sequences that fit one tile of 32 by 32 would leave most of a tile of 64 by 128 empty.
+  const bool tiny = p.seqQ <= 32 && p.seqK <= 32;
+  if (dtype == DType::f32 && !tiny) std::reverse(out.variants.begin(), out.variants.end());
+  return out;
 }
 
 }  // namespace vd

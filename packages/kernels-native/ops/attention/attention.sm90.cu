@@ -11,20 +11,17 @@
 //   kEmpty ─► load K ─► kFull      for j = 1..: issue S(j), issue O += P(j-1)·V(j-1), softmax(S(j)), rescale O
 //   vEmpty ─► load V ─► vFull      O += P(last)·V(last), divide, store
 //
-// Log (H200 at its power limit, f16, medians of three rounds in turns; b50 h5 s9216 | b50 h10 s2304): v1 11.43 | 1.54 ms; v2
-// the maximum stays 10.9; warpgroups in turns besides (named barriers around the products) 10.6 | 1.40; v3 the maximum stays
-// and sums come from the products 10.07 | 1.41, in turns or not. Another card: v1 10.92 | 1.46, v3 10.26 | 1.38 ms, but 50 us
-// instead of 48 for 144 tokens. What lost or changed nothing: a quarter or an eighth of the powers as polynomials (11.0, 10.9:
-// more instructions, while the special functions are busy for 63 %), two chains of sums, powers held before the wait for the
-// values' products (ptxas moves them behind it unless a wait loop lies between). Cold, every variant takes 9.2 to 9.6: what
-// counts is energy, so fewer instructions. Next: the products of a block's scores with fewer reads of K from shared memory.
+// What lost or changed nothing: powers as polynomials (more instructions, while the special functions are not the limit), two chains of
+// sums, powers held before the wait for the values' products. What counts is energy, so fewer instructions. Figures of every
+// version: docs/kernels/attention.md.
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
-#include "../../device/ptx/mbarrier.cuh"
+#include "../../device/ptx/matrix_descriptor.cuh"
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
 #include "../../device/ptx/wgmma.cuh"
+#include "../../device/ring_sm90.cuh"
 #include "attention_maxima.cuh"
 #include "attention_params.h"
 
@@ -38,21 +35,8 @@ constexpr int kThreads = 512;
 /** Accumulators of 64 channels and of eight columns of ones. */
 constexpr int kOutputs = 36;
 
-/** Of rows of 128 bytes in 128-byte swizzle. next: bytes from these columns to the 64 after them, where there are more. */
-__device__ __forceinline__ uint64_t descriptor(uint32_t address, uint32_t next = 16) {
-  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (static_cast<uint64_t>(next >> 4) << 16) | (64ull << 32) | (1ull << 62);
-}
-
 struct Shared {
   uint32_t q, k, v, ones, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
-};
-
-struct Cursor {
-  int stage = 0;
-  uint32_t parity = 0;
-  __device__ __forceinline__ void next() {
-    if (++stage == kStages) { stage = 0; parity ^= 1; }
-  }
 };
 
 struct TileIndex {
@@ -69,7 +53,7 @@ __device__ __forceinline__ TileIndex tile_index(const AttentionSm90Params& p, in
 }
 
 __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s) {
-  Cursor cursor;
+  RingCursor<kStages> cursor;
   uint32_t qParity = 1;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
   for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
@@ -85,19 +69,14 @@ __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shar
       ptx::mbarrier_wait(s.vEmpty + 8 * cursor.stage, cursor.parity ^ 1);
       ptx::mbarrier_arrive_expect_tx(s.vFull + 8 * cursor.stage, kTileBytes);
       ptx::tma_load_4d(s.v + cursor.stage * kTileBytes, &p.v, s.vFull + 8 * cursor.stage, t.head * 64, j * kBlockN, t.keyFrame, 0);
-      cursor.next();
+      cursor.advance();
     }
   }
 }
 
-/** Releases a stage: one arrival per warp. */
-__device__ __forceinline__ void release(uint32_t barrier) {
-  if ((threadIdx.x & 31) == 0) ptx::mbarrier_arrive(barrier);
-}
-
 /** Issues scores[64, 128] = Q · Kᵀ for this warpgroup. */
 template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[64], uint32_t q, uint32_t k) {
-  const uint64_t a = descriptor(q), b = descriptor(k);
+  const uint64_t a = ptx::matrix_descriptor(q), b = ptx::matrix_descriptor(k);
   ptx::wgmma_fence();
 #pragma unroll
   for (int step = 0; step < 4; ++step) ptx::Wgmma<T, 128, 0>::run(scores, a + 2 * step, b + 2 * step, step > 0);
@@ -107,7 +86,7 @@ template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[
 /** Issues O[64, 72] += P · [V | 1]; V's rows are keys, so it is read transposed. */
 template <class T>
 __device__ __forceinline__ void issue_values(float (&out)[kOutputs], const uint32_t (&p)[8][4], uint32_t v, uint32_t ones, bool accumulate) {
-  const uint64_t b = descriptor(v, ones - v);
+  const uint64_t b = ptx::matrix_descriptor(v, ones - v);
   ptx::wgmma_fence();
 #pragma unroll
   for (int step = 0; step < 8; ++step)
@@ -186,12 +165,12 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
       if (row < p.seqQ) store8(y + group * 32 + lane * 8, eight);
     }
     if (p.lse && lane == 0 && row < p.seqQ)
-      p.lse[(static_cast<int64_t>(t.frame) * p.heads + t.head) * p.seqQ + row] = (maxima[r] * p.scale + log2f(sum)) * 0.69314718055994531f;
+      p.lse[(static_cast<int64_t>(t.frame) * p.heads + t.head) * p.seqQ + row] = (maxima[r] * p.scale + log2f(sum)) * kLn2;
   }
 }
 
 template <class T> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, int group) {
-  Cursor k, v;
+  RingCursor<kStages> k, v;
   uint32_t qParity = 0;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
   const uint32_t q = s.q + group * 64 * 128;
@@ -204,8 +183,8 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     issue_scores<T>(scores, q, s.k + k.stage * kTileBytes);
     ptx::wgmma_wait<0>();
-    release(s.kEmpty + 8 * k.stage);
-    k.next();
+    release_stage<1>(s.kEmpty + 8 * k.stage);
+    k.advance();
     mask_scores(scores, p.seqK);
     float maxima[2];
     largest(scores, maxima);
@@ -217,8 +196,8 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
       issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, j > 1);
       ptx::wgmma_wait<1>();
-      release(s.kEmpty + 8 * k.stage);
-      k.next();
+      release_stage<1>(s.kEmpty + 8 * k.stage);
+      k.advance();
       mask_scores(scores, p.seqK - j * kBlockN);
       float best[2], factors[2];
       largest(scores, best);
@@ -226,20 +205,20 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
       soften(maxima, scores, p.scale);
       if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
       ptx::wgmma_wait<0>();
-      release(s.vEmpty + 8 * v.stage);
-      v.next();
+      release_stage<1>(s.vEmpty + 8 * v.stage);
+      v.advance();
       if (raised) {
 #pragma unroll
         for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
       }
       pack_probabilities<T>(probabilities, scores);
     }
-    release(s.qEmpty);
+    release_stage<1>(s.qEmpty);
     ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
     issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, numBlocks > 1);
     ptx::wgmma_wait<0>();
-    release(s.vEmpty + 8 * v.stage);
-    v.next();
+    release_stage<1>(s.vEmpty + 8 * v.stage);
+    v.advance();
     store_tile<T>(p, tile_index(p, tile), maxima, out, rowInTile);
   }
 }
@@ -248,7 +227,7 @@ template <class T> __device__ __forceinline__ void consume(const AttentionSm90Pa
 template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
   const uint32_t two = pack2<T>(1.0f, 1.0f);
   for (int at = threadIdx.x * 16; at < kTileBytes; at += kThreads * 16)
-    asm volatile("st.shared.v4.b32 [%0], {%1, %1, %1, %1};" ::"r"(tile + at), "r"(two) : "memory");
+    ptx::store_shared16(tile + at, make_uint4(two, two, two, two));
   ptx::fence_proxy_async();
 }
 
@@ -292,6 +271,4 @@ template <class T> __device__ __forceinline__ void attention_d64(const Attention
 }  // namespace
 
 VD_KERNEL(attention_sm90_f16_d64, AttentionSm90Params, kThreads, 1, attention_d64<__half>)
-#ifndef VD_F16_ONLY
 VD_KERNEL(attention_sm90_bf16_d64, AttentionSm90Params, kThreads, 1, attention_d64<__nv_bfloat16>)
-#endif

@@ -5,20 +5,19 @@
 // each then owns the scores of 32 keys. Row maxima and probabilities are exchanged through shared memory, too. Two blocks
 // of a cluster take neighbouring rows and each multicasts half of every K and V tile to both.
 //
-// Log (H200, b4 h1 s9216): v1 each warpgroup multiplies all channels with 32 keys, K and V tiles whole: 2497 us; v2 K in
-// four parts, V in two: 2487 us (loads were not the limit); v3 scores split over
-// channels: 2504 us; v4 the maximum stays (attention_maxima.cuh). Profile of v3: the tensor pipe is busy 30 %, warps wait for K and V (128 KiB a tile of 64 rows, one buffer
-// each). Next: 128 rows to a cluster, each block half the channels of Q, K and V, partial scores exchanged between blocks.
+// Warps wait for K and V: 128 KiB a tile of 64 rows, one buffer each; loading them in finer parts changed little, as did scores split
+// over keys instead of channels. Figures of every version: docs/kernels/attention.md.
 //
 //   producer: kEmpty ─► half of a part of K to both ─► kFull (four parts);  likewise V (two parts)
 //   consumers, tile j: S = Q·K(j)ᵀ, exchange (barrier) | O += P(j-1)·V(j-1), release K | row maxima (barrier) | P(j) to shared, release V (barrier)
 #include "../../device/epilogue.cuh"
 #include "../../device/kernel.cuh"
-#include "../../device/ptx/mbarrier.cuh"
+#include "../../device/ptx/matrix_descriptor.cuh"
 #include "../../device/ptx/mma.cuh"
 #include "../../device/ptx/registers.cuh"
 #include "../../device/ptx/tma.cuh"
 #include "../../device/ptx/wgmma.cuh"
+#include "../../device/ring_sm90.cuh"
 #include "attention_maxima.cuh"
 #include "attention_params.h"
 
@@ -36,11 +35,6 @@ constexpr int kThreads = 384;
 struct Shared {
   uint32_t q, k, v, p, partial, qFull, kFull, kEmpty, vFull, vEmpty;
 };
-
-/** 128-byte swizzle, 8-row groups 1 KiB apart; `lead` is the distance in bytes between slices for a transposed operand. */
-__device__ __forceinline__ uint64_t descriptor(uint32_t address, uint32_t lead = 16) {
-  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (static_cast<uint64_t>(lead >> 4) << 16) | (64ull << 32) | (1ull << 62);
-}
 
 __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s, int rank, int row, int head, int frame, int keyFrame) {
   ptx::mbarrier_arrive_expect_tx(s.qFull, kTileBytes);
@@ -73,12 +67,6 @@ __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shar
   }
 }
 
-/** One arrival of this warp at both blocks' barriers. */
-__device__ __forceinline__ void release(uint32_t barrier) {
-  const int lane = threadIdx.x & 31;
-  if (lane < 2) ptx::mbarrier_arrive_cluster(ptx::map_to_block(barrier, lane));
-}
-
 /** Issues partial scores[64, 64] over this warpgroup's 256 channels, two parts of K; the second part is released by the
  *  caller, once it is done. */
 template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[32], const Shared& s, int group, uint32_t parity) {
@@ -90,7 +78,7 @@ template <class T> __device__ __forceinline__ void issue_scores(float (&scores)[
 #pragma unroll
     for (int i = 0; i < kSlicesPerStage; ++i) {
       const int slice = stage * kSlicesPerStage + i;
-      const uint64_t a = descriptor(s.q + slice * kSliceBytes), b = descriptor(s.k + slice * kSliceBytes);
+      const uint64_t a = ptx::matrix_descriptor(s.q + slice * kSliceBytes), b = ptx::matrix_descriptor(s.k + slice * kSliceBytes);
 #pragma unroll
       for (int step = 0; step < 4; ++step) ptx::Wgmma<T, 64, 0>::run(scores, a + 2 * step, b + 2 * step, part > 0 || i > 0 || step > 0);
     }
@@ -125,7 +113,7 @@ __device__ __forceinline__ void exchange_scores(float (&scores)[16], const float
 /** Issues O[64, 256] += P · V for this warpgroup's channels; V's rows are keys, so it is read transposed. */
 template <class T>
 __device__ __forceinline__ void issue_values(float (&out)[128], const Shared& s, int group, int buffer, bool accumulate, uint32_t parity) {
-  const uint64_t a = descriptor(s.p + buffer * kSliceBytes), b = descriptor(s.v + group * 4 * kSliceBytes, kSliceBytes);
+  const uint64_t a = ptx::matrix_descriptor(s.p + buffer * kSliceBytes), b = ptx::matrix_descriptor(s.v + group * 4 * kSliceBytes, kSliceBytes);
 #pragma unroll
   for (int stage = 0; stage < kStagesV; ++stage) {
     ptx::mbarrier_wait(s.vFull + 8 * stage, parity);
@@ -140,9 +128,9 @@ __device__ __forceinline__ void issue_values(float (&out)[128], const Shared& s,
 /** Releases the parts of V; waits for the first while the second is still in use. */
 __device__ __forceinline__ void finish_values(const Shared& s) {
   ptx::wgmma_wait<1>();
-  release(s.vEmpty);
+  release_stage<2>(s.vEmpty);
   ptx::wgmma_wait<0>();
-  release(s.vEmpty + 8);
+  release_stage<2>(s.vEmpty + 8);
 }
 
 /** Maximum of the row over both warpgroups' keys; `row` is this thread's row in the tile. */
@@ -243,8 +231,8 @@ __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shar
   ptx::mbarrier_wait(s.qFull, 0);
   issue_scores<T>(partial, s, group, 0);
   ptx::wgmma_wait<0>();
-  release(s.kEmpty + 16 * group);
-  release(s.kEmpty + 16 * group + 8);
+  release_stage<2>(s.kEmpty + 16 * group);
+  release_stage<2>(s.kEmpty + 16 * group + 8);
   exchange_scores(scores, partial, s, group);
   float factors[2];
   soften<T>(p, s, exchange, state, scores, 0, group, local, factors);
@@ -253,8 +241,8 @@ __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shar
     issue_scores<T>(partial, s, group, j & 1);
     issue_values<T>(out, s, group, (j - 1) & 1, j > 1, (j - 1) & 1);
     ptx::wgmma_wait<kStagesV>();
-    release(s.kEmpty + 16 * group);
-    release(s.kEmpty + 16 * group + 8);
+    release_stage<2>(s.kEmpty + 16 * group);
+    release_stage<2>(s.kEmpty + 16 * group + 8);
     exchange_scores(scores, partial, s, group);
     const bool raised = soften<T>(p, s, exchange, state, scores, j, group, local, factors);
     finish_values(s);
@@ -282,7 +270,7 @@ __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shar
     inverse[r] = 1.0f / total;
     const int row = row0 + local + 8 * r;
     if (p.lse && lane == 0 && group == 0 && row < p.seqQ)
-      p.lse[(static_cast<int64_t>(frame) * p.heads + head) * p.seqQ + row] = (state.max[r] * p.scale + log2f(total)) * 0.69314718055994531f;
+      p.lse[(static_cast<int64_t>(frame) * p.heads + head) * p.seqQ + row] = (state.max[r] * p.scale + log2f(total)) * kLn2;
   }
   store_output<T>(p, out, inverse, row0 + local, head, frame, group);
 }
@@ -336,6 +324,4 @@ template <class T> __device__ __forceinline__ void attention_d512(const Attentio
 }  // namespace
 
 VD_KERNEL(attention_sm90_f16_d512, AttentionSm90Params, kThreads, 1, attention_d512<__half>)
-#ifndef VD_F16_ONLY
 VD_KERNEL(attention_sm90_bf16_d512, AttentionSm90Params, kThreads, 1, attention_d512<__nv_bfloat16>)
-#endif

@@ -2,13 +2,18 @@
 #pragma once
 #include <cstdint>
 
-#include "../../native/core/cuda_launch.h"
+#include "../../device/tensor_map.h"
 
 namespace vd::device {
 
+/** log2(e): the kernels take powers of two. */
+inline constexpr float kLog2e = 1.4426950408889634f;
+/** ln(2): of their logarithms. */
+inline constexpr float kLn2 = 0.69314718055994531f;
+
 /** Tensor maps are [B·F, S, heads·D], copied in boxes of 64 channels. */
 struct AttentionSm90Params {
-  cuda::TensorMap q, k, v;
+  TensorMap q, k, v;
   void* y;
   float* lse;           // may be null
   int64_t yPitch;

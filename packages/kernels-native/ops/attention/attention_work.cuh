@@ -5,8 +5,6 @@
 
 namespace vd::device {
 
-inline constexpr float kLog2e = 1.4426950408889634f, kLn2 = 0.69314718055994531f;
-
 /** Element offset of the first row of sequence (batch, frame), head `head`. */
 __device__ __forceinline__ int64_t sequence_base(const AttentionView& v, int batch, int frame, int head, int dim) {
   return batch * v.batch + frame * v.frame + static_cast<int64_t>(head) * dim;

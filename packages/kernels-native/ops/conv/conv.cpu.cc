@@ -21,7 +21,7 @@ float convolve(const ConvArgs& a, int64_t b, int64_t g, int64_t p, int64_t q, in
         if (w < 0 || w >= W * grow) continue;
         const int64_t pixel = ((b * F + f) * H + h / grow) * W + w / grow;
         for (int64_t c = 0; c < C; ++c)
-          sum += at(a.x, pixel, c) * load(a.weight.data, a.weight.dtype, (((k * C + c) * T + t) * R + r) * S + s);
+          sum += at(a.x, pixel, c) * load_element(a.weight.data, a.weight.dtype, (((k * C + c) * T + t) * R + r) * S + s);
       }
     }
   }
@@ -37,7 +37,7 @@ void conv_reference(const ConvArgs& a, ThreadPool& pool) {
     for (int64_t q = 0; q < Q; ++q)
       for (int64_t k = 0; k < K; ++k) {
         float v = convolve(a, b, g, p, q, k) + frame_bias(a.frameBias, b, g, k);
-        if (a.bias.present()) v += load(a.bias.data, a.bias.dtype, k);
+        if (a.bias.present()) v += load_element(a.bias.data, a.bias.dtype, k);
         finish(a, line * Q + q, k, activate(a.act, v));
       }
   });

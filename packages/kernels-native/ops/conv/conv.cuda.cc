@@ -1,7 +1,10 @@
-#include "conv.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/matmul_mma.h"
-#include "../../device/plan.h"
+#include <algorithm>
+
+#include "../../native/cuda/planning/epilogue.h"
+#include "../../native/cuda/planning/matmul_mma.h"
+#include "../../native/cuda/planning/matmul_sm90.h"
 
 namespace vd {
 
@@ -17,13 +20,16 @@ bool is_unit_upsample(const ConvArgs& a) {
   return kernel && stride && p[0] == 0 && p[1] == 0 && p[2] == 1 && p[3] == 1 && p[4] == 1 && p[5] == 1;
 }
 
-bool fits_sm90(const ConvArgs& a, const cuda::DeviceInfo& device) {
-  if (!device.hasWgmma || !copyable(a.x) || a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8) return false;
-  return !a.upsample || is_unit_upsample(a);
+/** Why the Hopper core cannot do the row, whatever the tile. */
+cuda::Reason sm90_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
+  const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"),
+                         cuda::if_so(large, {"has no strides above 8"}),
+                         cuda::if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"})});
 }
 
 /** Weights [phases, K, taps, C'] in x's type. */
-cuda::Address pack_filters(cuda::Plan& plan, const ConvArgs& a, int taps, int64_t paddedChannels) {
+cuda::Address pack_filters(cuda::Variant& base, const ConvArgs& a, int taps, int64_t paddedChannels) {
   PackParams p{};
   p.kind = a.upsample ? PackKind::convUpsample : PackKind::conv;
   p.rows = static_cast<int32_t>(a.weight.dim(0));
@@ -32,11 +38,11 @@ cuda::Address pack_filters(cuda::Plan& plan, const ConvArgs& a, int taps, int64_
   p.taps = taps;
   p.count = (a.upsample ? 4ll : 1ll) * p.rows * taps * paddedChannels;
   p.targetType = static_cast<int32_t>(a.x.dtype);
-  return cuda::Address::packed(add_pack(plan, a.weight, "conv_pack", p));
+  return cuda::Address::packed(cuda::add_pack(base, a.weight, "conv_pack", p));
 }
 
-MatmulProblem hopper_problem(const ConvArgs& a, cuda::Plan& plan, const Epilogue& epilogue) {
-  MatmulProblem p{};
+cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
+  cuda::MatmulProblem p{};
   p.symbolPrefix = a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
   p.x = a.x;
   p.phases = a.upsample ? 4 : 1;
@@ -67,31 +73,99 @@ MatmulProblem hopper_problem(const ConvArgs& a, cuda::Plan& plan, const Epilogue
   p.channels = a.x.channels();
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));
-  p.weights = pack_filters(plan, a, p.kernel[0] * p.kernel[1] * p.kernel[2], p.weightChannels);
+  p.weights = pack_filters(base, a, p.kernel[0] * p.kernel[1] * p.kernel[2], p.weightChannels);
+  p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
   p.epilogue = epilogue;
-  p.bias = float_bias(plan, a.bias, "conv_pack");
+  p.bias = cuda::float_bias(base, a.bias, "conv_pack");
   return p;
+}
+
+/** The row as the portable cores see it; returns the number of taps. */
+int set_geometry(MatmulMmaParams& p, const ConvArgs& a) {
+  int taps = 1;
+  for (int i = 0; i < 3; ++i) {
+    p.source[i] = static_cast<int32_t>(a.x.dim(1 + i));
+    p.out[i] = static_cast<int32_t>(a.y.dim(1 + i));
+    p.kernel[i] = static_cast<int32_t>(a.weight.dim(2 + i));
+    p.stride[i] = static_cast<int32_t>(a.stride[i]);
+    p.padding[i] = static_cast<int32_t>(a.padding[2 * i]);
+    taps *= p.kernel[i];
+  }
+  p.upsample = a.upsample;
+  p.rows = static_cast<int32_t>(a.y.pixels());
+  p.columns = static_cast<int32_t>(a.y.channels());
+  p.channels = static_cast<int32_t>(a.x.channels());
+  p.tapChannels = static_cast<int32_t>(cuda::round_up(p.channels, 16 / bytes_of(a.x.dtype)));
+  p.depth = taps * p.tapChannels;
+  return taps;
+}
+
+cuda::MmaProblem mma_problem(const ConvArgs& a, const Epilogue& epilogue) {
+  cuda::MmaProblem problem{"conv", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
+  MatmulMmaParams& p = problem.params;
+  p.x = a.x.data;
+  p.epilogue = epilogue;
+  p.pitch = a.x.pitch;
+  PackParams pack{};
+  pack.kind = PackKind::conv;
+  pack.taps = set_geometry(p, a);
+  pack.rows = p.columns;
+  pack.channels = p.channels;
+  pack.paddedChannels = p.tapChannels;
+  pack.count = static_cast<int64_t>(p.columns) * p.depth;
+  pack.targetType = static_cast<int32_t>(a.x.dtype);
+  problem.weights = cuda::Address::packed(cuda::add_pack(problem.base, a.weight, "conv_pack", pack));
+  problem.unchunked = cuda::access_reason(a.x, "x", 16 / bytes_of(a.x.dtype), true);
+  return problem;
+}
+
+/** Why the kernel for few channels to few cannot do the row. */
+cuda::Reason few_reason(const MatmulMmaParams& p) {
+  return cuda::first_of({cuda::if_so(p.columns > kFewColumns, {"is for at most # output channels, there are #", {kFewColumns, p.columns}}),
+                         cuda::if_so(p.channels > kFewChannels, {"is for at most # channels, x has #", {kFewChannels, p.channels}}),
+                         cuda::if_so(p.depth > kFewDepth, {"is for at most # products a result, there are #", {kFewDepth, p.depth}})});
+}
+
+/** Why the kernel for 3x3 filters of many channels to few cannot do the row: it takes a step of one, whole chunks of 32 channels,
+ *  16-bit tensor cores, and frames whose elements 31 bits can count. */
+cuda::Reason narrow_reason(const ConvArgs& a, const MatmulMmaParams& p, const cuda::DeviceInfo& device) {
+  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0;
+  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && !p.upsample;
+  const int64_t elements = static_cast<int64_t>(p.source[1]) * p.source[2] * p.pitch;
+  return cuda::first_of({cuda::copy_engine_reason(a.x, "x"), cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
+                         cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"}),
+                         cuda::if_so(p.columns > kNarrowColumns, {"is for at most # output channels, there are #", {kNarrowColumns, p.columns}}),
+                         cuda::if_so(p.channels % 32 != 0, {"has # channels, which 32 does not divide", {p.channels}, "x"}),
+                         cuda::if_so(elements >= INT32_MAX, {"has # elements a frame, the most is #", {elements, INT32_MAX - 1}, "x"})});
+}
+
+/** Adds the kernel for few output channels that can do the row, if there is one. */
+void add_few_columns(const ConvArgs& a, const cuda::MmaProblem& problem, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const MatmulMmaParams& p = problem.params;
+  const std::string type = cuda::type_name(a.x.dtype), few = "conv_few_" + type, narrow = "conv_narrow_" + type;
+  if (out.allows({few}, few_reason(p))) {
+    out.add(cuda::mma_variant(problem, few, 256, std::min<int64_t>(cuda::ceil_div(p.rows, 256), 1 << 16)));
+    out.reject({narrow}, {"is for more channels: conv_few does the row"});
+  } else if (out.allows({narrow}, narrow_reason(a, p, device))) {
+    const int64_t tiles = cuda::ceil_div(p.out[1], kNarrowTileH) * cuda::ceil_div(p.out[2], kNarrowTileW);
+    out.add(cuda::mma_variant(problem, narrow, kNarrowThreads, tiles * a.y.dim(0) * a.y.dim(1)));
+  }
 }
 
 }  // namespace
 
-std::vector<cuda::Plan> plan_conv_cuda(const ConvArgs& a, const cuda::DeviceInfo& device) {
-  const EpilogueOperands operands{a.bias, a.frameBias, a.residual, a.residual2, a.y, a.act, a.outScale, a.residualScale,
-                                  a.residual2Scale};
-  const Epilogue epilogue = make_epilogue(operands, a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  std::vector<cuda::Plan> plans;
-  std::vector<cuda::Plan> portable = plan_conv_mma(a, epilogue, device);
-  const std::string& first = portable.front().variant;
-  const bool few = first.starts_with("conv_few") || first.starts_with("conv_narrow");
-  if (few) plans.push_back(std::move(portable.front()));
-  if (fits_sm90(a, device)) {
-    cuda::Plan base;
-    MatmulProblem problem = hopper_problem(a, base, epilogue);
-    problem.typed = typed_epilogue(operands, epilogue, a.x.dtype);
-    for (cuda::Plan& plan : plan_matmul_sm90(problem, base, device)) plans.push_back(std::move(plan));
+cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
+  const cuda::MmaProblem portable = mma_problem(a, epilogue);
+  cuda::Candidates out(explain);
+  add_few_columns(a, portable, device, out);
+  if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
+    cuda::Variant base;
+    const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+    cuda::add_matmul_sm90(problem, base, device, out);
   }
-  for (size_t i = few ? 1 : 0; i < portable.size(); ++i) plans.push_back(std::move(portable[i]));
-  return plans;
+  cuda::add_matmul_mma(portable, device, out);
+  return out;
 }
 
 }  // namespace vd

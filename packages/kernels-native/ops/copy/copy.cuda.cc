@@ -1,11 +1,11 @@
-#include "copy.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "copy_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_copy_cuda(const CopyArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates copy_cuda_variants(const CopyArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::CopyParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -15,8 +15,8 @@ std::vector<cuda::Plan> plan_copy_cuda(const CopyArgs& a, const cuda::DeviceInfo
   p.channels = static_cast<int32_t>(a.x.channels());
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  const bool wide = device::has_wide_channels(a.x) && device::has_wide_channels(a.y);
-  return device::elementwise_plan(wide ? "copy_vector" : "copy_scalar", p.pixels * p.channels / (wide ? 8 : 1), p);
+  const cuda::Reason againstVector = cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true)});
+  return cuda::run_candidates("copy_vector", "copy_scalar", againstVector, p.pixels * p.channels, p, explain);
 }
 
 }  // namespace vd

@@ -1,11 +1,11 @@
-#include "denoise_input.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "denoise_input_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_denoise_input_cuda(const DenoiseInputArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::DenoiseInputParams p{};
   p.latents = a.latents.data;
   p.image = a.image.data;
@@ -22,7 +22,7 @@ std::vector<cuda::Plan> plan_denoise_input_cuda(const DenoiseInputArgs& a, const
   p.latentsType = static_cast<int32_t>(a.latents.dtype);
   p.imageType = static_cast<int32_t>(a.image.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return device::elementwise_plan("denoise_input_scalar", p.rows * p.pixels * p.channels, p);
+  return cuda::elementwise_candidates("denoise_input_scalar", p.rows * p.pixels * p.channels, p, explain);
 }
 
 }  // namespace vd

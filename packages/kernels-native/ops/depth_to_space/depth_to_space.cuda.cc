@@ -1,11 +1,11 @@
-#include "depth_to_space.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "depth_to_space_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_depth_to_space_cuda(const DepthToSpaceArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::DepthToSpaceParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -20,7 +20,7 @@ std::vector<cuda::Plan> plan_depth_to_space_cuda(const DepthToSpaceArgs& a, cons
   p.channelsLast = a.order == DepthOrder::channels_last;
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return device::elementwise_plan("depth_to_space_scalar", p.count, p);
+  return cuda::elementwise_candidates("depth_to_space_scalar", p.count, p, explain);
 }
 
 }  // namespace vd

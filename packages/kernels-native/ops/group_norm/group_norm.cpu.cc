@@ -19,7 +19,7 @@ void group_norm_reference(const GroupNormArgs& a, ThreadPool& pool) {
     for (int64_t c = 0; c < a.y.channels(); ++c) {
       const float x = c < C ? at(a.x, pixel, c) : at(a.x2, pixel, c - C);
       const float normed = (x - at(stats, set + c / width, 0)) * at(stats, set + c / width, 1);
-      const float v = normed * load(a.weight.data, a.weight.dtype, c) + load(a.bias.data, a.bias.dtype, c);
+      const float v = normed * load_element(a.weight.data, a.weight.dtype, c) + load_element(a.bias.data, a.bias.dtype, c);
       put(a.y, pixel, c, activate(a.act, v));
     }
   });

@@ -3,13 +3,8 @@
 // Plan: statistics in two launches, the second also making each channel's scale and shift (device/norm_stats.cuh), then
 // one pass: a thread keeps the scale and shift of eight channels in registers and walks down pixels. Frames run backwards,
 // so that what the statistics read last is still in L2.
-// Log (H200, f16, 50x320 72x128 / 25x128 576x1024): v1 types at run time, IEEE division in silu 530 us / 5.8 ms; v2 types
-// compiled in 358 / 3.6; v3 64 registers (spilled) 299 / 3.0; v4 affine maps made by the second launch 284 / 3.0; v5 loads
-// a round ahead 259 us (54 % of one read and one write) / 2.79 ms; v6 moments of a group by eight threads without divisions,
-// sums in shared memory without bank conflicts 254 us / 2.79 ms, 640 channels 36x64 171 to 163, 1280 channels 18x32 100 to 91.
-// What lost: one persistent launch, statistics of a frame and soon after them its apply, so that the second read comes from
-// L2: 274 us (predicted 180), 206, 145; 475 of 590 MB were read from memory still, and blocks waited for each other.
-// Next: statistics from the producer's epilogue.
+// What lost: one persistent launch, statistics of a frame and soon after them its apply: most of the second read came from memory all the
+// same, and blocks waited for each other. Figures of every version: docs/kernels/group_norm.md.
 // Symbols: group_norm_partial_<dtype>[_scalar], group_norm_finish, group_norm_apply_<dtype>[_scalar].
 #include "../../device/activation.cuh"
 #include "../../device/norm_stats.cuh"

@@ -1,41 +1,42 @@
-#include "group_norm.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/norm_stats.h"
+#include "../../native/cuda/planning/norm_stats.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_group_norm_cuda(const GroupNormArgs& a, const cuda::DeviceInfo&) {
-  using namespace vd::device;
-  cuda::Plan plan;
-  const bool vector = norm_vector(a.x, a.x2) && cuda::aligned16(a.y.data) && a.y.pitch % 8 == 0;
-  plan.variant = vector ? "vector" : "scalar";
-  const NormSource source = norm_source(a.x, a.x2);
-  const NormShape shape = norm_shape(source, vector);
-  const int framesPerRow = a.joinFrames ? static_cast<int>(a.x.dim(1)) : 1;
-  // The workspace holds the affine maps, for float32 what rounding left of them, then the partials.
-  const uint64_t affineCount = static_cast<uint64_t>(source.frames / framesPerRow) * a.y.channels();
+namespace {
+
+using namespace device;
+
+/** What the workspace holds, in bytes: affine maps from its start, then for float32 what rounding left of them, then partials. */
+struct Workspace {
+  size_t restOffset, restBytes;
+  size_t partialOffset;
+};
+
+Workspace workspace_of(const GroupNormArgs& a, int64_t numRows) {
+  const uint64_t affineCount = static_cast<uint64_t>(numRows) * a.y.channels();
   const size_t affineBytes = cuda::round_up(affineCount * 8, 256);
   const size_t restBytes = a.x.dtype == DType::f32 ? cuda::round_up(affineCount * 4, 256) : 0;
-  const size_t partialOffset = affineBytes + restBytes;
-  NormFinishParams finish{};
-  finish.given = a.stats.as<float>();
-  finish.statsPitch = a.stats.pitch;
-  finish.weight = a.weight.data;
-  finish.bias = a.bias.data;
-  finish.weightType = static_cast<int32_t>(a.weight.dtype);
-  finish.biasType = static_cast<int32_t>(a.bias.dtype);
-  finish.groups = static_cast<int32_t>(a.groups);
-  finish.framesPerRow = framesPerRow;
-  finish.eps = a.eps;
-  plan.workspaceBytes = partialOffset;
-  if (!a.stats.present())
-    plan.workspaceBytes += add_partial_launch(plan, "group_norm", source, vector, partialOffset, finish);
-  cuda::Launch second = finish_launch("group_norm", source, finish);
-  if (!a.stats.present()) second.relocations.push_back({offsetof(NormFinishParams, partial), cuda::Address::workspace(partialOffset)});
-  second.relocations.push_back({offsetof(NormFinishParams, affine), cuda::Address::workspace(0)});
-  if (restBytes > 0) second.relocations.push_back({offsetof(NormFinishParams, shiftRest), cuda::Address::workspace(affineBytes)});
-  plan.launches.push_back(std::move(second));
+  return {affineBytes, restBytes, affineBytes + restBytes};
+}
 
+NormFinishParams finish_params(const GroupNormArgs& a, int framesPerRow) {
+  NormFinishParams p{};
+  p.given = a.stats.as<float>();
+  p.statsPitch = a.stats.pitch;
+  p.weight = a.weight.data;
+  p.bias = a.bias.data;
+  p.weightType = static_cast<int32_t>(a.weight.dtype);
+  p.biasType = static_cast<int32_t>(a.bias.dtype);
+  p.groups = static_cast<int32_t>(a.groups);
+  p.framesPerRow = framesPerRow;
+  p.eps = a.eps;
+  return p;
+}
+
+cuda::Launch apply_launch(const GroupNormArgs& a, const NormSource& source, bool vector, int framesPerRow, const Workspace& workspace) {
+  const cuda::NormShape shape = cuda::norm_shape(source, vector);
   NormApplyParams p{};
   p.source = source;
   p.y = a.y.data;
@@ -47,15 +48,41 @@ std::vector<cuda::Plan> plan_group_norm_cuda(const GroupNormArgs& a, const cuda:
   p.lanes = shape.lanes;
   cuda::Launch launch;
   launch.relocations.push_back({offsetof(NormApplyParams, affine), cuda::Address::workspace(0)});
-  if (restBytes > 0) launch.relocations.push_back({offsetof(NormApplyParams, shiftRest), cuda::Address::workspace(affineBytes)});
-  const char* type = a.x.dtype == DType::f16 ? "f16" : a.x.dtype == DType::bf16 ? "bf16" : "f32";
-  launch.symbol = std::string("group_norm_apply_") + type + (vector ? "" : "_scalar");
+  if (workspace.restBytes > 0)
+    launch.relocations.push_back({offsetof(NormApplyParams, shiftRest), cuda::Address::workspace(workspace.restOffset)});
+  launch.symbol = "group_norm_apply_" + cuda::type_name(a.x.dtype) + (vector ? "" : "_scalar");
   launch.grid[0] = static_cast<uint32_t>(shape.numChunks);
   launch.grid[1] = static_cast<uint32_t>(source.frames);
   launch.block = static_cast<uint32_t>(shape.threads);
   launch.set_params(p);
-  plan.launches.push_back(std::move(launch));
-  return {plan};
+  return launch;
+}
+
+}  // namespace
+
+cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& a, const cuda::DeviceInfo&, bool explain) {
+  cuda::Candidates out(explain);
+  const bool vector = out.allows({"vector"}, cuda::first_of({cuda::norm_vector_reason(a.x, a.x2), cuda::access_reason(a.y, "y", 8, false)}));
+  if (vector) out.reject({"scalar"}, cuda::kScalarReason);
+  cuda::Variant variant;
+  variant.name = vector ? "vector" : "scalar";
+  const NormSource source = cuda::norm_source(a.x, a.x2);
+  const int framesPerRow = a.joinFrames ? static_cast<int>(a.x.dim(1)) : 1;
+  const Workspace workspace = workspace_of(a, source.frames / framesPerRow);
+  NormFinishParams finish = finish_params(a, framesPerRow);
+  variant.workspaceBytes = workspace.partialOffset;
+  if (!a.stats.present())
+    variant.workspaceBytes += cuda::add_partial_launch(variant, "group_norm", source, vector, workspace.partialOffset, finish);
+  cuda::Launch second = cuda::finish_launch("group_norm", source, finish);
+  if (!a.stats.present())
+    second.relocations.push_back({offsetof(NormFinishParams, partial), cuda::Address::workspace(workspace.partialOffset)});
+  second.relocations.push_back({offsetof(NormFinishParams, affine), cuda::Address::workspace(0)});
+  if (workspace.restBytes > 0)
+    second.relocations.push_back({offsetof(NormFinishParams, shiftRest), cuda::Address::workspace(workspace.restOffset)});
+  variant.launches.push_back(std::move(second));
+  variant.launches.push_back(apply_launch(a, source, vector, framesPerRow, workspace));
+  out.add(std::move(variant));
+  return out;
 }
 
 }  // namespace vd

@@ -1,11 +1,11 @@
-#include "guide.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "guide_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_guide_cuda(const GuideArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates guide_cuda_variants(const GuideArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::GuideParams p{};
   p.x = a.x.data;
   p.scale = a.scale.as<float>();
@@ -17,7 +17,7 @@ std::vector<cuda::Plan> plan_guide_cuda(const GuideArgs& a, const cuda::DeviceIn
   p.channels = static_cast<int32_t>(a.x.channels());
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return device::elementwise_plan("guide_scalar", p.pixels * p.channels, p);
+  return cuda::elementwise_candidates("guide_scalar", p.pixels * p.channels, p, explain);
 }
 
 }  // namespace vd

@@ -1,4 +1,4 @@
-#include "layer_norm.h"
+#include "../../native/generated/op_planners.h"
 
 #include "layer_norm_params.h"
 
@@ -11,9 +11,18 @@ struct RowShape {
 };
 constexpr RowShape kRowShapes[] = {{8, 5}, {16, 5}, {32, 5}, {32, 8}};
 
+/** Why rows cannot be kept in registers as vectors of eight. */
+cuda::Reason vector_reason(const LayerNormArgs& a) {
+  const auto aligned = [](const Tensor& t, const char* name) {
+    return cuda::if_so(!cuda::aligned16(t.data), {"is not 16-byte aligned", {}, name});
+  };
+  return cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, false), aligned(a.weight, "weight"),
+                         aligned(a.bias, "bias")});
+}
+
 }  // namespace
 
-std::vector<cuda::Plan> plan_layer_norm_cuda(const LayerNormArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::LayerNormParams p{};
   p.x = a.x.data;
   p.weight = a.weight.data;
@@ -26,24 +35,27 @@ std::vector<cuda::Plan> plan_layer_norm_cuda(const LayerNormArgs& a, const cuda:
   p.weightType = static_cast<int32_t>(a.weight.dtype);
   p.biasType = static_cast<int32_t>(a.bias.dtype);
   p.eps = a.eps;
-  const bool aligned = cuda::aligned16(p.x) && cuda::aligned16(p.y) && cuda::aligned16(p.weight) && cuda::aligned16(p.bias);
-  const bool vector = aligned && p.channels % 8 == 0 && p.pitch % 8 == 0 && p.yPitch % 8 == 0;
-  const std::string type = a.x.dtype == DType::f16 ? "f16" : a.x.dtype == DType::bf16 ? "bf16" : "f32";
-  std::vector<cuda::Plan> plans;
+  const cuda::Reason unaligned = vector_reason(a);
+  const std::string prefix = "layer_norm_" + cuda::type_name(a.x.dtype) + "_";
+  cuda::Candidates out(explain);
   cuda::Launch launch;
   launch.block = 256;
   launch.set_params(p);
   for (const RowShape& shape : kRowShapes) {
-    if (!vector || p.channels > shape.lanes * shape.chunks * 8) continue;
-    launch.symbol = "layer_norm_" + type + "_l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
+    const std::string name = prefix + "l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
+    const int64_t most = shape.lanes * shape.chunks * 8;
+    if (!out.allows({name}, cuda::first_of({unaligned,
+                                            cuda::if_so(p.channels > most, {"holds # channels, a row has #", {most, p.channels}}),
+                                            cuda::if_so(!out.variants.empty(), {"has more room than a row needs"})})))
+      continue;
+    launch.symbol = name;
     launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.rows, 256 / shape.lanes));
-    plans.push_back({launch.symbol, 0, {}, {launch}});
-    break;
+    out.add({launch.symbol, 0, {}, {launch}});
   }
-  launch.symbol = "layer_norm_" + type + "_block";
+  launch.symbol = prefix + "block";
   launch.grid[0] = static_cast<uint32_t>(p.rows);
-  plans.push_back({launch.symbol, 0, {}, {launch}});
-  return plans;
+  out.add({launch.symbol, 0, {}, {launch}});
+  return out;
 }
 
 }  // namespace vd

@@ -1,11 +1,11 @@
-#include "layout_out.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "layout_out_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_layout_out_cuda(const LayoutOutArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::LayoutOutParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -20,7 +20,7 @@ std::vector<cuda::Plan> plan_layout_out_cuda(const LayoutOutArgs& a, const cuda:
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.scale = a.scale;
   p.shift = a.shift;
-  return device::elementwise_plan("layout_out_scalar", p.rows * p.width * p.runs, p);
+  return cuda::elementwise_candidates("layout_out_scalar", p.rows * p.width * p.runs, p, explain);
 }
 
 }  // namespace vd

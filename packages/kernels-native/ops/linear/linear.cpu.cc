@@ -9,9 +9,9 @@ float product(const LinearArgs& a, int64_t i, int64_t n) {
   const int64_t C = a.x.channels(), C2 = a.x2.present() ? a.x2.channels() : 0;
   const int64_t row = n * (C + C2);
   float sum = 0;
-  for (int64_t c = 0; c < C; ++c) sum += at(a.x, i, c) * load(a.weight.data, a.weight.dtype, row + c);
-  for (int64_t c = 0; c < C2; ++c) sum += at(a.x2, i, c) * load(a.weight.data, a.weight.dtype, row + C + c);
-  if (a.bias.present()) sum += load(a.bias.data, a.bias.dtype, n);
+  for (int64_t c = 0; c < C; ++c) sum += at(a.x, i, c) * load_element(a.weight.data, a.weight.dtype, row + c);
+  for (int64_t c = 0; c < C2; ++c) sum += at(a.x2, i, c) * load_element(a.weight.data, a.weight.dtype, row + C + c);
+  if (a.bias.present()) sum += load_element(a.bias.data, a.bias.dtype, n);
   const int64_t F = a.x.dims[1], S = a.x.dims[2];
   return sum + frame_bias(a.frameBias, i / (F * S), i / S % F, n);
 }

@@ -1,7 +1,8 @@
-#include "linear.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/matmul_mma.h"
-#include "../../device/plan.h"
+#include "../../native/cuda/planning/epilogue.h"
+#include "../../native/cuda/planning/matmul_mma.h"
+#include "../../native/cuda/planning/matmul_sm90.h"
 
 namespace vd {
 
@@ -9,14 +10,22 @@ namespace {
 
 using namespace device;
 
-bool fits_sm90(const LinearArgs& a, const cuda::DeviceInfo& device) {
-  if (!device.hasWgmma || !copyable(a.x) || a.x.channels() % 8 != 0) return false;
-  if (a.x2.present() && (!copyable(a.x2) || a.x2.dtype != a.x.dtype || a.x2.channels() % 8 != 0)) return false;
-  return a.act != Activation::geglu || (a.y.channels() % 8 == 0 && !a.frameBias.present() && !a.residual2.present());
+/** Why the Hopper core cannot do the row, whatever the tile. */
+cuda::Reason sm90_reason(const LinearArgs& a, const cuda::DeviceInfo& device) {
+  const bool geglu = a.act == Activation::geglu, second = a.x2.present();
+  const auto in_eights = [](const Tensor& t, const char* name) {
+    return cuda::if_so(t.channels() % 8 != 0, {"has # channels, which 8 does not divide", {t.channels()}, name});
+  };
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"), in_eights(a.x, "x"),
+                         cuda::if_so(second, cuda::copy_engine_reason(a.x2, "x2")),
+                         cuda::if_so(second && a.x2.dtype != a.x.dtype, {"has another element type than x", {}, "x2"}),
+                         second ? in_eights(a.x2, "x2") : cuda::Reason{}, geglu ? in_eights(a.y, "y") : cuda::Reason{},
+                         cuda::if_so(geglu && a.frameBias.present(), {"has no frame bias with geglu"}),
+                         cuda::if_so(geglu && a.residual2.present(), {"has no second residual with geglu"})});
 }
 
-MatmulProblem hopper_problem(const LinearArgs& a, cuda::Plan& plan, const Epilogue& epilogue) {
-  MatmulProblem p{};
+cuda::MatmulProblem sm90_problem(const LinearArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
+  cuda::MatmulProblem p{};
   p.symbolPrefix = a.x.dtype == DType::f16 ? "linear_sm90_f16_" : "linear_sm90_bf16_";
   p.x = a.x;
   p.x2 = a.x2;
@@ -31,28 +40,47 @@ MatmulProblem hopper_problem(const LinearArgs& a, cuda::Plan& plan, const Epilog
   p.phases = 1;
   p.columns = a.weight.dim(0);
   p.geglu = a.act == Activation::geglu;
-  p.weights = weight_matrix(plan, a.weight, a.x.dtype, "linear_pack");
+  p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
+  p.weights = cuda::weight_matrix(base, a.weight, a.x.dtype, "linear_pack");
   p.weightChannels = a.weight.channels();
   p.epilogue = epilogue;
-  p.bias = float_bias(plan, a.bias, "linear_pack");
+  p.bias = cuda::float_bias(base, a.bias, "linear_pack");
   return p;
+}
+
+cuda::MmaProblem mma_problem(const LinearArgs& a, const Epilogue& epilogue) {
+  cuda::MmaProblem problem{"linear", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
+  MatmulMmaParams& p = problem.params;
+  p.x = a.x.data;
+  p.x2 = a.x2.data;
+  p.epilogue = epilogue;
+  p.pitch = a.x.pitch;
+  p.pitch2 = a.x2.pitch;
+  for (int i = 0; i < 3; ++i) p.source[i] = p.out[i] = p.kernel[i] = p.stride[i] = 1;
+  p.rows = static_cast<int32_t>(a.x.pixels());
+  p.source[2] = p.out[2] = p.rows;
+  p.columns = static_cast<int32_t>(a.weight.dim(0));
+  p.channels = static_cast<int32_t>(a.x.channels());
+  p.depth = p.tapChannels = static_cast<int32_t>(a.weight.channels());
+  p.geglu = a.act == Activation::geglu;
+  problem.weights = cuda::weight_matrix(problem.base, a.weight, a.x.dtype, "linear_pack");
+  const int64_t chunk = 16 / bytes_of(a.x.dtype);
+  problem.unchunked = cuda::first_of({cuda::access_reason(a.x, "x", chunk, true), cuda::access_reason(a.x2, "x2", chunk, true)});
+  return problem;
 }
 
 }  // namespace
 
-std::vector<cuda::Plan> plan_linear_cuda(const LinearArgs& a, const cuda::DeviceInfo& device) {
-  const EpilogueOperands operands{a.bias, a.frameBias, a.residual, a.residual2, a.y, a.act, a.outScale, a.residualScale,
-                                  a.residual2Scale};
-  const Epilogue epilogue = make_epilogue(operands, a.y.dim(1), a.y.dim(2));
-  std::vector<cuda::Plan> plans;
-  if (fits_sm90(a, device)) {
-    cuda::Plan base;
-    MatmulProblem problem = hopper_problem(a, base, epilogue);
-    problem.typed = typed_epilogue(operands, epilogue, a.x.dtype);
-    plans = plan_matmul_sm90(problem, base, device);
+cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2));
+  cuda::Candidates out(explain);
+  if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
+    cuda::Variant base;
+    const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+    cuda::add_matmul_sm90(problem, base, device, out);
   }
-  for (cuda::Plan& plan : plan_linear_mma(a, epilogue, device)) plans.push_back(std::move(plan));
-  return plans;
+  cuda::add_matmul_mma(mma_problem(a, epilogue), device, out);
+  return out;
 }
 
 }  // namespace vd

@@ -1,10 +1,6 @@
 // linear on Hopper: y[m, n] = tail(sum_c [x | x2][m, c] · weight[n, c]), the matrix core of device/matmul_sm90.cuh with one
 // tap. Symbols: linear_sm90_<dtype>_<tile>[_geglu].
-//
-// Log (H200, f16, us, best tile): v4 of the core, v5 staged, v6 as there, with rows and halves
-//   m460800 k320 n320 226, 204, 198 (with residual 334, 265, 254); n960 617, 566, 541; n2560 1645, 1398, 1307; geglu 1690,
-//   1784 (power), 1420; k1280 n320 718, 671, 640; m115200 k640 n5120 geglu 1310, 1486, 1182; k2560 n640 612, 584;
-//   m28800 k1280 n10240 geglu 1163, 1368, 1067; k5120 n1280 551, 580. Inputs are random from v5 on.
+// Measured: docs/kernels/linear.md.
 #include "../../device/matmul_sm90.cuh"
 #include "../../device/matmul_sm90_halves.cuh"
 #include "../../device/matmul_sm90_rows.cuh"
@@ -37,6 +33,4 @@ using namespace vd::device;
   VD_LINEAR_GEGLU(type, name, 9, m128n256s)
 
 VD_LINEAR_ALL(__half, f16)
-#ifndef VD_F16_ONLY
 VD_LINEAR_ALL(__nv_bfloat16, bf16)
-#endif

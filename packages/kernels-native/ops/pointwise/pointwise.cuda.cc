@@ -1,4 +1,4 @@
-#include "pointwise.h"
+#include "../../native/generated/op_planners.h"
 
 #include "pointwise_params.h"
 
@@ -6,11 +6,17 @@ namespace vd {
 
 namespace {
 
-bool wide(const Tensor& t) { return !t.present() || (cuda::aligned16(t.data) && t.pitch % 8 == 0); }
+/** Why channels cannot be taken eight at a time. */
+cuda::Reason vector_reason(const PointwiseArgs& a) {
+  const auto access = [](const Tensor& t, const char* name) { return cuda::access_reason(t, name, 8, false); };
+  const int64_t channels = a.y.channels();
+  return cuda::first_of({cuda::if_so(channels % 8 != 0, {"has # channels, which 8 does not divide", {channels}, "y"}), access(a.a, "a"),
+                         access(a.b, "b"), access(a.c, "c"), access(a.frameBias, "frameBias"), access(a.y, "y")});
+}
 
 }  // namespace
 
-std::vector<cuda::Plan> plan_pointwise_cuda(const PointwiseArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::PointwiseParams p{};
   p.a = a.a.data;
   p.b = a.b.data;
@@ -37,13 +43,16 @@ std::vector<cuda::Plan> plan_pointwise_cuda(const PointwiseArgs& a, const cuda::
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.aScale = a.aScale;
   p.bScale = a.bScale;
-  const bool vector = p.channels % 8 == 0 && wide(a.a) && wide(a.b) && wide(a.c) && wide(a.frameBias) && wide(a.y);
+  cuda::Candidates out(explain);
+  const bool vector = out.allows({"pointwise_vector"}, vector_reason(a));
+  if (vector) out.reject({"pointwise_scalar"}, cuda::kScalarReason);
   cuda::Launch launch;
   launch.symbol = vector ? "pointwise_vector" : "pointwise_scalar";
   launch.block = 256;
   launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.pixels * p.channels / (vector ? 8 : 1), 256));
   launch.set_params(p);
-  return {{launch.symbol, 0, {}, {launch}}};
+  out.add({launch.symbol, 0, {}, {launch}});
+  return out;
 }
 
 }  // namespace vd

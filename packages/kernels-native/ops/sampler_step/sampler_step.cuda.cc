@@ -1,6 +1,6 @@
-#include "sampler_step.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "sampler_step_params.h"
 
 namespace vd {
@@ -29,7 +29,7 @@ void set_optional(device::SamplerStepParams& p, const SamplerStepArgs& a) {
 
 }  // namespace
 
-std::vector<cuda::Plan> plan_sampler_step_cuda(const SamplerStepArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::SamplerStepParams p{};
   p.prediction = a.prediction.data;
   p.x = a.x.as<float>();
@@ -46,7 +46,7 @@ std::vector<cuda::Plan> plan_sampler_step_cuda(const SamplerStepArgs& a, const c
   p.channels = static_cast<int32_t>(a.x.channels());
   p.numHistory = static_cast<int32_t>(a.numHistory);
   p.predictionType = static_cast<int32_t>(a.prediction.dtype);
-  return device::elementwise_plan("sampler_step_scalar", p.pixels, p);
+  return cuda::elementwise_candidates("sampler_step_scalar", p.pixels, p, explain);
 }
 
 }  // namespace vd

@@ -1,11 +1,11 @@
-#include "space_to_depth.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "space_to_depth_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_space_to_depth_cuda(const SpaceToDepthArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::SpaceToDepthParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -19,7 +19,7 @@ std::vector<cuda::Plan> plan_space_to_depth_cuda(const SpaceToDepthArgs& a, cons
   for (int i = 0; i < 3; ++i) p.block[i] = static_cast<int32_t>(a.block[i]);
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return device::elementwise_plan("space_to_depth_scalar", p.count, p);
+  return cuda::elementwise_candidates("space_to_depth_scalar", p.count, p, explain);
 }
 
 }  // namespace vd

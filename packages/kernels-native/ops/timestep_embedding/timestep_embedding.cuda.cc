@@ -1,13 +1,13 @@
-#include "timestep_embedding.h"
+#include "../../native/generated/op_planners.h"
 
 #include <cmath>
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "timestep_embedding_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_timestep_embedding_cuda(const TimestepEmbeddingArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::TimestepEmbeddingParams p{};
   p.t = a.t.as<float>();
   p.y = a.y.data;
@@ -19,7 +19,7 @@ std::vector<cuda::Plan> plan_timestep_embedding_cuda(const TimestepEmbeddingArgs
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.rate = static_cast<float>(-std::log(static_cast<double>(a.maxPeriod)));
   p.divisor = static_cast<float>(p.half) - a.downscaleShift;
-  return device::elementwise_plan("timestep_embedding_scalar", p.count * p.half, p);
+  return cuda::elementwise_candidates("timestep_embedding_scalar", p.count * p.half, p, explain);
 }
 
 }  // namespace vd

@@ -1,11 +1,11 @@
-#include "token_embed.h"
+#include "../../native/generated/op_planners.h"
 
-#include "../../device/elementwise.h"
+#include "../../native/cuda/planning/elementwise.h"
 #include "token_embed_params.h"
 
 namespace vd {
 
-std::vector<cuda::Plan> plan_token_embed_cuda(const TokenEmbedArgs& a, const cuda::DeviceInfo&) {
+cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& a, const cuda::DeviceInfo&, bool explain) {
   device::TokenEmbedParams p{};
   p.x = a.x.data;
   p.token = a.token.data;
@@ -20,9 +20,11 @@ std::vector<cuda::Plan> plan_token_embed_cuda(const TokenEmbedArgs& a, const cud
   p.tokenType = static_cast<int32_t>(a.token.dtype);
   p.positionType = static_cast<int32_t>(a.position.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  const bool wide = device::has_wide_channels(a.x) && device::has_wide_channels(a.y) && device::has_wide_channels(a.position) &&
-                    cuda::aligned16(p.token);
-  return device::elementwise_plan(wide ? "token_embed_vector" : "token_embed_scalar", p.rows * p.channels / (wide ? 8 : 1), p);
+  const cuda::Reason againstVector =
+      cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true),
+                      cuda::access_reason(a.position, "position", 8, true),
+                      cuda::if_so(!cuda::aligned16(p.token), {"is not 16-byte aligned", {}, "token"})});
+  return cuda::run_candidates("token_embed_vector", "token_embed_scalar", againstVector, p.rows * p.channels, p, explain);
 }
 
 }  // namespace vd

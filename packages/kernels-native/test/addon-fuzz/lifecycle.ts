@@ -1,14 +1,11 @@
 import { once } from "node:events";
-import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
+import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Addon } from "../../src/addon-types";
+import { addonPath } from "../../src/load";
 import type { EncodedCase } from "./encode-case";
 import { note } from "./journal";
 import { outcome, type Tally } from "./outcome";
-
-const finder = createRequire(import.meta.url)("node-gyp-build") as { path(dir: string): string };
-const addonPath = finder.path(fileURLToPath(new URL("../..", import.meta.url)));
 
 /** Plain JavaScript, so that a worker starts in a moment. */
 const WORKER = `
@@ -28,6 +25,35 @@ device.compile(Float64Array.from(workerData.words), [], buffers).then((program) 
 });
 `;
 
+/** Calls that a worker makes without end: objects of the addon's classes, and errors. */
+const CALLS = [
+  "addon.allocateBuffer(64)",
+  'addon.openDevice({ threads: 1, isa: "best", reference: false })',
+  "try { addon.allocateBuffer(-1) } catch {}",
+];
+const CALLING_WORKER = `
+const { parentPort, workerData } = require("node:worker_threads");
+const addon = require(workerData.addonPath);
+const call = new Function("addon", workerData.call);
+parentPort.postMessage("calling");
+for (;;) call(addon);
+`;
+
+/** Stops workers in the middle of a call that the event loop waits for, `count` for each of CALLS. */
+export async function stopInsideCalls(count: number): Promise<number> {
+  let stopped = 0;
+  for (let i = 0; i < count; i++)
+    for (const call of CALLS) {
+      note("stopping a worker inside a call", { i, call });
+      const worker = new Worker(CALLING_WORKER, { eval: true, workerData: { addonPath: addonPath(), call } });
+      await once(worker, "message");
+      await setTimeout(i % 4);
+      await worker.terminate();
+      stopped++;
+    }
+  return stopped;
+}
+
 /** The rows of `program` so often that a run takes a while. */
 const repeated = ({ words }: EncodedCase, times: number) => Array.from({ length: times }, () => words).flat();
 
@@ -37,7 +63,7 @@ export async function stopWorkers(program: EncodedCase, count: number): Promise<
   for (let i = 0; i < count; i++) {
     note("stopping a worker", { i, program: program.name });
     const words = repeated(program, 1 + 4000 * (i % 2));
-    const workerData = { addonPath, reference: i % 3 === 0, blocks: program.blocks, words };
+    const workerData = { addonPath: addonPath(), reference: i % 3 === 0, blocks: program.blocks, words };
     const worker = new Worker(WORKER, { eval: true, workerData });
     if (i % 4 !== 3) await once(worker, "message");
     await worker.terminate();

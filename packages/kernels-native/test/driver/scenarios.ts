@@ -31,7 +31,7 @@ async function failure(body: () => unknown): Promise<unknown> {
 async function copyProgram(
   device: Device,
   constants: DeviceBuffer,
-  { capture = false, variants }: CompileOptions = {},
+  { capture = false, variants, explain }: CompileOptions = {},
 ) {
   const memory = await device.allocate(256);
   const tensor = (buffer: number, offset: number) => [buffer, offset, 0, 4, 1, 1, 4, 8, 0, 8];
@@ -43,7 +43,11 @@ async function copyProgram(
   ];
   return {
     memory,
-    program: await device.compile(Float64Array.from(words), ["first", "second"], bindings, { capture, variants }),
+    program: await device.compile(Float64Array.from(words), ["first", "second"], bindings, {
+      capture,
+      variants,
+      explain,
+    }),
   };
 }
 
@@ -100,8 +104,11 @@ const scenarios: Record<string, () => Promise<unknown>> = {
       const { program } = await copyProgram(device, constants, { variants });
       return { chosen: program.info.variants, candidates: program.candidates };
     };
+    const explained = await copyProgram(device, constants, { explain: true });
     return {
       name: device.name,
+      rejected: explained.program.rejected,
+      unasked: (await copyProgram(device, constants)).program.rejected,
       legal: await compiled(["copy_vector", ""]),
       unknown: await compiled(["copy_scalar", "no such kernel"]),
       tooFew: await failure(() => compiled(["copy_vector"])),

@@ -1,12 +1,10 @@
-// Prints the kernels that the planners would consider for float32 rows, one row a line: name, tab, variants.
-// candidates SM_VERSION. Built by planners.test.ts.
+// Prints what planners find for rows on an architecture, one variant a line: row, tab, name, tab, and for a variant that the row
+// cannot have the reason. candidates SM_VERSION. Built by planners.test.ts.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "../../ops/attention/attention.h"
-#include "../../ops/conv/conv.h"
-#include "../../ops/linear/linear.h"
+#include "../../native/generated/op_planners.h"
 
 using namespace vd;
 
@@ -25,38 +23,123 @@ Tensor tensor(std::initializer_list<int64_t> dims, DType type = DType::f32) {
   return t;
 }
 
-LinearArgs linear(int64_t tokens, int64_t channels, int64_t columns, DType weightType) {
+LinearArgs linear(int64_t tokens, int64_t channels, int64_t columns, DType weightType, DType type = DType::f32) {
   LinearArgs a{};
-  a.x = tensor({1, 1, tokens, channels});
+  a.x = tensor({1, 1, tokens, channels}, type);
   a.weight = tensor({columns, channels}, weightType);
-  a.y = tensor({1, 1, tokens, columns});
+  a.y = tensor({1, 1, tokens, columns}, type);
   a.outScale = 1;
   return a;
 }
 
-ConvArgs conv(int64_t size, int64_t channels, int64_t columns, DType weightType) {
+ConvArgs conv(int64_t size, int64_t channels, int64_t columns, DType weightType, DType type = DType::f32) {
   ConvArgs a{};
-  a.x = tensor({1, 1, size, size, channels});
+  a.x = tensor({1, 1, size, size, channels}, type);
   a.weight = tensor({columns, channels, 1, 3, 3}, weightType);
-  a.y = tensor({1, 1, size, size, columns});
+  a.y = tensor({1, 1, size, size, columns}, type);
   for (int i = 0; i < 3; ++i) a.stride[i] = 1;
   for (int i = 2; i < 6; ++i) a.padding[i] = 1;
   a.outScale = 1;
   return a;
 }
 
-AttentionArgs attention(int64_t tokens, int64_t dim) {
+AttentionArgs attention(int64_t tokens, int64_t dim, DType type = DType::f32) {
   AttentionArgs a{};
-  a.q = a.k = a.v = a.y = tensor({1, 1, tokens, dim});
+  a.q = a.k = a.v = a.y = tensor({1, 1, tokens, dim}, type);
   a.heads = 1;
   a.scale = 1;
   return a;
 }
 
-void print(const char* name, const std::vector<cuda::Plan>& plans) {
-  std::string line = name;
-  for (size_t i = 0; i < plans.size(); ++i) line += (i ? " " : "\t") + plans[i].variant;
-  std::puts(line.c_str());
+GroupNormArgs group_norm(int64_t frames, int64_t channels) {
+  GroupNormArgs a{};
+  a.x = a.y = tensor({1, frames, 8, 8, channels}, DType::f16);
+  a.weight = a.bias = tensor({channels}, DType::f16);
+  a.groups = 1;
+  return a;
+}
+
+void print(const char* name, const cuda::Candidates& found) {
+  for (const cuda::Variant& variant : found.variants) std::printf("%s\t%s\t\n", name, variant.name.c_str());
+  for (const RejectedVariant& variant : found.rejected()) std::printf("%s\t%s\t%s\n", name, variant.name.c_str(), variant.reason.c_str());
+}
+
+void print_float32(const cuda::DeviceInfo& device) {
+  const auto print_linear = [&](const char* name, const LinearArgs& args) { print(name, linear_cuda_variants(args, device, true)); };
+  const auto print_conv = [&](const char* name, const ConvArgs& args) { print(name, conv_cuda_variants(args, device, true)); };
+  print_linear("linear f32", linear(9216, 512, 1536, DType::f32));
+  print_linear("linear f16", linear(9216, 512, 1536, DType::f16));
+  print_linear("linear bf16", linear(9216, 512, 1536, DType::bf16));
+  print_linear("linear few tokens", linear(64, 512, 1536, DType::f32));
+  print_linear("linear odd", linear(64, 511, 16, DType::f16));
+  LinearArgs gated = linear(64, 512, 38, DType::f32);
+  gated.act = Activation::geglu;
+  gated.y = tensor({1, 1, 64, 19});
+  print_linear("linear geglu of 38", gated);
+  print_conv("conv f16", conv(144, 512, 512, DType::f16));
+  print_conv("conv 4 channels", conv(144, 4, 128, DType::f32));
+  print_conv("conv 3 channels", conv(144, 3, 128, DType::f32));
+  for (const int64_t dim : {40, 80, 160, 512})
+    print(("attention d" + std::to_string(dim)).c_str(), attention_cuda_variants(attention(100, dim), device, true));
+  print("attention 25 tokens", attention_cuda_variants(attention(25, 64), device, true));
+}
+
+void print_float16(const cuda::DeviceInfo& device) {
+  const DType f16 = DType::f16;
+  LinearArgs biased = linear(9216, 320, 320, f16, f16);
+  biased.bias = tensor({320}, f16);
+  biased.bias.data = reinterpret_cast<void*>(uintptr_t{4098});
+  print("half linear", linear_cuda_variants(linear(9216, 320, 320, f16, f16), device, true));
+  print("half linear unaligned bias", linear_cuda_variants(biased, device, true));
+  print("half linear bf16", linear_cuda_variants(linear(9216, 512, 512, DType::bf16, DType::bf16), device, true));
+  print("half conv", conv_cuda_variants(conv(64, 320, 320, f16, f16), device, true));
+  ConvArgs far = conv(64, 320, 320, f16, f16);
+  far.stride[1] = far.stride[2] = 9;
+  print("half conv far", conv_cuda_variants(far, device, true));
+  print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, true));
+  print("half conv few", conv_cuda_variants(conv(64, 3, 3, f16, f16), device, true));
+  print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, true));
+  print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, true));
+}
+
+void print_others(const cuda::DeviceInfo& device) {
+  print("group_norm", group_norm_cuda_variants(group_norm(2, 320), device, true));
+  print("group_norm odd", group_norm_cuda_variants(group_norm(2, 321), device, true));
+  GroupNormStatsArgs stats{};
+  stats.x = tensor({1, 2, 8, 8, 321}, DType::f16);
+  stats.stats = tensor({1, 2, 1, 2});
+  stats.groups = 1;
+  print("group_norm_stats odd", group_norm_stats_cuda_variants(stats, device, true));
+  LayerNormArgs norm{};
+  norm.x = norm.y = tensor({1, 1, 100, 640}, DType::f16);
+  norm.weight = norm.bias = tensor({640}, DType::f16);
+  print("layer_norm", layer_norm_cuda_variants(norm, device, true));
+  PointwiseArgs sum{};
+  sum.a = sum.b = sum.y = tensor({1, 1, 4, 4, 5}, DType::f16);
+  print("pointwise odd", pointwise_cuda_variants(sum, device, true));
+  CopyArgs copy{};
+  copy.x = copy.y = tensor({1, 1, 4, 8}, DType::f16);
+  copy.y.pitch = 12;
+  print("copy gaps", copy_cuda_variants(copy, device, true));
+  ResizeArgs resize{};
+  resize.x = resize.y = tensor({1, 1, 4, 4, 8}, DType::f16);
+  print("resize", resize_cuda_variants(resize, device, true));
+  TokenEmbedArgs embed{};
+  embed.x = embed.y = embed.position = tensor({1, 1, 4, 8}, DType::f16);
+  embed.token.data = reinterpret_cast<void*>(uintptr_t{4098});
+  print("token_embed", token_embed_cuda_variants(embed, device, true));
+  FramesOutArgs frames{};
+  frames.x = tensor({1, 1, 3, 3, 3}, DType::f16);
+  frames.y = tensor({1, 1, 3, 3, 3}, DType::u8);
+  print("frames_out", frames_out_cuda_variants(frames, device, true));
+}
+
+/** What is left of variants that need the given MiB. */
+void print_limited(const char* name, std::initializer_list<size_t> mebibytes) {
+  cuda::Candidates candidates(true);
+  for (const size_t size : mebibytes) candidates.add({"needs_" + std::to_string(size), size << 20, {}, {}});
+  candidates.limit_workspace();
+  print(name, candidates);
 }
 
 }  // namespace
@@ -66,20 +149,12 @@ int main(int argc, char** argv) {
   device.smVersion = argc > 1 ? std::atoi(argv[1]) : 80;
   device.hasWgmma = device.smVersion == 90;
   device.numSms = 100;
-  device.sharedBytesPerBlock = 101376;  // the least of the architectures from sm_80 on
-  print("linear f32", plan_linear_cuda(linear(9216, 512, 1536, DType::f32), device));
-  print("linear f16", plan_linear_cuda(linear(9216, 512, 1536, DType::f16), device));
-  print("linear bf16", plan_linear_cuda(linear(9216, 512, 1536, DType::bf16), device));
-  print("linear few tokens", plan_linear_cuda(linear(64, 512, 1536, DType::f32), device));
-  print("linear odd", plan_linear_cuda(linear(64, 511, 16, DType::f16), device));
-  LinearArgs gated = linear(64, 512, 38, DType::f32);
-  gated.act = Activation::geglu;
-  gated.y = tensor({1, 1, 64, 19});
-  print("linear geglu of 38", plan_linear_cuda(gated, device));
-  print("conv f16", plan_conv_cuda(conv(144, 512, 512, DType::f16), device));
-  print("conv 4 channels", plan_conv_cuda(conv(144, 4, 128, DType::f32), device));
-  print("conv 3 channels", plan_conv_cuda(conv(144, 3, 128, DType::f32), device));
-  for (const int64_t dim : {40, 80, 160, 512})
-    print(("attention d" + std::to_string(dim)).c_str(), plan_attention_cuda(attention(100, dim), device));
-  print("attention 25 tokens", plan_attention_cuda(attention(25, 64), device));
+  device.sharedBytesPerBlock = device.hasWgmma ? 232448 : 101376;  // of others the least of the architectures from sm_80 on
+  print_float32(device);
+  print_float16(device);
+  print_others(device);
+  print_limited("limited", {312, 100, 400});
+  print_limited("limited alone", {312, 400});
+  const cuda::Candidates silent = conv_cuda_variants(conv(64, 320, 320, DType::f16, DType::f16), device, false);
+  std::printf("silent\t%zu\t\n", silent.rejected().size());
 }

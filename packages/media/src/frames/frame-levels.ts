@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, runAtOnce } from "@vd/tensor";
+import { type Pausable, pausable, runAtOnce } from "@vd/tensor";
 import { checkPixels } from "../pictures/rgb-image";
 
 /** How many frames of which size. */
@@ -72,24 +72,19 @@ function* convert<T extends Float32Array | Uint8Array>(
   return result;
 }
 
-/** {@link framesToUint8}, pausing after each row. */
-export function* framesToUint8Pausable(
+/**
+ * Converts decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to 8 bits, [F,H,W,3]:
+ * clamp(v/2 + 0.5, 0, 1)·255 in float32, rounded half to even; NaN gives 0. Pauses after each row. Throws `shape` where
+ * values are missing. Source: huggingface/diffusers@58eb52c image_processor.py `denormalize`, `numpy_to_pil`.
+ */
+export const framesToUint8 = pausable(function* (
   values: Float32Array,
   shape: FramesShape,
   strides: FrameStrides = frameMajor(shape),
 ): Pausable<Uint8Array> {
   checkFrames(values, shape, strides);
   return yield* convert(values, shape, strides, new Uint8Array(shape.numFrames * shape.height * shape.width * 3));
-}
-
-/**
- * Decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to 8 bits, [F,H,W,3]:
- * clamp(v/2 + 0.5, 0, 1)·255 in float32, rounded half to even; NaN gives 0. Throws `shape` where values are missing.
- * Source: huggingface/diffusers@58eb52c image_processor.py `denormalize`, `numpy_to_pil`.
- */
-export function framesToUint8(values: Float32Array, shape: FramesShape, strides?: FrameStrides): Uint8Array {
-  return runAtOnce(framesToUint8Pausable(values, shape, strides));
-}
+});
 
 /**
  * Decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to floats in [0, 1], [F,H,W,3]:

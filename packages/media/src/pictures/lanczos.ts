@@ -1,4 +1,4 @@
-import { type Pausable, runAtOnce } from "@vd/tensor";
+import { type Pausable, pausable } from "@vd/tensor";
 import { checkPixels, checkRgbImage, type RgbImage } from "./rgb-image";
 
 /** The window of the sinc, in source pixels on either side at equal size. */
@@ -109,8 +109,12 @@ function* resizeHeight(image: RgbImage, height: number): Pausable<RgbImage> {
   return { width: image.width, height, data: new Uint8Array(result.buffer) };
 }
 
-/** {@link resizeLanczos}, pausing after each row. */
-export function* resizeLanczosPausable(image: RgbImage, width: number, height: number): Pausable<RgbImage> {
+/**
+ * Resizes `image` to [height,width,3] as Pillow's LANCZOS does, bit for bit: weights in 22-bit fixed point, the x pass
+ * before the y pass, each rounded to 8 bits. Pauses after each row. Throws `shape` or `attr` for sizes below 1 and data
+ * of another length. Source: python-pillow/Pillow@4e5f09f src/libImaging/Resample.c.
+ */
+export const resizeLanczos = pausable(function* (image: RgbImage, width: number, height: number): Pausable<RgbImage> {
   checkRgbImage(image, "resize");
   checkPixels("width", width, "resize");
   checkPixels("height", height, "resize");
@@ -121,13 +125,4 @@ export function* resizeLanczosPausable(image: RgbImage, width: number, height: n
   if (result.width !== width) result = yield* resizeWidth(result, width);
   if (result.height !== height) result = yield* resizeHeight(result, height);
   return result === image ? { width, height, data: image.data.slice() } : result;
-}
-
-/**
- * Resizes `image` to [height,width,3] as Pillow's LANCZOS does, bit for bit: weights in 22-bit fixed point, the x pass
- * before the y pass, each rounded to 8 bits. Throws `shape` or `attr` for sizes below 1 and data of another length.
- * Source: python-pillow/Pillow@4e5f09f src/libImaging/Resample.c.
- */
-export function resizeLanczos(image: RgbImage, width: number, height: number): RgbImage {
-  return runAtOnce(resizeLanczosPausable(image, width, height));
-}
+});

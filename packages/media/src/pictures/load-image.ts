@@ -92,6 +92,14 @@ async function decode(bytes: Uint8Array, where: string): Promise<RgbImage> {
  * no picture, `memory` for too many pixels, `shape` or `dtype` for pixels that do not fit their sizes or are no bytes,
  * `attr` for other values, `unsupported` where the image library cannot be loaded.
  * Source: huggingface/diffusers@58eb52c utils/loading_utils.py `load_image`.
+ *
+ * @example
+ * ```ts
+ * import { loadImage } from "@vd/svd-pipeline";
+ *
+ * const { width, height, data } = await loadImage("start.png");
+ * console.log(width, height, data.length === 3 * width * height); // …, …, true
+ * ```
  */
 export async function loadImage(source: string | Uint8Array | RgbImage): Promise<RgbImage> {
   if (typeof source === "string") return decode(await readFileBytes(source), source);

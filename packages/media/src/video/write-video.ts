@@ -15,6 +15,7 @@ import {
   writeSynced,
 } from "@vd/tensor";
 import { encodeGif, encodePng, encodeWebp } from "./animation";
+import type { EncoderChoice } from "./encoders";
 import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
 import { encodeBuiltinMp4 } from "./mp4-builtin";
 import type { FramesTarget, OutputTarget } from "./target";

@@ -1,7 +1,7 @@
 import type { OpSummary } from "../report/types";
 
 /** Ops with a colour of their own; the page's style has as many. */
-export const NUM_OP_COLORS = 8;
+const NUM_OP_COLORS = 8;
 
 /** Colours of ops as CSS variables, the ops with the most time first; the rest share one. */
 export class OpColors {

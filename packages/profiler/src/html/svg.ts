@@ -8,7 +8,7 @@ export const WIDTHS = { wide: 1160, narrow: 360 } as const;
 export type WidthName = keyof typeof WIDTHS;
 
 /** Draws a chart without a browser: Observable Plot over a DOM of nothing but elements. Returns SVG. */
-export function drawSvg(options: PlotOptions): string {
+function drawSvg(options: PlotOptions): string {
   const document = new DOMImplementation().createDocument("http://www.w3.org/1999/xhtml", "html", null);
   const chart = plot({ ...options, document: document as unknown as NonNullable<PlotOptions["document"]> });
   return new XMLSerializer().serializeToString(chart as unknown as Parameters<XMLSerializer["serializeToString"]>[0]);

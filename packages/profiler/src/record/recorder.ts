@@ -25,7 +25,11 @@ export class Recorder implements Recording {
     return span;
   }
 
-  /** Ends a scope; `error` is what was thrown out of it. Throws VdError `attr` for one that has ended. */
+  /**
+   * Ends a scope; `error` is what was thrown out of it.
+   *
+   * @throws VdError `attr` for one that has ended
+   */
   end(span: Span, error?: { thrown: unknown }): void {
     if (span.endUs !== undefined)
       throw new VdError({

@@ -18,7 +18,7 @@ function devicesOf({ edges }: Recording): { devices: string[]; notes: string[] }
   if ([...seen].some(({ kind }) => kind === "cuda"))
     notes.push(
       "GPU rows are timed by events on the stream, read when the run has ended. A timed run launches its rows one by " +
-        "one: captured graphs are not replayed while somebody profiles.",
+        "one: captured graphs are not replayed under a profiler.",
     );
   return { devices: [...new Set(devices)], notes };
 }

@@ -51,7 +51,7 @@ export interface RowSummary extends Times, Rates {
   shape: string;
   /** A fast path ran, not the plain definition. */
   fast: boolean;
-  /** The kernel variant, where the device has several. */
+  /** The kernel variant; on the CPU the fast path, or `definition`. */
   variant: string;
 }
 

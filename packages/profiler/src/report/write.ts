@@ -11,7 +11,11 @@ export type ReportFormat = "html" | "json" | "trace" | "txt";
 
 const FORMATS: readonly ReportFormat[] = ["html", "json", "trace", "txt"];
 
-/** The format that a file name asks for by its ending. where: who asks, for the error. Throws VdError `attr`. */
+/**
+ * The format that a file name asks for by its ending. where: who asks, for the error.
+ *
+ * @throws VdError `attr`
+ */
 export function reportFormat(path: string, where = "profiler"): ReportFormat {
   const ending = extname(path).slice(1).toLowerCase();
   const format = FORMATS.find((each) => each === ending);
@@ -30,7 +34,11 @@ export async function renderReport(format: ReportFormat, report: ProfileReport, 
   return htmlReport(report, timeline);
 }
 
-/** Writes what `render` makes for the format that the name asks for, whole or not at all. Throws VdError. */
+/**
+ * Writes what `render` makes for the format that the name asks for, whole or not at all.
+ *
+ * @throws VdError
+ */
 export async function writeReport(path: string, render: (format: ReportFormat) => Promise<string>): Promise<void> {
   await writeWholeFile(path, await render(reportFormat(path)));
 }

@@ -27,7 +27,7 @@ interface DdimStep {
 }
 
 /** Everything that a DDIM config fixes. */
-interface DdimPlan {
+interface DdimSchedule {
   timesteps: readonly number[];
   steps: readonly DdimStep[];
   sigmas: Float32Array;
@@ -46,7 +46,7 @@ function ddimStep(alpha: number, alphaPrevious: number, eta: number): DdimStep {
   };
 }
 
-function planSteps(reader: ConfigReader, options: SamplerOptions, eta: number): DdimPlan {
+function scheduleOf(reader: ConfigReader, options: SamplerOptions, eta: number): DdimSchedule {
   const alphas = readAlphas(reader, ddpmBetas);
   const steps = stepCount(options, (count) => count);
   const trained = reader.integer("num_train_timesteps", 1000, 1);
@@ -83,7 +83,7 @@ function ddimFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampl
   refuseOptions(options, className, ["sigmas", "timesteps"]);
   const reader = new ConfigReader(config, className);
   const eta = numberOption(options.eta, "eta", 0);
-  const { timesteps, steps, sigmas } = planSteps(reader, options, eta);
+  const { timesteps, steps, sigmas } = scheduleOf(reader, options, eta);
   const kind = reader.choice("prediction_type", ["epsilon", "sample", "v_prediction"], "epsilon");
   const limit = readLimiter(reader, options, true);
 

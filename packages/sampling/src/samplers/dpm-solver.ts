@@ -22,7 +22,7 @@ interface DpmState {
 }
 
 /** Everything that a multistep run fixes. */
-interface DpmPlan {
+interface DpmSchedule {
   table: SigmaTable;
   space: SolverSpace;
   algorithm: DpmAlgorithm;
@@ -35,16 +35,16 @@ interface DpmPlan {
   inputScaleAt?: (call: number) => Scale;
 }
 
-/** A multistep solver; the order grows by one per step up to the plan's. */
-function dpmSampler(plan: DpmPlan, options: SamplerOptions): Sampler {
-  const { table, space, algorithm, type } = plan;
+/** A multistep solver; the order grows by one per step up to that of the schedule. */
+function dpmSampler(schedule: DpmSchedule, options: SamplerOptions): Sampler {
+  const { table, space, algorithm, type } = schedule;
   const { sigmas, timesteps, initNoiseSigma } = table;
   const stochastic = algorithm.startsWith("sde");
 
   function update({ call, x, output, noise, state }: UpdateInput<DpmState>): UpdateResult<DpmState> {
-    const { denoised, prediction } = plan.predict(call, output, x);
-    const history = [prediction, ...state.predictions].slice(0, plan.order);
-    const order = Math.min(history.length, plan.orderLimit(call), 3);
+    const { denoised, prediction } = schedule.predict(call, output, x);
+    const history = [prediction, ...state.predictions].slice(0, schedule.order);
+    const order = Math.min(history.length, schedule.orderLimit(call), 3);
     const from = Array.from({ length: order }, (_, i) => mixtureAt(space, sigmas[call - i]!));
     const to = mixtureAt(space, sigmas[call + 1]!);
     const step = { algorithm, type, to, from, predictions: history.slice(0, order) };
@@ -57,7 +57,7 @@ function dpmSampler(plan: DpmPlan, options: SamplerOptions): Sampler {
     noiseDtype: "float32",
     initialState: { predictions: [] },
     noiseAt: () => stochastic,
-    ...(plan.inputScaleAt && { inputScaleAt: plan.inputScaleAt }),
+    ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),
   });
 }
 
@@ -96,14 +96,16 @@ function checkAlgorithm(reader: ConfigReader, algorithm: DpmAlgorithm, kind: Mix
 }
 
 /** The reference fails at the first third-order step of sde-dpmsolver, which it does not have. */
-function checkOrder(plan: DpmPlan): void {
-  const steps = plan.table.timesteps.map((_, call) => Math.min(call + 1, plan.order, plan.orderLimit(call)));
-  if (plan.algorithm !== "sde-dpmsolver" || !steps.some((order) => order > 2)) return;
+function checkOrder(schedule: DpmSchedule): void {
+  const steps = schedule.table.timesteps.map((_, call) =>
+    Math.min(call + 1, schedule.order, schedule.orderLimit(call)),
+  );
+  if (schedule.algorithm !== "sde-dpmsolver" || !steps.some((order) => order > 2)) return;
   throw new VdError({
     code: "unsupported",
     where: `${className}.solver_order`,
     expected: "1 or 2 with algorithm_type sde-dpmsolver",
-    got: String(plan.order),
+    got: String(schedule.order),
     hint: "sde-dpmsolver++ has a third-order step.",
   });
 }
@@ -115,7 +117,7 @@ function readPredict(
   algorithm: DpmAlgorithm,
   mixtures: (call: number) => ReturnType<typeof mixtureAt>,
   sigmas: Float32Array,
-): DpmPlan["predict"] {
+): DpmSchedule["predict"] {
   const kinds = ["epsilon", "sample", "v_prediction", "flow_prediction"] as const;
   const kind = reader.choice("prediction_type", kinds, "epsilon");
   checkAlgorithm(reader, algorithm, kind);
@@ -146,15 +148,15 @@ function dpmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
   const space = reader.flag("use_flow_sigmas", false) ? "flow" : "vp";
   const algorithm = readAlgorithm(reader);
   const mixtures = (call: number) => mixtureAt(space, table.sigmas[call]!);
-  const plan: DpmPlan = {
+  const schedule: DpmSchedule = {
     ...{ space, algorithm, type: readSolverType(reader) },
     table: { ...table, initNoiseSigma: 1 },
     order: reader.integer("solver_order", 2, 1),
     orderLimit: readOrderLimit(reader, table.timesteps.length),
     predict: readPredict(reader, options, algorithm, mixtures, table.sigmas),
   };
-  checkOrder(plan);
-  return dpmSampler(plan, options);
+  checkOrder(schedule);
+  return dpmSampler(schedule, options);
 }
 
 /** DPM-Solver++ of second order (midpoint) on samples data + σ·noise; the step to 0 is of first order. */

@@ -48,7 +48,7 @@ function tcdFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
   const { timesteps, steps } = distilledTimesteps(reader, options, true);
   const eta = numberOption(options.eta, "eta", defaultEta, 0, 1);
   const kind = reader.choice("prediction_type", ["epsilon", "sample", "v_prediction"], "epsilon");
-  const plan = timesteps.map((timestep, call): TcdStep => {
+  const schedule = timesteps.map((timestep, call): TcdStep => {
     const next = timesteps[call + 1] ?? 0;
     const alphaMiddle = alphas[middleTimestep(next, eta)]!;
     return {
@@ -60,7 +60,7 @@ function tcdFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
   const drawsAt = (call: number) => eta > 0 && call !== steps - 1;
 
   function update({ call, x, output, noise }: UpdateInput<null>): UpdateResult<null> {
-    const step = plan[call]!;
+    const step = schedule[call]!;
     const data = predictData(kind, step.from, output, x);
     const epsilon = predictNoise(kind, step.from, output, x);
     const lower = add(mul(step.middle.signal, data), mul(step.middle.noise, epsilon));
@@ -69,7 +69,7 @@ function tcdFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
 
   return makeSampler({
     ...{ className, timesteps, update },
-    sigmas: sigmasOf(plan.map(({ from }) => from)),
+    sigmas: sigmasOf(schedule.map(({ from }) => from)),
     initNoiseSigma: 1,
     dtype: options.dtype ?? "float32",
     initialState: null,

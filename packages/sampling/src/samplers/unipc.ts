@@ -24,7 +24,7 @@ interface UnipcState {
 }
 
 /** Everything that a run fixes. */
-interface UnipcPlan {
+interface UnipcSchedule {
   table: SigmaTable;
   space: SolverSpace;
   type: UnipcType;
@@ -38,10 +38,10 @@ interface UnipcPlan {
 }
 
 /** Predictor-corrector steps: every call first corrects the sample it got, then predicts the next. */
-function unipcSampler(plan: UnipcPlan, options: SamplerOptions): Sampler {
-  const { table, type, predictsData } = plan;
+function unipcSampler(schedule: UnipcSchedule, options: SamplerOptions): Sampler {
+  const { table, type, predictsData } = schedule;
   const { sigmas, timesteps, initNoiseSigma } = table;
-  const parts = (index: number) => mixtureAt(plan.space, sigmas[index]!);
+  const parts = (index: number) => mixtureAt(schedule.space, sigmas[index]!);
 
   function stretchFrom(call: number, order: number, predictions: readonly Values[]): UnipcStretch {
     const from = Array.from({ length: order }, (_, i) => parts(call - i));
@@ -49,18 +49,18 @@ function unipcSampler(plan: UnipcPlan, options: SamplerOptions): Sampler {
   }
 
   function orderAt(call: number, history: number): number {
-    const limit = plan.lowerOrderFinal ? Math.min(plan.order, timesteps.length - call) : plan.order;
+    const limit = schedule.lowerOrderFinal ? Math.min(schedule.order, timesteps.length - call) : schedule.order;
     return Math.min(limit, history);
   }
 
   function update({ call, x, output, state }: UpdateInput<UnipcState>): UpdateResult<UnipcState> {
-    const { denoised, prediction } = plan.predict(call, output, x);
+    const { denoised, prediction } = schedule.predict(call, output, x);
     const { last } = state;
     const corrected =
-      last === undefined || plan.uncorrected.includes(call - 1)
+      last === undefined || schedule.uncorrected.includes(call - 1)
         ? x
         : unipcCorrect(stretchFrom(call - 1, last.order, state.predictions), last.x, prediction);
-    const predictions = [prediction, ...state.predictions].slice(0, plan.order);
+    const predictions = [prediction, ...state.predictions].slice(0, schedule.order);
     const order = orderAt(call, predictions.length);
     const next = unipcPredict(stretchFrom(call, order, predictions), corrected);
     return { x: next, denoised, state: { predictions, last: { x: corrected, order } } };
@@ -70,7 +70,7 @@ function unipcSampler(plan: UnipcPlan, options: SamplerOptions): Sampler {
     ...{ className, sigmas, timesteps, initNoiseSigma, update },
     dtype: options.dtype ?? "float32",
     initialState: { predictions: [] },
-    ...(plan.inputScaleAt && { inputScaleAt: plan.inputScaleAt }),
+    ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),
   });
 }
 
@@ -81,7 +81,7 @@ function readPredict(
   table: Pick<SigmaTable, "sigmas">,
   space: SolverSpace,
   predictsData: boolean,
-): UnipcPlan["predict"] {
+): UnipcSchedule["predict"] {
   const kinds = ["epsilon", "sample", "v_prediction", "flow_prediction"] as const;
   const kind = reader.choice("prediction_type", kinds, "epsilon");
   const limit = readThresholding(reader, options);

@@ -10,7 +10,7 @@ import {
   reindexed,
   usedPositions,
 } from "@vd/media";
-import { type Pausable, runAtOnce } from "@vd/tensor";
+import { type Pausable, pausable } from "@vd/tensor";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
 export interface ClipPixelOptions {
@@ -78,8 +78,14 @@ function finishRow(
   }
 }
 
-/** {@link clipPixelValues}, pausing after each row. */
-export function* clipPixelValuesPausable(image: RgbImage, options: ClipPixelOptions): Pausable<Float32Array> {
+/**
+ * Returns the image encoder's view of a picture, [1,3,size,size]: in [-1, 1], blurred against aliasing, resized by a
+ * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Pauses after each
+ * row. Throws `shape` for a picture below 2×2 or data of another length, `attr` for options that do not fit.
+ * Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
+ * `_encode_image`, `_resize_with_antialiasing`.
+ */
+export const clipPixelValues = pausable(function* (image: RgbImage, options: ClipPixelOptions): Pausable<Float32Array> {
   checkRgbImage(image, where);
   checkOptions(options);
   checkSides(image);
@@ -114,15 +120,4 @@ export function* clipPixelValuesPausable(image: RgbImage, options: ClipPixelOpti
     yield;
   }
   return result;
-}
-
-/**
- * The image encoder's view of a picture, [1,3,size,size]: in [-1, 1], blurred against aliasing, resized by a cubic
- * (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Throws `shape` for a
- * picture below 2×2 or data of another length, `attr` for options that do not fit.
- * Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
- * `_encode_image`, `_resize_with_antialiasing`.
- */
-export function clipPixelValues(image: RgbImage, options: ClipPixelOptions): Float32Array {
-  return runAtOnce(clipPixelValuesPausable(image, options));
-}
+});

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import { checkPixels, type RgbImage, resizeLanczosPausable, SIGNED_LEVELS } from "@vd/media";
-import { type Pausable, runAtOnce } from "@vd/tensor";
+import { checkPixels, type RgbImage, resizeLanczos, SIGNED_LEVELS } from "@vd/media";
+import { type Pausable, pausable } from "@vd/tensor";
 
 /** A picture as numbers: [C,H,W] with values in [0, 1], or in [-1, 1] if any is negative. */
 export interface ImageTensor {
@@ -25,25 +25,29 @@ function* toPlanes({ width, height, data }: RgbImage, into?: Float32Array): Paus
   return planes;
 }
 
-/** {@link vaeInput}, pausing after each row. into: where to put the result, as long as it is. */
-export function* vaeInputPausable(
+/**
+ * Returns the VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Pauses after each row.
+ * into: where to put the result, as long as it is. Throws `shape` or `attr` for sizes below 1 and data of another length.
+ * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
+ *
+ * @example
+ * ```ts
+ * import { loadImage, runInSlices, vaeInput } from "@vd/svd-pipeline";
+ *
+ * const image = await loadImage("start.png");
+ * const pixels = await runInSlices(vaeInput.inPieces(image, 1024, 576)); // the event loop turns meanwhile
+ * console.log(pixels.length === 3 * 576 * 1024); // true
+ * ```
+ */
+export const vaeInput = pausable(function* (
   image: RgbImage,
   width: number,
   height: number,
   into?: Float32Array,
 ): Pausable<Float32Array> {
-  const resized = yield* resizeLanczosPausable(image, width, height);
+  const resized = yield* resizeLanczos.inPieces(image, width, height);
   return yield* toPlanes(resized, into);
-}
-
-/**
- * The VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Throws `shape` or `attr` for
- * sizes below 1 and data of another length.
- * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
- */
-export function vaeInput(image: RgbImage, width: number, height: number): Float32Array {
-  return runAtOnce(vaeInputPausable(image, width, height));
-}
+});
 
 /** Source index of each result index along one axis, by torch's nearest: floor in float32, no antialiasing. */
 function nearestIndices(sourceSize: number, size: number): Int32Array {

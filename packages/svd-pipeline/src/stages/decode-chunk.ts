@@ -1,23 +1,9 @@
 import type { Device } from "@vd/kernels-native";
-import { availableBytes } from "../estimate";
-import type { Models } from "../model/models";
+import type { Models } from "../opening/models";
 import type { MemoryUse } from "../types";
 import { decodeStage, type StageShape } from "./definitions";
 import type { StageLayouts } from "./stage";
-
-/** What a generation may take of a GPU: as much as keeps it fast, or as little as fits a small card. */
-const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = { full: 16 * 2 ** 30, low: 8 * 2 ** 30 };
-/** Part of the memory that is left for others: the driver's context, working memory of kernels. */
-const SPARE = 0.03;
-/** On the CPU, which shares its memory with everything else. */
-const CPU_SHARE = 0.7;
-
-/** Bytes of the device's memory that a generation may take, its weights included. */
-export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
-  if (device.kind === "cpu") return CPU_SHARE * availableBytes();
-  const now = await device.memory();
-  return (1 - SPARE) * Math.min(LIMIT_BYTES[memory], now.freeBytes + now.residentBytes);
-}
+import { usableBytes } from "./usable-memory";
 
 /** Into how many chunks a clip is cut at most: each costs rows of its own. */
 const MOST_CHUNKS = 32;

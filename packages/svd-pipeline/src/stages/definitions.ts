@@ -1,7 +1,7 @@
 import type { DType } from "@vd/kernels-native";
 import { frameRange, type Graph, type Pausable, type Tensor } from "@vd/tensor";
-import type { Models } from "../model/models";
 import { foldedCross } from "../models/index";
+import type { Models } from "../opening/models";
 import type { StageDefinition } from "./stage";
 
 /** Sizes that decide the shapes of all stages. */

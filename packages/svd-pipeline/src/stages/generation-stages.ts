@@ -1,5 +1,5 @@
 import { frameChunks, type GraphLayout } from "@vd/tensor";
-import type { Models } from "../model/models";
+import type { Models } from "../opening/models";
 import {
   conditionStage,
   decodeStage,
@@ -12,7 +12,7 @@ import {
 } from "./definitions";
 import type { StageDefinition, StageLayouts } from "./stage";
 
-/** A planned stage, how often it runs, and how to name it. */
+/** The layout of a stage, how often it runs, and how to name it. */
 export interface CountedLayout {
   name: string;
   layout: GraphLayout;
@@ -61,8 +61,11 @@ export function stagesBefore(
   ];
 }
 
-/** All stages of a generation in their order, planned; nothing is allocated. The event loop turns meanwhile. Throws VdError
- *  from the ops' checks, `cancelled` when the signal aborts. */
+/**
+ * Lays out all stages of a generation in their order; nothing is allocated. The event loop turns meanwhile.
+ *
+ * @throws VdError from the ops' checks, `cancelled` when the signal aborts
+ */
 export async function layoutGeneration(
   models: Models,
   shape: StageShape,
@@ -73,8 +76,8 @@ export async function layoutGeneration(
     ...stagesBefore(models, shape, counts),
     ...decodeStages(models, shape, counts.clipFrames ?? shape.numFrames),
   ];
-  const planned: CountedLayout[] = [];
+  const layouts: CountedLayout[] = [];
   for (const [stage, runs] of stages)
-    planned.push({ name: stage.name, layout: await counts.layouts.inSlices(stage, signal), runs });
-  return planned;
+    layouts.push({ name: stage.name, layout: await counts.layouts.inSlices(stage, signal), runs });
+  return layouts;
 }

@@ -19,7 +19,7 @@ export interface StageLoaderOptions {
 /** How one stage is loaded; by default on the loader's device. */
 export type StageOptions = CompileOptions & { device?: Device | undefined };
 
-/** Loads the stages of one generation, in their turn or ahead of it, and counts their memory. */
+/** Loads the stages of one generation, each when it is run or ahead of that, and counts their memory. */
 export class StageLoader {
   readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
   private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
@@ -29,8 +29,11 @@ export class StageLoader {
 
   constructor(private readonly options: StageLoaderOptions) {}
 
-  /** Hands the loaded stage to `body`, and frees it whatever happens. Throws VdError as `Plan.load`, `io` where a file of
-   *  weights was changed meanwhile. */
+  /**
+   * Hands the loaded stage to `body`, and frees it afterwards, also when that fails.
+   *
+   * @throws VdError as `Plan.load`, `io` where a file of weights was changed meanwhile
+   */
   async run<T>(stage: StageDefinition, body: (plan: Plan) => Promise<T>, options: StageOptions = {}): Promise<T> {
     const loaded = (await this.take(stage)) ?? (await this.load(stage, options));
     try {
@@ -40,7 +43,7 @@ export class StageLoader {
     }
   }
 
-  /** Begins to load a stage that `run` will be called for. Where that fails, it is loaded again in its turn. */
+  /** Begins to load a stage that `run` will be called for. Where that fails, `run` loads it again. */
   loadAhead(stage: StageDefinition, options: StageOptions = {}): void {
     const { signal } = this.options;
     const loading = this.queue.then(() => (this.isClosed || signal?.aborted ? undefined : this.load(stage, options)));

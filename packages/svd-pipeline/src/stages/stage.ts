@@ -2,14 +2,14 @@ import type { Device, DType } from "@vd/kernels-native";
 import {
   type GraphLayout,
   layoutGraph,
-  layoutGraphInSlices,
   Plan,
   type PlanMemory,
   type PlanOptions,
   type Recording,
+  runInSlices,
 } from "@vd/tensor";
 
-/** A part of a generation that is recorded, planned and run on its own. */
+/** A part of a generation that is recorded, laid out and run on its own. */
 export interface StageDefinition {
   name: string;
   /** The name and what else tells this stage from the others of a generation. Default: the name. */
@@ -33,24 +33,33 @@ export class StageLayouts {
   private readonly known = new Map<string, GraphLayout>();
   private readonly memories = new Map<string, PlanMemory>();
 
-  /** The stage's layout. Throws VdError from the ops' checks. */
+  /**
+   * The stage's layout.
+   *
+   * @throws VdError from the ops' checks
+   */
   of(stage: StageDefinition): GraphLayout {
     const { dtype = "f32", build } = stage;
     return this.known.get(keyOf(stage)) ?? this.keep(stage, layoutGraph(build, { dtype }));
   }
 
-  /** As {@link of}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
+  /**
+   * Does what {@link of} does while the event loop turns.
+   *
+   * @throws VdError `cancelled` when the signal aborts
+   */
   async inSlices(stage: StageDefinition, signal?: AbortSignal): Promise<GraphLayout> {
-    const { dtype = "f32", build } = stage;
-    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layoutGraphInSlices(build, { dtype, signal }));
+    const { name, dtype = "f32", build } = stage;
+    const layout = () => runInSlices(layoutGraph.inPieces(build, { dtype }), { signal, where: `layout of "${name}"` });
+    return this.known.get(keyOf(stage)) ?? this.keep(stage, await layout());
   }
 
-  /** The stage's memory, as {@link inSlices}; it stays known when the layout is forgotten. */
+  /** The stage's memory; it stays known when the layout is forgotten. */
   async memoryOf(stage: StageDefinition, signal?: AbortSignal): Promise<PlanMemory> {
     return this.memories.get(keyOf(stage)) ?? (await this.inSlices(stage, signal)).memory;
   }
 
-  /** Lets go of a layout that will not be loaded: thousands of rows, over which garbage collection would go. */
+  /** Lets go of a layout that will not be loaded: its thousands of rows would slow garbage collection down. */
   forget(stage: StageDefinition): void {
     this.known.delete(keyOf(stage));
   }
@@ -73,13 +82,17 @@ export interface LoadedStage {
 
 /** Counts what the device keeps of all programs' weights, now that several stages are loaded or going to be. */
 async function notePeak(device: Device, memory: StageMemory): Promise<void> {
-  // A device that was lost meanwhile has its own error to tell.
+  // A device that was lost meanwhile fails the next call with an error of its own.
   const { residentBytes } = await device.memory().catch(() => ({ residentBytes: 0 }));
   memory.peakBytes = Math.max(memory.peakBytes, memory.ownBytes + residentBytes);
 }
 
-/** Loads a planned stage and counts it in `memory` until it is released. options: also who observes it, and under which
- *  name. Throws VdError as `Plan.load`. */
+/**
+ * Loads a laid-out stage and counts it in `memory` until it is released. options: also who observes it, and under which
+ * name.
+ *
+ * @throws VdError as `Plan.load`
+ */
 export async function loadStage(
   device: Device,
   layout: GraphLayout,

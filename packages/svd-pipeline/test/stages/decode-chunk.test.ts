@@ -1,7 +1,7 @@
 import type { Device } from "@vd/kernels-native";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openModelFolder } from "../../src/index";
-import { type Models, makeModels } from "../../src/model/models";
+import { type Models, makeModels } from "../../src/opening/models";
 import { chooseDecodeChunk } from "../../src/stages/decode-chunk";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { StageLayouts } from "../../src/stages/stage";

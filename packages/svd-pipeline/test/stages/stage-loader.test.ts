@@ -2,7 +2,7 @@ import { Device } from "@vd/kernels-native";
 import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { openModelFolder } from "../../src/index";
-import { type Models, makeModels } from "../../src/model/models";
+import { type Models, makeModels } from "../../src/opening/models";
 import { conditionStage, decodeStage, encodeImageStage, type StageShape } from "../../src/stages/definitions";
 import { StageLayouts } from "../../src/stages/stage";
 import { StageLoader } from "../../src/stages/stage-loader";

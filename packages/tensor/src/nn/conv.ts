@@ -2,17 +2,18 @@ import type { Tensor } from "../tensor";
 import type { Weights } from "../weights/weights";
 import type { EpilogueOptions, Module } from "./module";
 
-type Axes<T extends readonly number[]> = T;
+/** Zeros around [frames, height, width]. */
+type Padding = [front: number, back: number, top: number, bottom: number, left: number, right: number];
 
 /** Shape of a convolution over [frames, height, width]. */
 export interface ConvConfig {
   cin: number;
   cout: number;
-  kernel: Axes<[number, number, number]>;
+  kernel: [frames: number, height: number, width: number];
   /** Default 1. */
-  stride?: Axes<[number, number, number]>;
-  /** Zeros at front, back, top, bottom, left, right; default: kernel/2 on each side, which keeps the size. */
-  padding?: Axes<[number, number, number, number, number, number]>;
+  stride?: [frames: number, height: number, width: number];
+  /** Default: kernel/2 on each side, which keeps the size. */
+  padding?: Padding;
   /** Nearest-2x in height and width first. */
   upsample?: boolean;
   /** Whether the checkpoint has a bias; default true. */
@@ -24,7 +25,7 @@ export interface ConvConfig {
 /** Call-time options of a convolution. */
 export interface ConvCall extends EpilogueOptions {
   /** Replaces the configured padding, e.g. where a part of a clip has real neighbours. */
-  padding?: Axes<[number, number, number, number, number, number]> | undefined;
+  padding?: Padding | undefined;
 }
 
 const half = (size: number) => Math.floor(size / 2);

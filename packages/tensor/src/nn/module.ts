@@ -1,5 +1,5 @@
 import type { Graph } from "../graph";
-import { type Pausable, runAtOnce } from "../pausable";
+import type { PausableFunction } from "../pausable";
 import type { Tensor } from "../tensor";
 
 /** A forward function made from weights and a configuration; calling it records rows and is otherwise pure. */
@@ -9,16 +9,10 @@ export type Module<Args extends readonly unknown[] = [x: Tensor], Result = Tenso
 ) => Result;
 
 /** A module of many rows whose recording can pause: called, it records them at once; by `inPieces` block by block. */
-export type PausableModule<Args extends readonly unknown[] = [x: Tensor], Result = Tensor> = Module<Args, Result> & {
-  inPieces(g: Graph, ...args: Args): Pausable<Result>;
-};
-
-/** A module from a function that pauses between its blocks. */
-export function pausableModule<Args extends readonly unknown[], Result>(
-  record: (g: Graph, ...args: Args) => Pausable<Result>,
-): PausableModule<Args, Result> {
-  return Object.assign((g: Graph, ...args: Args) => runAtOnce(record(g, ...args)), { inPieces: record });
-}
+export type PausableModule<Args extends readonly unknown[] = [x: Tensor], Result = Tensor> = PausableFunction<
+  [g: Graph, ...args: Args],
+  Result
+>;
 
 /** What may be fused behind a matrix product: see the contract's epilogue. */
 export interface EpilogueOptions {

@@ -1,10 +1,10 @@
 import type { Graph } from "../graph";
-import type { Pausable } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "../tensor";
 import type { Weights } from "../weights/weights";
 import { conv } from "./conv";
 import { linear } from "./linear";
-import { type Module, type PausableModule, pausableModule } from "./module";
+import type { Module, PausableModule } from "./module";
 import { groupNorm } from "./norm";
 
 /** Shape of a residual block. */
@@ -109,7 +109,7 @@ export function temporalResBlock(
   const half1 = { norm: norm("norm1"), conv: conv(w.at("conv1"), kernel), path: w.at("norm1").path };
   const half2 = { norm: norm("norm2"), conv: conv(w.at("conv2"), kernel), path: w.at("norm2").path };
   const bias = embeddingBias(w, config);
-  return pausableModule(function* (g, x: Tensor, { emb, amount, chunks }: TemporalResBlockCall) {
+  return pausable(function* (g: Graph, x: Tensor, { emb, amount, chunks }: TemporalResBlockCall) {
     const frameBias = bias(g, emb);
     if (!chunks || chunks.length === 1) {
       const h = half1.conv(g, half1.norm(g, x), { frameBias });
@@ -180,7 +180,7 @@ export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig)
       g.tap(`${w.path}.spatial_res_block`, y);
       return y;
     },
-    temporal: pausableModule(function* (g, x: Tensor, { emb, chunks }: Omit<TemporalResBlockCall, "amount"> = {}) {
+    temporal: pausable(function* (g: Graph, x: Tensor, { emb, chunks }: Omit<TemporalResBlockCall, "amount"> = {}) {
       g.tap(`${w.path}.temporal_res_block`, () => temporal(g, x, { emb, amount: 1 }));
       const y = yield* temporal.inPieces(g, x, { emb, amount, chunks });
       g.tap(w.path, y);

@@ -1,5 +1,5 @@
 import { ARENA_ALIGNMENT_BYTES } from "@vd/kernels-native";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import type { Lifetime } from "./lifetimes";
 
 /** Where blocks lie in the arena. */
@@ -31,8 +31,9 @@ function lowestGap(busy: readonly Placed[], bytes: number): number {
 /** Blocks that are placed between two pauses. */
 const PIECE = 16;
 
-/** {@link planArena}, pausing after some blocks. */
-export function* planArenaPausable(lifetimes: readonly Lifetime[]): Pausable<ArenaLayout> {
+/** Places blocks so that those alive at the same row never overlap: largest first, each in the lowest gap. Pauses after
+ *  some blocks. Source: https://arxiv.org/abs/2001.03288 "greedy by size". */
+export const placeBlocks = pausable(function* (lifetimes: readonly Lifetime[]): Pausable<ArenaLayout> {
   const placed: Placed[] = [];
   const byteOffsets = new Map<number, number>();
   const order = [...lifetimes].sort((a, b) => b.storage.bytes - a.storage.bytes || a.first - b.first);
@@ -50,10 +51,4 @@ export function* planArenaPausable(lifetimes: readonly Lifetime[]): Pausable<Are
     if (placed.length % PIECE === 0) yield;
   }
   return { byteOffsets, bytes: end };
-}
-
-/** Places blocks so that those alive at the same row never overlap: largest first, each in the lowest gap.
- *  Source: https://arxiv.org/abs/2001.03288 "greedy by size". */
-export function planArena(lifetimes: readonly Lifetime[]): ArenaLayout {
-  return runAtOnce(planArenaPausable(lifetimes));
-}
+});

@@ -1,9 +1,9 @@
 import { Graph, type GraphOptions } from "../graph";
-import { type Pausable, runAtOnce, runInSlices, type SliceOptions } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import type { Row } from "../row";
 import { packedBytes, type Storage, type Tensor } from "../tensor";
-import { planArenaPausable } from "./arena";
-import { arenaLifetimesPausable } from "./lifetimes";
+import { placeBlocks } from "./arena";
+import { arenaLifetimes } from "./lifetimes";
 
 /** Bytes of a plan by kind, known before anything is allocated. */
 export interface PlanMemory {
@@ -84,28 +84,31 @@ function* costOf(graph: Graph): Pausable<PlanCost> {
   return cost;
 }
 
-/** {@link layoutGraph}, pausing where the recording does and while blocks are placed. */
-function* layoutPausable(build: Recording, options: GraphOptions): Pausable<GraphLayout> {
+/**
+ * Records `build` over shapes and places every block. Pauses where the recording does and while blocks are placed.
+ *
+ * @throws VdError from the ops' checks
+ * @example
+ * ```ts
+ * import { type Graph, layoutGraph, runInSlices } from "@vd/tensor";
+ *
+ * const record = (g: Graph) => {
+ *   const x = g.input("x", [1, 1, 64, 64, 8]);
+ *   g.output("y", g.pointwise({ a: x, act: "gelu" }));
+ * };
+ * console.log(layoutGraph(record).memory.peakBytes);
+ * const later = await runInSlices(layoutGraph.inPieces(record, { dtype: "f16" }));
+ * console.log(later.cost.flops);
+ * ```
+ */
+export const layoutGraph = pausable(function* (build: Recording, options: GraphOptions = {}): Pausable<GraphLayout> {
   const graph = new Graph(options);
   const rest = build(graph);
   // A function that returns something else is one that returns nothing, as far as its type goes.
   if (typeof rest?.next === "function") yield* rest;
-  const lifetimes = yield* arenaLifetimesPausable(graph);
-  const arena = yield* planArenaPausable(lifetimes);
+  const lifetimes = yield* arenaLifetimes.inPieces(graph);
+  const arena = yield* placeBlocks.inPieces(lifetimes);
   const memory = yield* memoryOf(graph, arena.bytes);
   const cost = yield* costOf(graph);
   return { graph, memory, cost, byteOffsets: arena.byteOffsets };
-}
-
-/** Records `build` over shapes and places every block. Throws VdError from the ops' checks. */
-export function layoutGraph(build: Recording, options: GraphOptions = {}): GraphLayout {
-  return runAtOnce(layoutPausable(build, options));
-}
-
-/** As {@link layoutGraph}, letting the event loop turn. Rejects with `cancelled` when the signal aborts. */
-export function layoutGraphInSlices(
-  build: Recording,
-  { signal, sliceUs, ...options }: GraphOptions & SliceOptions = {},
-): Promise<GraphLayout> {
-  return runInSlices(layoutPausable(build, options), { signal, sliceUs });
-}
+});

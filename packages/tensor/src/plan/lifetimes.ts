@@ -1,5 +1,5 @@
 import type { Graph } from "../graph";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import type { Storage } from "../tensor";
 
 /** From which row to which row, both inclusive, a block's contents matter. */
@@ -12,8 +12,9 @@ export interface Lifetime {
 /** Rows between two pauses. */
 const PIECE = 64;
 
-/** {@link arenaLifetimes}, pausing after some rows. */
-export function* arenaLifetimesPausable(graph: Graph): Pausable<Lifetime[]> {
+/** Returns the lifetimes of all arena blocks of a graph; blocks that hold outputs live to the end. A block lives from the
+ *  first row that touches it: rows that fill it in parts all count. Pauses after some rows. */
+export const arenaLifetimes = pausable(function* (graph: Graph): Pausable<Lifetime[]> {
   const lifetimes = new Map<number, Lifetime>();
   for (const [index, row] of graph.rows.entries()) {
     for (const tensor of [...row.inputs, ...row.outputs]) {
@@ -30,10 +31,4 @@ export function* arenaLifetimesPausable(graph: Graph): Pausable<Lifetime[]> {
     lifetimes.set(storage.id, { storage, first: lifetimes.get(storage.id)?.first ?? end, last: end });
   }
   return [...lifetimes.values()];
-}
-
-/** The lifetimes of all arena blocks of a graph; blocks that hold outputs live to the end.
- *  A block lives from the first row that touches it: rows that fill it in parts all count. */
-export function arenaLifetimes(graph: Graph): Lifetime[] {
-  return runAtOnce(arenaLifetimesPausable(graph));
-}
+});

@@ -13,7 +13,7 @@ export interface LoadedPlan {
 /** Watches a piece of work: its named parts, and the plans that it loads, runs and frees. Profilers implement it; no
  *  layer below knows one. */
 export interface WorkObserver {
-  /** Runs `body` as the part `name` of whatever part is running; returns and throws what it does, and lasts as long as
+  /** Runs `body` as the part `name` of the part that is running; returns and throws what it does, and lasts as long as
    *  its promise if it returns one. */
   scope<T>(name: string, body: () => T): T;
   planLoaded(plan: LoadedPlan): void;
@@ -22,7 +22,7 @@ export interface WorkObserver {
   planFreed(plan: LoadedPlan): void;
 }
 
-/** Runs `body` as a part of the work, if anybody watches. */
+/** Runs `body` as the part `name` of the work that `observer` watches; without an observer it just runs. */
 export function observed<T>(observer: WorkObserver | undefined, name: string, body: () => T): T {
   return observer ? observer.scope(name, body) : body();
 }

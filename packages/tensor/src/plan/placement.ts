@@ -42,7 +42,11 @@ export class Placement {
     return this.slots as Binding[];
   }
 
-  /** Allocates what has no block yet; on failure nothing stays allocated. Throws VdError `memory`. */
+  /**
+   * Allocates what has no block yet; on failure nothing stays allocated.
+   *
+   * @throws VdError `memory`
+   */
   async allocate(): Promise<void> {
     try {
       for (const [i, slot] of this.slots.entries()) {
@@ -86,7 +90,7 @@ export class Placement {
     this.own = [];
   }
 
-  /** The same off the event loop. */
+  /** Does what {@link freeSync} does, off the event loop. */
   async free(): Promise<void> {
     const { own } = this;
     this.own = [];

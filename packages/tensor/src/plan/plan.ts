@@ -1,10 +1,14 @@
 import {
   type CompileOptions,
+  cancelledError,
   type Device,
   type DeviceBuffer,
+  isVdError,
   type Program,
   type ProgramInfo,
+  type RejectedVariant,
   type RunTimes,
+  throwIfAborted,
   VdError,
 } from "@vd/kernels-native";
 import type { Graph, GraphOptions } from "../graph";
@@ -34,7 +38,7 @@ function* placeRows({ graph }: GraphLayout, placement: Placement): Pausable<Floa
 export interface RunOptions {
   /** Stops before the next row; the run then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Measure every row. Default: if somebody observes the plan. */
+  /** Measure every row. Default: whether the plan has an observer. */
   timing?: boolean;
 }
 
@@ -49,7 +53,25 @@ export interface PlanOptions extends CompileOptions {
   observer?: WorkObserver | undefined;
 }
 
-/** A graph loaded on a device: write inputs, run, read outputs, as often as needed. */
+/**
+ * A graph loaded on a device: write inputs, run, read outputs, as often as needed.
+ *
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { layoutGraph, Plan } from "@vd/tensor";
+ *
+ * const layout = layoutGraph((g) => {
+ *   const x = g.input("x", [1, 1, 2, 2]);
+ *   g.output("y", g.pointwise({ a: x, act: "silu" }));
+ * });
+ * const plan = await Plan.load(openDevice("cpu"), layout);
+ * await plan.write("x", [1, 2, 3, 4]);
+ * await plan.run();
+ * console.log(await plan.read("y"));
+ * await plan.free();
+ * ```
+ */
 export class Plan {
   private constructor(
     readonly layout: GraphLayout,
@@ -61,7 +83,11 @@ export class Plan {
     observer?.planLoaded(observedAs);
   }
 
-  /** Allocates what the layout planned and prepares the rows. Throws VdError `memory` or what the device refuses. */
+  /**
+   * Allocates what the layout planned and prepares the rows.
+   *
+   * @throws VdError `memory` or what the device refuses
+   */
   static load(device: Device, layout: GraphLayout, options: PlanOptions = {}): Promise<Plan> {
     return observed(options.observer, "load", () => Plan.prepare(device, layout, options));
   }
@@ -102,6 +128,12 @@ export class Plan {
     return this.program.candidates;
   }
 
+  /** Per row: the kernel variants, or families of them, that it cannot have, and why; empty on the CPU, and unless the plan
+   *  was loaded with `explain`. */
+  get rejected(): RejectedVariant[][] {
+    return this.program.rejected;
+  }
+
   /** Fills input or state `name`. data: its elements in order; numbers are converted to its type. */
   writeSync(name: string, data: ArrayLike<number>): void {
     const tensor = this.writable(name);
@@ -109,7 +141,7 @@ export class Plan {
     observed(this.observer, "write", () => writeHostSync(buffer, byteOffset, tensor, data));
   }
 
-  /** As {@link writeSync}, off the event loop: what the device copies meanwhile comes first. `data` must not change before
+  /** Does what {@link writeSync} does, off the event loop: what the device copies meanwhile comes first. `data` must not change before
    *  the promise settles. */
   async write(name: string, data: ArrayLike<number>): Promise<void> {
     const tensor = this.writable(name);
@@ -117,8 +149,12 @@ export class Plan {
     await observed(this.observer, "write", () => writeHost(buffer, byteOffset, tensor, data));
   }
 
-  /** Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
-   *  between. Throws VdError `shape` or `dtype` where they differ, `layout` for a view with gaps. */
+  /**
+   * Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
+   * between.
+   *
+   * @throws VdError `shape` or `dtype` where they differ, `layout` for a view with gaps
+   */
   copyFromSync(name: string, source: Plan, from: string): void {
     const [to, tensor] = [this.writable(name), source.readable(from)];
     const where = `plan] [${name}`;
@@ -140,7 +176,7 @@ export class Plan {
     return observed(this.observer, "readback", () => readHostSync(buffer, byteOffset, tensor));
   }
 
-  /** As {@link readSync}, off the event loop: for outputs of many megabytes. */
+  /** Does what {@link readSync} does, off the event loop: for outputs of many megabytes. */
   read(name: string): Promise<Float32Array> {
     const tensor = this.readable(name);
     const { buffer, byteOffset } = this.placeOf(tensor);
@@ -155,22 +191,31 @@ export class Plan {
     return observed(this.observer, "readback", () => buffer.readBytes(start, bytes));
   }
 
-  /** Runs all rows off the event loop. Throws VdError `cancelled` if the signal fires. */
+  /**
+   * Runs all rows off the event loop.
+   *
+   * @throws VdError `cancelled` if the signal fires
+   */
   run(options: RunOptions = {}): Promise<RunTimes> {
     return observed(this.observer, "run", () => this.runRows(options));
   }
 
   private async runRows({ signal, timing = this.observer !== undefined }: RunOptions): Promise<RunTimes> {
-    if (signal?.aborted) throw cancelledError();
+    throwIfAborted(signal, "run");
     const cancel = () => this.program.cancel();
     signal?.addEventListener("abort", cancel, { once: true });
     try {
       this.placement.copyIn();
       const times = await this.program.run({ timing });
       this.placement.copyOut();
-      if (signal?.aborted) throw cancelledError();
+      throwIfAborted(signal, "run");
       if (timing) this.observer?.planRan(this.observedAs, times);
       return times;
+    } catch (error) {
+      // The device knows that it was stopped, the signal knows why.
+      throw signal?.aborted && isVdError(error) && error.code === "cancelled"
+        ? cancelledError("run", { signal })
+        : error;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
@@ -185,7 +230,7 @@ export class Plan {
     this.observer?.planFreed(this.observedAs);
   }
 
-  /** As {@link freeSync}, off the event loop: what comes next finds the memory free. */
+  /** Does what {@link freeSync} does, off the event loop: what comes next finds the memory free. */
   async free(): Promise<void> {
     await observed(this.observer, "free", async () => {
       await this.program.free();
@@ -213,12 +258,23 @@ export class Plan {
   }
 }
 
-/** The error of work that the caller cancelled. */
-export function cancelledError(): VdError {
-  return new VdError({ code: "cancelled", where: "run", expected: "the run to go on", got: "a cancel" });
-}
-
-/** Records, plans and loads: `build` is called once over shapes. */
+/**
+ * Records, plans and loads: `build` is called once over shapes.
+ *
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { compile } from "@vd/tensor";
+ *
+ * const plan = await compile(openDevice("cpu"), (g) => {
+ *   const x = g.input("x", [1, 1, 2, 2]);
+ *   g.output("y", g.pointwise({ a: x, aScale: 2 }));
+ * });
+ * await plan.write("x", [1, 2, 3, 4]);
+ * await plan.run();
+ * console.log(await plan.read("y")); // 2 4 6 8
+ * ```
+ */
 export async function compile(
   device: Device,
   build: Recording,

@@ -48,6 +48,14 @@ function checkLength(name: string, array: Float32Array, length: number): void {
  * torch.Generator("cpu"): the same seed gives the numbers that torch.randn and torch.rand give, call by call. 16-bit
  * numbers and uniforms are exact; float32 normals differ by a few units in the last place, as torch's own builds do.
  * Source: pytorch/pytorch aten/src/ATen/native/cpu/DistributionTemplates.h, core/DistributionsHelper.h.
+ *
+ * @example
+ * ```ts
+ * import { CpuGenerator } from "@vd/tensor";
+ *
+ * const generator = new CpuGenerator(42);
+ * console.log(generator.randn(4)); // as torch.randn(4, generator=torch.Generator().manual_seed(42))
+ * ```
  */
 export class CpuGenerator {
   private readonly engine: Mt19937;
@@ -57,7 +65,11 @@ export class CpuGenerator {
   /** The second normal of a pair; only calls for fewer than 16 elements make and use it. */
   private spare: number | undefined;
 
-  /** The engine takes the low 32 bits of the seed. Throws `attr` for a seed that is no 64-bit integer. */
+  /**
+   * The engine takes the low 32 bits of the seed.
+   *
+   * @throws VdError `attr` for a seed that is not a 64-bit integer
+   */
   constructor(seed: number | bigint, options: CpuGeneratorOptions = {}) {
     this.engine = new Mt19937(seedWords(seed).low);
     this.halfAlgorithm = options.halfAlgorithm ?? "torch-2.11";
@@ -105,9 +117,13 @@ export class CpuGenerator {
     );
   }
 
-  /** `count` normals as {@link randn} gives them in float32, with a scale and a mean, drawn on a worker thread. No other
-   *  call may come before the promise settles, and nobody may touch `into` and `mean`, which are used in place if they are
-   *  `sharedFloats`. Throws VdError `unsupported` for a call meanwhile, `attr` or `shape` for what does not fit. */
+  /**
+   * `count` normals as {@link randn} gives them in float32, with a scale and a mean, drawn on a worker thread. No other
+   * call may come before the promise settles, and nobody may touch `into` and `mean`, which are used in place if they
+   * are `sharedFloats`.
+   *
+   * @throws VdError `unsupported` for a call meanwhile, `attr` or `shape` for what does not fit
+   */
   async randnOnWorker(count: number, options: ShapedNormals = {}): Promise<Float32Array> {
     const length = checkedCount(count);
     const { into: values = sharedFloats(length), mean, scale, dtype = "float32" } = options;

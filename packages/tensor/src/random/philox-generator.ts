@@ -30,13 +30,24 @@ function checkedOption(name: string, value: number, divisor: number): number {
  * torch.Generator("cuda"): the same seed gives the normals that torch.randn(device="cuda") gives, within a few units in
  * the last place of float32. Up to multiprocessors·threadsPerMultiprocessor elements (270,336 by default) they are the
  * same on every GPU. Source: pytorch/pytorch aten/src/ATen/native/cuda/DistributionTemplates.h; curand_normal.h.
+ *
+ * @example
+ * ```ts
+ * import { PhiloxGenerator } from "@vd/tensor";
+ *
+ * console.log(new PhiloxGenerator(42).randn(4)); // as torch.randn(4, device="cuda") with that seed
+ * ```
  */
 export class PhiloxGenerator {
   private readonly key: SeedWords;
   private readonly maxBlocks: number;
   private nextOffset = 0;
 
-  /** Throws `attr` for a seed that is no 64-bit integer. */
+  /**
+   * Makes a generator that stands at offset 0.
+   *
+   * @throws VdError `attr` for a seed that is not a 64-bit integer
+   */
   constructor(seed: number | bigint, options: PhiloxGeneratorOptions = {}) {
     this.key = seedWords(seed);
     const multiprocessors = checkedOption("multiprocessors", options.multiprocessors ?? 132, 1);
@@ -49,7 +60,11 @@ export class PhiloxGenerator {
     return this.nextOffset;
   }
 
-  /** Sets the offset, as torch's `set_state` does. Throws `attr` for anything but a multiple of 4. */
+  /**
+   * Sets the offset, as torch's `set_state` does.
+   *
+   * @throws VdError `attr` for anything but a multiple of 4
+   */
   set offset(offset: number) {
     if (!Number.isSafeInteger(offset) || offset < 0 || offset % wordsPerCounter !== 0) {
       throw new VdError({ code: "attr", where: "offset", expected: "a multiple of 4", got: String(offset) });

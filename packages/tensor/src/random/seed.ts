@@ -7,8 +7,9 @@ export interface SeedWords {
 }
 
 /**
- * The words of a seed in −2^63…2^64−1; a negative one is taken as its two's complement, as torch does. Throws `attr` for
- * what is no integer, does not fit, or is a `number` that is too large to be exact.
+ * The words of a seed in −2^63…2^64−1; a negative one is taken as its two's complement, as torch does.
+ *
+ * @throws VdError `attr` for what is no integer, does not fit, or is a `number` that is too large to be exact
  */
 export function seedWords(seed: number | bigint): SeedWords {
   const isExact = typeof seed === "bigint" || Number.isSafeInteger(seed);

@@ -1,5 +1,5 @@
 import { type Device, VdError } from "@vd/kernels-native";
-import { type Pausable, runInSlices } from "../pausable";
+import { type Pausable, pausable, runInSlices } from "../pausable";
 import type { GraphLayout } from "../plan/layout";
 import type { Row } from "../row";
 import { defaultTuningTable } from "./defaults";
@@ -10,8 +10,11 @@ import type { TuningTable } from "./table";
  *  for the device (undefined). */
 export type Tuning = TuningTable | false | undefined;
 
-/** The table for plans on `device`; undefined where the device's own choice stands, as it does on the CPU. Throws VdError
- *  `unsupported` for a table of another device. */
+/**
+ * The table for plans on `device`; undefined where the device's own choice stands, as it does on the CPU.
+ *
+ * @throws VdError `unsupported` for a table of another device
+ */
 export function tuningTableFor({ kind, name }: Pick<Device, "kind" | "name">, tuning: Tuning): TuningTable | undefined {
   if (kind === "cpu" || tuning === false) return undefined;
   if (tuning === undefined) return defaultTuningTable(name);
@@ -35,28 +38,28 @@ function variantOf(row: Row, entries: Entries): string {
   return Object.hasOwn(entries, key) ? entries[key]!.variant : "";
 }
 
-/** The variant of every row by a table; an empty text where it says nothing. */
-export function chooseVariants(
+/** Returns the variant of every row by a table, an empty text where the table says nothing. Pauses after some rows. */
+export const chooseVariants = pausable(function* (
   { graph }: Pick<GraphLayout, "graph">,
   { entries }: Pick<TuningTable, "entries">,
-): string[] {
-  return graph.rows.map((row) => variantOf(row, entries));
-}
-
-function* variantsPausable(rows: readonly Row[], entries: Entries): Pausable<string[]> {
+): Pausable<string[]> {
   const variants: string[] = [];
-  for (const row of rows) if (variants.push(variantOf(row, entries)) % PIECE === 0) yield;
+  for (const row of graph.rows) if (variants.push(variantOf(row, entries)) % PIECE === 0) yield;
   return variants;
-}
+});
 
-/** The variants of a plan's rows on a device; undefined where all are the device's own choice. The event loop turns
- *  meanwhile. Throws VdError as {@link tuningTableFor}. */
+/**
+ * The variants of a plan's rows on a device; undefined where all are the device's own choice. The event loop turns
+ * meanwhile.
+ *
+ * @throws VdError as {@link tuningTableFor}
+ */
 export async function tunedVariants(
   device: Pick<Device, "kind" | "name">,
-  { graph: { rows } }: Pick<GraphLayout, "graph">,
+  layout: Pick<GraphLayout, "graph">,
   tuning: Tuning,
 ): Promise<string[] | undefined> {
   const entries = tuningTableFor(device, tuning)?.entries;
   if (!entries || Object.keys(entries).length === 0) return undefined;
-  return runInSlices(variantsPausable(rows, entries));
+  return runInSlices(chooseVariants.inPieces(layout, { entries }));
 }

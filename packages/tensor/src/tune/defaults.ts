@@ -1,7 +1,7 @@
 import h200 from "./defaults/nvidia-h200.json";
 import type { TuningTable } from "./table";
 
-/** The tables that come with the package. tooling/gpu-suite/tune.ts makes them. */
+/** The tables that come with the package. tooling/gpu/programs/tune.ts makes them. */
 const TABLES: readonly TuningTable[] = [h200];
 
 /** The table that comes with the package for a device, by its name; undefined if there is none. */

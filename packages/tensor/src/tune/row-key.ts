@@ -24,7 +24,7 @@ const partsByOp = new Map<OpId, KeyParts>();
 const keys = new WeakMap<Row, string>();
 
 /** What decides which kernel variant suits a row, as a short stable text: the op, types, dimensions and pitches of the
- *  operands that are there, and attributes that are no floats, as far as they differ from their defaults. Names,
+ *  operands that are there, and attributes that are not floats, as far as they differ from their defaults. Names,
  *  addresses and values of floats play no part, so that a table serves every checkpoint of an architecture. */
 export function rowKey(row: Row): string {
   let key = keys.get(row);

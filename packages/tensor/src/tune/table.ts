@@ -57,7 +57,11 @@ function checkEntry(where: string, value: unknown): TuningEntry {
   };
 }
 
-/** A table from data of unknown origin. where: what errors call it. Throws VdError `attr` naming the field. */
+/**
+ * A table from data of unknown origin. where: what errors call it.
+ *
+ * @throws VdError `attr` naming the field
+ */
 export function checkTuningTable(value: unknown, where = "tuning table"): TuningTable {
   const table = fields(where, value);
   const entries = Object.entries(fields(`${where}] [entries`, table.entries));
@@ -77,7 +81,11 @@ function parsed(path: string, json: string): unknown {
   }
 }
 
-/** Reads a table. Throws VdError `io` for a file that cannot be read, `attr` for one that is no table. */
+/**
+ * Reads a table.
+ *
+ * @throws VdError `io` for a file that cannot be read, `attr` for one that is not a table
+ */
 export function readTuningTable(path: string): TuningTable {
   let json: string;
   try {
@@ -88,7 +96,11 @@ export function readTuningTable(path: string): TuningTable {
   return checkTuningTable(parsed(path, json), path);
 }
 
-/** Writes a table, whole or not at all, its entries in order. Throws VdError `io`. */
+/**
+ * Writes a table, whole or not at all, its entries in order.
+ *
+ * @throws VdError `io`
+ */
 export function writeTuningTable(path: string, table: TuningTable): void {
   const { device, driverVersion, kernelHash } = table;
   const entries = Object.fromEntries(Object.entries(table.entries).sort(([a], [b]) => (a < b ? -1 : 1)));

@@ -1,6 +1,6 @@
-import type { Device } from "@vd/kernels-native";
+import { type Device, throwIfAborted } from "@vd/kernels-native";
 import type { GraphLayout } from "../plan/layout";
-import { cancelledError, Plan } from "../plan/plan";
+import { Plan } from "../plan/plan";
 import { rowKey } from "./row-key";
 import type { TuningEntry } from "./table";
 import { interchangeable, Trial } from "./trial";
@@ -77,16 +77,32 @@ async function measureKeys(
   }
 }
 
-/** Measures the kernel variants of a plan's rows on a device, key by key, and says which to run: the fastest
- *  where it beats the device's own choice by more than the noise, and by 3 % at least. Only variants that compute the
- *  same bits compete. The results are of use in a {@link TuningTable}; rows without a choice have no entry.
- *  Throws VdError `memory`, `cancelled`, or what the device refuses. */
+/**
+ * Measures the kernel variants of a plan's rows on a device, key by key, and says which to run: the fastest where it
+ * beats the device's own choice by more than the noise, and by 3 % at least. Only variants that compute the same bits
+ * compete. The results are of use in a {@link TuningTable}; rows without a choice have no entry.
+ *
+ * @throws VdError `memory`, `cancelled`, or what the device refuses
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { layoutGraph, tunePlan } from "@vd/tensor";
+ *
+ * const layout = layoutGraph((g) => {
+ *   const x = g.input("x", [1, 1, 256, 64]);
+ *   const weight = g.constant(new Float32Array(64 * 64), [64, 64]);
+ *   g.output("y", g.linear({ x, weight }));
+ * });
+ * const entries = await tunePlan(openDevice("cuda"), layout);
+ * console.log(Object.keys(entries));
+ * ```
+ */
 export async function tunePlan(
   device: Device,
   layout: GraphLayout,
   options: TuneOptions = {},
 ): Promise<Record<string, TuningEntry>> {
-  if (options.signal?.aborted) throw cancelledError();
+  throwIfAborted(options.signal, "tuning");
   const trials = await trialsOf(device, layout, options.known);
   let pass = 0;
   const measure = async (some: readonly KeyTrial[], variants: readonly string[]) => {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import { SafetensorsFile } from "./safetensors-file";
 import { type SafetensorsEntry, shown, tensorPlace } from "./safetensors-header";
 
@@ -126,7 +126,7 @@ function* openShards(indexPath: string): Pausable<Checkpoint> {
   const entries = new Map<string, CheckpointTensor>();
   try {
     for (const [name, fileName] of readIndex(indexPath)) {
-      const file = files.get(fileName) ?? (yield* SafetensorsFile.openPausable(join(indexPath, "..", fileName)));
+      const file = files.get(fileName) ?? (yield* SafetensorsFile.open.inPieces(join(indexPath, "..", fileName)));
       files.set(fileName, file);
       entries.set(name, { file, entry: file.entry(name) });
     }
@@ -139,18 +139,25 @@ function* openShards(indexPath: string): Pausable<Checkpoint> {
 
 /**
  * Opens a model's weights: one .safetensors file, a *.safetensors.index.json with its shards, or a folder with either
- * under the names that diffusers and transformers use. Throws `io` where something cannot be read and `weights` where
- * nothing fits, a file is damaged, a shard lacks a tensor or an index names a file outside its folder.
+ * under the names that diffusers and transformers use. Pauses while headers are checked.
+ *
+ * @throws VdError `io` where something cannot be read and `weights` where nothing fits, a file is damaged, a shard
+ *   lacks a tensor or an index names a file outside its folder
+ * @example
+ * ```ts
+ * import { openCheckpoint } from "@vd/tensor";
+ *
+ * using checkpoint = openCheckpoint("models/tiny-svd/unet");
+ * console.log(checkpoint.entries.size, "tensors in", checkpoint.files.length, "files");
+ * ```
  */
-export function openCheckpoint(path: string, options: CheckpointOptions = {}): Checkpoint {
-  return runAtOnce(openCheckpointPausable(path, options));
-}
-
-/** As {@link openCheckpoint}, pausing while headers are checked. */
-export function* openCheckpointPausable(path: string, { variant }: CheckpointOptions = {}): Pausable<Checkpoint> {
+export const openCheckpoint = pausable(function* (
+  path: string,
+  { variant }: CheckpointOptions = {},
+): Pausable<Checkpoint> {
   const file = describe(path).isDirectory() ? findInFolder(path, variant) : path;
   if (file.endsWith(".json")) return yield* openShards(file);
-  const single = yield* SafetensorsFile.openPausable(file);
+  const single = yield* SafetensorsFile.open.inPieces(file);
   const entries = new Map([...single.entries].map(([name, entry]) => [name, { file: single, entry }]));
   return collect([single], entries);
-}
+});

@@ -41,10 +41,13 @@ function checkLengths({ weight, bias, scale, shift, mean, variance }: BatchNormF
     });
 }
 
-/** Merges a batch norm that uses its running statistics into the convolution before it: with
- *  f = scale / sqrt(variance + eps), weight[k] · f[k] and (bias[k] − mean[k]) · f[k] + shift[k], in float64, stored as
- *  float32. weight: [K,…], all others: [K] → weight [K,…], bias [K]. Throws VdError `shape`.
- *  Source: https://arxiv.org/abs/1502.03167 algorithm 2, eq. 11. */
+/**
+ * Merges a batch norm that uses its running statistics into the convolution before it: with f = scale / sqrt(variance +
+ * eps), weight[k] · f[k] and (bias[k] − mean[k]) · f[k] + shift[k], in float64, stored as float32. weight: [K,…], all
+ * others: [K] → weight [K,…], bias [K]. Source: https://arxiv.org/abs/1502.03167 algorithm 2, eq. 11.
+ *
+ * @throws VdError `shape`
+ */
 export function foldBatchNorm(layers: BatchNormFold): FoldedWeights {
   checkLengths(layers);
   const { weight, bias, scale, shift, mean, variance, eps } = layers;

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { nearestNames } from "../nearest-names";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
 import { toFloat32, toFloat64 } from "./to-float";
 
@@ -87,6 +87,14 @@ function* readHeader(descriptor: number, path: string, fileBytes: number): Pausa
  * A safetensors file, opened for reading: its header is read and checked at once, a tensor's data when it is asked for.
  * Nothing is allocated that is larger than the file itself, but for the conversions to float.
  * Source: https://github.com/huggingface/safetensors (format section of the README).
+ *
+ * @example
+ * ```ts
+ * import { SafetensorsFile } from "@vd/tensor";
+ *
+ * using file = SafetensorsFile.open("model.safetensors");
+ * for (const [name, { dtype, shape }] of file.entries) console.log(name, dtype, shape);
+ * ```
  */
 export class SafetensorsFile implements Disposable {
   readonly path: string;
@@ -103,13 +111,12 @@ export class SafetensorsFile implements Disposable {
     this.#descriptor = descriptor;
   }
 
-  /** Opens the file at `path`. Throws `io` where it cannot be read, `weights` where it is not a whole, valid file. */
-  static open(path: string): SafetensorsFile {
-    return runAtOnce(SafetensorsFile.openPausable(path));
-  }
-
-  /** As {@link open}, pausing while the header is checked. */
-  static *openPausable(path: string): Pausable<SafetensorsFile> {
+  /**
+   * Opens the file at `path`. Pauses while the header is checked.
+   *
+   * @throws VdError `io` where it cannot be read, `weights` where it is not a whole, valid file
+   */
+  static readonly open = pausable(function* (path: string): Pausable<SafetensorsFile> {
     const descriptor = openRegularFile(path);
     try {
       const fileBytes = fstatSync(descriptor).size;
@@ -118,9 +125,13 @@ export class SafetensorsFile implements Disposable {
       closeSync(descriptor);
       throw fileError(path, wanted, error);
     }
-  }
+  });
 
-  /** The entry of tensor `name`. Throws `weights` with the nearest names where the file has no such tensor. */
+  /**
+   * The entry of tensor `name`.
+   *
+   * @throws VdError `weights` with the nearest names where the file has no such tensor
+   */
   entry(name: string): SafetensorsEntry {
     const entry = this.entries.get(name);
     if (entry !== undefined) return entry;
@@ -131,7 +142,11 @@ export class SafetensorsFile implements Disposable {
     throw new VdError({ code: "weights", where: tensorPlace(this.path, name), expected: "a tensor", got, hint });
   }
 
-  /** A copy of the stored little-endian bytes of tensor `name`. Throws `weights` if it is missing, `io` on failure. */
+  /**
+   * A copy of the stored little-endian bytes of tensor `name`.
+   *
+   * @throws VdError `weights` if it is missing, `io` on failure
+   */
   readBytes(name: string): Uint8Array {
     const { byteOffset, byteLength } = this.entry(name);
     if (this.#descriptor === undefined) {
@@ -140,14 +155,19 @@ export class SafetensorsFile implements Disposable {
     return readExactly(this.#descriptor, this.path, byteOffset, byteLength);
   }
 
-  /** Tensor `name`, of whatever stored type, rounded to float32; BOOL gives 0 and 1. Throws as {@link readBytes}. */
+  /**
+   * Tensor `name`, of whatever stored type, rounded to float32; BOOL gives 0 and 1.
+   *
+   * @throws VdError as {@link readBytes}
+   */
   readFloat32(name: string): Float32Array {
     return toFloat32(this.readBytes(name), this.entry(name).dtype);
   }
 
   /**
-   * Tensor `name`, of whatever stored type, as float64; BOOL gives 0 and 1. Throws as {@link readBytes}, and `dtype`
-   * for a 64-bit integer beyond ±2^53, which float64 cannot hold.
+   * Tensor `name`, of whatever stored type, as float64; BOOL gives 0 and 1.
+   *
+   * @throws VdError as {@link readBytes}, and `dtype` for a 64-bit integer beyond ±2^53, which float64 cannot hold
    */
   readFloat64(name: string): Float64Array {
     return toFloat64(this.readBytes(name), this.entry(name).dtype, tensorPlace(this.path, name));

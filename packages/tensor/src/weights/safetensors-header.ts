@@ -137,10 +137,11 @@ function checkCoverage(entries: ReadonlyMap<string, SafetensorsEntry>, origin: H
 const PIECE = 64;
 
 /**
- * Reads and checks the JSON header `bytes` of a safetensors file: every tensor's type, shape and place, and that
- * the tensors cover the data exactly. Throws `weights` naming the file and the tensor.
- * Source: https://github.com/huggingface/safetensors (format section of the README).
+ * Reads and checks the JSON header `bytes` of a safetensors file: every tensor's type, shape and place, and that the
+ * tensors cover the data exactly. Source: https://github.com/huggingface/safetensors (format section of the README).
  * Pauses after some tensors.
+ *
+ * @throws VdError `weights` naming the file and the tensor
  */
 export function* parseHeader(bytes: Uint8Array, origin: HeaderOrigin): Pausable<SafetensorsHeader> {
   const json = yield* parseJson(bytes, origin.path);

@@ -70,8 +70,9 @@ export function toFloat32(bytes: Uint8Array, dtype: SafetensorsDtype): Float32Ar
 }
 
 /**
- * Elements of type `dtype`, stored little-endian from the start of the buffer of `bytes`, as float64. Throws `dtype`
- * with `where` for a 64-bit integer beyond ±2^53, which float64 cannot hold.
+ * Elements of type `dtype`, stored little-endian from the start of the buffer of `bytes`, as float64.
+ *
+ * @throws VdError `dtype` with `where` for a 64-bit integer beyond ±2^53, which float64 cannot hold
  */
 export function toFloat64(bytes: Uint8Array, dtype: SafetensorsDtype, where: string): Float64Array {
   const values = elements(bytes, dtype);

@@ -2,9 +2,9 @@ import { countOf, type DType, mapFile, VdError } from "@vd/kernels-native";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
 import { nearestNames } from "../nearest-names";
-import { type Pausable, runAtOnce } from "../pausable";
+import { type Pausable, pausable } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
-import { type Checkpoint, type CheckpointOptions, openCheckpointPausable } from "./checkpoint";
+import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
 
@@ -28,7 +28,11 @@ interface Shared {
   merged: Map<string, Tensor>;
 }
 
-/** A whole file as a storage, mapped read-only. Throws VdError `io`. */
+/**
+ * A whole file as a storage, mapped read-only.
+ *
+ * @throws VdError `io`
+ */
 export function mapWeightFile(path: string): Storage {
   const buffer = mapFile(path);
   return makeStorage("weights", buffer.bytes, path, { buffer, byteOffset: 0 });
@@ -61,8 +65,19 @@ function* entriesOf(checkpoint: Checkpoint): Pausable<FoundWeights> {
   return { entries, otherTypes };
 }
 
-/** Weights by their checkpoint paths, read in place from mapped files. Modules take what they need, shapes checked;
- *  {@link expectAllUsed} then finds what nobody took. */
+/**
+ * Weights by their checkpoint paths, read in place from mapped files. Modules take what they need, shapes checked;
+ * {@link expectAllUsed} then finds what no module took.
+ *
+ * @example
+ * ```ts
+ * import { Weights } from "@vd/tensor";
+ *
+ * const vae = Weights.open("models/tiny-svd/vae");
+ * const bias = vae.at("decoder.conv_in").has("bias");
+ * console.log(bias);
+ * ```
+ */
 export class Weights {
   private constructor(
     private readonly shared: Shared,
@@ -72,21 +87,20 @@ export class Weights {
     private readonly prefix = "",
   ) {}
 
-  /** Maps a .safetensors file, a folder with one, or shards. Throws VdError `weights` or `io`. */
-  static open(path: string, options: CheckpointOptions = {}): Weights {
-    return runAtOnce(Weights.openPausable(path, options));
-  }
-
-  /** As {@link open}, pausing while headers are checked. */
-  static *openPausable(path: string, options: CheckpointOptions = {}): Pausable<Weights> {
-    const checkpoint = yield* openCheckpointPausable(path, options);
+  /**
+   * Maps a .safetensors file, a folder with one, or shards. Pauses while headers are checked.
+   *
+   * @throws VdError `weights` or `io`
+   */
+  static readonly open = pausable(function* (path: string, options: CheckpointOptions = {}): Pausable<Weights> {
+    const checkpoint = yield* openCheckpoint.inPieces(path, options);
     try {
       const { entries, otherTypes } = yield* entriesOf(checkpoint);
       return new Weights({ label: path, entries, otherTypes, used: new Set(), merged: new Map() }, "");
     } finally {
       checkpoint.close();
     }
-  }
+  });
 
   /** Weights from entries made elsewhere, e.g. by renaming. label: for messages. */
   static fromEntries(label: string, entries: ReadonlyMap<string, WeightEntry>): Weights {
@@ -108,13 +122,21 @@ export class Weights {
     return this.shared.entries.has(this.full(name));
   }
 
-  /** Weight `name` of exactly `dims`. Throws VdError `weights` naming the key and both shapes. */
+  /**
+   * Weight `name` of exactly `dims`.
+   *
+   * @throws VdError `weights` naming the key and both shapes
+   */
   tensor(name: string, dims: readonly number[]): Tensor {
     const { dtype, storage, byteOffset } = this.entry(name, dims);
     return packedTensor(storage, dims, dtype, byteOffset);
   }
 
-  /** Weights stacked along their first dimension, copied once. Throws as {@link tensor}; all must have one type. */
+  /**
+   * Weights stacked along their first dimension, copied once.
+   *
+   * @throws VdError as {@link tensor}; all must have one type
+   */
   stackRows(names: readonly string[], dims: readonly number[]): Tensor {
     const key = names.map((name) => this.full(name)).join("+");
     const known = this.shared.merged.get(key);
@@ -136,7 +158,11 @@ export class Weights {
     return decodeStored(buffer.readSync(new Uint8Array(elementBytes(dtype)), base + byteOffset), dtype)[0]!;
   }
 
-  /** Throws VdError `weights` if a key below this scope was not taken by any module. */
+  /**
+   * Checks that modules have taken every key below this scope. ignore: keys that may be left.
+   *
+   * @throws VdError `weights` naming keys that no module has taken
+   */
   expectAllUsed(ignore: (name: string) => boolean = () => false): void {
     const prefix = this.path ? `${this.prefix}${this.path}.` : this.prefix;
     const unused = [...this.shared.entries.keys()].filter(

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { fillSynced, placeFile, placeFileSync } from "../files/whole-file";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 import { shown, tensorPlace } from "./safetensors-header";
@@ -114,9 +114,18 @@ function writeAll(descriptor: number, bytes: Uint8Array): void {
 
 /**
  * Writes a safetensors file at `path`, tensor by tensor, with the header padded to 8 bytes. The file appears under its
- * name when it is complete (a temporary file in the same folder is renamed) and not at all on failure. Throws `io`
- * where the disk refuses, `weights`, `dtype` or `shape` where a tensor's name or data do not fit its description.
- * Source: https://github.com/huggingface/safetensors (format section of the README).
+ * name when it is complete (a temporary file in the same folder is renamed) and not at all on failure. Source:
+ * https://github.com/huggingface/safetensors (format section of the README).
+ *
+ * @throws VdError `io` where the disk refuses, `weights`, `dtype` or `shape` where a tensor's name or data do not fit
+ *   its description
+ * @example
+ * ```ts
+ * import { writeSafetensors } from "@vd/tensor";
+ *
+ * const data = Float32Array.of(1, 2, 3, 4);
+ * writeSafetensors("out.safetensors", [{ name: "weight", dtype: "F32", shape: [2, 2], data }]);
+ * ```
  */
 export function writeSafetensors(
   path: string,
@@ -139,7 +148,7 @@ export interface StreamOptions {
   onWritten?: ((bytes: number) => void) | undefined;
 }
 
-/** As {@link writeSafetensors}, off the event loop, for files of gigabytes: one tensor is in memory at a time if `data`
+/** Does what {@link writeSafetensors} does, off the event loop, for files of gigabytes: one tensor is in memory at a time if `data`
  *  are functions. */
 export async function streamSafetensors(
   path: string,
@@ -151,7 +160,7 @@ export async function streamSafetensors(
     await file.writeFile(encodeHeader(planned, metadata));
     let written = 0;
     for (const tensor of planned) {
-      signal?.throwIfAborted();
+      throwIfAborted(signal, path, { work: "the writing" });
       await file.writeFile(bytesOf(path, tensor));
       written += tensor.byteLength;
       onWritten?.(written);

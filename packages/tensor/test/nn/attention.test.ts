@@ -1,6 +1,6 @@
+import type { Plain } from "@vd/kernels-native/references";
 import { describe, expect, test } from "vitest";
 import { crossAttention, oneTokenCrossAttention, selfAttention } from "../../src/nn/index";
-import type { Plain } from "../ops/plain";
 import { failure } from "../support/failure";
 import { channels, expectNear, op, random, run } from "../support/run-module";
 import { smallWeights } from "../support/small-weights";

@@ -1,7 +1,7 @@
+import { beside, type Plain } from "@vd/kernels-native/references";
 import { describe, expect, test } from "vitest";
 import { frameChunks, resBlock, sigmoid, spatioTemporalResBlock, temporalResBlock } from "../../src/nn/index";
 import { pixels, tokens } from "../../src/tensor";
-import { beside, type Plain } from "../ops/plain";
 import { failure } from "../support/failure";
 import { expectNear, op, random, run, shaped, sum } from "../support/run-module";
 import { smallWeights } from "../support/small-weights";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Eager } from "../../src/eager";
 import { Graph, makeStorage } from "../../src/graph";
-import { planArena } from "../../src/plan/arena";
+import { placeBlocks } from "../../src/plan/arena";
 import { layoutGraph } from "../../src/plan/layout";
 import { arenaLifetimes, type Lifetime } from "../../src/plan/lifetimes";
 import { compile } from "../../src/plan/plan";
@@ -149,7 +149,7 @@ describe("the arena", () => {
           last: first + length,
         }),
       );
-      const { byteOffsets, bytes } = planArena(lifetimes);
+      const { byteOffsets, bytes } = placeBlocks(lifetimes);
       for (const a of lifetimes)
         for (const b of lifetimes) {
           const [from, to] = [byteOffsets.get(a.storage.id)!, byteOffsets.get(b.storage.id)!];

@@ -1,7 +1,8 @@
 import { openDevice } from "@vd/kernels-native";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Graph } from "../../src/graph";
-import { layoutGraph, layoutGraphInSlices } from "../../src/plan/layout";
+import { runInSlices } from "../../src/pausable";
+import { layoutGraph } from "../../src/plan/layout";
 import { compile, Plan } from "../../src/plan/plan";
 import { channelRange } from "../../src/tensor";
 import { failure, rejection } from "../support/failure";
@@ -122,12 +123,12 @@ describe("a plan", () => {
       }
       g.output("y", x);
     }
-    const [atOnce, inSlices] = [layoutGraph(build), await layoutGraphInSlices(build, { sliceUs: 0 })];
+    const [atOnce, inSlices] = [layoutGraph(build), await runInSlices(layoutGraph.inPieces(build), { sliceUs: 0 })];
     expect(inSlices.memory).toEqual(atOnce.memory);
     expect(inSlices.cost).toEqual(atOnce.cost);
     expect([...inSlices.byteOffsets.values()]).toEqual([...atOnce.byteOffsets.values()]);
     const signal = AbortSignal.abort();
-    expect(await rejection(layoutGraphInSlices(build, { signal }))).toMatchObject({ code: "cancelled" });
+    expect(await rejection(runInSlices(layoutGraph.inPieces(build), { signal }))).toMatchObject({ code: "cancelled" });
   });
 
   test("may be empty", async () => {

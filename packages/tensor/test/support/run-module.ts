@@ -1,13 +1,11 @@
-import { OPS, type OpId, openDevice } from "@vd/kernels-native";
+import { computeReference, numbers, tooFar } from "@vd/conformance";
+import { type OpId, openDevice } from "@vd/kernels-native";
 import type { AttrValue } from "@vd/kernels-native/contract";
+import { type Plain, plain } from "@vd/kernels-native/references";
 import { expect } from "vitest";
 import type { Graph } from "../../src/graph";
 import { compile } from "../../src/plan/plan";
 import type { Tensor } from "../../src/tensor";
-import { tooFar } from "../ops/compare";
-import { numbers } from "../ops/operands";
-import { type Plain, type PlainResults, plain, plainCall } from "../ops/plain";
-import { PLAIN_OPS } from "../ops/reference";
 
 const device = openDevice("cpu", { threads: 1 });
 
@@ -39,20 +37,13 @@ export async function run(
   return { dims, data };
 }
 
-/** One op by its plain definition, attributes at their defaults unless given. */
+/** The first result of an op by its float64 reference, attributes at their defaults unless given. */
 export function op(
   id: OpId,
   operands: Readonly<Record<string, Plain | undefined>>,
   attrs: Readonly<Record<string, AttrValue>> = {},
 ): Plain {
-  const defaults = Object.entries(OPS[id].attrs).map(([name, spec]) => [
-    name,
-    "default" in spec ? spec.default : undefined,
-  ]);
-  const present = Object.entries(operands).filter((entry): entry is [string, Plain] => entry[1] !== undefined);
-  const call = plainCall(Object.fromEntries(present), { ...Object.fromEntries(defaults), ...attrs });
-  const results: PlainResults = PLAIN_OPS[id](call);
-  return Object.values(results)[0]!;
+  return Object.values(computeReference(id, operands, attrs))[0]!;
 }
 
 /** The same numbers under other dimensions. */

@@ -1,9 +1,9 @@
+import { numbers } from "@vd/conformance";
 import { allocateBuffer, type DType } from "@vd/kernels-native";
+import type { Plain } from "@vd/kernels-native/references";
 import { makeStorage } from "../../src/graph";
 import { toBfloat16Array, toFloat16Array } from "../../src/half";
 import { type WeightEntry, Weights } from "../../src/weights/weights";
-import { numbers } from "../ops/operands";
-import type { Plain } from "../ops/plain";
 
 /** A checkpoint in memory, and its numbers as the plain definitions take them. */
 export interface SmallWeights {

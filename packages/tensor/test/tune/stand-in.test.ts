@@ -55,6 +55,12 @@ describe.skipIf(!hasCompiler)("tuning over a stand-in for the driver (needs Linu
     expect(result.off).toEqual(result.plain);
   });
 
+  test("plans say which variants their rows cannot have, if they are asked", () => {
+    expect(result.rejected).toContain("sm90_*");
+    expect(result.rejected).toContain("linear_tf32x3_*");
+    expect(result.unexplained).toEqual([]);
+  });
+
   test("variants by name come before the table", () => {
     expect(result.byHand).toEqual(["linear_plain_f16", GUESS, "copy_vector"]);
   });

@@ -40,7 +40,7 @@ describe("weights", () => {
       many,
       names.map((name, i) => f32(name, [1], [i])),
     );
-    const work = Weights.openPausable(many);
+    const work = Weights.open.inPieces(many);
     let pauses = 0;
     let piece = work.next();
     for (; !piece.done; piece = work.next()) pauses++;

@@ -25,7 +25,7 @@ interface Flags {
 }
 
 /** Shows the progress of an export: a bar where there is a terminal, else a line per tenth. */
-export function exportReporter(stderr: TextOutput): { report(progress: ExportProgress): void; end(): void } {
+function exportReporter(stderr: TextOutput): { report(progress: ExportProgress): void; end(): void } {
   const label = ({ part, stage }: ExportProgress) => `${part} ${stage}`;
   if (!stderr.isTTY) {
     let last = "";

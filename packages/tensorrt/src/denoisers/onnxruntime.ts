@@ -1,6 +1,6 @@
+import { throwIfAborted } from "@vd/kernels-native";
 import type { Denoiser, DenoiserFactory, DenoiserRequest } from "@vd/svd-pipeline";
 import type { ExportPrecision } from "../export/export-model";
-import { throwIfCancelled } from "../onnx/write-model";
 import { checkProviders, loadOrt } from "../ort/runtime";
 import { OnnxSession, type SessionOptions } from "../ort/session";
 import { cachedUnet } from "./unet-cache";
@@ -14,7 +14,11 @@ export interface OnnxRuntimeOptions extends SessionOptions {
   readonly cacheDir?: string | undefined;
 }
 
-/** Opens the UNet of a generation in ONNX Runtime. Throws VdError. */
+/**
+ * Opens the UNet of a generation in ONNX Runtime.
+ *
+ * @throws VdError
+ */
 export async function openUnetSession(
   request: DenoiserRequest,
   options: OnnxRuntimeOptions,
@@ -24,16 +28,28 @@ export async function openUnetSession(
   const session = await OnnxSession.open(path, options);
   const run: Parameters<typeof unetDenoiser>[1] = async (inputs, signal) => {
     // The runtime cannot be stopped within a call; a cancel takes effect between two of them.
-    throwIfCancelled(signal, "denoiser");
+    throwIfAborted(signal, "denoiser");
     const { out_sample: result } = await session.run(inputs);
-    throwIfCancelled(signal, "denoiser");
+    throwIfAborted(signal, "denoiser");
     return result!.data;
   };
   return unetDenoiser(request, run, () => session.close());
 }
 
-/** A denoiser that runs the UNet in ONNX Runtime, on the CPU unless other providers are named. The UNet is exported at
- *  its first use. `fromPretrained(dir, { denoiser: onnxruntime({ threads: 4 }) })`. */
+/**
+ * A denoiser that runs the UNet in ONNX Runtime, on the CPU unless other providers are named. The UNet is exported at
+ * its first use. `fromPretrained(dir, { denoiser: onnxruntime({ threads: 4 }) })`.
+ *
+ * @example
+ * ```ts
+ * import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+ * import { onnxruntime } from "@vd/tensorrt";
+ *
+ * const denoiser = onnxruntime({ threads: 4 });
+ * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd", { denoiser });
+ * pipeline.dispose();
+ * ```
+ */
 export function onnxruntime(options: OnnxRuntimeOptions = {}): DenoiserFactory {
   return {
     name: "onnxruntime",

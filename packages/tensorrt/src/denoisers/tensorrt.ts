@@ -38,7 +38,11 @@ function checkOptions({ fallback, runner }: TensorRtOptions): void {
     throw wrong("runner", '"onnxruntime" or "trtexec"', runner);
 }
 
-/** Throws VdError `unsupported` if TensorRT cannot run here. */
+/**
+ * Finds TensorRT, its Python bindings and a GPU.
+ *
+ * @throws VdError `unsupported` if TensorRT cannot run here
+ */
 async function checkInstalled(options: TensorRtOptions): Promise<TensorRt | undefined> {
   if (options.runner !== "onnxruntime") {
     const found = await findTensorRt(options.search);
@@ -95,8 +99,20 @@ async function openEngineDenoiser(
   return unetDenoiser(request, run, async () => undefined);
 }
 
-/** A denoiser that runs the UNet as a TensorRT engine. The UNet is exported and the engine built at their first use.
- *  `fromPretrained(dir, { device: "cuda", denoiser: tensorrt({ fallback: "cuda" }) })`. */
+/**
+ * A denoiser that runs the UNet as a TensorRT engine. The UNet is exported and the engine built at their first use.
+ * `fromPretrained(dir, { device: "cuda", denoiser: tensorrt({ fallback: "cuda" }) })`.
+ *
+ * @example
+ * ```ts
+ * import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+ * import { tensorrt } from "@vd/tensorrt";
+ *
+ * const options = { device: "cuda", denoiser: tensorrt({ fallback: "cuda" }) } as const;
+ * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd", options);
+ * pipeline.dispose();
+ * ```
+ */
 export function tensorrt(options: TensorRtOptions = {}): DenoiserFactory {
   checkOptions(options);
   const { precision = "fp16" } = options;

@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { throwIfAborted } from "@vd/kernels-native";
 import type { DenoiserRequest } from "@vd/svd-pipeline";
 import { defaultCacheDir } from "../cache-dir";
 import { type ExportOptions, type ExportPrecision, exportPart, partPath } from "../export/export-model";
 import { readModel } from "../onnx/read-model";
-import { DEFAULT_OPSET, throwIfCancelled } from "../onnx/write-model";
+import { DEFAULT_OPSET } from "../onnx/write-model";
 
 /** Counts changes of what an export of the same weights looks like, so that older files are not taken for it. */
 const EXPORT_REVISION = 1;
@@ -40,13 +41,16 @@ function keyOf(
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 24);
 }
 
-/** The exported UNet for a generation: made at its first use, then kept. Resolves to the model's path. Throws VdError as
- *  the export does. */
+/**
+ * The exported UNet for a generation: made at its first use, then kept. Resolves to the model's path.
+ *
+ * @throws VdError as the export does
+ */
 export async function cachedUnet(request: DenoiserRequest, options: CachedUnetOptions): Promise<string> {
   const wanted = exportOptions(request, options);
   const dir = join(options.cacheDir ?? defaultCacheDir(), "onnx", keyOf(request, wanted));
   const path = partPath(dir, "unet");
-  throwIfCancelled(request.signal, "denoiser");
+  throwIfAborted(request.signal, "denoiser");
   if (existsSync(path) && (await isWhole(path))) return path;
   request.onMessage?.(`Exporting the UNet to ${path}.`);
   await mkdir(dir, { recursive: true });

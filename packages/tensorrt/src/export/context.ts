@@ -77,7 +77,11 @@ export class ExportContext {
     return Value.picture(this.writer, this.sizes, name, channels, form, clip);
   }
 
-  /** What `tensor` holds now. Throws VdError `unsupported` where it cannot be traced to results. */
+  /**
+   * What `tensor` holds now.
+   *
+   * @throws VdError `unsupported` where it cannot be traced to results
+   */
   read(tensor: Tensor, row: string): Value {
     if (tensor.storage.kind === "weights") return this.constant(tensor);
     const found = this.regions.resolve(tensor, row);

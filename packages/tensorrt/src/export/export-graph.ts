@@ -26,8 +26,11 @@ export interface ExportedGraph {
 /** Dimensions of an input or output in the model. */
 export type PortShape = readonly number[];
 
-/** Records a model over shapes and maps it, row by row, to ONNX operations. Throws VdError `unsupported` naming the
- *  first row that has no ONNX form; nothing is left out. */
+/**
+ * Records a model over shapes and maps it, row by row, to ONNX operations.
+ *
+ * @throws VdError `unsupported` naming the first row that has no ONNX form; nothing is left out
+ */
 export function exportGraph(exported: ExportedGraph): GraphWriter {
   const recording = new Graph();
   exported.build(recording);

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
 import { spatialFactor } from "@vd/vae-opt";
-import { throwIfCancelled, type WrittenModel, writeModel } from "../onnx/write-model";
+import { type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
 import {
   checkShape,
@@ -63,14 +63,22 @@ export interface ExportSource {
 const FULL_SIZE = { width: 1024, height: 576 };
 const SMALL_SAMPLE = 256;
 
-/** Opens a model folder, or a checkpoint in one file. Throws VdError `io`, `weights`, `unsupported`. */
+/**
+ * Opens a model folder, or a checkpoint in one file.
+ *
+ * @throws VdError `io`, `weights`, `unsupported`
+ */
 export async function openSource(path: string, precision: ExportPrecision): Promise<ExportSource> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   const components = isFile ? openSingleFile(path) : await openModelFolder(path, precision);
   return { components, models: makeModels(components) };
 }
 
-/** The shape of an export, defaults filled in. Throws VdError `attr`. */
+/**
+ * The shape of an export, defaults filled in.
+ *
+ * @throws VdError `attr`
+ */
 export function shapeOf({ components, models }: ExportSource, options: ExportOptions): PartShape {
   const factor = spatialFactor(models.vae.config);
   const { sampleSize, unet } = components;
@@ -91,7 +99,7 @@ export function shapeOf({ components, models }: ExportSource, options: ExportOpt
 }
 
 /** What is recorded for a part. */
-export function partGraph(part: Part, { components, models }: ExportSource, shape: PartShape): PartGraph {
+function partGraph(part: Part, { components, models }: ExportSource, shape: PartShape): PartGraph {
   switch (part) {
     case "unet":
       return unetGraph(models.unet, shape, { factor: spatialFactor(models.vae.config) });
@@ -110,7 +118,11 @@ export function partGraph(part: Part, { components, models }: ExportSource, shap
 /** The file of a part in an export's folder. */
 export const partPath = (dir: string, part: Part): string => join(dir, `${part}.onnx`);
 
-/** Exports one part into `dir`. Throws VdError. */
+/**
+ * Exports one part into `dir`.
+ *
+ * @throws VdError
+ */
 export async function exportPart(
   part: Part,
   source: ExportSource,
@@ -119,7 +131,7 @@ export async function exportPart(
 ): Promise<WrittenModel> {
   const { precision = "fp32", signal, onProgress } = options;
   const shape = shapeOf(source, options);
-  throwIfCancelled(signal);
+  throwIfAborted(signal, "export");
   const graph = exportGraph({
     ...partGraph(part, source, shape),
     type: precision === "fp16" ? "float16" : "float",
@@ -160,9 +172,20 @@ async function makeFolder(dir: string): Promise<void> {
   }
 }
 
-/** Exports the parts of a model, a folder or a checkpoint in one file, to `dir`: PART.onnx with its weights in PART.onnx.data. Each part appears whole or
- *  not at all. Throws VdError `attr` for an option, `io`, `weights` for the model, `unsupported` naming a row without an
- *  ONNX form, `cancelled`. */
+/**
+ * Exports the parts of a model, a folder or a checkpoint in one file, to `dir`: PART.onnx with its weights in
+ * PART.onnx.data. Each part appears whole or not at all.
+ *
+ * @throws VdError `attr` for an option, `io`, `weights` for the model, `unsupported` naming a row without an ONNX form,
+ *   `cancelled`
+ * @example
+ * ```ts
+ * import { exportModel } from "@vd/tensorrt";
+ *
+ * const written = await exportModel("models/tiny-svd", "onnx", { parts: ["unet"], precision: "fp16", dynamic: ["frames"] });
+ * console.log(written.map(({ path }) => path));
+ * ```
+ */
 export async function exportModel(modelDir: string, dir: string, options: ExportOptions = {}): Promise<WrittenModel[]> {
   const { parts = PARTS, precision = "fp32" } = options;
   checkChoice("precision", PRECISIONS, precision);

@@ -182,7 +182,11 @@ export function clipGraph(
   };
 }
 
-/** Throws VdError `attr` for sizes that a part cannot have. multiple: of width and height in pixels. */
+/**
+ * multiple: of width and height in pixels.
+ *
+ * @throws VdError `attr` for sizes that a part cannot have
+ */
 export function checkShape({ batch, frames, width, height, free }: PartShape, multiple: number): void {
   const whole = (where: string, value: number, of: number) => {
     if (Number.isInteger(value) && value >= 1 && value % of === 0) return;

@@ -26,7 +26,7 @@ export type Resolution<V> =
   | { kind: "stacked"; values: readonly V[] };
 
 /** The rectangle of a tensor. */
-export function rectangleOf({ dims, pitch, byteOffset, dtype }: Tensor): Rectangle {
+function rectangleOf({ dims, pitch, byteOffset, dtype }: Tensor): Rectangle {
   const numColumns = dims[dims.length - 1] ?? 1;
   return { begin: byteOffset / elementBytes(dtype), numRows: countOf(dims) / numColumns, numColumns, pitch };
 }
@@ -70,7 +70,11 @@ export class Regions<V> {
     return this.writes.has(tensor.storage.id);
   }
 
-  /** How `tensor` is made of what was written. Throws VdError `unsupported` naming the reading row. */
+  /**
+   * How `tensor` is made of what was written.
+   *
+   * @throws VdError `unsupported` naming the reading row
+   */
   resolve(tensor: Tensor, row: string): Resolution<V> {
     const wanted = rectangleOf(tensor);
     const found = (this.writes.get(tensor.storage.id) ?? []).filter(({ place }) => overlaps(place, wanted));

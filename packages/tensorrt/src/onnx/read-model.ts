@@ -117,8 +117,19 @@ function countOps({ graph }: ModelProto): Record<string, number> {
   return ops;
 }
 
-/** Reads a model file and checks that it is whole: it parses, every operand exists, the opset is one that exported models
- *  have, and the weights lie beside it. Throws VdError `io`, `weights` or `unsupported`. */
+/**
+ * Reads a model file and checks that it is whole: it parses, every operand exists, the opset is one that exported
+ * models have, and the weights lie beside it.
+ *
+ * @throws VdError `io`, `weights` or `unsupported`
+ * @example
+ * ```ts
+ * import { readModel } from "@vd/tensorrt";
+ *
+ * const { inputs, outputs } = await readModel("onnx/unet.onnx");
+ * console.log(inputs.map(({ name }) => name), outputs.map(({ name }) => name));
+ * ```
+ */
 export async function readModel(path: string): Promise<ModelInfo> {
   const model = parse(path, await bytesOf(path));
   checkGraph(path, model);

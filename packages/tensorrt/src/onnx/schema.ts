@@ -154,7 +154,11 @@ export function encodeModel(model: ModelProto): Uint8Array {
   return modelType.encode(modelType.fromObject(model)).finish();
 }
 
-/** Bytes of the ONNX format as a model; missing lists are empty. Throws RangeError or Error for damaged bytes. */
+/**
+ * Bytes of the ONNX format as a model; missing lists are empty.
+ *
+ * @throws RangeError or Error for damaged bytes
+ */
 export function decodeModel(bytes: Uint8Array): ModelProto {
   const options = { longs: Number, arrays: true, defaults: false };
   return modelType.toObject(modelType.decode(bytes), options) as ModelProto;

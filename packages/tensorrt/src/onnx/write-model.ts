@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { throwIfAborted, VdError } from "@vd/kernels-native";
 import type { Axis, GraphWriter, Initializer } from "./graph-writer";
 import { ELEMENT_TYPES, EXTERNAL, encodeModel, type TensorProto, type ValueInfoProto } from "./schema";
 
@@ -24,7 +24,7 @@ const PAGE_BYTES = 4096;
 export interface WriteOptions {
   readonly name: string;
   readonly opset?: number | undefined;
-  /** Facts about the model for whoever opens it. */
+  /** Facts about the model, stored as its metadata. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Bytes of weights written so far, and of all. */
@@ -92,7 +92,7 @@ async function writeData(handle: FileHandle, placed: readonly Placed[], fileByte
     const { data } = initializer;
     let at = offset;
     for (const slice of data instanceof Uint8Array ? [data] : data.slices()) {
-      throwIfCancelled(options.signal);
+      throwIfAborted(options.signal, "export");
       await writeAll(handle, slice, at);
       at += slice.byteLength;
       written += slice.byteLength;
@@ -105,12 +105,6 @@ async function writeData(handle: FileHandle, placed: readonly Placed[], fileByte
 async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.byteLength; )
     done += (await handle.write(bytes, done, bytes.byteLength - done, position + done)).bytesWritten;
-}
-
-/** Throws VdError `cancelled` once the signal has fired. */
-export function throwIfCancelled(signal: AbortSignal | undefined, where = "export"): void {
-  if (!signal?.aborted) return;
-  throw new VdError({ code: "cancelled", where, expected: "the work to go on", got: "a cancel", cause: signal.reason });
 }
 
 function checkOpset(opset: number): void {
@@ -146,9 +140,13 @@ async function writeFileWith(path: string, body: (handle: FileHandle) => Promise
   }
 }
 
-/** Writes a model at `path` and its weights at `path` + ".data", slice by slice: memory stays bounded whatever the model
- *  weighs. Both files appear when both are complete, the model last, or not at all. Throws VdError `io`, `attr`,
- *  `cancelled`. Source: onnx/onnx docs/ExternalData.md. */
+/**
+ * Writes a model at `path` and its weights at `path` + ".data", slice by slice: a large model takes no
+ * more memory than a small one. Both files appear when both are complete, the model last, or not at all. Source: onnx/onnx
+ * docs/ExternalData.md.
+ *
+ * @throws VdError `io`, `attr`, `cancelled`
+ */
 export async function writeModel(path: string, graph: GraphWriter, options: WriteOptions): Promise<WrittenModel> {
   checkOpset(options.opset ?? DEFAULT_OPSET);
   const dataPath = `${path}.data`;
@@ -158,7 +156,7 @@ export async function writeModel(path: string, graph: GraphWriter, options: Writ
   try {
     await writeFileWith(dataPath + suffix, (handle) => writeData(handle, [...placed.values()], fileBytes, options));
     await writeFileWith(path + suffix, (handle) => writeAll(handle, model, 0));
-    throwIfCancelled(options.signal);
+    throwIfAborted(options.signal, "export");
     // Without its model the old data file is of no use; with the wrong data a model would be of harm.
     await rm(path, { force: true });
     await rename(dataPath + suffix, dataPath);

@@ -1,4 +1,4 @@
-// What this package uses of ONNX Runtime, in types of its own: the runtime is an optional peer, and whoever compiles against
+// What this package uses of ONNX Runtime, in types of its own: the runtime is an optional peer, and a program that compiles against
 // this package without it has none of its types. `loadOrt` is where the compiler compares them with the real ones.
 
 /** A tensor of ONNX Runtime. */
@@ -26,14 +26,22 @@ export interface OrtSessionOptions {
 
 /** An open model. */
 export interface OrtSession {
-  /** Computes all outputs, by name, from the inputs, by name. Rejects what the runtime refuses. */
+  /**
+   * Computes all outputs, by name, from the inputs, by name.
+   *
+   * @throws what the runtime refuses
+   */
   run(feeds: Readonly<Record<string, OrtTensor>>): Promise<Readonly<Record<string, OrtTensor>>>;
   release(): Promise<void>;
 }
 
 /** The module of ONNX Runtime, as far as it is used here. */
 export interface OrtModule {
-  /** Float32Array for "float32"; Uint16Array (or Float16Array) for "float16". Throws for a length that is not that of dims. */
+  /**
+   * Float32Array for "float32"; Uint16Array (or Float16Array) for "float16".
+   *
+   * @throws Error of the runtime for a length that is not that of dims
+   */
   readonly Tensor: new (
     type: "float32" | "float16",
     data: Float32Array | Uint16Array,

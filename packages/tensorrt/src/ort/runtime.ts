@@ -14,7 +14,11 @@ export const ORT_VERSION = "1.30.0";
 
 const INSTALL = `Install it beside this package: npm install onnxruntime-node@${ORT_VERSION}`;
 
-/** Loads ONNX Runtime. load: for tests. Throws VdError `unsupported` where it is not installed or does not load. */
+/**
+ * Loads ONNX Runtime. load: for tests.
+ *
+ * @throws VdError `unsupported` where it is not installed or does not load
+ */
 export function loadOrt(load: (name: string) => unknown = createRequire(import.meta.url)): OrtModule {
   try {
     // Its own types meet ours here and nowhere else: a version that differs does not compile.
@@ -39,7 +43,11 @@ export function listProviders(ort: OrtModule): Provider[] {
   return PROVIDERS.filter((provider) => names.includes(provider));
 }
 
-/** Throws VdError `attr` for a provider that nobody knows, `unsupported` for one that this runtime lacks. */
+/**
+ * Checks that the installed runtime has the wanted providers.
+ *
+ * @throws VdError `attr` for an unknown provider, `unsupported` for one that this runtime lacks
+ */
 export function checkProviders(ort: OrtModule, wanted: readonly Provider[]): void {
   const present = listProviders(ort);
   for (const provider of wanted) {

@@ -31,7 +31,20 @@ function refused(where: string, expected: string, cause: unknown, hint?: string)
   return new VdError({ code: "unsupported", where, expected, got, hint, cause });
 }
 
-/** A model that runs in ONNX Runtime. */
+/**
+ * A model that runs in ONNX Runtime.
+ *
+ * @example
+ * ```ts
+ * import { OnnxSession } from "@vd/tensorrt";
+ *
+ * const session = await OnnxSession.open("onnx/image_encoder.onnx", { threads: 4 });
+ * const pixels = { data: new Float32Array(3 * 32 * 32), dims: [1, 3, 32, 32] };
+ * const { image_embeds } = await session.run({ pixel_values: pixels });
+ * console.log(image_embeds!.dims);
+ * await session.close();
+ * ```
+ */
 export class OnnxSession {
   private constructor(
     private readonly ort: OrtModule,
@@ -39,8 +52,11 @@ export class OnnxSession {
     readonly info: ModelInfo,
   ) {}
 
-  /** Opens a model file. The file is checked first, so that what is damaged is told from what the runtime cannot do.
-   *  Throws VdError `io`, `weights`, `attr` or `unsupported`. */
+  /**
+   * Opens a model file. The file is checked first, so that what is damaged is told from what the runtime cannot do.
+   *
+   * @throws VdError `io`, `weights`, `attr` or `unsupported`
+   */
   static async open(path: string, options: SessionOptions = {}): Promise<OnnxSession> {
     const ort = loadOrt();
     const { providers = ["cpu"], threads, optimization = "all" } = options;
@@ -60,8 +76,12 @@ export class OnnxSession {
     }
   }
 
-  /** Runs the model. Inputs are converted to the model's types, results to float32. Throws VdError `attr` for a wrong set
-   *  of inputs, `shape` for dimensions that the model does not take, `unsupported` for what the runtime refuses. */
+  /**
+   * Runs the model. Inputs are converted to the model's types, results to float32.
+   *
+   * @throws VdError `attr` for a wrong set of inputs, `shape` for dimensions that the model does not take,
+   *   `unsupported` for what the runtime refuses
+   */
   async run(inputs: Readonly<Record<string, Numbers>>): Promise<Record<string, Numbers>> {
     if (!this.session)
       throw new VdError({

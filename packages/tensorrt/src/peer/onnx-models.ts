@@ -32,7 +32,11 @@ export class OnnxModels {
     },
   ) {}
 
-  /** Exports and opens the parts. Throws VdError as the export and {@link OnnxSession.open} do. */
+  /**
+   * Exports and opens the parts.
+   *
+   * @throws VdError as the export and {@link OnnxSession.open} do
+   */
   static async open(options: OnnxModelsOptions): Promise<OnnxModels> {
     const { modelDir, workDir, precision = "fp32", parts = PARTS } = options;
     const source = await openSource(modelDir, precision);

@@ -70,9 +70,12 @@ async function denoise(
   return x;
 }
 
-/** Generates a video with every model in ONNX Runtime, drawing the same random numbers as `generate` in the same order,
- *  so that the results can be compared. models: all parts, exported for two rows if guidance is above 1, else for one.
- *  Throws VdError. */
+/**
+ * Generates a video with every model in ONNX Runtime, drawing the same random numbers as `generate` in the same order,
+ * so that the results can be compared. models: all parts, exported for two rows if guidance is above 1, else for one.
+ *
+ * @throws VdError
+ */
 export async function wholeRun(models: OnnxModels, options: WholeRunOptions): Promise<WholeRun> {
   const { components } = models.source;
   const { frames, width, height } = models.sizes;

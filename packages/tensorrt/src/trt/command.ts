@@ -89,8 +89,12 @@ function axisValue(axis: number | string, sizes: Readonly<Record<string, number>
   return value / Number(divisor);
 }
 
-/** The dimensions of a port for given free sizes. Throws VdError `attr` for a size that is not given. */
-export const portDims = ({ axes }: Port, sizes: Readonly<Record<string, number>>, where = "profile"): number[] =>
+/**
+ * The dimensions of a port for given free sizes.
+ *
+ * @throws VdError `attr` for a size that is not given
+ */
+const portDims = ({ axes }: Port, sizes: Readonly<Record<string, number>>, where = "profile"): number[] =>
   axes.map((axis) => axisValue(axis, sizes, where));
 
 function profileFlags({ model, profile }: BuildRequest): string[] {
@@ -107,9 +111,12 @@ function profileFlags({ model, profile }: BuildRequest): string[] {
   return [`--minShapes=${shapes("min")}`, `--optShapes=${shapes("opt")}`, `--maxShapes=${shapes("max")}`];
 }
 
-/** Arguments of trtexec that build an engine and run nothing. Throws VdError `attr` for what this version cannot do,
- *  `unsupported` for one that is too old.
- *  Source: https://docs.nvidia.com/deeplearning/tensorrt/10.8.0/reference/command-line-programs.html. */
+/**
+ * Arguments of trtexec that build an engine and run nothing. Source:
+ * https://docs.nvidia.com/deeplearning/tensorrt/10.8.0/reference/command-line-programs.html.
+ *
+ * @throws VdError `attr` for what this version cannot do, `unsupported` for one that is too old
+ */
 export function buildArguments(
   request: BuildRequest,
   trt: TensorRt,

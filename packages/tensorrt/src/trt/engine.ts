@@ -61,7 +61,11 @@ export interface EngineOptions extends Omit<BuildRequest, "model"> {
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined;
 }
 
-/** The GPU of this machine. Throws VdError `unsupported` where there is none. */
+/**
+ * The GPU of this machine.
+ *
+ * @throws VdError `unsupported` where there is none
+ */
 export async function currentGpu(deviceId = 0): Promise<EngineGpu> {
   await startDriver().catch(() => false);
   const gpus = devices().filter(({ kind }) => kind === "cuda");
@@ -121,8 +125,12 @@ function stale(path: string, what: string, expected: string, got: string): VdErr
   return new VdError({ code: "unsupported", where: path, expected: `an engine for ${what} ${expected}`, got, hint });
 }
 
-/** Throws VdError `unsupported` for an engine that was built for something else, naming what differs. */
-export function checkFacts(path: string, built: EngineFacts, wanted: Partial<EngineFacts>): void {
+/**
+ * Compares what an engine was built for with what is here.
+ *
+ * @throws VdError `unsupported` for an engine that was built for something else, naming what differs
+ */
+function checkFacts(path: string, built: EngineFacts, wanted: Partial<EngineFacts>): void {
   const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   const gpu = ({ name, computeCapability }: EngineGpu) => `${name} (${computeCapability})`;
   if (wanted.gpu && canonical({ ...built, gpu: wanted.gpu }) !== canonical(built))
@@ -132,8 +140,11 @@ export function checkFacts(path: string, built: EngineFacts, wanted: Partial<Eng
       throw stale(path, key, shown(wanted[key]), `one for ${shown(built[key]) ?? "none"}`);
 }
 
-/** Opens a built engine and checks that it is whole and fits. Throws VdError `io` for a missing or damaged one,
- *  `unsupported` for one of another GPU, version, model or precision. */
+/**
+ * Opens a built engine and checks that it is whole and fits.
+ *
+ * @throws VdError `io` for a missing or damaged one, `unsupported` for one of another GPU, version, model or precision
+ */
 export async function openEngine(path: string, wanted: Partial<EngineFacts>): Promise<Engine> {
   const { facts, engineBytes, engineSha256 } = await readManifest(path);
   const found = existsSync(path) ? (await stat(path)).size : undefined;
@@ -201,9 +212,13 @@ function noEngine(trtexec: string, path: string): VdError {
   });
 }
 
-/** An engine for a model: from the cache if one fits, else built by trtexec. The cache's key is everything that an engine
- *  depends on, {@link EngineFacts}. Engines appear whole or not at all. Throws VdError: `io`, `weights` or `unsupported`
- *  for the model, `attr` for what TensorRT's version cannot do, `unsupported` with TensorRT's complaint, `cancelled`. */
+/**
+ * An engine for a model: from the cache if one fits, else built by trtexec. The cache's key is everything that an
+ * engine depends on, {@link EngineFacts}. Engines appear whole or not at all.
+ *
+ * @throws VdError `io`, `weights` or `unsupported` for the model, `attr` for what TensorRT's version cannot do,
+ *   `unsupported` with TensorRT's complaint, `cancelled`
+ */
 export async function buildEngine(onnxPath: string, options: EngineOptions): Promise<Engine> {
   const model = await readModel(onnxPath);
   const facts = await factsOf(model, options);

@@ -105,7 +105,18 @@ function missing(folders: readonly string[], library: string | undefined): VdErr
   });
 }
 
-/** Finds trtexec and its version. Throws VdError `unsupported` that lists what was looked for and where. */
+/**
+ * Finds trtexec and its version.
+ *
+ * @throws VdError `unsupported` that lists what was looked for and where
+ * @example
+ * ```ts
+ * import { findTensorRt } from "@vd/tensorrt";
+ *
+ * const { version } = await findTensorRt();
+ * console.log(version.join("."));
+ * ```
+ */
 export async function findTensorRt(options: SearchOptions = {}): Promise<TensorRt> {
   const folders = searchFolders(options);
   const library = findLibrary(folders);

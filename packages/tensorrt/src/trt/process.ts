@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { VdError } from "@vd/kernels-native";
+import { cancelledError, VdError } from "@vd/kernels-native";
 
 /** How to run a program. */
 export interface ProcessOptions {
@@ -30,23 +30,17 @@ function collectLines(child: ChildProcess, onLine: ProcessOptions["onLine"]): st
   return lines;
 }
 
-function cancelled(where: string, signal: AbortSignal): VdError {
-  return new VdError({
-    code: "cancelled",
-    where,
-    expected: "the work to go on",
-    got: "a cancel",
-    cause: signal.reason,
-  });
-}
-
-/** Runs a program to its end. Throws VdError `unsupported` with what it complained of if it fails or cannot be started,
- *  `cancelled` once the signal has fired and the program has ended. */
+/**
+ * Runs a program to its end.
+ *
+ * @throws VdError `unsupported` with what it complained of if it fails or cannot be started, `cancelled` once the
+ *   signal has fired and the program has ended
+ */
 export function runProcess(program: string, args: readonly string[], options: ProcessOptions = {}): Promise<void> {
   const { signal, onLine } = options;
   const fail = (got: string, cause?: unknown) =>
     new VdError({ code: "unsupported", where: program, expected: "success", got, cause });
-  if (signal?.aborted) return Promise.reject(cancelled(program, signal));
+  if (signal?.aborted) return Promise.reject(cancelledError(program, { signal }));
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
     const lines = collectLines(child, onLine);
@@ -64,7 +58,7 @@ export function runProcess(program: string, args: readonly string[], options: Pr
     };
     child.on("error", (cause) => settle(fail(cause.message, cause)));
     child.on("close", (code, killedBy) => {
-      if (signal?.aborted) settle(cancelled(program, signal));
+      if (signal?.aborted) settle(cancelledError(program, { signal }));
       else settle(code === 0 ? undefined : fail(`exit ${code ?? killedBy}: ${complaint(lines)}`));
     });
   });

@@ -47,9 +47,12 @@ function parseResults(path: string, text: string): Record<string, Numbers> {
   }
 }
 
-/** Runs an engine once through trtexec: inputs and results go through files, and the engine is loaded anew, so this is
- *  for checks and small models. model: what the engine was built from. Throws VdError `attr`, `unsupported`, `io`,
- *  `cancelled`. */
+/**
+ * Runs an engine once through trtexec: inputs and results go through files, and the engine is loaded anew, so this is
+ * for checks and small models. model: what the engine was built from.
+ *
+ * @throws VdError `attr`, `unsupported`, `io`, `cancelled`
+ */
 export async function runEngine(
   engine: Engine,
   model: ModelInfo,

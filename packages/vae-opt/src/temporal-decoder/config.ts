@@ -41,8 +41,12 @@ function readCount(where: string, json: Json, key: string, fallback: number): nu
   return value;
 }
 
-/** Parses `vae/config.json`; missing keys take the reference's defaults. where: the file, for messages.
- *  Throws VdError `weights`. Source: huggingface/diffusers@58eb52c autoencoder_kl_temporal_decoder.py. */
+/**
+ * Parses `vae/config.json`; missing keys take the reference's defaults. where: the file, for messages. Source:
+ * huggingface/diffusers@58eb52c autoencoder_kl_temporal_decoder.py.
+ *
+ * @throws VdError `weights`
+ */
 export function parseVaeConfig(json: Json, where = "vae/config.json"): VaeConfig {
   const channels = json.block_out_channels ?? [64];
   if (
@@ -70,5 +74,5 @@ export function parseVaeConfig(json: Json, where = "vae/config.json"): VaeConfig
   };
 }
 
-/** By how much encoding shrinks height and width. */
+/** Factor by which encoding shrinks height and width. */
 export const spatialFactor = (config: VaeConfig): number => 2 ** (config.blockOutChannels.length - 1);

@@ -8,7 +8,7 @@ import {
   type Module,
   type Pausable,
   type PausableModule,
-  pausableModule,
+  pausable,
   type SpatioTemporalResBlock,
   spatioTemporalResBlock,
   type Tensor,
@@ -121,7 +121,7 @@ export function decoder(w: Weights, config: VaeConfig): PausableModule<[z: Tenso
     kernel: [3, 1, 1],
   });
   const convLast: SpatialPart = (g, x, out) => convOut(g, norm(g, x), { out });
-  return pausableModule(function* (g, z: Tensor, { chunkFrames }: DecodeOptions = {}) {
+  return pausable(function* (g: Graph, z: Tensor, { chunkFrames }: DecodeOptions = {}) {
     const chunks = frameChunks(z.dims[1]!, z.dims[0] === 1 ? (chunkFrames ?? z.dims[1]!) : z.dims[1]!);
     let x = convIn(g, z);
     g.tap(scope.at("conv_in").path, x);

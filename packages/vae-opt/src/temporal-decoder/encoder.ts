@@ -5,7 +5,7 @@ import {
   type Module,
   type Pausable,
   type PausableModule,
-  pausableModule,
+  pausable,
   resBlock,
   type Tensor,
   type Weights,
@@ -93,7 +93,7 @@ export function encoder(w: Weights, config: VaeConfig): PausableModule {
   const moments = 2 * latentChannels;
   const quantiseScope = w.at("quant_conv");
   const quantise = tapped(quantiseScope.path, conv(quantiseScope, { cin: moments, cout: moments, kernel: [1, 1, 1] }));
-  return pausableModule(function* (g, x: Tensor) {
+  return pausable(function* (g: Graph, x: Tensor) {
     const h = yield* inSequence(g, [convIn, ...down, ...mid], x);
     g.tap(scope.at("conv_norm_out").path, () => norm(g, h, { act: "none" }));
     const y = convOut(g, norm(g, h));

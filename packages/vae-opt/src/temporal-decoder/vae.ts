@@ -1,4 +1,4 @@
-import { type Pausable, type PausableModule, runAtOnce, type Tensor, type Weights } from "@vd/tensor";
+import { type Pausable, type PausableModule, pausable, type Tensor, type Weights } from "@vd/tensor";
 import type { VaeConfig } from "./config";
 import { type DecodeOptions, decoder } from "./decoder";
 import { encoder } from "./encoder";
@@ -12,16 +12,31 @@ export interface TemporalVae {
   decode: PausableModule<[z: Tensor, options?: DecodeOptions]>;
 }
 
-/** Makes the autoencoder from its weights. Throws VdError `weights` naming the first key that does not fit. */
-export function temporalVae(w: Weights, config: VaeConfig): TemporalVae {
-  return runAtOnce(temporalVaePausable(w, config));
-}
-
-/** As {@link temporalVae}, pausing between its parts. */
-export function* temporalVaePausable(w: Weights, config: VaeConfig): Pausable<TemporalVae> {
+/**
+ * Makes the autoencoder from its weights. Pauses between its parts.
+ *
+ * @throws VdError `weights` naming the first key that does not fit
+ * @example
+ * ```ts
+ * import { readFileSync } from "node:fs";
+ * import { openDevice } from "@vd/kernels-native";
+ * import { compile, Weights } from "@vd/tensor";
+ * import { parseVaeConfig, temporalVae } from "@vd/vae-opt";
+ *
+ * const folder = "models/tiny-svd/vae";
+ * const config = parseVaeConfig(JSON.parse(readFileSync(`${folder}/config.json`, "utf8")));
+ * const vae = temporalVae(Weights.open(folder), config);
+ * const plan = await compile(openDevice("cpu"), (g) => {
+ *   const z = g.input("latents", [1, 4, 16, 16, config.latentChannels]);
+ *   g.output("frames", vae.decode(g, z, { chunkFrames: 2 })); // [1,4,128,128,3]
+ * });
+ * console.log(plan.memory.peakBytes);
+ * ```
+ */
+export const temporalVae = pausable(function* (w: Weights, config: VaeConfig): Pausable<TemporalVae> {
   const encode = encoder(w, config);
   yield;
   const decode = decoder(w, config);
   yield;
   return { config, encode, decode };
-}
+});

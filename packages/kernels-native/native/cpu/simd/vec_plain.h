@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "../weight_element.h"
+#include "../../core/float_element.h"
 
 namespace vd::cpu::plain {
 

@@ -1,10 +1,11 @@
 import {
   conv,
+  type Graph,
   layerNorm,
   linear,
   type Module,
   type PausableModule,
-  pausableModule,
+  pausable,
   selfAttention,
   type Tensor,
   tokens,
@@ -73,7 +74,7 @@ export function clipVision(root: Weights, config: ClipVisionConfig): PausableMod
   const layers = Array.from({ length: config.numLayers }, (_, i) => encoderLayer(w.at("encoder.layers").at(i), config));
   const normOut = layerNorm(w.at("post_layernorm"), { channels, eps });
   const project = linear(root.at("visual_projection"), { cin: channels, cout: config.projectionDim, bias: false });
-  return pausableModule(function* (g, x: Tensor) {
+  return pausable(function* (g: Graph, x: Tensor) {
     const grid = embedPatches(g, x);
     g.tap(patches.path, grid);
     yield;

@@ -30,8 +30,12 @@ const ACTIVATIONS: Readonly<Record<string, ClipVisionConfig["act"]>> = {
   swish: "silu",
 };
 
-/** Parses `image_encoder/config.json`; missing keys take the reference's defaults. where: the file, for messages.
- *  Throws VdError `weights`. Source: transformers models/clip/configuration_clip.py CLIPVisionConfig. */
+/**
+ * Parses `image_encoder/config.json`; missing keys take the reference's defaults. where: the file, for messages.
+ * Source: transformers models/clip/configuration_clip.py CLIPVisionConfig.
+ *
+ * @throws VdError `weights`
+ */
 export function parseClipVisionConfig(json: Json, where = "image_encoder/config.json"): ClipVisionConfig {
   const fail = (key: string, expected: string): never => {
     throw new VdError({

@@ -72,8 +72,12 @@ class Reader {
   }
 }
 
-/** Parses `unet/config.json`; missing keys take the reference's defaults. where: the file, for messages.
- *  Throws VdError `weights`. Source: huggingface/diffusers@58eb52c unets/unet_spatio_temporal_condition.py. */
+/**
+ * Parses `unet/config.json`; missing keys take the reference's defaults. where: the file, for messages. Source:
+ * huggingface/diffusers@58eb52c unets/unet_spatio_temporal_condition.py.
+ *
+ * @throws VdError `weights`
+ */
 export function parseUnetConfig(json: Json, where = "unet/config.json"): UnetConfig {
   const read = new Reader(json, where);
   const blockOutChannels = read.perLevel("block_out_channels", [320, 640, 1280, 1280]);

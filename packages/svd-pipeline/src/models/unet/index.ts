@@ -1,4 +1,4 @@
 export type { Cross } from "./conditioning";
 export { parseUnetConfig, type UnetConfig } from "./config";
 export type { Conditioning } from "./transformer";
-export { foldedCross, tokenCross, type Unet, type UnetInputs, unet, unetPausable } from "./unet";
+export { foldedCross, tokenCross, type Unet, type UnetInputs, unet } from "./unet";

@@ -6,9 +6,8 @@ import {
   type Module,
   type Pausable,
   type PausableModule,
-  pausableModule,
+  pausable,
   reshape,
-  runAtOnce,
   type Tensor,
   type Weights,
 } from "@vd/tensor";
@@ -83,14 +82,13 @@ function* inTurn<T, R>(items: readonly T[], make: (item: T) => R): Pausable<R[]>
   return made;
 }
 
-/** Makes the UNet from its weights. Throws VdError `weights` naming the first key that does not fit.
- *  Source: huggingface/diffusers@58eb52c unets/unet_spatio_temporal_condition.py. */
-export function unet(w: Weights, config: UnetConfig): Unet {
-  return runAtOnce(unetPausable(w, config));
-}
-
-/** As {@link unet}, pausing after each block. */
-export function* unetPausable(w: Weights, config: UnetConfig): Pausable<Unet> {
+/**
+ * Makes the UNet from its weights. Pauses after each block. Source: huggingface/diffusers@58eb52c
+ * unets/unet_spatio_temporal_condition.py.
+ *
+ * @throws VdError `weights` naming the first key that does not fit
+ */
+export const unet = pausable(function* (w: Weights, config: UnetConfig): Pausable<Unet> {
   const shared: SharedConditioning = { cross: new SharedChannels(), frames: new SharedChannels() };
   const channels = config.blockOutChannels[0]!;
   const levels = config.blockOutChannels.map((_, i) => i);
@@ -101,19 +99,19 @@ export function* unetPausable(w: Weights, config: UnetConfig): Pausable<Unet> {
   const up = yield* inTurn(levels, (level) => upBlock(w.at("up_blocks").at(level), config, level, shared));
   const norm = groupNorm(w.at("conv_norm_out"), { channels, eps: 1e-5, act: "silu" });
   const convOut = conv(w.at("conv_out"), { cin: channels, cout: config.outChannels, kernel: [1, 3, 3] });
-  const conditionFrames = pausableModule((g: Graph, framesOut: Tensor) =>
+  const conditionFrames = pausable((g: Graph, framesOut: Tensor) =>
     shared.frames.fill(g, framesOut.dims[1]!, framesOut),
   );
   return {
     config,
     crossWidth: shared.cross.width,
     framesWidth: shared.frames.width,
-    condition: pausableModule(function* (g, context: Tensor, crossOut: Tensor, framesOut: Tensor) {
+    condition: pausable(function* (g: Graph, context: Tensor, crossOut: Tensor, framesOut: Tensor) {
       yield* shared.cross.fill(g, context, crossOut);
       yield* conditionFrames.inPieces(g, framesOut);
     }),
     conditionFrames,
-    forward: pausableModule(function* (g, { sample, timestep, addedTimeIds, conditioning }: UnetInputs) {
+    forward: pausable(function* (g: Graph, { sample, timestep, addedTimeIds, conditioning }: UnetInputs) {
       const inputs: BlockInputs = { emb: embed(g, timestep, addedTimeIds), conditioning };
       yield;
       let h = convIn(g, sample);
@@ -129,4 +127,4 @@ export function* unetPausable(w: Weights, config: UnetConfig): Pausable<Unet> {
       return y;
     }),
   };
-}
+});

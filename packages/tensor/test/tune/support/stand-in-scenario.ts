@@ -57,6 +57,14 @@ async function variantsOf(options: PlanOptions): Promise<string[]> {
   return variants;
 }
 
+/** Names of the variants that the first row cannot have. */
+async function rejectedOf(options: PlanOptions): Promise<string[]> {
+  const plan = await Plan.load(device, layout, options);
+  const names = plan.rejected[0]!.map(({ name }) => name);
+  plan.freeSync();
+  return names;
+}
+
 const passes: number[] = [];
 let numFilled = 0;
 const entries = await tunePlan(device, layout, {
@@ -75,6 +83,8 @@ const result = {
   passes,
   numFilled,
   plain: await variantsOf({}),
+  rejected: await rejectedOf({ explain: true }),
+  unexplained: await rejectedOf({}),
   tuned: await variantsOf({ tuning: tableOf(entries) }),
   off: await variantsOf({ tuning: false }),
   captured: await variantsOf({ tuning: tableOf(entries), capture: true }),

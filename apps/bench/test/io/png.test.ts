@@ -1,0 +1,24 @@
+import { crc32, inflateSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { encodePng } from "../../src/io/png";
+
+test("pictures are PNG files: every chunk's sum is right and the rows hold the pixels", () => {
+  const [width, height] = [5, 3];
+  const rgb = Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * 37) % 256);
+  const png = encodePng({ width, height, data: rgb });
+  const chunks = new Map<string, Buffer>();
+  for (let at = 8; at < png.length; ) {
+    const length = png.readUInt32BE(at);
+    const body = png.subarray(at + 4, at + 8 + length);
+    expect(png.readUInt32BE(at + 8 + length)).toBe(crc32(body));
+    chunks.set(body.toString("latin1", 0, 4), body.subarray(4));
+    at += 12 + length;
+  }
+  expect([...chunks.keys()]).toEqual(["IHDR", "IDAT", "IEND"]);
+  expect([...chunks.get("IHDR")!]).toEqual([0, 0, 0, width, 0, 0, 0, height, 8, 2, 0, 0, 0]);
+  const rows = inflateSync(chunks.get("IDAT")!);
+  for (let y = 0; y < height; y++) {
+    const row = rows.subarray(y * (1 + 3 * width), (y + 1) * (1 + 3 * width));
+    expect([...row]).toEqual([0, ...rgb.subarray(3 * width * y, 3 * width * (y + 1))]);
+  }
+});

@@ -1,0 +1,33 @@
+// Generated from options/tables.ts by tooling/gen-options. Do not edit.
+import type { EncoderChoice } from "./value-types";
+
+/** What becomes of the video, with all defaults. */
+export interface OutputSettings {
+  /** Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames. Default: out.mp4. */
+  output: string;
+  /** Replaces the output if it is there. Otherwise the run stops before any work. Default: true. */
+  overwrite: boolean;
+  /** What makes .mp4 files: builtin, ffmpeg (libx264, must be on the PATH) or auto, which is builtin. Default: auto. */
+  encoder: EncoderChoice;
+  /** Keeps a preview picture up to date while it works: OUTPUT.preview.webp, or a FILE that ends in .webp, .gif or
+   *  .png. Default: false. */
+  preview: boolean | string;
+}
+
+/** What one run works on and what it tells, with all defaults. */
+export interface RunSettings {
+  /** The picture to animate. Default: a sample of the bundled model. */
+  image: string | undefined;
+  /** A model folder, a hub id (owner/name) or one FILE.safetensors. Default: the bundled tiny-svd. */
+  model: string | undefined;
+  /** Reads options from a JSON file; what is typed wins. */
+  config: string | undefined;
+  /** Prints sizes, peak memory, work and a time estimate; makes nothing. Default: false. */
+  dryRun: boolean;
+  /** Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto. */
+  profile: string | undefined;
+  /** One JSON object per line on standard output, nothing else there. Default: false. */
+  json: boolean;
+  /** No progress, no summary; warnings and errors only. Default: false. */
+  quiet: boolean;
+}

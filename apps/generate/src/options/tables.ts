@@ -1,0 +1,106 @@
+import {
+  always,
+  boolean,
+  booleanOrText,
+  choice,
+  found,
+  GENERATE_GROUP,
+  LOAD_GROUP,
+  type OptionGroup,
+  type OptionTable,
+  text,
+} from "@vd/svd-pipeline/options";
+import { ENCODERS } from "../output/encoders";
+
+/** What a run works on and what it tells. */
+export const RUN_TABLE = {
+  image: {
+    kind: text("a name"),
+    doc: "The picture to animate.",
+    default: found("a sample of the bundled model"),
+    cli: { flags: "[IMAGE]" },
+  },
+  model: {
+    kind: text("a name"),
+    doc: "A model folder, a hub id (owner/name) or one FILE.safetensors.",
+    default: found("the bundled tiny-svd"),
+    cli: { flags: "-m, --model <MODEL>" },
+  },
+  config: {
+    kind: text("a name"),
+    doc: "Reads options from a JSON file; what is typed wins.",
+    cli: { flags: "--config <FILE>", inFile: false },
+  },
+  dryRun: {
+    kind: boolean,
+    doc: "Prints sizes, peak memory, work and a time estimate; makes nothing.",
+    default: always(false),
+    cli: { flags: "--dry-run" },
+  },
+  profile: {
+    kind: text("a name"),
+    doc: "Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto.",
+    cli: { flags: "--profile <FILE>" },
+  },
+  json: {
+    kind: boolean,
+    doc: "One JSON object per line on standard output, nothing else there.",
+    default: always(false),
+    cli: { flags: "--json" },
+  },
+  quiet: {
+    kind: boolean,
+    doc: "No progress, no summary; warnings and errors only.",
+    default: always(false),
+    cli: { flags: "-q, --quiet" },
+  },
+} as const satisfies OptionTable;
+
+/** What becomes of the video. */
+export const OUTPUT_TABLE = {
+  output: {
+    kind: text("a name"),
+    doc: "Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames.",
+    default: always("out.mp4"),
+    cli: { flags: "-o, --output <FILE>" },
+  },
+  overwrite: {
+    kind: boolean,
+    doc: "Replaces the output if it is there. Otherwise the run stops before any work.",
+    default: always(true),
+    cli: {
+      flags: "--overwrite",
+      off: { flag: "--no-overwrite", doc: "Stops, before any work, if the output is there." },
+    },
+  },
+  encoder: {
+    kind: choice(ENCODERS, "EncoderChoice"),
+    doc: "What makes .mp4 files: builtin, ffmpeg (libx264, must be on the PATH) or auto, which is builtin.",
+    default: always(ENCODERS[0]),
+    cli: { flags: "--encoder <NAME>" },
+  },
+  preview: {
+    kind: booleanOrText,
+    doc: "Keeps a preview picture up to date while it works: OUTPUT.preview.webp, or a FILE that ends in .webp, .gif or .png.",
+    default: always(false),
+    cli: { flags: "--preview [FILE]" },
+  },
+} as const satisfies OptionTable;
+
+/** All options of the command line, in the order of its help. */
+export const GROUPS: readonly OptionGroup[] = [
+  {
+    title: "Run",
+    intro: "What a run of `vd-generate` works on and what it tells.",
+    table: RUN_TABLE,
+    isApp: true,
+  },
+  GENERATE_GROUP,
+  LOAD_GROUP,
+  {
+    title: "Output",
+    intro: "What becomes of the video that `vd-generate` makes.",
+    table: OUTPUT_TABLE,
+    isApp: true,
+  },
+];

@@ -1,0 +1,2 @@
+/** The types that the app's options have besides numbers and texts, for `option-types.generated.ts`. */
+export type { EncoderChoice } from "../output/encoders";

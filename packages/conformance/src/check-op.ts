@@ -1,0 +1,64 @@
+import { type Device, OPS, type OpId } from "@vd/kernels-native";
+import type { OpCase, OpCases } from "@vd/kernels-native/contract";
+import { type CallOptions, layoutGraph, recordOp } from "@vd/tensor";
+import { CaseRun } from "./case-run";
+import type { CheckOutcome } from "./check";
+import { declinedOnCpu, operandsOf } from "./check-results";
+import type { ConformanceSuite } from "./suite";
+
+/** Of the cases, those at every fourth place are looked at for their fast path. */
+const FAST_SAMPLE = 4;
+/** Share of these that must have one. */
+const LEAST_FAST_SHARE = 0.8;
+
+/** What is wrong with the shapes and the cost that the contract infers for a case, as sentences. */
+function inferenceFaults(op: OpId, opCase: OpCase): string[] {
+  const { cost, graph } = layoutGraph((g) => {
+    const inputs = operandsOf(opCase).map(({ name, operand }) => [name, g.input(name, operand.dims, operand.dtype)]);
+    recordOp(g, op, { ...opCase.attrs, ...Object.fromEntries(inputs), name: opCase.name } as CallOptions);
+  });
+  const { dims } = graph.rows[0]!.outputs[0]!;
+  return [
+    ...(Number.isSafeInteger(cost.flops) && cost.flops >= 0 ? [] : [`${opCase.name}: ${cost.flops} FLOP`]),
+    ...(dims.every((dim) => dim >= 1) ? [] : [`${opCase.name}: a result of [${dims.join(",")}]`]),
+  ];
+}
+
+/** Infers shapes and cost of all cases of an op, those from models too, without running any. */
+export function checkContract(op: OpId, cases: OpCases): CheckOutcome {
+  const all = [...cases.correctness, ...cases.bench];
+  const names = all.map(({ name }) => name);
+  const repeated = names.filter((name, i) => names.indexOf(name) !== i);
+  const faults = [
+    ...(cases.op === OPS[op] ? [] : [`the cases are of ${cases.op.id}`]),
+    ...repeated.map((name) => `two cases are called ${name}`),
+    ...all.flatMap((opCase) => inferenceFaults(op, opCase)),
+  ];
+  return { faults, numVariants: 0 };
+}
+
+async function isFast(op: OpId, opCase: OpCase, device: Device): Promise<boolean> {
+  const run = new CaseRun(op, opCase);
+  try {
+    return (await run.runOn(device)).fast;
+  } finally {
+    run.free();
+  }
+}
+
+/** Runs some of the cases on each device of a suite: fast paths must serve most of them. */
+export async function checkFastPaths(
+  op: OpId,
+  cases: readonly OpCase[],
+  { devices }: ConformanceSuite,
+): Promise<CheckOutcome> {
+  const sample = cases.filter((opCase, i) => i % FAST_SAMPLE === 0 && declinedOnCpu(op, opCase) === undefined);
+  const faults: string[] = [];
+  for (const { name, device } of devices) {
+    const served = await Promise.all(sample.map((opCase) => isFast(op, opCase, device)));
+    const share = served.filter(Boolean).length / sample.length;
+    if (!(share > LEAST_FAST_SHARE))
+      faults.push(`${name}: expected a fast path for more than ${LEAST_FAST_SHARE} of the cases, got ${share}`);
+  }
+  return { faults, numVariants: 0 };
+}

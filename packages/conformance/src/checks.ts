@@ -1,0 +1,87 @@
+import { OPS, type OpId, VdError } from "@vd/kernels-native";
+import { OP_CASES } from "@vd/kernels-native/cases";
+import type { OpCase } from "@vd/kernels-native/contract";
+import { nearestNames } from "@vd/tensor";
+import type { CheckKind, ConformanceCheck } from "./check";
+import { checkContract, checkFastPaths } from "./check-op";
+import { checkChangedOperands, checkResults, firstType, operandsOf } from "./check-results";
+import { recast } from "./recast";
+import type { ConformanceSuite } from "./suite";
+
+/** Which checks there are. */
+export interface CheckOptions {
+  /** Default: all ops of the contract. */
+  ops?: readonly OpId[];
+  /** Default: all kinds. */
+  kinds?: readonly CheckKind[];
+  /** Cases of your own, by op, in place of the contract's. Their names must differ within an op. */
+  cases?: Readonly<Partial<Record<OpId, readonly OpCase[]>>>;
+  /** Keeps the cases for which it returns true. Default: all. */
+  filter?: (op: OpId, opCase: OpCase) => boolean;
+  /** Results by every kernel that could run a case, not only by the one that the device chooses. Default: false. */
+  everyVariant?: boolean;
+}
+
+/** The 16-bit types, in which cases of float32 are checked as well where a device takes them. */
+const NARROW_TYPES = ["f16", "bf16"] as const;
+
+function requireOps(ops: readonly string[]): void {
+  const known = new Set(Object.keys(OPS));
+  const unknown = ops.find((op) => !known.has(op));
+  if (unknown === undefined) return;
+  throw new VdError({
+    ...{ code: "attr", where: "ops", expected: "ids of ops", got: unknown },
+    hint: `Nearest: ${nearestNames(unknown, known).join(", ")}.`,
+  });
+}
+
+/** The checks of one case's results, in its own types and in both 16-bit types where a device takes them. */
+function resultChecks(op: OpId, opCase: OpCase, suite: ConformanceSuite, options: CheckOptions): ConformanceCheck[] {
+  const { everyVariant = false } = options;
+  const check = (each: OpCase, name: string): ConformanceCheck => ({
+    ...{ kind: "results", op, name: `${op}: ${name}`, caseName: opCase.name, dtype: firstType(op, each) },
+    run: () => checkResults(op, each, suite, everyVariant),
+  });
+  const isCpuOnly = suite.devices.every(({ device }) => device.kind === "cpu");
+  const narrow = (isCpuOnly ? [] : NARROW_TYPES).flatMap((dtype) => {
+    const each = recast(op, opCase, dtype);
+    return each ? [{ ...check(each, `${opCase.name}, ${dtype}`), dtype }] : [];
+  });
+  return [check(opCase, opCase.name), ...narrow];
+}
+
+/** The checks of one op, of all kinds. */
+function checksOf(op: OpId, suite: ConformanceSuite, options: CheckOptions): ConformanceCheck[] {
+  const contract = OP_CASES[op];
+  const { cases, filter = () => true } = options;
+  const chosen = (cases?.[op] ?? contract.correctness).filter((opCase) => filter(op, opCase));
+  const changing = chosen.filter((opCase) => operandsOf(opCase).some(({ operand }) => operand.constant === false));
+  const checks: ConformanceCheck[] = chosen.flatMap((opCase) => resultChecks(op, opCase, suite, options));
+  for (const opCase of changing)
+    checks.push({
+      ...{ kind: "changed operands", op, name: `${op}: ${opCase.name}, then others`, caseName: opCase.name },
+      run: () => checkChangedOperands(op, opCase, suite),
+    });
+  checks.push({
+    ...{ kind: "contract", op, name: `${op}: cost and shapes of all cases` },
+    run: async () => checkContract(op, contract),
+  });
+  if (suite.fastOps?.includes(op))
+    checks.push({
+      ...{ kind: "fast paths", op, name: `${op}: fast paths serve most cases` },
+      run: () => checkFastPaths(op, chosen, suite),
+    });
+  return checks;
+}
+
+/** Returns the checks of a suite op by op, for a test runner; {@link runConformance} runs them without one.
+ *  @throws VdError `attr` for an op that is not known.
+ *  @example
+ *  test.each(conformanceChecks(cpuSuite()).map((check) => [check.name, check] as const))("%s", async (_, check) => {
+ *    expect((await check.run()).faults).toEqual([]);
+ *  }); */
+export function conformanceChecks(suite: ConformanceSuite, options: CheckOptions = {}): ConformanceCheck[] {
+  const { ops = Object.keys(OPS) as OpId[], kinds } = options;
+  requireOps(ops);
+  return ops.flatMap((op) => checksOf(op, suite, options)).filter(({ kind }) => kinds?.includes(kind) ?? true);
+}

@@ -1,0 +1,37 @@
+import type { Tolerance } from "@vd/kernels-native/contract";
+
+/** How far numbers are from the right ones, in the terms of the contract's tolerance. */
+export interface Distance {
+  /** Sum of squared differences over the sum of squares. */
+  nmse: number;
+  /** Largest difference over the root mean square. */
+  worst: number;
+}
+
+/** Returns how far `got` is from `wanted`; infinite where infinities or NaN are not in the same places. */
+export function distance(got: ArrayLike<number>, wanted: ArrayLike<number>): Distance {
+  if (got.length !== wanted.length) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
+  let [squares, error, largest, count] = [0, 0, 0, 0];
+  for (let i = 0; i < wanted.length; i++) {
+    if (got[i] === wanted[i] && !Number.isFinite(wanted[i])) continue;
+    const d = Math.abs(got[i]! - wanted[i]!);
+    // Also false for NaN.
+    if (!(d < Number.POSITIVE_INFINITY)) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
+    squares += wanted[i]! * wanted[i]!;
+    error += d * d;
+    largest = Math.max(largest, d);
+    count++;
+  }
+  if (error === 0) return { nmse: 0, worst: 0 };
+  if (squares === 0) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
+  return { nmse: error / squares, worst: largest / Math.sqrt(squares / count) };
+}
+
+/** Returns what exceeds `limit`, as text; empty where `got` is near enough to `wanted`. */
+export function tooFar(got: ArrayLike<number>, wanted: ArrayLike<number>, limit: Tolerance): string {
+  const { nmse, worst } = distance(got, wanted);
+  const parts: string[] = [];
+  if (!(nmse <= limit.nmse)) parts.push(`nmse ${nmse.toExponential(2)} above ${limit.nmse}`);
+  if (!(worst <= limit.worst)) parts.push(`worst ${worst.toExponential(2)} above ${limit.worst}`);
+  return parts.join(", ");
+}

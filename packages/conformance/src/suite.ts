@@ -1,0 +1,45 @@
+import { type Device, type OpId, openDevice } from "@vd/kernels-native";
+import { CPU_FAST_PATHS } from "@vd/kernels-native/contract";
+
+/** A device under test. */
+export interface TestedDevice {
+  /** Says in faults which device it was, e.g. `avx2`. */
+  name: string;
+  device: Device;
+  /** Devices whose results must have the same bits, e.g. one with more threads; itself for a second run. Default: none. */
+  sameBits?: readonly Device[];
+}
+
+/** Devices that are checked together: every case is made once and goes through all of them. */
+export interface ConformanceSuite {
+  devices: readonly TestedDevice[];
+  /** A device whose results those of all others are compared with; it alone is compared with float64. Default: none, all
+   *  are compared with float64. */
+  baseline?: TestedDevice;
+  /** Ops most of whose cases must be served by a fast path of every device under test: comparisons would mean nothing if
+   *  the baseline's own code served them. Default: none. */
+  fastOps?: readonly OpId[];
+}
+
+/** CPU code paths, by the widest instruction set that they may use; `best` is what the processor has. */
+const INSTRUCTION_SETS = ["plain", "avx2", "avx512", "best"] as const;
+/** Of these, one and two threads must give the same bits. */
+const THREADED: readonly string[] = ["plain", "best"];
+/** Returns the suite of one device: its results against float64, each case run twice with the same bits.
+ *  @example await runConformance(deviceSuite(openDevice("cuda"))); */
+export const deviceSuite = (device: Device): ConformanceSuite => ({
+  devices: [{ name: device.name, device, sameBits: [device] }],
+});
+
+/** Returns the suite of this processor: the definitions against float64, the code of every instruction set against the
+ *  definitions, and one thread against two.
+ *  @example await runConformance(cpuSuite(), { ops: ["linear"] }); */
+export function cpuSuite(): ConformanceSuite {
+  const devices = INSTRUCTION_SETS.map((isa) => ({
+    name: isa,
+    device: openDevice("cpu", { isa, threads: 1 }),
+    sameBits: THREADED.includes(isa) ? [openDevice("cpu", { isa, threads: 2 })] : [],
+  }));
+  const baseline = { name: "definitions", device: openDevice("cpu", { reference: true, threads: 2 }) };
+  return { devices, baseline, fastOps: CPU_FAST_PATHS };
+}

@@ -1,0 +1,77 @@
+import type { AttrValue } from "../define-case";
+
+/** A packed tensor of float64 numbers. */
+export interface Plain {
+  dims: readonly number[];
+  data: Float64Array;
+}
+
+/** A call as a reference sees it: every attribute has its value, absent operands are undefined. */
+export interface PlainCall {
+  operand(name: string): Plain;
+  optional(name: string): Plain | undefined;
+  number(name: string): number;
+  list(name: string): readonly number[];
+  flag(name: string): boolean;
+  word(name: string): string;
+}
+
+/** Results by the contract's names. */
+export type PlainResults = Readonly<Record<string, Plain>>;
+
+/** An op in float64, written from its formula and not from any backend's code. */
+export type Reference = (call: PlainCall) => PlainResults;
+
+const sizeOf = (dims: readonly number[]) => dims.reduce((product, dim) => product * dim, 1);
+
+/** A tensor whose elements are computed from their indices. */
+export function plain(dims: readonly number[], element: (...index: number[]) => number): Plain {
+  const data = new Float64Array(sizeOf(dims));
+  const index = dims.map(() => 0);
+  for (let i = 0; i < data.length; i++) {
+    data[i] = element(...index);
+    for (let d = dims.length - 1; d >= 0 && ++index[d]! === dims[d]; d--) index[d] = 0;
+  }
+  return { dims, data };
+}
+
+/** The element at `index`; size-1 dimensions are broadcast, and anything outside is 0. */
+export function at({ dims, data }: Plain, ...index: number[]): number {
+  let offset = 0;
+  for (let d = 0; d < dims.length; d++) {
+    const i = dims[d] === 1 ? 0 : index[d]!;
+    if (dims[d] !== 1 && (i < 0 || i >= dims[d]!)) return 0;
+    offset = offset * dims[d]! + i;
+  }
+  return data[offset]!;
+}
+
+/** Two tensors side by side in their last dimension. */
+export function beside(a: Plain, b: Plain | undefined): Plain {
+  if (!b) return a;
+  const [ca, cb] = [a.dims.at(-1)!, b.dims.at(-1)!];
+  return plain([...a.dims.slice(0, -1), ca + cb], (...index) => {
+    const channel = index.pop()!;
+    return channel < ca ? at(a, ...index, channel) : at(b, ...index, channel - ca);
+  });
+}
+
+/** The call of a reference for operands and attributes by name. */
+export function plainCall(
+  operands: Readonly<Record<string, Plain>>,
+  attrs: Readonly<Record<string, AttrValue>>,
+): PlainCall {
+  const operand = (name: string) => {
+    const found = operands[name];
+    if (!found) throw new Error(`no operand ${name}`);
+    return found;
+  };
+  return {
+    operand,
+    optional: (name) => operands[name],
+    number: (name) => attrs[name] as number,
+    list: (name) => attrs[name] as readonly number[],
+    flag: (name) => attrs[name] as boolean,
+    word: (name) => attrs[name] as string,
+  };
+}

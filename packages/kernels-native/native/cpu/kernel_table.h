@@ -1,0 +1,20 @@
+// Tables of inner loops that exist once per instruction set.
+#pragma once
+#include "cpu_features.h"
+
+/** Declares the tables `plain::name`, `avx2::name` and `avx512::name` of type `Type` and `name_of(isa)`, which returns the
+ *  one for an instruction set that the machine has. A `*.simd.cc` file defines `name` in namespace vd::cpu::VD_ISA. Use it
+ *  inside namespace vd::cpu. */
+#define VD_DECLARE_KERNEL_TABLE(Type, name)                                                     \
+  namespace plain {                                                                             \
+  extern const Type name;                                                                       \
+  }                                                                                             \
+  namespace avx2 {                                                                              \
+  extern const Type name;                                                                       \
+  }                                                                                             \
+  namespace avx512 {                                                                            \
+  extern const Type name;                                                                       \
+  }                                                                                             \
+  inline const Type& name##_of(Isa isa) {                                                       \
+    return isa >= Isa::avx512 ? avx512::name : isa == Isa::avx2 ? avx2::name : plain::name;     \
+  }

@@ -1,0 +1,48 @@
+// The variants that a row can have, and why it cannot have others.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../core/program.h"
+#include "launch.h"
+#include "reason.h"
+
+namespace vd::cuda {
+
+/** The most working memory that a variant may take where others take less. */
+inline constexpr size_t kMostWorkspaceBytes = size_t{256} << 20;
+
+/** What planners find for one row. */
+class Candidates {
+ public:
+  /** explain: keep the reasons against other variants, too. */
+  explicit Candidates(bool explain) : explain_(explain) {}
+
+  /** Those that are legal, the best guess first. */
+  std::vector<Variant> variants;
+
+  void add(Variant variant) { variants.push_back(std::move(variant)); }
+  /** Notes why the row does not have a variant, or a family of them; nameParts: its name in pieces, which are joined only if
+   *  somebody asked for reasons. Does nothing without a reason. */
+  void reject(std::initializer_list<std::string_view> nameParts, const Reason& reason);
+  /** Notes the reason, if there is one; returns true if there is none. */
+  bool allows(std::initializer_list<std::string_view> nameParts, const Reason& reason);
+  /** Against which variants there was a reason; empty unless asked for. */
+  const std::vector<RejectedVariant>& rejected() const { return rejected_; }
+
+  /** The names of the variants, the best guess first. */
+  std::vector<std::string> names() const;
+  /** Moves the variants that need more than kMostWorkspaceBytes to the rejected ones, unless no other would be left: then
+   *  the guess stays. variants: not empty. */
+  void limit_workspace();
+  /** The variant of that name, or the guess; nothing is left of it here. variants: not empty. */
+  Variant extract(const std::string& wanted);
+
+ private:
+  bool explain_;
+  std::vector<RejectedVariant> rejected_;
+};
+
+}  // namespace vd::cuda

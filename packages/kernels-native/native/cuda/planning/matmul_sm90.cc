@@ -1,0 +1,172 @@
+#include "matmul_sm90.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor_maps.h"
+
+namespace vd::cuda {
+
+using namespace device;
+
+namespace {
+
+/** Why staged tiles cannot do the problem: they have no second residual without a first, no phases, and one vector of frame
+ *  bias for a tile. */
+Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
+  const Epilogue& e = p.epilogue;
+  const bool frames = p.out[2] * p.out[3] == e.pixelsPerFrame && box[0] == 1;
+  const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % box[2] == 0;
+  return first_of({if_so(p.phases != 1, {"has no upsampling"}),
+                   if_so(e.residual2 != nullptr && (p.geglu || e.residual == nullptr), {"has no such pair of residuals"}),
+                   if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
+                   if_so(!tile.pingpong && !p.geglu, {"is for geglu"})});
+}
+
+/** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
+ *  tiles with as many channels as the registers hold. */
+Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (tile.kernel == MatmulKernel::tiles) return {};
+  const Epilogue& e = p.epilogue;
+  const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
+  const bool pairs = tile.tileN % 64 == 0;
+  return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
+                   if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
+                   if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
+                   if_so(pairs && !p.geglu, {"is for geglu"}), if_so(!pairs && p.geglu, {"has no geglu"})});
+}
+
+/** Why the epilogue of a tile cannot do the problem's. */
+Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  const bool geglu = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
+  return first_of({if_so(p.geglu && !geglu, {"has no geglu"}), if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but geglu"}),
+                   if_so(!tile.generic, p.untyped)});
+}
+
+Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const DeviceInfo& device) {
+  const int numColumnTiles = static_cast<int>(ceil_div(p.columns, tile.tileN));
+  const int64_t needed = matmul_shared_bytes(tile, numColumnTiles) + matmul_static_bytes(tile) + 256;
+  const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
+  return if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}});
+}
+
+/** Why a tile cannot do the problem. */
+Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
+  return first_of({if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), tail_reason(p, tile),
+                   shared_memory_reason(p, tile, device)});
+}
+
+/** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
+ *  proportion to the columns. Pingpong hides the fixed part of the tail. The constants of rows tiles and of halves tiles (which
+ *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
+ *  a guess; for SVD-XT's sizes the device's tuning table decides. */
+double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks) {
+  if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.geglu ? 0.2 : 0.21);
+  const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1;
+  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * numKBlocks;
+  const double direct = !p.geglu ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.geglu ? 0.09 : tile.pingpong ? 0.12 : 0.13;
+  return std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500);
+}
+
+/** Into how many parts rows tiles cut the columns, so that clusters have equally many: each part loads the rows again. */
+int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
+  int best = 1;
+  double bestCost = 1e300;
+  for (int parts = 1; parts <= std::min(numNTiles, 4); ++parts) {
+    const double cost = static_cast<double>(ceil_div(numRows * parts, numClusters)) * (static_cast<double>(ceil_div(numNTiles, parts)) + 0.75);
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = parts;
+    }
+  }
+  return best;
+}
+
+/** The problem as a tile's kernel sees it, all but the tensor maps. box: of the results. groups: blocks of rows that a cluster
+ *  takes at a time. */
+MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device, int64_t& groups) {
+  MatmulSm90Params params{};
+  params.epilogue = p.epilogue;
+  params.epilogue.biasType = static_cast<uint8_t>(DType::f32);
+  params.blocksPerTap = static_cast<int32_t>(ceil_div(p.channels, 64));
+  params.numKBlocks1 = params.blocksPerTap * p.kernel[0] * p.kernel[1] * p.kernel[2];
+  params.numKBlocks = params.numKBlocks1 + static_cast<int32_t>(ceil_div(p.channels2, 64));
+  params.channels = static_cast<int32_t>(p.channels);
+  int64_t mTiles = p.out[0];
+  for (int i = 0; i < 3; ++i) {
+    params.kernel[i] = p.kernel[i];
+    params.stride[i] = p.stride[i];
+    params.padding[i] = p.padding[i];
+    params.tile[i] = box[i];
+    params.out[i] = static_cast<int32_t>(p.out[1 + i]);
+    params.tiles[i] = static_cast<int32_t>(ceil_div(p.out[1 + i], box[i]));
+    mTiles *= params.tiles[i];
+  }
+  params.numMTiles = static_cast<int32_t>(mTiles);
+  params.numNTiles = static_cast<int32_t>(ceil_div(p.columns, tile.tileN));
+  params.numPhases = p.phases;
+  params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
+  groups = ceil_div(mTiles, tile.kernel == MatmulKernel::tiles ? tile.cluster : 2 * tile.cluster);
+  params.numParts = tile.kernel == MatmulKernel::rows ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
+  params.aBytes = box[0] * box[1] * box[2] * 128;
+  return params;
+}
+
+/** Adds the maps of all operands. source, box: as loaded, and of the results. */
+void add_maps(Launch& launch, const MatmulProblem& p, const MatmulTile& tile, const Box& source, const Box& box) {
+  activation_map(launch, offsetof(MatmulSm90Params, a), p.x, p, p.channels, source);
+  if (p.channels2 > 0) activation_map(launch, offsetof(MatmulSm90Params, a2), p.x2, p, p.channels2, source);
+  weight_map(launch, p, tile, p.kernel[0] * p.kernel[1] * p.kernel[2]);
+  if (!tile.staged) return;
+  const Epilogue& e = p.epilogue;
+  output_map(launch, offsetof(MatmulSm90Params, y), e.y, e.yPitch, p, box);
+  if (e.residual != nullptr) output_map(launch, offsetof(MatmulSm90Params, residual), e.residual, e.residualPitch, p, box);
+  if (e.residual2 != nullptr) output_map(launch, offsetof(MatmulSm90Params, residual2), e.residual2, e.residual2Pitch, p, box);
+}
+
+/** The launch of a tile's kernel, and its estimated cycles. chosen: the box of pixels for the tile's rows. */
+std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& tile, const Box& chosen, const DeviceInfo& device) {
+  const bool rows = tile.kernel == MatmulKernel::rows;
+  const bool own = tile.kernel != MatmulKernel::tiles;  // each warpgroup has a tile of 64 rows
+  // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
+  const Box source = own ? Box{1, 1, tile.tileM} : chosen;
+  const Box box = own ? Box{1, 1, 64} : chosen;
+  int64_t groups = 0;
+  const MatmulSm90Params params = make_params(p, tile, box, device, groups);
+  Launch launch;
+  launch.symbol = std::string(p.symbolPrefix) + tile.name + (p.geglu ? "_geglu" : "");
+  launch.block = kMatmulThreads;
+  launch.cluster = tile.cluster;
+  launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
+  const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
+  const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
+  launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
+  launch.set_params(params);
+  if (p.bias.present)
+    launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
+  add_maps(launch, p, tile, source, box);
+  const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
+  const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);
+  return {cost, std::move(launch)};
+}
+
+}  // namespace
+
+void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out) {
+  std::vector<std::pair<double, Variant>> ranked;
+  const Box boxes[2] = {choose_box(problem, 128), choose_box(problem, 256)};
+  for (const MatmulTile& tile : kMatmulTiles) {
+    static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
+    const Box& box = boxes[tile.tileM == 256];
+    if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;
+    auto [cost, launch] = make_launch(problem, tile, box, device);
+    Variant variant = base;
+    variant.name = std::string("sm90_") + tile.name;
+    variant.launches.push_back(std::move(launch));
+    ranked.emplace_back(cost, std::move(variant));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& entry : ranked) out.add(std::move(entry.second));
+}
+
+}  // namespace vd::cuda

@@ -1,0 +1,36 @@
+// Variants of conv and linear on the Hopper matrix core.
+#pragma once
+#include "../../../device/matmul_sm90.h"
+#include "candidates.h"
+#include "packs.h"
+
+namespace vd::cuda {
+
+/** A convolution or linear as the Hopper core sees it. Dims and strides are those of one activation source. */
+struct MatmulProblem {
+  const char* symbolPrefix;     // e.g. "conv_sm90_f16_"
+  Tensor x, x2;                 // x2 absent but for linear
+  int64_t source[4];            // B, F, H, W of x
+  int64_t out[4];               // B, F, H, W of one phase of the output
+  int64_t channels, channels2;
+  int kernel[3], stride[3], padding[3];
+  int phases;
+  int64_t columns;              // columns of the product (2K with geglu)
+  bool geglu;
+  Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
+  Address weights;
+  BiasSource bias;
+  int64_t weightChannels;       // elements from one tap (or row) of the weights to the next
+  device::Epilogue epilogue;
+};
+
+/** Why the copy engine cannot read a tensor: not a 16-bit float type, or base or pitch no multiple of 16 bytes. */
+Reason copy_engine_reason(const Tensor& tensor, const char* operand);
+
+/** Adds a variant for each tile that can do the problem, the best guess first, each a copy of `base` with the launch added. */
+void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out);
+
+/** What the variants of all tiles are called together. */
+inline constexpr const char* kMatmulSm90Family = "sm90_*";
+
+}  // namespace vd::cuda

@@ -1,0 +1,12 @@
+// Generated from ops/*/cpu/*_fast.cc by `pnpm gen`. Do not edit.
+#pragma once
+
+/** X(id, ArgsType) for every op with a fast path on the CPU. */
+#define VD_FOR_EACH_CPU_FAST_PATH(X) \
+  X(attention, AttentionArgs) \
+  X(conv, ConvArgs) \
+  X(group_norm, GroupNormArgs) \
+  X(group_norm_stats, GroupNormStatsArgs) \
+  X(layer_norm, LayerNormArgs) \
+  X(linear, LinearArgs) \
+  X(pointwise, PointwiseArgs)

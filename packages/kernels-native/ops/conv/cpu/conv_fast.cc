@@ -1,0 +1,65 @@
+// Convolution: chooses the algorithm.
+#include "conv_fast.h"
+
+#include "../../../native/cpu/fast_paths.h"
+#include "../../../native/cpu/tile_epilogue.h"
+
+namespace vd::cpu {
+namespace {
+
+/** A convolution that is a linear layer over pixels. */
+bool is_pointwise(const ConvArgs& a) {
+  bool plain = !a.upsample;
+  for (int axis = 0; axis < 3; ++axis) plain = plain && a.weight.dim(2 + axis) == 1 && a.stride[axis] == 1;
+  for (const int64_t zeros : a.padding) plain = plain && zeros == 0;
+  return plain;
+}
+
+/** [B,F,H,W,C] as [B,F,H·W,C]. */
+Tensor as_tokens(Tensor t) {
+  if (!t.present()) return t;
+  t.dims[2] *= t.dims[3];
+  t.dims[3] = t.dims[4];
+  t.rank = 4;
+  return t;
+}
+
+LinearArgs as_linear(const ConvArgs& a) {
+  LinearArgs linear{};
+  linear.x = as_tokens(a.x);
+  linear.weight = a.weight;
+  linear.weight.rank = 2;
+  linear.weight.pitch = a.weight.dim(1) * a.weight.pitch;
+  linear.bias = a.bias;
+  linear.frameBias = a.frameBias;
+  linear.residual = as_tokens(a.residual);
+  linear.residual2 = as_tokens(a.residual2);
+  linear.y = as_tokens(a.y);
+  linear.act = a.act;
+  linear.outScale = a.outScale;
+  linear.residualScale = a.residualScale;
+  linear.residual2Scale = a.residual2Scale;
+  return linear;
+}
+
+/** Too little work per pixel for tiles of 16 columns by 32 products, as in a (3,1,1) kernel of 3 -> 3 channels. */
+bool is_tiny(const ConvArgs& a) {
+  constexpr int64_t kFewProducts = 512;
+  return a.weight.count() < kFewProducts;
+}
+
+}  // namespace
+
+/** Declines weights that are not constant and upsampling with a stride. */
+std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, Isa wanted) {
+  if (!epilogue_supported(args) || args.act == Activation::geglu) return nullptr;
+  if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
+  const Isa isa = resolve_isa(wanted);
+  // A filter [K,C,1,1,1] is a matrix when its elements follow each other.
+  if (is_pointwise(args) && args.weight.pitch == 1) return prepare_linear(as_linear(args), cache, isa);
+  if (isa == Isa::amx && !is_tiny(args)) return make_conv_amx(args, cache);
+  if (winograd_serves(args)) return make_conv_winograd(args, cache, isa);
+  return make_conv_simd(args, cache, isa);
+}
+
+}  // namespace vd::cpu

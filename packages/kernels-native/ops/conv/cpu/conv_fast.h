@@ -1,0 +1,21 @@
+// Which algorithm serves a convolution, and the candidates.
+#pragma once
+#include <memory>
+
+#include "../../../native/cpu/cpu_features.h"
+#include "../../../native/cpu/pack_cache.h"
+#include "../../../native/cpu/prepared.h"
+#include "../../../native/generated/op_args.h"
+
+namespace vd::cpu {
+
+/** Implicit GEMM on the SIMD matrix kernel: any kernel, stride, padding and upsampling. */
+std::unique_ptr<PreparedRow> make_conv_simd(const ConvArgs& args, PackCache& cache, Isa isa);
+/** True for convolutions that make_conv_winograd can do and does faster. */
+bool winograd_serves(const ConvArgs& args);
+/** Winograd's F(2x2, 3x3) on the SIMD matrix kernel. */
+std::unique_ptr<PreparedRow> make_conv_winograd(const ConvArgs& args, PackCache& cache, Isa isa);
+/** Implicit GEMM on the AMX engine, which the machine must have. */
+std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache);
+
+}  // namespace vd::cpu

@@ -1,0 +1,94 @@
+#include "conv_geometry.h"
+
+#include <algorithm>
+
+#include "../../../native/core/float_element.h"
+
+namespace vd::cpu {
+namespace {
+
+int64_t floor_half(int64_t value) { return value >= 0 ? value / 2 : -((1 - value) / 2); }
+
+/** Positions along one axis: offset in the input and the filter positions that fall on it. */
+struct AxisTap {
+  int64_t offset;
+  std::vector<int64_t> sources;
+};
+
+std::vector<AxisTap> axis_taps(int64_t kernel, int64_t padding, bool upsample, int64_t parity) {
+  std::vector<AxisTap> taps;
+  for (int64_t i = 0; i < kernel; ++i) {
+    const int64_t at = upsample ? floor_half(parity - padding + i) : i - padding;
+    if (taps.empty() || taps.back().offset != at) taps.push_back({at, {}});
+    taps.back().sources.push_back(i);
+  }
+  return taps;
+}
+
+ConvPhase phase_of(const ConvArgs& a, int64_t rowParity, int64_t colParity) {
+  const int64_t step = a.upsample ? 2 : 1;
+  ConvPhase phase;
+  phase.rows = (a.y.dim(2) - rowParity + step - 1) / step;
+  phase.cols = (a.y.dim(3) - colParity + step - 1) / step;
+  phase.firstRow = rowParity;
+  phase.firstCol = colParity;
+  phase.rowStep = phase.colStep = step;
+  phase.frameStep = a.stride[0];
+  phase.inRowStep = a.stride[1];
+  phase.inColStep = a.stride[2];
+  for (int64_t f = 0; f < a.weight.dim(2); ++f) {
+    for (const AxisTap& h : axis_taps(a.weight.dim(3), a.padding[2], a.upsample, rowParity)) {
+      for (const AxisTap& w : axis_taps(a.weight.dim(4), a.padding[4], a.upsample, colParity)) {
+        ConvTap tap{f - a.padding[0], h.offset, w.offset, {}};
+        for (const int64_t sourceH : h.sources) {
+          for (const int64_t sourceW : w.sources) tap.sources.push_back({f, sourceH, sourceW});
+        }
+        phase.taps.push_back(std::move(tap));
+      }
+    }
+  }
+  return phase;
+}
+
+}  // namespace
+
+std::vector<ConvPhase> conv_phases(const ConvArgs& args) {
+  std::vector<ConvPhase> phases;
+  const int64_t parities = args.upsample ? 2 : 1;
+  for (int64_t row = 0; row < parities; ++row) {
+    for (int64_t col = 0; col < parities; ++col) {
+      ConvPhase phase = phase_of(args, row, col);
+      if (phase.rows > 0 && phase.cols > 0) phases.push_back(std::move(phase));
+    }
+  }
+  return phases;
+}
+
+RowSource conv_rows(const Tensor& weight, const ConvPhase& phase) {
+  return [weight, taps = phase.taps](int64_t n, float* row) {
+    const int64_t channels = weight.dim(1);
+    for (const ConvTap& tap : taps) {
+      for (int64_t c = 0; c < channels; ++c) {
+        double sum = 0;
+        for (const ConvTap::Source& s : tap.sources) {
+          const int64_t filterRow = ((n * channels + c) * weight.dim(2) + s.f) * weight.dim(3) + s.h;
+          sum += load_element(weight.data, weight.dtype, filterRow * weight.pitch + s.w);
+        }
+        *row++ = static_cast<float>(sum);
+      }
+    }
+  };
+}
+
+std::vector<int64_t> conv_facts(const ConvArgs& args, const ConvPhase& phase) {
+  std::vector<int64_t> facts;
+  for (int i = 0; i < 5; ++i) facts.push_back(args.weight.dim(i));
+  facts.insert(facts.end(), {args.weight.pitch, static_cast<int64_t>(args.weight.dtype)});
+  for (const ConvTap& tap : phase.taps) {
+    facts.push_back(static_cast<int64_t>(tap.sources.size()));
+    for (const ConvTap::Source& s : tap.sources) facts.insert(facts.end(), {s.f, s.h, s.w});
+  }
+  return facts;
+}
+
+}  // namespace vd::cpu

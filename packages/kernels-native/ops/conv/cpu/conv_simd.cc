@@ -1,0 +1,138 @@
+// Convolution as an implicit GEMM on the SIMD matrix kernel. A tile's rows are output pixels; for each tap a row is a
+// pointer to the channels of one input pixel, or to zeros outside. Nothing is copied or unfolded.
+#include <algorithm>
+
+#include "../../../native/cpu/kernels.h"
+#include "../../../native/cpu/panels.h"
+#include "../../../native/cpu/tile_epilogue.h"
+
+#include "conv_fast.h"
+#include "conv_geometry.h"
+
+namespace vd::cpu {
+namespace {
+
+constexpr int kPackKind = 2;
+/** Pixels that a task runs over while a panel stays in the cache. */
+constexpr int64_t kBlockRows = 16 * kTileRows;
+
+struct Phase {
+  ConvPhase shape;
+  PackedPanels panels;
+  PackedBias bias;
+};
+
+class ConvSimd final : public PreparedRow {
+ public:
+  ConvSimd(const ConvArgs& args, PackCache& cache, Isa isa)
+      : args_(args),
+        kernels_(kernels_of(isa)),
+        frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)),
+        zeros_(static_cast<size_t>(args.x.channels()), 0.0f) {
+    const PanelLayout layout(args.y.channels(), false, kernels_.width, kernels_.maxVecs);
+    for (ConvPhase& shape : conv_phases(args)) {
+      const Tensor& w = args.weight;
+      const int64_t k = static_cast<int64_t>(shape.taps.size()) * w.dim(1);
+      const DType type = args.upsample ? DType::f32 : panel_type(w.dtype, w.count());
+      PackIdentity identity{w.data, kPackKind, conv_facts(args, shape)};
+      identity.facts.insert(identity.facts.end(), {static_cast<int64_t>(type), kernels_.width, kernels_.maxVecs});
+      PackedPanels panels = pack_panels(cache, identity, layout, k, type, conv_rows(w, shape));
+      phases_.push_back({std::move(shape), std::move(panels), PackedBias(args.bias, layout)});
+    }
+  }
+
+  size_t scratch_bytes() const override {
+    size_t taps = 0;
+    for (const Phase& phase : phases_) taps = std::max(taps, phase.shape.taps.size());
+    return taps * sizeof(GemmSegment);
+  }
+
+  const char* name() const override { return "conv_simd"; }
+  void run(ThreadPool& pool, const Scratch& scratch) override {
+    Epilogue epilogue = epilogue_of(args_);
+    for (Phase& phase : phases_) {
+      epilogue.bias = phase.bias.ready();
+      const int64_t rows = args_.y.dim(0) * args_.y.dim(1) * phase.shape.rows * phase.shape.cols;
+      const int64_t numBlocks = (rows + kBlockRows - 1) / kBlockRows;
+      const auto numPanels = static_cast<int64_t>(phase.panels.layout.panels().size());
+      pool.parallel_for(numBlocks * numPanels, [&](int64_t task, int worker) {
+        const int64_t first = (task / numPanels) * kBlockRows;
+        const Panel& panel = phase.panels.layout.panels()[static_cast<size_t>(task % numPanels)];
+        auto* segments = reinterpret_cast<GemmSegment*>(scratch.of(worker));
+        run_panel(epilogue, phase, panel, first, std::min(rows, first + kBlockRows), segments);
+      });
+    }
+  }
+
+ private:
+  /** Frame of x and first input position of one output pixel. */
+  struct Origin {
+    int64_t clip, frame, row, col;
+  };
+
+  void run_panel(const Epilogue& epilogue, const Phase& phase, const Panel& panel, int64_t first, int64_t end,
+                 GemmSegment* segments) const {
+    alignas(64) float sums[kTileRows * kMaxPanelCols];
+    GemmTile tile{segments, 0, phase.panels.panel(panel), phase.panels.type, panel.vecs, sums, kMaxPanelCols};
+    TileRows rows;
+    Origin origins[kTileRows];
+    for (int64_t m = first; m < end; m += kTileRows) {
+      rows.count = static_cast<int>(std::min<int64_t>(kTileRows, end - m));
+      for (int r = 0; r < kTileRows; ++r) locate(phase.shape, std::min(m + r, end - 1), r, rows, origins);
+      tile.numSegments = gather(phase.shape, origins, segments);
+      kernels_.gemm_tile(tile);
+      kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 0, rows.count, panel.cols);
+    }
+  }
+
+  void locate(const ConvPhase& shape, int64_t index, int r, TileRows& rows, Origin* origins) const {
+    const int64_t col = index % shape.cols;
+    const int64_t row = index / shape.cols % shape.rows;
+    const int64_t clipFrame = index / (shape.cols * shape.rows);
+    const int64_t frames = args_.y.dim(1);
+    origins[r] = {clipFrame / frames, clipFrame % frames * shape.frameStep, row * shape.inRowStep,
+                  col * shape.inColStep};
+    const int64_t outRow = shape.firstRow + row * shape.rowStep;
+    const int64_t outCol = shape.firstCol + col * shape.colStep;
+    rows.pixel[r] = (clipFrame * args_.y.dim(2) + outRow) * args_.y.dim(3) + outCol;
+    rows.frame[r] = frameMap_.row(rows.pixel[r]);
+  }
+
+  /** Row pointers of each tap that any row has inside the input; says how many. */
+  int64_t gather(const ConvPhase& shape, const Origin* origins, GemmSegment* segments) const {
+    const int64_t frames = args_.x.dim(1), height = args_.x.dim(2), width = args_.x.dim(3);
+    const auto* x = args_.x.as<float>();
+    const int64_t channels = args_.x.channels();
+    int64_t count = 0;
+    for (size_t t = 0; t < shape.taps.size(); ++t) {
+      const ConvTap& tap = shape.taps[t];
+      GemmSegment& segment = segments[count];
+      bool any = false;
+      for (int r = 0; r < kTileRows; ++r) {
+        const int64_t f = origins[r].frame + tap.f, h = origins[r].row + tap.h, w = origins[r].col + tap.w;
+        const bool inside = f >= 0 && f < frames && h >= 0 && h < height && w >= 0 && w < width;
+        const int64_t pixel = ((origins[r].clip * frames + f) * height + h) * width + w;
+        segment.rows[r] = inside ? x + pixel * args_.x.pitch : zeros_.data();
+        any |= inside;
+      }
+      segment.k = channels;
+      segment.panelRow = static_cast<int64_t>(t) * channels;
+      count += any ? 1 : 0;
+    }
+    return count;
+  }
+
+  ConvArgs args_;
+  const Kernels& kernels_;
+  FrameMap frameMap_;
+  std::vector<float> zeros_;
+  std::vector<Phase> phases_;
+};
+
+}  // namespace
+
+std::unique_ptr<PreparedRow> make_conv_simd(const ConvArgs& args, PackCache& cache, Isa isa) {
+  return std::make_unique<ConvSimd>(args, cache, isa);
+}
+
+}  // namespace vd::cpu

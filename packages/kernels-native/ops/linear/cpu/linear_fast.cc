@@ -1,0 +1,32 @@
+// Linear: chooses the engine.
+#include "linear_fast.h"
+
+#include "../../../native/core/float_element.h"
+#include "../../../native/cpu/fast_paths.h"
+#include "../../../native/cpu/tile_epilogue.h"
+
+namespace vd::cpu {
+namespace {
+
+/** Below this a tile of 16 rows is mostly empty and the weights' bandwidth decides. */
+constexpr int64_t kMinAmxRows = 8;
+
+}  // namespace
+
+RowSource linear_rows(const Tensor& weight) {
+  return [weight](int64_t n, float* row) {
+    for (int64_t i = 0; i < weight.channels(); ++i) {
+      row[i] = load_element(weight.data, weight.dtype, n * weight.pitch + i);
+    }
+  };
+}
+
+/** Declines weights that are not constant. */
+std::unique_ptr<PreparedRow> prepare_linear(const LinearArgs& args, PackCache& cache, Isa wanted) {
+  if (!epilogue_supported(args) || !absent_or_f32(args.x2)) return nullptr;
+  const Isa isa = resolve_isa(wanted);
+  if (isa == Isa::amx && args.y.pixels() >= kMinAmxRows) return make_linear_amx(args, cache);
+  return make_linear_simd(args, cache, isa);
+}
+
+}  // namespace vd::cpu

@@ -1,0 +1,47 @@
+// Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
+import type { OpId } from "../contract";
+import type { Reference } from "../contract/reference";
+import attention from "./attention/attention.reference";
+import conv from "./conv/conv.reference";
+import copy from "./copy/copy.reference";
+import denoiseInput from "./denoise_input/denoise_input.reference";
+import depthToSpace from "./depth_to_space/depth_to_space.reference";
+import framesOut from "./frames_out/frames_out.reference";
+import groupNorm from "./group_norm/group_norm.reference";
+import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
+import guide from "./guide/guide.reference";
+import layerNorm from "./layer_norm/layer_norm.reference";
+import layoutIn from "./layout_in/layout_in.reference";
+import layoutOut from "./layout_out/layout_out.reference";
+import linear from "./linear/linear.reference";
+import pointwise from "./pointwise/pointwise.reference";
+import resize from "./resize/resize.reference";
+import samplerStep from "./sampler_step/sampler_step.reference";
+import spaceToDepth from "./space_to_depth/space_to_depth.reference";
+import timestepEmbedding from "./timestep_embedding/timestep_embedding.reference";
+import tokenEmbed from "./token_embed/token_embed.reference";
+
+export * from "../contract/reference";
+
+/** Every op in float64, written from its formula and not from any backend's code. */
+export const REFERENCES: Readonly<Record<OpId, Reference>> = {
+  attention: attention,
+  conv: conv,
+  copy: copy,
+  denoise_input: denoiseInput,
+  depth_to_space: depthToSpace,
+  frames_out: framesOut,
+  group_norm: groupNorm,
+  group_norm_stats: groupNormStats,
+  guide: guide,
+  layer_norm: layerNorm,
+  layout_in: layoutIn,
+  layout_out: layoutOut,
+  linear: linear,
+  pointwise: pointwise,
+  resize: resize,
+  sampler_step: samplerStep,
+  space_to_depth: spaceToDepth,
+  timestep_embedding: timestepEmbedding,
+  token_embed: tokenEmbed,
+};

@@ -1,0 +1,128 @@
+// Works the classes that several threads use at once as hard as it can. Built with a sanitizer, which reports races;
+// `tooling/sanitizers` does so.
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "../../native/binding/janitor.h"
+#include "../../native/core/thread_pool.h"
+#include "../../native/cpu/pack_cache.h"
+#include "expect.h"
+
+namespace {
+
+constexpr int kCallers = 4;
+
+/** Runs `body(caller)` on kCallers threads at once and waits for all. */
+template <class Body>
+void from_all_sides(Body&& body) {
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < kCallers; ++caller) callers.emplace_back([&body, caller] { body(caller); });
+  for (std::thread& thread : callers) thread.join();
+}
+
+/** Loops of many lengths, longer ones so that workers fall asleep between them; each writes plain memory. */
+void loops_share_their_indices() {
+  vd::ThreadPool pool(4);
+  from_all_sides([&](int caller) {
+    for (int64_t round = 0; round < 3000; ++round) {
+      const int64_t count = (round * 37 + caller) % 200;
+      std::vector<int> visits(static_cast<size_t>(count));
+      std::vector<int64_t> sums(static_cast<size_t>(pool.threads()));
+      pool.parallel_for(count, [&](int64_t i, int worker) {
+        ++visits[static_cast<size_t>(i)];
+        sums[static_cast<size_t>(worker)] += i;
+      });
+      int64_t sum = 0;
+      for (const int64_t part : sums) sum += part;
+      for (const int visit : visits) expect(visit == 1, "every index once");
+      expect(sum == count * (count - 1) / 2, "every worker's sum");
+      if (round % 50 == caller) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+}
+
+/** A task that fails ends its own loop alone. */
+void failures_reach_their_caller() {
+  vd::ThreadPool pool(3);
+  from_all_sides([&](int caller) {
+    for (int64_t round = 0; round < 1000; ++round) {
+      const bool fails = (round + caller) % 3 == 0;
+      bool failed = false;
+      try {
+        pool.parallel_for(64, [&](int64_t i, int) {
+          if (fails && i == round % 64) throw std::runtime_error("as asked");
+        });
+      } catch (const std::runtime_error&) {
+        failed = true;
+      }
+      expect(failed == fails, "an exception for the loop that threw");
+    }
+  });
+}
+
+/** Teams that come and go, with and without work. */
+void teams_come_and_go() {
+  for (int round = 0; round < 200; ++round) {
+    vd::ThreadPool pool(1 + round % 4);
+    std::atomic<int> done{0};
+    if (round % 3 != 0) pool.parallel_for(round, [&](int64_t, int) { ++done; });
+    expect(done == (round % 3 != 0 ? round : 0), "all tasks of a short-lived team");
+  }
+}
+
+/** Every block that the janitor took is freed once, those that are left when it goes too. */
+void the_janitor_frees_everything() {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> freed{0};
+    {
+      vd::binding::Janitor janitor;
+      from_all_sides([&](int) {
+        for (int i = 0; i < 50; ++i) {
+          janitor.take(std::shared_ptr<void>(new int(i), [&freed](int* block) {
+            *block = -1;
+            delete block;
+            ++freed;
+          }));
+        }
+      });
+    }
+    expect(freed == kCallers * 50, "as many blocks freed as taken");
+  }
+}
+
+/** Programs that compile at once share packings, which are made once while anybody holds them. */
+void packings_are_shared() {
+  vd::cpu::PackCache cache;
+  std::atomic<int> made{0};
+  const auto take = [&](int64_t variant) {
+    return cache.find_or_make({&cache, 0, variant, 0}, 64, [&](std::byte* bytes) {
+      ++made;
+      for (int i = 0; i < 64; ++i) bytes[i] = static_cast<std::byte>(variant);
+    });
+  };
+  const auto held = take(0);
+  from_all_sides([&](int) {
+    for (int64_t i = 0; i < 4000; ++i) {
+      const auto block = take(i % 5);
+      expect(block->data()[63] == static_cast<std::byte>(i % 5), "the packing of the key that was asked for");
+      expect(cache.bytes() >= 64, "the bytes of what is held");
+    }
+  });
+  const int before = made;
+  expect(take(0) == held && made == before, "no second packing of what is held");
+}
+
+}  // namespace
+
+int main() {
+  loops_share_their_indices();
+  failures_reach_their_caller();
+  teams_come_and_go();
+  the_janitor_frees_everything();
+  packings_are_shared();
+  std::puts("threads: all well");
+}

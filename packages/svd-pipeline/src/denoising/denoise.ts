@@ -1,0 +1,53 @@
+import type { Sampler } from "@vd/sampling";
+import { observed, type WorkObserver } from "@vd/tensor";
+
+/** A finished step. */
+export interface DenoisedStep {
+  /** From 1. */
+  step: number;
+  stepUs: number;
+  /** Reads the sampler's guess of the clean latents, [F,C,h,w]. */
+  denoised(): Promise<Float32Array>;
+}
+
+/** How the loop reports. */
+export interface DenoiseOptions {
+  onStep(step: DenoisedStep): Promise<void>;
+  observer?: WorkObserver | undefined;
+}
+
+/** What holds the latents of a generation and takes the sampler's steps, on the host or on a device. */
+export interface Stepper {
+  /**
+   * Makes call `call` of the model, which belongs to step `step` (from 1), and updates the latents.
+   *
+   * @throws VdError `cancelled` once the signal has fired, `weights` for latents that are no longer finite
+   */
+  advance(call: number, step: number): Promise<void>;
+  /** Reads the guess of the clean latents after the last call, [F,C,h,w]. */
+  denoised(): Promise<Float32Array>;
+  /** Reads the latents, [F,C,h,w]. */
+  latents(): Promise<Float32Array>;
+}
+
+/**
+ * Takes all steps of a sampler and returns the clean latents, [F,C,h,w]. A step that calls the model more than once is
+ * reported after its last call.
+ *
+ * @throws VdError `cancelled` within a step of the signal, `weights` for latents that are no longer finite
+ */
+export async function denoise(stepper: Stepper, sampler: Sampler, options: DenoiseOptions): Promise<Float32Array> {
+  let stepStart = performance.now();
+  const oneCall = async (call: number, step: number): Promise<void> => {
+    await stepper.advance(call, step);
+    if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
+    const stepUs = (performance.now() - stepStart) * 1000;
+    await options.onStep({ step, stepUs, denoised: () => stepper.denoised() });
+    stepStart = performance.now();
+  };
+  for (let call = 0; call < sampler.numModelCalls; call++) {
+    const step = sampler.stepIndexOf(call) + 1;
+    await observed(options.observer, `step ${step}`, () => oneCall(call, step));
+  }
+  return stepper.latents();
+}

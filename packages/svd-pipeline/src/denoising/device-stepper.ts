@@ -1,0 +1,70 @@
+import { countOf } from "@vd/kernels-native";
+import type { LinearSteps, Sampler } from "@vd/sampling";
+import { type Pausable, type Plan, runInSlices } from "@vd/tensor";
+import type { Scratch } from "../generation/scratch";
+import type { Stepper } from "./denoise";
+import { checkFinite } from "./finite";
+import { type LatentDims, pixelsToPlanes, planesToPixels } from "./latent-layout";
+
+/** What a {@link DeviceStepper} works with. */
+export interface DeviceStepperInput {
+  /** A loaded plan of `sampleStage`. */
+  plan: Plan;
+  sampler: Sampler;
+  /** The sampler's steps as matrices. */
+  linear: LinearSteps;
+  dims: LatentDims;
+  /** At the first noise level, [F,C,h,w]; the result takes their place. */
+  latents: Float32Array;
+  scratch: Scratch;
+  /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
+  noise(): Promise<Float32Array>;
+  signal?: AbortSignal | undefined;
+}
+
+/** Takes a linear sampler's steps on the device, where the latents stay from step to step. */
+export class DeviceStepper implements Stepper {
+  private constructor(private readonly input: DeviceStepperInput) {}
+
+  /** Writes the first latents to the device. */
+  static async start(input: DeviceStepperInput): Promise<DeviceStepper> {
+    const { plan, linear, dims, latents } = input;
+    const stepper = new DeviceStepper(input);
+    await plan.write("x", await stepper.toPixels(latents));
+    if (linear.numHistory > 0) await plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
+    return stepper;
+  }
+
+  async advance(call: number, step: number): Promise<void> {
+    const { plan, sampler, linear, signal } = this.input;
+    await plan.write("inputScale", [sampler.inputScale(call)]);
+    await plan.write("timestep", [sampler.modelTimestep(call)]);
+    await plan.write("coefficients", linear.tables[call]!);
+    if (sampler.noiseDrawsAt(call)) await plan.write("noise", await this.toPixels(await this.input.noise()));
+    await plan.run({ signal });
+    // One frame is enough: a value that is not finite in one place makes all values so in the next call.
+    checkFinite(await plan.read("firstFrame"), step);
+  }
+
+  async denoised(): Promise<Float32Array> {
+    const { plan, dims, latents } = this.input;
+    return this.inSlices(pixelsToPlanes.inPieces(await plan.read("denoised"), dims, new Float32Array(latents.length)));
+  }
+
+  async latents(): Promise<Float32Array> {
+    const { plan, sampler, dims, latents } = this.input;
+    const pixels = await plan.read("x");
+    await this.inSlices(checkFinite.inPieces(pixels, sampler.numSteps));
+    return this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
+  }
+
+  private toPixels(planes: Float32Array): Promise<Float32Array> {
+    const { dims, scratch } = this.input;
+    const result = scratch.floats("latents as pixels", planes.length);
+    return this.inSlices(planesToPixels.inPieces(planes, dims, result));
+  }
+
+  private inSlices<T>(work: Pausable<T>): Promise<T> {
+    return runInSlices(work, { signal: this.input.signal, where: "generation" });
+  }
+}

@@ -1,0 +1,29 @@
+import type { Plan } from "@vd/tensor";
+
+/** Operands that stay the same over all steps. */
+export interface StepConstants {
+  /** Latents of the picture, [h,w,C]. */
+  image: Float32Array;
+  /** What one-token cross-attention makes of the picture's embedding, [B,1,1,·]. */
+  cross: Float32Array;
+  /** Frame position embeddings, [1,F,1,·]. */
+  frames: Float32Array;
+  /** fps − 1, motion bucket, noise augmentation. */
+  timeIds: readonly [number, number, number];
+  /** Guidance per frame, or undefined without guidance. */
+  guidance: Float32Array | undefined;
+}
+
+/** Writes the operands that stay the same to a loaded plan of a denoising stage. */
+export async function writeStepConstants(plan: Plan, constants: StepConstants): Promise<void> {
+  const { image, cross, frames, timeIds, guidance } = constants;
+  await plan.write("image", image);
+  await plan.write("cross", cross);
+  await plan.write("frames", frames);
+  const rows = guidance ? 2 : 1;
+  await plan.write(
+    "addedTimeIds",
+    Float32Array.from({ length: 3 * rows }, (_, i) => timeIds[i % 3]!),
+  );
+  if (guidance) await plan.write("guidance", guidance);
+}

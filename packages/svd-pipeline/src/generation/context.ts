@@ -1,0 +1,59 @@
+import type { Device, DType } from "@vd/kernels-native";
+import type { Tuning } from "@vd/tensor";
+import type { Sampling } from "../denoising/chosen-sampling";
+import type { ChosenDenoiser } from "../denoising/denoiser";
+import type { LatentDims } from "../denoising/latent-layout";
+import type { ModelComponents } from "../opening/components";
+import type { Models } from "../opening/models";
+import type { CheckedOptions } from "../options";
+import type { StageShape } from "../stages/definitions";
+import type { StageLayouts } from "../stages/stage";
+import type { StageLoader } from "../stages/stage-loader";
+import type { GenerateOptions, Precision } from "../types";
+import type { GenerationNoise } from "./noise";
+import type { Progress } from "./progress";
+import type { Scratch } from "./scratch";
+
+/** Everything that one generation works with. */
+export interface GenerationContext {
+  device: Device;
+  components: ModelComponents;
+  models: Models;
+  shape: StageShape;
+  checked: CheckedOptions;
+  options: GenerateOptions;
+  sampling: Sampling;
+  layouts: StageLayouts;
+  scratch: Scratch;
+  /** Of activations, and of latents between steps. */
+  precision: Precision;
+  /** What decides kernel variants. */
+  tuning: Tuning;
+  /** A GPU loads, encodes and takes in pictures beside this thread's work. */
+  overlap: boolean;
+  /** What denoises instead of own kernels on `device`. */
+  denoiser?: ChosenDenoiser | undefined;
+}
+
+/** A generation under way: its context, and what its parts share. */
+export interface GenerationRun {
+  readonly context: GenerationContext;
+  readonly progress: Progress;
+  readonly loader: StageLoader;
+  readonly noise: GenerationNoise;
+}
+
+const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
+
+/** Returns the shapes that checked options mean for a model. factor: by how much the autoencoder shrinks a side. */
+export function stageShape(checked: CheckedOptions, factor: number, precision: Precision): StageShape {
+  const { width, height, numFrames, decodeChunk, minGuidance, maxGuidance } = checked;
+  const rows = Math.max(minGuidance, maxGuidance) > 1 ? 2 : 1;
+  return { numFrames, width, height, factor, rows, decodeChunk, dtype: DTYPES[precision] };
+}
+
+/** Returns the sizes of a generation's latents, [F,C,h,w]. */
+export function latentDims({ shape, models }: Pick<GenerationContext, "shape" | "models">): LatentDims {
+  const { numFrames, width, height, factor } = shape;
+  return [numFrames, models.vae.config.latentChannels, height / factor, width / factor];
+}

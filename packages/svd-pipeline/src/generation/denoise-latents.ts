@@ -1,0 +1,107 @@
+import type { Device } from "@vd/kernels-native";
+import type { Plan } from "@vd/tensor";
+import { stepNeeds } from "../denoising/chosen-sampling";
+import { type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
+import type { DenoiserFactory } from "../denoising/denoiser";
+import { DeviceStepper } from "../denoising/device-stepper";
+import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../denoising/host-stepper";
+import { writeStepConstants } from "../denoising/step-constants";
+import { denoisingStage } from "../stages/generation-stages";
+import { stepConstants, videoConditions } from "./conditions";
+import { type GenerationRun, latentDims } from "./context";
+import { decodePreview } from "./decode-frames";
+import type { EncodedPicture } from "./encode-picture";
+import { denoiseCompile } from "./load-ahead";
+
+/** Denoises from the first latents, [F,C,h,w], to the clean ones: by own kernels, or by a denoiser that runs
+ *  elsewhere. */
+export function denoiseLatents(
+  run: GenerationRun,
+  first: Float32Array,
+  picture: EncodedPicture,
+): Promise<Float32Array> {
+  const { denoiser, device } = run.context;
+  if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, first, picture);
+  return denoiseOn(run, denoiser?.device ?? device, first, picture);
+}
+
+/** Denoises by this package's kernels. */
+async function denoiseOn(run: GenerationRun, device: Device, first: Float32Array, picture: EncodedPicture) {
+  const { context, loader } = run;
+  const { models, shape, sampling } = context;
+  const constants = await stepConstants(run, picture, device);
+  const stage = denoisingStage(models, shape, stepNeeds(sampling));
+  const body = async (plan: Plan) => {
+    await writeStepConstants(plan, constants);
+    return takeSteps(run, () => stepperOf(run, plan, first));
+  };
+  return loader.run(stage, body, { ...denoiseCompile(context, device), device });
+}
+
+/** Denoises by calls of a denoiser that runs elsewhere. */
+async function denoiseElsewhere(
+  run: GenerationRun,
+  factory: DenoiserFactory,
+  first: Float32Array,
+  picture: EncodedPicture,
+): Promise<Float32Array> {
+  const { context, progress } = run;
+  const { components, models, shape, sampling, options } = context;
+  const denoiser = await factory.open({
+    ...{ components, models, shape, embedding: picture.embedding, image: picture.latents },
+    ...videoConditions(context),
+    signal: options.signal,
+    onMessage: (message) => progress.report("denoise", 0, sampling.sampler.numSteps, { message }),
+  });
+  try {
+    return await takeSteps(run, () => hostStepper(run, predictByDenoiser(denoiser), first));
+  } finally {
+    await denoiser.close();
+  }
+}
+
+function hostStepper({ context, noise }: GenerationRun, predict: Predict, latents: Float32Array): HostStepper {
+  const { sampling, options } = context;
+  const { signal, profiler: observer } = options;
+  return new HostStepper({
+    predict,
+    sampler: sampling.sampler,
+    latents,
+    noise: () => noise.forStep(),
+    signal,
+    observer,
+  });
+}
+
+/** On the device for linear samplers, on the host for others. */
+async function stepperOf(run: GenerationRun, plan: Plan, latents: Float32Array): Promise<Stepper> {
+  const { context, noise } = run;
+  const { sampler, linear } = context.sampling;
+  if (!linear) return hostStepper(run, predictByPlan(plan), latents);
+  return DeviceStepper.start({
+    ...{ plan, sampler, linear, latents, dims: latentDims(context), scratch: context.scratch },
+    noise: () => noise.forStep(),
+    signal: context.options.signal,
+  });
+}
+
+async function takeSteps(run: GenerationRun, start: () => Stepper | Promise<Stepper>): Promise<Float32Array> {
+  const { sampler } = run.context.sampling;
+  run.progress.report("denoise", 0, sampler.numSteps);
+  return denoise(await start(), sampler, stepOptions(run));
+}
+
+/** Reports every step, and decodes a preview after some. */
+function stepOptions(run: GenerationRun): DenoiseOptions {
+  const { context, progress } = run;
+  const { checked, options, sampling } = context;
+  const { numSteps } = sampling.sampler;
+  return {
+    observer: options.profiler,
+    onStep: async ({ step, stepUs, denoised }) => {
+      progress.report("denoise", step, numSteps, { stepUs });
+      const shows = options.onPreview && step % checked.previewEvery === 0 && step < numSteps;
+      if (shows) await progress.scope("preview", async () => decodePreview(run, step, await denoised()));
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import type { RgbImage } from "@vd/media";
+import { type Pausable, runInSlices } from "@vd/tensor";
+import { posteriorMode } from "@vd/vae-opt";
+import { clipPixelValues } from "../conditioning/clip-pixel-values";
+import { vaeInput } from "../conditioning/vae-input";
+import { embedImageStage, encodeImageStage } from "../stages/definitions";
+import type { Precision } from "../types";
+import type { GenerationRun } from "./context";
+import { loadAhead } from "./load-ahead";
+import { roundedTo } from "./rounding";
+
+/** What the models make of the picture. */
+export interface EncodedPicture {
+  /** CLIP's, [D]. */
+  embedding: Float32Array;
+  /** The VAE's, not scaled, [h,w,C]. */
+  latents: Float32Array;
+}
+
+/** Encodes the picture by CLIP and the VAE: beside each other where the generation overlaps its work, else the VAE first. */
+export async function encodePicture(run: GenerationRun, image: RgbImage): Promise<EncodedPicture> {
+  const { progress } = run;
+  let done = 0;
+  const counted = async <T>(name: string, body: () => Promise<T>) => {
+    const result = await progress.timed(name, body);
+    progress.report("encode", ++done, 2);
+    return result;
+  };
+  const encode = (onPrepared: () => void) => counted("encode", () => encodeByVae(run, image, onPrepared));
+  const embed = () => counted("embed", () => embedByClip(run, image));
+  if (!run.context.overlap) return { latents: await encode(() => {}), embedding: await embed() };
+  await loadAhead(run);
+  // What the GPU works on longest comes first on this thread; then CLIP's picture, while others draw noise and copy.
+  let begin = () => {};
+  const prepared = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const both = await Promise.allSettled([encode(begin).finally(begin), prepared.then(embed)]);
+  for (const each of both) if (each.status === "rejected") throw each.reason;
+  const [latents, embedding] = both.map((each) => (each as PromiseFulfilledResult<Float32Array>).value);
+  return { latents: latents!, embedding: embedding! };
+}
+
+/** CLIP's embedding of the picture, [D]. */
+async function embedByClip({ context, progress, loader }: GenerationRun, image: RgbImage): Promise<Float32Array> {
+  const { models, components, shape, options } = context;
+  const { signal } = options;
+  const work = clipPixelValues.inPieces(image, components.clipPixels);
+  const pixels = await progress.scope("preprocess", () => runInSlices(work, { signal, where: "generation" }));
+  const stage = embedImageStage(models, components.clipPixels.size, shape.dtype);
+  return loader.run(stage, async (plan) => {
+    await plan.write("pixels", pixels);
+    await plan.run({ signal });
+    return plan.read("embedding");
+  });
+}
+
+/** The posterior's mode, rounded as the reference's latents are. */
+function* roundedMode(moments: Float32Array, channels: number, precision: Precision): Pausable<Float32Array> {
+  return yield* roundedTo.inPieces(precision, yield* posteriorMode.inPieces(moments, channels));
+}
+
+/** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. */
+async function encodeByVae(run: GenerationRun, image: RgbImage, onPrepared: () => void): Promise<Float32Array> {
+  const { context, progress, loader, noise } = run;
+  const { models, shape, scratch, overlap, precision } = context;
+  const { width, height } = shape;
+  const slices = { signal: context.options.signal, where: "generation" };
+  const work = vaeInput.inPieces(image, width, height, scratch.floats("picture", 3 * width * height));
+  const pixels = await progress.scope("preprocess", () => runInSlices(work, slices));
+  onPrepared();
+  const noisy = await noise.onPicture(pixels);
+  // The next numbers in the reference's order, drawn while the GPU encodes.
+  if (overlap) noise.drawFirstAhead();
+  return loader.run(encodeImageStage(models, shape), async (plan) => {
+    await plan.write("image", noisy);
+    await plan.run({ signal: slices.signal });
+    return runInSlices(roundedMode(await plan.read("moments"), models.vae.config.latentChannels, precision), slices);
+  });
+}

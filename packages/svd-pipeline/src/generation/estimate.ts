@@ -1,0 +1,102 @@
+import { countOf, type Device, VdError } from "@vd/kernels-native";
+import { compile, type GraphLayout, type Plan } from "@vd/tensor";
+import type { CountedLayout } from "../stages/generation-stages";
+import { availableBytes } from "../stages/usable-memory";
+import type { GenerationEstimate, StageEstimate } from "../types";
+
+/** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
+interface DeviceRates {
+  flopsPerUs: number;
+  bytesPerUs: number;
+}
+
+/** Size of the probe: a 3×3 convolution and a norm of 4 MiB that take a few milliseconds. */
+const PROBE = { frames: 4, size: 64, channels: 64 };
+
+function probe(device: Device): Promise<Plan> {
+  const { frames, size, channels } = PROBE;
+  return compile(device, (g) => {
+    const x = g.input("x", [1, frames, size, size, channels]);
+    const weight = g.constant(new Float32Array(channels * channels * 9).fill(0.01), [channels, channels, 1, 3, 3]);
+    const scale = g.constant(new Float32Array(channels).fill(1), [channels]);
+    const y = g.conv({ name: "probe.conv", x, weight, padding: [0, 0, 1, 1, 1, 1] });
+    g.output("y", g.groupNorm({ name: "probe.norm", x: y, weight: scale, bias: scale, groups: 32, eps: 1e-5 }));
+  });
+}
+
+/** The best of three runs of a convolution and of a norm, which is all traffic. */
+async function measureRates(device: Device): Promise<DeviceRates> {
+  const { frames, size, channels } = PROBE;
+  const plan = await probe(device);
+  try {
+    const best = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let i = 0; i < 3; i++) {
+      const { rowUs } = await plan.run({ timing: true });
+      best.forEach((us, row) => {
+        best[row] = Math.min(us, rowUs[row]!);
+      });
+    }
+    const normBytes = 2 * 4 * frames * size * size * channels;
+    return { flopsPerUs: plan.layout.graph.rows[0]!.flops / best[0]!, bytesPerUs: normBytes / best[1]! };
+  } finally {
+    plan.freeSync();
+  }
+}
+
+/** Bytes of a layout's weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
+function packedWeightBytes({ graph }: GraphLayout): number {
+  const seen = new Map<string, number>();
+  for (const input of graph.rows.flatMap((row) => row.inputs))
+    if (input?.storage.kind === "weights")
+      seen.set(`${input.storage.id}:${input.byteOffset}`, Float32Array.BYTES_PER_ELEMENT * countOf(input.dims));
+  return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Bytes that a stage needs while it runs. */
+const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
+
+/** Returns what a generation will need, from the layouts of its stages and the speed of the device. */
+export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationEstimate> {
+  const { flopsPerUs, bytesPerUs } = await measureRates(device);
+  const stages: StageEstimate[] = layouts.map(({ name, layout, runs }) => ({
+    name,
+    numRows: layout.cost.numRows,
+    peakBytes: stageBytes(layout),
+    flops: layout.cost.flops,
+    bytes: layout.cost.bytes,
+    runs,
+    estimatedUs: (layout.cost.flops / flopsPerUs + layout.cost.bytes / bytesPerUs) * runs,
+  }));
+  const sum = (pick: (stage: StageEstimate) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
+  // Chunks of two lengths are two stages with the same weights.
+  const weights = new Map(layouts.map(({ name, layout }) => [name, layout.memory.weightBytes]));
+  return {
+    stages,
+    weightBytes: [...weights.values()].reduce((total, bytes) => total + bytes, 0),
+    peakBytes: Math.max(...stages.map((stage) => stage.peakBytes)),
+    flops: sum((stage) => stage.flops * stage.runs),
+    estimatedUs: sum((stage) => stage.estimatedUs),
+  };
+}
+
+const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+
+/**
+ * Refuses what cannot fit into `limitBytes` before any work begins: the operating system would promise the memory and
+ * end the process later.
+ *
+ * @throws VdError `memory` naming the stage
+ */
+export function checkMemory(layouts: readonly CountedLayout[], limitBytes = availableBytes()): void {
+  const worst = layouts.reduce((a, b) => (stageBytes(b.layout) > stageBytes(a.layout) ? b : a));
+  const bytes = stageBytes(worst.layout);
+  if (bytes <= limitBytes) return;
+  const decodes = worst.name === "decode";
+  throw new VdError({
+    code: "memory",
+    where: "generate",
+    expected: `a video that fits into the ${inGibibytes(limitBytes)} of this machine`,
+    got: `${inGibibytes(bytes)} for the stage "${worst.name}"`,
+    hint: `Use ${decodes ? "a smaller decodeChunk, " : ""}fewer frames or a smaller size.`,
+  });
+}

@@ -1,0 +1,44 @@
+import { stepNeeds } from "../denoising/chosen-sampling";
+import { chooseDecodeChunk } from "../stages/decode-chunk";
+import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
+import type { GenerationContext } from "./context";
+
+/** What decides the stages of a generation besides its shape. */
+function stageCounts({ components, checked, sampling, layouts }: GenerationContext): StageCounts {
+  return {
+    clipSize: components.clipPixels.size,
+    numModelCalls: sampling.sampler.numModelCalls,
+    stepNeeds: stepNeeds(sampling),
+    clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
+    layouts,
+  };
+}
+
+/** Weights of the stages before decoding, which stay on the device unless its memory is short. */
+async function weightsBefore(context: GenerationContext): Promise<number> {
+  const { models, shape, checked, layouts, options } = context;
+  if (checked.memory === "low") return 0;
+  let sum = 0;
+  for (const [stage] of stagesBefore(models, shape, stageCounts(context)))
+    sum += (await layouts.inSlices(stage, options.signal)).memory.weightBytes;
+  return sum;
+}
+
+/** Decides how many frames are decoded at a time, where the caller leaves it open. */
+async function settleDecodeChunk(context: GenerationContext): Promise<void> {
+  const { models, shape, device, layouts, checked } = context;
+  if (checked.decodeChunk !== undefined) return;
+  const residentBytes = await weightsBefore(context);
+  const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
+  context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };
+}
+
+/**
+ * Lays out all stages of a generation, and decides how many frames are decoded at a time where the caller leaves it open.
+ *
+ * @throws VdError from the ops' checks, `cancelled` once the signal has fired
+ */
+export async function layoutStages(context: GenerationContext): Promise<CountedLayout[]> {
+  await settleDecodeChunk(context);
+  return layoutGeneration(context.models, context.shape, stageCounts(context), context.options.signal);
+}

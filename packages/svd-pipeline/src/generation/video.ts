@@ -1,0 +1,61 @@
+import { type DType, VdError } from "@vd/kernels-native";
+import type { RgbImage } from "@vd/media";
+import { decodeStored } from "@vd/tensor";
+import type { GeneratedVideo } from "../types";
+
+/** Decoded frames. */
+export interface DecodedFrames {
+  /** [F,H,W,3] in 8 bits. */
+  data: Uint8Array;
+  /** [F,H,W,3] in about [-1,1], as the device stored them. */
+  raw: { dtype: DType; bytes: Uint8Array };
+}
+
+/** What a {@link GeneratedVideo} is made of. */
+export interface VideoParts extends DecodedFrames {
+  width: number;
+  height: number;
+  numFrames: number;
+  fps: number;
+  seed: bigint;
+  timings: Record<string, number>;
+  peakBytes: number;
+}
+
+/** [F,H,W,3] in about [-1,1] → [F,3,H,W] in [0,1]. */
+function toUnitPlanes({ raw, numFrames, width, height }: VideoParts): Float32Array {
+  const area = width * height;
+  const values = decodeStored(raw.bytes, raw.dtype);
+  const planes = new Float32Array(values.length);
+  for (let frame = 0; frame < numFrames; frame++)
+    for (let pixel = 0; pixel < area; pixel++)
+      for (let c = 0; c < 3; c++) {
+        const value = values[(frame * area + pixel) * 3 + c]! / 2 + 0.5;
+        planes[(frame * 3 + c) * area + pixel] = Math.min(Math.max(value, 0), 1);
+      }
+  return planes;
+}
+
+/** Makes the video object that generate returns. */
+export function makeVideo(parts: VideoParts): GeneratedVideo {
+  const { width, height, numFrames, fps, seed, data, timings, peakBytes } = parts;
+  const frameBytes = width * height * 3;
+  const frame = (i: number) => data.subarray(i * frameBytes, (i + 1) * frameBytes);
+  return {
+    ...{ width, height, numFrames, fps, seed, data, timings, peakBytes },
+    floats: () => toUnitPlanes(parts),
+    frame(i) {
+      if (!Number.isInteger(i) || i < 0 || i >= numFrames)
+        throw new VdError({
+          code: "attr",
+          where: "frame",
+          expected: `a whole number from 0 to ${numFrames - 1}`,
+          got: String(i),
+        });
+      return frame(i);
+    },
+    *[Symbol.iterator](): Iterator<RgbImage> {
+      for (let i = 0; i < numFrames; i++) yield { width, height, data: frame(i) };
+    },
+  };
+}

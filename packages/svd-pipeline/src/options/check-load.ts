@@ -1,0 +1,40 @@
+import type { WeightFormat } from "@vd/hub";
+import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
+import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
+import { checkTable } from "./check-table";
+import type { Precision } from "./choices";
+import { LOAD_TABLE } from "./load-table";
+import type { LoadOptions, LoadValues } from "./option-types.generated";
+
+/** How files name the precisions. */
+const FORMATS: Readonly<Record<Precision, WeightFormat>> = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
+
+/** What checked options mean: which files to prefer, and what runs the model. */
+export interface CheckedLoad {
+  format: WeightFormat;
+  device: Device;
+  /** Of activations. */
+  precision: Precision;
+  /** What decides kernel variants. */
+  tuning: Tuning;
+}
+
+/** Checks everything about opening a model that can be checked before a file is touched, and opens the device.
+ *  Throws VdError `attr`, `unsupported` for a device that cannot be used or a tuning table of another one, `io` for one
+ *  that cannot be read, `cancelled`. */
+export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
+  if (typeof source !== "string" || source === "")
+    throw new VdError({
+      code: "attr",
+      where: "model",
+      expected: "the path of a folder or file, or a Hub model as org/name",
+      got: source === "" ? "an empty text" : String(source),
+    });
+  const values = checkTable("load", LOAD_TABLE, options) as unknown as LoadValues;
+  const { device: kind, dtype, threads } = values;
+  throwIfAborted(options.signal, source, { work: "the opening" });
+  const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
+  const device = openDevice(kind, { threads });
+  tuningTableFor(device, tuning);
+  return { format: FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
+}

@@ -1,0 +1,12 @@
+/** Every element type of weights and activations. */
+export const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
+
+/** Element type of weights and activations. On the CPU activations are always float32. */
+export type Precision = (typeof PRECISIONS)[number];
+
+/** Every way of using a GPU's memory, the default first. */
+export const MEMORY_USES = ["full", "low"] as const;
+
+/** How much of a GPU's memory a generation takes: `full` keeps weights there and decodes many frames at a time, `low`
+ *  takes turns and decodes few. The frames are the same. */
+export type MemoryUse = (typeof MEMORY_USES)[number];

@@ -1,0 +1,174 @@
+import { findSampler, guidanceShapes, samplerNames } from "@vd/sampling";
+import { MEMORY_USES } from "./choices";
+import { rangeForm, sizeForm } from "./cli-forms";
+import { boolean, callback, choice, integer, numbers, object, real, seed, side } from "./kinds";
+import { always, found, type ModelFacts, type OptionGroup, type OptionTable, perModel } from "./option";
+import { PROGRESS, SIGNAL } from "./shared-rows";
+
+/** A clip as long as this takes more memory than machines have. */
+const MAX_FRAMES = 4096;
+const MAX_STEPS = 10_000;
+/** A side as long as this takes more memory than machines have; formats of files have limits of their own. */
+const SIDE = side(16_384);
+const GUIDANCE = real(0, 1000);
+
+/** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
+const FULL_SIZE = { width: 1024, height: 576 };
+/** A model for pictures this small is a demonstration: it is run at its own size, with the guidance of 1 to 2 that
+ *  tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
+const SMALL_SAMPLE = 256;
+
+const isSmall = ({ sampleSize }: ModelFacts) => sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
+const smallSide = ({ sampleSize, factor }: ModelFacts) => factor * Math.max(1, Math.floor((sampleSize ?? 0) / factor));
+
+const SIZE_FORM = sizeForm("--size <WxH>", SIDE, "Frame size in pixels, both sides multiples of 8.", "the model's own");
+const GUIDANCE_FORM = rangeForm(
+  "--guidance <MIN:MAX>",
+  GUIDANCE,
+  "Guidance scale over the frames; 1:1 turns guidance off and halves the work of a step.",
+  "1:3, for small models such as tiny-svd 1:2",
+);
+
+/** Everything that can be said about one generation, in the order of documentation and help. */
+export const GENERATE_TABLE = {
+  image: {
+    kind: object({
+      ...{ type: "string | Uint8Array | RgbImage", imports: ["RgbImage"], expected: "a picture" },
+      // What cannot be read as a picture is refused, with its reason, when it is read.
+      is: () => true,
+    }),
+    doc: "The picture to animate: a path, a picture file's bytes, or pixels.",
+    required: true,
+  },
+  width: {
+    kind: SIDE,
+    unit: "pixels",
+    doc: "Width of the frames.",
+    default: perModel((facts) => (isSmall(facts) ? smallSide(facts) : FULL_SIZE.width), "the model's own"),
+    cli: SIZE_FORM,
+  },
+  height: {
+    kind: SIDE,
+    unit: "pixels",
+    doc: "Height of the frames.",
+    default: perModel((facts) => (isSmall(facts) ? smallSide(facts) : FULL_SIZE.height), "the model's own"),
+    cli: SIZE_FORM,
+  },
+  numFrames: {
+    kind: integer(1, MAX_FRAMES),
+    doc: "Number of frames.",
+    default: perModel(({ numFrames }) => numFrames, "the model's own"),
+    cli: { flags: "--frames <N>" },
+  },
+  steps: {
+    kind: integer(1, MAX_STEPS),
+    doc: "Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide.",
+    default: perModel(() => 25, "25"),
+    cli: { flags: "--steps <N>" },
+  },
+  fps: {
+    kind: integer(1, 240),
+    unit: "frames per second",
+    doc: "Frames per second, told to the model and to the file.",
+    default: perModel(() => 7, "7"),
+    cli: { flags: "--fps <N>" },
+  },
+  motionBucketId: {
+    kind: real(0, 1000),
+    doc: "How much moves; 1 to 255 is what models were trained with.",
+    default: perModel(() => 127, "127"),
+    cli: { flags: "--motion <N>" },
+  },
+  noiseAugStrength: {
+    kind: real(0, 100),
+    doc: "Noise added to the picture before it is encoded; more means freer motion.",
+    default: perModel(() => 0.02, "0.02"),
+    cli: { flags: "--noise-aug <X>" },
+  },
+  minGuidance: {
+    kind: GUIDANCE,
+    doc: "Guidance scale of the first frame.",
+    default: perModel(() => 1, "1"),
+    cli: GUIDANCE_FORM,
+  },
+  maxGuidance: {
+    kind: GUIDANCE,
+    doc: "Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a step costs half.",
+    default: perModel((facts) => (isSmall(facts) ? 2 : 3), "3, for small models such as tiny-svd 2"),
+    cli: GUIDANCE_FORM,
+  },
+  guidance: {
+    kind: choice(guidanceShapes, "GuidanceShape"),
+    doc: "How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.",
+    default: always(guidanceShapes[0]),
+    cli: { flags: "--guidance-shape <SHAPE>" },
+  },
+  sampler: {
+    kind: choice(
+      samplerNames,
+      "string",
+      samplerNames.map((name) => findSampler(name).className),
+    ),
+    doc: "Method of the denoising steps. The class names of diffusers are taken too.",
+    default: found("the model's own"),
+    cli: { flags: "--sampler <NAME>" },
+  },
+  sigmas: {
+    kind: numbers("the noise levels"),
+    doc: "Noise levels instead of the model's, falling, ending in 0.",
+  },
+  seed: {
+    kind: seed,
+    doc: "Decides the noise: the same seed gives the same bits.",
+    default: found("random"),
+    cli: { flags: "--seed <N>" },
+  },
+  memory: {
+    kind: choice(MEMORY_USES, "MemoryUse"),
+    doc: "How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the same.",
+    default: always(MEMORY_USES[0]),
+    cli: { flags: "--memory <USE>" },
+  },
+  decodeChunk: {
+    kind: integer(1, MAX_FRAMES),
+    unit: "frames",
+    doc: "Frames that are decoded at a time: fewer take less memory, and the frames are the same.",
+    default: found("as many as the device's memory allows"),
+    cli: { flags: "--decode-chunk <N>" },
+  },
+  isolateDecodeChunks: {
+    kind: boolean,
+    doc: "Decodes each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what diffusers' decode_chunk_size does.",
+    default: always(false),
+  },
+  signal: { ...SIGNAL, doc: "Cancels within a step; `generate` then throws VdError `cancelled`." },
+  onProgress: PROGRESS,
+  onPreview: {
+    kind: callback("((preview: Preview) => void)", "Preview"),
+    doc: "Called with the middle frame as it would look now.",
+  },
+  previewEvery: {
+    kind: integer(1, MAX_STEPS),
+    unit: "steps",
+    doc: "Steps between two previews.",
+    default: always(5),
+  },
+  profiler: {
+    kind: object({
+      ...{ type: "WorkObserver", imports: ["WorkObserver"], expected: "a profiler" },
+      hint: "Pass what createProfiler() of @vd/profiler gives.",
+      is: (value) => {
+        const { scope, planRan } = Object(value) as Record<string, unknown>;
+        return typeof scope === "function" && typeof planRan === "function";
+      },
+    }),
+    doc: "Hears of every part of the work with its times and memory, such as the profiler that `createProfiler` of `@vd/profiler` makes.",
+  },
+} as const satisfies OptionTable;
+
+/** Options of a generation as documentation and help show them. */
+export const GENERATE_GROUP: OptionGroup = {
+  title: "Video",
+  intro: "`pipeline.generate(options)` and `pipeline.plan(options)`.",
+  table: GENERATE_TABLE,
+};

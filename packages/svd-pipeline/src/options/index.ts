@@ -1,0 +1,22 @@
+/** The contract of options: what a pipeline can be told, as tables, and what reads, checks and describes them. */
+
+export { drawSeed, modelDefaults } from "./check-generate";
+export { checkTable, type TableContext } from "./check-table";
+export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
+export { MEMORY_USES, type MemoryUse, PRECISIONS, type Precision } from "./choices";
+export * from "./cli";
+export { rangeForm, sizeForm } from "./cli-forms";
+export { GENERATE_GROUP, GENERATE_TABLE } from "./generate-table";
+export { configSchema, type JsonSchema, valueSchema } from "./json-schema";
+export * from "./kinds";
+export { LOAD_GROUP, LOAD_TABLE } from "./load-table";
+export * from "./option";
+export type {
+  GenerateDefaults,
+  GenerateOptions,
+  GenerateValues,
+  LoadOptions,
+  LoadValues,
+} from "./option-types.generated";
+export { rangeText } from "./range-text";
+export { readRange, readSize, readText, valueError } from "./read-text";

@@ -1,0 +1,71 @@
+import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
+import { PRECISIONS } from "./choices";
+import { choice, integer, object } from "./kinds";
+import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
+import { PROGRESS, SIGNAL } from "./shared-rows";
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
+
+/** Everything that can be said when a model is opened, in the order of documentation and help. */
+export const LOAD_TABLE = {
+  device: {
+    kind: choice(DEVICE_KINDS, "DeviceKind"),
+    doc: "What computes: `cpu`, or `cuda` for an NVIDIA GPU.",
+    default: always(DEVICE_KINDS[0]),
+    cli: { flags: "--device <NAME>" },
+  },
+  dtype: {
+    kind: choice(PRECISIONS, "Precision"),
+    doc: "Element type of weights and activations. On the CPU activations are always float32.",
+    default: perDevice("float32", "float16"),
+    cli: { flags: "--dtype <NAME>", words: { fp32: "float32", fp16: "float16", bf16: "bfloat16" } },
+  },
+  threads: {
+    kind: integer(1, MAX_THREADS),
+    doc: "CPU threads. The frames do not depend on them.",
+    default: found("VD_THREADS, or all cores"),
+    cli: { flags: "--threads <N>" },
+  },
+  tuning: {
+    kind: object({
+      ...{ type: "string | false", expected: "the path of a tuning table, or false for none" },
+      is: (value) => value === false || (typeof value === "string" && value !== ""),
+    }),
+    doc: "Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the kernels' own guess. The frames are the same.",
+    default: found("the one that comes with the package for the device"),
+  },
+  denoiser: {
+    kind: object({
+      ...{ type: "string | DenoiserFactory", imports: ["DenoiserFactory"], expected: "a denoiser" },
+      // What is registered under the name, or made, is looked at when it is asked to denoise.
+      is: () => true,
+    }),
+    doc: 'What denoises instead of this package\'s kernels: a name that a package has registered, such as "onnxruntime" or "tensorrt" of `@vd/tensorrt`, or what makes a denoiser.',
+    default: found("own kernels on the device"),
+  },
+  singleFile: {
+    kind: object({
+      ...{ type: "InferenceOptions", imports: ["InferenceOptions"], expected: "an object" },
+      is: isObject,
+    }),
+    doc: "What the weights of a checkpoint in one file cannot tell.",
+    default: found("as in the published models"),
+  },
+  hub: {
+    kind: object({
+      ...{ type: 'Omit<HubOptions, "signal" | "onProgress" | "dtype">', imports: ["HubOptions"] },
+      ...{ expected: "an object", is: isObject },
+    }),
+    doc: "Where models of the Hugging Face Hub come from and go to.",
+    default: found("what the environment says"),
+  },
+  signal: { ...SIGNAL, doc: "Cancels; opening then throws VdError `cancelled`." },
+  onProgress: PROGRESS,
+} as const satisfies OptionTable;
+
+/** Options of opening a model as documentation and help show them. */
+export const LOAD_GROUP: OptionGroup = {
+  title: "Device",
+  intro: "`StableVideoDiffusionPipeline.fromPretrained(model, options)` and `fromSingleFile(path, options)`.",
+  table: LOAD_TABLE,
+};

@@ -1,0 +1,163 @@
+// Generated from options/load-table.ts and options/generate-table.ts by tooling/gen-options. Do not edit.
+import type { DenoiserFactory, DeviceKind, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, Precision, Preview, ProgressEvent, RgbImage, WorkObserver } from "./value-types";
+
+/** How to open a model. */
+export interface LoadOptions {
+  /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
+  device?: DeviceKind | undefined;
+  /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
+   *  float32 on the CPU. */
+  dtype?: Precision | undefined;
+  /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
+  threads?: number | undefined;
+  /** Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the
+   *  kernels' own guess. The frames are the same. Default: the one that comes with the package for the device. */
+  tuning?: string | false | undefined;
+  /** What denoises instead of this package's kernels: a name that a package has registered, such as "onnxruntime" or
+   *  "tensorrt" of `@vd/tensorrt`, or what makes a denoiser. Default: own kernels on the device. */
+  denoiser?: string | DenoiserFactory | undefined;
+  /** What the weights of a checkpoint in one file cannot tell. Default: as in the published models. */
+  singleFile?: InferenceOptions | undefined;
+  /** Where models of the Hugging Face Hub come from and go to. Default: what the environment says. */
+  hub?: Omit<HubOptions, "signal" | "onProgress" | "dtype"> | undefined;
+  /** Cancels; opening then throws VdError `cancelled`. */
+  signal?: AbortSignal | undefined;
+  /** Called with what is being done and how far it has come. */
+  onProgress?: ((event: ProgressEvent) => void) | undefined;
+}
+
+/** What to generate. Everything but the picture has a default that suits the model. */
+export interface GenerateOptions {
+  /** The picture to animate: a path, a picture file's bytes, or pixels. */
+  image: string | Uint8Array | RgbImage;
+  /** Width of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
+  width?: number | undefined;
+  /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
+  height?: number | undefined;
+  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  numFrames?: number | undefined;
+  /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
+   *  10000. Default: 25. */
+  steps?: number | undefined;
+  /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
+  fps?: number | undefined;
+  /** How much moves; 1 to 255 is what models were trained with. Number, 0 to 1000. Default: 127. */
+  motionBucketId?: number | undefined;
+  /** Noise added to the picture before it is encoded; more means freer motion. Number, 0 to 100. Default: 0.02. */
+  noiseAugStrength?: number | undefined;
+  /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
+  minGuidance?: number | undefined;
+  /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+  maxGuidance?: number | undefined;
+  /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
+   *  Default: linear. */
+  guidance?: GuidanceShape | undefined;
+  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, euler_a, heun, ddim,
+   *  dpmpp_2m, unipc, lcm, edm_euler, tcd. Default: the model's own. */
+  sampler?: string | undefined;
+  /** Noise levels instead of the model's, falling, ending in 0. */
+  sigmas?: readonly number[] | Float32Array | Float64Array | undefined;
+  /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
+  seed?: number | bigint | undefined;
+  /** How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the
+   *  same. Default: full. */
+  memory?: MemoryUse | undefined;
+  /** Frames that are decoded at a time: fewer take less memory, and the frames are the same. Whole number, 1 to
+   *  4096, in frames. Default: as many as the device's memory allows. */
+  decodeChunk?: number | undefined;
+  /** Decodes each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what
+   *  diffusers' decode_chunk_size does. Default: false. */
+  isolateDecodeChunks?: boolean | undefined;
+  /** Cancels within a step; `generate` then throws VdError `cancelled`. */
+  signal?: AbortSignal | undefined;
+  /** Called with what is being done and how far it has come. */
+  onProgress?: ((event: ProgressEvent) => void) | undefined;
+  /** Called with the middle frame as it would look now. */
+  onPreview?: ((preview: Preview) => void) | undefined;
+  /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
+  previewEvery?: number | undefined;
+  /** Hears of every part of the work with its times and memory, such as the profiler that `createProfiler` of
+   *  `@vd/profiler` makes. */
+  profiler?: WorkObserver | undefined;
+}
+
+/** The defaults of a model. */
+export interface GenerateDefaults {
+  /** Width of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
+  width: number;
+  /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
+  height: number;
+  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  numFrames: number;
+  /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
+   *  10000. Default: 25. */
+  steps: number;
+  /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
+  fps: number;
+  /** How much moves; 1 to 255 is what models were trained with. Number, 0 to 1000. Default: 127. */
+  motionBucketId: number;
+  /** Noise added to the picture before it is encoded; more means freer motion. Number, 0 to 100. Default: 0.02. */
+  noiseAugStrength: number;
+  /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
+  minGuidance: number;
+  /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+  maxGuidance: number;
+}
+
+/** How to open a model, with all defaults. */
+export interface LoadValues {
+  /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
+  device: DeviceKind;
+  /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
+   *  float32 on the CPU. */
+  dtype: Precision;
+  /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
+  threads: number | undefined;
+}
+
+/** What to generate, with all defaults. */
+export interface GenerateValues {
+  /** Width of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
+  width: number;
+  /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
+  height: number;
+  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  numFrames: number;
+  /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
+   *  10000. Default: 25. */
+  steps: number;
+  /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
+  fps: number;
+  /** How much moves; 1 to 255 is what models were trained with. Number, 0 to 1000. Default: 127. */
+  motionBucketId: number;
+  /** Noise added to the picture before it is encoded; more means freer motion. Number, 0 to 100. Default: 0.02. */
+  noiseAugStrength: number;
+  /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
+  minGuidance: number;
+  /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+  maxGuidance: number;
+  /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
+   *  Default: linear. */
+  guidance: GuidanceShape;
+  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, euler_a, heun, ddim,
+   *  dpmpp_2m, unipc, lcm, edm_euler, tcd. Default: the model's own. */
+  sampler: string | undefined;
+  /** Noise levels instead of the model's, falling, ending in 0. */
+  sigmas: readonly number[] | undefined;
+  /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
+  seed: bigint | undefined;
+  /** How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the
+   *  same. Default: full. */
+  memory: MemoryUse;
+  /** Frames that are decoded at a time: fewer take less memory, and the frames are the same. Whole number, 1 to
+   *  4096, in frames. Default: as many as the device's memory allows. */
+  decodeChunk: number | undefined;
+  /** Decodes each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what
+   *  diffusers' decode_chunk_size does. Default: false. */
+  isolateDecodeChunks: boolean;
+  /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
+  previewEvery: number;
+}

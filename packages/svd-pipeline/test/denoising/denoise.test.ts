@@ -1,0 +1,70 @@
+import { createSampler } from "@vd/sampling";
+import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import { svdConfig } from "../../../../tooling/testing/svd-sampling";
+import { denoise, type Stepper } from "../../src/denoising/denoise";
+import { HostStepper } from "../../src/denoising/host-stepper";
+
+const LATENTS = new Float32Array(4).fill(1);
+
+/** A stepper that notes its calls. */
+function noting(notes: string[]): Stepper {
+  let last = -1;
+  return {
+    async advance(call, step) {
+      last = call;
+      notes.push(`call ${call} of step ${step}`);
+    },
+    denoised: async () => Float32Array.of(last),
+    latents: async () => Float32Array.of(last, last),
+  };
+}
+
+describe("denoise", () => {
+  it("reports a step after its last call, with the guess of that call, and ends with the latents", async () => {
+    const sampler = createSampler(svdConfig, { name: "heun", steps: 2 });
+    const notes: string[] = [];
+    const result = await denoise(noting(notes), sampler, {
+      onStep: async ({ step, stepUs, denoised }) => {
+        expect(stepUs).toBeGreaterThanOrEqual(0);
+        notes.push(`step ${step} guesses ${await denoised()}`);
+      },
+    });
+    // Heun's last step needs one call, the others two.
+    expect(notes).toEqual([
+      ...["call 0 of step 1", "call 1 of step 1", "step 1 guesses 1"],
+      ...["call 2 of step 2", "step 2 guesses 2"],
+    ]);
+    expect([...result]).toEqual([2, 2]);
+  });
+});
+
+describe("the host stepper", () => {
+  const stepperOf = (value: number, name = "euler_a") => {
+    const sampler = createSampler(svdConfig, { name, steps: 2 });
+    const draws: number[] = [];
+    const noise = async () => {
+      draws.push(LATENTS.length);
+      return new Float32Array(LATENTS.length);
+    };
+    const predict = async () => new Float32Array(LATENTS.length).fill(value);
+    return { sampler, draws, stepper: new HostStepper({ predict, sampler, latents: LATENTS, noise }) };
+  };
+
+  it("draws noise for the calls that add some, and no other", async () => {
+    const { sampler, draws, stepper } = stepperOf(0);
+    await denoise(stepper, sampler, { onStep: async () => {} });
+    const calls = Array.from({ length: sampler.numModelCalls }, (_, call) => call);
+    expect(draws).toHaveLength(calls.filter((call) => sampler.noiseDrawsAt(call)).length);
+    expect(draws.length).toBeGreaterThan(0);
+    const plain = stepperOf(0, "euler");
+    await denoise(plain.stepper, plain.sampler, { onStep: async () => {} });
+    expect(plain.draws).toEqual([]);
+  });
+
+  it("refuses predictions that are not finite, and names the step", async () => {
+    const { sampler, stepper } = stepperOf(Number.NaN, "euler");
+    const error = await failureOf(denoise(stepper, sampler, { onStep: async () => {} }));
+    expect(error).toMatchObject({ code: "weights", where: "denoise step 1", expected: "finite latents" });
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import type { GenerationContext } from "../../src/generation/context";
+import { Generation } from "../../src/generation/generation";
+import type { GenerateOptions } from "../../src/types";
+import { sameBytes } from "../support/measures";
+import { openTiny, QUICK } from "../support/tiny-model";
+
+/** A generation that overlaps its work as on a GPU, on the CPU. */
+async function overlapping(options: GenerateOptions): Promise<Generation> {
+  const pipeline = await openTiny();
+  const inner = pipeline as unknown as { context(options: GenerateOptions): Promise<GenerationContext> };
+  return new Generation({ ...(await inner.context(options)), overlap: true });
+}
+
+describe("work side by side", () => {
+  it("gives the bytes of work one after the other", async () => {
+    const pipeline = await openTiny();
+    for (const sampler of ["euler", "euler_a"] as const) {
+      const options = { ...QUICK, sampler };
+      const wanted = await pipeline.generate(options);
+      const video = await (await overlapping(options)).run();
+      expect(sameBytes(video.data, wanted.data)).toBe(true);
+    }
+  });
+
+  it("prepares CLIP's picture while noise is drawn on the other one", async () => {
+    const events: string[] = [];
+    const profiler = {
+      scope<T>(name: string, body: () => T): T {
+        events.push(`${name} begins`);
+        const result = body();
+        const end = () => events.push(`${name} ends`);
+        if (result instanceof Promise) result.then(end, end);
+        return result;
+      },
+      planLoaded: () => {},
+      planRan: () => {},
+      planFreed: () => {},
+    };
+    await (await overlapping({ ...QUICK, profiler })).run();
+    const parts = events.filter((event) => /^(preprocess|noise) /.test(event)).slice(0, 4);
+    expect(parts.slice(0, 2)).toEqual(["preprocess begins", "preprocess ends"]);
+    expect(parts.slice(2).sort()).toEqual(["noise begins", "preprocess begins"]);
+  });
+
+  it("counts the memory of all that is loaded at a time", async () => {
+    const alone = await (await openTiny()).generate(QUICK);
+    const video = await (await overlapping(QUICK)).run();
+    expect(video.peakBytes).toBeGreaterThanOrEqual(alone.peakBytes);
+  });
+
+  it.each(["encode 1", "denoise 1", "decode 0"])("stops at %s with nothing left loaded", async (at) => {
+    const controller = new AbortController();
+    const onProgress = ({ stage, step }: { stage: string; step: number }) => {
+      if (`${stage} ${step}` === at) controller.abort();
+    };
+    const generation = await overlapping({ ...QUICK, signal: controller.signal, onProgress });
+    expect((await failureOf(generation.run())).code).toBe("cancelled");
+    expect(generation.loader.memory.ownBytes).toBe(0);
+  });
+});

@@ -1,0 +1,135 @@
+import type { TensorEntry } from "@vd/hub";
+import { allocateBuffer, countOf } from "@vd/kernels-native";
+import { Graph, makeStorage, type Pausable, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
+import { parseVaeConfig } from "@vd/vae-opt";
+import { beforeAll, describe, expect, it } from "vitest";
+
+import { parseClipVisionConfig, parseUnetConfig } from "../../src/index";
+import type { ModelComponents } from "../../src/opening/components";
+import { makeModels } from "../../src/opening/models";
+import { decodeStage, type StageShape } from "../../src/stages/definitions";
+import { layoutGeneration, stagesBefore } from "../../src/stages/generation-stages";
+import { StageLayouts } from "../../src/stages/stage";
+import { modelOf, SVD_XT } from "../checkpoint/diffusers-names";
+
+/** Weights of these shapes that all lie in one block of zeros, as large as the largest of them. Its pages are never
+ *  written, so they take no memory. */
+function emptyWeights(label: string, tensors: readonly TensorEntry[]): Weights {
+  const bytesOf = ({ shape }: TensorEntry) => packedBytes(shape, "f16");
+  const buffer = allocateBuffer(Math.max(...tensors.map(bytesOf)));
+  const entryOf = (tensor: TensorEntry): WeightEntry => {
+    const storage = makeStorage("weights", bytesOf(tensor), tensor.name, { buffer, byteOffset: 0 });
+    return { dtype: "f16", shape: tensor.shape, storage, byteOffset: 0 };
+  };
+  return Weights.fromEntries(label, new Map(tensors.map((tensor) => [tensor.name, entryOf(tensor)])));
+}
+
+/** SVD-XT as it is published: its own configurations, weights of its names and shapes. */
+function svdXt(): ModelComponents {
+  const tensors = modelOf(SVD_XT);
+  const { unet, vae, clip } = SVD_XT;
+  return {
+    source: "svd-xt",
+    unet: {
+      config: parseUnetConfig({
+        block_out_channels: unet.blockOutChannels,
+        num_attention_heads: [5, 10, 20, 20],
+        cross_attention_dim: unet.crossAttentionDim,
+        num_frames: 25,
+      }),
+      weights: emptyWeights("unet", tensors.get("unet")!),
+    },
+    vae: {
+      config: parseVaeConfig({ block_out_channels: vae.blockOutChannels, layers_per_block: vae.layersPerBlock }),
+      weights: emptyWeights("vae", tensors.get("vae")!),
+    },
+    imageEncoder: {
+      config: parseClipVisionConfig({
+        hidden_size: clip.hidden,
+        intermediate_size: clip.intermediate,
+        num_hidden_layers: clip.layers,
+        num_attention_heads: 16,
+        patch_size: clip.patch,
+        projection_dim: clip.projection,
+        hidden_act: "gelu",
+      }),
+      weights: emptyWeights("image_encoder", tensors.get("image_encoder")!),
+    },
+    scheduler: {},
+    clipPixels: { size: 224, mean: [0, 0, 0], std: [1, 1, 1] },
+    files: [],
+  };
+}
+
+const SHAPE: StageShape = { numFrames: 25, width: 1024, height: 576, factor: 8, rows: 2, decodeChunk: undefined };
+
+describe("SVD-XT at 25 frames of 1024×576", () => {
+  const components = svdXt();
+  const models = makeModels(components);
+  const layoutsOf = async (shape: Partial<StageShape> = {}) => {
+    const stepNeeds = { numHistory: 0, drawsNoise: false };
+    const counts = { clipSize: 224, numModelCalls: 25, stepNeeds, clipFrames: undefined, layouts: new StageLayouts() };
+    const layouts = await layoutGeneration(models, { ...SHAPE, ...shape }, counts);
+    return new Map(layouts.map(({ name, layout }) => [name, layout]));
+  };
+  let layouts: Awaited<ReturnType<typeof layoutsOf>>;
+  beforeAll(async () => {
+    layouts = await layoutsOf();
+  });
+  const tera = (name: string) => layouts.get(name)!.cost.flops / 1e12;
+  const gibibytes = (name: string) => layouts.get(name)!.memory.peakBytes / 2 ** 30;
+
+  it("has as many weights as the published model", () => {
+    const millions = (name: "unet" | "vae" | "image_encoder") =>
+      modelOf(SVD_XT)
+        .get(name)!
+        .reduce((sum, { shape }) => sum + countOf(shape), 0) / 1e6;
+    expect(millions("unet")).toBeCloseTo(1524.6, 0);
+    expect(millions("vae")).toBeCloseTo(97.7, 0);
+    expect(millions("image_encoder")).toBeCloseTo(632.1, 0);
+  });
+
+  it("costs what the reference costs, less the cross-attention to one token", () => {
+    expect(tera("denoise")).toBeGreaterThan(153);
+    expect(tera("denoise")).toBeLessThan(160);
+    expect(tera("decode")).toBeGreaterThan(172);
+    expect(tera("decode")).toBeLessThan(175);
+  });
+
+  it("needs memory for float32 activations that is known before anything is allocated", () => {
+    expect(gibibytes("embed image")).toBeLessThan(0.1);
+    expect(gibibytes("encode image")).toBeLessThan(1);
+    expect(gibibytes("denoise")).toBeLessThan(6);
+    // Five feature maps of 128 and 256 channels at full size.
+    expect(gibibytes("decode")).toBeLessThan(36);
+  });
+
+  it("pauses after every few rows while it is recorded", () => {
+    const needs = { numHistory: 0, drawsNoise: false };
+    const shape = { ...SHAPE, decodeChunk: 2 };
+    const stages = stagesBefore(models, shape, { clipSize: 224, numModelCalls: 25, stepNeeds: needs });
+    for (const stage of [...stages.map(([each]) => each), decodeStage(models, shape)]) {
+      const graph = new Graph();
+      let [before, most] = [0, 0];
+      for (const _ of stage.build(graph) as Pausable<void>) {
+        most = Math.max(most, graph.rows.length - before);
+        before = graph.rows.length;
+      }
+      expect(graph.rows.length - before).toBeLessThan(16);
+      // Before the code is warm a row takes up to a tenth of a millisecond.
+      expect(most, stage.name).toBeLessThan(16);
+    }
+  });
+
+  it("takes half the work without guidance", async () => {
+    const without = await layoutsOf({ rows: 1 });
+    expect(without.get("denoise")!.cost.flops / layouts.get("denoise")!.cost.flops).toBeCloseTo(0.5, 2);
+    expect(without.get("denoise")!.memory.arenaBytes).toBeLessThan(0.55 * layouts.get("denoise")!.memory.arenaBytes);
+  });
+
+  it("takes less memory to decode in chunks, with the same results and hardly more work", async () => {
+    const chunked = (await layoutsOf({ decodeChunk: 2 })).get("decode")!;
+    expect(chunked.memory.peakBytes).toBeLessThan(0.5 * layouts.get("decode")!.memory.peakBytes);
+    expect(chunked.cost.flops / 1e12 / tera("decode")).toBeLessThan(1.02);
+  });
+});

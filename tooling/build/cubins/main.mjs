@@ -1,0 +1,153 @@
+// Builds the device code: prebuilds/cuda/<image>.fatbin for each target, each the fatbins of all sources one behind the
+// other. Only what changed is compiled. Without nvcc nothing is built and nothing fails, unless asked for.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { basename, join } from "node:path";
+import { parseArgs } from "node:util";
+import { writeManifest } from "../addon/manifest.mjs";
+import { parseLog, table } from "./report.mjs";
+import { contentHash, gencode, imageName, kernelHash, packageDir, sourcesFor, TARGETS } from "./sources.mjs";
+
+const usage = `Usage: pnpm build:cubins [--arch LIST] [--jobs N] [--require] [--quiet]
+
+  --arch LIST  of ${TARGETS.join(",")}; default: all
+  --jobs N     compilers at a time; default: the number of cores, at most 4
+  --require    fail if there is no nvcc`;
+
+const options = {
+  arch: { type: "string" },
+  jobs: { type: "string" },
+  require: { type: "boolean", default: false },
+  quiet: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+};
+const FLAGS = ["-std=c++20", "-O3", "-fatbin", "-compress-mode=size", "-Xptxas=-v"];
+const ALIGNMENT = 16;
+const buildDir = join(packageDir, "build/cuda");
+const imageDir = join(packageDir, "prebuilds/cuda");
+
+class UsageError extends Error {}
+
+function readOptions() {
+  let values;
+  try {
+    ({ values } = parseArgs({ options }));
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+  const targets = values.arch === undefined ? TARGETS : values.arch.split(",").filter(Boolean);
+  for (const target of targets)
+    if (!TARGETS.includes(target)) throw new UsageError(`--arch: expected ${TARGETS.join(", ")}, got ${target}`);
+  const jobs = Number(values.jobs ?? Math.min(4, availableParallelism()));
+  if (!Number.isInteger(jobs) || jobs < 1)
+    throw new UsageError(`--jobs: expected a whole number from 1, got ${values.jobs}`);
+  return { ...values, targets, jobs };
+}
+
+/** nvcc's version, or undefined where there is none. */
+function nvccVersion() {
+  const probe = spawnSync("nvcc", ["--version"], { encoding: "utf8" });
+  return probe.status === 0 ? /release (\S+),/.exec(probe.stdout)?.[1] : undefined;
+}
+
+/** Compiles one source for one target unless that was done before. */
+function compile({ source, target, salt }) {
+  const stem = `${basename(source, ".cu")}-${imageName(target)}`;
+  const key = contentHash(source, [salt, target, ...FLAGS].join("\0")).slice(0, 16);
+  const output = join(buildDir, `${stem}-${key}.fatbin`);
+  const log = output.replace(/\.fatbin$/, ".log");
+  if (existsSync(output) && existsSync(log)) return Promise.resolve({ target, output, log, seconds: 0 });
+  const partial = `${output}.${process.pid}.tmp`;
+  const started = Date.now();
+  return new Promise((resolve, reject) => {
+    // The machine stays usable meanwhile.
+    const child = spawn("nice", ["-n", "10", "nvcc", ...FLAGS, gencode(target), source, "-o", partial]);
+    let text = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk) => {
+        text += chunk;
+      });
+    child.on("error", reject);
+    child.on("close", (code) => {
+      if (code !== 0) {
+        rmSync(partial, { force: true });
+        return reject(new Error(`${source} for ${imageName(target)}: nvcc ended with ${code}\n${text}`));
+      }
+      writeFileSync(log, text);
+      renameSync(partial, output);
+      resolve({ target, output, log, seconds: (Date.now() - started) / 1000 });
+    });
+  });
+}
+
+async function compileAll(targets, salt, jobs) {
+  const queue = targets.flatMap((target) => sourcesFor(target).map((source) => ({ source, target, salt })));
+  const results = [];
+  const worker = async () => {
+    for (let job = queue.shift(); job; job = queue.shift()) results.push(await compile(job));
+  };
+  await Promise.all(Array.from({ length: jobs }, worker));
+  return results;
+}
+
+/** One file of all of a target's fatbins; each starts at a multiple of 16 bytes. */
+function writeImage(target, results) {
+  const parts = results
+    .filter((result) => result.target === target)
+    .sort((a, b) => (a.output < b.output ? -1 : 1))
+    .flatMap(({ output }) => {
+      const bytes = readFileSync(output);
+      return [bytes, Buffer.alloc((ALIGNMENT - (bytes.length % ALIGNMENT)) % ALIGNMENT)];
+    });
+  const path = join(imageDir, `${imageName(target)}.fatbin`);
+  const bytes = Buffer.concat(parts);
+  writeFileSync(`${path}.tmp`, bytes);
+  renameSync(`${path}.tmp`, path);
+  return bytes.length;
+}
+
+function writeReport(results, nvcc) {
+  const rows = results.flatMap(({ target, log }) =>
+    parseLog(readFileSync(log, "utf8")).map((kernel) => ({ target: imageName(target), ...kernel })),
+  );
+  rows.sort((a, b) => (`${a.target} ${a.kernel}` < `${b.target} ${b.kernel}` ? -1 : 1));
+  const report = { nvcc, kernelHash: kernelHash(), kernels: rows };
+  writeFileSync(join(packageDir, "build/cuda-report.json"), `${JSON.stringify(report, null, 1)}\n`);
+  return rows;
+}
+
+async function main() {
+  const { targets, jobs, quiet, help, ...rest } = readOptions();
+  if (help) return console.log(usage);
+  const nvcc = nvccVersion();
+  if (!nvcc) {
+    const message = "device code: no nvcc on the PATH, so none is built; the addon works on the CPU without it";
+    if (rest.require) throw new Error(message);
+    return console.log(message);
+  }
+  const started = Date.now();
+  mkdirSync(buildDir, { recursive: true });
+  mkdirSync(imageDir, { recursive: true });
+  const results = await compileAll(targets, nvcc, jobs);
+  const rows = writeReport(results, nvcc);
+  if (!quiet) console.log(table(rows));
+  for (const target of targets)
+    console.log(`${imageName(target)}.fatbin: ${(writeImage(target, results) / 1024).toFixed(0)} KiB`);
+  writeManifest("cuda", { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
+  const compiled = results.filter(({ seconds }) => seconds > 0).length;
+  console.log(
+    `device code: compiled ${compiled} of ${results.length} in ${((Date.now() - started) / 1000).toFixed(1)} s`,
+  );
+  const spilled = rows.filter(({ spillBytes }) => spillBytes > 0);
+  if (spilled.length > 0) throw new Error(`${spilled.length} kernels spill registers:\n${table(spilled)}`);
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(
+    error instanceof UsageError ? `build-cubins: ${error.message}\n\n${usage}` : String(error.message ?? error),
+  );
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,52 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { cliRows, configSchema, GENERATE_TABLE, LOAD_TABLE, type OptionGroup } from "@vd/svd-pipeline/options";
+import { optionsPage } from "./page";
+import { optionTypes } from "./typescript";
+
+/** Returns every file that follows from the option tables, with its text. root: the repository's folder. */
+export async function filesOf(root: string): Promise<[path: string, text: string][]> {
+  const app = (await import(pathToFileURL(join(root, "apps/generate/src/options/tables.ts")).href)) as {
+    OUTPUT_TABLE: OptionGroup["table"];
+    RUN_TABLE: OptionGroup["table"];
+    GROUPS: readonly OptionGroup[];
+  };
+  const inFile = app.GROUPS.flatMap(({ table }) => cliRows(table)).filter(({ form }) => form.inFile !== false);
+  const schema = configSchema("Config file of vd-generate", inFile);
+  const values = (name: string, doc: string, table: OptionGroup["table"]) =>
+    ({ name, doc, table, form: "values" }) as const;
+  return [
+    [
+      join(root, "packages/svd-pipeline/src/options/option-types.generated.ts"),
+      optionTypes(
+        [
+          { name: "LoadOptions", doc: "How to open a model.", table: LOAD_TABLE, form: "given" },
+          {
+            name: "GenerateOptions",
+            doc: "What to generate. Everything but the picture has a default that suits the model.",
+            table: GENERATE_TABLE,
+            form: "given",
+          },
+          { name: "GenerateDefaults", doc: "The defaults of a model.", table: GENERATE_TABLE, form: "defaults" },
+          values("LoadValues", "How to open a model, with all defaults.", LOAD_TABLE),
+          values("GenerateValues", "What to generate, with all defaults.", GENERATE_TABLE),
+        ],
+        "options/load-table.ts and options/generate-table.ts",
+        "./value-types",
+      ),
+    ],
+    [
+      join(root, "apps/generate/src/options/option-types.generated.ts"),
+      optionTypes(
+        [
+          values("OutputSettings", "What becomes of the video, with all defaults.", app.OUTPUT_TABLE),
+          values("RunSettings", "What one run works on and what it tells, with all defaults.", app.RUN_TABLE),
+        ],
+        "options/tables.ts",
+        "./value-types",
+      ),
+    ],
+    [join(root, "apps/generate/schema/config.schema.json"), `${JSON.stringify(schema, null, 2)}\n`],
+    [join(root, "docs/options.md"), optionsPage(app.GROUPS)],
+  ];
+}

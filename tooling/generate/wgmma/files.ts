@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import { ROOT } from "../../build/workspace.mjs";
+import type { GeneratedFile } from "../generated-file";
+
+/** Widths of products whose two operands lie in shared memory. */
+const SHARED_WIDTHS = [32, 64, 128, 160, 256];
+/** Widths of such products with the columns of b contiguous. */
+const SHARED_TRANSPOSED_WIDTHS = [256];
+/** Products with a in registers: width, and 1 where the columns of b are contiguous. Attention's values with a column of
+ *  ones, and rows that stay in registers. */
+const REGISTER_SHAPES = [
+  [72, 1],
+  [128, 0],
+  [160, 0],
+] as const;
+/** PTX's name of each C++ type. */
+const TYPES = { __half: "f16", __nv_bfloat16: "bf16" };
+
+const HEAD = `// Generated from tooling/generate/wgmma by \`pnpm gen\`. Do not edit.
+// Warpgroup matrix products, float32 accumulators. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <stdint.h>
+
+namespace vd::device::ptx {
+
+__device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+/** Waits until at most kPending committed groups are unfinished. */
+template <int kPending> __device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
+}
+
+/** d[64, kWidth] (+)= a[64, 16] · b[16, kWidth]; a and b in shared memory; accumulate 0 overwrites d.
+ *  kTransposeB: b lies with its columns contiguous. */
+template <class T, int kWidth, int kTransposeB> struct Wgmma;
+/** The same with a in registers. */
+template <class T, int kWidth, int kTransposeB> struct WgmmaRegisters;
+`;
+
+const TAIL = "\n}  // namespace vd::device::ptx\n";
+
+const list = (count: number, item: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => item(i)).join(", ");
+/** PTX's operands of the accumulators; the asm statement's other operands are numbered after them. */
+const accumulators = (count: number) => list(count, (i) => `%${i}`);
+const constraints = (count: number) => list(count, (i) => `"+f"(d[${i}])`);
+
+/** One instruction with both operands in shared memory. */
+function sharedProduct(type: string, ptx: string, width: number, transposeB: number): string {
+  const n = width / 2;
+  return `
+template <> struct Wgmma<${type}, ${width}, ${transposeB}> {
+  static __device__ __forceinline__ void run(float (&d)[${n}], uint64_t a, uint64_t b, int accumulate) {
+    asm volatile(
+        "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 2}, 0;\\n"
+        "wgmma.mma_async.sync.aligned.m64n${width}k16.f32.${ptx}.${ptx} {${accumulators(n)}}, %${n}, %${n + 1}, p, 1, 1, 0, ${transposeB};\\n}"
+        : ${constraints(n)}
+        : "l"(a), "l"(b), "r"(accumulate));
+  }
+};
+`;
+}
+
+/** One instruction with a in registers. */
+function registerProduct(type: string, ptx: string, width: number, transposeB: number): string {
+  const n = width / 2;
+  const a = list(4, (i) => `%${n + i}`);
+  return `
+template <> struct WgmmaRegisters<${type}, ${width}, ${transposeB}> {
+  static __device__ __forceinline__ void run(float (&d)[${n}], const uint32_t (&a)[4], uint64_t b, int accumulate) {
+    asm volatile(
+        "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 5}, 0;\\n"
+        "wgmma.mma_async.sync.aligned.m64n${width}k16.f32.${ptx}.${ptx} {${accumulators(n)}}, {${a}}, %${n + 4}, p, 1, 1, ${transposeB};\\n}"
+        : ${constraints(n)}
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+  }
+};
+`;
+}
+
+/** Returns device/ptx/wgmma.cuh: one function for each shape of the instruction that kernels use. */
+export function files(): GeneratedFile[] {
+  const products = Object.entries(TYPES).flatMap(([type, ptx]) => [
+    ...SHARED_WIDTHS.map((width) => sharedProduct(type, ptx, width, 0)),
+    ...SHARED_TRANSPOSED_WIDTHS.map((width) => sharedProduct(type, ptx, width, 1)),
+    ...REGISTER_SHAPES.map(([width, transposeB]) => registerProduct(type, ptx, width, transposeB)),
+  ]);
+  return [[join(ROOT, "packages/kernels-native/device/ptx/wgmma.cuh"), HEAD + products.join("") + TAIL]];
+}

@@ -1,0 +1,184 @@
+// Measures the kernel variants of every stage of --model DIR at the sizes that users ask for, in full and in low memory
+// use, and writes which suit this device: --json FILE, the format of packages/tensor/src/tune/defaults. Prints the rows
+// whose variant changes, and what the stages take before and after.
+import { parseArgs } from "node:util";
+import { type Device, isVdError, openDevice } from "@vd/kernels-native";
+import {
+  chooseDecodeChunk,
+  decodeStage,
+  makeModels,
+  openModelFolder,
+  StageLayouts,
+  type StageShape,
+  stagesBefore,
+} from "@vd/svd-pipeline";
+import {
+  chooseVariants,
+  type GraphLayout,
+  Plan,
+  type TuningEntry,
+  type TuningTable,
+  tunePlan,
+  writeTuningTable,
+} from "@vd/tensor";
+import { spatialFactor } from "@vd/vae-opt";
+import { about } from "./about";
+
+const { values: options } = parseArgs({
+  options: {
+    device: { type: "string", default: "cuda" },
+    model: { type: "string", default: "models/tiny-svd" },
+    sizes: { type: "string", default: "1024x576x25,1024x576x14,512x512x14" },
+    repeats: { type: "string", default: "3" },
+    json: { type: "string" },
+  },
+});
+
+/** The sampler's needs by default: Euler's, in one launch after the denoiser. */
+const STEP_NEEDS = { numHistory: 0, drawsNoise: false };
+/** Runs of each whole stage, with the table and without in turn. */
+const NUM_COMPARED = 3;
+
+interface StageLayout {
+  name: string;
+  layout: GraphLayout;
+}
+
+type Entries = Record<string, TuningEntry>;
+
+const device = openDevice(options.device as "cpu" | "cuda");
+await device.prepare();
+const components = await openModelFolder(options.model, "fp16");
+const models = makeModels(components);
+
+function shapeOf(size: string): StageShape {
+  const [width = 0, height = 0, numFrames = 0] = size.split("x").map(Number);
+  const dtype = device.kind === "cpu" ? "f32" : "f16";
+  const factor = spatialFactor(models.vae.config);
+  return { width, height, numFrames, factor, rows: 2, decodeChunk: undefined, dtype };
+}
+
+/** All stages of a generation as the pipeline would load them, decoding in both memory uses. */
+async function layoutsAt(size: string): Promise<StageLayout[]> {
+  const shape = shapeOf(size);
+  const layouts = new StageLayouts();
+  const stages = stagesBefore(models, shape, {
+    clipSize: components.clipPixels.size,
+    numModelCalls: 1,
+    stepNeeds: STEP_NEEDS,
+  });
+  const found = stages.map(([stage]) => ({ name: `${size} ${stage.name}`, layout: layouts.of(stage) }));
+  const weightBytes = found.reduce((sum, { layout }) => sum + layout.memory.weightBytes, 0);
+  const chunks = new Set<number | undefined>();
+  for (const [memory, residentBytes] of [
+    ["full", weightBytes],
+    ["low", 0],
+  ] as const)
+    chunks.add(await chooseDecodeChunk(models, shape, { device, layouts, memory, residentBytes }));
+  for (const decodeChunk of chunks) {
+    const layout = layouts.of(decodeStage(models, { ...shape, decodeChunk }));
+    found.push({ name: `${size} decode by ${decodeChunk ?? "all"}`, layout });
+  }
+  return found;
+}
+
+/** Small numbers around zero, the same in every run. */
+function fill(plan: Plan): void {
+  for (const [name, { dims }] of plan.layout.graph.inputs) {
+    const length = dims.reduce((product, size) => product * size, 1);
+    plan.writeSync(
+      name,
+      Float32Array.from({ length }, (_, i) => ((i * 2654435761) % 1024) / 512 - 1),
+    );
+  }
+}
+
+/** The rows whose variant is not the device's own choice, which was measured first. */
+function printChanges(entries: Entries): void {
+  for (const [key, { variant, timesUs }] of Object.entries(entries)) {
+    const [guess, guessUs] = Object.entries(timesUs)[0]!;
+    if (guess !== variant) console.log(`${key}: ${guess} ${guessUs} us -> ${variant} ${timesUs[variant]} us`);
+  }
+}
+
+async function tuneAll(stages: readonly StageLayout[]): Promise<Entries> {
+  let entries: Entries = {};
+  for (const { name, layout } of stages) {
+    const startMs = performance.now();
+    let numPasses = 0;
+    const onProgress = ({ pass, numRows }: { pass: number; numRows: number }) => {
+      numPasses = pass;
+      process.stderr.write(`\r${name}: pass ${pass}, ${numRows} rows   `);
+    };
+    const found = await tunePlan(device, layout, {
+      repeats: Number(options.repeats),
+      known: entries,
+      fill,
+      onProgress,
+    });
+    process.stderr.write("\r\x1b[K");
+    const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
+    console.log(`${name}: ${Object.keys(found).length} new rows with a choice, ${numPasses} passes, ${seconds} s`);
+    printChanges(found);
+    entries = { ...entries, ...found };
+  }
+  return entries;
+}
+
+/** Best times of a whole stage without the table and with it, run in turn. */
+async function compareStage(layout: GraphLayout, table: TuningTable): Promise<[beforeUs: number, afterUs: number]> {
+  const plans: Plan[] = [];
+  const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  try {
+    plans.push(await Plan.load(device, layout, { tuning: false }));
+    plans.push(await Plan.load(device, layout, { variants: chooseVariants(layout, table) }));
+    for (const plan of plans) {
+      fill(plan);
+      await plan.run();
+    }
+    for (let i = 0; i < NUM_COMPARED; i++)
+      for (const [which, plan] of plans.entries()) best[which] = Math.min(best[which]!, (await plan.run()).elapsedUs);
+    return best;
+  } finally {
+    for (const plan of plans) plan.freeSync();
+  }
+}
+
+/** Prints what every stage takes before and after, and the sums. */
+async function compareAll(stages: readonly StageLayout[], table: TuningTable): Promise<void> {
+  const sums = [0, 0];
+  const print = (name: string, beforeUs: number, afterUs: number) => {
+    const percent = (100 * (afterUs / beforeUs - 1)).toFixed(1);
+    const [before, after] = [beforeUs, afterUs].map((us) => (us / 1000).toFixed(2));
+    console.log(`${name}: ${before} ms before, ${after} ms after (${percent} %)`);
+  };
+  for (const { name, layout } of stages) {
+    try {
+      const [beforeUs, afterUs] = await compareStage(layout, table);
+      sums[0] = sums[0]! + beforeUs;
+      sums[1] = sums[1]! + afterUs;
+      print(name, beforeUs, afterUs);
+    } catch (error) {
+      // Two plans at once may be too much for a small card; the table does not depend on it.
+      if (!isVdError(error) || error.code !== "memory") throw error;
+      console.log(`${name}: not compared, ${error.message}`);
+    }
+  }
+  print("total", sums[0]!, sums[1]!);
+}
+
+function tableOf({ name }: Device, entries: Entries): TuningTable {
+  const { driverVersion, kernelHash } = about();
+  return { device: name, driverVersion, kernelHash, entries };
+}
+
+const startMs = performance.now();
+const stages: StageLayout[] = [];
+for (const size of options.sizes.split(",")) stages.push(...(await layoutsAt(size)));
+const entries = await tuneAll(stages);
+const table = tableOf(device, entries);
+if (options.json) writeTuningTable(options.json, table);
+const changed = Object.values(entries).filter(({ variant, timesUs }) => Object.keys(timesUs)[0] !== variant);
+console.log(`${changed.length} of ${Object.keys(entries).length} rows with a choice change`);
+await compareAll(stages, table);
+console.log(`tuned ${device.name} in ${((performance.now() - startMs) / 1000).toFixed(1)} s`);

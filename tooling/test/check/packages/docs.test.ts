@@ -1,0 +1,108 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ERROR_CODES } from "@vd/kernels-native/contract";
+import { describe, expect, test } from "vitest";
+import { publicPackages } from "../../../check/packages/packages.mjs";
+
+const root = fileURLToPath(new URL("../../../..", import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const packages = publicPackages();
+const readmes = packages
+  .map(({ dir }) => relative(root, join(dir, "README.md")))
+  .filter((path) => existsSync(join(root, path)));
+const pages = [
+  ...readdirSync(join(root, "docs")).flatMap((name) => (name.endsWith(".md") ? [`docs/${name}`] : [])),
+  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md"],
+  ...readmes,
+];
+
+/** Fenced blocks of a language in a page. */
+const blocks = (path: string, language: string) =>
+  [...read(path).matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, text]) => text!);
+
+describe("pages", () => {
+  test.each(pages)("%s links to files that are there", (page) => {
+    const links = [...read(page).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, link]) => link!);
+    const local = links.filter((link) => !/^[a-z]+:/.test(link));
+    expect(local.filter((link) => !existsSync(join(root, dirname(page), link)))).toEqual([]);
+  });
+});
+
+describe("troubleshooting", () => {
+  const page = read("docs/troubleshooting.md");
+
+  test.each(Object.entries(ERROR_CODES))("%s: its meaning, and then what to do", (code, meaning) => {
+    const section = page.split(/^### /m).find((text) => text.startsWith(`\`${code}\`\n`));
+    expect(section).toContain(`\n\n${meaning}\n\n`);
+    const advice = section!.split(meaning)[1]!.split(/^## /m)[0]!.trim();
+    expect(advice.length).toBeGreaterThan(40);
+  });
+
+  test("has no code that is none", () => {
+    const codes = [...page.matchAll(/^### `(\w+)`$/gm)].map(([, code]) => code);
+    expect(codes).toEqual(Object.keys(ERROR_CODES));
+  });
+});
+
+describe("environment variables", () => {
+  const sources = packages.flatMap(({ dir }) => {
+    const src = join(dir, "src");
+    if (!existsSync(src)) return [];
+    const names = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+    return names.map((name) => readFileSync(join(src, name), "utf8"));
+  });
+  const ours = new Set(
+    sources.flatMap((text) => [...text.matchAll(/process\.env\.(VD_\w+)/g)].map(([, name]) => name!)),
+  );
+
+  test("of our own there are at most six, all on the page", () => {
+    expect(ours.size).toBeGreaterThan(2);
+    expect(ours.size).toBeLessThanOrEqual(6);
+    const page = read("docs/environment.md");
+    expect([...ours].filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+});
+
+/** Packages that examples/ has installed, whose pages' programs run there. */
+const installed = Object.keys(JSON.parse(read("examples/package.json")).dependencies);
+const programs = [...readmes, "docs/quick-start.md"].flatMap((path) =>
+  blocks(path, "js").map((text, i) => ({ path, text, i })),
+);
+const runnable = programs.filter(({ text }) => {
+  // Written for the repository's folder, where the packages are not installed; examples/ has a program for these.
+  if (text.includes('"models/')) return false;
+  const needs = [...text.matchAll(/from "(@vd\/[\w-]+)"/g)].map(([, name]) => name!);
+  return needs.every((name) => installed.includes(name));
+});
+
+describe("programs on pages run as they are", () => {
+  test("every library of examples/ has one", () => {
+    const shown = (name: string) => runnable.some(({ text }) => text.includes(`from "${name}"`));
+    expect(
+      ["@vd/kernels-native", "@vd/tensor", "@vd/conformance", "@vd/vae-opt", "@vd/svd-pipeline"].filter(
+        (name) => !shown(name),
+      ),
+    ).toEqual([]);
+  });
+
+  test.each(runnable.map(({ path, i, text }) => [`${path} ${i + 1}`, text] as const))("%s", (_, text) => {
+    const words = ["--input-type=module", "-"];
+    const options = { cwd: join(root, "examples"), input: text, encoding: "utf8", timeout: 60_000 } as const;
+    const { status, stdout, stderr } = spawnSync(process.execPath, words, options);
+    expect(status, stderr).toBe(0);
+    if (text.includes("console.log")) expect(stdout.trim()).not.toBe("");
+  });
+});
+
+test("the notebook is for a T4 and starts programs that exist", () => {
+  const notebook = JSON.parse(read("docs/notebooks/t4.ipynb"));
+  expect(notebook.metadata).toMatchObject({ accelerator: "GPU", colab: { gpuType: "T4" } });
+  const code: string = notebook.cells.flatMap(({ source }: { source: string[] }) => source).join("");
+  const commands = new Set([...code.matchAll(/npx ([\w-]+)/g)].map(([, name]) => name!));
+  const bins = packages.flatMap(({ manifest }) => Object.keys(manifest.bin ?? {}));
+  expect(commands.size).toBeGreaterThan(1);
+  expect([...commands].filter((name) => !bins.includes(name))).toEqual([]);
+  expect(notebook.cells.every(({ outputs }: { outputs?: unknown[] }) => (outputs ?? []).length === 0)).toBe(true);
+});
