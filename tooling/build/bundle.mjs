@@ -2,26 +2,12 @@
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { sourceAliases } from "./packages.mjs";
 import { ROOT } from "./workspace.mjs";
 
 const require = createRequire(join(ROOT, "package.json"));
 /** esbuild as tsup has it. A function: where this module is loaded, nothing may be installed yet. */
 const loadEsbuild = () => createRequire(require.resolve("tsup"))("esbuild");
-
-const ALIASES = {
-  "@vd/kernels-native/cases": "packages/kernels-native/ops/cases.generated.ts",
-  "@vd/kernels-native/contract": "packages/kernels-native/contract/index.ts",
-  "@vd/kernels-native/references": "packages/kernels-native/ops/references.generated.ts",
-  "@vd/kernels-native": "packages/kernels-native/src/index.ts",
-  "@vd/bench": "apps/bench/src/index.ts",
-  "@vd/conformance": "packages/conformance/src/index.ts",
-  "@vd/profiler": "packages/profiler/src/index.ts",
-  "@vd/tensor": "packages/tensor/src/index.ts",
-  "@vd/tensorrt": "packages/tensorrt/src/index.ts",
-  "@vd/vae-opt": "packages/vae-opt/src/index.ts",
-  "@vd/svd-pipeline/options": "packages/svd-pipeline/src/options/index.ts",
-  "@vd/svd-pipeline": "packages/svd-pipeline/src/index.ts",
-};
 
 /** Folders that are read when the program runs, as modules that name every file. */
 const GENERATED = {
@@ -59,7 +45,7 @@ export async function bundle(programs, outputDir) {
     platform: "node",
     format: "esm",
     target: "node20",
-    alias: Object.fromEntries(Object.entries(ALIASES).map(([name, path]) => [name, join(ROOT, path)])),
+    alias: Object.fromEntries(Object.entries(sourceAliases()).map(([name, path]) => [name, join(ROOT, path)])),
     // Charts are drawn where results are read, not where they are made.
     external: ["node-gyp-build", "sharp", "vega", "vega-lite"],
     plugins: [generated],

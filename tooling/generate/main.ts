@@ -13,6 +13,7 @@ interface Generator {
 const GENERATORS: readonly (() => Promise<Generator>)[] = [
   () => import("./ops/files"),
   () => import("./wgmma/files"),
+  () => import("./samplers/files"),
   () => import("./options/files"),
 ];
 

@@ -10,3 +10,14 @@ export async function failureOf(work: Promise<unknown> | (() => unknown)): Promi
   }
   throw new Error("expected a VdError, got none");
 }
+
+/** The VdError that a call throws; any other outcome fails the test. */
+export function thrownBy(call: () => unknown): VdError {
+  try {
+    call();
+  } catch (error) {
+    if (isVdError(error)) return error;
+    throw error;
+  }
+  throw new Error("expected a VdError, got a result");
+}

@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
 import { SafetensorsFile } from "@vd/tensor";
-import type { RgbImage } from "../../packages/media/src/pictures/rgb-image";
+import type { RgbImage } from "@vd/media";
 
 /** Path of a committed fixture file. */
 export function fixturePath(name: string): string {
-  return fileURLToPath(new URL(`../../../../fixtures/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 }
 
+/** Opens a committed fixture file. */
 export function openFixture(name: string): SafetensorsFile {
   return SafetensorsFile.open(fixturePath(name));
 }

@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 
 /** Makes a folder that is gone after the test. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "vd-generate-test-"));
+  const folder = mkdtempSync(join(tmpdir(), "vd-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

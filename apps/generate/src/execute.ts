@@ -72,7 +72,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
 export async function prepare(settings: Settings, { ffmpeg, signal }: Context): Promise<Preparation> {
-  const target = outputTarget(settings.output);
+  const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
   const { width = 0, height = 0 } = settings.generate;
@@ -80,7 +80,11 @@ export async function prepare(settings: Settings, { ffmpeg, signal }: Context): 
   const source = await modelSource(settings.model);
   const image = settings.image ?? bundledPicture();
   await checkPicture(image);
-  const write: WriteOptions = { overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal };
+  const write: WriteOptions = {
+    ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },
+    names: { video: "--output", encoder: "--encoder" },
+    takenHint: "Choose another name or leave out --no-overwrite.",
+  };
   if (settings.profile !== undefined) {
     const hint = "Leave out one of the two";
     if (settings.dryRun) throw valueError("--profile", "a run", "--dry-run", hint);

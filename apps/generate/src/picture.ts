@@ -14,7 +14,7 @@ export async function checkPicture(path: string): Promise<void> {
     throw new VdError({ code: "io", where: "IMAGE", expected, got: "a web address", hint: "Download it first" });
   }
   const bytes = await readRegularFile(path).catch((error: unknown) => {
-    throw error instanceof VdError ? error : fileError("IMAGE", expected, path, error);
+    throw error instanceof VdError ? error : fileError(path, expected, error, "IMAGE");
   });
   try {
     await sharp(bytes).resize(8, 8).raw().toBuffer();

@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { frameDelaysMs } from "@vd/media";
 import type { GenerateOptions } from "@vd/svd-pipeline";
 import { valueError } from "@vd/svd-pipeline/options";
-import { placeFile, writeSynced } from "@vd/tensor";
+import { writeWholeFile } from "@vd/tensor";
 import sharp, { type Sharp } from "sharp";
 
 /** A picture of the video as far as it has come. frames: [F,H,W,3] */
@@ -69,8 +69,7 @@ export function previewWriter({ path, fps, onWritten, onFailure }: PreviewOption
 }
 
 async function writePreview(path: string, preview: Preview, fps: number): Promise<void> {
-  const bytes = await encodePreview(path, preview, fps);
-  await placeFile(path, { where: "--preview", overwrite: true }, (temporary) => writeSynced(temporary, bytes));
+  await writeWholeFile(path, await encodePreview(path, preview, fps), { where: "--preview" });
 }
 
 async function encodePreview(path: string, preview: Preview, fps: number): Promise<Buffer> {

@@ -1,5 +1,5 @@
 import type { Profiler } from "@vd/profiler";
-import { checkPlace, placeFile, writeSynced } from "@vd/tensor";
+import { checkPlace, writeWholeFile } from "@vd/tensor";
 
 const PLACE = { where: "--profile", overwrite: true } as const;
 
@@ -25,6 +25,5 @@ export async function startProfile(path: string | undefined): Promise<Profiler |
 export async function writeProfile(path: string, profiler: Profiler): Promise<void> {
   const { reportFormat } = await import("@vd/profiler");
   await profiler.measureCeilings();
-  const text = await profiler.render(reportFormat(path, PLACE.where));
-  await placeFile(path, PLACE, (temporary) => writeSynced(temporary, Buffer.from(text)));
+  await writeWholeFile(path, await profiler.render(reportFormat(path, PLACE.where)), PLACE);
 }

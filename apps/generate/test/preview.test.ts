@@ -2,9 +2,9 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import { gradientFrames } from "../../../tooling/testing/gradient-frames";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 import { checkPreviewPath, type PreviewOptions, previewInterval, previewWriter } from "../src/preview";
-import { gradientFrames } from "./support/fake-pipeline";
 
 function previewOf(step: number) {
   return { step, width: 8, height: 6, numFrames: 3, frames: gradientFrames(8, 6, 3, step) };

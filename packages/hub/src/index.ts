@@ -1,5 +1,33 @@
+/** Models from the Hugging Face Hub and from folders: download and cache, weight files, names of their tensors. */
+export {
+  exportsOfPairs,
+  firstOf,
+  type NameFaults,
+  requireAllNames,
+  sourcesOfPairs,
+} from "./checkpoint/convert-names";
+export {
+  type CheckpointParts,
+  type LocatedEntries,
+  locateEntries,
+  type RelativeEntries,
+} from "./checkpoint/locate-entries";
+export { countBelow, type LayerPair, layerPairs, type NamePair } from "./checkpoint/name-pair";
+export { exportBytes, sourceBytes, sourceRange } from "./checkpoint/tensor-bytes";
+export { oneOrList, type Shapes, sizeOf } from "./checkpoint/tensor-shapes";
+export type {
+  ExportSource,
+  MadeSource,
+  StoredSource,
+  TensorEntry,
+  TensorSource,
+} from "./checkpoint/tensor-source";
+export { weightsOfSources } from "./checkpoint/weights-of-sources";
 export { HUB_ENVIRONMENT_VARIABLES } from "./client/environment";
 export { selectModelFiles, selectWeightFiles } from "./client/file-selection";
 export type { DownloadProgress, ProgressListener } from "./client/progress";
 export { type ResolvedModel, resolveModel } from "./client/resolve-model";
 export type { HubOptions, HubTuning, WeightFormat } from "./client/settings";
+export { type ComponentWeights, openComponentWeights } from "./files/component-files";
+export { checkUnchanged, type OpenFile, recordFiles } from "./files/open-files";
+export { readJson } from "./files/read-json";

@@ -1,13 +1,17 @@
 import { VdError } from "@vd/kernels-native";
 import { nearestNames } from "@vd/tensor";
-import { ConfigReader, type SchedulerConfig } from "./config";
+import type { SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";
-import { samplerDefinitions } from "./registry";
 import type { Sampler } from "./sampler";
-import { edmEulerClassName, edmModel } from "./samplers/edm-euler";
-import { eulerClassName, eulerModel, isContinuous } from "./schedule/euler-model";
-import type { SigmaModel } from "./schedule/sigma-model";
+import { euler } from "./samplers/euler";
+import { SAMPLERS } from "./samplers.generated";
+
+/** Every sampler there is: the default, then the others in the order of their files. */
+export const samplerDefinitions: readonly SamplerDefinition[] = [
+  euler,
+  ...SAMPLERS.filter((definition) => definition !== euler),
+];
 
 /** The short names that {@link createSampler} takes, the default first. */
 export const samplerNames: readonly string[] = samplerDefinitions.map(({ name }) => name);
@@ -27,13 +31,6 @@ export function findSampler(name: string): SamplerDefinition {
     got: JSON.stringify(name),
     hint: `The nearest name is ${nearest}.`,
   });
-}
-
-/** The noise levels and preconditioning of a model that is conditioned on ln σ; undefined for a discrete one. */
-function continuousModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel | undefined {
-  if (config._class_name === edmEulerClassName) return edmModel(config, options);
-  if (config._class_name !== eulerClassName) return undefined;
-  return isContinuous(new ConfigReader(config, eulerClassName)) ? eulerModel(config, options) : undefined;
 }
 
 /**
@@ -59,10 +56,11 @@ function continuousModel(config: SchedulerConfig, options: SamplerOptions): Sigm
  * ```
  */
 export function createSampler(config: SchedulerConfig, options: SamplerOptions & { name?: string }): Sampler {
-  const own = config._class_name ?? eulerClassName;
   const { name, ...rest } = options;
+  const own = config._class_name ?? euler.className;
   const wanted = findSampler(name ?? own);
   if (wanted.className === own) return wanted.fromConfig(config, rest);
-  const model = continuousModel(config, rest);
+  const owner = samplerDefinitions.find(({ className }) => className === config._class_name);
+  const model = owner?.continuousModel?.(config, rest);
   return model === undefined ? wanted.fromConfig(config, rest) : wanted.overModel(model, rest);
 }

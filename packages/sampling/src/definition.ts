@@ -3,7 +3,7 @@ import type { SamplerOptions } from "./options";
 import type { Sampler } from "./sampler";
 import type { SigmaModel } from "./schedule/sigma-model";
 
-/** One entry of the registry: a file of this folder exports it, `registry.ts` lists it. */
+/** What a file of `samplers/` exports under its own name in camelCase; `pnpm gen` lists the folder. */
 export interface SamplerDefinition {
   /** The short name, as `--sampler` takes it. */
   readonly name: string;
@@ -16,4 +16,9 @@ export interface SamplerDefinition {
    * so that the first sample and the model's inputs are the same for every sampler).
    */
   overModel(model: SigmaModel, options: SamplerOptions): Sampler;
+  /**
+   * The noise levels and preconditioning of a config of the class whose model is conditioned on ln σ, which other update
+   * rules then keep; undefined for a model of discrete timesteps. Left out by classes that have only such models.
+   */
+  continuousModel?(config: SchedulerConfig, options: SamplerOptions): SigmaModel | undefined;
 }

@@ -1,8 +1,19 @@
-/** Samplers (schedulers), guidance and preconditioning in one import. */
-
-export type { LatentDtype } from "./arithmetic/values";
+/** Samplers (schedulers), guidance and preconditioning, with torch's arithmetic. */
+export {
+  denoise,
+  edmPreconditioning,
+  type Preconditioning,
+  type Prediction,
+  preconditioning,
+  type Scale,
+} from "./arithmetic/preconditioning";
+export { add, cast, div, type LatentDtype, mul, roundNumber, sub, type Values } from "./arithmetic/values";
 export type { SchedulerConfig } from "./config";
-export { createSampler, findSampler, samplerNames } from "./create-sampler";
+export { createSampler, findSampler, samplerDefinitions, samplerNames } from "./create-sampler";
+export type { SamplerDefinition } from "./definition";
 export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
+export { type LinearSteps, linearSteps } from "./linear-steps";
 export type { SamplerOptions } from "./options";
 export type { Sampler, SamplerState, StepInput, StepResult } from "./sampler";
+export type { SigmaModel, SigmaTable } from "./schedule/sigma-model";
+export { betaSigmas, exponentialSigmas, karrasSigmas, type SigmaRange } from "./schedule/sigmas";

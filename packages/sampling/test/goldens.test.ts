@@ -5,7 +5,7 @@ import type { TensorCheck } from "../../../tooling/goldens/kind";
 import { schedulersKind } from "../../../tooling/goldens/kinds/schedulers";
 
 const sources = {
-  "the committed fixture": "../../../../fixtures/schedulers/schedulers.json",
+  "the committed fixture": "../../../fixtures/schedulers/schedulers.json",
   "further settings of every class": "./goldens/schedulers.json",
 };
 

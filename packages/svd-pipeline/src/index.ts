@@ -1,7 +1,41 @@
-export * from "@vd/hub";
-export type { RgbImage } from "@vd/media";
-export { framesToUint8, framesToUnit, loadImage } from "@vd/media";
-export * from "@vd/sampling";
+export {
+  type DownloadProgress,
+  type ExportSource,
+  exportBytes,
+  HUB_ENVIRONMENT_VARIABLES,
+  type HubOptions,
+  type HubTuning,
+  type MadeSource,
+  type ProgressListener,
+  type ResolvedModel,
+  resolveModel,
+  type StoredSource,
+  selectModelFiles,
+  selectWeightFiles,
+  sourceBytes,
+  sourceRange,
+  type TensorEntry,
+  type TensorSource,
+  type WeightFormat,
+} from "@vd/hub";
+export { framesToUint8, framesToUnit, loadImage, type RgbImage } from "@vd/media";
+export {
+  createSampler,
+  findSampler,
+  type GuidanceShape,
+  guidanceScales,
+  guidanceShapes,
+  type LatentDtype,
+  linearGuidance,
+  type Sampler,
+  type SamplerOptions,
+  type SamplerState,
+  type SchedulerConfig,
+  type StepInput,
+  type StepResult,
+  samplerNames,
+  triangleGuidance,
+} from "@vd/sampling";
 export { runInSlices } from "@vd/tensor";
 export * from "./checkpoint/index";
 export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixel-values";

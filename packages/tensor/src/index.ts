@@ -1,9 +1,10 @@
 export { Eager, type EagerOps, eager } from "./eager";
+export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";
-export { nearestNames } from "./nearest-names";
+export { meantName, nearestNames } from "./nearest-names";
 export * from "./nn/index";
 export { opMethod, recordOp } from "./op-method";
 export {

@@ -1,15 +1,21 @@
-/** Edits that turn `a` into `b` (insert, delete, replace one character), by the two-row dynamic programme. */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+/**
+ * Number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
+ * Source: the optimal string alignment distance (https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance).
+ */
+export function editDistance(a: string, b: string): number {
+  let twoAbove: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
-    const current = [i];
+    const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const replaced = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(replaced, previous[j]! + 1, current[j - 1]! + 1));
+      const substitution = above[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      row[j] = Math.min(above[j]! + 1, row[j - 1]! + 1, substitution);
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (swapped) row[j] = Math.min(row[j]!, twoAbove[j - 2]! + 1);
     }
-    previous = current;
+    [twoAbove, above] = [above, row];
   }
-  return previous[b.length]!;
+  return above[b.length]!;
 }
 
 /** Longer names are compared by their first characters only, so that a hostile header cannot make an error slow. */
@@ -27,4 +33,21 @@ export function nearestNames(wanted: string, names: Iterable<string>, count = 3)
   }
   scored.sort((a, b) => a.distance - b.distance);
   return scored.slice(0, count).map(({ name }) => name);
+}
+
+/**
+ * The name that a misspelt word most likely meant, whatever its capitals: the one with the smallest edit distance;
+ * undefined when none is closer than a third of the word.
+ */
+export function meantName(word: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const name of names) {
+    const distance = editDistance(word.toLowerCase(), name.toLowerCase());
+    if (distance < bestDistance && distance < name.length) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
 }

@@ -1,5 +1,5 @@
-import { editDistance, nearest } from "@vd/generate";
 import { describe, expect, it } from "vitest";
+import { editDistance, meantName } from "../src/nearest-names";
 
 describe("editDistance", () => {
   it.each([
@@ -15,7 +15,7 @@ describe("editDistance", () => {
   });
 });
 
-describe("nearest", () => {
+describe("meantName", () => {
   const words = ["--steps", "--seed", "--size", "--sampler"];
   it.each([
     ["--stps", "--steps"],
@@ -24,6 +24,6 @@ describe("nearest", () => {
     ["--colour", undefined],
     ["", undefined],
   ])("%s means %s", (word, meant) => {
-    expect(nearest(word, words)).toBe(meant);
+    expect(meantName(word, words)).toBe(meant);
   });
 });

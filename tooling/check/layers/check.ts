@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, posix, sep } from "node:path";
 import { circles } from "./circles";
 import { checkIncludes } from "./includes";
-import { layerOf, packageOf } from "./layer";
+import { layerOf, mayImport, packageOf } from "./layer";
 import { readSource, type SourceFacts } from "./source-file";
 
 /** One broken rule. */
@@ -17,7 +17,7 @@ const CODE = /\.(ts|mts|cts|mjs|cjs|js)$/;
 const SKIPPED = /(^|\/)(node_modules|dist|prebuilds|generated)(\/|$)|^(packages|apps)\/.*\/build\//;
 
 /** Where a process may look at its environment: these two files, and apps for what a terminal or a CI says. */
-const ENVIRONMENT_FILES = ["packages/kernels-native/src/env.ts", "packages/svd-pipeline/src/hub/environment.ts"];
+const ENVIRONMENT_FILES = ["packages/kernels-native/src/env.ts", "packages/hub/src/client/environment.ts"];
 const TERMINAL_VARIABLES = ["CI", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"];
 
 function codeFiles(root: string): string[] {
@@ -69,9 +69,10 @@ function importViolations(file: string, facts: SourceFacts, known: ReadonlySet<s
     if (text.startsWith(".") && packageOf(target) !== packageOf(file))
       return [{ file, line, message: `"${text}" leaves ${packageOf(file)}: import the package by its name` }];
     const other = layerOf(target);
-    if (other && other.rank <= own.rank) return [];
+    if (other && mayImport(own, other)) return [];
     const where = other ? `layer ${other.rank} (${other.name})` : "no layer";
-    return [{ file, line, message: `"${text}" goes up: from layer ${own.rank} (${own.name}) to ${where}` }];
+    const way = other?.rank === own.rank ? "goes sideways" : "goes up";
+    return [{ file, line, message: `"${text}" ${way}: from layer ${own.rank} (${own.name}) to ${where}` }];
   });
 }
 
@@ -96,6 +97,17 @@ function circleViolations(graph: ReadonlyMap<string, readonly string[]>, verb: s
   }));
 }
 
+/** A violation for each package that has no layer: nothing would look at its imports. */
+function packagesWithoutLayer(files: readonly string[]): Violation[] {
+  const stray = files.filter((file) => packageOf(file) !== undefined && layerOf(file) === undefined);
+  const packages = new Map(stray.map((file) => [packageOf(file), file]));
+  return [...packages.values()].map((file) => ({
+    file,
+    line: 1,
+    message: `${packageOf(file)} has no layer: give it one in tooling/check/layers/layer.ts`,
+  }));
+}
+
 /** Checks every source file below `root` against the rules of docs/architecture.md. */
 export function checkLayers(root: string): Violation[] {
   const files = codeFiles(root);
@@ -115,6 +127,7 @@ export function checkLayers(root: string): Violation[] {
   }
   const native = checkIncludes(root);
   return [
+    ...packagesWithoutLayer(files),
     ...violations,
     ...circleViolations(graph, "imports"),
     ...native.violations,

@@ -1,4 +1,4 @@
-/** A layer of docs/architecture.md; an import goes to a lower rank or stays in its own. */
+/** A layer of docs/architecture.md; an import goes to a lower rank or stays in its own layer. */
 export interface Layer {
   name: string;
   rank: number;
@@ -14,6 +14,9 @@ const LAYERS: readonly (readonly [pattern: RegExp, layer: Layer])[] = [
   [/^packages\/tensor\/src\//, layer(3, "tensor")],
   [/^packages\/tensor\//, layer(4, "nn")],
   [/^packages\/conformance\//, layer(4.5, "conformance")],
+  [/^packages\/hub\//, layer(4.5, "hub")],
+  [/^packages\/media\//, layer(4.5, "media")],
+  [/^packages\/sampling\//, layer(4.5, "sampling")],
   [/^packages\/profiler\//, layer(4.5, "profiler")],
   [/^packages\/vae-opt\//, layer(5, "model")],
   [/^packages\/svd-pipeline\/src\/models\//, layer(5, "model")],
@@ -30,4 +33,9 @@ export function layerOf(path: string): Layer | undefined {
 /** The folder of the package or app that a file belongs to, e.g. `packages/tensor`. */
 export function packageOf(path: string): string | undefined {
   return /^(?:packages|apps)\/[^/]+/.exec(path)?.[0];
+}
+
+/** True if files of `own` may import files of `other`: layers of one rank stand beside each other. */
+export function mayImport(own: Layer, other: Layer): boolean {
+  return other.rank < own.rank || other.name === own.name;
 }

@@ -133,14 +133,6 @@ export function checkPrograms(folder, packages, env) {
   return names.join(", ");
 }
 
-/** Packages that are tried with nothing else installed, and the example of each. */
-export const ALONE = {
-  "@vd/kernels-native": "kernels-native.cjs",
-  "@vd/tensor": "tensor.mjs",
-  "@vd/conformance": "conformance.mjs",
-  "@vd/profiler": "profiler.mjs",
-};
-
 /** Runs an example in a project. Returns which packages are installed there. */
 export function runExample(folder, example, env) {
   cpSync(join(ROOT, "examples", example), join(folder, example));

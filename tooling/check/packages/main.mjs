@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { examplesOfSingleLibraries } from "../../build/packages.mjs";
 import { Failure, prepareWorkspace, runMain, seconds } from "../../build/workspace.mjs";
 import { pack, publicPackages } from "./packages.mjs";
 
@@ -79,8 +80,8 @@ async function checkInstalled(workDir, { packages, tarballs, env }) {
 
 /** Installs single packages and runs their examples: nothing else is there. */
 async function checkAlone(workDir, env) {
-  const { ALONE, installProject, runExample } = await import("./consumer.mjs");
-  for (const [name, example] of Object.entries(ALONE)) {
+  const { installProject, runExample } = await import("./consumer.mjs");
+  for (const [name, example] of Object.entries(examplesOfSingleLibraries())) {
     const folder = join(workDir, `alone ${name.replace("/", " ")}`);
     await step(`${name} alone: examples/${example}`, () => {
       installProject(folder, { dependencies: { [name]: "latest" }, env });

@@ -1,31 +1,10 @@
-// The packages of the workspace that are published, and their tarballs.
+// Tarballs of the packages that are published.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Failure, pnpmCommand, ROOT } from "../../build/workspace.mjs";
 
-const PARENTS = ["packages", "models", "apps"];
-
-/** Folder and package.json of every package that is not private, those that others need first. */
-export function publicPackages() {
-  const all = PARENTS.flatMap((parent) =>
-    readdirSync(join(ROOT, parent)).flatMap((name) => {
-      const dir = join(ROOT, parent, name);
-      const path = join(dir, "package.json");
-      return existsSync(path) ? [{ dir, manifest: JSON.parse(readFileSync(path, "utf8")) }] : [];
-    }),
-  ).filter(({ manifest }) => manifest.private !== true);
-  const names = new Set(all.map(({ manifest }) => manifest.name));
-  const ordered = [];
-  const add = (each) => {
-    if (ordered.includes(each)) return;
-    for (const need of Object.keys(each.manifest.dependencies ?? {}).filter((name) => names.has(name)))
-      add(all.find(({ manifest }) => manifest.name === need));
-    ordered.push(each);
-  };
-  for (const each of all) add(each);
-  return ordered;
-}
+export { publicPackages } from "../../build/packages.mjs";
 
 /** Runs a program to its end. Throws with what it said when it fails. Returns its standard output. */
 export function run(program, words, options = {}) {

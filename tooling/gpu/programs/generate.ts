@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { encodePng } from "@vd/bench";
+import { encodePlainPng } from "@vd/media";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { loadFixture } from "../../goldens/fixture";
 import { about } from "./about";
@@ -56,6 +56,6 @@ if (options.out) {
   for (let i = 0; i < numFrames; i++)
     writeFileSync(
       join(options.out, `frame-${String(i).padStart(3, "0")}.png`),
-      encodePng({ width: video.width, height: video.height, data: video.frame(i) }),
+      encodePlainPng({ width: video.width, height: video.height, data: video.frame(i) }),
     );
 }

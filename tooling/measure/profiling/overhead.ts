@@ -40,7 +40,7 @@ type Times = Record<"wall" | "cpu" | "step", number[]>;
 async function options(): Promise<GenerateOptions> {
   const { frames, size } = values;
   const [width = 128, height = 128] = size?.split("x").map(Number) ?? [];
-  const bytes = values.image === undefined ? encodePng(testPicture(width, height)) : readFileSync(values.image);
+  const bytes = values.image === undefined ? encodePlainPng(testPicture(width, height)) : readFileSync(values.image);
   const image = await readPicture(values.image ?? "picture", bytes);
   const sizes = size === undefined ? {} : { width, height };
   return { image, ...sizes, numFrames: frames ? Number(frames) : undefined, steps: Number(values.steps), seed: 1 };

@@ -1,8 +1,8 @@
+import { writeWholeFile } from "@vd/tensor";
 import type { Command } from "commander";
 import type { Check } from "../doctor/check";
 import { cpuCheck, gpuChecks, memoryCheck, modelCheck, nodeCheck, peerCheck, systemCheck } from "../doctor/checks";
 import { rateChecks } from "../doctor/rate-checks";
-import { writeWholeFile } from "../io/whole-file";
 import { alignColumns } from "../measure/table";
 import { readThreads, sharedOption } from "../options/shared";
 import type { CommandContext } from "../run";

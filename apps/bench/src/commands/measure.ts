@@ -1,5 +1,6 @@
+import { dirname } from "node:path";
+import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
-import { requireFolder } from "../io/whole-file";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
 import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";
@@ -72,7 +73,7 @@ export function addMeasure(program: Command, { reporter, signal, self, stdout }:
     .option("--no-reference", "leave out the float32 reference")
     .action(async (texts: Texts) => {
       const options = readMeasureOptions(texts);
-      requireFolder("--output", options.output!);
+      await requireFolder(dirname(options.output!), "--output");
       const file = await measure(options, { reporter, signal, self });
       stdout.write(`${rowsTable(file.rows)}\n${options.output}\n`);
     });

@@ -1,9 +1,10 @@
+import { dirname } from "node:path";
+import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareRuns, isRegression, requireSameDevice } from "../compare/compare";
 import { comparisonTable } from "../compare/table";
 import { machineInfo } from "../io/machine";
-import { requireFolder } from "../io/whole-file";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { rowsTable } from "../measure/table";
 import type { CommandContext } from "../run";
@@ -28,7 +29,7 @@ export function withOutcome(command: Command): Command {
 /** Reads the baseline before any work, so that a wrong one, or a place where results cannot go, costs no time. Throws
  *  VdError `io`, `unsupported` for one from another device. */
 export async function openBaseline({ json, compare, device, force }: OutcomeOptions): Promise<BenchFile | undefined> {
-  if (json !== undefined) requireFolder("--json", json);
+  if (json !== undefined) await requireFolder(dirname(json), "--json");
   if (compare === undefined) return undefined;
   const baseline = await readBenchFile(compare);
   if (!force) requireSameDevice(baseline, machineInfo(device === "cuda" ? "cuda" : "cpu").device);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { type Device, VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { readPicture } from "../io/png";
+import { readPicture } from "../io/pictures";
 import { relativeL2 } from "../stats/summary";
 import { type Contender, peerName } from "./contenders";
 import { MemoryWatch } from "./memory-watch";

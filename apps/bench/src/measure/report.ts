@@ -1,6 +1,6 @@
+import { writeWholeFile } from "@vd/tensor";
 import type { Rates } from "../doctor/rates";
 import type { MachineInfo } from "../io/machine";
-import { writeWholeFile } from "../io/whole-file";
 import type { Summary } from "../stats/summary";
 
 /** One thing measured. Its key, {@link rowKey}, is the same in every run of the same command. */
@@ -67,6 +67,6 @@ export interface BenchFile {
 export const rowKey = ({ suite, name, contender }: BenchRow): string => `${suite} ${name} ${contender}`;
 
 /** Writes results whole or not at all. Throws VdError `io`. */
-export function saveBenchFile(path: string, file: BenchFile): Promise<void> {
-  return writeWholeFile(path, `${JSON.stringify(file, null, 1)}\n`);
+export async function saveBenchFile(path: string, file: BenchFile): Promise<void> {
+  await writeWholeFile(path, `${JSON.stringify(file, null, 1)}\n`);
 }

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve, sep } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { writeWholeFile } from "../io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
 import { numSamples, tooFewSamples } from "../stats/summary";
 import { SUITE_TITLES, threeDigits } from "./charts";

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { writeWholeFile } from "../io/whole-file";
+import { writeWholeFile } from "@vd/tensor";
 import { type BenchFile, rowKey } from "../measure/report";
 import { reportHtml } from "./html";
 import { reportMarkdown } from "./markdown";

@@ -19,7 +19,7 @@ const HUB_ID = /^\w[\w.-]*\/\w[\w.-]*(@.+)?$/;
 export async function modelSource(model: string | undefined): Promise<ModelSource> {
   if (model === undefined) return { kind: "folder", name: bundledModelFolder() };
   const found = await statIfThere(model).catch((error: unknown) => {
-    throw fileError("--model", "a model that can be read", model, error);
+    throw fileError(model, "a model that can be read", error, "--model");
   });
   if (found?.isDirectory()) return { kind: "folder", name: model };
   if (found && !model.endsWith(".safetensors")) {

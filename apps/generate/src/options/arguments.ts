@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import { type CliRow, cliRows, helpLine, helpText } from "@vd/svd-pipeline/options";
+import { meantName } from "@vd/tensor";
 import { Command, CommanderError, Option } from "commander";
-import { nearest } from "./nearest";
 import { ROWS } from "./rows";
 import { GROUPS } from "./tables";
 
@@ -110,7 +110,7 @@ function rawValues(command: Command): RawValues {
 function usageError(error: CommanderError): VdError {
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? "";
   if (error.code === "commander.unknownOption") {
-    const meant = nearest(word, LONG_FLAGS);
+    const meant = meantName(word, LONG_FLAGS);
     const hint = meant ? `Did you mean ${meant}?` : "vd-generate --help lists them";
     return attrError(word, "an option of vd-generate", "an unknown one", hint);
   }

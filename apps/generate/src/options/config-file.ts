@@ -2,9 +2,8 @@ import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { type CliRow, isSwitch, valueError, writtenKind } from "@vd/svd-pipeline/options";
-import { fileError } from "@vd/tensor";
+import { fileError, meantName } from "@vd/tensor";
 import type { RawValue, RawValues } from "./arguments";
-import { nearest } from "./nearest";
 import { FILE_ROWS } from "./rows";
 
 /** Names the schema of the file, for editors. */
@@ -17,14 +16,14 @@ const SCHEMA_KEY = "$schema";
 export async function readConfigFile(path: string): Promise<RawValues> {
   const name = basename(path);
   const source = await readFile(path, "utf8").catch((error: unknown) => {
-    throw fileError("--config", "a readable JSON file", path, error);
+    throw fileError(path, "a readable JSON file", error, "--config");
   });
   const values = new Map<string, RawValue>();
   for (const [key, value] of Object.entries(parseObject(source, name))) {
     if (key === SCHEMA_KEY) continue;
     const row = FILE_ROWS.get(key);
     if (row === undefined) {
-      const meant = nearest(key, FILE_ROWS.keys());
+      const meant = meantName(key, FILE_ROWS.keys());
       const hint = meant ? `Did you mean ${meant}?` : `It may hold: ${[...FILE_ROWS.keys()].join(", ")}`;
       throw valueError(name, "names of options only", key, hint);
     }

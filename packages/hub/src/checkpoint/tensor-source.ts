@@ -1,9 +1,3 @@
-/** The networks of SVD, by the names of their folders. */
-export type ComponentName = "unet" | "vae" | "image_encoder";
-
-/** All networks of SVD. */
-export const COMPONENT_NAMES: readonly ComponentName[] = ["unet", "vae", "image_encoder"];
-
 /** A tensor as a safetensors header describes it. */
 export interface TensorEntry {
   name: string;
@@ -38,9 +32,10 @@ export interface MadeSource {
 /** Where a tensor in the names of the folder layout comes from. */
 export type TensorSource = StoredSource | MadeSource;
 
-/** Where a tensor in the original names comes from: one tensor of a network, or several put together. */
-export interface ExportSource {
-  component: ComponentName;
+/** Where a tensor in the original names comes from: one tensor of a network, or several put together. Component: names of
+ *  the model's networks. */
+export interface ExportSource<Component extends string = string> {
+  component: Component;
   /** Tensors in the names of the folder layout, put together along dimension 0. */
   names: string[];
   transpose?: true;

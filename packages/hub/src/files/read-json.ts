@@ -1,8 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { VdError } from "@vd/kernels-native";
 
-/** A JSON object from a file. Throws VdError `io` if it cannot be read, `weights` if it is no JSON object. */
-export async function readJson(path: string): Promise<Record<string, unknown>> {
+/**
+ * Reads a JSON object from a file. hint: what to do about one that cannot be read.
+ * @throws VdError `io` if it cannot be read, `weights` if it is no JSON object.
+ */
+export async function readJson(path: string, hint?: string): Promise<Record<string, unknown>> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
@@ -13,7 +16,7 @@ export async function readJson(path: string): Promise<Record<string, unknown>> {
       where: path,
       expected: "a readable configuration file",
       got: missing ? "no such file" : (cause as Error).message,
-      hint: "A model folder has model_index.json and the folders unet, vae, image_encoder, scheduler and feature_extractor.",
+      hint,
       cause,
     });
   }

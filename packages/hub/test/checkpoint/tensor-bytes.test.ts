@@ -1,5 +1,6 @@
-import { exportBytes, failureOf, sourceBytes, sourceRange } from "@vd/svd-pipeline";
 import { describe, expect, it } from "vitest";
+import { thrownBy } from "../../../../tooling/testing/failure";
+import { exportBytes, sourceBytes, sourceRange } from "../../src/checkpoint/tensor-bytes";
 
 const stored = Uint8Array.from({ length: 48 }, (_, i) => i);
 const read = () => stored;
@@ -35,8 +36,8 @@ describe("sourceBytes", () => {
   });
 
   it("refuses types that it does not know", () => {
-    expect(failureOf(() => sourceBytes({ made: "identity", dtype: "I8", shape: [1, 1] }, read)).code).toBe("dtype");
-    expect(failureOf(() => sourceRange({ name: "x", dtype: "Q4", shape: [1] })).code).toBe("dtype");
+    expect(thrownBy(() => sourceBytes({ made: "identity", dtype: "I8", shape: [1, 1] }, read)).code).toBe("dtype");
+    expect(thrownBy(() => sourceRange({ name: "x", dtype: "Q4", shape: [1] })).code).toBe("dtype");
   });
 });
 

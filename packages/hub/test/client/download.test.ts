@@ -1,9 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { type DownloadProgress, resolveModel } from "../../src/index";
 import { breakAfter, bytes, COMMIT, digestOf, type FakeFile, sendRange } from "./fake-hub";
-import { expectSame, failureOf, useWorkbench } from "./workbench";
+import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();
 const NAME = "some-org/tiny-svd";

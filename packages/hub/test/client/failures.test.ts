@@ -1,12 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { requestedWaitMs } from "../../src/client/failures";
 import { hubSettings } from "../../src/client/settings";
 import { downloadSnapshot } from "../../src/client/snapshot";
 import { resolveModel } from "../../src/index";
 import { bytes, COMMIT, NEXT_COMMIT } from "./fake-hub";
-import { expectSame, failureOf, useWorkbench } from "./workbench";
+import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();
 const NAME = "some-org/tiny-svd";

@@ -3,8 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { acquireLock } from "../../src/client/file-lock";
-import { failureOf } from "./workbench";
 
 let dir: string;
 let path: string;

@@ -1,9 +1,10 @@
 import { lstat, mkdir, readdir, readFile, readlink, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
 import { resolveModel } from "../../src/index";
 import { COMMIT, digestOf, NEXT_COMMIT } from "./fake-hub";
-import { expectSame, failureOf, useWorkbench } from "./workbench";
+import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();
 const NAME = "some-org/tiny-svd";

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isVdError, type VdError } from "@vd/kernels-native";
 import { afterEach, beforeEach, expect } from "vitest";
 import type { HubOptions, HubTuning } from "../../src/index";
 import { FakeHub } from "./fake-hub";
@@ -42,16 +41,6 @@ export function useWorkbench(): Workbench {
     await rm(bench.cacheDir, { recursive: true, force: true });
   });
   return bench;
-}
-
-/** The VdError that a promise fails with. */
-export async function failureOf(promise: Promise<unknown>): Promise<VdError> {
-  const outcome = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (isVdError(outcome)) return outcome;
-  throw new Error(`expected a VdError, got ${outcome instanceof Error ? outcome.stack : String(outcome)}`);
 }
 
 /** Compares contents as a whole: a comparison element by element takes seconds for megabytes. */

@@ -1,7 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { VdError } from "@vd/kernels-native";
-import type { Metadata, Sharp, SharpOptions } from "sharp";
+import type { Metadata } from "sharp";
 import { checkRgbImage, type RgbImage } from "./rgb-image";
+import { loadSharp } from "./sharp";
 
 /** Pillow refuses more: twice what a quarter gibibyte of RGB holds. Source: python-pillow/Pillow src/PIL/Image.py. */
 const maxPixels = 178_956_970;
@@ -32,16 +33,6 @@ async function readFileBytes(path: string): Promise<Uint8Array> {
     if (cause instanceof VdError) throw cause;
     const { code, message } = cause as NodeJS.ErrnoException;
     throw failed(readFailures[code ?? ""] ?? message, code === "ENOENT" ? "Check the path." : undefined, cause);
-  }
-}
-
-async function loadSharp(): Promise<(bytes: Uint8Array, options: SharpOptions) => Sharp> {
-  try {
-    return (await import("sharp")).default;
-  } catch (cause) {
-    const got = (cause as Error).message.split("\n")[0]!;
-    const hint = "Install it for this system: npm install sharp.";
-    throw new VdError({ code: "unsupported", where: "sharp", expected: "the image library", got, hint, cause });
   }
 }
 

@@ -1,4 +1,5 @@
-import sharp, { type Sharp } from "sharp";
+import type { Sharp } from "sharp";
+import { loadSharp } from "../pictures/sharp";
 import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** Lossy WebP of 90 with sharp chroma keeps clear of visible blocks; see the encoder tests for its PSNR. */
@@ -13,7 +14,7 @@ const FOREVER = 0;
 /** Encodes frames as an animated WebP that loops; its clock ticks in milliseconds. */
 export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
   await breathe(options);
-  const image = stacked(video).webp({
+  const image = (await stacked(video)).webp({
     quality: WEBP_QUALITY,
     smartSubsample: true,
     delay: frameDelaysMs(video, 1),
@@ -25,31 +26,32 @@ export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}
 /** Encodes frames as an animated GIF that loops: 256 colours a frame, and a clock of 1/100 s. */
 export async function encodeGif(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
   await breathe(options);
-  return finish(
-    stacked(video).gif({ effort: GIF_EFFORT, delay: frameDelaysMs(video, 10), loop: FOREVER }),
-    video,
-    options,
-  );
+  const image = (await stacked(video)).gif({ effort: GIF_EFFORT, delay: frameDelaysMs(video, 10), loop: FOREVER });
+  return finish(image, video, options);
 }
 
-/** Encodes one frame as PNG, without loss. */
-export async function encodePng({ width, height }: VideoFrames, frame: Uint8Array): Promise<Uint8Array> {
+/** Encodes one frame, [H,W,3], as PNG, without loss. */
+export async function encodePng(
+  { width, height }: Pick<VideoFrames, "width" | "height">,
+  frame: Uint8Array,
+): Promise<Uint8Array> {
+  const sharp = await loadSharp();
   return sharp(frame, { raw: { width, height, channels: 3 } })
     .png()
     .toBuffer();
 }
 
 /**
- * How long each frame shows, on a clock that ticks every `tickMs`: frame ends are rounded, not durations, so that errors
- * do not add up.
- * @returns milliseconds per frame, each at least one tick
+ * How long each frame shows in milliseconds, each at least one tick, on a clock that ticks every `tickMs`: frame ends are
+ * rounded, not durations, so that errors do not add up.
  */
 export function frameDelaysMs({ numFrames, fps }: Pick<VideoFrames, "numFrames" | "fps">, tickMs: number): number[] {
   const endTicks = (frameIndex: number) => Math.round((frameIndex * 1000) / fps / tickMs);
   return Array.from({ length: numFrames }, (_, i) => Math.max(1, endTicks(i + 1) - endTicks(i)) * tickMs);
 }
 
-function stacked({ data, width, height, numFrames }: VideoFrames): Sharp {
+async function stacked({ data, width, height, numFrames }: VideoFrames): Promise<Sharp> {
+  const sharp = await loadSharp();
   return sharp(data, { raw: { width, height: height * numFrames, channels: 3, pageHeight: height } });
 }
 

@@ -20,21 +20,20 @@ const BT709_TAGS = ["-color_primaries", "bt709", "-color_trc", "bt709", "-colors
 const MAX_MESSAGE_LETTERS = 300;
 
 /**
- * Makes sure that ffmpeg is there and has the encoder for a format, before any work is done.
- * @param ffmpeg program name or path; a name is looked up on the PATH
+ * Makes sure that ffmpeg is there and has the encoder for a format, before any work is done. ffmpeg: its name or path; a
+ * name is looked up on the PATH. where: who asks, for the error.
  * @throws VdError `unsupported` with what to do.
  */
-export async function requireFfmpeg(ffmpeg: string, format: FfmpegFormat): Promise<void> {
+export async function requireFfmpeg(ffmpeg: string, format: FfmpegFormat, where = "video"): Promise<void> {
   const { name } = ENCODERS[format];
-  const where = format === "webm" ? "--output" : "--encoder";
-  const otherwise = format === "webm" ? "write .mp4, .webp or .gif" : "leave out --encoder ffmpeg";
+  const otherwise = format === "webm" ? "write .mp4, .webp or .gif" : "choose the encoder builtin";
   const expected = `an ffmpeg with ${name} on the PATH, which .${format} needs here`;
   const listing = await run(ffmpeg, ["-hide_banner", "-encoders"]).catch((cause: unknown) => {
-    const hint = `Install ffmpeg, or ${otherwise}`;
+    const hint = `Install ffmpeg, or ${otherwise}.`;
     throw new VdError({ code: "unsupported", where, expected, got: "none that starts", hint, cause });
   });
   if (!listing.split(/\s+/).includes(name)) {
-    const hint = `Install an ffmpeg with ${name}, or ${otherwise}`;
+    const hint = `Install an ffmpeg with ${name}, or ${otherwise}.`;
     throw new VdError({ code: "unsupported", where, expected, got: "one without it", hint });
   }
 }
@@ -130,7 +129,7 @@ function failed(path: string, status: number | string, message: string): VdError
     where: "ffmpeg",
     expected: `a video written to ${path}`,
     got: `exit status ${status}${words ? `: ${words}` : ""}`,
-    hint: isFull ? "Free some space or choose another folder" : "Try --encoder builtin with a .mp4 name",
+    hint: isFull ? "Free some space or choose another folder." : "Try the encoder builtin with a .mp4 name.",
   });
 }
 

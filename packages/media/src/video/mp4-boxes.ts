@@ -43,14 +43,14 @@ export function findBox(file: Uint8Array, path: readonly string[]): Box {
   return box;
 }
 
-/** @returns a box with the given body parts, one after the other. */
+/** A box with the given body parts, one after the other. */
 export function makeBox(type: string, ...parts: readonly Uint8Array[]): Uint8Array {
   const headerBytes = 8;
   const size = parts.reduce((sum, part) => sum + part.length, headerBytes);
   return joinBytes(u32(size), ascii(type), ...parts);
 }
 
-/** @returns parts one after the other. */
+/** Joins parts, one after the other. */
 export function joinBytes(...parts: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -61,17 +61,17 @@ export function joinBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return joined;
 }
 
-/** @returns a box that starts with version 0 and 24 bits of flags. */
+/** A box that starts with version 0 and 24 bits of flags. */
 export function makeFullBox(type: string, flags: number, ...parts: readonly Uint8Array[]): Uint8Array {
   return makeBox(type, u32(flags), ...parts);
 }
 
-/** @returns letters as bytes. */
+/** Letters as bytes. */
 export function ascii(text: string): Uint8Array {
   return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 }
 
-/** @returns numbers as big-endian 32-bit words. */
+/** Numbers as big-endian 32-bit words. */
 export function u32(...values: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(values.length * 4);
   const view = new DataView(bytes.buffer);
@@ -81,7 +81,7 @@ export function u32(...values: readonly number[]): Uint8Array {
   return bytes;
 }
 
-/** @returns numbers as big-endian 16-bit words. */
+/** Numbers as big-endian 16-bit words. */
 export function u16(...values: readonly number[]): Uint8Array {
   const bytes = new Uint8Array(values.length * 2);
   const view = new DataView(bytes.buffer);

@@ -1,6 +1,6 @@
 import { basename, dirname, extname, join } from "node:path";
-import { nearest } from "@vd/generate";
 import { VdError } from "@vd/kernels-native";
+import { meantName } from "@vd/tensor";
 
 /** Formats that hold a video in one file. */
 export type FileFormat = "mp4" | "webm" | "gif" | "webp";
@@ -26,10 +26,11 @@ const FORMATS: Record<string, FileFormat> = { ".mp4": "mp4", ".webm": "webm", ".
 const PATTERN = /%(?:0(\d))?d/g;
 
 /**
- * Finds the format in a file name: .mp4, .webm, .gif, .webp, `frame-%03d.png`, or `folder/` for PNG frames.
+ * Finds the format in a file name: .mp4, .webm, .gif, .webp, `frame-%03d.png`, or `folder/` for PNG frames. where: who
+ * named the file, for the error.
  * @throws VdError `attr` for any other name.
  */
-export function outputTarget(path: string): OutputTarget {
+export function outputTarget(path: string, where = "video"): OutputTarget {
   if (/[/\\]$/.test(path)) return framesTarget(path, path, "frame-%04d.png", true);
   const extension = extname(path).toLowerCase();
   if (extension === ".png") {
@@ -38,12 +39,12 @@ export function outputTarget(path: string): OutputTarget {
     if (patterns.length !== 1 || name.replace(PATTERN, "").includes("%")) {
       const example = join(dirname(path), `${name.replaceAll("%", "").slice(0, -extension.length)}-%03d.png`);
       const hint = `Write ${example}, or end the name with / for a folder of frames`;
-      throw attrError("a .png name with one %d or %03d for the frame number", `"${path}"`, hint);
+      throw nameError(where, "a .png name with one %d or %03d for the frame number", `"${path}"`, hint);
     }
     return framesTarget(path, dirname(path), name, false);
   }
   const format = FORMATS[extension];
-  if (format === undefined) throw unknownExtension(path, extension);
+  if (format === undefined) throw unknownExtension(path, extension, where);
   return { kind: "file", format, path };
 }
 
@@ -53,21 +54,21 @@ function framesTarget(path: string, folder: string, pattern: string, ownsFolder:
   return { kind: "frames", format: "png", path, folder, ownsFolder, nameOf };
 }
 
-function unknownExtension(path: string, extension: string): VdError {
+function unknownExtension(path: string, extension: string, where: string): VdError {
   const known = [...Object.keys(FORMATS), ".png"];
-  const meant = extension === "" ? undefined : nearest(extension, known);
+  const meant = extension === "" ? undefined : meantName(extension, known);
   const hint = meant
     ? `Did you mean ${meant}?`
     : `Name a file such as ${basename(path, extension)}.mp4, or end the name with / for a folder of PNG frames`;
   const got = extension === "" ? `"${path}", which has no extension` : `"${extension}"`;
-  return attrError(`a file name that ends in ${known.slice(0, -1).join(", ")} or .png`, got, hint);
+  return nameError(where, `a file name that ends in ${known.slice(0, -1).join(", ")} or .png`, got, hint);
 }
 
-function attrError(expected: string, got: string, hint: string): VdError {
-  return new VdError({ code: "attr", where: "--output", expected, got, hint });
+function nameError(where: string, expected: string, got: string, hint: string): VdError {
+  return new VdError({ code: "attr", where, expected, got, hint });
 }
 
-/** @returns where `--preview` without a name writes: beside the output, `out.preview.webp` for `out.mp4`. */
+/** The path of previews that have no name of their own: beside the video, `out.preview.webp` for `out.mp4`. */
 export function defaultPreviewPath(target: OutputTarget): string {
   const trimmed = target.path.replace(/[/\\]+$/, "");
   const stem = basename(trimmed, target.kind === "frames" && target.ownsFolder ? "" : extname(trimmed));

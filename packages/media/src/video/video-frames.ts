@@ -1,8 +1,17 @@
 import { VdError } from "@vd/kernels-native";
-import type { GeneratedVideo } from "@vd/svd-pipeline";
 
-/** The part of a generated video that the encoders read. */
-export type VideoFrames = Pick<GeneratedVideo, "width" | "height" | "numFrames" | "fps" | "data" | "frame">;
+/** The frames of a video in memory. */
+export interface VideoFrames {
+  width: number;
+  height: number;
+  numFrames: number;
+  /** Frames a second. */
+  fps: number;
+  /** [F,H,W,3] in 8 bits. */
+  data: Uint8Array;
+  /** Frame `i`, a view of `data`: [H,W,3]. */
+  frame(i: number): Uint8Array;
+}
 
 /** What an encoder needs besides the frames. */
 export interface EncodeOptions {
@@ -11,15 +20,18 @@ export interface EncodeOptions {
   onFrame?: ((numDone: number) => void) | undefined;
 }
 
-/** Lets timers, signals and I/O run between two frames of work on the main thread; throws when cancelled. */
+/** Lets timers, signals and I/O run between two frames of work on the main thread. @throws the signal's reason. */
 export async function breathe(options: EncodeOptions): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   options.signal?.throwIfAborted();
 }
 
-/** 4:2:0 stores one chroma sample for 2 x 2 pixels. Generated sizes are multiples of 8, so this guards other callers. */
+/**
+ * Makes sure that 4:2:0 formats can store the frames: they have one chroma sample for 2 x 2 pixels.
+ * @throws VdError `shape` for odd sides.
+ */
 export function requireEvenSize({ width, height }: VideoFrames): void {
   if (width % 2 === 0 && height % 2 === 0) return;
-  const hint = "Use an even size, or write .webp, .gif or .png";
-  throw new VdError({ code: "shape", where: "--size", expected: "even sides", got: `${width}x${height}`, hint });
+  const hint = "Use an even size, or write .webp, .gif or .png.";
+  throw new VdError({ code: "shape", where: "video", expected: "even sides", got: `${width}x${height}`, hint });
 }

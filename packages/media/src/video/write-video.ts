@@ -4,6 +4,7 @@ import {
   checkPlace,
   discard,
   fileError,
+  type PlaceOptions,
   placeFile,
   requireFolder,
   requireFree,
@@ -20,12 +21,21 @@ import { encodeBuiltinMp4 } from "./mp4-builtin";
 import type { FramesTarget, OutputTarget } from "./target";
 import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
+/** Who makes an MP4: the bundled encoder, or ffmpeg. `auto` is the bundled one, which is there everywhere. */
+export type EncoderChoice = "auto" | "builtin" | "ffmpeg";
+
 /** How to write a video. */
 export interface WriteOptions extends EncodeOptions {
-  overwrite: boolean;
-  encoder: EncoderChoice;
-  /** Program name or path of ffmpeg. */
-  ffmpeg: string;
+  /** Whether files of the same names may be replaced; default true. */
+  overwrite?: boolean | undefined;
+  /** Default `auto`. */
+  encoder?: EncoderChoice | undefined;
+  /** Name or path of ffmpeg; default `ffmpeg`. */
+  ffmpeg?: string | undefined;
+  /** What the caller's users call the video's path and the encoder, for errors; default `video` and `encoder`. */
+  names?: { video: string; encoder: string } | undefined;
+  /** What to do about files that must be kept, for errors. */
+  takenHint?: string | undefined;
 }
 
 /** What was written. */
@@ -37,18 +47,27 @@ export interface WrittenVideo {
   warning?: string | undefined;
 }
 
-const WHERE = "--output";
+const FFMPEG = "ffmpeg";
+const NAMES = { video: "video", encoder: "encoder" };
+
+/** How the files of a call are to be put in place. */
+const placeOf = ({ names = NAMES, overwrite, takenHint, signal }: WriteOptions) => ({
+  ...{ where: names.video, overwrite, takenHint, signal },
+  folderHint: "Choose another file name, or end the name with / to write PNG frames into the folder.",
+});
 
 /**
  * Checks before any work that the video can be written: folder, permission, space, names in use, ffmpeg where needed.
  * @throws VdError `io` or `unsupported` with what to do.
  */
-export async function checkOutput(target: OutputTarget, options: WriteOptions): Promise<void> {
-  const place = { where: WHERE, overwrite: options.overwrite };
+export async function checkOutput(target: OutputTarget, options: WriteOptions = {}): Promise<void> {
+  const place = placeOf(options);
   if (target.kind === "frames") return checkFrames(target, place);
   await checkPlace(target.path, place);
   if (encoderOf(target, options) === "ffmpeg") {
-    await requireFfmpeg(options.ffmpeg, target.format === "webm" ? "webm" : "mp4");
+    const { names = NAMES, ffmpeg = FFMPEG } = options;
+    if (target.format === "webm") await requireFfmpeg(ffmpeg, "webm", names.video);
+    else await requireFfmpeg(ffmpeg, "mp4", names.encoder);
   }
 }
 
@@ -59,7 +78,7 @@ export async function checkOutput(target: OutputTarget, options: WriteOptions): 
 export async function writeVideo(
   target: OutputTarget,
   video: VideoFrames,
-  options: WriteOptions,
+  options: WriteOptions = {},
 ): Promise<WrittenVideo> {
   const encoder = encoderOf(target, options);
   if (target.kind === "frames") {
@@ -67,11 +86,10 @@ export async function writeVideo(
     return { fileBytes, encoder, warning: await warnOfOlderFrames(target, video.numFrames) };
   }
   const { format, path } = target;
-  const place = { where: WHERE, overwrite: options.overwrite, signal: options.signal };
-  const fileBytes = await placeFile(path, place, async (temporary) => {
+  const fileBytes = await placeFile(path, placeOf(options), async (temporary) => {
     if (encoder === "ffmpeg") {
       const ffmpegFormat = format === "webm" ? "webm" : "mp4";
-      return encodeWithFfmpeg(options.ffmpeg, ffmpegFormat, resolve(temporary), video, options);
+      return encodeWithFfmpeg(options.ffmpeg ?? FFMPEG, ffmpegFormat, resolve(temporary), video, options);
     }
     const encode = format === "gif" ? encodeGif : format === "webp" ? encodeWebp : encodeBuiltinMp4;
     await writeSynced(temporary, await encode(video, options));
@@ -79,19 +97,19 @@ export async function writeVideo(
   return { fileBytes, encoder };
 }
 
-/** `auto` is the built-in one for MP4: it is there everywhere and gives the same bytes everywhere. */
+/** The built-in one gives the same MP4 everywhere. */
 function encoderOf(target: OutputTarget, { encoder }: WriteOptions): WrittenVideo["encoder"] {
   if (target.format === "webm") return "ffmpeg";
   if (target.format !== "mp4") return "sharp";
   return encoder === "ffmpeg" ? "ffmpeg" : "builtin";
 }
 
-async function checkFrames(target: FramesTarget, place: { where: string; overwrite: boolean }): Promise<void> {
+async function checkFrames(target: FramesTarget, place: PlaceOptions): Promise<void> {
   const found = await statIfThere(target.folder).catch((error: unknown) => {
-    throw fileError(WHERE, "a folder that can be read", target.folder, error);
+    throw fileError(target.folder, "a folder that can be read", error, place.where);
   });
   if (found === undefined && target.ownsFolder) return checkPlace(target.folder.replace(/[/\\]+$/, ""), place);
-  await requireFolder(target.folder, WHERE);
+  await requireFolder(target.folder, place.where);
   await checkPlace(join(target.folder, target.nameOf(0)), place);
 }
 
@@ -109,7 +127,8 @@ async function writeFrames(target: FramesTarget, video: VideoFrames, options: Wr
     return fileBytes;
   } catch (error) {
     discard(temporary);
-    throw systemCode(error) ? fileError(WHERE, "a folder that can be written to", folder, error) : error;
+    const { where } = placeOf(options);
+    throw systemCode(error) ? fileError(folder, "a folder that can be written to", error, where) : error;
   }
 }
 
@@ -130,9 +149,9 @@ async function writeFrameFiles(
   return fileBytes;
 }
 
-async function moveFiles(from: string, to: string, { overwrite }: WriteOptions): Promise<void> {
+async function moveFiles(from: string, to: string, options: WriteOptions): Promise<void> {
   const names = (await readdir(from)).sort();
-  for (const name of names) await requireFree(join(to, name), { where: WHERE, overwrite });
+  for (const name of names) await requireFree(join(to, name), placeOf(options));
   for (const name of names) await rename(join(from, name), join(to, name));
   await rmdir(from);
 }

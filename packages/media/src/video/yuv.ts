@@ -9,9 +9,8 @@ const RED_RANGE = 2 * (1 - LUMA_RED);
 
 /**
  * Converts a picture to I420 in BT.709 limited range: luma 16 to 235, chroma 16 to 240, each the mean of 2 x 2 pixels.
- * The mean is taken in RGB, so that chroma of hard edges does not shift.
- * @param rgb [H,W,3], 0 to 255; H and W even
- * @returns luma [H,W], then blue chroma and red chroma [H/2,W/2]
+ * The mean is taken in RGB, so that chroma of hard edges does not shift. rgb: [H,W,3], 0 to 255; H and W even. Returns luma
+ * [H,W], then blue chroma and red chroma [H/2,W/2].
  */
 export function rgbToI420(rgb: Uint8Array, width: number, height: number): Uint8Array {
   const numPixels = width * height;

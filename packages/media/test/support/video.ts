@@ -1,4 +1,4 @@
-import { gradientFrames } from "@vd/generate";
+import { gradientFrames } from "../../../../tooling/testing/gradient-frames";
 import type { VideoFrames } from "../../src/video/video-frames";
 import { rgbToI420 } from "../../src/video/yuv";
 

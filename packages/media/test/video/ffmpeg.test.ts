@@ -16,19 +16,19 @@ describe.skipIf(process.platform === "win32")("requireFfmpeg", () => {
   });
 
   it("says what to do when there is none", async () => {
-    await expect(requireFfmpeg("/no/such/ffmpeg", "webm")).rejects.toMatchObject({
+    await expect(requireFfmpeg("/no/such/ffmpeg", "webm", "--output")).rejects.toMatchObject({
       code: "unsupported",
       message:
         "[--output] expected an ffmpeg with libvpx-vp9 on the PATH, which .webm needs here, got none that starts. " +
-        "Install ffmpeg, or write .mp4, .webp or .gif",
+        "Install ffmpeg, or write .mp4, .webp or .gif.",
     });
   });
 
   it("says what to do when it lacks the encoder", async () => {
     await expect(requireFfmpeg(fakeFfmpeg("old"), "mp4")).rejects.toMatchObject({
       message:
-        "[--encoder] expected an ffmpeg with libx264 on the PATH, which .mp4 needs here, got one without it. " +
-        "Install an ffmpeg with libx264, or leave out --encoder ffmpeg",
+        "[video] expected an ffmpeg with libx264 on the PATH, which .mp4 needs here, got one without it. " +
+        "Install an ffmpeg with libx264, or choose the encoder builtin.",
     });
   });
 });
@@ -52,7 +52,7 @@ describe.skipIf(process.platform === "win32")("encodeWithFfmpeg", () => {
       code: "io",
       message:
         "[ffmpeg] expected a video written to /x/y.webm, got exit status 228: av_interleaved_write_frame(): " +
-        "No space left on device. Free some space or choose another folder",
+        "No space left on device. Free some space or choose another folder.",
     });
   });
 

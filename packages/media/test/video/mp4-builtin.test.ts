@@ -75,7 +75,7 @@ describe("encodeBuiltinMp4", () => {
 
   it("refuses odd sides", async () => {
     await expect(encodeBuiltinMp4(gradientVideo(63, 48, 2), {})).rejects.toThrow(
-      "[--size] expected even sides, got 63x48. Use an even size, or write .webp, .gif or .png",
+      "[video] expected even sides, got 63x48. Use an even size, or write .webp, .gif or .png",
     );
   });
 

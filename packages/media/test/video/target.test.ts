@@ -30,7 +30,7 @@ describe("outputTarget", () => {
     ["f-%x.png", "one %d or %03d"],
     [".mp4", "which has no extension"],
   ])("refuses %s", (path, words) => {
-    expect(() => outputTarget(path)).toThrow(expect.objectContaining({ code: "attr", where: "--output" }));
+    expect(() => outputTarget(path)).toThrow(expect.objectContaining({ code: "attr", where: "video" }));
     expect(() => outputTarget(path)).toThrow(words);
   });
 });

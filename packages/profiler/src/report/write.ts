@@ -1,7 +1,6 @@
-import { randomBytes } from "node:crypto";
-import { rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path";
+import { extname } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { writeWholeFile } from "@vd/tensor";
 import { textReport } from "./text";
 import type { Timeline } from "./timeline";
 import { traceReport } from "./trace";
@@ -41,15 +40,5 @@ export async function renderReport(format: ReportFormat, report: ProfileReport, 
  * @throws VdError
  */
 export async function writeReport(path: string, render: (format: ReportFormat) => Promise<string>): Promise<void> {
-  const text = await render(reportFormat(path));
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString("hex")}.tmp`);
-  try {
-    await writeFile(temporary, text, { flag: "wx" });
-    await rename(temporary, path);
-  } catch (cause) {
-    await rm(temporary, { force: true });
-    const got = cause instanceof Error ? cause.message : String(cause);
-    const hint = "Name a file in a folder that exists and can be written to.";
-    throw new VdError({ code: "io", where: "profiler", expected: "a report that can be written", got, hint, cause });
-  }
+  await writeWholeFile(path, await render(reportFormat(path)));
 }

@@ -9,8 +9,7 @@ import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
 import { karrasSigmas } from "../schedule/sigmas";
 import { eulerSampler } from "./euler";
 
-/** The class whose configs this file reads. */
-export const edmEulerClassName = "EDMEulerScheduler";
+const className = "EDMEulerScheduler";
 
 function levels(reader: ConfigReader, ramp: readonly number[]): Float32Array {
   const range = { min: reader.number("sigma_min", 0.002), max: reader.number("sigma_max", 80) };
@@ -40,9 +39,9 @@ function table(reader: ConfigReader, options: SamplerOptions): SigmaTable {
  * The noise levels, timesteps (0.25·ln σ) and preconditioning of an EDMEulerScheduler config. Throws `attr`. Source:
  * https://arxiv.org/abs/2206.00364; huggingface/diffusers@58eb52c schedulers/scheduling_edm_euler.py.
  */
-export function edmModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
-  refuseOptions(options, edmEulerClassName, ["timesteps"]);
-  const reader = new ConfigReader(config, edmEulerClassName);
+function edmModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
+  refuseOptions(options, className, ["timesteps"]);
+  const reader = new ConfigReader(config, className);
   const kind = reader.choice("prediction_type", ["epsilon", "v_prediction"], "epsilon");
   const sigmaData = reader.number("sigma_data", 0.5);
   return {
@@ -54,7 +53,8 @@ export function edmModel(config: SchedulerConfig, options: SamplerOptions): Sigm
 /** `edm_euler`: EDMEulerScheduler; on an SVD-like model its steps are those of `euler`. */
 export const edmEuler: SamplerDefinition = {
   name: "edm_euler",
-  className: edmEulerClassName,
-  fromConfig: (config, options) => eulerSampler(edmEulerClassName, edmModel(config, options), options),
-  overModel: (model, options) => eulerSampler(edmEulerClassName, model, options),
+  className,
+  fromConfig: (config, options) => eulerSampler(className, edmModel(config, options), options),
+  overModel: (model, options) => eulerSampler(className, model, options),
+  continuousModel: edmModel,
 };

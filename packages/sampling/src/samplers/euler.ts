@@ -1,9 +1,10 @@
 import { denoise } from "../arithmetic/preconditioning";
 import { add, cast, div, mul, sub, type Values } from "../arithmetic/values";
+import { ConfigReader } from "../config";
 import type { SamplerDefinition } from "../definition";
 import { numberOption, type SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
-import { eulerClassName, eulerModel } from "../schedule/euler-model";
+import { eulerClassName, eulerModel, isContinuous } from "../schedule/euler-model";
 import type { SigmaModel } from "../schedule/sigma-model";
 
 const round = Math.fround;
@@ -70,4 +71,6 @@ export const euler: SamplerDefinition = {
   className: eulerClassName,
   fromConfig: (config, options) => eulerSampler(eulerClassName, eulerModel(config, options), options),
   overModel: (model, options) => eulerSampler(eulerClassName, model, options),
+  continuousModel: (config, options) =>
+    isContinuous(new ConfigReader(config, eulerClassName)) ? eulerModel(config, options) : undefined,
 };

@@ -1,5 +1,6 @@
-import type { ComponentName, NamePair } from "@vd/hub";
+import type { NamePair } from "@vd/hub";
 import { clipLayersOfDiffusers, clipLayersOfOriginal, clipNamePairs } from "./clip-names";
+import type { ComponentName } from "./component-names";
 import { unetLayoutOfDiffusers, unetLayoutOfOriginal, unetNamePairs } from "./unet-names";
 import { vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./vae-names";
 

@@ -1,11 +1,25 @@
-import type { NamePair } from "@vd/hub";
-import { COMPONENT_NAMES, type ComponentName, type ExportSource, type TensorEntry, type TensorSource } from "@vd/hub";
+import {
+  type ExportSource,
+  exportsOfPairs,
+  firstOf,
+  type NameFaults,
+  type NamePair,
+  type RelativeEntries,
+  requireAllNames,
+  sourcesOfPairs,
+  type TensorEntry,
+  type TensorSource,
+} from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
+import { COMPONENT_NAMES, type ComponentName } from "./component-names";
 import { COMPONENT_NAMING } from "./components";
-import { locateEntries, type RelativeEntries } from "./locate";
+import { locateNetworks } from "./locate";
 
 /** The sources of each network's tensors, by their names in the folder layout. */
 export type ComponentSources = Map<ComponentName, Map<string, TensorSource>>;
+
+/** Older exports hold this list of indices as if it were a weight. */
+const INDEX_BUFFER = "vision_model.embeddings.position_ids";
 
 /**
  * Maps a single-file checkpoint in the original names to the names of the folder layout; no data is read. Works for any
@@ -17,26 +31,20 @@ export function originalToDiffusers(
   entries: Iterable<TensorEntry>,
   { components = COMPONENT_NAMES }: { components?: readonly ComponentName[] } = {},
 ): ComponentSources {
-  const located = locateEntries(entries);
+  const located = locateNetworks(entries);
   const result: ComponentSources = new Map();
-  const missing: string[] = [];
-  const unknown = [...located.unknown];
+  const faults: NameFaults = { missing: [], unknown: [...located.unknown] };
   for (const component of components) {
     const relative = located.components[component];
     if (relative.size === 0) throw absentError(component, located.unknown);
-    const pairs = withoutFoldedLayer(component, relative);
-    const byOriginal = new Set(pairs.map(({ original }) => original));
-    unknown.push(...[...relative].filter(([name]) => !byOriginal.has(name)).map(([, { name }]) => name));
-    const sources = new Map<string, TensorSource>();
-    for (const pair of pairs) {
-      const entry = relative.get(pair.original);
-      if (entry !== undefined) sources.set(pair.diffusers, storedSource(pair, entry));
-      else if (!pair.optional) missing.push(prefixed(component, pair.original));
-    }
+    const found = sourcesOfPairs(withoutFoldedLayer(component, relative), relative);
+    faults.missing.push(...found.missing.map((name) => prefixed(component, name)));
+    faults.unknown.push(...found.unknown);
+    const sources = new Map<string, TensorSource>(found.sources);
     if (component === "vae") addFoldedLayer(sources, relative);
     result.set(component, sources);
   }
-  throwIfUnfit(missing, unknown, "a Stable Video Diffusion checkpoint in the original names");
+  requireSvdNames(faults, "a Stable Video Diffusion checkpoint in the original names");
   return result;
 }
 
@@ -47,71 +55,19 @@ export function originalToDiffusers(
  */
 export function diffusersToOriginal(
   components: ReadonlyMap<ComponentName, Iterable<TensorEntry>>,
-): Map<string, ExportSource> {
-  const result = new Map<string, ExportSource>();
-  const missing: string[] = [];
-  const unknown: string[] = [];
+): Map<string, ExportSource<ComponentName>> {
+  const result = new Map<string, ExportSource<ComponentName>>();
+  const faults: NameFaults = { missing: [], unknown: [] };
   for (const [component, entries] of components) {
-    const byName = new Map([...entries].map((entry) => [entry.name, entry]));
-    const pairs = COMPONENT_NAMING[component].pairsOfDiffusers(new Set(byName.keys()));
-    const known = new Set(pairs.map(({ diffusers }) => diffusers));
-    // Older exports hold this list of indices as if it were a weight.
-    known.add("vision_model.embeddings.position_ids");
-    unknown.push(...[...byName.keys()].filter((name) => !known.has(name)).map((name) => `${component}: ${name}`));
-    for (const pair of pairs) {
-      const entry = byName.get(pair.diffusers);
-      if (entry !== undefined) addExport(result, component, pair, entry);
-      else if (!pair.optional) missing.push(`${component}: ${pair.diffusers}`);
-    }
+    const tensors = [...entries].filter(({ name }) => name !== INDEX_BUFFER);
+    const pairs = COMPONENT_NAMING[component].pairsOfDiffusers(new Set(tensors.map(({ name }) => name)));
+    const { exports, missing, unknown } = exportsOfPairs(component, pairs, tensors);
+    for (const [name, source] of exports) result.set(prefixed(component, name), source);
+    faults.missing.push(...missing.map((name) => `${component}: ${name}`));
+    faults.unknown.push(...unknown.map((name) => `${component}: ${name}`));
   }
-  throwIfUnfit(missing, unknown, "a Stable Video Diffusion model in the folder layout");
+  requireSvdNames(faults, "a Stable Video Diffusion model in the folder layout");
   return result;
-}
-
-function storedSource(pair: NamePair, { name, dtype, shape }: TensorEntry): TensorSource {
-  const [first = 0, second = 0, ...rest] = shape;
-  if (pair.part !== undefined) {
-    const { index, count } = pair.part;
-    if (first % count !== 0) throw shapeError(name, `${count} equal parts along the first dimension`, shape);
-    const length = first / count;
-    const cut = [length, ...shape.slice(1)];
-    return { name, rows: [index * length, (index + 1) * length], dtype, shape: cut };
-  }
-  if (pair.transpose) {
-    if (shape.length !== 2) throw shapeError(name, "two dimensions", shape);
-    return { name, transpose: true, dtype, shape: [second, first] };
-  }
-  if (pair.convolution !== undefined && shape.length > 2) {
-    if (rest.some((size) => size !== 1)) throw shapeError(name, "a 1×1 convolution", shape);
-    return { name, reshape: [first, second], dtype, shape: [first, second] };
-  }
-  return { name, dtype, shape: [...shape] };
-}
-
-function addExport(
-  result: Map<string, ExportSource>,
-  component: ComponentName,
-  pair: NamePair,
-  { name, dtype, shape }: TensorEntry,
-): void {
-  const original = prefixed(component, pair.original);
-  const [first = 0, second = 0] = shape;
-  if (pair.part !== undefined) {
-    const others = result.get(original);
-    if (others === undefined) result.set(original, { component, names: [name], dtype, shape: [...shape] });
-    else {
-      const fits = others.dtype === dtype && String(others.shape.slice(1)) === String(shape.slice(1));
-      if (!fits) throw shapeError(name, `the type and width of ${others.names[0]}`, shape);
-      others.names.push(name);
-      others.shape[0] = (others.shape[0] ?? 0) + first;
-    }
-  } else if (pair.transpose) {
-    if (shape.length !== 2) throw shapeError(name, "two dimensions", shape);
-    result.set(original, { component, names: [name], transpose: true, dtype, shape: [second, first] });
-  } else if (pair.convolution === "always" && shape.length === 2) {
-    const reshape = [first, second, 1, 1];
-    result.set(original, { component, names: [name], reshape, dtype, shape: reshape });
-  } else result.set(original, { component, names: [name], dtype, shape: [...shape] });
 }
 
 /** The pairs of a network; without `quant_conv` where the file has none, because it is folded into the encoder. */
@@ -155,28 +111,10 @@ function absentError(component: ComponentName, unknown: readonly string[]): VdEr
   });
 }
 
-function throwIfUnfit(missing: readonly string[], unknown: readonly string[], expected: string): void {
-  if (missing.length === 0 && unknown.length === 0) return;
-  const imageDecoder = missing.some((name) => name.includes("decoder.conv_out.time_mix_conv"));
-  const parts = [
-    missing.length > 0 ? `${missing.length} missing tensors: ${firstOf(missing)}` : "",
-    unknown.length > 0 ? `${unknown.length} unknown tensors: ${firstOf(unknown)}` : "",
-  ];
-  throw new VdError({
-    code: "weights",
-    where: missing[0] ?? unknown[0] ?? "",
-    expected,
-    got: parts.filter((part) => part !== "").join("; "),
-    hint: imageDecoder
-      ? "Files named *_image_decoder hold a decoder without time: use the file without that ending."
-      : "The file is damaged, or of another kind of model.",
-  });
-}
-
-function firstOf(names: readonly string[]): string {
-  return names.slice(0, 3).join(", ") + (names.length > 3 ? ", …" : "");
-}
-
-function shapeError(name: string, expected: string, shape: readonly number[]): VdError {
-  return new VdError({ code: "weights", where: name, expected, got: `[${shape.join(", ")}]` });
+function requireSvdNames(faults: NameFaults, expected: string): void {
+  const imageDecoder = faults.missing.some((name) => name.includes("decoder.conv_out.time_mix_conv"));
+  const hint = imageDecoder
+    ? "Files named *_image_decoder hold a decoder without time: use the file without that ending."
+    : "The file is damaged, or of another kind of model.";
+  requireAllNames(faults, expected, hint);
 }

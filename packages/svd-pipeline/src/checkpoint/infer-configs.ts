@@ -1,4 +1,5 @@
-import type { ComponentName, Shapes } from "@vd/hub";
+import type { Shapes } from "@vd/hub";
+import type { ComponentName } from "./component-names";
 import { inferClipConfig } from "./infer-clip";
 import { inferUnetConfig } from "./infer-unet";
 import { inferVaeConfig } from "./infer-vae";

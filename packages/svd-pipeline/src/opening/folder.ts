@@ -1,19 +1,21 @@
-import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
-import { readJson, recordFiles, selectWeightFiles, type WeightFormat } from "@vd/hub";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { openComponentWeights, readJson, recordFiles, type WeightFormat } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { type Pausable, runInSlices, Weights } from "@vd/tensor";
+import { runInSlices } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
 import type { ModelComponents } from "./components";
 
 const PIPELINE_CLASS = "StableVideoDiffusionPipeline";
+const FOLDER_HINT =
+  "A model folder has model_index.json and the folders unet, vae, image_encoder, scheduler and feature_extractor.";
 
 async function checkIndex(dir: string): Promise<void> {
   const path = join(dir, "model_index.json");
-  const index = await readJson(path);
+  const index = await readJson(path, FOLDER_HINT);
   if (index._class_name === PIPELINE_CLASS) return;
   throw new VdError({
     code: "unsupported",
@@ -21,42 +23,6 @@ async function checkIndex(dir: string): Promise<void> {
     expected: `a ${PIPELINE_CLASS}`,
     got: String(index._class_name ?? "no _class_name"),
     hint: "This package runs Stable Video Diffusion (image to video) models.",
-  });
-}
-
-/** A component's weights, and the files that hold them. */
-interface OpenedWeights {
-  weights: Weights;
-  paths: string[];
-}
-
-/**
- * Opens a component's weights: the set of files that the hub client would have chosen for this format, be it one file
- * or an index with shards; any other name that a folder can have comes last. Pauses.
- *
- * @throws VdError `io` or `weights`
- */
-function* openWeights(dir: string, component: string, format: WeightFormat): Pausable<OpenedWeights> {
-  const folder = join(dir, component);
-  const names = existsSync(folder) ? readdirSync(folder) : [];
-  const chosen = selectWeightFiles(new Set(names.map((name) => `${component}/${name}`)), component, format)?.files;
-  const files = (chosen?.map((name) => basename(name)) ?? names).filter((name) => /\.safetensors$/.test(name));
-  if (files.length === 0 && !names.some((name) => name.endsWith(".index.json"))) throw noWeights(folder, names);
-  const opened = chosen?.[0] === undefined ? folder : join(dir, chosen[0]);
-  return { weights: yield* Weights.open.inPieces(opened), paths: files.map((name) => join(folder, name)) };
-}
-
-function noWeights(folder: string, names: readonly string[]): VdError {
-  const foreign = names.filter((name) => /\.(?:bin|ckpt|pt|pth|h5|msgpack|onnx)$/.test(name));
-  return new VdError({
-    code: "weights",
-    where: folder,
-    expected: "weights in .safetensors files",
-    got: foreign.length > 0 ? foreign.slice(0, 3).join(", ") : "none",
-    hint:
-      foreign.length > 0
-        ? "Get the safetensors version of the model, or convert it."
-        : "The model is not complete: download or copy it again.",
   });
 }
 
@@ -89,7 +55,7 @@ export const CLIP_STD = [0.26862954, 0.26130258, 0.27577711] as const;
 
 async function readClipPixels(dir: string, size: number): Promise<ClipPixelOptions> {
   const path = join(dir, "feature_extractor/preprocessor_config.json");
-  const json = existsSync(path) ? await readJson(path) : {};
+  const json = existsSync(path) ? await readJson(path, FOLDER_HINT) : {};
   return {
     size,
     mean: perChannel(path, json, "image_mean", CLIP_MEAN, Number.isFinite),
@@ -114,14 +80,14 @@ async function readClipPixels(dir: string, size: number): Promise<ClipPixelOptio
 export async function openModelFolder(dir: string, format: WeightFormat = "fp32"): Promise<ModelComponents> {
   await checkIndex(dir);
   const parse = async <T>(name: string, read: (json: Record<string, unknown>, path: string) => T): Promise<T> =>
-    read(await readJson(join(dir, name)), join(dir, name));
+    read(await readJson(join(dir, name), FOLDER_HINT), join(dir, name));
   const unet = await parse("unet/config.json", parseUnetConfig);
   const vae = await parse("vae/config.json", (json, path) => ({ json, config: parseVaeConfig(json, path) }));
   const imageEncoder = await parse("image_encoder/config.json", parseClipVisionConfig);
   const scheduler = await parse("scheduler/scheduler_config.json", (json) => json as SchedulerConfig);
-  const forUnet = await runInSlices(openWeights(dir, "unet", format));
-  const forVae = await runInSlices(openWeights(dir, "vae", format));
-  const forEncoder = await runInSlices(openWeights(dir, "image_encoder", format));
+  const forUnet = await runInSlices(openComponentWeights(dir, "unet", format));
+  const forVae = await runInSlices(openComponentWeights(dir, "vae", format));
+  const forEncoder = await runInSlices(openComponentWeights(dir, "image_encoder", format));
   return {
     source: dir,
     unet: { config: unet, weights: forUnet.weights },

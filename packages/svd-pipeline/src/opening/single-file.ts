@@ -1,49 +1,12 @@
-import { recordFiles } from "@vd/hub";
-import { allocateBuffer, type DType, isVdError, VdError } from "@vd/kernels-native";
+import { recordFiles, weightsOfSources } from "@vd/hub";
+import { isVdError, VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { makeStorage, mapWeightFile, SafetensorsFile, type WeightEntry, Weights } from "@vd/tensor";
+import { SafetensorsFile } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
-import {
-  type ComponentName,
-  type InferenceOptions,
-  inferConfigs,
-  originalToDiffusers,
-  sourceBytes,
-  sourceRange,
-  type TensorSource,
-} from "../checkpoint/index";
+import { type ComponentName, type InferenceOptions, inferConfigs, originalToDiffusers } from "../checkpoint/index";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
 import type { ModelComponents } from "./components";
 import { CLIP_MEAN, CLIP_STD } from "./folder";
-
-const DTYPES: Readonly<Record<string, DType>> = { F32: "f32", F16: "f16", BF16: "bf16" };
-
-function dtypeOf(path: string, name: string, stored: string): DType {
-  const dtype = DTYPES[stored];
-  if (dtype) return dtype;
-  throw new VdError({ code: "dtype", where: `${path}] [${name}`, expected: "F32, F16 or BF16", got: stored });
-}
-
-/** Entries by the folder layout's names: most are places in the mapped file, a few are copies. */
-function entriesOf(file: SafetensorsFile, sources: ReadonlyMap<string, TensorSource>): Map<string, WeightEntry> {
-  const mapped = mapWeightFile(file.path);
-  const entries = new Map<string, WeightEntry>();
-  for (const [name, source] of sources) {
-    const dtype = dtypeOf(file.path, name, source.dtype);
-    const range = sourceRange(source);
-    if (range && "name" in source) {
-      const byteOffset = file.entry(source.name).byteOffset + range.byteOffset;
-      entries.set(name, { dtype, shape: source.shape, storage: mapped, byteOffset });
-      continue;
-    }
-    const bytes = sourceBytes(source, (stored) => file.readBytes(stored));
-    const buffer = allocateBuffer(bytes.byteLength);
-    buffer.writeSync(bytes);
-    const storage = makeStorage("weights", bytes.byteLength, name, { buffer, byteOffset: 0 });
-    entries.set(name, { dtype, shape: source.shape, storage, byteOffset: 0 });
-  }
-  return entries;
-}
 
 /** Calls what knows names only; its errors leave with the file's name. */
 function inFile<T>(path: string, body: () => T): T {
@@ -72,8 +35,7 @@ export function openSingleFile(path: string, options: InferenceOptions = {}): Mo
   using file = SafetensorsFile.open(path);
   const components = inFile(path, () => originalToDiffusers(file.entries.values()));
   const configs = inFile(path, () => inferConfigs(components, options));
-  const weights = (name: ComponentName) =>
-    Weights.fromEntries(`${path} (${name})`, entriesOf(file, components.get(name)!));
+  const weights = (name: ComponentName) => weightsOfSources(file, components.get(name)!, name);
   const imageEncoder = parseClipVisionConfig(configs.image_encoder, path);
   return {
     source: path,

@@ -1,15 +1,15 @@
+import type { TensorEntry } from "@vd/hub";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { thrownBy } from "../../../../tooling/testing/failure";
 import {
   COMPONENT_NAMES,
   type ComponentName,
   type ComponentSources,
   diffusersToOriginal,
   originalToDiffusers,
-  type TensorEntry,
 } from "../../src/checkpoint/index";
 import { clipEntries, type Model, modelOf, SVD_XT, unetEntries, vaeEntries } from "./diffusers-names";
-import { failureOf } from "./failure";
 import { decoderEntries, encoderEntries, openClipEntries, publishedEntries } from "./original-names";
 
 type Described = Iterable<readonly [string, { dtype: string; shape: readonly number[] }]>;
@@ -219,14 +219,14 @@ describe("variants of the file", () => {
     const onlyClip = openClipEntries(small.clip);
     const sources = originalToDiffusers(onlyClip, { components: ["image_encoder"] });
     expect([...sources.keys()]).toEqual(["image_encoder"]);
-    expect(failureOf(() => originalToDiffusers(onlyClip)).where).toBe("unet");
+    expect(thrownBy(() => originalToDiffusers(onlyClip)).where).toBe("unet");
   });
 });
 
 describe("errors", () => {
   const published = publishedEntries(SVD_XT);
   const missingError = (pattern: RegExp) =>
-    failureOf(() => originalToDiffusers(published.filter(({ name }) => !pattern.test(name))));
+    thrownBy(() => originalToDiffusers(published.filter(({ name }) => !pattern.test(name))));
 
   it.each([
     [
@@ -251,7 +251,7 @@ describe("errors", () => {
     "conditioner.embedders.0.open_clip.model.visual.transformer.resblocks.0.ls_1.gamma",
     "lora_unet.up.weight",
   ])("names what is unknown (%s)", (name) => {
-    const error = failureOf(() => originalToDiffusers([...published, { name, dtype: "F16", shape: [1] }]));
+    const error = thrownBy(() => originalToDiffusers([...published, { name, dtype: "F16", shape: [1] }]));
     expect(error.got).toContain(name);
   });
 
@@ -262,16 +262,16 @@ describe("errors", () => {
       ...encoderEntries("first_stage_model.encoder", shape),
       ...decoderEntries("first_stage_model.decoder", shape, false),
     ];
-    expect(failureOf(() => originalToDiffusers(entries)).hint).toMatch(/_image_decoder hold a decoder without time/);
+    expect(thrownBy(() => originalToDiffusers(entries)).hint).toMatch(/_image_decoder hold a decoder without time/);
   });
 
   it("tells a network of the folder layout and an unrelated file apart", () => {
     for (const entries of [unetEntries(SVD_XT.unet), vaeEntries(SVD_XT.vae), clipEntries(SVD_XT.clip)]) {
-      expect(failureOf(() => originalToDiffusers(entries)).hint).toMatch(/give the model's folder instead/);
+      expect(thrownBy(() => originalToDiffusers(entries)).hint).toMatch(/give the model's folder instead/);
     }
-    const error = failureOf(() => originalToDiffusers([{ name: "bert.layer", dtype: "F32", shape: [3] }]));
+    const error = thrownBy(() => originalToDiffusers([{ name: "bert.layer", dtype: "F32", shape: [3] }]));
     expect(error.message).toMatch(/named like model\.diffusion_model\.conv_in\.weight.*bert\.layer.*svd_xt/);
-    expect(failureOf(() => originalToDiffusers([])).got).toBe("none");
+    expect(thrownBy(() => originalToDiffusers([])).got).toBe("none");
   });
 
   it.each([
@@ -280,14 +280,14 @@ describe("errors", () => {
     [/encoder\.mid\.attn_1\.q\.weight$/, [512, 512, 3, 3], /1×1 convolution/],
   ])("names a tensor of a wrong shape (%s)", (pattern, shape, message) => {
     const entries = published.map((entry) => (pattern.test(entry.name) ? { ...entry, shape } : entry));
-    expect(failureOf(() => originalToDiffusers(entries)).message).toMatch(message);
+    expect(thrownBy(() => originalToDiffusers(entries)).message).toMatch(message);
   });
 
   it("works in the other direction too", () => {
     const change = (component: ComponentName, edit: (entries: TensorEntry[]) => TensorEntry[]) => {
       const model = modelOf(SVD_XT);
       model.set(component, edit(model.get(component)!));
-      return failureOf(() => diffusersToOriginal(model)).message;
+      return thrownBy(() => diffusersToOriginal(model)).message;
     };
     const extra = { name: "down_blocks.0.lora.weight", dtype: "F16", shape: [1] };
     expect(change("unet", (entries) => [...entries, extra])).toMatch(

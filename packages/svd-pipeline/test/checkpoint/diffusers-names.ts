@@ -1,4 +1,5 @@
-import type { ComponentName, TensorEntry } from "../../src/checkpoint/index";
+import type { TensorEntry } from "@vd/hub";
+import type { ComponentName } from "../../src/checkpoint/index";
 
 /** Names and shapes as the classes of diffusers and transformers make them; written from their constructors. */
 export interface UnetShape {

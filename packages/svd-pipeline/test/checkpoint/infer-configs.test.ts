@@ -1,9 +1,10 @@
+import type { TensorEntry } from "@vd/hub";
 import { describe, expect, it } from "vitest";
-import { type ComponentName, type InferenceOptions, inferConfigs, type TensorEntry } from "../../src/checkpoint/index";
+import { thrownBy } from "../../../../tooling/testing/failure";
+import { type ComponentName, type InferenceOptions, inferConfigs } from "../../src/checkpoint/index";
 import { parseClipVisionConfig } from "../../src/models/clip-vision/config";
 import { parseUnetConfig } from "../../src/models/unet/config";
 import { modelOf, SVD_XT } from "./diffusers-names";
-import { failureOf } from "./failure";
 
 const infer = (shape: typeof SVD_XT, options?: InferenceOptions) => {
   const asMap = (entries: TensorEntry[]) => new Map(entries.map((entry) => [entry.name, entry]));
@@ -111,15 +112,15 @@ describe("inferConfigs", () => {
   it("takes other heads on request, and refuses channels that do not divide", () => {
     const unet = { ...SVD_XT.unet, blockOutChannels: [32, 96, 96, 96] };
     expect(infer({ ...SVD_XT, unet }, { headChannels: 32 }).unet.num_attention_heads).toEqual([1, 3, 3, 3]);
-    expect(failureOf(() => infer({ ...SVD_XT, unet })).message).toMatch(/divide into heads of 64, got 96/);
+    expect(thrownBy(() => infer({ ...SVD_XT, unet })).message).toMatch(/divide into heads of 64, got 96/);
     expect(infer({ ...SVD_XT }, { clipHeads: 20 }).image_encoder.num_attention_heads).toBe(20);
   });
 
   it("names the tensor that a configuration cannot do without", () => {
-    const error = failureOf(() => inferConfigs(new Map<ComponentName, Map<string, TensorEntry>>()));
+    const error = thrownBy(() => inferConfigs(new Map<ComponentName, Map<string, TensorEntry>>()));
     expect(error.code).toBe("weights");
     expect(error.message).toMatch(/class_embedding\] expected a tensor with a size in dimension 0, got no such tensor/);
     const clip = { ...SVD_XT.clip, hidden: 100 };
-    expect(failureOf(() => infer({ ...SVD_XT, clip })).message).toMatch(/divides by 64, got 100/);
+    expect(thrownBy(() => infer({ ...SVD_XT, clip })).message).toMatch(/divides by 64, got 100/);
   });
 });

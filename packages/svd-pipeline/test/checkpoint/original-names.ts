@@ -1,4 +1,5 @@
-import type { TensorEntry } from "../../src/checkpoint/index";
+import type { TensorEntry } from "@vd/hub";
+
 import { type ClipShape, Names, transformerBlock, type UnetShape, type VaeShape } from "./diffusers-names";
 
 /**

@@ -2,17 +2,15 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { exportBytes, sourceBytes, sourceRange } from "@vd/hub";
 import { type SafetensorsDtype, SafetensorsFile, writeSafetensors } from "@vd/tensor";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   COMPONENT_NAMES,
   type ComponentName,
   diffusersToOriginal,
-  exportBytes,
   inferConfigs,
   originalToDiffusers,
-  sourceBytes,
-  sourceRange,
 } from "../../src/checkpoint/index";
 
 const model = fileURLToPath(new URL("../../../../models/tiny-svd/", import.meta.url));

@@ -1,8 +1,9 @@
+import type { TensorEntry } from "@vd/hub";
 import { allocateBuffer, countOf } from "@vd/kernels-native";
 import { Graph, makeStorage, type Pausable, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { TensorEntry } from "../../src/checkpoint/index";
+
 import { parseClipVisionConfig, parseUnetConfig } from "../../src/index";
 import type { ModelComponents } from "../../src/opening/components";
 import { makeModels } from "../../src/opening/models";

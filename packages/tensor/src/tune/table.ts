@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
-import { fileError } from "../weights/file-error";
+import { fileError } from "../files/file-error";
+import { placeFileSync } from "../files/whole-file";
 
 /** What was measured for rows of one key, and what follows from it. */
 export interface TuningEntry {
@@ -105,12 +105,5 @@ export function writeTuningTable(path: string, table: TuningTable): void {
   const { device, driverVersion, kernelHash } = table;
   const entries = Object.fromEntries(Object.entries(table.entries).sort(([a], [b]) => (a < b ? -1 : 1)));
   const json = `${JSON.stringify({ device, driverVersion, kernelHash, entries }, null, 2)}\n`;
-  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    writeFileSync(temporary, json, { flag: "wx" });
-    renameSync(temporary, path);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw fileError(path, "a place for a tuning table", error);
-  }
+  placeFileSync(path, (descriptor) => writeFileSync(descriptor, json));
 }

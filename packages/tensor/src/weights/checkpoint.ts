@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { fileError } from "../files/file-error";
 import { type Pausable, pausable } from "../pausable";
-import { fileError } from "./file-error";
 import { SafetensorsFile } from "./safetensors-file";
 import { type SafetensorsEntry, shown, tensorPlace } from "./safetensors-header";
 

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { VdError } from "@vd/kernels-native";
+import { fileError } from "../files/file-error";
 import { nearestNames } from "../nearest-names";
 import { type Pausable, pausable } from "../pausable";
-import { fileError } from "./file-error";
 import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
 import { toFloat32, toFloat64 } from "./to-float";
 

@@ -1,8 +1,7 @@
-import { randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { writeSync } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { throwIfAborted, VdError } from "@vd/kernels-native";
-import { fileError } from "./file-error";
+import { fillSynced, placeFile, placeFileSync } from "../files/whole-file";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 import { shown, tensorPlace } from "./safetensors-header";
 
@@ -134,22 +133,10 @@ export function writeSafetensors(
   metadata?: Readonly<Record<string, string>>,
 ): void {
   const planned = plan(path, tensors);
-  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-  let descriptor: number | undefined;
-  try {
-    descriptor = openSync(temporary, "wx");
+  placeFileSync(path, (descriptor) => {
     writeAll(descriptor, encodeHeader(planned, metadata));
     for (const tensor of planned) writeAll(descriptor, bytesOf(path, tensor));
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    descriptor = undefined;
-    renameSync(temporary, path);
-  } catch (error) {
-    if (descriptor !== undefined) closeSync(descriptor);
-    rmSync(temporary, { force: true });
-    // Whatever a `data` function throws is the caller's own; system errors carry a code.
-    throw error instanceof Error && "code" in error ? fileError(path, "a file that can be written", error) : error;
-  }
+  });
 }
 
 /** How {@link streamSafetensors} reports and stops. */
@@ -169,25 +156,15 @@ export async function streamSafetensors(
   { metadata, signal, onWritten }: StreamOptions = {},
 ): Promise<void> {
   const planned = plan(path, tensors);
-  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
-  try {
-    const file = await open(temporary, "wx");
-    try {
-      await file.writeFile(encodeHeader(planned, metadata));
-      let written = 0;
-      for (const tensor of planned) {
-        throwIfAborted(signal, path, { work: "the writing" });
-        await file.writeFile(bytesOf(path, tensor));
-        written += tensor.byteLength;
-        onWritten?.(written);
-      }
-      await file.sync();
-    } finally {
-      await file.close();
+  const fill = async (file: FileHandle) => {
+    await file.writeFile(encodeHeader(planned, metadata));
+    let written = 0;
+    for (const tensor of planned) {
+      throwIfAborted(signal, path, { work: "the writing" });
+      await file.writeFile(bytesOf(path, tensor));
+      written += tensor.byteLength;
+      onWritten?.(written);
     }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error instanceof Error && "syscall" in error ? fileError(path, "a file that can be written", error) : error;
-  }
+  };
+  await placeFile(path, {}, (temporary) => fillSynced(temporary, fill));
 }

@@ -46,7 +46,7 @@ describe("placeFile", () => {
       code: "io",
       message:
         `[--output] expected a file that can be written, got no space left on the device (${path}). ` +
-        "Free some space or choose another folder",
+        "Free some space or choose another folder.",
     });
     expect(readdirSync(folder)).toEqual(["out.bin"]);
     expect(readFileSync(path, "utf8")).toBe("old");

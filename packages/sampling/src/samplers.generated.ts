@@ -1,3 +1,4 @@
+// Generated from samplers/*.ts by tooling/generate/samplers. Do not edit.
 import type { SamplerDefinition } from "./definition";
 import { ddim } from "./samplers/ddim";
 import { dpmSolver } from "./samplers/dpm-solver";
@@ -9,15 +10,15 @@ import { lcm } from "./samplers/lcm";
 import { tcd } from "./samplers/tcd";
 import { unipc } from "./samplers/unipc";
 
-/** Every sampler there is. To add one, write its file and list it here. */
-export const samplerDefinitions: readonly SamplerDefinition[] = [
+/** What the files of samplers/ export, in the order of their names. */
+export const SAMPLERS: readonly SamplerDefinition[] = [
+  ddim,
+  dpmSolver,
+  edmEuler,
   euler,
   eulerAncestral,
   heun,
-  ddim,
-  dpmSolver,
-  unipc,
   lcm,
-  edmEuler,
   tcd,
+  unipc,
 ];

@@ -1,0 +1,18 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { vdBench } from "../support/harness";
+import { temporaryFolder } from "../support/temporary-folder";
+
+it("a place where results cannot go is refused before any work", async () => {
+  const json = join(temporaryFolder(), "none", "out.json");
+  for (const command of [
+    ["ops", "tiny.clip", "--json", json],
+    ["unet", "--json", json],
+    ["measure", "-m", "no-model", "-o", json],
+  ]) {
+    const started = performance.now();
+    const ran = await vdBench(command);
+    expect(ran).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("Make it first") });
+    expect(performance.now() - started).toBeLessThan(1000);
+  }
+});

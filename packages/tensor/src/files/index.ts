@@ -1,0 +1,15 @@
+/** Files that are written whole or not at all, and errors of the file system in words. */
+export { fileError, systemCode } from "./file-error";
+export { discard, discardAll, settled, temporaryName } from "./temporary";
+export {
+  checkPlace,
+  fillSynced,
+  type PlaceOptions,
+  placeFile,
+  placeFileSync,
+  requireFolder,
+  requireFree,
+  statIfThere,
+  writeSynced,
+  writeWholeFile,
+} from "./whole-file";
