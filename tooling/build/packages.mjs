@@ -72,7 +72,9 @@ export function examplesOfSingleLibraries() {
     if (example === undefined) return [];
     const text = readFileSync(join(ROOT, "examples", example), "utf8");
     const installed = [manifest.name, ...Object.keys(manifest.dependencies ?? {})];
-    const needs = [...text.matchAll(/(?:from |require\(|resolve\()"((?:@[\w-]+\/)?[\w-]+)["/]/g)].map(([, name]) => name);
+    const needs = [...text.matchAll(/(?:from |require\(|resolve\()"((?:@[\w-]+\/)?[\w-]+)["/]/g)].map(
+      ([, name]) => name,
+    );
     return needs.every((need) => installed.includes(need)) ? [[manifest.name, example]] : [];
   });
   return Object.fromEntries(rows);

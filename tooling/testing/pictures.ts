@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { SafetensorsFile } from "@vd/tensor";
 import type { RgbImage } from "@vd/media";
+import { SafetensorsFile } from "@vd/tensor";
 
 /** Path of a committed fixture file. */
 export function fixturePath(name: string): string {

@@ -1,5 +1,5 @@
-import { CpuGenerator } from "@vd/tensor";
 import type { Sampler, SamplerState } from "@vd/sampling";
+import { CpuGenerator } from "@vd/tensor";
 
 /** The scheduler config of Stable Video Diffusion. */
 export const svdConfig = {

@@ -1,5 +1,5 @@
-import { decodePlainPng, loadImage, type RgbImage } from "@vd/media";
 import { VdError } from "@vd/kernels-native";
+import { decodePlainPng, loadImage, type RgbImage } from "@vd/media";
 
 const CHANNELS = 3;
 

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type DType, openDevice, VdError } from "@vd/kernels-native";
+import { encodePlainPng } from "@vd/media";
 import { makeModels, openModelFolder, type Precision } from "@vd/svd-pipeline";
 import { writeWholeFile } from "@vd/tensor";
 import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
-import { encodePlainPng } from "@vd/media";
 import { testPicture } from "../io/pictures";
 import type { Reporter } from "../io/reporter";
 import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
@@ -43,7 +43,8 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
     const dtype = DTYPES[options.device === "cpu" ? "float32" : options.precision];
     const context: PartContext = { device, components, models: makeModels(components), options, dtype };
     const image = options.image ?? join(work, "picture.png");
-    if (options.image === undefined) await writeWholeFile(image, encodePlainPng(testPicture(options.width, options.height)));
+    if (options.image === undefined)
+      await writeWholeFile(image, encodePlainPng(testPicture(options.width, options.height)));
     const found = await startPeer(options, file, reporter);
     peer = found.peer;
     await runParts({ ...tools, context, file, work, image, ...found });
