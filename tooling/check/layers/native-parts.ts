@@ -20,7 +20,7 @@ export const NATIVE_PARTS: readonly NativePart[] = [
   part("generated", /^native\/generated\//, "values op"),
   part("values", /^native\/core\/(error|tensor|row)\.h$/, "generated"),
   part("driver", /^native\/driver\//, "values generated"),
-  part("core", /^native\/core\//, "driver values generated"),
+  part("core", /^native\/core\//, "values generated"),
   part("device", /^device\//, "values generated"),
   part("cpu", /^native\/cpu\//, "core driver values generated"),
   part("planning", /^native\/cuda\/planning\//, "planners core device values generated"),
