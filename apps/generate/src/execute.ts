@@ -3,6 +3,7 @@ import {
   defaultPreviewPath,
   type OutputTarget,
   outputTarget,
+  requireStorable,
   type WriteOptions,
   type WrittenVideo,
   writeVideo,

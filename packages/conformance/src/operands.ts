@@ -1,4 +1,4 @@
-import { allocateBuffer, type DeviceBuffer, type DType, spanOf } from "@vd/kernels-native";
+import { allocateBuffer, type DeviceBuffer, type DType, environment, spanOf } from "@vd/kernels-native";
 import { type Fill, type Operand, operandOf, type TensorSpec } from "@vd/kernels-native/contract";
 import type { Plain } from "@vd/kernels-native/references";
 import {
@@ -14,7 +14,7 @@ import {
 /** Bytes in front of and behind every tensor that nothing may touch. */
 const ZONE_BYTES = 128;
 /** Behind the last element; none where a sanitizer watches the buffer's end, which sees reads as well. */
-const END_ZONE_BYTES = process.env.VD_SANITIZED === "1" ? 0 : ZONE_BYTES;
+const END_ZONE_BYTES = environment.sanitized() ? 0 : ZONE_BYTES;
 /** Every byte that is no element: a NaN in all float types, so that reading it shows, and so does writing it. */
 const POISON = 0xff;
 

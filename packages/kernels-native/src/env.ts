@@ -26,6 +26,10 @@ export const environment = {
   addon(): string | undefined {
     return process.env.VD_ADDON || undefined;
   },
+  /** `VD_SANITIZED`: 1 where the addon was built with sanitizers, which watch the ends of buffers; for conformance tests. */
+  sanitized(): boolean {
+    return process.env.VD_SANITIZED === "1";
+  },
   /** `VD_VERIFY`: 1 compares the addon and the device code with the package's manifest before loading them. */
   verify(): boolean {
     return process.env.VD_VERIFY === "1";

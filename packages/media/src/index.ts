@@ -3,19 +3,20 @@ export {
   type FrameStrides,
   type FramesShape,
   framesToUint8,
-  framesToUint8Pausable,
   framesToUnit,
 } from "./frames/frame-levels";
 export { type CubicTaps, cubicTaps, reindexed, usedPositions } from "./pictures/bicubic";
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
-export { resizeLanczos, resizeLanczosPausable } from "./pictures/lanczos";
+export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage } from "./pictures/load-image";
 export { decodePlainPng, encodePlainPng } from "./pictures/plain-png";
 export { checkPixels, checkRgbImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
 export { encodeGif, encodePng, encodeWebp, frameDelaysMs } from "./video/animation";
+export { ENCODERS, type EncoderChoice } from "./video/encoders";
 export { encodeWithFfmpeg, type FfmpegFormat, requireFfmpeg } from "./video/ffmpeg";
+export { requireStorable } from "./video/max-side";
 export { encodeBuiltinMp4 } from "./video/mp4-builtin";
 export {
   defaultPreviewPath,
@@ -27,7 +28,6 @@ export {
 export type { EncodeOptions, VideoFrames } from "./video/video-frames";
 export {
   checkOutput,
-  type EncoderChoice,
   type WriteOptions,
   type WrittenVideo,
   writeVideo,

@@ -1,10 +1,14 @@
-import type { Pausable } from "./pausable";
+import { type Pausable, pausable } from "./pausable";
 
 /** Sizes of frames of planes: F, C, H, W. */
 export type PlaneDims = readonly [frames: number, channels: number, height: number, width: number];
 
-/** Writes planes [F,C,H,W] as pixels [F,H,W,C] to `result`, pausing after each plane. dims: F, C, H, W. */
-export function* planesToPixels(planes: Float32Array, dims: PlaneDims, result: Float32Array): Pausable<Float32Array> {
+/** Copies planes [F,C,H,W] to pixels [F,H,W,C] in `result`, which it returns. Pauses after each plane. dims: F, C, H, W. */
+export const planesToPixels = pausable(function* (
+  planes: Float32Array,
+  dims: PlaneDims,
+  result: Float32Array,
+): Pausable<Float32Array> {
   const [frames, channels, height, width] = dims;
   const area = height * width;
   for (let plane = 0; plane < frames * channels; plane++) {
@@ -13,10 +17,14 @@ export function* planesToPixels(planes: Float32Array, dims: PlaneDims, result: F
     yield;
   }
   return result;
-}
+});
 
-/** Writes pixels [F,H,W,C] as planes [F,C,H,W] to `result`, pausing after each plane. dims: F, C, H, W. */
-export function* pixelsToPlanes(pixels: Float32Array, dims: PlaneDims, result: Float32Array): Pausable<Float32Array> {
+/** Copies pixels [F,H,W,C] to planes [F,C,H,W] in `result`, which it returns. Pauses after each plane. dims: F, C, H, W. */
+export const pixelsToPlanes = pausable(function* (
+  pixels: Float32Array,
+  dims: PlaneDims,
+  result: Float32Array,
+): Pausable<Float32Array> {
   const [frames, channels, height, width] = dims;
   const area = height * width;
   for (let plane = 0; plane < frames * channels; plane++) {
@@ -25,4 +33,4 @@ export function* pixelsToPlanes(pixels: Float32Array, dims: PlaneDims, result: F
     yield;
   }
   return result;
-}
+});

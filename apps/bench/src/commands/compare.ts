@@ -1,8 +1,8 @@
+import { valueError } from "@vd/svd-pipeline/options";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareRuns, isRegression } from "../compare/compare";
 import { comparisonTable } from "../compare/table";
-import { valueError } from "../options/values";
 import type { CommandContext } from "../run";
 
 interface CompareOptions {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DType, openDevice } from "@vd/kernels-native";
 import type { Precision } from "@vd/svd-pipeline";
+import { valueError } from "@vd/svd-pipeline/options";
 import type { Command } from "commander";
 import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";

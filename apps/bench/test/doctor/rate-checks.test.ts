@@ -105,10 +105,10 @@ describe("measuring", () => {
     const plan = await Plan.load(openDevice("cpu", { threads: 1 }), layout);
     expect(plan.info.fast).toEqual([true]);
     const numbers = Float32Array.from({ length: 64 * 1024 }, (_, i) => i - 7.5);
-    plan.write("a", numbers);
+    plan.writeSync("a", numbers);
     await plan.run();
-    expect(Buffer.compare(Buffer.from(plan.read("y").buffer), Buffer.from(numbers.buffer))).toBe(0);
-    plan.free();
+    expect(Buffer.compare(Buffer.from(plan.readSync("y").buffer), Buffer.from(numbers.buffer))).toBe(0);
+    plan.freeSync();
     expect(measureMemcpyGbPerS()).toBeGreaterThan(0.1);
   });
 });

@@ -1,3 +1,4 @@
+import { ENCODERS } from "@vd/media";
 import {
   always,
   boolean,
@@ -10,7 +11,6 @@ import {
   type OptionTable,
   text,
 } from "@vd/svd-pipeline/options";
-import { ENCODERS } from "../output/encoders";
 
 /** What a run works on and what it tells. */
 export const RUN_TABLE = {

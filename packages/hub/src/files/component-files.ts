@@ -27,7 +27,7 @@ export function* openComponentWeights(
   const files = (chosen?.map((name) => basename(name)) ?? names).filter((name) => /\.safetensors$/.test(name));
   if (files.length === 0 && !names.some((name) => name.endsWith(".index.json"))) throw noWeights(folder, names);
   const opened = chosen?.[0] === undefined ? folder : join(dir, chosen[0]);
-  return { weights: yield* Weights.openPausable(opened), paths: files.map((name) => join(folder, name)) };
+  return { weights: yield* Weights.open.inPieces(opened), paths: files.map((name) => join(folder, name)) };
 }
 
 function noWeights(folder: string, names: readonly string[]): VdError {

@@ -21,9 +21,6 @@ import { encodeBuiltinMp4 } from "./mp4-builtin";
 import type { FramesTarget, OutputTarget } from "./target";
 import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
-/** Who makes an MP4: the bundled encoder, or ffmpeg. `auto` is the bundled one, which is there everywhere. */
-export type EncoderChoice = "auto" | "builtin" | "ffmpeg";
-
 /** How to write a video. */
 export interface WriteOptions extends EncodeOptions {
   /** Whether files of the same names may be replaced; default true. */

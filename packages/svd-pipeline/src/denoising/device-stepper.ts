@@ -1,10 +1,9 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import { type Pausable, type Plan, runInSlices } from "@vd/tensor";
+import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
 import type { Stepper } from "./denoise";
 import { checkFinite } from "./finite";
-import { type LatentDims, pixelsToPlanes, planesToPixels } from "./latent-layout";
 
 /** What a {@link DeviceStepper} works with. */
 export interface DeviceStepperInput {
@@ -13,7 +12,7 @@ export interface DeviceStepperInput {
   sampler: Sampler;
   /** The sampler's steps as matrices. */
   linear: LinearSteps;
-  dims: LatentDims;
+  dims: PlaneDims;
   /** At the first noise level, [F,C,h,w]; the result takes their place. */
   latents: Float32Array;
   scratch: Scratch;

@@ -1,11 +1,10 @@
 import type { Device, DType } from "@vd/kernels-native";
-import type { Tuning } from "@vd/tensor";
+import type { PlaneDims, Tuning } from "@vd/tensor";
 import type { Sampling } from "../denoising/chosen-sampling";
 import type { ChosenDenoiser } from "../denoising/denoiser";
-import type { LatentDims } from "../denoising/latent-layout";
 import type { ModelComponents } from "../opening/components";
 import type { Models } from "../opening/models";
-import type { CheckedOptions } from "../options";
+import type { CheckedOptions } from "../options/check-generate";
 import type { StageShape } from "../stages/definitions";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
@@ -53,7 +52,7 @@ export function stageShape(checked: CheckedOptions, factor: number, precision: P
 }
 
 /** Returns the sizes of a generation's latents, [F,C,h,w]. */
-export function latentDims({ shape, models }: Pick<GenerationContext, "shape" | "models">): LatentDims {
+export function latentDims({ shape, models }: Pick<GenerationContext, "shape" | "models">): PlaneDims {
   const { numFrames, width, height, factor } = shape;
   return [numFrames, models.vae.config.latentChannels, height / factor, width / factor];
 }
