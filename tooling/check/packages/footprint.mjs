@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, renameSync, statSy
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ROOT } from "../../build/workspace.mjs";
-import { publicPackages } from "./packages.mjs";
+import { publicPackages } from "../../build/packages.mjs";
 
 const path = join(ROOT, "docs/packages.md");
 const MARKS = ["<!-- footprint -->", "<!-- /footprint -->"];

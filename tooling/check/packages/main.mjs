@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { examplesOfSingleLibraries } from "../../build/packages.mjs";
 import { Failure, prepareWorkspace, runMain, seconds } from "../../build/workspace.mjs";
-import { pack, publicPackages } from "./packages.mjs";
+import { examplesOfSingleLibraries, publicPackages } from "../../build/packages.mjs";
+import { pack } from "./packages.mjs";
 
 const usage = `Usage: pnpm check:packages [--short] [--keep DIR]
 

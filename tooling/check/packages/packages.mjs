@@ -4,8 +4,6 @@ import { statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Failure, pnpmCommand, ROOT } from "../../build/workspace.mjs";
 
-export { publicPackages } from "../../build/packages.mjs";
-
 /** Runs a program to its end. Throws with what it said when it fails. Returns its standard output. */
 export function run(program, words, options = {}) {
   const result = spawnSync(program, words, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 28, ...options });

@@ -3,7 +3,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ROOT } from "../../build/workspace.mjs";
-import { publicPackages } from "./packages.mjs";
+import { publicPackages } from "../../build/packages.mjs";
 
 const [address] = process.argv.slice(2);
 if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(address ?? "")) {

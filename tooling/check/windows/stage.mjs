@@ -6,7 +6,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../build/bundle.mjs";
 import { ROOT } from "../../build/workspace.mjs";
-import { publicPackages, run } from "../packages/packages.mjs";
+import { publicPackages } from "../../build/packages.mjs";
+import { run } from "../packages/packages.mjs";
 import { BUILD } from "./wine.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));

@@ -77,6 +77,19 @@ test.each([
   expect(check({ ...target, [file]: `// import "${specifier}";\nconst text = 'import "${specifier}"';` })).toEqual([]);
 });
 
+test("layers of one rank stand beside each other", () => {
+  const files = { "packages/media/src/index.ts": "", "packages/hub/src/a.ts": 'import "@vd/media";' };
+  expect(check(files)).toEqual([
+    'packages/hub/src/a.ts:1: "@vd/media" goes sideways: from layer 4.5 (hub) to layer 4.5 (media)',
+  ]);
+});
+
+test("every package has a layer", () => {
+  expect(check({ "packages/new/src/b.ts": "", "packages/new/src/a.ts": "" })).toEqual([
+    expect.stringMatching(/^packages\/new\/src\/\w.ts:1: packages\/new has no layer: give it one in /),
+  ]);
+});
+
 test("packages are imported by name", () => {
   const files = { "packages/vae-opt/src/a.ts": 'import "../../tensor/src/graph";', [`${tensor}/graph.ts`]: "" };
   expect(check(files)).toEqual([
@@ -122,14 +135,14 @@ test("files may not import each other in a circle, types aside", () => {
 test("the environment is read in two places, and by apps for what terminals and CI say", () => {
   const files = {
     "packages/kernels-native/src/env.ts": "process.env.VD_THREADS;",
-    "packages/svd-pipeline/src/hub/environment.ts": "export const all = process.env;",
+    "packages/hub/src/client/environment.ts": "export const all = process.env;",
     "apps/generate/src/bar.ts": 'process.env.NO_COLOR || process.env["CI"];',
     "apps/generate/src/run.ts": "\nprocess.env.HF_TOKEN;",
     [`${tensor}/a.ts`]: "// process.env.A\nconst { B } = process.env;",
     [`${tensor}/b.ts`]: 'import { env as e } from "node:process";',
     [`${tensor}/c.ts`]: 'process.env["C"];',
   };
-  const rule = "only packages/kernels-native/src/env.ts and packages/svd-pipeline/src/hub/environment.ts may";
+  const rule = "only packages/kernels-native/src/env.ts and packages/hub/src/client/environment.ts may";
   expect(check(files)).toEqual([
     `apps/generate/src/run.ts:2: reads process.env.HF_TOKEN: ${rule}`,
     `${tensor}/a.ts:2: reads process.env: ${rule}`,

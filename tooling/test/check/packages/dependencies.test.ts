@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { publicPackages } from "../../../check/packages/packages.mjs";
+import { publicPackages } from "../../../build/packages.mjs";
 
 /** Used through a path or a file of it, or by the package's binary alone; not visible as an import. */
 const USED_OTHERWISE: Readonly<Record<string, readonly string[]>> = {
