@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { ROOT } from "../../build/workspace.mjs";
 import { publicPackages } from "../../build/packages.mjs";
+import { ROOT } from "../../build/workspace.mjs";
 
 const path = join(ROOT, "docs/packages.md");
 const MARKS = ["<!-- footprint -->", "<!-- /footprint -->"];

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Failure, prepareWorkspace, runMain, seconds } from "../../build/workspace.mjs";
 import { examplesOfSingleLibraries, publicPackages } from "../../build/packages.mjs";
+import { Failure, prepareWorkspace, runMain, seconds } from "../../build/workspace.mjs";
 import { pack } from "./packages.mjs";
 
 const usage = `Usage: pnpm check:packages [--short] [--keep DIR]

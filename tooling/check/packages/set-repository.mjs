@@ -2,8 +2,8 @@
 // node tooling/check/packages/set-repository.mjs https://host/owner/name
 import { renameSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { ROOT } from "../../build/workspace.mjs";
 import { publicPackages } from "../../build/packages.mjs";
+import { ROOT } from "../../build/workspace.mjs";
 
 const [address] = process.argv.slice(2);
 if (!/^https:\/\/[^/]+\/[^/]+\/[^/]+$/.test(address ?? "")) {

@@ -5,8 +5,8 @@ import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeF
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundle } from "../../build/bundle.mjs";
-import { ROOT } from "../../build/workspace.mjs";
 import { publicPackages } from "../../build/packages.mjs";
+import { ROOT } from "../../build/workspace.mjs";
 import { run } from "../packages/packages.mjs";
 import { BUILD } from "./wine.mjs";
 

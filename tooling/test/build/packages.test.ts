@@ -1,7 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { exampleOf, examplesOfSingleLibraries, libraries, publicPackages, sourceAliases } from "../../build/packages.mjs";
+import {
+  exampleOf,
+  examplesOfSingleLibraries,
+  libraries,
+  publicPackages,
+  sourceAliases,
+} from "../../build/packages.mjs";
 import { ROOT } from "../../build/workspace.mjs";
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -17,7 +23,7 @@ describe("the packages of the workspace", () => {
   });
 
   test("have sources for everything that they export, names inside a package first", () => {
-    const aliases = Object.entries(sourceAliases());
+    const aliases = Object.entries(sourceAliases() as Record<string, string>);
     expect(aliases.filter(([, path]) => !existsSync(join(ROOT, path)))).toEqual([]);
     const order = aliases.map(([name]) => name);
     for (const [i, name] of order.entries())
@@ -26,7 +32,7 @@ describe("the packages of the workspace", () => {
 
   test("are where tsconfig.base.json finds them", () => {
     const { paths } = JSON.parse(read("tsconfig.base.json")).compilerOptions as { paths: Record<string, string[]> };
-    for (const [name, source] of Object.entries(sourceAliases())) {
+    for (const [name, source] of Object.entries(sourceAliases() as Record<string, string>)) {
       const places = paths[name] ?? paths["@vd/*"]!.map((path) => path.replace("*", name.slice("@vd/".length)));
       expect(places.find((path) => existsSync(join(ROOT, path)))).toBe(`./${source}`);
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { contentFaults, limits } from "../../../check/packages/contents.mjs";
 import { publicPackages } from "../../../build/packages.mjs";
+import { contentFaults, limits } from "../../../check/packages/contents.mjs";
 
 const whole = ["package.json", "README.md", "LICENSE", "dist/index.js"].map((path) => ({ path, bytes: 1 }));
 
