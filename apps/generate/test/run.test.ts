@@ -173,7 +173,7 @@ describe("mistakes", () => {
     [
       "--sampler eular",
       2,
-      'Error: [--sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got "eular". The nearest name is euler.',
+      'Error: [--sampler] expected one of euler, ddim, dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc, got "eular". The nearest name is euler.',
     ],
     [
       "-o x.webp --size 16384x64",
@@ -201,7 +201,7 @@ describe("mistakes", () => {
       "Error: [--output] expected an ffmpeg with libvpx-vp9 on the PATH, which .webm needs here, got none that starts. Install ffmpeg",
     ],
     ["-o x.mp4 --encoder ffmpeg", 1, "Error: [--encoder] expected an ffmpeg with libx264 on the PATH"],
-    ["no.png", 1, "Error: [IMAGE] expected a picture file, got no such file or folder (no.png). Check the name."],
+    ["no.png", 1, "Error: [IMAGE] expected a picture file, got no such file or folder (no.png). Check the path."],
     [
       "--model nothing",
       1,

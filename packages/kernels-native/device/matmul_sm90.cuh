@@ -55,7 +55,6 @@ __device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_
 template <class Config>
 __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int rank, int numTiles) {
   RingCursor<Config::kStages> at{0, 1};
-  const uint32_t bytes = p.aBytes + Config::kStageBytesB;
 #pragma unroll 1
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
@@ -75,14 +74,16 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
         for (int w = w0; w < w0 + p.kernel[2]; ++w, ++tap)
 #pragma unroll 1
           for (int c = 0; c < p.blocksPerTap * 64; c += 64) {
-            const uint32_t full = claim_stage(shared, at, bytes);
+            await_free(shared, at);
+            const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
             ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, box.b);
             matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, phase, rank);
             at.advance();
           }
 #pragma unroll 1
     for (int c = 0; c < (p.numKBlocks - p.numKBlocks1) * 64; c += 64) {
-      const uint32_t full = claim_stage(shared, at, bytes);
+      await_free(shared, at);
+      const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
       ptx::tma_load_5d(shared.a(at.stage), &p.a2, full, c, w0, h0, f0, box.b);
       matmul_load_b<Config>(p, shared.b(at.stage), full, p.channels + c, 0, row, phase, rank);
       at.advance();

@@ -39,7 +39,8 @@ __device__ __forceinline__ void halves_produce(const MatmulSm90Params& p, const 
     const HalvesIndex index = halves_index<Config>(p, tile, rank);
 #pragma unroll 1
     for (int k = 0; k < p.numKBlocks * 64; k += 64) {
-      const uint32_t full = claim_stage(shared, at, Config::kStageBytesA + Config::kStageBytesB);
+      await_free(shared, at);
+      const uint32_t full = expect_bytes(shared, at, Config::kStageBytesA + Config::kStageBytesB);
       ptx::tma_load_5d(shared.a(at.stage), &p.a, full, k, index.rows * (2 * Config::kTileM), 0, 0, 0);
       matmul_load_b<Config>(p, shared.b(at.stage), full, k, 0, index.n * Config::kTileN, 0, rank);
       at.advance();

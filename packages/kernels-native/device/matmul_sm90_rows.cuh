@@ -67,7 +67,8 @@ __device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const Ro
     const int row = (item.rows * Config::kCluster + rank) * 2 * Config::kTileM;
 #pragma unroll 1
     for (int k = 0; k < kRowsKBlocks; ++k) {
-      const uint32_t full = claim_stage(shared, at, Config::kRowBytes);
+      await_free(shared, at);
+      const uint32_t full = expect_bytes(shared, at, Config::kRowBytes);
       ptx::tma_load_5d(shared.stage(at.stage), &p.a, full, k * 64, row, 0, 0, 0);
       at.advance();
     }
@@ -75,7 +76,8 @@ __device__ __forceinline__ void rows_produce(const MatmulSm90Params& p, const Ro
     for (int n = item.first; n < item.last; ++n)
 #pragma unroll 1
       for (int k = 0; k < kRowsKBlocks; ++k) {
-        const uint32_t full = claim_stage(shared, at, Config::kWeightBytes);
+        await_free(shared, at);
+        const uint32_t full = expect_bytes(shared, at, Config::kWeightBytes);
         matmul_load_b<Config>(p, shared.stage(at.stage), full, k * 64, 0, n * Config::kTileN, 0, rank);
         at.advance();
       }

@@ -25,7 +25,7 @@ template <class Config> __device__ __forceinline__ bool matmul_first_of_set() { 
 
 /** Starts loading a residual's tile. By one thread. */
 template <class Config>
-__device__ __forceinline__ void matmul_load_residual(const MatmulSm90Params& p, const cuda::TensorMap& map, const MatmulTileIndex& index,
+__device__ __forceinline__ void matmul_load_residual(const MatmulSm90Params& p, const TensorMap& map, const MatmulTileIndex& index,
                                                      uint32_t staging, uint32_t barrier) {
   const PixelBox box = tile_box<Config>(p, index.m);
   ptx::mbarrier_arrive_expect_tx(barrier, p.aBytes / 2 * Config::kSteps);

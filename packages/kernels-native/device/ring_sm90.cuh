@@ -17,10 +17,14 @@ template <int kStages> struct RingCursor {
   }
 };
 
-/** Waits until a stage is free and announces `bytes` bytes; returns its full barrier. ring: has empty_at and full_at. */
-template <class Ring, int kStages>
-__device__ __forceinline__ uint32_t claim_stage(const Ring& ring, const RingCursor<kStages>& at, uint32_t bytes) {
+/** Waits until a stage is free. ring: has empty_at and full_at. */
+template <class Ring, int kStages> __device__ __forceinline__ void await_free(const Ring& ring, const RingCursor<kStages>& at) {
   ptx::mbarrier_wait(ring.empty_at(at.stage), at.parity);
+}
+
+/** Announces to a stage's full barrier that `bytes` bytes are on their way; returns the barrier. */
+template <class Ring, int kStages>
+__device__ __forceinline__ uint32_t expect_bytes(const Ring& ring, const RingCursor<kStages>& at, uint32_t bytes) {
   ptx::mbarrier_arrive_expect_tx(ring.full_at(at.stage), bytes);
   return ring.full_at(at.stage);
 }

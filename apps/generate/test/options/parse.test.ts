@@ -126,9 +126,9 @@ describe("parseArguments", () => {
         --guidance-shape <SHAPE>  how guidance runs over the frames: linear from the
                                   least to the most, triangle to the most and back
                                   (linear)
-        --sampler <NAME>          method of the denoising steps; one of euler,
-                                  euler_a, heun, ddim, dpmpp_2m, unipc, lcm,
-                                  edm_euler, tcd (the model's own)
+        --sampler <NAME>          method of the denoising steps; one of euler, ddim,
+                                  dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc
+                                  (the model's own)
         --seed <N>                decides the noise: the same seed gives the same bits
                                   (random)
         --memory <USE>            how much of a GPU's memory is used: full, or low for
@@ -208,7 +208,7 @@ describe("a config file", () => {
   it("explains that it is missing", async () => {
     await expect(settings("--config", "/no/such.json")).rejects.toMatchObject({
       code: "io",
-      message: "[--config] expected a readable JSON file, got no such file or folder (/no/such.json). Check the name",
+      message: "[--config] expected a readable JSON file, got no such file or folder (/no/such.json). Check the path.",
     });
   });
 });

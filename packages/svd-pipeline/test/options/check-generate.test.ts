@@ -115,9 +115,9 @@ describe("wrong options", () => {
       seed: 1152921504606847000 → [seed] expected a bigint from 2^53 on, where numbers are not exact, got 1152921504606847000. Write it with an n at its end.
       seed: NaN → [seed] expected a whole number from 0 to 2^64 − 1, got NaN
       seed: 42 → [seed] expected a whole number from 0 to 2^64 − 1, got "42"
-      sampler: eulre → [sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got "eulre". The nearest name is euler.
-      sampler: 3 → [sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got 3
-      sampler:  → [sampler] expected one of euler, euler_a, heun, ddim, dpmpp_2m, unipc, lcm, edm_euler, tcd, got "". The nearest name is lcm.
+      sampler: eulre → [sampler] expected one of euler, ddim, dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc, got "eulre". The nearest name is euler.
+      sampler: 3 → [sampler] expected one of euler, ddim, dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc, got 3
+      sampler:  → [sampler] expected one of euler, ddim, dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc, got "". The nearest name is lcm.
       sigmas: 5 → [sigmas] expected a list of numbers, the noise levels, got 5
       sigmas: Array → [sigmas] expected a list of numbers, the noise levels, got a list of 3
       sigmas: Array → [sigmas] expected a list of numbers, the noise levels, got a list of 2
