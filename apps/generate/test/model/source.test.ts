@@ -72,7 +72,7 @@ describe("checkPicture", () => {
     await expect(checkPicture("https://a.b/c.png")).rejects.toThrow("got a web address. Download it first");
     await expect(checkPicture(join(folder, "no.png"))).rejects.toMatchObject({
       code: "io",
-      message: `[IMAGE] expected a picture file, got no such file or folder (${join(folder, "no.png")}). Check the name`,
+      message: `[IMAGE] expected a picture file, got no such file or folder (${join(folder, "no.png")}). Check the path.`,
     });
   });
 });
