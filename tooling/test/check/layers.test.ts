@@ -214,7 +214,11 @@ test.each([
     "../cpu/panels.h",
     "is cpu: cuda may include planning, core, device, driver, values, generated",
   ],
-  [`${native}/cuda/planning/a.cc`, "../stream.h", "is cuda: planning may include planners, core, device, values, generated"],
+  [
+    `${native}/cuda/planning/a.cc`,
+    "../stream.h",
+    "is cuda: planning may include planners, core, device, values, generated",
+  ],
   [`${native}/generated/a.h`, "../core/memory.h", "is core: generated may include values, op"],
   [`${device}/a.cuh`, "../native/core/memory.h", "is core: device may include values, generated"],
   [`${ops}/conv/a.cu`, "../../native/cuda/planning/packs.h", /^is planning: device code of an op may include device,/],
