@@ -21,9 +21,10 @@ writeSafetensors(join(folder, "checkpoint.safetensors"), [
   tensor("model.input.bias", [8]),
 ]);
 
-const { path } = await resolveModel(folder);
-const { weights, paths } = await runInSlices(openComponentWeights(path, "unet", "fp32"));
-console.log("weights of", paths.length, "file:", weights.tensor("conv_in.weight").shape.join(" x "));
+const { dir } = await resolveModel(folder);
+const { weights, paths } = await runInSlices(openComponentWeights(dir, "unet", "fp32"));
+const { dtype } = weights.tensor("conv_in.weight", [8, 4]); // refused if the file has another shape
+console.log("weights of", paths.length, "file:", dtype);
 
 // The same tensors in a checkpoint that names them otherwise: nothing is copied, only places are found.
 const file = openCheckpoint(join(folder, "checkpoint.safetensors"));

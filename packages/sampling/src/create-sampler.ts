@@ -49,7 +49,7 @@ export function findSampler(name: string): SamplerDefinition {
  *
  * @example
  * ```ts
- * import { createSampler } from "@vd/svd-pipeline";
+ * import { createSampler } from "@vd/sampling";
  *
  * const sampler = createSampler({ _class_name: "EulerDiscreteScheduler" }, { name: "dpmpp_2m", steps: 25 });
  * console.log(sampler.numSteps, sampler.sigmas);

@@ -90,7 +90,7 @@ async function followRedirects(settings: HubSettings, request: HubRequest, signa
       // Sizes and ranges are those of the file itself only without compression.
       headers: {
         "accept-encoding": "identity",
-        "user-agent": `vd-svd-pipeline; node/${process.versions.node}`,
+        "user-agent": `vd-hub; node/${process.versions.node}`,
         ...request.headers,
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },

@@ -18,7 +18,7 @@ export interface ResolvedModel {
  *
  * @example
  * ```ts
- * import { resolveModel } from "@vd/svd-pipeline";
+ * import { resolveModel } from "@vd/hub";
  *
  * const { dir, commit } = await resolveModel("stabilityai/stable-video-diffusion-img2vid-xt", { dtype: "fp16" });
  * console.log(dir, commit);

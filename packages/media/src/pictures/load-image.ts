@@ -95,7 +95,7 @@ async function decode(bytes: Uint8Array, where: string): Promise<RgbImage> {
  *
  * @example
  * ```ts
- * import { loadImage } from "@vd/svd-pipeline";
+ * import { loadImage } from "@vd/media";
  *
  * const { width, height, data } = await loadImage("start.png");
  * console.log(width, height, data.length === 3 * width * height); // …, …, true

@@ -81,7 +81,8 @@ describe("programs on pages run as they are", () => {
   test("every library of examples/ has one", () => {
     const shown = (name: string) => runnable.some(({ text }) => text.includes(`from "${name}"`));
     const names = libraries().map(({ manifest }) => manifest.name);
-    const tried = names.filter((name: string) => installed.includes(name));
+    // The profiler's page shows a run of a model in the repository's folder.
+    const tried = names.filter((name: string) => installed.includes(name) && name !== "@vd/profiler");
     expect(tried.length).toBeGreaterThan(6);
     expect(tried.filter((name: string) => !shown(name))).toEqual([]);
   });
