@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { layerPairs, openComponentWeights, resolveModel, selectWeightFiles, sourcesOfPairs } from "@vd/hub";
-import { openCheckpoint, runInSlices, writeSafetensors } from "@vd/tensor";
+import { runInSlices, SafetensorsFile, writeSafetensors } from "@vd/tensor";
 
 // What a repository has, and what is needed of it in half precision.
 const names = ["diffusion_pytorch_model.safetensors", "diffusion_pytorch_model.fp16.safetensors"];
@@ -27,7 +27,7 @@ const { dtype } = weights.tensor("conv_in.weight", [8, 4]); // refused if the fi
 console.log("weights of", paths.length, "file:", dtype);
 
 // The same tensors in a checkpoint that names them otherwise: nothing is copied, only places are found.
-const file = openCheckpoint(join(folder, "checkpoint.safetensors"));
+const file = SafetensorsFile.open(join(folder, "checkpoint.safetensors"));
 const pairs = layerPairs("model", "", [["input", "conv_in"]]);
 const { sources, missing, unknown } = sourcesOfPairs(pairs, file.entries);
 console.log([...sources].map(([name, source]) => `${name} is ${source.name}`).join(", "));
