@@ -278,7 +278,7 @@ export class Plan {
 export async function compile(
   device: Device,
   build: Recording,
-  options: GraphOptions & CompileOptions = {},
+  options: GraphOptions & PlanOptions = {},
 ): Promise<Plan> {
   return Plan.load(device, layoutGraph(build, options), options);
 }

@@ -83,7 +83,7 @@ test("every file that is there becomes a section", () => {
 });
 
 test("the committed page is what the program makes of the committed results", () => {
-  const committed = fileURLToPath(new URL("../../../reports/gpu", import.meta.url));
+  const committed = fileURLToPath(new URL("../../../../reports/gpu", import.meta.url));
   const names = readdirSync(committed).filter((name) => name.endsWith(".json"));
   const files = Object.fromEntries(names.map((name) => [name, readFileSync(join(committed, name), "utf8")]));
   const { status, stderr, page } = report(files);
