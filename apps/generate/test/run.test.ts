@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import type { GenerateOptions } from "@vd/svd-pipeline";
+import { type GenerateOptions, samplerNames } from "@vd/svd-pipeline";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
@@ -173,7 +173,7 @@ describe("mistakes", () => {
     [
       "--sampler eular",
       2,
-      'Error: [--sampler] expected one of euler, ddim, dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc, got "eular". The nearest name is euler.',
+      `Error: [--sampler] expected one of ${samplerNames.join(", ")}, got "eular". The nearest name is euler.`,
     ],
     [
       "-o x.webp --size 16384x64",

@@ -84,7 +84,10 @@ describe("parseArguments", () => {
 
   it("prints every option with its values and its default", async () => {
     const help = await parseArguments(["--help"], "1.2.3");
-    expect(help.kind === "text" && help.text).toMatchInlineSnapshot(`
+    // Whatever samplers there are: a new one changes no test.
+    const text =
+      help.kind === "text" ? help.text.replace(/(one of )euler,[\w,\s]*(?= \(the|\s+\(the)/, "$1SAMPLERS") : "";
+    expect(text).toMatchInlineSnapshot(`
       "Usage: vd-generate [options] [IMAGE]
 
       A picture in, a video out: Stable Video Diffusion on this machine.
@@ -126,9 +129,7 @@ describe("parseArguments", () => {
         --guidance-shape <SHAPE>  how guidance runs over the frames: linear from the
                                   least to the most, triangle to the most and back
                                   (linear)
-        --sampler <NAME>          method of the denoising steps; one of euler, ddim,
-                                  dpmpp_2m, edm_euler, euler_a, heun, lcm, tcd, unipc
-                                  (the model's own)
+        --sampler <NAME>          method of the denoising steps; one of SAMPLERS (the model's own)
         --seed <N>                decides the noise: the same seed gives the same bits
                                   (random)
         --memory <USE>            how much of a GPU's memory is used: full, or low for
