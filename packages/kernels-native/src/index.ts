@@ -1,21 +1,18 @@
 export * from "../contract/index";
 export type { ProgramInfo, RejectedVariant, RunTimes } from "./addon-types";
+export { allocateBuffer, DeviceBuffer, type FloatRegion, mapFile } from "./buffer";
 export { cupti, type KernelSum } from "./cupti";
 export {
-  allocateBuffer,
   type Binding,
   type CompileOptions,
   type CpuOptions,
   DEVICE_KINDS,
   Device,
-  DeviceBuffer,
   type DeviceInfo,
   type DeviceKind,
   type DeviceOptions,
   devices,
-  type FloatRegion,
   type GpuOptions,
-  mapFile,
   openDevice,
   Program,
 } from "./device";

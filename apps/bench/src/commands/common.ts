@@ -24,7 +24,11 @@ export function ownFile(folder: string, name: string): string {
 /** The peer's script. */
 export const peerScript = (): string => ownFile("peers", "diffusers_peer.py");
 
-/** The folder of the small model of this repository: installed, or beside a packed program. Throws VdError `io`. */
+/**
+ * The folder of the small model of this repository: installed, or beside a packed program.
+ *
+ * @throws VdError `io`
+ */
 export function bundledModel(): string {
   const packed = ownFile("../models", "tiny-svd/model_index.json");
   if (existsSync(packed)) return dirname(packed);

@@ -11,7 +11,11 @@ interface CompareOptions {
   force?: boolean;
 }
 
-/** Files of both sides: two arguments, or the lists of both options. Throws VdError `attr` for anything else. */
+/**
+ * Files of both sides: two arguments, or the lists of both options.
+ *
+ * @throws VdError `attr` for anything else
+ */
 function sidesOf(before: string | undefined, after: string | undefined, given: CompareOptions): [string[], string[]] {
   const { base, new: next } = given;
   if (base && next && before === undefined) return [base, next];

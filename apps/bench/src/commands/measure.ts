@@ -19,7 +19,11 @@ import { choices, integer } from "../options/values";
 import type { CommandContext } from "../run";
 import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
 
-/** Options of everything that runs a model folder. Throws VdError `attr`. */
+/**
+ * Options of everything that runs a model folder.
+ *
+ * @throws VdError `attr`
+ */
 export function readMeasureOptions(texts: Texts): MeasureOptions {
   const text = (name: string) => String(texts[name]);
   const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(text(name));

@@ -77,7 +77,11 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
   }
 }
 
-/** Prints what computes each case instead of timing it. Throws VdError `attr` beside options for results. */
+/**
+ * Prints what computes each case instead of timing it.
+ *
+ * @throws VdError `attr` beside options for results
+ */
 async function explain(pattern: string | undefined, texts: Texts, { stdout, signal }: CommandContext): Promise<void> {
   const unfit = ["json", "compare"].find((name) => texts[name] !== undefined);
   if (unfit) throw valueError("--why", `no --${unfit} beside it`, String(texts[unfit]), "It times nothing.");

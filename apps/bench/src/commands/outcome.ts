@@ -26,8 +26,11 @@ export function withOutcome(command: Command): Command {
     .option("--force", "compare with results of another device");
 }
 
-/** Reads the baseline before any work, so that a wrong one, or a place where results cannot go, costs no time. Throws
- *  VdError `io`, `unsupported` for one from another device. */
+/**
+ * Reads the baseline before any work, so that a wrong one, or a place where results cannot go, costs no time.
+ *
+ * @throws VdError `io`, `unsupported` for one from another device
+ */
 export async function openBaseline({ json, compare, device, force }: OutcomeOptions): Promise<BenchFile | undefined> {
   if (json !== undefined) await requireFolder(dirname(json), "--json");
   if (compare === undefined) return undefined;
@@ -36,7 +39,11 @@ export async function openBaseline({ json, compare, device, force }: OutcomeOpti
   return baseline;
 }
 
-/** Prints results, writes them, compares them and sets the exit status. Throws VdError `io` or `unsupported`. */
+/**
+ * Prints results, writes them, compares them and sets the exit status.
+ *
+ * @throws VdError `io` or `unsupported`
+ */
 export async function finish(
   file: BenchFile,
   baseline: BenchFile | undefined,

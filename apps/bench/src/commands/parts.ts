@@ -24,7 +24,11 @@ const ORIGIN_RUNS = [
   { frames: "25", steps: "25" },
 ];
 
-/** The model's own size and length where none is typed. Throws VdError `io` or `weights`. */
+/**
+ * The model's own size and length where none is typed.
+ *
+ * @throws VdError `io` or `weights`
+ */
 async function withModelDefaults(texts: Texts): Promise<Texts> {
   const model = String(texts.model ?? bundledModel());
   const pipeline = await StableVideoDiffusionPipeline.fromPretrained(model, { threads: 1 });

@@ -50,7 +50,11 @@ function withoutNulls(file: BenchFile): BenchFile {
   return { ...file, rows };
 }
 
-/** Reads results. Throws VdError `io` for what cannot be read or is none. */
+/**
+ * Reads results.
+ *
+ * @throws VdError `io` for what cannot be read or is none
+ */
 export async function readBenchFile(path: string): Promise<BenchFile> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) =>
     fail(path, cause.code === "ENOENT" ? "no such file" : cause.message, "Check the path.", cause),

@@ -78,7 +78,11 @@ function compareSides(row: BenchRow, before: Side, after: Side, error: number): 
   return { ...both, ...numbers, change, verdict: verdictOf(change, numbers.unit) };
 }
 
-/** Throws VdError `unsupported` for a baseline from another device. */
+/**
+ * Checks that both sides come from one device.
+ *
+ * @throws VdError `unsupported` for a baseline from another device
+ */
 export function requireSameDevice(baseline: BenchFile, device: string): void {
   if (baseline.machine.device === device) return;
   throw new VdError({
@@ -105,9 +109,12 @@ function sidesOf(files: readonly BenchFile[]): Map<string, Side & { row: BenchRo
 
 const EMPTY: Side = { runs: [], failed: false };
 
-/** Compares runs with those of a baseline, row by row; the probability of a false verdict is {@link ERROR} for all rows
- *  together. gone: also tell of rows that only the baseline has. force: compare results of different devices. Throws
- *  VdError `unsupported` for results of different devices. */
+/**
+ * Compares runs with those of a baseline, row by row; the probability of a false verdict is {@link ERROR} for all rows
+ * together. gone: also tell of rows that only the baseline has. force: compare results of different devices.
+ *
+ * @throws VdError `unsupported` for results of different devices
+ */
 export function compareRuns(
   baseline: readonly BenchFile[],
   current: readonly BenchFile[],

@@ -83,7 +83,11 @@ export interface PartFiles {
   output: string;
 }
 
-/** Makes the peer load a part and run it, which compiles it. Throws VdError with its reason. */
+/**
+ * Makes the peer load a part and run it, which compiles it.
+ *
+ * @throws VdError with its reason
+ */
 export async function peerContender(
   peer: PeerProcess,
   part: string,

@@ -72,7 +72,11 @@ export async function ourGeneration(
   }
 }
 
-/** The peer's pipeline on the same picture. Throws VdError with its reason. */
+/**
+ * The peer's pipeline on the same picture.
+ *
+ * @throws VdError with its reason
+ */
 export async function peerGeneration(
   peer: PeerProcess,
   mode: PeerMode,

@@ -73,7 +73,11 @@ export function plainInputs(
   return { image: { ...image, data: image.data.map((value) => Math.tanh(value)) } };
 }
 
-/** Writes inputs for the peer. Throws VdError `io`. */
+/**
+ * Writes inputs for the peer.
+ *
+ * @throws VdError `io`
+ */
 export function writeInputs(path: string, inputs: PartInputs): Promise<void> {
   const tensors = Object.entries(inputs).map(([name, { shape, data }]) => ({
     name,

@@ -26,8 +26,11 @@ export interface MeasureTools {
   self: SelfProgram;
 }
 
-/** Runs ours and the peer on one model, turn by turn, and writes the results after every part. Throws VdError for a model
- *  or device of ours that cannot be used; the signal's reason when it is cancelled. */
+/**
+ * Runs ours and the peer on one model, turn by turn, and writes the results after every part.
+ *
+ * @throws VdError for a model or device of ours that cannot be used; the signal's reason when it is cancelled
+ */
 export async function measure(options: MeasureOptions, tools: MeasureTools): Promise<BenchFile> {
   const { reporter, signal } = tools;
   const work = await mkdtemp(join(tmpdir(), "vd-bench-"));

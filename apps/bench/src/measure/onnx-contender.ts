@@ -14,8 +14,11 @@ const EXPORTS = { clip: "clip", encode: "vae-encoder", unet: "unet", vae: "vae-d
 >;
 const GUIDANCE_ROWS = 2;
 
-/** Exports parts of the model, or all, and opens them in ONNX Runtime. Throws VdError `unsupported` on a GPU or without
- *  the runtime. */
+/**
+ * Exports parts of the model, or all, and opens them in ONNX Runtime.
+ *
+ * @throws VdError `unsupported` on a GPU or without the runtime
+ */
 async function openModels(options: MeasureOptions, workDir: string, parts?: (typeof EXPORTS)[PlanPart][]) {
   const { device, model: modelDir, numFrames: frames, width, height, threads } = options;
   if (device !== "cpu")

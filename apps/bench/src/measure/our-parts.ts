@@ -153,7 +153,11 @@ function plainPart(context: PartContext, part: Exclude<PlanPart, "unet">): OurPa
   return { part, inputs, layout: layoutOf(stage()), fill: (plan) => plan.writeSync(name, input.data), read };
 }
 
-/** Plans a part and makes its inputs. Throws VdError from the ops' checks or the device. */
+/**
+ * Plans a part and makes its inputs.
+ *
+ * @throws VdError from the ops' checks or the device
+ */
 export function ourPart(context: PartContext, part: PlanPart): Promise<OurPart> {
   return part === "unet" ? unetPart(context) : Promise.resolve(plainPart(context, part));
 }

@@ -39,7 +39,11 @@ export interface Session {
 
 type Attempt<T> = { value: T } | { reason: string };
 
-/** What `body` gives, or why it gives nothing. Throws the signal's reason. */
+/**
+ * What `body` gives, or why it gives nothing.
+ *
+ * @throws the signal's reason
+ */
 async function attempt<T>({ signal, reporter }: Session, what: string, body: () => Promise<T>): Promise<Attempt<T>> {
   reporter.note(`  ${what}`);
   try {

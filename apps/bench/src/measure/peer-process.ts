@@ -36,7 +36,11 @@ export class PeerProcess {
     createInterface({ input: this.child.stderr }).on("line", (line) => this.log(line));
   }
 
-  /** Sends a request and waits for its answer. Throws VdError `unsupported` with the peer's reason. */
+  /**
+   * Sends a request and waits for its answer.
+   *
+   * @throws VdError `unsupported` with the peer's reason
+   */
   request(cmd: string, options: Record<string, unknown> = {}): Promise<Answer> {
     if (this.ended !== undefined) return Promise.reject(this.failure(this.ended));
     const id = this.nextId++;

@@ -66,7 +66,11 @@ export interface BenchFile {
 /** What makes rows of two files the same measurement. */
 export const rowKey = ({ suite, name, contender }: BenchRow): string => `${suite} ${name} ${contender}`;
 
-/** Writes results whole or not at all. Throws VdError `io`. */
+/**
+ * Writes results whole or not at all.
+ *
+ * @throws VdError `io`
+ */
 export async function saveBenchFile(path: string, file: BenchFile): Promise<void> {
   await writeWholeFile(path, `${JSON.stringify(file, null, 1)}\n`);
 }

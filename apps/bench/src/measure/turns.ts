@@ -14,8 +14,12 @@ export interface TurnOptions {
   onTurn(done: number, total: number): void;
 }
 
-/** Lets contenders run in turns, so that whatever else the machine does meets all of them, and closes them. A contender
- *  that fails on the way gets its reason. Throws the signal's reason. */
+/**
+ * Lets contenders run in turns, so that whatever else the machine does meets all of them, and closes them. A contender
+ * that fails on the way gets its reason.
+ *
+ * @throws the signal's reason
+ */
 export async function takeTurns(contenders: readonly Contender[], options: TurnOptions): Promise<BenchRow[]> {
   const { suite, name, rounds, repeats, limitMs = Number.POSITIVE_INFINITY, signal } = options;
   const spentMs = contenders.map(() => 0);

@@ -109,7 +109,11 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
   }
 }
 
-/** Times cases one after the other; `onRows` is called after each. Throws the signal's reason. */
+/**
+ * Times cases one after the other; `onRows` is called after each.
+ *
+ * @throws the signal's reason
+ */
 export async function benchOps(
   cases: readonly BenchCase[],
   bench: OpBench,

@@ -44,8 +44,12 @@ export function benchCases(): BenchCase[] {
   return [...ORIGIN_ATTENTION.map(originAttention), originConv, ...named];
 }
 
-/** The shapes whose names contain `pattern`; without one, or with an empty one, those that the device computes in
- *  reasonable time. Throws VdError `attr` with the nearest names for a pattern that fits none. */
+/**
+ * The shapes whose names contain `pattern`; without one, or with an empty one, those that the device computes in
+ * reasonable time.
+ *
+ * @throws VdError `attr` with the nearest names for a pattern that fits none
+ */
 export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
   const all = benchCases();
   if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !name.includes("svd-xt."));

@@ -18,7 +18,11 @@ export interface OpExplanation {
   rejected: readonly RejectedVariant[];
 }
 
-/** Loads one call of a case and tells what computes it. Throws VdError `memory`, `unsupported` or `driver`. */
+/**
+ * Loads one call of a case and tells what computes it.
+ *
+ * @throws VdError `memory`, `unsupported` or `driver`
+ */
 export async function explainOp(device: Device, dtype: DType, each: BenchCase): Promise<OpExplanation> {
   const placed = await placeOperands(device, operandsOf(each, dtype), 1);
   try {
@@ -49,8 +53,11 @@ export function explanationText({ op, name, kind, chosen, others, rejected }: Op
   ].join("\n");
 }
 
-/** Explains cases one after the other; `onText` gets each one's lines. A case that cannot be loaded gets the reason. Throws the
- *  signal's reason. */
+/**
+ * Explains cases one after the other; `onText` gets each one's lines. A case that cannot be loaded gets the reason.
+ *
+ * @throws the signal's reason
+ */
 export async function explainOps(
   cases: readonly BenchCase[],
   { device, dtype, signal }: { device: Device; dtype: DType; signal: AbortSignal },

@@ -38,8 +38,11 @@ function record(g: Graph, bench: BenchCase, tensors: Readonly<Record<string, Ten
   g.output(`result ${set}`, y);
 }
 
-/** Plans one call of a case for every copy of its operands, with all results that the case asks for. Throws VdError from
- *  the op's checks. */
+/**
+ * Plans one call of a case for every copy of its operands, with all results that the case asks for.
+ *
+ * @throws VdError from the op's checks
+ */
 export function opLayout(
   bench: BenchCase,
   sets: readonly Readonly<Record<string, Tensor>>[],
@@ -53,8 +56,11 @@ export function opLayout(
   );
 }
 
-/** What a case costs and how often its operands are copied. cacheBytes: of the device's last cache. Throws VdError from
- *  the op's checks. */
+/**
+ * What a case costs and how often its operands are copied. cacheBytes: of the device's last cache.
+ *
+ * @throws VdError from the op's checks
+ */
 export function opSizes(bench: BenchCase, operands: readonly OpOperand[], cacheBytes: number, dtype: DType): OpSizes {
   const { cost, graph } = opLayout(bench, [unplaced(operands)], dtype);
   const wanted = Math.ceil((CACHES * cacheBytes) / cost.bytes);

@@ -88,8 +88,11 @@ export function unplaced(operands: readonly OpOperand[]): Record<string, Tensor>
   return Object.fromEntries(operands.map((operand) => [operand.name, tensor(operand)]));
 }
 
-/** Brings `numSets` copies of the operands into memory: weights, which backends pack, on the host, others on the device.
- *  Throws VdError `memory`. */
+/**
+ * Brings `numSets` copies of the operands into memory: weights, which backends pack, on the host, others on the device.
+ *
+ * @throws VdError `memory`
+ */
 export async function placeOperands(
   device: Device,
   operands: readonly OpOperand[],

@@ -73,8 +73,11 @@ export function peerContenders(ready: ReadyCase, graph: boolean): (readonly [str
     : [["pytorch", makePlain]];
 }
 
-/** Kernels, copies and fills that one call of the peer's op launches, as its profiler saw them. Throws VdError
- *  `unsupported` with the peer's reason, or where it saw none. */
+/**
+ * Kernels, copies and fills that one call of the peer's op launches, as its profiler saw them.
+ *
+ * @throws VdError `unsupported` with the peer's reason, or where it saw none
+ */
 export async function countPeerLaunches(bench: OpBench, each: BenchCase): Promise<number> {
   try {
     await prepare(bench, each, operandsOf(each, bench.dtype), 1);

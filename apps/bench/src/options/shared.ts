@@ -15,26 +15,50 @@ export function sharedOption(name: SharedName, value?: string): Option {
   return value === undefined ? option : option.default(value);
 }
 
-/** Reads --device. Throws VdError `attr`. */
+/**
+ * Reads --device.
+ *
+ * @throws VdError `attr`
+ */
 export const readDevice = (text: string): DeviceKind => readText(LOAD_TABLE.device.kind, text, "--device");
 
-/** Reads --dtype; undefined is the device's own. Throws VdError `attr`. */
+/**
+ * Reads --dtype; undefined is the device's own.
+ *
+ * @throws VdError `attr`
+ */
 export function readPrecision(text: string | undefined, device: DeviceKind): Precision {
   const { kind, default: fallback, cli } = LOAD_TABLE.dtype;
   return readText(kind, text ?? fallback[device], "--dtype", cli.words);
 }
 
-/** Reads --threads; undefined is the addon's own choice. Throws VdError `attr`. */
+/**
+ * Reads --threads; undefined is the addon's own choice.
+ *
+ * @throws VdError `attr`
+ */
 export const readThreads = (text: string | undefined): number | undefined =>
   text === undefined ? undefined : readText(LOAD_TABLE.threads.kind, text, "--threads");
 
-/** Reads --frames. Throws VdError `attr`. */
+/**
+ * Reads --frames.
+ *
+ * @throws VdError `attr`
+ */
 export const readFrames = (text: string): number => readText(GENERATE_TABLE.numFrames.kind, text, "--frames");
 
-/** Reads --steps. Throws VdError `attr`. */
+/**
+ * Reads --steps.
+ *
+ * @throws VdError `attr`
+ */
 export const readSteps = (text: string): number => readText(GENERATE_TABLE.steps.kind, text, "--steps");
 
-/** Reads --size. Throws VdError `attr`. */
+/**
+ * Reads --size.
+ *
+ * @throws VdError `attr`
+ */
 export function readFrameSize(text: string): { width: number; height: number } {
   const [width, height] = readSize(GENERATE_TABLE.width.kind, text, "--size");
   return { width, height };

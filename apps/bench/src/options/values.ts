@@ -1,19 +1,35 @@
 import { choice as choiceOf, integer as integerFrom, readText, seed as seedKind } from "@vd/svd-pipeline/options";
 
-/** Reads a whole number in a range. Throws VdError `attr`. */
+/**
+ * Reads a whole number in a range.
+ *
+ * @throws VdError `attr`
+ */
 export const integer = (where: string, low: number, high: number) => (text: string) =>
   readText(integerFrom(low, high), text, where);
 
-/** Reads a 64-bit seed. Throws VdError `attr`. */
+/**
+ * Reads a 64-bit seed.
+ *
+ * @throws VdError `attr`
+ */
 export const seed = (where: string) => (text: string) => readText(seedKind, text, where);
 
-/** Reads one of some words. Throws VdError `attr`. */
+/**
+ * Reads one of some words.
+ *
+ * @throws VdError `attr`
+ */
 export const choice =
   <T extends string>(where: string, words: readonly T[]) =>
   (text: string): T =>
     readText(choiceOf(words), text, where) as T;
 
-/** Reads words with commas between them, in the order of `words`; "none" is no word. Throws VdError `attr`. */
+/**
+ * Reads words with commas between them, in the order of `words`; "none" is no word.
+ *
+ * @throws VdError `attr`
+ */
 export function choices<T extends string>(where: string, words: readonly T[]): (text: string) => T[] {
   return (text) => {
     if (text === "none") return [];

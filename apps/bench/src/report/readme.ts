@@ -111,8 +111,11 @@ export function readmeText(devices: readonly DeviceResults[]): string {
   return ["", intro, ...devices.flatMap(deviceText), "", made, ""].join("\n");
 }
 
-/** Replaces what stands between the marks of a page by {@link readmeText}; paths are told as seen from the page. Throws
- *  VdError `io` for a page without marks. */
+/**
+ * Replaces what stands between the marks of a page by {@link readmeText}; paths are told as seen from the page.
+ *
+ * @throws VdError `io` for a page without marks
+ */
 export async function updateReadme(path: string, devices: readonly DeviceResults[]): Promise<void> {
   const text = await readFile(path, "utf8").catch(() => "");
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];

@@ -45,8 +45,12 @@ function byDevice(files: readonly ReadFile[]): DeviceResults[] {
   }));
 }
 
-/** Writes a page with charts and one with tables for every device in `given`. readme: a page whose tables are replaced as
- *  well. Returns the paths. Throws VdError `io`. */
+/**
+ * Writes a page with charts and one with tables for every device in `given`. readme: a page whose tables are replaced
+ * as well. Returns the paths.
+ *
+ * @throws VdError `io`
+ */
 export async function writeReports(given: readonly ReadFile[], dir: string, readme?: string): Promise<string[]> {
   const devices = byDevice(given);
   await mkdir(dir, { recursive: true });

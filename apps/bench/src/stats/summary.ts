@@ -33,7 +33,11 @@ export function tooFewSamples(summary: Partial<Summary>): string | undefined {
   return `${count} sample${count === 1 ? "" : "s"}`;
 }
 
-/** ‖a − b‖ / ‖b‖, of all elements. Throws RangeError for lengths that differ. */
+/**
+ * ‖a − b‖ / ‖b‖, of all elements.
+ *
+ * @throws RangeError for lengths that differ
+ */
 export function relativeL2(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) throw new RangeError(`${a.length} numbers beside ${b.length}`);
   let [difference, norm] = [0, 0];

@@ -19,7 +19,11 @@ export interface SyntheticFile {
   tensors: SyntheticTensor[];
 }
 
-/** The weight files that these configurations ask for. Throws VdError `weights` for a configuration that is wrong. */
+/**
+ * The weight files that these configurations ask for.
+ *
+ * @throws VdError `weights` for a configuration that is wrong
+ */
 export function syntheticFiles(configs: ModelConfigs): SyntheticFile[] {
   return [
     {
@@ -87,9 +91,13 @@ export interface MakeModelOptions {
   onProgress?: ((writtenBytes: number, totalBytes: number) => void) | undefined;
 }
 
-/** Writes a model with random float16 weights in the standard folder layout: norms near the identity, mix factors away
- *  from 0, layers scaled so that activations stay within float16. Files appear when they are complete. Returns the bytes
- *  of all weights. Throws VdError `io`; the signal's reason when it is cancelled. */
+/**
+ * Writes a model with random float16 weights in the standard folder layout: norms near the identity, mix factors away
+ * from 0, layers scaled so that activations stay within float16. Files appear when they are complete. Returns the bytes
+ * of all weights.
+ *
+ * @throws VdError `io`; the signal's reason when it is cancelled
+ */
 export async function makeModel({ preset, dir, seed, signal, onProgress }: MakeModelOptions): Promise<number> {
   const configs = modelConfigs(preset);
   const files = syntheticFiles(configs);

@@ -20,7 +20,11 @@ export async function parseArguments(argv: readonly string[], version: string): 
   return { kind: "settings", settings: settingsOf(valuesOf(new Map([...fromFile, ...typed.values]))) };
 }
 
-/** The values of all options that were given. Throws VdError `attr` at the first that is wrong. */
+/**
+ * The values of all options that were given.
+ *
+ * @throws VdError `attr` at the first that is wrong
+ */
 function valuesOf(raw: RawValues): Record<string, unknown> {
   return Object.assign(
     {},

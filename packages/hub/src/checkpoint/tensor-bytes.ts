@@ -11,8 +11,10 @@ const ONE: Readonly<Record<string, readonly number[]>> = {
 };
 
 /**
- * The bytes of its tensor that a source consists of, counted from the tensor's start; undefined where bytes must be moved
- * or made, so that {@link sourceBytes} is needed. Throws VdError `dtype` for an unknown type.
+ * The bytes of its tensor that a source consists of, counted from the tensor's start; undefined where bytes must be
+ * moved or made, so that {@link sourceBytes} is needed.
+ *
+ * @throws VdError `dtype` for an unknown type
  */
 export function sourceRange(source: TensorSource): { byteOffset: number; byteLength: number } | undefined {
   if ("made" in source || source.transpose) return undefined;
@@ -23,7 +25,9 @@ export function sourceRange(source: TensorSource): { byteOffset: number; byteLen
 
 /**
  * The content of a tensor in the names of the folder layout. `read` gives the bytes of a tensor of the file; the result
- * may share memory with them. Throws VdError `dtype` for an unknown type.
+ * may share memory with them.
+ *
+ * @throws VdError `dtype` for an unknown type
  */
 export function sourceBytes(source: TensorSource, read: (name: string) => Uint8Array): Uint8Array {
   if ("made" in source) return madeBytes(source);

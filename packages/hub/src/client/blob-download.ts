@@ -28,8 +28,10 @@ export function incompletePath(cache: RepoCache, digest: string): string {
 
 /**
  * Downloads one blob unless the cache has it. Continues what an earlier download left, whoever made it, checks the
- * content against its checksum and then moves it into place; a lock keeps other processes from the same blob. Throws
- * VdError `io` (refused, checksum, disk full), VdError `cancelled`, {@link TransientFailure} after the last attempt.
+ * content against its checksum and then moves it into place; a lock keeps other processes from the same blob.
+ *
+ * @throws VdError `io` (refused, checksum, disk full), VdError `cancelled`, {@link TransientFailure} after the last
+ *   attempt
  */
 export async function downloadBlob(job: BlobJob): Promise<void> {
   const { settings, cache, file } = job;

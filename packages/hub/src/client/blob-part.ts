@@ -78,8 +78,10 @@ export class BlobPart {
   }
 
   /**
-   * Brings the content to the disk, so that a power failure cannot leave a blob that only looks complete. Throws
-   * {@link TransientFailure} if another program, which does not know this program's locks, has appended to the file too.
+   * Brings the content to the disk, so that a power failure cannot leave a blob that only looks complete.
+   *
+   * @throws {@link TransientFailure} if another program, which does not know this program's locks, has appended to the
+   *   file too
    */
   async flush(): Promise<void> {
     if ((await this.#handle.stat()).size !== this.#file.sizeBytes) {

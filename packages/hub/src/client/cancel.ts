@@ -5,7 +5,11 @@ export function cancelledError(where: string, signal: AbortSignal | undefined): 
   return cancelled(where, { signal, work: "the download", hint: "Run it again to go on where it stopped." });
 }
 
-/** Throws VdError `cancelled` if the signal is set. */
+/**
+ * Goes on unless the signal is set.
+ *
+ * @throws VdError `cancelled` if it is
+ */
 export function throwIfCancelled(signal: AbortSignal | undefined, where: string): void {
   if (signal?.aborted) throw cancelledError(where, signal);
 }

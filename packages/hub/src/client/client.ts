@@ -18,8 +18,10 @@ function isDigest(text: unknown): text is string {
 }
 
 /**
- * The commit that a branch or tag points to. Throws VdError `io` for a wrong name or missing rights and
- * {@link TransientFailure} if the Hub cannot be reached after `maxAttempts`.
+ * The commit that a branch or tag points to.
+ *
+ * @throws VdError `io` for a wrong name or missing rights and {@link TransientFailure} if the Hub cannot be reached
+ *   after `maxAttempts`
  */
 export async function fetchCommit(settings: HubSettings, repo: string, revision: string): Promise<string> {
   const { modelInfo } = await import("@huggingface/hub");
@@ -38,7 +40,9 @@ export async function fetchCommit(settings: HubSettings, repo: string, revision:
 
 /**
  * The files of a commit; entries without a checksum get theirs from a request of their own when they are needed, see
- * {@link describeFile}. Throws like {@link fetchCommit}, and VdError `io` for unsafe names.
+ * {@link describeFile}.
+ *
+ * @throws like {@link fetchCommit}, and VdError `io` for unsafe names
  */
 export async function fetchFileList(settings: HubSettings, repo: string, commit: string): Promise<ListedFile[]> {
   const { listFiles } = await import("@huggingface/hub");

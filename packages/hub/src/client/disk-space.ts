@@ -16,7 +16,11 @@ export async function freeDiskBytes(path: string): Promise<number | undefined> {
   }
 }
 
-/** Throws VdError `io` that says how much is needed and free if a download would not fit. */
+/**
+ * Checks that a download fits on the disk.
+ *
+ * @throws VdError `io` that says how much is needed and free if it does not
+ */
 export async function checkDiskSpace(
   path: string,
   neededBytes: number,

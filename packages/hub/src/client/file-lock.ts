@@ -30,7 +30,8 @@ interface Owner {
  * Waits for a lock between processes, also on different machines with a shared folder. The lock is a file that names
  * its owner; the owner touches it as a heartbeat. It is taken over at once if its owner is a dead process of this
  * machine, else if its heartbeat rests for `staleMs` as measured by the waiting process (so no clocks are compared).
- * Throws VdError `cancelled`.
+ *
+ * @throws VdError `cancelled`
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<HeldLock> {
   const owner: Owner = { id: randomUUID(), pid: process.pid, host: hostname() };

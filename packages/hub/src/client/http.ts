@@ -35,8 +35,10 @@ const CERTIFICATE_CODES = /CERT|SIGNATURE|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 
 /**
  * Sends one request, follows redirects and hands the answer to `use`; the connection is given up afterwards. The token
- * goes to the endpoint's own origin only and not after a redirect has left it. Throws {@link TransientFailure} for what
- * may pass, VdError `io` for what will not, VdError `cancelled` once the signal is set.
+ * goes to the endpoint's own origin only and not after a redirect has left it.
+ *
+ * @throws {@link TransientFailure} for what may pass, VdError `io` for what will not, VdError `cancelled` once the
+ *   signal is set
  */
 export async function withAnswer<T>(
   settings: HubSettings,

@@ -29,8 +29,9 @@ export function isSafeRelativePath(name: string): boolean {
 }
 
 /**
- * Names of a listing that may be used as paths; names that only some systems take are left out. Throws VdError `io` for
- * one that leads out of its folder: such a server is not to be trusted at all.
+ * Names of a listing that may be used as paths; names that only some systems take are left out.
+ *
+ * @throws VdError `io` for one that leads out of its folder: such a server is not to be trusted at all
  */
 export function checkFileName(name: unknown, repo: string): name is string {
   if (typeof name === "string" && isSafeRelativePath(name)) return true;

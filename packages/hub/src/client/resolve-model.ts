@@ -14,8 +14,8 @@ export interface ResolvedModel {
 /**
  * Turns what a user calls a model into a path: an existing local folder or file is returned as it is, `org/name` or
  * `org/name@revision` is fetched from the Hugging Face Hub into the cache that the Python tools use too.
- * Throws VdError `attr` for a text that is neither, and what {@link downloadSnapshot} throws.
  *
+ * @throws VdError `attr` for a text that is neither, and what {@link downloadSnapshot} throws
  * @example
  * ```ts
  * import { resolveModel } from "@vd/hub";

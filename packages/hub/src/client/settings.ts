@@ -78,7 +78,11 @@ const DEFAULT_TUNING: Omit<HubTuning, "idleTimeoutMs"> = {
   lockStaleMs: 60_000,
 };
 
-/** Brings options, environment and defaults together. Throws VdError `attr` for a wrong endpoint or parallelism. */
+/**
+ * Brings options, environment and defaults together.
+ *
+ * @throws VdError `attr` for a wrong endpoint or parallelism
+ */
 export async function hubSettings(options: HubOptions): Promise<HubSettings> {
   const environment = readHubEnvironment(options.environment);
   const maxParallel = options.maxParallel ?? 4;

@@ -33,7 +33,8 @@ export type FreeBytes = (path: string) => Promise<number | undefined>;
 /**
  * The folder with the files of an SVD model from the Hub; downloads what the cache lacks. A commit that the cache has
  * in full needs no network; a branch needs one request, and if the Hub is away the cached state of it is used.
- * Throws VdError `io` (not found, refused, offline, checksum, disk), `weights` (no SVD model in there), `cancelled`.
+ *
+ * @throws VdError `io` (not found, refused, offline, checksum, disk), `weights` (no SVD model in there), `cancelled`
  */
 export async function downloadSnapshot(
   settings: HubSettings,

@@ -22,9 +22,13 @@ export function recordFiles(paths: readonly string[]): OpenFile[] {
   return paths.map(describe).filter((file) => file !== undefined);
 }
 
-/** Weights are mapped, so a file that is written to in place would change the model halfway, and one that is cut off
- *  would end the process when a missing page is read: look before they are read. A file that was deleted or replaced by
- *  renaming another one is no harm, since the mapping keeps the old contents. Throws VdError `io`. */
+/**
+ * Weights are mapped, so a file that is written to in place would change the model halfway, and one that is cut off
+ * would end the process when a missing page is read: look before they are read. A file that was deleted or replaced by
+ * renaming another one is no harm, since the mapping keeps the old contents.
+ *
+ * @throws VdError `io`
+ */
 export function checkUnchanged(files: readonly OpenFile[]): void {
   for (const before of files) {
     const now = describe(before.path);

@@ -73,9 +73,11 @@ function* convert<T extends Float32Array | Uint8Array>(
 }
 
 /**
- * Converts decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to 8 bits, [F,H,W,3]:
- * clamp(v/2 + 0.5, 0, 1)·255 in float32, rounded half to even; NaN gives 0. Pauses after each row. Throws `shape` where
- * values are missing. Source: huggingface/diffusers@58eb52c image_processor.py `denormalize`, `numpy_to_pil`.
+ * Converts decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to 8 bits, [F,H,W,3]: clamp(v/2 +
+ * 0.5, 0, 1)·255 in float32, rounded half to even; NaN gives 0. Pauses after each row. Source:
+ * huggingface/diffusers@58eb52c image_processor.py `denormalize`, `numpy_to_pil`.
+ *
+ * @throws VdError `shape` where values are missing
  */
 export const framesToUint8 = pausable(function* (
   values: Float32Array,
@@ -87,9 +89,10 @@ export const framesToUint8 = pausable(function* (
 });
 
 /**
- * Decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to floats in [0, 1], [F,H,W,3]:
- * clamp(v/2 + 0.5, 0, 1). Throws `shape` where values are missing.
- * Source: huggingface/diffusers@58eb52c video_processor.py `postprocess_video` to "np".
+ * Decoded frames, [F,3,H,W] (or laid out by `strides`) nominally in [-1, 1], to floats in [0, 1], [F,H,W,3]: clamp(v/2
+ * + 0.5, 0, 1). Source: huggingface/diffusers@58eb52c video_processor.py `postprocess_video` to "np".
+ *
+ * @throws VdError `shape` where values are missing
  */
 export function framesToUnit(
   values: Float32Array,

@@ -111,8 +111,10 @@ function* resizeHeight(image: RgbImage, height: number): Pausable<RgbImage> {
 
 /**
  * Resizes `image` to [height,width,3] as Pillow's LANCZOS does, bit for bit: weights in 22-bit fixed point, the x pass
- * before the y pass, each rounded to 8 bits. Pauses after each row. Throws `shape` or `attr` for sizes below 1 and data
- * of another length. Source: python-pillow/Pillow@4e5f09f src/libImaging/Resample.c.
+ * before the y pass, each rounded to 8 bits. Pauses after each row. Source: python-pillow/Pillow@4e5f09f
+ * src/libImaging/Resample.c.
+ *
+ * @throws VdError `shape` or `attr` for sizes below 1 and data of another length
  */
 export const resizeLanczos = pausable(function* (image: RgbImage, width: number, height: number): Pausable<RgbImage> {
   checkRgbImage(image, "resize");

@@ -87,12 +87,13 @@ async function decode(bytes: Uint8Array, where: string): Promise<RgbImage> {
 /**
  * Loads a picture from a file, from a file's bytes or from pixels (which are checked and returned as they are), as
  * Pillow's `convert("RGB")` gives it after its EXIF orientation is applied: [H,W,3]. Alpha is dropped, not blended;
- * colour profiles are not applied; of an animation the first frame counts. Unlike in Pillow, 16-bit grey keeps its
- * high bytes, where Pillow turns all but the darkest 256 levels white. Rejects with `io` for what cannot be read or is
- * no picture, `memory` for too many pixels, `shape` or `dtype` for pixels that do not fit their sizes or are no bytes,
- * `attr` for other values, `unsupported` where the image library cannot be loaded.
- * Source: huggingface/diffusers@58eb52c utils/loading_utils.py `load_image`.
+ * colour profiles are not applied; of an animation the first frame counts. Unlike in Pillow, 16-bit grey keeps its high
+ * bytes, where Pillow turns all but the darkest 256 levels white. Source: huggingface/diffusers@58eb52c
+ * utils/loading_utils.py `load_image`.
  *
+ * @throws VdError `io` for what cannot be read or is no picture, `memory` for too many pixels, `shape` or `dtype` for
+ *   pixels that do not fit their sizes or are no bytes, `attr` for other values, `unsupported` where the image library
+ *   cannot be loaded
  * @example
  * ```ts
  * import { loadImage } from "@vd/media";

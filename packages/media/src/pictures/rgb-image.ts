@@ -9,8 +9,10 @@ export interface RgbImage {
 }
 
 /**
- * Throws `shape` unless `image` has whole sizes from 1 up and the data to fill them, `dtype` unless these are bytes;
- * `where` names the caller.
+ * Checks a picture. where: what messages call the caller.
+ *
+ * @throws VdError `shape` unless `image` has whole sizes from 1 up and the data to fill them, `dtype` unless these are
+ *   bytes
  */
 export function checkRgbImage(image: RgbImage, where: string): void {
   const { width, height, data } = image;
@@ -28,7 +30,11 @@ export function checkRgbImage(image: RgbImage, where: string): void {
   }
 }
 
-/** Throws `attr` unless `value` is a whole number of pixels from 1 up. */
+/**
+ * Checks a number of pixels.
+ *
+ * @throws VdError `attr` unless `value` is a whole number from 1 up
+ */
 export function checkPixels(name: string, value: number, where: string): void {
   if (Number.isSafeInteger(value) && value > 0) return;
   throw new VdError({ code: "attr", where, expected: `${name} as a whole number from 1 up`, got: String(value) });

@@ -58,7 +58,11 @@ export function readThresholding(reader: ConfigReader, options: SamplerOptions):
   return threshold(ratio, reader.number("sample_max_value", 1), batch);
 }
 
-/** Thresholding where it is on, else clipping to ±`clip_sample_range` where `clip_sample` is on. Throws `attr`. */
+/**
+ * Thresholding where it is on, else clipping to ±`clip_sample_range` where `clip_sample` is on.
+ *
+ * @throws VdError `attr`
+ */
 export function readLimiter(reader: ConfigReader, options: SamplerOptions, clipByDefault: boolean): Limiter {
   const thresholding = readThresholding(reader, options);
   if (thresholding !== undefined) return thresholding;

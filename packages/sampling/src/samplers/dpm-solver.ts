@@ -139,7 +139,11 @@ function readPredict(
   };
 }
 
-/** Source: huggingface/diffusers@58eb52c schedulers/scheduling_dpmsolver_multistep.py. Throws `attr`, `unsupported`. */
+/**
+ * Source: huggingface/diffusers@58eb52c schedulers/scheduling_dpmsolver_multistep.py.
+ *
+ * @throws VdError `attr`, `unsupported`
+ */
 function dpmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
   const reader = new ConfigReader(config, className);
   reader.refuse("variance_type", "Models that also predict the variance have six output channels; none here does.");

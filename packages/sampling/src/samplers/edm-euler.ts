@@ -36,8 +36,10 @@ function table(reader: ConfigReader, options: SamplerOptions): SigmaTable {
 }
 
 /**
- * The noise levels, timesteps (0.25·ln σ) and preconditioning of an EDMEulerScheduler config. Throws `attr`. Source:
+ * The noise levels, timesteps (0.25·ln σ) and preconditioning of an EDMEulerScheduler config. Source:
  * https://arxiv.org/abs/2206.00364; huggingface/diffusers@58eb52c schedulers/scheduling_edm_euler.py.
+ *
+ * @throws VdError `attr`
  */
 function edmModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
   refuseOptions(options, className, ["timesteps"]);

@@ -12,7 +12,11 @@ import { fractionalTimesteps, readTimestepSpacing } from "../schedule/timesteps"
 const className = "EulerAncestralDiscreteScheduler";
 const round = Math.fround;
 
-/** The noise levels of an EulerAncestralDiscreteScheduler config: the training schedule's own. Throws `attr`. */
+/**
+ * The noise levels of an EulerAncestralDiscreteScheduler config: the training schedule's own.
+ *
+ * @throws VdError `attr`
+ */
 function ancestralModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
   refuseOptions(options, className, ["sigmas", "timesteps"]);
   const reader = new ConfigReader(config, className);

@@ -21,7 +21,11 @@ const heunBetas: BetaDefaults = {
   rescalable: false,
 };
 
-/** The noise levels of a HeunDiscreteScheduler config, one per step. Throws `attr`. */
+/**
+ * The noise levels of a HeunDiscreteScheduler config, one per step.
+ *
+ * @throws VdError `attr`
+ */
 function heunModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
   refuseOptions(options, className, ["sigmas"]);
   const reader = new ConfigReader(config, className);

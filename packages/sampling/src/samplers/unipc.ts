@@ -104,7 +104,11 @@ function readType(reader: ConfigReader): UnipcType {
   return reader.choice("solver_type", ["bh1", "bh2", "midpoint", "heun", "logrho"], "bh2") === "bh1" ? "bh1" : "bh2";
 }
 
-/** Source: huggingface/diffusers@58eb52c schedulers/scheduling_unipc_multistep.py. Throws `attr`, `unsupported`. */
+/**
+ * Source: huggingface/diffusers@58eb52c schedulers/scheduling_unipc_multistep.py.
+ *
+ * @throws VdError `attr`, `unsupported`
+ */
 function unipcFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
   const reader = new ConfigReader(config, className);
   reader.refuse("solver_p", "A predictor that is another scheduler cannot be written in a config file.");

@@ -74,8 +74,10 @@ function rescaleToZeroTerminalSnr(betas: Float32Array): Float32Array {
 
 /**
  * ᾱ of every training timestep, float32 [num_train_timesteps], from `beta_schedule`, `beta_start`, `beta_end`,
- * `trained_betas` and `rescale_betas_zero_snr`. Throws `attr` for a value that is not in its class. Source:
- * huggingface/diffusers@58eb52c schedulers/scheduling_euler_discrete.py.
+ * `trained_betas` and `rescale_betas_zero_snr`. Source: huggingface/diffusers@58eb52c
+ * schedulers/scheduling_euler_discrete.py.
+ *
+ * @throws VdError `attr` for a value that is not in its class
  */
 export function readAlphas(reader: ConfigReader, defaults: BetaDefaults): Float32Array {
   const count = reader.integer("num_train_timesteps", 1000, 1);

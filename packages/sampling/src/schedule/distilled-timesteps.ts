@@ -27,10 +27,11 @@ function customTimesteps(given: readonly number[], trained: number, strength: nu
 }
 
 /**
- * Integer timesteps evenly picked from those of the distillation (`original_inference_steps`), falling. With
- * `dense`, an explicit `originalSteps` makes every training timestep a candidate, as TCD has it. Throws `attr` when
- * more steps are asked for than the distillation had. Source: huggingface/diffusers@58eb52c
- * schedulers/scheduling_lcm.py and scheduling_tcd.py `set_timesteps`.
+ * Integer timesteps evenly picked from those of the distillation (`original_inference_steps`), falling. With `dense`,
+ * an explicit `originalSteps` makes every training timestep a candidate, as TCD has it. Source:
+ * huggingface/diffusers@58eb52c schedulers/scheduling_lcm.py and scheduling_tcd.py `set_timesteps`.
+ *
+ * @throws VdError `attr` when more steps are asked for than the distillation had
  */
 export function distilledTimesteps(reader: ConfigReader, options: SamplerOptions, dense: boolean): DistilledTimesteps {
   const trained = reader.integer("num_train_timesteps", 1000, 1);

@@ -74,8 +74,10 @@ export function isContinuous(reader: ConfigReader): boolean {
 /**
  * The noise levels, timesteps and preconditioning of an EulerDiscreteScheduler config: any `timestep_spacing`,
  * `interpolation_type`, Karras, exponential or beta spacing, `sigma_min`, `sigma_max`, `final_sigmas_type`,
- * `timestep_type`, or custom sigmas or timesteps. Throws `attr` for values or combinations that the class refuses.
- * Source: huggingface/diffusers@58eb52c schedulers/scheduling_euler_discrete.py `set_timesteps`.
+ * `timestep_type`, or custom sigmas or timesteps. Source: huggingface/diffusers@58eb52c
+ * schedulers/scheduling_euler_discrete.py `set_timesteps`.
+ *
+ * @throws VdError `attr` for values or combinations that the class refuses
  */
 export function eulerModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
   const reader = new ConfigReader(config, eulerClassName);

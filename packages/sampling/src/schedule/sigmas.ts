@@ -32,7 +32,11 @@ export function betaSigmas({ min, max }: SigmaRange, count: number): number[] {
 /** Which of the spacings above a config asks for; undefined is the training schedule's own. */
 export type SigmaSpacing = "karras" | "exponential" | "beta" | undefined;
 
-/** Reads `use_karras_sigmas`, `use_exponential_sigmas` and `use_beta_sigmas`. Throws `attr` when two are set. */
+/**
+ * Reads `use_karras_sigmas`, `use_exponential_sigmas` and `use_beta_sigmas`.
+ *
+ * @throws VdError `attr` when two are set
+ */
 export function readSigmaSpacing(reader: ConfigReader): SigmaSpacing {
   reader.atMostOne(["use_karras_sigmas", "use_exponential_sigmas", "use_beta_sigmas"]);
   if (reader.flag("use_karras_sigmas", false)) return "karras";

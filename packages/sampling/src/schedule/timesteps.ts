@@ -5,7 +5,11 @@ import { arangeDown, linspace, roundHalfEven } from "./ranges";
 /** How inference timesteps are spread over the training timesteps: table 2 of https://arxiv.org/abs/2305.08891. */
 export type TimestepSpacing = "linspace" | "leading" | "trailing";
 
-/** Reads `timestep_spacing`. Throws `attr`. */
+/**
+ * Reads `timestep_spacing`.
+ *
+ * @throws VdError `attr`
+ */
 export function readTimestepSpacing(reader: ConfigReader, fallback: TimestepSpacing): TimestepSpacing {
   return reader.choice("timestep_spacing", ["linspace", "leading", "trailing"], fallback);
 }
@@ -66,7 +70,11 @@ export function solverTimesteps(request: TimestepRequest, last = request.trained
   return values.slice(0, -1);
 }
 
-/** Integer timesteps that index ᾱ. Throws `attr` where one lies outside. */
+/**
+ * Integer timesteps that index ᾱ.
+ *
+ * @throws VdError `attr` where one lies outside
+ */
 export function checkedTimesteps(timesteps: readonly number[], trained: number): readonly number[] {
   const wrong = timesteps.find((timestep) => !(timestep >= 0 && timestep < trained));
   if (wrong === undefined) return timesteps;

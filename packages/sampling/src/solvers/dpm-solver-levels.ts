@@ -79,8 +79,10 @@ const anySchedule = ["linear", "scaled_linear", "squaredcos_cap_v2"] as const;
 
 /**
  * The noise levels and integer timesteps of a DPMSolverMultistepScheduler config: Karras, Lu, exponential, beta or flow
- * spacing, or the training schedule's own with `lambda_min_clipped`. Throws `attr`. Source:
- * huggingface/diffusers@58eb52c schedulers/scheduling_dpmsolver_multistep.py `set_timesteps`.
+ * spacing, or the training schedule's own with `lambda_min_clipped`. Source: huggingface/diffusers@58eb52c
+ * schedulers/scheduling_dpmsolver_multistep.py `set_timesteps`.
+ *
+ * @throws VdError `attr`
  */
 export function dpmSolverTable(
   reader: ConfigReader,

@@ -34,7 +34,11 @@ export function solverTable({ sigmas, timesteps }: Levels, last: number): Solver
   return { sigmas: Float32Array.from([...sigmas, last]), timesteps: timesteps.map(Math.trunc) };
 }
 
-/** Reads `final_sigmas_type`. Throws `attr`. */
+/**
+ * Reads `final_sigmas_type`.
+ *
+ * @throws VdError `attr`
+ */
 export function readFinalSigma(reader: ConfigReader): "zero" | "sigma_min" {
   return reader.choice("final_sigmas_type", ["zero", "sigma_min"], "zero");
 }

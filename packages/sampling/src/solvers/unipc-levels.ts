@@ -66,8 +66,10 @@ function respaced(reader: ConfigReader, options: SamplerOptions, trained: Float3
 /**
  * The noise levels and integer timesteps of a UniPCMultistepScheduler config: Karras (plain or as flow levels),
  * exponential, beta or flow spacing with static or dynamic shift, or the training schedule's own. With "sigma_min" the
- * last level repeats the one before it, except on the training schedule's own. Throws `attr`, `unsupported`. Source:
- * huggingface/diffusers@58eb52c schedulers/scheduling_unipc_multistep.py `set_timesteps`.
+ * last level repeats the one before it, except on the training schedule's own. Source: huggingface/diffusers@58eb52c
+ * schedulers/scheduling_unipc_multistep.py `set_timesteps`.
+ *
+ * @throws VdError `attr`, `unsupported`
  */
 export function unipcTable(reader: ConfigReader, options: SamplerOptions, trained: Float32Array): SolverTable {
   refuseOptions(options, className, ["timesteps"]);

@@ -23,9 +23,10 @@ const INDEX_BUFFER = "vision_model.embeddings.position_ids";
 
 /**
  * Maps a single-file checkpoint in the original names to the names of the folder layout; no data is read. Works for any
- * number of blocks, layers and channels. `components`: the networks wanted, default all.
- * Throws VdError `weights` that names the first tensors that are missing, unknown or of a wrong shape.
- * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py, src/diffusers/loaders/single_file_utils.py.
+ * number of blocks, layers and channels. `components`: the networks wanted, default all. Source:
+ * huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py, src/diffusers/loaders/single_file_utils.py.
+ *
+ * @throws VdError `weights` that names the first tensors that are missing, unknown or of a wrong shape
  */
 export function originalToDiffusers(
   entries: Iterable<TensorEntry>,
@@ -49,9 +50,10 @@ export function originalToDiffusers(
 }
 
 /**
- * Maps the tensors of the folder layout to the original names; no data is read. The autoencoder's encoder goes where the
- * published files keep the one with a `quant_conv` (`conditioner.embedders.3.encoder`).
- * Throws VdError `weights` that names the first tensors that are missing, unknown or of a wrong shape.
+ * Maps the tensors of the folder layout to the original names; no data is read. The autoencoder's encoder goes where
+ * the published files keep the one with a `quant_conv` (`conditioner.embedders.3.encoder`).
+ *
+ * @throws VdError `weights` that names the first tensors that are missing, unknown or of a wrong shape
  */
 export function diffusersToOriginal(
   components: ReadonlyMap<ComponentName, Iterable<TensorEntry>>,

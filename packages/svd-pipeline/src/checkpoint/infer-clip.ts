@@ -7,7 +7,11 @@ import type { ConfigJson, InferenceOptions } from "./infer-configs";
 const HEADS_BY_WIDTH: Readonly<Record<number, number>> = { 1280: 16, 1408: 16, 1664: 16, 1792: 16 };
 const HEAD_WIDTH = 64;
 
-/** `image_encoder/config.json` from shapes. Throws VdError `weights` where shapes fit no square picture or no heads. */
+/**
+ * `image_encoder/config.json` from shapes.
+ *
+ * @throws VdError `weights` where shapes fit no square picture or no heads
+ */
 export function inferClipConfig(shapes: Shapes, { clipHeads }: InferenceOptions): ConfigJson {
   const hidden = sizeOf(shapes, "vision_model.embeddings.class_embedding", 0);
   const patch = sizeOf(shapes, "vision_model.embeddings.patch_embedding.weight", 2);

@@ -52,9 +52,10 @@ const IMAGE_STD = [0.26862954, 0.26130258, 0.27577711];
 
 /**
  * The configurations that belong to weights, read off names and shapes; a single-file checkpoint has none of its own.
- * `components`: shapes by the names of the folder layout, e.g. the result of `originalToDiffusers`.
- * Throws VdError `weights` where the shapes fit no configuration.
- * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `create_unet_diffusers_config`.
+ * `components`: shapes by the names of the folder layout, e.g. the result of `originalToDiffusers`. Source:
+ * huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `create_unet_diffusers_config`.
+ *
+ * @throws VdError `weights` where the shapes fit no configuration
  */
 export function inferConfigs(
   components: ReadonlyMap<ComponentName, Shapes>,

@@ -10,7 +10,8 @@ const SAMPLE_SIZE = 96;
 
 /**
  * `unet/config.json` from shapes. Heads cannot be read off weights: 64 channels each, as in all published models.
- * Throws VdError `weights` where blocks of one level differ or channels do not divide into heads.
+ *
+ * @throws VdError `weights` where blocks of one level differ or channels do not divide into heads
  */
 export function inferUnetConfig(shapes: Shapes, { headChannels = 64, numFrames = 25 }: InferenceOptions): ConfigJson {
   const { down, middleDepth, up } = unetLayoutOfDiffusers(new Set(shapes.keys()));

@@ -5,7 +5,11 @@ import { vaeLayoutOfDiffusers } from "./vae-names";
 /** Size of the published models' training pictures. */
 const SAMPLE_SIZE = 768;
 
-/** `vae/config.json` from shapes. Throws VdError `weights` where a tensor is missing. */
+/**
+ * `vae/config.json` from shapes.
+ *
+ * @throws VdError `weights` where a tensor is missing
+ */
 export function inferVaeConfig(shapes: Shapes, { scalingFactor = 0.18215 }: InferenceOptions): ConfigJson {
   const { encoderLayers } = vaeLayoutOfDiffusers(new Set(shapes.keys()));
   return {

@@ -80,10 +80,11 @@ function finishRow(
 
 /**
  * Returns the image encoder's view of a picture, [1,3,size,size]: in [-1, 1], blurred against aliasing, resized by a
- * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Pauses after each
- * row. Throws `shape` for a picture below 2×2 or data of another length, `attr` for options that do not fit.
- * Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
+ * cubic (A = −0.75) with aligned corners and no clamp, back to [0, 1], less the mean, over the spread. Pauses after
+ * each row. Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
  * `_encode_image`, `_resize_with_antialiasing`.
+ *
+ * @throws VdError `shape` for a picture below 2×2 or data of another length, `attr` for options that do not fit
  */
 export const clipPixelValues = pausable(function* (image: RgbImage, options: ClipPixelOptions): Pausable<Float32Array> {
   checkRgbImage(image, where);

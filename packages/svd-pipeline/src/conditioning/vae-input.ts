@@ -27,9 +27,10 @@ function* toPlanes({ width, height, data }: RgbImage, into?: Float32Array): Paus
 
 /**
  * Returns the VAE's view of a picture: resized with Pillow's LANCZOS, in [-1, 1], [1,3,H,W]. Pauses after each row.
- * into: where to put the result, as long as it is. Throws `shape` or `attr` for sizes below 1 and data of another length.
- * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a PIL image.
+ * into: where to put the result, as long as it is. Source: huggingface/diffusers@58eb52c image_processor.py
+ * `VaeImageProcessor.preprocess` of a PIL image.
  *
+ * @throws VdError `shape` or `attr` for sizes below 1 and data of another length
  * @example
  * ```ts
  * import { loadImage, runInSlices, vaeInput } from "@vd/svd-pipeline";
@@ -59,8 +60,10 @@ function nearestIndices(sourceSize: number, size: number): Int32Array {
 
 /**
  * The VAE's view of a picture that is a tensor already: [C,h,w] by nearest to [1,C,H,W], then from [0, 1] to [-1, 1],
- * unless a value is negative, which means that it is there already. Throws `shape` or `attr` for sizes that do not fit.
- * Source: huggingface/diffusers@58eb52c image_processor.py `VaeImageProcessor.preprocess` of a tensor.
+ * unless a value is negative, which means that it is there already. Source: huggingface/diffusers@58eb52c
+ * image_processor.py `VaeImageProcessor.preprocess` of a tensor.
+ *
+ * @throws VdError `shape` or `attr` for sizes that do not fit
  */
 export function vaeInputFromTensor(image: ImageTensor, width: number, height: number): Float32Array {
   const where = "vae input";

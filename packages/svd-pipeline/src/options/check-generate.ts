@@ -11,8 +11,12 @@ export interface CheckedOptions extends Omit<GenerateValues, "steps" | "seed"> {
   seed: bigint;
 }
 
-/** Checks everything that can be checked before work begins and fills in the defaults. factor: by how much the
- *  autoencoder shrinks a side. Throws VdError `attr` naming the option. */
+/**
+ * Checks everything that can be checked before work begins and fills in the defaults. factor: by how much the
+ * autoencoder shrinks a side.
+ *
+ * @throws VdError `attr` naming the option
+ */
 export function checkOptions(options: GenerateOptions, defaults: GenerateDefaults, factor: number): CheckedOptions {
   const context = { defaults: { ...defaults }, factor };
   const values = checkTable("generate", GENERATE_TABLE, options, context) as unknown as GenerateValues;

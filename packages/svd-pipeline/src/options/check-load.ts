@@ -19,9 +19,12 @@ export interface CheckedLoad {
   tuning: Tuning;
 }
 
-/** Checks everything about opening a model that can be checked before a file is touched, and opens the device.
- *  Throws VdError `attr`, `unsupported` for a device that cannot be used or a tuning table of another one, `io` for one
- *  that cannot be read, `cancelled`. */
+/**
+ * Checks everything about opening a model that can be checked before a file is touched, and opens the device.
+ *
+ * @throws VdError `attr`, `unsupported` for a device that cannot be used or a tuning table of another one, `io` for one
+ *   that cannot be read, `cancelled`
+ */
 export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   if (typeof source !== "string" || source === "")
     throw new VdError({

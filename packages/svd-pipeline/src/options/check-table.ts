@@ -11,9 +11,12 @@ export interface TableContext {
   factor?: number;
 }
 
-/** Checks the options that a program gave against a table and fills in the defaults. `where`: who complains about names.
- *  Returns the values of all options that can be written, undefined where there is neither value nor default. Throws
- *  VdError `attr` naming the option. */
+/**
+ * Checks the options that a program gave against a table and fills in the defaults. `where`: who complains about names.
+ * Returns the values of all options that can be written, undefined where there is neither value nor default.
+ *
+ * @throws VdError `attr` naming the option
+ */
 export function checkTable(
   where: string,
   table: OptionTable,

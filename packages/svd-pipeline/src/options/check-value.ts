@@ -87,8 +87,12 @@ function seedFault(value: unknown): Fault | undefined {
   return { expected: "a bigint from 2^53 on, where numbers are not exact", hint: "Write it with an n at its end." };
 }
 
-/** Checks a value that a program gave and gives it back in its one form: seeds as bigint, lists as arrays. `factor`: of
- *  which sides are multiples. Throws VdError `attr` that names the option. */
+/**
+ * Checks a value that a program gave and gives it back in its one form: seeds as bigint, lists as arrays. `factor`: of
+ * which sides are multiples.
+ *
+ * @throws VdError `attr` that names the option
+ */
 export function checkValue<K extends WrittenKind>(kind: K, where: string, value: unknown, factor?: number): ValueOf<K> {
   requireNoFault(faultOf(kind, value, factor), where, value);
   if (kind.kind === "seed") return BigInt(value as number | bigint) as ValueOf<K>;
@@ -96,7 +100,11 @@ export function checkValue<K extends WrittenKind>(kind: K, where: string, value:
   return value as ValueOf<K>;
 }
 
-/** Throws VdError `attr` if there is a fault. */
+/**
+ * Refuses a value that has a fault.
+ *
+ * @throws VdError `attr` if there is a fault
+ */
 export function requireNoFault(fault: Fault | undefined, where: string, value: unknown): void {
   if (fault) throw new VdError({ code: "attr", where, ...fault, got: shown(value) });
 }

@@ -41,7 +41,11 @@ export function writtenKind(row: CliRow): WrittenKind {
 /** True for a form without a value. */
 export const isSwitch = (row: CliRow): boolean => writtenKind(row).kind === "boolean";
 
-/** Reads what was typed into values by option. Throws VdError `attr` that names the option as `where` does. */
+/**
+ * Reads what was typed into values by option.
+ *
+ * @throws VdError `attr` that names the option as `where` does
+ */
 export function readCli(row: CliRow, typed: string | boolean, where: string): Record<string, unknown> {
   const [first, second] = row.options;
   if (typeof typed === "boolean") return { [first!]: typed };

@@ -27,7 +27,11 @@ export interface PairForm {
   pattern: string;
   /** True if a JSON number may stand for both values. */
   takesNumber?: boolean;
-  /** Reads both values. Throws VdError `attr`. */
+  /**
+   * Reads both values.
+   *
+   * @throws VdError `attr`
+   */
   read(text: string, where: string): readonly [number, number];
   /** Writes both values as `read` takes them. */
   write(first: number, second: number): string;

@@ -7,8 +7,11 @@ export function valueError(where: string, expected: string, typed: string, hint?
   return new VdError({ code: "attr", where, expected, got: typed === "" ? "nothing" : `"${typed}"`, hint });
 }
 
-/** Reads the text of one option and checks its value. `words`: further words for a choice. Throws VdError `attr` that
- *  names the option as `where` does. */
+/**
+ * Reads the text of one option and checks its value. `words`: further words for a choice.
+ *
+ * @throws VdError `attr` that names the option as `where` does
+ */
 export function readText<K extends WrittenKind>(
   kind: K,
   typed: string,
@@ -51,7 +54,11 @@ function decimalOf(typed: string): number | undefined {
     : undefined;
 }
 
-/** Reads `WIDTHxHEIGHT` in pixels. Throws VdError `attr`. */
+/**
+ * Reads `WIDTHxHEIGHT` in pixels.
+ *
+ * @throws VdError `attr`
+ */
 export function readSize({ max }: SideKind, typed: string, where: string): readonly [number, number] {
   const match = /^(\d{1,7})[x×](\d{1,7})$/i.exec(typed);
   const example = where.startsWith("--") ? `${where} 128x128` : "128x128";
@@ -68,7 +75,11 @@ export function readSize({ max }: SideKind, typed: string, where: string): reado
   return [width, height];
 }
 
-/** Reads `MIN:MAX`, or one number for both. Throws VdError `attr`. */
+/**
+ * Reads `MIN:MAX`, or one number for both.
+ *
+ * @throws VdError `attr`
+ */
 export function readRange(kind: RealKind, typed: string, where: string): readonly [number, number] {
   const parts = typed.split(":").map(decimalOf);
   const [low, high = low] = parts;

@@ -1,0 +1,137 @@
+import { type DType, dtypeIndex } from "../contract/dtype";
+import type { NativeBuffer } from "./addon-types";
+import { awaitNative, callNative } from "./errors";
+import { loadAddon } from "./load";
+
+/** A float tensor in a buffer. */
+export interface FloatRegion {
+  byteOffset?: number;
+  dtype: DType;
+  pixels: number;
+  channels: number;
+  pitch?: number;
+}
+
+/**
+ * Memory that rows address. Bytes go in and out by copying, so that no view outlives it.
+ *
+ * @example
+ * ```ts
+ * import { allocateBuffer } from "@vd/kernels-native";
+ *
+ * const buffer = allocateBuffer(1024); // outside of JavaScript's heap
+ * await buffer.write(Float32Array.of(1, 2, 3));
+ * console.log(buffer.readSync(new Float32Array(3)));
+ * await buffer.free();
+ * ```
+ */
+export class DeviceBuffer {
+  /** Use {@link allocateBuffer}, {@link mapFile} or `Device.allocate`. onHost: rows of any device can read it as a
+   *  constant, those of the CPU can write it. */
+  constructor(
+    readonly native: NativeBuffer,
+    readonly onHost = true,
+  ) {}
+
+  get bytes(): number {
+    return callNative(() => this.native.bytes);
+  }
+
+  get writable(): boolean {
+    return callNative(() => this.native.writable);
+  }
+
+  /**
+   * Copies `source` to byte `offset`.
+   *
+   * @throws VdError `layout` outside the buffer or for read-only memory
+   */
+  writeSync(source: ArrayBufferView | ArrayBuffer, offset = 0): void {
+    callNative(() => this.native.writeSync(source, offset));
+  }
+
+  /** Does what {@link writeSync} does, off the event loop. A view of shared memory is read in place and must not change before the promise
+   *  settles; any other source is copied first and may change once the call has returned. */
+  write(source: ArrayBufferView | ArrayBuffer, offset = 0): Promise<void> {
+    return awaitNative(() => this.native.write(source, offset));
+  }
+
+  /**
+   * Copies from byte `offset` until `target` is full, and returns it.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
+  readSync<T extends ArrayBufferView | ArrayBuffer>(target: T, offset = 0): T {
+    callNative(() => this.native.readSync(target, offset));
+    return target;
+  }
+
+  /**
+   * The floats of a tensor as float32, packed; reading and converting happen off the event loop. byteOffset: of its
+   * first element; pitch: elements from one pixel to the next.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
+  readFloats({ byteOffset = 0, dtype, pixels, channels, pitch = channels }: FloatRegion): Promise<Float32Array> {
+    return awaitNative(() => this.native.readFloats(byteOffset, dtypeIndex(dtype), pixels, channels, pitch));
+  }
+
+  /**
+   * `bytes` bytes from byte `offset` on, read off the event loop.
+   *
+   * @throws VdError `layout` outside the buffer
+   */
+  readBytes(offset: number, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    return awaitNative(() => this.native.readBytes(offset, bytes));
+  }
+
+  /** Copies `bytes` bytes of `source` from its byte `from` to byte `to` of this one. */
+  copyFromSync(source: DeviceBuffer, from: number, to: number, bytes: number): void {
+    callNative(() => this.native.copyFromSync(source.native, from, to, bytes));
+  }
+
+  /** Does what {@link copyFromSync} does, off the event loop. */
+  copyFrom(source: DeviceBuffer, from: number, to: number, bytes: number): Promise<void> {
+    return awaitNative(() => this.native.copyFrom(source.native, from, to, bytes));
+  }
+
+  /** Sets every byte. */
+  fillSync(byte: number): void {
+    callNative(() => this.native.fillSync(byte));
+  }
+
+  /** Lets go of the memory; programs that use it keep it alive. Later calls throw. */
+  freeSync(): void {
+    callNative(() => this.native.freeSync());
+  }
+
+  /** Does what {@link freeSync} does, off the event loop: gigabytes of a GPU's memory take long. */
+  free(): Promise<void> {
+    return awaitNative(() => this.native.free());
+  }
+}
+
+/**
+ * Zeroed memory of `bytes` bytes; pages cost nothing until they are touched.
+ *
+ * @throws VdError `memory`
+ */
+export function allocateBuffer(bytes: number): DeviceBuffer {
+  return new DeviceBuffer(callNative(() => loadAddon().allocateBuffer(bytes)));
+}
+
+/**
+ * A read-only view of a file's bytes, shared with the page cache.
+ *
+ * @throws VdError `io`
+ * @example
+ * ```ts
+ * import { mapFile } from "@vd/kernels-native";
+ *
+ * const weights = mapFile("models/tiny-svd/vae/diffusion_pytorch_model.safetensors");
+ * console.log(weights.bytes, weights.writable); // …, false
+ * ```
+ */
+export function mapFile(path: string): DeviceBuffer {
+  return new DeviceBuffer(callNative(() => loadAddon().mapFile(path)));
+}
