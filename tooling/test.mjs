@@ -41,6 +41,7 @@ const checks = () => [
   ["lint and format", [binary("@biomejs/biome", "bin/biome"), "check", "."]],
   ["format of C++ and CUDA", ["tooling/check/format-cpp.mjs", "--check"]],
   ["types", ["pnpm", "exec", "turbo", "run", "typecheck", "--output-logs=errors-only", "--ui=stream"]],
+  ["types of tooling", [binary("typescript", "bin/tsc"), "-p", "tooling/tsconfig.json"]],
   ["goldens", ["tooling/goldens/launch.mjs"]],
 ];
 

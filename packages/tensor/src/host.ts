@@ -67,13 +67,13 @@ export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor
 
 /** Elements that are copied at a stretch, and elements that are converted: well below a millisecond, even where a copy
  *  takes new pages from the operating system. */
-const COPIED = 1 << 17;
-const CONVERTED = 1 << 15;
+const ELEMENTS_PER_COPY = 1 << 17;
+const ELEMENTS_PER_CONVERSION = 1 << 15;
 
 /** How many elements go to the device at once: all where they are floats in shared memory, which the addon reads in place. */
 function pieceLength(data: ArrayLike<number>, dtype: DType): number {
-  if (dtype !== "f32" || !(data instanceof Float32Array)) return CONVERTED;
-  return types.isSharedArrayBuffer(data.buffer) ? data.length : COPIED;
+  if (dtype !== "f32" || !(data instanceof Float32Array)) return ELEMENTS_PER_CONVERSION;
+  return types.isSharedArrayBuffer(data.buffer) ? data.length : ELEMENTS_PER_COPY;
 }
 
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must

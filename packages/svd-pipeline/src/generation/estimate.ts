@@ -1,5 +1,5 @@
 import { countOf, type Device, VdError } from "@vd/kernels-native";
-import { compile, type GraphLayout, type Plan } from "@vd/tensor";
+import { compile, type GraphLayout, NUM_GROUPS, type Plan } from "@vd/tensor";
 import type { CountedLayout } from "../stages/generation-stages";
 import { availableBytes } from "../stages/usable-memory";
 import type { GenerationEstimate, StageEstimate } from "../types";
@@ -20,7 +20,7 @@ function probe(device: Device): Promise<Plan> {
     const weight = g.constant(new Float32Array(channels * channels * 9).fill(0.01), [channels, channels, 1, 3, 3]);
     const scale = g.constant(new Float32Array(channels).fill(1), [channels]);
     const y = g.conv({ name: "probe.conv", x, weight, padding: [0, 0, 1, 1, 1, 1] });
-    g.output("y", g.groupNorm({ name: "probe.norm", x: y, weight: scale, bias: scale, groups: 32, eps: 1e-5 }));
+    g.output("y", g.groupNorm({ name: "probe.norm", x: y, weight: scale, bias: scale, groups: NUM_GROUPS, eps: 1e-5 }));
   });
 }
 

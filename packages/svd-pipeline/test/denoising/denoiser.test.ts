@@ -13,7 +13,7 @@ const factory = (more: Partial<DenoiserFactory> = {}): DenoiserFactory => ({
   ...more,
 });
 
-const wishes = { ...QUICK, numFrames: 2 };
+const options = { ...QUICK, numFrames: 2 };
 
 describe("a denoiser that runs elsewhere", () => {
   it("is found under the name that registered it, the last one of a name", async () => {
@@ -40,7 +40,7 @@ describe("a denoiser that runs elsewhere", () => {
       },
     });
     const pipeline = await StableVideoDiffusionPipeline.fromPretrained(TINY_SVD, { denoiser });
-    await expect(pipeline.generate({ ...wishes, fps: 8, motionBucketId: 90, maxGuidance: 2 })).rejects.toThrow(
+    await expect(pipeline.generate({ ...options, fps: 8, motionBucketId: 90, maxGuidance: 2 })).rejects.toThrow(
       "broken",
     );
     const timeIds = [7, 90, Math.fround(0.02)];
@@ -55,7 +55,7 @@ describe("a denoiser that runs elsewhere", () => {
     const left = await StableVideoDiffusionPipeline.fromPretrained(TINY_SVD, { denoiser, onProgress });
     const own = await StableVideoDiffusionPipeline.fromPretrained(TINY_SVD);
     expect(messages).toEqual(["test: Nothing is installed. Own cpu kernels denoise instead."]);
-    expect((await left.generate(wishes)).data).toEqual((await own.generate(wishes)).data);
+    expect((await left.generate(options)).data).toEqual((await own.generate(options)).data);
   });
 
   it("must be able to run when the model is opened", async () => {

@@ -5,7 +5,7 @@ import type { Module } from "./module";
 /** Shape of a group norm. */
 export interface GroupNormConfig {
   channels: number;
-  /** Default 32. */
+  /** Default {@link NUM_GROUPS}. */
   groups?: number;
   eps: number;
   act?: "none" | "silu";
@@ -23,9 +23,12 @@ export interface GroupNormCall {
   out?: Tensor | undefined;
 }
 
+/** Groups of every GroupNorm of the models here; as in diffusers, `norm_num_groups`. */
+export const NUM_GROUPS = 32;
+
 /** Normalisation of channel groups. x: [B,F,H,W,C] → the same shape, x2's channels behind. Source: torch.nn.GroupNorm. */
 export function groupNorm(w: Weights, config: GroupNormConfig): Module<[x: Tensor, call?: GroupNormCall]> {
-  const { channels, groups = 32, eps, act = "none", joinFrames = false } = config;
+  const { channels, groups = NUM_GROUPS, eps, act = "none", joinFrames = false } = config;
   const weight = w.tensor("weight", [channels]);
   const bias = w.tensor("bias", [channels]);
   return (g, x, call = {}) => g.groupNorm({ name: w.path, x, weight, bias, groups, eps, act, joinFrames, ...call });

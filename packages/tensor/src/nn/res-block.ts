@@ -5,7 +5,7 @@ import type { Weights } from "../weights/weights";
 import { conv } from "./conv";
 import { linear } from "./linear";
 import type { Module, PausableModule } from "./module";
-import { groupNorm } from "./norm";
+import { groupNorm, NUM_GROUPS } from "./norm";
 
 /** Shape of a residual block. */
 export interface ResBlockConfig {
@@ -143,7 +143,13 @@ function* overChunks(
   callOf: (lo: number, hi: number) => Parameters<ReturnType<typeof conv>>[2],
 ): Pausable<void> {
   const numFrames = x.dims[1]!;
-  const stats = g.groupNormStats({ name: `${half.path}.stats`, x, groups: 32, eps: half.eps, joinFrames: true });
+  const stats = g.groupNormStats({
+    name: `${half.path}.stats`,
+    x,
+    groups: NUM_GROUPS,
+    eps: half.eps,
+    joinFrames: true,
+  });
   for (const [lo, hi] of chunks) {
     const [from, to] = [Math.max(lo - 1, 0), Math.min(hi + 1, numFrames)];
     const normed = half.norm(g, frameRange(x, from, to), { stats });

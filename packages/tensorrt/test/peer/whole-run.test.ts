@@ -8,7 +8,7 @@ import { temporaryFolder } from "../support/temporary-folder";
 it("a whole run in ONNX Runtime gives our video", async () => {
   const image = join(TINY, "samples/one-ball.png");
   const size = { width: 64, height: 64 };
-  const wishes = {
+  const options = {
     steps: 2,
     seed: 9,
     fps: 7,
@@ -18,10 +18,10 @@ it("a whole run in ONNX Runtime gives our video", async () => {
     maxGuidance: 2,
   };
   const models = await OnnxModels.open({ modelDir: TINY, workDir: temporaryFolder(), threads: 2, frames: 3, ...size });
-  const theirs = await wholeRun(models, { image, ...wishes });
+  const theirs = await wholeRun(models, { image, ...options });
   await models.close();
   const pipeline = await StableVideoDiffusionPipeline.fromPretrained(TINY, { threads: 2 });
-  const ours = await pipeline.generate({ image, numFrames: 3, ...size, ...wishes });
+  const ours = await pipeline.generate({ image, numFrames: 3, ...size, ...options });
   const steps = Array.from(ours.data, (value, i) => Math.abs(value - theirs.data[i]!));
   expect(steps.length).toBe(theirs.data.length);
   expect(Math.max(...steps)).toBeLessThanOrEqual(1);

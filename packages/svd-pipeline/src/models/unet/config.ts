@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { NUM_GROUPS } from "@vd/tensor";
 
 /** What `unet/config.json` says of a UNetSpatioTemporalConditionModel; per-level lists are filled in. */
 export interface UnetConfig {
@@ -82,8 +83,8 @@ export function parseUnetConfig(json: Json, where = "unet/config.json"): UnetCon
   const read = new Reader(json, where);
   const blockOutChannels = read.perLevel("block_out_channels", [320, 640, 1280, 1280]);
   const levels = blockOutChannels.length;
-  if (blockOutChannels.some((channels) => channels % 32 !== 0))
-    read.fail("block_out_channels", "multiples of 32", blockOutChannels);
+  if (blockOutChannels.some((channels) => channels % NUM_GROUPS !== 0))
+    read.fail("block_out_channels", `multiples of ${NUM_GROUPS}`, blockOutChannels);
   const downDefault = blockOutChannels.map((_, i) =>
     i < levels - 1 ? "CrossAttnDownBlockSpatioTemporal" : "DownBlockSpatioTemporal",
   );
