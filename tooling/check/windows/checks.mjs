@@ -56,7 +56,7 @@ const parts = {
     mkdirSync(folder, { recursive: true });
     const path = join(folder, "weights ü.bin");
     writeFileSync(path, Uint8Array.of(1, 2, 3, 4));
-    const read = [...mapFile(path).read(new Uint8Array(4))];
+    const read = [...mapFile(path).readSync(new Uint8Array(4))];
     const copy = join(folder, "ещё одна копия.bin");
     copyFileSync(path, copy);
     const missing = failure(() => mapFile(join(folder, "nicht da.bin")));
