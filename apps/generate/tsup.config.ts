@@ -1,12 +1,4 @@
 import { defineConfig } from "tsup";
+import { program } from "../../tooling/build/tsup.mjs";
 
-export default defineConfig({
-  entry: { cli: "src/cli.ts" },
-  format: ["esm"],
-  target: "node20",
-  platform: "node",
-  banner: { js: "#!/usr/bin/env node" },
-  splitting: false,
-  sourcemap: true,
-  clean: true,
-});
+export default defineConfig({ ...program({ cli: "src/cli.ts" }), clean: true });

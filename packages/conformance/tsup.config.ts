@@ -1,12 +1,4 @@
 import { defineConfig } from "tsup";
+import { library } from "../../tooling/build/tsup.mjs";
 
-export default defineConfig({
-  entry: ["src/index.ts"],
-  format: ["esm", "cjs"],
-  target: "node20",
-  platform: "node",
-  dts: true,
-  sourcemap: true,
-  clean: true,
-  shims: true,
-});
+export default defineConfig(library());

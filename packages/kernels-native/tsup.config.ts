@@ -1,17 +1,11 @@
 import { defineConfig } from "tsup";
+import { library } from "../../tooling/build/tsup.mjs";
 
-export default defineConfig({
-  entry: {
+export default defineConfig(
+  library({
     index: "src/index.ts",
     contract: "contract/index.ts",
     cases: "ops/cases.generated.ts",
     references: "ops/references.generated.ts",
-  },
-  format: ["esm", "cjs"],
-  target: "node20",
-  platform: "node",
-  dts: true,
-  sourcemap: true,
-  clean: true,
-  shims: true,
-});
+  }),
+);

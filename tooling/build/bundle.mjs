@@ -47,7 +47,7 @@ export async function bundle(programs, outputDir) {
     target: "node20",
     alias: Object.fromEntries(Object.entries(sourceAliases()).map(([name, path]) => [name, join(ROOT, path)])),
     // Charts are drawn where results are read, not where they are made.
-    external: ["node-gyp-build", "sharp", "vega", "vega-lite"],
+    external: ["node-gyp-build", "sharp", "@observablehq/plot"],
     plugins: [generated],
     logLevel: "error",
     // Names stay, for messages; the pack has a limit.

@@ -46,7 +46,8 @@ function sourceOf({ dir, manifest }, subpath) {
 }
 
 /** Source files by what imports of them say, `@vd/tensor` → `packages/tensor/src/index.ts`, paths from the root. Names of
- *  files inside a package come before the package's own, for tools that take the first that fits. */
+ *  files inside a package come before the package's own, for tools that take the first that fits.
+ *  @returns {Record<string, string>} */
 export function sourceAliases() {
   const rows = libraries().flatMap((each) => {
     const { name, exports } = each.manifest;

@@ -164,6 +164,9 @@ export interface Addon {
   /** Opens a range; its id. */
   startNvtxRange(name: string): bigint;
   endNvtxRange(id: bigint): void;
+  /** What the 624 words of MT19937 give when they are drawn, drawn anew if all were, and the state that they belong to.
+   *  state: as of `fillNormals`; it stays as it is. */
+  mersenneDraws(state: Uint32Array): { state: Uint32Array; draws: Uint32Array };
   /** Fills `values` with mean + scale · normal, each operation rounded to `dtype` (its position in contract/dtype.ts), off
    *  the event loop; gives the state afterwards. state: the 624 words of MT19937 and the position of the next one.
    *  values, mean: over shared memory, of one length, at least 16. isa: an instruction set or "best". */

@@ -27,6 +27,6 @@ export {
 } from "./errors";
 export { imageDir, listGpus, startDriver } from "./gpus";
 export { verifyPrebuilds } from "./load";
-export { fillNormals, type NormalsOptions, sharedFloats } from "./normals";
+export { fillNormals, mersenneDraws, type NormalsOptions, sharedFloats } from "./normals";
 export { nvtx } from "./nvtx";
 export type { VerifiedFile } from "./verify";

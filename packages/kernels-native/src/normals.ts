@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { dtypeIndex, type FLOATS } from "../contract/dtype";
 import { environment } from "./env";
-import { awaitNative, VdError } from "./errors";
+import { awaitNative, callNative, VdError } from "./errors";
 import { loadAddon } from "./load";
 
 /** What {@link fillNormals} makes of unit normals: mean + scale · normal, each operation rounded to `dtype`. */
@@ -43,6 +43,16 @@ function sharedMean(mean: Float32Array): Float32Array {
   const copy = sharedFloats(mean.length);
   copy.set(mean);
   return copy;
+}
+
+/**
+ * What the 624 words of an MT19937 give when they are drawn, one after the other, and the state that they belong to: a
+ * new one where all words of `state` were drawn, else the same. state: as of {@link fillNormals}; it stays as it is.
+ *
+ * @throws VdError `attr` for anything but a state
+ */
+export function mersenneDraws(state: Uint32Array): { state: Uint32Array; draws: Uint32Array } {
+  return callNative(() => loadAddon().mersenneDraws(state));
 }
 
 /**

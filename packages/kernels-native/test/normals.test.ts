@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allocateBuffer, fillNormals, sharedFloats } from "../src/index";
+import { allocateBuffer, fillNormals, mersenneDraws, sharedFloats } from "../src/index";
 
 const WORDS = 624;
 const isas = ["plain", "avx2", "avx512", "amx"];
@@ -41,6 +41,35 @@ function normalsOf(draws: readonly number[]): Float32Array {
 
 const seeded = () => stateThatDraws(Uint32Array.from({ length: WORDS }, (_, i) => (i * 2_654_435_761) >>> 0));
 const bits = (values: Float32Array) => new Uint32Array(values.slice().buffer);
+
+describe("mersenneDraws", () => {
+  test("says what the words of a state give, and leaves it as it is", () => {
+    const wanted = Uint32Array.from({ length: WORDS }, (_, i) => (i * 2_654_435_761) >>> 0);
+    const state = stateThatDraws(wanted);
+    state[WORDS] = 100;
+    const before = state.slice();
+    const { state: same, draws } = mersenneDraws(state);
+    expect(draws).toEqual(wanted);
+    expect(same).toEqual(before);
+    expect(state).toEqual(before);
+  });
+
+  test("draws anew where all words were drawn", () => {
+    const state = seeded();
+    state[WORDS] = WORDS;
+    const { state: after, draws } = mersenneDraws(state);
+    expect(after[WORDS]).toBe(0);
+    expect(mersenneDraws(after)).toEqual({ state: after, draws });
+    expect(draws).not.toEqual(mersenneDraws(seeded()).draws);
+  });
+
+  test("refuses what is no state", () => {
+    for (const state of [new Uint32Array(WORDS), new Float32Array(WORDS + 1), "state", undefined]) {
+      expect(() => mersenneDraws(state as Uint32Array)).toThrow(/mersenneDraws state/);
+    }
+    expect(() => mersenneDraws(new Uint32Array(WORDS + 1).fill(WORDS + 1))).toThrow(/a position up to 624/);
+  });
+});
 
 describe("fillNormals", () => {
   test("gives the bits of JavaScript's functions at the ends and seams of their range, on every instruction set", async () => {

@@ -13,7 +13,14 @@ async function loadReports() {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw cause;
     const hint = "Copy the results to a checkout or an installed @vd/bench and make the pages there.";
-    throw new VdError({ code: "unsupported", where: "report", expected: "the library vega", got: "none", hint, cause });
+    throw new VdError({
+      code: "unsupported",
+      where: "report",
+      expected: "the library @observablehq/plot",
+      got: "none",
+      hint,
+      cause,
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { BenchFile, BenchRow } from "../measure/report";
 import { formatMs } from "../measure/table";
 import { numSamples, tooFewSamples } from "../stats/summary";
+import { endsOf, headline, type OpRatio, opRatios } from "./op-ratios";
 
 /** Groups of a plan that are listed. */
 const TOP_GROUPS = 15;
@@ -110,18 +111,43 @@ function originMarkdown(rows: readonly BenchRow[]): string[] {
   return ["", "## The origin projects' benchmarks", "", text, "", ...rowsMarkdown(origin)];
 }
 
+/** Ops where we are the furthest ahead and the furthest behind, two short tables before the wall. */
+function endsMarkdown(rows: readonly BenchRow[]): string[] {
+  const ratios = opRatios(rows);
+  if (ratios.length === 0) return [];
+  const { best, worst } = endsOf(ratios);
+  const table = (title: string, part: readonly OpRatio[]) => [
+    ...["", `## ${title}`, ""],
+    ...markdownTable(
+      ["op", "to ours"],
+      part.map(({ label, ratio }) => [label, `${ratio.toFixed(2)}×`]),
+      1,
+    ),
+  ];
+  return [
+    ...table(`The ${best.length} best ops beside PyTorch`, best),
+    ...table(`The ${worst.length} worst ops beside PyTorch`, worst),
+  ];
+}
+
 /** Results as a Markdown page. commands: those that made the results. */
 export function reportMarkdown(file: BenchFile, commands: readonly string[]): string {
+  const first = headline(file.rows);
+  const [ops, stages] = [true, false].map((isOp) =>
+    file.rows.filter((row) => !isOrigin(row) && (row.suite === "ops") === isOp),
+  );
   const lines = [
     `# ${file.machine.device}`,
+    ...(first === undefined ? [] : ["", `**${first}.**`]),
     "",
     `${machineText(file)}.`,
     "",
     "Medians with their median absolute deviation; a median of fewer than three samples has a mark instead. Contenders take",
     "turns in one run. `to ours`: how many times longer than ours a peer takes. `rel. L2`: distance to the float32",
     "reference, for ops to our result.",
-    "",
-    ...rowsMarkdown(file.rows.filter((row) => !isOrigin(row))),
+    ...(stages!.length > 0 ? ["", ...rowsMarkdown(stages!)] : []),
+    ...endsMarkdown(file.rows),
+    ...(ops!.length > 0 ? ["", "## All ops", "", ...rowsMarkdown(ops!)] : []),
     ...originMarkdown(file.rows),
     ...groupsMarkdown(file),
     "",

@@ -58,7 +58,7 @@ export async function writeReports(given: readonly ReadFile[], dir: string, read
   for (const { merged, files } of devices) {
     const stem = join(dir, slugOf(merged.machine.device));
     const commands = [...new Set(files.flatMap(repeatTexts))];
-    await writeWholeFile(`${stem}.html`, await reportHtml(merged, commands));
+    await writeWholeFile(`${stem}.html`, reportHtml(merged, commands));
     await writeWholeFile(`${stem}.md`, reportMarkdown(merged, commands));
     paths.push(`${stem}.html`, `${stem}.md`);
   }

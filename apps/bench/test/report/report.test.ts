@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { memoryChart } from "../../src/report/charts";
 import { mergeFiles, slugOf } from "../../src/report/write-report";
 import { benchFile, unetRow } from "../support/files";
 import { vdBench } from "../support/harness";
@@ -38,18 +39,55 @@ async function report(files: readonly object[], extra: readonly string[] = []) {
 }
 
 describe("vd-bench report", () => {
-  it("draws every chart in both themes and widths, on a page that needs nothing from outside", async () => {
+  it("draws every chart in both widths, on a page that needs nothing from outside", async () => {
     const { status, stderr, read, out } = await report([FILE]);
     expect(status, stderr).toBe(0);
     expect(readdirSync(out).sort()).toEqual(["test-gpu.html", "test-gpu.md"]);
     const html = read("test-gpu.html");
     for (const title of ["One denoiser call", "Peak memory", "Ops beside PyTorch", "Roofline"])
       expect(html).toContain(`<h2>${title}`);
-    for (const kind of ["light narrow", "light wide", "dark narrow", "dark wide"])
-      expect(html.split(`class="${kind}"`)).toHaveLength(5);
+    for (const width of ["narrow", "wide"]) expect(html.split(`<div class="${width}"`)).toHaveLength(5);
+    expect(html).toContain("prefers-color-scheme: dark");
     expect(html).not.toMatch(/(?:src|href)="(?!data:)/);
     expect(html).not.toMatch(/<script|@import|NaN|undefined/);
     expect(html).toContain("300 ± 0.5");
+  });
+
+  it("draws a bar of memory for every case: two whole runs of one contender are not one bar", () => {
+    const runs = [14, 25].map((frames) => ({
+      ...{ ...unetRow("ours", 1e6, 1), suite: "e2e", name: `${frames} frames` },
+      peakBytes: (frames === 14 ? 14.6 : 15) * 2 ** 30,
+    }));
+    const { figure } = memoryChart(runs)!;
+    const [wide] = figure.split('class="narrow"');
+    const bars = [...wide!.matchAll(/<rect [^>]*\bx="([\d.]+)"[^>]*\by="([\d.]+)"/g)];
+    expect(bars).toHaveLength(2);
+    expect(bars[0]![1], "both start at the axis").toBe(bars[1]![1]);
+    expect(bars[0]![2], "in rows of their own").not.toBe(bars[1]![2]);
+    for (const text of ["e2e 14 frames ours", "e2e 25 frames ours", ">14.6<", ">15.0<"]) expect(wide).toContain(text);
+  });
+
+  it("begins with how much faster than the peers a whole run is", async () => {
+    const e2e = (contender: string, us: number) => ({
+      ...{ ...unetRow(contender, us, 1), suite: "e2e", name: "25 frames" },
+    });
+    const { read } = await report([benchFile([e2e("ours", 8.1e6), e2e("diffusers", 18.4e6)])]);
+    const said = "2.3× diffusers – 25 frames, picture file to frames in 8.10 s";
+    expect(read("test-gpu.html")).toContain(`<p class="headline">${said}</p>`);
+    expect(read("test-gpu.md")).toContain(`**${said}.**`);
+  });
+
+  it("shows the ten best and the ten worst ops before all of them", async () => {
+    const rows = Array.from({ length: 30 }, (_, i) => [
+      { ...unetRow("ours", 100, 1), suite: "ops", name: `conv.${i}` },
+      { ...unetRow("pytorch", 10 * (i + 1), 1), suite: "ops", name: `conv.${i}` },
+    ]);
+    const { read } = await report([benchFile(rows.flat())]);
+    const page = read("test-gpu.md");
+    expect(page).toMatch(/## The 10 best ops beside PyTorch\n\n.*\n.*\n\| conv\.29 \| 3\.00× \|/);
+    expect(page).toMatch(/## The 10 worst ops beside PyTorch\n\n.*\n.*\n\| conv\.0 \| 0\.10× \|/);
+    expect(page.indexOf("10 worst")).toBeLessThan(page.indexOf("## All ops"));
+    expect(read("test-gpu.html")).toContain("<summary>Ops beside PyTorch: all 30</summary>");
   });
 
   it("writes tables that say who, how fast, and how to repeat it", async () => {

@@ -127,6 +127,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<allocate_buffer>(exports, "allocateBuffer");
   export_function<map_file_to_buffer>(exports, "mapFile");
   export_function<open_device>(exports, "openDevice");
+  export_function<mersenne_draws>(exports, "mersenneDraws");
   export_function<fill_normals>(exports, "fillNormals");
   export_function<cpu_isa>(exports, "cpuIsa");
   export_function<op_ids>(exports, "opIds");

@@ -17,23 +17,23 @@ using cpu::MersenneTwister;
 constexpr size_t kStateWords = MersenneTwister::kWords + 1;
 
 /** A copy of the engine that `value`, a Uint32Array, holds. */
-MersenneTwister read_engine(const Napi::Value& value) {
+MersenneTwister read_engine(const Napi::Value& value, const char* where) {
   if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_uint32_array)
-    wrong_type("fillNormals state", "a Uint32Array", value);
-  const auto bytes = read_bytes(value, "fillNormals state");
+    wrong_type(where, "a Uint32Array", value);
+  const auto bytes = read_bytes(value, where);
   if (bytes.size() != kStateWords * sizeof(uint32_t))
-    throw Error(ErrorCode::attr, "fillNormals state", std::to_string(kStateWords) + " words", std::to_string(bytes.size()) + " bytes");
+    throw Error(ErrorCode::attr, where, std::to_string(kStateWords) + " words", std::to_string(bytes.size()) + " bytes");
   MersenneTwister engine;
   uint32_t next = 0;
   std::memcpy(engine.words, bytes.data(), sizeof engine.words);
   std::memcpy(&next, bytes.data() + sizeof engine.words, sizeof next);
   if (next > MersenneTwister::kWords)
-    throw Error(ErrorCode::attr, "fillNormals state", "a position up to " + std::to_string(MersenneTwister::kWords), std::to_string(next));
+    throw Error(ErrorCode::attr, where, "a position up to " + std::to_string(MersenneTwister::kWords), std::to_string(next));
   engine.next = next;
   return engine;
 }
 
-Napi::Value engine_to_js(Napi::Env env, MersenneTwister& engine) {
+Napi::Value engine_to_js(Napi::Env env, const MersenneTwister& engine) {
   auto state = Napi::Uint32Array::New(env, kStateWords);
   for (size_t i = 0; i < MersenneTwister::kWords; ++i) state[i] = engine.words[i];
   state[MersenneTwister::kWords] = static_cast<uint32_t>(engine.next);
@@ -76,8 +76,18 @@ void check_sizes(const SharedBytes& values, const SharedBytes& mean) {
 
 }  // namespace
 
+Napi::Value mersenne_draws(const Napi::CallbackInfo& info) {
+  MersenneTwister engine = read_engine(info[0], "mersenneDraws state");
+  const auto draws = Napi::Uint32Array::New(info.Env(), MersenneTwister::kWords);
+  engine.draws(draws.Data());
+  auto result = Napi::Object::New(info.Env());
+  result["state"] = engine_to_js(info.Env(), engine);
+  result["draws"] = draws;
+  return result;
+}
+
 Napi::Value fill_normals(const Napi::CallbackInfo& info) {
-  const MersenneTwister before = read_engine(info[0]);
+  const MersenneTwister before = read_engine(info[0], "fillNormals state");
   const SharedBytes values = read_shared_floats(info[1], "fillNormals values");
   cpu::NormalShape shape;
   shape.scale = read_scale(info[2]);

@@ -50,6 +50,11 @@ void MersenneTwister::twist() {
   next = 0;
 }
 
+void MersenneTwister::draws(uint32_t* values) {
+  if (next == kWords) twist();
+  for (size_t i = 0; i < kWords; ++i) values[i] = tempered(words[i]);
+}
+
 void MersenneTwister::uniforms(float* values, size_t count) {
   for (size_t at = 0; at < count;) {
     if (next == kWords) twist();

@@ -19,6 +19,9 @@ struct MersenneTwister {
   /** Of the word that comes next; kWords where all were drawn. */
   size_t next;
 
+  /** Draws anew where all words were drawn. Writes what each of the words gives when it is drawn. */
+  void draws(uint32_t* values);
+
   /** The low 24 bits of the next `count` draws as fractions in [0, 1). */
   void uniforms(float* values, size_t count);
 

@@ -36,6 +36,7 @@ const TARGETS: readonly Target[] = [
   { kind: "addon", name: "allocateBuffer", likely: [sizes] },
   { kind: "addon", name: "mapFile", likely: [garbage] },
   { kind: "addon", name: "openDevice", likely: [gpuOptions] },
+  { kind: "addon", name: "mersenneDraws", likely: [engines] },
   {
     kind: "addon",
     name: "fillNormals",

@@ -1,8 +1,8 @@
 import { type PlotOptions, rect, text } from "@observablehq/plot";
+import type { CategoryColors } from "../charts/colors";
+import { escapeHtml, figure } from "../charts/figure";
 import { formatUs } from "../report/format";
 import type { Timeline, TimelineEntry } from "../report/timeline";
-import type { OpColors } from "./colors";
-import { escapeHtml, figure } from "./svg";
 
 const LEVEL_PX = 18;
 const CHARACTER_PX = 7;
@@ -39,7 +39,7 @@ function levelsOf(entries: readonly TimelineEntry[]): Map<TimelineEntry, number>
   return levels;
 }
 
-function flamePlot({ entries, startUs, endUs }: Section, colors: OpColors, width: number): PlotOptions {
+function flamePlot({ entries, startUs, endUs }: Section, colors: CategoryColors, width: number): PlotOptions {
   const pxPerUs = (width - 2 * MARGIN_PX) / Math.max(endUs - startUs, 1e-3);
   const levels = levelsOf(entries);
   const boxes: Box[] = entries
@@ -116,11 +116,11 @@ function closeUps({ entries }: Timeline): Section[] {
 }
 
 /** Flame charts: all of it, then a run of each kind with its blocks and rows. */
-export function flameCharts(timeline: Timeline, wallUs: number, colors: OpColors): string {
+export function flameCharts(timeline: Timeline, wallUs: number, colors: CategoryColors): string {
   const whole = { title: "All", entries: timeline.entries, startUs: 0, endUs: wallUs };
   const parts = closeUps(timeline).map((section, i) => {
     const chart = figure(`Flame chart of ${section.title}`, (width) => flamePlot(section, colors, width));
     return `<details${i < 2 ? " open" : ""}><summary>${escapeHtml(section.title)}</summary>${chart}</details>`;
   });
-  return `${figure("Flame chart of everything", (width) => flamePlot(whole, colors, width))}${colors.legend()}${parts.join("")}`;
+  return `${figure("Flame chart of everything", (width) => flamePlot(whole, colors, width))}${colors.legend({ scope: "var(--scope)", block: "var(--block)" })}${parts.join("")}`;
 }

@@ -1,6 +1,6 @@
 import { areaY, lineY, type PlotOptions, ruleY } from "@observablehq/plot";
+import { figure } from "../charts/figure";
 import type { ProfileReport } from "../report/types";
-import { figure } from "./svg";
 
 const [MIB, GIB] = [2 ** 20, 2 ** 30];
 

@@ -1,12 +1,12 @@
+import { CategoryColors } from "../charts/colors";
+import { escapeHtml } from "../charts/figure";
 import { formatBytes, formatFlopRate, formatNumber, formatUs } from "../report/format";
 import type { Timeline } from "../report/timeline";
 import type { Bottleneck, ProfileReport } from "../report/types";
-import { OpColors } from "./colors";
 import { flameCharts } from "./flame";
 import { memoryChart } from "./memory-chart";
 import { rooflineChart } from "./roofline";
 import { STYLE } from "./style";
-import { escapeHtml } from "./svg";
 import { kernelTable, opTable, rowTable, scopeTable } from "./tables";
 
 function tiles({ wallUs, devices, peakBytes, ceilings, outsidePercent }: ProfileReport): string {
@@ -38,7 +38,7 @@ function worstList(bottlenecks: readonly Bottleneck[]): string {
 
 /** The report as one page that needs nothing else: flame charts, roofline, memory, bottlenecks in words, tables. */
 export function htmlReport(report: ProfileReport, timeline: Timeline): string {
-  const colors = new OpColors(report.ops);
+  const colors = new CategoryColors(report.ops.map(({ op }) => op));
   const source = report.ceilings ? `<p class="note">Ceilings: ${escapeHtml(report.ceilings.source)}.</p>` : "";
   const notes = report.notes.map((note) => `<p class="note">${escapeHtml(note)}</p>`).join("");
   const body = `<h1>Where the time went</h1>

@@ -1,7 +1,7 @@
+import { escapeHtml } from "../charts/figure";
 import { formatBytes, formatNumber, formatUs } from "../report/format";
 import { withStepsTogether } from "../report/merge";
 import type { ProfileReport, Rates, ReportNode, Times } from "../report/types";
-import { escapeHtml } from "./svg";
 
 /** Nodes with a smaller part of the wall time in all are left to the JSON report. */
 const LEAST_PERCENT = 0.1;

@@ -1,0 +1,5 @@
+export { type Bar, type BarsOptions, barsFigure } from "./bars";
+export { CategoryColors } from "./colors";
+export { escapeHtml, figure, type WidthName } from "./figure";
+export { type RooflineCeilings, type RooflinePoint, rooflineFigure } from "./roofline";
+export { CHART_STYLE } from "./style";

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { type Bar, barsFigure, CategoryColors, rooflineFigure } from "../../src/charts";
+
+const bar = (label: string, value: number): Bar => ({ label, value, text: `${value} s`, short: "s", color: "red" });
+
+describe("barsFigure", () => {
+  it("draws each bar as long as its value, in both widths", () => {
+    const figure = barsFigure([bar("a", 1), bar("b", 2)], { label: "Times", unit: "s" });
+    for (const width of ["wide", "narrow"])
+      expect(figure).toContain(`<div class="${width}" role="img" aria-label="Times">`);
+    const lengths = [...figure.matchAll(/<rect [^>]*\bwidth="([\d.]+)"/g)].map(([, width]) => Number(width));
+    expect(lengths).toHaveLength(4);
+    expect(lengths[1]! / lengths[0]!).toBeCloseTo(2);
+    expect(lengths[3]! / lengths[2]!).toBeCloseTo(2);
+  });
+
+  it("refuses two bars of one label, which would be drawn as their sum", () => {
+    expect(() => barsFigure([bar("ours", 14.6), bar("ours", 15)], { label: "Memory", unit: "GiB" })).toThrow(
+      'Memory: two bars are called "ours"',
+    );
+  });
+
+  it("draws a rule where it is asked for", () => {
+    const options = { label: "Ratios", unit: "times" };
+    expect(barsFigure([bar("a", 2)], options)).not.toContain("stroke-dasharray");
+    expect(barsFigure([bar("a", 2)], { ...options, rule: 1 })).toContain("stroke-dasharray");
+  });
+});
+
+describe("rooflineFigure", () => {
+  it("draws a dot per point and a line per type", () => {
+    const point = { title: "conv", category: "conv", intensity: 10, gigaflopPerS: 100 };
+    const ceilings = { gigabytesPerS: 100, teraflopPerS: { f16: 10, f32: 1 } };
+    const figure = rooflineFigure([point, { ...point, intensity: 20 }], ceilings, new CategoryColors(["conv"]));
+    expect(figure.split("<circle")).toHaveLength(1 + 2 * 2);
+    expect(figure).toContain("var(--category-0)");
+    expect(figure).not.toMatch(/NaN|undefined/);
+  });
+});
+
+describe("CategoryColors", () => {
+  it("has eight colours, and one for the others", () => {
+    const colors = new CategoryColors(Array.from({ length: 9 }, (_, i) => `op${i}`));
+    expect([colors.of("op0"), colors.of("op7"), colors.of("op8")]).toEqual([
+      "var(--category-0)",
+      "var(--category-7)",
+      "var(--category-other)",
+    ]);
+    expect(colors.legend({ scope: "var(--scope)" })).toMatch(/op7.*others.*scope/);
+  });
+});
