@@ -130,8 +130,8 @@ function endsMarkdown(rows: readonly BenchRow[]): string[] {
   ];
 }
 
-/** Results as a Markdown page. commands: those that made the results. */
-export function reportMarkdown(file: BenchFile, commands: readonly string[]): string {
+/** Results as a Markdown page. commands: those that made the results. charts: file of the page with charts, beside it. */
+export function reportMarkdown(file: BenchFile, commands: readonly string[], charts: string): string {
   const first = headline(file.rows);
   const [ops, stages] = [true, false].map((isOp) =>
     file.rows.filter((row) => !isOrigin(row) && (row.suite === "ops") === isOp),
@@ -140,7 +140,7 @@ export function reportMarkdown(file: BenchFile, commands: readonly string[]): st
     `# ${file.machine.device}`,
     ...(first === undefined ? [] : ["", `**${first}.**`]),
     "",
-    `${machineText(file)}.`,
+    `[Charts](${charts}). ${machineText(file)}.`,
     "",
     "Medians with their median absolute deviation; a median of fewer than three samples has a mark instead. Contenders take",
     "turns in one run. `to ours`: how many times longer than ours a peer takes. `rel. L2`: distance to the float32",

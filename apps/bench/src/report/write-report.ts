@@ -1,5 +1,5 @@
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { writeWholeFile } from "@vd/tensor";
 import { type BenchFile, rowKey } from "../measure/report";
 import { reportHtml } from "./html";
@@ -58,9 +58,10 @@ export async function writeReports(given: readonly ReadFile[], dir: string, read
   for (const { merged, files } of devices) {
     const stem = join(dir, slugOf(merged.machine.device));
     const commands = [...new Set(files.flatMap(repeatTexts))];
-    await writeWholeFile(`${stem}.html`, reportHtml(merged, commands));
-    await writeWholeFile(`${stem}.md`, reportMarkdown(merged, commands));
-    paths.push(`${stem}.html`, `${stem}.md`);
+    const charts = `${stem}-charts.html`;
+    await writeWholeFile(charts, reportHtml(merged, commands));
+    await writeWholeFile(`${stem}.md`, reportMarkdown(merged, commands, basename(charts)));
+    paths.push(charts, `${stem}.md`);
   }
   if (readme !== undefined) await updateReadme(readme, devices);
   return paths;

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder";
 
-const PAGE = fileURLToPath(new URL("../../../../docs/benchmarks/amd-epyc.html", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../../../docs/benchmarks/amd-epyc-charts.html", import.meta.url));
 const browser = ["chromium", "chromium-browser", "google-chrome"].find(
   (name) => spawnSync(name, ["--version"]).status === 0,
 );

@@ -42,8 +42,8 @@ describe("vd-bench report", () => {
   it("draws every chart in both widths, on a page that needs nothing from outside", async () => {
     const { status, stderr, read, out } = await report([FILE]);
     expect(status, stderr).toBe(0);
-    expect(readdirSync(out).sort()).toEqual(["test-gpu.html", "test-gpu.md"]);
-    const html = read("test-gpu.html");
+    expect(readdirSync(out).sort()).toEqual(["test-gpu-charts.html", "test-gpu.md"]);
+    const html = read("test-gpu-charts.html");
     for (const title of ["One denoiser call", "Peak memory", "Ops beside PyTorch", "Roofline"])
       expect(html).toContain(`<h2>${title}`);
     for (const width of ["narrow", "wide"]) expect(html.split(`<div class="${width}"`)).toHaveLength(5);
@@ -73,7 +73,7 @@ describe("vd-bench report", () => {
     });
     const { read } = await report([benchFile([e2e("ours", 8.1e6), e2e("diffusers", 18.4e6)])]);
     const said = "2.3× diffusers – 25 frames, picture file to frames in 8.10 s";
-    expect(read("test-gpu.html")).toContain(`<p class="headline">${said}</p>`);
+    expect(read("test-gpu-charts.html")).toContain(`<p class="headline">${said}</p>`);
     expect(read("test-gpu.md")).toContain(`**${said}.**`);
   });
 
@@ -87,7 +87,7 @@ describe("vd-bench report", () => {
     expect(page).toMatch(/## The 10 best ops beside PyTorch\n\n.*\n.*\n\| conv\.29 \| 3\.00× \|/);
     expect(page).toMatch(/## The 10 worst ops beside PyTorch\n\n.*\n.*\n\| conv\.0 \| 0\.10× \|/);
     expect(page.indexOf("10 worst")).toBeLessThan(page.indexOf("## All ops"));
-    expect(read("test-gpu.html")).toContain("<summary>Ops beside PyTorch: all 30</summary>");
+    expect(read("test-gpu-charts.html")).toContain("<summary>Ops beside PyTorch: all 30</summary>");
   });
 
   it("writes tables that say who, how fast, and how to repeat it", async () => {
@@ -108,7 +108,7 @@ describe("vd-bench report", () => {
     expect(status).toBe(0);
     expect(read("test-gpu.md")).toContain("| unet, 2x25 | ours | 300 (1 sample) | 1 |");
     expect(read("test-gpu.md")).toContain("| unet, 2x25 | diffusers | 600 (2 samples) | 2 |");
-    expect(read("test-gpu.html")).toContain("300 (1 sample)");
+    expect(read("test-gpu-charts.html")).toContain("300 (1 sample)");
     expect(stderr).toMatch(/0\.json: unet 2x25 ours has 1 sample, three are needed/);
   });
 
@@ -118,7 +118,7 @@ describe("vd-bench report", () => {
     const machine = { ...FILE.machine, commit: `${hash} with changes, kernels ${hash}` };
     const { read } = await report([{ ...file, machine }]);
     expect(read("test-gpu.md")).toContain("commit 01234567 with changes, kernels 01234567,");
-    expect(read("test-gpu.md") + read("test-gpu.html")).not.toContain(hash.slice(0, 9));
+    expect(read("test-gpu.md") + read("test-gpu-charts.html")).not.toContain(hash.slice(0, 9));
   });
 
   it("joins files of one device, the last row counting, and keeps devices apart", async () => {
