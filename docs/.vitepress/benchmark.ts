@@ -17,5 +17,5 @@ export function readBenchmark(path: string): Benchmark {
   const text = readFileSync(path, "utf8");
   const headline = /^\*\*(.+)\.\*\*$/m.exec(text)?.[1];
   const device = /^# (.*)$/m.exec(text)?.[1] ?? "";
-  return { slug: basename(path, ".md"), device, headline, factor: headline?.split(/[,–]/)[0]!.trim() };
+  return { slug: basename(path, ".md"), device, headline, factor: headline && /^[^,–]+/.exec(headline)?.[0].trim() };
 }
