@@ -131,7 +131,7 @@ describe("what a user gets wrong", () => {
     [{}, {}, "[steps] expected the number of steps, or sigmas, or timesteps, got none of them"],
     [{}, { steps: 0 }, "[steps] expected an integer of at least 1, got 0"],
     [{}, { steps: 5, sigmas: [3, 1, 0] }, "[steps] expected 2, as many as the given sigmas make, got 5"],
-    [{}, { sigmas: [3, 4, 0] }, "[sigmas[1]] expected less than 3, got 4"],
+    [{}, { sigmas: [3, 4, 0] }, "[sigmas[1]] expected at most 3, got 4"],
     [{}, { timesteps: [3, 4] }, "[EulerDiscreteScheduler] expected no custom timesteps, got [3,4]"],
     [{ sigma_min: "low" }, { steps: 2 }, 'EulerDiscreteScheduler.sigma_min] expected a number, got "low"'],
     [{ beta_schedule: "cosine" }, { steps: 2 }, "expected one of linear, scaled_linear, squaredcos_cap_v2"],
