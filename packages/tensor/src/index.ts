@@ -1,3 +1,4 @@
+export { withCallbacks } from "./callbacks";
 export { Eager, type EagerOps, eager } from "./eager";
 export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";

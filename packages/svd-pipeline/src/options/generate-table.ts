@@ -145,7 +145,7 @@ export const GENERATE_TABLE = {
   onProgress: PROGRESS,
   onPreview: {
     kind: callback("((preview: Preview) => void)", "Preview"),
-    doc: "Called with the middle frame as it would look now.",
+    doc: "Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the generation fails with its error.",
   },
   previewEvery: {
     kind: integer(1, MAX_STEPS),

@@ -3,6 +3,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
+import { withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
@@ -129,6 +130,10 @@ export async function exportPart(
   dir: string,
   options: ExportOptions,
 ): Promise<WrittenModel> {
+  return withCallbacks(options, ["onProgress"], "export", (watched) => writePart(part, source, dir, watched));
+}
+
+async function writePart(part: Part, source: ExportSource, dir: string, options: ExportOptions): Promise<WrittenModel> {
   const { precision = "fp32", signal, onProgress } = options;
   const shape = shapeOf(source, options);
   throwIfAborted(signal, "export");
