@@ -1,6 +1,9 @@
 import { VdError } from "@vd/kernels-native";
 import type { LatentDtype } from "./arithmetic/values";
 
+/** Most steps of a sampler, and most timesteps of a training: ten times what models were trained with. */
+export const MAX_STEPS = 10_000;
+
 /** How to sample. Exactly one of `steps`, `sigmas` and `timesteps` decides the length, or they agree about it. */
 export interface SamplerOptions {
   /** Denoising steps, at least 1. */
@@ -49,7 +52,9 @@ export function stepCount(options: SamplerOptions, fromSigmas: (count: number) =
   const implied = sigmas !== undefined ? fromSigmas(sigmas.length) : timesteps?.length;
   const count = steps ?? implied;
   if (count === undefined) throw wrong("steps", "the number of steps, or sigmas, or timesteps", "none of them");
-  if (!Number.isInteger(count) || count < 1) throw wrong("steps", "an integer of at least 1", count);
+  if (!(Number.isInteger(count) && count >= 1 && count <= MAX_STEPS)) {
+    throw wrong("steps", `an integer in 1…${MAX_STEPS}`, count);
+  }
   if (implied !== undefined && implied !== count) {
     throw wrong("steps", `${implied}, as many as the given ${sigmas ? "sigmas" : "timesteps"} make`, count);
   }

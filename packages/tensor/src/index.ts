@@ -32,6 +32,7 @@ export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
 export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
+export { shownJson } from "./shown";
 export * from "./tensor";
 export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
 export { defaultTuningTable } from "./tune/defaults";
