@@ -25,6 +25,7 @@ import type {
   GenerationEstimate,
   LoadOptions,
   Precision,
+  ProgressEvent,
 } from "./types";
 
 /** What an open pipeline works with. */
@@ -141,7 +142,10 @@ export class StableVideoDiffusionPipeline {
   private static async openFile(path: string, options: LoadOptions): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
     const denoiser = await chosenDenoiser(options, load.device);
-    return StableVideoDiffusionPipeline.make(openSingleFile(path, options.singleFile), load, denoiser);
+    const { onProgress } = options;
+    const onWarning = onProgress && ((message: string) => onProgress(loadMessage(message)));
+    const components = await openSingleFile(path, { ...options.singleFile, ...(onWarning && { onWarning }) });
+    return StableVideoDiffusionPipeline.make(components, load, denoiser);
   }
 
   /**
@@ -270,9 +274,10 @@ async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
   return new Generation(context).run();
 }
 
+/** What there is to say before anything is loaded. */
+const loadMessage = (message: string): ProgressEvent => ({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message });
+
 /** What denoises by the options; a fallback is told to `onProgress`. */
 function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): Promise<ChosenDenoiser | undefined> {
-  return chooseDenoiser(denoiser, device, (message) =>
-    onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message }),
-  );
+  return chooseDenoiser(denoiser, device, (message) => onProgress?.(loadMessage(message)));
 }

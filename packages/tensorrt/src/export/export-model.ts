@@ -71,7 +71,7 @@ const SMALL_SAMPLE = 256;
  */
 export async function openSource(path: string, precision: ExportPrecision): Promise<ExportSource> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  const components = isFile ? openSingleFile(path) : await openModelFolder(path, precision);
+  const components = await (isFile ? openSingleFile(path) : openModelFolder(path, precision));
   return { components, models: makeModels(components) };
 }
 
