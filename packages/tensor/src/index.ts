@@ -1,5 +1,5 @@
 export { withCallbacks } from "./callbacks";
-export { Eager, type EagerOps, eager } from "./eager";
+export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
