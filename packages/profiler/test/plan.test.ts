@@ -1,5 +1,5 @@
 import { Device } from "@vd/kernels-native";
-import { type Graph, layoutGraph, Plan } from "@vd/tensor";
+import { eager, type Graph, layoutGraph, Plan } from "@vd/tensor";
 import { expect, it } from "vitest";
 import { createProfiler } from "../src/index";
 import { nodeAt, sumOf } from "./support/nodes";
@@ -86,6 +86,30 @@ it("ceilings are measured on the device that was used", async () => {
   expect(ceilings!.gigabytesPerS).toBeGreaterThan(0.1);
   expect(ceilings!.teraflopPerS.f32).toBeGreaterThan(1e-4);
   expect(rows[0]!.rooflinePercent).toBeGreaterThan(0);
+});
+
+it("eager ops are scopes of their names, with the plan of one row inside; eager tensors are written and read", async () => {
+  const profiler = createProfiler({ ceilings: CEILINGS });
+  await profiler.scope("work", async () => {
+    const e = eager(Device.cpu({ threads: 1 }), { observer: profiler });
+    const x = e.tensor(new Float32Array(256 * 64).fill(1), [1, 1, 256, 64]);
+    const weight = e.tensor(new Float32Array(64 * 64).fill(0.5), [64, 64], "f32", true);
+    for (let i = 0; i < 2; i++) expect(e.readSync(await e.ops.linear({ x, weight }))[0]).toBe(32);
+    await expect(e.ops.linear({ x, weight: x })).rejects.toMatchObject({ code: "shape" });
+  });
+  const report = profiler.report();
+  expect(nodeAt(report, "work").children.map(({ name, count, numFailed }) => [name, count, numFailed])).toEqual([
+    ["write", 2, 0],
+    ["linear", 3, 1],
+    ["readback", 2, 0],
+  ]);
+  expect(nodeAt(report, "work", "linear").children.map(({ name, count }) => [name, count])).toEqual([
+    ["load", 2],
+    ["run", 2],
+    ["free", 2],
+  ]);
+  expect(report.ops).toEqual([expect.objectContaining({ op: "linear", count: 2, flops: 2 * 2 * 256 * 64 * 64 })]);
+  expect(report.rows[0]).toMatchObject({ plan: "linear", op: "linear", shape: "f32[1,1,256,64]" });
 });
 
 it("a cancelled run is a scope that failed, without rows", async () => {

@@ -1,4 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { shownJson } from "@vd/tensor";
+import { MAX_STEPS } from "./options";
 
 /** A parsed `scheduler_config.json` of the diffusers layout. Keys that a sampler does not know are ignored. */
 export interface SchedulerConfig {
@@ -37,11 +39,15 @@ export class ConfigReader {
     return number;
   }
 
-  /** An integer of at least `min`. Throws `attr`. */
+  /**
+   * An integer of at least `min` and at most {@link MAX_STEPS}: all integers of schedulers count steps, or less.
+   *
+   * @throws VdError `attr`
+   */
   integer(key: string, fallback: number, min: number): number {
     const value = this.number(key, fallback);
-    if (!Number.isInteger(value) || value < min) throw this.wrong(key, `an integer of at least ${min}`, value);
-    return value;
+    if (Number.isInteger(value) && value >= min && value <= MAX_STEPS) return value;
+    throw this.wrong(key, `an integer in ${min}…${MAX_STEPS}`, value);
   }
 
   /** true or false. Throws `attr`. */
@@ -65,8 +71,8 @@ export class ConfigReader {
   optionalNumbers(key: string): readonly number[] | undefined {
     const value = this.config[key];
     if (value === undefined || value === null) return undefined;
-    if (!Array.isArray(value) || !value.every((item) => typeof item === "number")) {
-      throw this.wrong(key, "a list of numbers", value);
+    if (!Array.isArray(value) || value.length > MAX_STEPS || !value.every((item) => typeof item === "number")) {
+      throw this.wrong(key, `a list of at most ${MAX_STEPS} numbers`, value);
     }
     return value;
   }
@@ -76,7 +82,7 @@ export class ConfigReader {
     const value = this.config[key];
     if (value === undefined || value === null || value === false) return;
     const where = `${this.className}.${key}`;
-    throw new VdError({ code: "unsupported", where, expected: "the key unset", got: JSON.stringify(value), hint });
+    throw new VdError({ code: "unsupported", where, expected: "the key unset", got: shownJson(value), hint });
   }
 
   /** Refuses more than one of the keys being true. Throws `attr`. */
@@ -92,7 +98,7 @@ export class ConfigReader {
       code: "attr",
       where: `${this.className}.${key}`,
       expected,
-      got: JSON.stringify(got) ?? String(got),
+      got: shownJson(got),
       hint: "Correct the scheduler_config.json of the model.",
     });
   }

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { nearestNames } from "@vd/tensor";
+import { nearestNames, shownJson } from "@vd/tensor";
 import type { SchedulerConfig } from "./config";
 import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";
@@ -33,6 +33,14 @@ export function findSampler(name: string): SamplerDefinition {
   });
 }
 
+/** The class of a config, Euler's where it says none. */
+function classNameOf(config: SchedulerConfig): string {
+  const given: unknown = config._class_name ?? euler.className;
+  if (typeof given === "string") return given;
+  const expected = "the name of a scheduler class";
+  throw new VdError({ code: "attr", where: "scheduler _class_name", expected, got: shownJson(given) });
+}
+
 /**
  * Makes a sampler. Without `name` it is the config's own class with every setting of that class, as diffusers runs it.
  *
@@ -57,10 +65,10 @@ export function findSampler(name: string): SamplerDefinition {
  */
 export function createSampler(config: SchedulerConfig, options: SamplerOptions & { name?: string }): Sampler {
   const { name, ...rest } = options;
-  const own = config._class_name ?? euler.className;
+  const own = classNameOf(config);
   const wanted = findSampler(name ?? own);
   if (wanted.className === own) return wanted.fromConfig(config, rest);
-  const owner = samplerDefinitions.find(({ className }) => className === config._class_name);
+  const owner = samplerDefinitions.find(({ className }) => className === own);
   const model = owner?.continuousModel?.(config, rest);
   return model === undefined ? wanted.fromConfig(config, rest) : wanted.overModel(model, rest);
 }

@@ -13,7 +13,7 @@ export { createSampler, findSampler, samplerDefinitions, samplerNames } from "./
 export type { SamplerDefinition } from "./definition";
 export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
 export { type LinearSteps, linearSteps } from "./linear-steps";
-export type { SamplerOptions } from "./options";
+export { MAX_STEPS, type SamplerOptions } from "./options";
 export type { Sampler, SamplerState, StepInput, StepResult } from "./sampler";
 export type { SigmaModel, SigmaTable } from "./schedule/sigma-model";
 export { betaSigmas, exponentialSigmas, karrasSigmas, type SigmaRange } from "./schedule/sigmas";

@@ -1,12 +1,16 @@
 import { VdError } from "@vd/kernels-native";
 import type { LatentDtype } from "./arithmetic/values";
 
+/** Most steps of a sampler, and most timesteps of a training: ten times what models were trained with. */
+export const MAX_STEPS = 10_000;
+
 /** How to sample. Exactly one of `steps`, `sigmas` and `timesteps` decides the length, or they agree about it. */
 export interface SamplerOptions {
   /** Denoising steps, at least 1. */
   steps?: number;
   /**
-   * Noise levels to use instead of the config's: falling, ending in 0. EulerDiscreteScheduler, every sampler on an
+   * Noise levels to use instead of the config's: falling, ending in 0 or where the config's end; a level may repeat, but
+   * for multistep samplers only the last one. EulerDiscreteScheduler, every sampler on an
    * SVD-like model, and UniPC with flow sigmas (there without the 0). EDMEulerScheduler takes them, as its reference
    * does, as positions in 0…1 on its own schedule.
    */
@@ -48,7 +52,9 @@ export function stepCount(options: SamplerOptions, fromSigmas: (count: number) =
   const implied = sigmas !== undefined ? fromSigmas(sigmas.length) : timesteps?.length;
   const count = steps ?? implied;
   if (count === undefined) throw wrong("steps", "the number of steps, or sigmas, or timesteps", "none of them");
-  if (!Number.isInteger(count) || count < 1) throw wrong("steps", "an integer of at least 1", count);
+  if (!(Number.isInteger(count) && count >= 1 && count <= MAX_STEPS)) {
+    throw wrong("steps", `an integer in 1…${MAX_STEPS}`, count);
+  }
   if (implied !== undefined && implied !== count) {
     throw wrong("steps", `${implied}, as many as the given ${sigmas ? "sigmas" : "timesteps"} make`, count);
   }
@@ -71,13 +77,22 @@ export function numberOption(value: number | undefined, name: string, fallback: 
   return number;
 }
 
-/** Custom noise levels, checked: at least two, finite, falling, the last one not negative. Throws `attr`. */
-export function checkedSigmas(sigmas: readonly number[]): readonly number[] {
+/**
+ * Custom noise levels, checked: at least two, finite, none above the one before it, only the last one 0. The last one may
+ * lie above the one before it up to `ownLast`, where the class's own table ends; so that table is taken too.
+ *
+ * @throws VdError `attr`
+ */
+export function checkedSigmas(sigmas: readonly number[], ownLast: number): readonly number[] {
   if (sigmas.length < 2) throw wrong("sigmas", "at least two noise levels, the last one usually 0", sigmas.length);
-  for (let i = 0; i < sigmas.length; i++) {
+  const last = sigmas.length - 1;
+  for (let i = 0; i <= last; i++) {
     const sigma = sigmas[i]!;
-    if (!Number.isFinite(sigma) || sigma < 0) throw wrong(`sigmas[${i}]`, "a finite number, not negative", sigma);
-    if (i > 0 && sigma >= sigmas[i - 1]!) throw wrong(`sigmas[${i}]`, `less than ${sigmas[i - 1]}`, sigma);
+    const where = `sigmas[${i}]`;
+    if (!Number.isFinite(sigma) || sigma < 0) throw wrong(where, "a finite number, not negative", sigma);
+    if (i < last && sigma === 0) throw wrong(where, "a positive number, since only the last noise level is 0", sigma);
+    const most = i === 0 ? Infinity : Math.max(sigmas[i - 1]!, i === last ? ownLast : 0);
+    if (sigma > most) throw wrong(where, `at most ${most}`, sigma);
   }
   return sigmas;
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { moments, sampleGaussian, svdConfig } from "../../../tooling/testing/svd-sampling";
 import type { SchedulerConfig } from "../src/config";
 import { createSampler, findSampler, samplerDefinitions, samplerNames } from "../src/create-sampler";
+import type { Sampler } from "../src/sampler";
 
 const data = { mean: 0.5, deviation: 0.8 };
 const count = 4096;
@@ -101,6 +102,53 @@ describe("on SVD", () => {
     const final = (dtype: "float32" | "float16") =>
       moments(sampleGaussian(createSampler(svdConfig, { name: "unipc", steps: 10, dtype }), data, 512));
     expect(Math.abs(final("float16").mean - final("float32").mean)).toBeLessThan(0.05);
+  });
+});
+
+describe("custom noise levels", () => {
+  const discrete = { _class_name: "EulerDiscreteScheduler" };
+  const ownTable = (config: SchedulerConfig, steps: number) => Array.from(createSampler(config, { steps }).sigmas);
+
+  it.each([
+    ["ends in its smallest level", { ...discrete, final_sigmas_type: "sigma_min" }, 3],
+    ["ends above the level before", { ...svdConfig, final_sigmas_type: "sigma_min" }, 6],
+    ["has more levels than were trained", { ...discrete, timestep_spacing: "trailing", num_train_timesteps: 50 }, 80],
+  ])("may be a config's own table that %s", (_, config, steps) => {
+    const sigmas = ownTable(config, steps);
+    expect(sigmas.some((sigma, i) => i > 0 && sigma >= sigmas[i - 1]!)).toBe(true);
+    expect(Array.from(createSampler(config, { sigmas }).sigmas)).toEqual(sigmas);
+  });
+
+  it.each(samplerNames)("of %s may repeat the last one", (name) => {
+    const sampler = createSampler(svdConfig, { name, sigmas: [700, 50, 10, 1, 0.1, 0.1] });
+    expect(moments(sampleGaussian(sampler, data, 64)).mean).toBeCloseTo(0.5, 0);
+  });
+
+  it.each(samplerNames)("of %s that repeat another one give samples or an error that names the level", (name) => {
+    const sigmas = [700, 50, 10, 10, 1, 0.1, 0];
+    let sampler: Sampler;
+    try {
+      sampler = createSampler(svdConfig, { name, sigmas });
+    } catch (error) {
+      expect(String(error)).toContain("[sigmas[3]] expected less than 10 with");
+      return;
+    }
+    expect(moments(sampleGaussian(sampler, data, 64)).mean).toBeCloseTo(0.5, 0);
+  });
+
+  it("repeat for single-step rules, not for those that divide by past steps", () => {
+    const sigmas = [700, 10, 10, 0];
+    expect(createSampler(svdConfig, { name: "euler", sigmas }).numSteps).toBe(3);
+    expect(errorOf(() => createSampler(svdConfig, { name: "dpmpp_2m", sigmas })).code).toBe("attr");
+  });
+
+  it.each([
+    [[1, 2, 0], "[sigmas[1]] expected at most 1, got 2"],
+    [[2, 1, 1.5], "[sigmas[2]] expected at most 1, got 1.5"],
+    [[2, 0, 0], "[sigmas[1]] expected a positive number, since only the last noise level is 0, got 0"],
+    [[2, Number.NaN], "[sigmas[1]] expected a finite number, not negative, got NaN"],
+  ])("%j are refused", (sigmas, message) => {
+    expect(errorOf(() => createSampler(svdConfig, { sigmas })).message).toContain(message);
   });
 });
 

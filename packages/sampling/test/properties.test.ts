@@ -129,14 +129,14 @@ describe("what a user gets wrong", () => {
 
   it.each([
     [{}, {}, "[steps] expected the number of steps, or sigmas, or timesteps, got none of them"],
-    [{}, { steps: 0 }, "[steps] expected an integer of at least 1, got 0"],
+    [{}, { steps: 0 }, "[steps] expected an integer in 1…10000, got 0"],
     [{}, { steps: 5, sigmas: [3, 1, 0] }, "[steps] expected 2, as many as the given sigmas make, got 5"],
-    [{}, { sigmas: [3, 4, 0] }, "[sigmas[1]] expected less than 3, got 4"],
+    [{}, { sigmas: [3, 4, 0] }, "[sigmas[1]] expected at most 3, got 4"],
     [{}, { timesteps: [3, 4] }, "[EulerDiscreteScheduler] expected no custom timesteps, got [3,4]"],
     [{ sigma_min: "low" }, { steps: 2 }, 'EulerDiscreteScheduler.sigma_min] expected a number, got "low"'],
     [{ beta_schedule: "cosine" }, { steps: 2 }, "expected one of linear, scaled_linear, squaredcos_cap_v2"],
     [{ use_beta_sigmas: true }, { steps: 2 }, "got use_karras_sigmas and use_beta_sigmas"],
-    [{ num_train_timesteps: 0 }, { steps: 2 }, "expected an integer of at least 1, got 0"],
+    [{ num_train_timesteps: 0 }, { steps: 2 }, "expected an integer in 1…10000, got 0"],
     [{ _class_name: "TCDScheduler" }, { steps: 2, eta: 1.5 }, "[eta] expected a number in 0…1, got 1.5"],
     [{ _class_name: "LCMScheduler" }, { steps: 51 }, "at most the 50 steps of the distillation"],
     [{ _class_name: "DDIMScheduler" }, { steps: 1001 }, "at most 1000 steps"],

@@ -46,7 +46,7 @@ export * from "./models/index";
 export type { ModelComponents } from "./opening/components";
 export { openModelFolder } from "./opening/folder";
 export { type Models, makeModels } from "./opening/models";
-export { openSingleFile } from "./opening/single-file";
+export { openSingleFile, type SingleFileOptions } from "./opening/single-file";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export { chooseDecodeChunk, type DecodeChunkOptions } from "./stages/decode-chunk";
 export {

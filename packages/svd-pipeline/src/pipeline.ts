@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolveModel } from "@vd/hub";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
-import { observed, ownTurn, runInSlices, type Tuning } from "@vd/tensor";
+import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
@@ -25,6 +25,7 @@ import type {
   GenerationEstimate,
   LoadOptions,
   Precision,
+  ProgressEvent,
 } from "./types";
 
 /** What an open pipeline works with. */
@@ -89,7 +90,13 @@ export class StableVideoDiffusionPipeline {
    * );
    * ```
    */
-  static async fromPretrained(source: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
+  static fromPretrained(source: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
+    return withCallbacks(options, ["onProgress"], "opening", (watched) =>
+      StableVideoDiffusionPipeline.openAny(source, watched),
+    );
+  }
+
+  private static async openAny(source: string, options: LoadOptions): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(source, options);
     const start = performance.now();
     const elapsedUs = () => (performance.now() - start) * 1000;
@@ -107,7 +114,7 @@ export class StableVideoDiffusionPipeline {
           message: file,
         }),
     });
-    if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.fromSingleFile(dir, options);
+    if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.openFile(dir, options);
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
     throwIfAborted(options.signal, dir, { work: "the opening" });
     const components = await openModelFolder(dir, load.format);
@@ -126,10 +133,19 @@ export class StableVideoDiffusionPipeline {
    * const pipeline = await StableVideoDiffusionPipeline.fromSingleFile("svd_xt.safetensors", { device: "cuda" });
    * ```
    */
-  static async fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
+  static fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
+    return withCallbacks(options, ["onProgress"], "opening", (watched) =>
+      StableVideoDiffusionPipeline.openFile(path, watched),
+    );
+  }
+
+  private static async openFile(path: string, options: LoadOptions): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
     const denoiser = await chosenDenoiser(options, load.device);
-    return StableVideoDiffusionPipeline.make(openSingleFile(path, options.singleFile), load, denoiser);
+    const { onProgress } = options;
+    const onWarning = onProgress && ((message: string) => onProgress(loadMessage(message)));
+    const components = await openSingleFile(path, { ...options.singleFile, ...(onWarning && { onWarning }) });
+    return StableVideoDiffusionPipeline.make(components, load, denoiser);
   }
 
   /**
@@ -182,7 +198,10 @@ export class StableVideoDiffusionPipeline {
       const { scratch } = this;
       // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
       this.scratch = new Scratch();
-      const run = async () => generateIn(await this.context(options, scratch));
+      const run = () =>
+        withCallbacks(options, ["onProgress", "onPreview"], "generation", async (watched) =>
+          generateIn(await this.context(watched, scratch)),
+        );
       const video = await observed(options.profiler, "generate", run);
       if (this.opened) this.scratch = scratch;
       return video;
@@ -255,9 +274,10 @@ async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
   return new Generation(context).run();
 }
 
+/** What there is to say before anything is loaded. */
+const loadMessage = (message: string): ProgressEvent => ({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message });
+
 /** What denoises by the options; a fallback is told to `onProgress`. */
 function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): Promise<ChosenDenoiser | undefined> {
-  return chooseDenoiser(denoiser, device, (message) =>
-    onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message }),
-  );
+  return chooseDenoiser(denoiser, device, (message) => onProgress?.(loadMessage(message)));
 }

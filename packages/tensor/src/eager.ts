@@ -4,6 +4,7 @@ import type { GraphOps } from "./graph-ops.generated";
 import { readHostSync, writeHostSync } from "./host";
 import { opMethod, recordOp } from "./op-method";
 import { layoutGraph } from "./plan/layout";
+import { observed, type WorkObserver } from "./plan/observer";
 import { Plan } from "./plan/plan";
 import { type CallOptions, packedBytes, type Storage, type Tensor } from "./tensor";
 
@@ -14,13 +15,25 @@ export type EagerOps = {
     : never;
 };
 
+/** How to compute eagerly. */
+export interface EagerOptions {
+  /** Hears of every op as a scope of its name with the plan of one row inside, and of tensors that are written and
+   *  read: a profiler. */
+  observer?: WorkObserver | undefined;
+}
+
 /** Runs single ops at once, each as a plan of one row: for debugging and bisecting, not for speed. */
 export class Eager {
   readonly ops: EagerOps;
+  private readonly observer: WorkObserver | undefined;
 
-  constructor(readonly device: Device) {
+  constructor(
+    readonly device: Device,
+    { observer }: EagerOptions = {},
+  ) {
+    this.observer = observer;
     const entries = (Object.keys(OPS) as OpId[]).map((id) => {
-      return [opMethod(id), (options: CallOptions) => this.runOne((g) => recordOp(g, id, options))];
+      return [opMethod(id), (options: CallOptions) => this.runOne(opMethod(id), (g) => recordOp(g, id, options))];
     });
     this.ops = Object.fromEntries(entries) as EagerOps;
   }
@@ -28,7 +41,7 @@ export class Eager {
   /** A tensor with the given numbers; `constant` ones count as weights, which backends may pack. */
   tensor(data: ArrayLike<number>, dims: readonly number[], dtype: DType = "f32", constant = false): Tensor {
     const tensor = packedTensor(this.block(packedBytes(dims, dtype), constant), dims, dtype);
-    writeHostSync(tensor.storage.place!.buffer, 0, tensor, data);
+    observed(this.observer, "write", () => writeHostSync(tensor.storage.place!.buffer, 0, tensor, data));
     return tensor;
   }
 
@@ -40,7 +53,7 @@ export class Eager {
   /** The elements as numbers. */
   readSync(tensor: Tensor): Float32Array {
     const { buffer, byteOffset } = tensor.storage.place!;
-    return readHostSync(buffer, byteOffset, tensor);
+    return observed(this.observer, "readback", () => readHostSync(buffer, byteOffset, tensor));
   }
 
   private block(bytes: number, constant: boolean): Storage {
@@ -48,7 +61,11 @@ export class Eager {
     return makeStorage(constant ? "weights" : "state", bytes, "eager", place);
   }
 
-  private async runOne(record: (g: Graph) => Tensor): Promise<Tensor> {
+  private runOne(name: string, record: (g: Graph) => Tensor): Promise<Tensor> {
+    return observed(this.observer, name, () => this.runRow(name, record));
+  }
+
+  private async runRow(name: string, record: (g: Graph) => Tensor): Promise<Tensor> {
     const graph = new Graph();
     const shape = record(graph);
     const row = graph.rows[0]!;
@@ -56,6 +73,7 @@ export class Eager {
     const plan = await Plan.load(
       this.device,
       layoutGraph((g) => void g.rows.push({ ...row, outputs: [result, ...row.outputs.slice(1)] })),
+      { name, observer: this.observer },
     );
     try {
       await plan.run();
@@ -79,4 +97,4 @@ export class Eager {
  * console.log(e.readSync(await e.ops.pointwise({ a: x, aScale: 2 }))); // 2 4 6 8
  * ```
  */
-export const eager = (device: Device): Eager => new Eager(device);
+export const eager = (device: Device, options?: EagerOptions): Eager => new Eager(device, options);

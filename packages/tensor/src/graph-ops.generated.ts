@@ -296,7 +296,7 @@ export abstract class GraphOps {
     return this.record("attention", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue.
+  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
    *  x: [B,F,H,W,C] activations.
    *  weight: [K,C,T,R,S] filters, as in the checkpoint.
    *  bias: [K] added per output channel.

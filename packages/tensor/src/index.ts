@@ -1,4 +1,5 @@
-export { Eager, type EagerOps, eager } from "./eager";
+export { withCallbacks } from "./callbacks";
+export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
@@ -31,6 +32,7 @@ export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
 export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
+export { shownJson } from "./shown";
 export * from "./tensor";
 export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
 export { defaultTuningTable } from "./tune/defaults";

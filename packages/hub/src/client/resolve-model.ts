@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { withCallbacks } from "@vd/tensor";
 import { isSafeRelativePath, parseHubModelName } from "./names";
 import { type HubOptions, hubSettings } from "./settings";
 import { downloadSnapshot } from "./snapshot";
@@ -29,7 +30,10 @@ export async function resolveModel(source: string, options: HubOptions = {}): Pr
   const name = parseHubModelName(source);
   if (name === undefined) throw neitherError(source);
   const revision = chosenRevision(source, name.revision, options.revision);
-  return downloadSnapshot(await hubSettings(options), name.repo, revision).then(({ dir, commit }) => ({ dir, commit }));
+  const { dir, commit } = await withCallbacks(options, ["onProgress", "onNotice"], source, async (watched) =>
+    downloadSnapshot(await hubSettings(watched), name.repo, revision),
+  );
+  return { dir, commit };
 }
 
 function chosenRevision(source: string, inName: string | undefined, option: string | undefined): string {

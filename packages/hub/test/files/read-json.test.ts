@@ -33,4 +33,24 @@ describe("readJson", () => {
     expect(error.code).toBe("weights");
     expect(error.got).toContain(got);
   });
+
+  it("goes over a text once, whatever it is", async () => {
+    const start = process.cpuUsage().user;
+    const error = await failureOf(readJson(jsonFile(`{"a": "${'\\\\"'.repeat(200_000)}`)));
+    expect(error).toMatchObject({ code: "weights", expected: "JSON" });
+    expect((process.cpuUsage().user - start) / 1000).toBeLessThan(1000);
+  });
+
+  it("refuses more bytes and more levels than a configuration has", async () => {
+    expect(await failureOf(readJson(jsonFile(`{"a": "${"x".repeat(2 ** 20)}"}`)))).toMatchObject({
+      ...{ code: "weights", expected: "a configuration of at most 1048576 bytes", got: "1048585 bytes" },
+    });
+    const nested = `{"a": ${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    expect((await failureOf(readJson(jsonFile(nested)))).expected).toBe("JSON of at most 64 levels");
+  });
+
+  it("leaves brackets and words inside strings alone", async () => {
+    const text = JSON.stringify({ "[NaN": '{"Infinity\\"]', b: "[".repeat(100) });
+    expect(await readJson(jsonFile(text))).toEqual(JSON.parse(text));
+  });
 });

@@ -22,7 +22,8 @@ struct GemmSegment {
   int64_t panelRow;
 };
 
-/** sums [kTileRows, vecs * width] = rows · panel, one tile. Sums run over segments and channels in order. */
+/** sums [kTileRows, vecs * width] = rows · panel, one tile. Sums run over segments and channels in order, in chains whose
+ *  ends follow from the panel's rows; a segment whose rows are all zeros may be left out, which changes no bit. */
 struct GemmTile {
   const GemmSegment* segments;
   int64_t numSegments;

@@ -40,7 +40,7 @@ struct AttentionArgs {
   bool causal;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. */
+/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN. */
 struct ConvArgs {
   /** [B,F,H,W,C]: activations. */
   Tensor x;

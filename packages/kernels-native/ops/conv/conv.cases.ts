@@ -25,6 +25,16 @@ const shapes: Case[] = [
     attrs: { padding: around(0, 1) },
   },
   {
+    name: "3x3x3 from 20 to 24, on a gap",
+    inputs: { x: { dims: [2, 4, 5, 7, 20], gap: 4 }, weight: [24, 20, 3, 3, 3], bias: [24], frameBias: [2, 4, 24] },
+    attrs: { padding: around(1, 1), act: "silu" },
+  },
+  {
+    name: "2x3x3 from 16 to 17, padded unevenly",
+    inputs: { x: [1, 3, 4, 6, 16], weight: [17, 16, 2, 3, 3] },
+    attrs: { padding: [1, 0, 0, 2, 1, 0] },
+  },
+  {
     name: "3x1x1 from 3 to 3",
     inputs: { x: [2, 5, 4, 6, 3], weight: [3, 3, 3, 1, 1], bias: [3] },
     attrs: { padding: around(1, 0) },

@@ -28,7 +28,9 @@ export default defineOp({
   id: "conv",
   summary:
     "Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x " +
-    "upsampling of height and width, and applies the shared epilogue.",
+    "upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the " +
+    "weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that " +
+    "are not finite reach the results whose windows hold them, as infinities or NaN.",
   source: ["https://arxiv.org/abs/1603.07285", "huggingface/diffusers@58eb52c src/diffusers/models/resnet.py"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },

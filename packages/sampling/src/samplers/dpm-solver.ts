@@ -8,7 +8,7 @@ import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
 import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
-import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
+import { requireFalling, type SigmaModel, type SigmaTable } from "../schedule/sigma-model";
 import { dpmSolverTable } from "../solvers/dpm-solver-levels";
 import { type DpmAlgorithm, type DpmSolverType, dpmSolverUpdate } from "../solvers/dpm-solver-update";
 import { readFinalSigma } from "../solvers/solver-levels";
@@ -165,6 +165,7 @@ function dpmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
 
 /** DPM-Solver++ of second order (midpoint) on samples data + σ·noise; the step to 0 is of first order. */
 function dpmOverModel(model: SigmaModel, options: SamplerOptions): Sampler {
+  requireFalling(model.sigmas, className);
   const last = model.timesteps.length - 1;
   return dpmSampler(
     {

@@ -8,7 +8,7 @@ import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
 import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
-import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
+import { requireFalling, type SigmaModel, type SigmaTable } from "../schedule/sigma-model";
 import { mixtureAt, type SolverSpace } from "../solvers/solver-space";
 import { unipcTable } from "../solvers/unipc-levels";
 import { type UnipcStretch, type UnipcType, unipcCorrect, unipcPredict } from "../solvers/unipc-update";
@@ -131,6 +131,7 @@ function unipcFromConfig(config: SchedulerConfig, options: SamplerOptions): Samp
 
 /** UniPC of second order (bh2, data prediction) on samples data + σ·noise; the last step is of first order. */
 function unipcOverModel(model: SigmaModel, options: SamplerOptions): Sampler {
+  requireFalling(model.sigmas, className);
   return unipcSampler(
     {
       ...{ table: model, space: "ve", type: "bh2", predictsData: true, order: 2 },

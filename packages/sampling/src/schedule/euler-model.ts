@@ -27,8 +27,8 @@ function timestepsOf(sigmas: readonly number[], logs: Float32Array, precision: "
   return sigmas.map((sigma) => Math.fround(sigmaToTimestep(sigma, logs, precision)));
 }
 
-function customLevels(sigmas: readonly number[], trained: Float32Array): Levels {
-  const levels = Float32Array.from(checkedSigmas(sigmas));
+function customLevels(reader: ConfigReader, sigmas: readonly number[], trained: Float32Array): Levels {
+  const levels = Float32Array.from(checkedSigmas(sigmas, finalSigma(reader, trained)));
   const known = Array.from(levels.subarray(0, -1));
   return { sigmas: levels, trainedTimesteps: () => timestepsOf(known, logSigmas(trained), "float32") };
 }
@@ -94,7 +94,7 @@ export function eulerModel(config: SchedulerConfig, options: SamplerOptions): Si
     options.timesteps?.map(Math.fround) ?? fractionalTimesteps({ spacing, steps, trained: numTrained, offset });
   const levels =
     options.sigmas !== undefined
-      ? customLevels(options.sigmas, trained)
+      ? customLevels(reader, options.sigmas, trained)
       : scheduledLevels(reader, trained, { timesteps: row, steps });
   return {
     sigmas: levels.sigmas,

@@ -1,8 +1,9 @@
+import { VdError } from "@vd/kernels-native";
 import type { Preconditioning } from "../arithmetic/preconditioning";
 
 /** A row of noise levels with what the model is told at each. */
 export interface SigmaTable {
-  /** Falling; one more than there are steps. float32 */
+  /** Falling, a level may repeat; one more than there are steps. float32 */
   readonly sigmas: Float32Array;
   /** One per step. */
   readonly timesteps: readonly number[];
@@ -29,4 +30,21 @@ export function initialDeviation(sigmas: Float32Array, spacing: string): number 
 /** Noise levels with the last one after them, in float32. */
 export function withFinalSigma(sigmas: readonly number[], last: number): Float32Array {
   return Float32Array.from([...sigmas, last]);
+}
+
+/**
+ * Checks that every level but the last is below the one before it: multistep rules divide by the length of past steps.
+ *
+ * @throws VdError `attr`
+ */
+export function requireFalling(sigmas: Float32Array, className: string): void {
+  const at = sigmas.subarray(0, -1).findIndex((sigma, i) => i > 0 && sigma >= sigmas[i - 1]!);
+  if (at < 0) return;
+  throw new VdError({
+    code: "attr",
+    where: `sigmas[${at}]`,
+    expected: `less than ${sigmas[at - 1]} with ${className}, which divides by the length of past steps`,
+    got: String(sigmas[at]),
+    hint: "Leave the repeated level out, or take a sampler of one step such as euler.",
+  });
 }

@@ -77,8 +77,8 @@ export function sigmaToTimestep(sigma: number, logs: Float32Array, precision: "f
   const round = single ? Math.fround : (value: number) => value;
   const floored = Math.max(sigma, 1e-10);
   const logSigma = single ? numpyLogFloat32(floored) : Math.log(floored);
-  let low = 0;
-  for (let i = 0; i < logs.length; i++) if (round(logSigma - logs[i]!) >= 0) low = i;
+  let low = logs.length - 1;
+  while (low > 0 && !(round(logSigma - logs[low]!) >= 0)) low--;
   low = Math.min(low, logs.length - 2);
   const weight = positionBetween(logs[low]!, logs[low + 1]!, logSigma, round);
   return round(1 - weight) * low + weight * (low + 1);

@@ -12,7 +12,7 @@ const HEAD_WIDTH = 64;
  *
  * @throws VdError `weights` where shapes fit no square picture or no heads
  */
-export function inferClipConfig(shapes: Shapes, { clipHeads }: InferenceOptions): ConfigJson {
+export function inferClipConfig(shapes: Shapes, { clipHeads, clipActivation = "gelu" }: InferenceOptions): ConfigJson {
   const hidden = sizeOf(shapes, "vision_model.embeddings.class_embedding", 0);
   const patch = sizeOf(shapes, "vision_model.embeddings.patch_embedding.weight", 2);
   const numPositions = sizeOf(shapes, "vision_model.embeddings.position_embedding.weight", 0);
@@ -24,7 +24,7 @@ export function inferClipConfig(shapes: Shapes, { clipHeads }: InferenceOptions)
   if (!Number.isInteger(heads)) throw misfit("num_attention_heads", `a width that divides by ${HEAD_WIDTH}`, hidden);
   return {
     architectures: ["CLIPVisionModelWithProjection"],
-    hidden_act: "gelu",
+    hidden_act: clipActivation,
     hidden_size: hidden,
     image_size: patchesPerSide * patch,
     intermediate_size: sizeOf(shapes, "vision_model.encoder.layers.0.mlp.fc1.weight", 0),

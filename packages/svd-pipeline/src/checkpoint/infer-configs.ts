@@ -14,6 +14,9 @@ export interface InferenceOptions {
   scalingFactor?: number;
   /** Attention heads of the image encoder. Default: those of the published model of this width, else width / 64. */
   clipHeads?: number;
+  /** Activation of the image encoder, as `hidden_act` of its configuration names it, e.g. `quick_gelu`. Default: `gelu`,
+   *  that of the published models. */
+  clipActivation?: string;
 }
 
 /** A configuration as the JSON files of the folder layout have it. */

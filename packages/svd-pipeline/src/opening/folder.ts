@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { openComponentWeights, readJson, recordFiles, type WeightFormat } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { runInSlices } from "@vd/tensor";
+import { runInSlices, shownJson } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import type { ClipPixelOptions } from "../conditioning/clip-pixel-values";
 import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
@@ -21,7 +21,7 @@ async function checkIndex(dir: string): Promise<void> {
     code: "unsupported",
     where: path,
     expected: `a ${PIPELINE_CLASS}`,
-    got: String(index._class_name ?? "no _class_name"),
+    got: typeof index._class_name === "string" ? index._class_name : "no _class_name",
     hint: "This package runs Stable Video Diffusion (image to video) models.",
   });
 }
@@ -45,7 +45,7 @@ function perChannel(
     code: "weights",
     where: `${path}] [${key}`,
     expected: `three ${key === "image_std" ? "positive " : ""}numbers, one per channel`,
-    got: JSON.stringify(value),
+    got: shownJson(value),
   });
 }
 

@@ -1,4 +1,4 @@
-import { findSampler, guidanceShapes, samplerNames } from "@vd/sampling";
+import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
 import { MEMORY_USES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
 import { boolean, callback, choice, integer, numbers, object, real, seed, side } from "./kinds";
@@ -7,7 +7,6 @@ import { PROGRESS, SIGNAL } from "./shared-rows";
 
 /** A clip as long as this takes more memory than machines have. */
 const MAX_FRAMES = 4096;
-const MAX_STEPS = 10_000;
 /** A side as long as this takes more memory than machines have; formats of files have limits of their own. */
 const SIDE = side(16_384);
 const GUIDANCE = real(0, 1000);
@@ -145,7 +144,7 @@ export const GENERATE_TABLE = {
   onProgress: PROGRESS,
   onPreview: {
     kind: callback("((preview: Preview) => void)", "Preview"),
-    doc: "Called with the middle frame as it would look now.",
+    doc: "Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the generation fails with its error.",
   },
   previewEvery: {
     kind: integer(1, MAX_STEPS),

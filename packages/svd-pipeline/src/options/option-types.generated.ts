@@ -22,7 +22,8 @@ export interface LoadOptions {
   hub?: Omit<HubOptions, "signal" | "onProgress" | "dtype"> | undefined;
   /** Cancels; opening then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Called with what is being done and how far it has come. */
+  /** Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects,
+   *  the work fails with its error. */
   onProgress?: ((event: ProgressEvent) => void) | undefined;
 }
 
@@ -71,9 +72,11 @@ export interface GenerateOptions {
   isolateDecodeChunks?: boolean | undefined;
   /** Cancels within a step; `generate` then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Called with what is being done and how far it has come. */
+  /** Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects,
+   *  the work fails with its error. */
   onProgress?: ((event: ProgressEvent) => void) | undefined;
-  /** Called with the middle frame as it would look now. */
+  /** Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the
+   *  generation fails with its error. */
   onPreview?: ((preview: Preview) => void) | undefined;
   /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
   previewEvery?: number | undefined;

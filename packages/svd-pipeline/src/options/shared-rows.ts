@@ -15,5 +15,5 @@ export const SIGNAL = {
 /** What hears of the progress. */
 export const PROGRESS = {
   kind: callback("((event: ProgressEvent) => void)", "ProgressEvent"),
-  doc: "Called with what is being done and how far it has come.",
+  doc: "Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects, the work fails with its error.",
 } as const satisfies OptionRow;

@@ -65,7 +65,7 @@ describe("sigmas", () => {
   });
 
   it.each<[string, GenerateOptions["sigmas"], number | undefined, string]>([
-    ["attr", [10, 20, 0], undefined, "[sigmas[1]] expected less than 10, got 20"],
+    ["attr", [10, 20, 0], undefined, "[sigmas[1]] expected at most 10, got 20"],
     ["attr", [10, Number.NaN, 0], undefined, "[sigmas[1]] expected a finite number, not negative, got NaN"],
     ["attr", [10, -1], undefined, "[sigmas[1]] expected a finite number, not negative, got -1"],
     ["attr", [10, 1, 0], 3, "[steps] expected 2, as many as the given sigmas make, got 3"],

@@ -56,6 +56,33 @@ describe("progress", () => {
   });
 });
 
+describe("callbacks that fail", () => {
+  const failure = new Error("the callback's own");
+  const rejectAt = (wanted: string) => async (event: ProgressEvent) => {
+    if (`${event.stage} ${event.step}` === wanted) throw failure;
+  };
+
+  it.each(["encode 0", "denoise 0", "denoise 2", "decode 1"])(
+    "an async onProgress that rejects at %s fails the generation with its error",
+    async (wanted) => {
+      await expect(pipeline.generate({ ...QUICK, onProgress: rejectAt(wanted) })).rejects.toBe(failure);
+    },
+  );
+
+  it("so does an async onPreview, and the pipeline goes on working", async () => {
+    const onPreview = async () => {
+      throw failure;
+    };
+    await expect(pipeline.generate({ ...QUICK, previewEvery: 1, onPreview })).rejects.toBe(failure);
+    expect((await pipeline.generate(QUICK)).numFrames).toBe(QUICK.numFrames);
+  });
+
+  it("an async onProgress of opening fails the opening", async () => {
+    await expect(openTiny({ onProgress: rejectAt("load 0") })).rejects.toBe(failure);
+    await expect(openTiny({ onProgress: rejectAt("load 1") })).rejects.toBe(failure);
+  });
+});
+
 describe("previews", () => {
   it("show the middle frame after every few steps, nearer and nearer to the result, and change nothing", async () => {
     const previews: Preview[] = [];

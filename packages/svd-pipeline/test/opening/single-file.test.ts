@@ -1,12 +1,13 @@
-import { truncateSync } from "node:fs";
-import { join } from "node:path";
+import { once } from "node:events";
+import { cpSync, truncateSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { SafetensorsFile, writeSafetensors } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
-import { StableVideoDiffusionPipeline } from "../../src/index";
+import { openSingleFile, type SingleFileOptions, StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { SINGLE_FILE, writeSingleFile } from "../support/single-file";
-import { openTiny, PICTURE, QUICK, TINY_SVD, temporaryFolder, WEIGHT_FILES } from "../support/tiny-model";
+import { editJson, openTiny, PICTURE, QUICK, TINY_SVD, temporaryFolder, WEIGHT_FILES } from "../support/tiny-model";
 
 /** Without what the folder's sample size decides. */
 const OPTIONS = { ...QUICK, maxGuidance: 2 };
@@ -43,6 +44,69 @@ describe("a checkpoint in one file", () => {
     const names = ["conditioner.embedders.0.open_clip.model.logit_scale", "model_ema.decay"];
     writeSafetensors(more, [...tensors, ...names.map((name) => ({ name, ...unread }))]);
     expect((await open(more)).defaults.steps).toBe(25);
+  });
+});
+
+describe("what the weights of one file do not tell", () => {
+  const tinyFile = (): string => {
+    const path = join(temporaryFolder(), "tiny.safetensors");
+    writeSingleFile(path);
+    return path;
+  };
+  const openWarned = async (path: string, options: SingleFileOptions = {}) => {
+    const warnings: string[] = [];
+    const components = await openSingleFile(path, { ...options, onWarning: (message) => warnings.push(message) });
+    return { ...components, warnings: warnings.map((text) => text.replace(path, "FILE")) };
+  };
+
+  it("is warned of where it is guessed", async () => {
+    const { warnings } = await openWarned(tinyFile());
+    expect(warnings).toHaveLength(5);
+    expect(warnings[0]).toBe(
+      'FILE: the activation of image_encoder is not in the weights; "gelu" is a guess. Pass singleFile.clipActivation, or put the model\'s image_encoder/config.json into the folder of the file.',
+    );
+  });
+
+  it("is warned of through onProgress of the pipeline, and by the process without it", async () => {
+    const path = tinyFile();
+    const messages: string[] = [];
+    const onProgress = ({ message }: { message?: string }) => messages.push(message ?? "");
+    await StableVideoDiffusionPipeline.fromSingleFile(path, { onProgress });
+    expect(messages.filter((message) => message.includes("is a guess"))).toHaveLength(5);
+    const warned = once(process, "warning") as Promise<[Error]>;
+    await StableVideoDiffusionPipeline.fromSingleFile(path);
+    expect(await warned).toMatchObject([{ name: "VdWarning", message: expect.stringContaining("is a guess") }]);
+  });
+
+  it("is what the options say", async () => {
+    const options = { ...SINGLE_FILE, clipHeads: 4, clipActivation: "quick_gelu", headChannels: 32 };
+    const { imageEncoder, unet, warnings } = await openWarned(tinyFile(), options);
+    expect(imageEncoder.config).toMatchObject({ numHeads: 4, act: "quick_gelu" });
+    expect(unet.config.numHeads).toEqual([2, 2, 4]);
+    expect(warnings).toEqual([]);
+    expect((await failureOf(openSingleFile(tinyFile(), { clipActivation: "relu" }))).message).toMatch(/one of gelu/);
+  });
+
+  it("is read from configurations beside the file, unless the options say it", async () => {
+    const path = tinyFile();
+    for (const part of ["unet", "vae", "image_encoder"])
+      cpSync(join(TINY_SVD, part, "config.json"), join(dirname(path), part, "config.json"));
+    const beside = join(dirname(path), "image_encoder/config.json");
+    editJson(beside, { hidden_act: "quick_gelu", num_attention_heads: 8, layer_norm_eps: 1e-6 });
+    const read = await openWarned(path, { clipHeads: 4 });
+    expect(read.imageEncoder.config).toMatchObject({ act: "quick_gelu", numHeads: 4, layerNormEps: 1e-6 });
+    expect([read.vae.config.scalingFactor, read.unet.config.numFrames]).toEqual([0.3237, 14]);
+    expect(read.warnings).toEqual([]);
+  });
+
+  it("is not read from the configuration of another model", async () => {
+    const path = tinyFile();
+    const beside = join(dirname(path), "image_encoder/config.json");
+    cpSync(join(TINY_SVD, "image_encoder/config.json"), beside);
+    editJson(beside, { hidden_act: "quick_gelu", num_hidden_layers: 12 });
+    const { imageEncoder, warnings } = await openWarned(path, { ...SINGLE_FILE, headChannels: 64 });
+    expect(imageEncoder.config.act).toBe("gelu");
+    expect(warnings).toHaveLength(2);
   });
 });
 

@@ -2,6 +2,7 @@ export * from "./attention";
 export * from "./conv";
 export * from "./embedding";
 export * from "./feed-forward";
+export * from "./limits";
 export * from "./linear";
 export * from "./module";
 export * from "./norm";

@@ -1,4 +1,5 @@
 import { type Device, throwIfAborted } from "@vd/kernels-native";
+import { withCallbacks } from "../callbacks";
 import type { GraphLayout } from "../plan/layout";
 import { Plan } from "../plan/plan";
 import { rowKey } from "./row-key";
@@ -101,6 +102,14 @@ export async function tunePlan(
   device: Device,
   layout: GraphLayout,
   options: TuneOptions = {},
+): Promise<Record<string, TuningEntry>> {
+  return withCallbacks(options, ["onProgress"], "tuning", (watched) => tuneKeys(device, layout, watched));
+}
+
+async function tuneKeys(
+  device: Device,
+  layout: GraphLayout,
+  options: TuneOptions,
 ): Promise<Record<string, TuningEntry>> {
   throwIfAborted(options.signal, "tuning");
   const trials = await trialsOf(device, layout, options.known);

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { type Pausable, pausable } from "../pausable";
+import { shown } from "../shown";
+import { beginning, isObjectText, JsonMembers, type JsonRules, parseValue } from "./json-members";
 import { SafetensorsFile } from "./safetensors-file";
-import { type SafetensorsEntry, shown, tensorPlace } from "./safetensors-header";
+import { type SafetensorsEntry, tensorPlace } from "./safetensors-header";
 
 /** A tensor of a checkpoint and the file that holds it. */
 export interface CheckpointTensor {
@@ -30,6 +32,10 @@ const stems = ["diffusion_pytorch_model", "model"];
 const wanted = "a .safetensors file or a folder with a checkpoint";
 /** The index of a model of 10,000 tensors has 1 MB. */
 const maxIndexBytes = 100_000_000;
+/** Its metadata may hold a few objects and lists. */
+const maxIndexLevels = 16;
+/** Tensors between two pauses. */
+const PIECE = 1024;
 
 /**
  * Names that a folder's single file or index may have, in the order in which they are tried. Several spellings of a
@@ -80,33 +86,52 @@ function findInFolder(folder: string, variant: "fp16" | undefined): string {
   });
 }
 
-function readIndex(path: string): Map<string, string> {
-  const damaged = (where: string, expected: string, got: string, cause?: unknown) =>
-    new VdError({ code: "weights", where, expected, got, cause, hint: "Download the model's index file again." });
+/** Most tensors of a sharded model; the largest published ones have some hundred thousand. */
+const maxIndexEntries = 2 ** 20;
+/** Most bytes of a file's name. */
+const maxNameBytes = 2 ** 12;
+
+function damagedIndex(where: string, expected: string, got: string, cause?: unknown): VdError {
+  return new VdError({ code: "weights", where, expected, got, cause, hint: "Download the model's index file again." });
+}
+
+/** Reads which file has which tensor. Pauses. */
+function* readIndex(path: string): Pausable<Map<string, string>> {
   const { size } = describe(path);
-  if (size > maxIndexBytes) throw damaged(path, `an index of at most ${maxIndexBytes} bytes`, `${size} bytes`);
-  let text: string;
+  if (size > maxIndexBytes) throw damagedIndex(path, `an index of at most ${maxIndexBytes} bytes`, `${size} bytes`);
+  let bytes: Uint8Array;
   try {
-    text = readFileSync(path, "utf8");
+    bytes = readFileSync(path);
   } catch (error) {
     throw fileError(path, "a readable index file", error);
   }
-  let json: { weight_map?: unknown } | null;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw damaged(path, "an index in JSON", shown((cause as Error).message).slice(1, -1), cause);
+  yield;
+  const rules: JsonRules = {
+    ...{ what: "an index", maxMembers: maxIndexEntries, maxLevels: maxIndexLevels },
+    fault: (expected, got, cause) => damagedIndex(path, expected, got, cause),
+  };
+  const index = new JsonMembers(bytes, rules);
+  let weightMap: Map<string, string> | undefined;
+  for (let next = yield* index.next(); next; next = yield* index.next()) {
+    if (next.name === "weight_map") weightMap = yield* readWeightMap(next.bytes, path, rules);
   }
-  const weightMap = json?.weight_map;
-  if (typeof weightMap !== "object" || weightMap === null || Array.isArray(weightMap)) {
-    throw damaged(path, "weight_map as an object of file names", shown(weightMap));
-  }
-  for (const [name, file] of Object.entries(weightMap)) {
+  if (!weightMap) throw damagedIndex(path, "weight_map as an object of file names", "nothing");
+  return weightMap;
+}
+
+function* readWeightMap(bytes: Uint8Array, path: string, rules: JsonRules): Pausable<Map<string, string>> {
+  if (!isObjectText(bytes)) throw rules.fault("weight_map as an object of file names", beginning(bytes));
+  const files = new Map<string, string>();
+  const members = new JsonMembers(bytes, rules);
+  for (let next = yield* members.next(); next; next = yield* members.next()) {
+    const file = parseValue(next.bytes, maxNameBytes, rules);
     if (!isPlainFileName(file)) {
-      throw damaged(tensorPlace(path, name), "a plain file name inside the checkpoint's folder", shown(file));
+      const expected = "a plain file name inside the checkpoint's folder";
+      throw damagedIndex(tensorPlace(path, next.name), expected, shown(file));
     }
+    files.set(next.name, file);
   }
-  return new Map(Object.entries(weightMap as Record<string, string>));
+  return files;
 }
 
 /** True for a name that stays in its folder on every system: no separator, drive, stream, dot name or NUL. */
@@ -125,10 +150,11 @@ function* openShards(indexPath: string): Pausable<Checkpoint> {
   const files = new Map<string, SafetensorsFile>();
   const entries = new Map<string, CheckpointTensor>();
   try {
-    for (const [name, fileName] of readIndex(indexPath)) {
+    for (const [name, fileName] of yield* readIndex(indexPath)) {
       const file = files.get(fileName) ?? (yield* SafetensorsFile.open.inPieces(join(indexPath, "..", fileName)));
       files.set(fileName, file);
       entries.set(name, { file, entry: file.entry(name) });
+      if (entries.size % PIECE === 0) yield;
     }
   } catch (error) {
     for (const file of files.values()) file.close();
@@ -158,6 +184,10 @@ export const openCheckpoint = pausable(function* (
   const file = describe(path).isDirectory() ? findInFolder(path, variant) : path;
   if (file.endsWith(".json")) return yield* openShards(file);
   const single = yield* SafetensorsFile.open.inPieces(file);
-  const entries = new Map([...single.entries].map(([name, entry]) => [name, { file: single, entry }]));
+  const entries = new Map<string, CheckpointTensor>();
+  for (const [name, entry] of single.entries) {
+    entries.set(name, { file: single, entry });
+    if (entries.size % PIECE === 0) yield;
+  }
   return collect([single], entries);
 });

@@ -3,7 +3,8 @@ import { VdError } from "@vd/kernels-native";
 import { fileError } from "../files/file-error";
 import { nearestNames } from "../nearest-names";
 import { type Pausable, pausable } from "../pausable";
-import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, shown, tensorPlace } from "./safetensors-header";
+import { shown } from "../shown";
+import { parseHeader, type SafetensorsEntry, type SafetensorsHeader, tensorPlace } from "./safetensors-header";
 import { toFloat32, toFloat64 } from "./to-float";
 
 /** The header's length stands in front of it as a 64-bit integer. */
@@ -12,6 +13,9 @@ const lengthBytes = 8;
 const maxHeaderBytes = 100_000_000;
 /** One read call takes less than 2 GiB. */
 const maxReadBytes = 2 ** 30;
+
+/** Bytes of a header that are read between two pauses. */
+const maxPieceBytes = 2 ** 20;
 
 const wanted = "a safetensors file";
 
@@ -51,6 +55,21 @@ function readExactly(descriptor: number, path: string, position: number, length:
   }
 }
 
+/** Does what {@link readExactly} does, and pauses between pieces. */
+function* readInPieces(descriptor: number, path: string, position: number, length: number): Pausable<Uint8Array> {
+  if (length <= maxPieceBytes) {
+    const whole = readExactly(descriptor, path, position, length);
+    yield;
+    return whole;
+  }
+  const bytes = new Uint8Array(length);
+  for (let done = 0; done < length; done += maxPieceBytes) {
+    bytes.set(readExactly(descriptor, path, position + done, Math.min(maxPieceBytes, length - done)), done);
+    yield;
+  }
+  return bytes;
+}
+
 function shrunk(path: string, expectedBytes: number, gotBytes: number): VdError {
   const hint = "The file became shorter while it was open: download or copy it again.";
   return new VdError({ code: "io", where: path, expected: `${expectedBytes} bytes`, got: `${gotBytes} bytes`, hint });
@@ -78,8 +97,7 @@ function* readHeader(descriptor: number, path: string, fileBytes: number): Pausa
     const hint = mistakenFor(head) ?? "The file is cut off or not a safetensors file: download or export it again.";
     throw broken(`a header of at most ${limit} bytes`, `a header length of ${headerBytes}`, hint);
   }
-  const bytes = readExactly(descriptor, path, lengthBytes, Number(headerBytes));
-  yield;
+  const bytes = yield* readInPieces(descriptor, path, lengthBytes, Number(headerBytes));
   return yield* parseHeader(bytes, { path, fileBytes, dataOffset: lengthBytes + bytes.length });
 }
 

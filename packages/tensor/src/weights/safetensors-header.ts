@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import type { Pausable } from "../pausable";
-import { findDuplicateKey } from "./duplicate-key";
+import { shown } from "../shown";
+import { beginning, duplicateIn, isObjectText, JsonMembers, type JsonRules, parseValue } from "./json-members";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
 
 /** Where one tensor lies in its file. */
@@ -30,18 +31,6 @@ export interface HeaderOrigin {
 
 type JsonObject = Record<string, unknown>;
 
-/** A value as an error message shows it: short, and with control characters escaped. */
-export function shown(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (Array.isArray(value)) {
-    const flat = value.length <= 8 && value.every((item) => typeof item !== "object");
-    return flat ? `[${value.map(shown).join(", ")}]` : `a list of ${value.length}`;
-  }
-  if (typeof value === "object" && value !== null) return "an object";
-  const text = JSON.stringify(value);
-  return text.length > 120 ? `${text.slice(0, 117)}…` : text;
-}
-
 /** A tensor's name beside its file's, as the `where` of an error. */
 export function tensorPlace(path: string, name: string): string {
   return `${path}: ${shown(name).slice(1, -1)}`;
@@ -60,34 +49,42 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && !Object.is(value, -0) && (value as number) >= 0;
 }
 
-function* parseJson(bytes: Uint8Array, path: string): Pausable<JsonObject> {
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch (cause) {
-    throw damaged(path, "a header in UTF-8", "bytes that are not UTF-8", cause);
+/** Most tensors of a file; the largest published ones have some ten thousand. */
+const MAX_TENSORS = 2 ** 18;
+/** Most entries of the metadata. */
+const MAX_METADATA = 2 ** 16;
+/** Most bytes of one tensor's description, which has some hundred. */
+const MAX_DESCRIPTION_BYTES = 2 ** 16;
+/** Most bytes of one text of the metadata: some programs store pictures there. */
+const MAX_METADATA_BYTES = 2 ** 24;
+/** A tensor's object holds lists. */
+const MAX_LEVELS = 2;
+
+function* parseMetadata(bytes: Uint8Array, path: string, rules: JsonRules): Pausable<Readonly<Record<string, string>>> {
+  const where = tensorPlace(path, "__metadata__");
+  if (!isObjectText(bytes)) {
+    throw damaged(where, "an object of strings", shown(parseValue(bytes, MAX_METADATA_BYTES, rules)));
   }
-  if (text[0] !== "{") throw damaged(path, "a header that starts with {", shown(text.slice(0, 16)));
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw damaged(path, "a header in JSON", shown((cause as Error).message).slice(1, -1), cause);
+  const texts = new Map<string, string>();
+  const members = new JsonMembers(bytes, { ...rules, maxMembers: MAX_METADATA });
+  for (let next = yield* members.next(); next; next = yield* members.next()) {
+    const text = parseValue(next.bytes, MAX_METADATA_BYTES, rules);
+    if (texts.has(next.name)) throw twice(path, next.name);
+    if (typeof text !== "string") throw damaged(where, `a string for ${shown(next.name)}`, shown(text));
+    texts.set(next.name, text);
   }
-  yield;
-  const twice = yield* findDuplicateKey(text);
-  if (twice !== undefined) throw damaged(tensorPlace(path, twice), "every key once", "the key twice");
-  return json as JsonObject;
+  return Object.fromEntries(texts);
 }
 
-function parseMetadata(value: unknown, path: string): Readonly<Record<string, string>> {
-  const where = tensorPlace(path, "__metadata__");
-  if (value === undefined) return {};
-  if (!isObject(value)) throw damaged(where, "an object of strings", shown(value));
-  for (const [key, text] of Object.entries(value)) {
-    if (typeof text !== "string") throw damaged(where, `a string for ${shown(key)}`, shown(text));
-  }
-  return value as Record<string, string>;
+function twice(path: string, name: string): VdError {
+  return damaged(tensorPlace(path, name), "every key once", "the key twice");
+}
+
+function* parseDescription(bytes: Uint8Array, path: string, rules: JsonRules): Pausable<unknown> {
+  const value = parseValue(bytes, MAX_DESCRIPTION_BYTES, rules);
+  const key = yield* duplicateIn(bytes);
+  if (key !== undefined) throw twice(path, key);
+  return value;
 }
 
 function parseEntry(name: string, value: unknown, origin: HeaderOrigin): SafetensorsEntry {
@@ -117,7 +114,11 @@ function parseEntry(name: string, value: unknown, origin: HeaderOrigin): Safeten
 
 /** The format wants tensors that cover the data without gap, overlap or rest. */
 function checkCoverage(entries: ReadonlyMap<string, SafetensorsEntry>, origin: HeaderOrigin): void {
-  const inOrder = [...entries.values()].sort((a, b) => a.byteOffset - b.byteOffset || a.byteLength - b.byteLength);
+  const inOrder = [...entries.values()];
+  const before = (a: SafetensorsEntry, b: SafetensorsEntry) =>
+    a.byteOffset - b.byteOffset || a.byteLength - b.byteLength;
+  // Writers describe tensors in the order of their data; sorting many takes longer than the event loop should wait.
+  if (inOrder.some((entry, i) => i > 0 && before(inOrder[i - 1]!, entry) > 0)) inOrder.sort(before);
   let next = origin.dataOffset;
   for (const { name, byteOffset, byteLength } of inOrder) {
     if (byteOffset !== next) {
@@ -144,15 +145,27 @@ const PIECE = 64;
  * @throws VdError `weights` naming the file and the tensor
  */
 export function* parseHeader(bytes: Uint8Array, origin: HeaderOrigin): Pausable<SafetensorsHeader> {
-  const json = yield* parseJson(bytes, origin.path);
+  const { path } = origin;
+  if (!isObjectText(bytes)) throw damaged(path, "a header that starts with {", shown(beginning(bytes)));
+  const rules: JsonRules = {
+    ...{ what: "a header", maxMembers: MAX_TENSORS + 1, maxLevels: MAX_LEVELS },
+    fault: (expected, got, cause) => damaged(path, expected, got, cause),
+  };
   const entries = new Map<string, SafetensorsEntry>();
-  let metadata: Readonly<Record<string, string>> = {};
-  for (const [name, value] of Object.entries(json)) {
-    if (name === "__metadata__") metadata = parseMetadata(value, origin.path);
-    else entries.set(name, parseEntry(name, value, origin));
+  let metadata: Readonly<Record<string, string>> | undefined;
+  const members = new JsonMembers(bytes, rules);
+  for (let next = yield* members.next(); next; next = yield* members.next()) {
+    const { name } = next;
+    if (name === "__metadata__") {
+      if (metadata) throw twice(path, name);
+      metadata = yield* parseMetadata(next.bytes, path, rules);
+      continue;
+    }
+    if (entries.has(name)) throw twice(path, name);
+    entries.set(name, parseEntry(name, yield* parseDescription(next.bytes, path, rules), origin));
     if (entries.size % PIECE === 0) yield;
   }
   checkCoverage(entries, origin);
   yield;
-  return { entries, metadata };
+  return { entries, metadata: metadata ?? {} };
 }

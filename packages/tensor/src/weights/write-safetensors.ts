@@ -2,8 +2,9 @@ import { writeSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { fillSynced, placeFile, placeFileSync } from "../files/whole-file";
+import { shown } from "../shown";
 import { isSafetensorsDtype, SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, tensorBytes } from "./safetensors-dtype";
-import { shown, tensorPlace } from "./safetensors-header";
+import { tensorPlace } from "./safetensors-header";
 
 /** Elements in memory: raw little-endian bytes, or an array whose element type is the tensor's own. */
 export type TensorData =

@@ -83,7 +83,9 @@ test("damaged indexes and shards are typed errors", () => {
   const open = (name: string, index: unknown) =>
     vdErrorOf(() => openCheckpoint(model(name, shards, ["model.safetensors.index.json", index])));
   expect(open("text", "{").expected).toBe("an index in JSON");
-  expect(open("null", "null").expected).toMatch(/weight_map/);
+  expect(open("null", "null").expected).toBe("an index in JSON");
+  expect(open("none", "{}").expected).toMatch(/weight_map/);
+  expect(open("deep", `{"metadata":${"[".repeat(20)}${"]".repeat(20)}}`).expected).toMatch(/at most 17 levels/);
   expect(open("list", { weight_map: [] }).got).toBe("[]");
   const lacking = open("lacking", { weight_map: { d: "model-1-of-2.safetensors" } });
   expect(lacking).toMatchObject({ code: "weights", expected: "a tensor" });

@@ -88,6 +88,37 @@ describe("reading", () => {
   });
 });
 
+describe("a header of many small values", () => {
+  const tensors = (count: number) => {
+    const one = (_: unknown, i: number) => [`t${i}`, { dtype: "U8", shape: [0], data_offsets: [0, 0] }];
+    return Object.fromEntries(Array.from({ length: count }, one));
+  };
+
+  /** Opens the file piece by piece; the tensors found, and how many bytes of the header there are per piece. */
+  function piecesOf(header: string): { size: number; bytesPerPiece: number } {
+    const work = SafetensorsFile.open.inPieces(folder.write("many.safetensors", fileBytes(header)));
+    let numPieces = 0;
+    let next = work.next();
+    for (; !next.done; next = work.next()) numPieces++;
+    next.value.close();
+    return { size: next.value.entries.size, bytesPerPiece: header.length / numPieces };
+  }
+
+  test("is read in small pieces, be it tensors, metadata or padding", () => {
+    const cases = [
+      [JSON.stringify(tensors(5_000)), 5_000],
+      [JSON.stringify({ __metadata__: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [i, "x"])) }), 0],
+      [`{}${" ".repeat(2_000_000)}`, 0],
+      [JSON.stringify({ __metadata__: { picture: "\\".repeat(1_000_000) } }), 0],
+    ] as const;
+    for (const [header, size] of cases) {
+      const found = piecesOf(header);
+      expect(found.size).toBe(size);
+      expect(found.bytesPerPiece).toBeLessThan(2 ** 16);
+    }
+  });
+});
+
 describe("faults", () => {
   const refuses = (title: string, bytes: Uint8Array, where: string, words: RegExp) =>
     test(title, () => {
@@ -113,10 +144,26 @@ describe("faults", () => {
   refuses(
     "deep nesting",
     fileBytes(`{"t":${"[".repeat(50_000)}${"]".repeat(50_000)}}`),
-    tensor,
-    /an object with dtype/,
+    file,
+    /in JSON of at most 3 levels/,
   );
-  refuses("a key twice", fileBytes('{"t":{"dtype":"U8"},"\\u0074":{}}'), tensor, /the key twice/);
+  refuses("a shape of many sizes", fileBytes(entry({ shape: Array(40_000).fill(1) }), 8), file, /at most 65536 bytes/);
+  refuses("a comma too many", fileBytes('{"t":{},}'), tensor, /dtype/);
+  refuses("a comma too few", fileBytes('{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}"b":{}}'), file, /a comma/);
+  refuses("a bracket too many", fileBytes('{"t":{}]}'), tensor, /dtype/);
+  refuses(
+    "an object without end",
+    fileBytes('{"t":{"dtype":"U8"'),
+    file,
+    /its end at byte 18 instead of a whole value/,
+  );
+  refuses("text after the object", fileBytes("{} x"), file, /"x" at byte 3 instead of nothing after the object/);
+  refuses(
+    "a key twice",
+    fileBytes('{"t":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"\\u0074":{}}'),
+    tensor,
+    /the key twice/,
+  );
   refuses("a field twice", fileBytes('{"t":{"dtype":"U8","dtype":"U8"}}'), "file.safetensors: dtype", /twice/);
   refuses("an unknown dtype", fileBytes(entry({ dtype: "F4" }), 8), tensor, /one of F64.* got "F4"/);
   refuses("an inherited dtype", fileBytes(entry({ dtype: "constructor" }), 8), tensor, /got "constructor"/);
@@ -135,6 +182,7 @@ describe("faults", () => {
   refuses("data left over", fileBytes(entry({}), 9), file, /header describes, got \d+ bytes/);
   refuses("metadata of numbers", fileBytes({ __metadata__: { a: 1 } }), "__metadata__", /a string for "a", got 1/);
   refuses("metadata as a list", fileBytes({ __metadata__: [] }), "__metadata__", /object of strings/);
+  refuses("metadata twice", fileBytes('{"__metadata__":{},"__metadata__":{}}'), "__metadata__", /the key twice/);
   const pair = (second: number[], size: number) =>
     fileBytes(
       { a: { dtype: "U8", shape: [4], data_offsets: [0, 4] }, t: { dtype: "U8", shape: [4], data_offsets: second } },
@@ -149,6 +197,12 @@ describe("faults", () => {
     "file.safetensors: \\u001b[2J\\n",
     /got 1/,
   );
+
+  test("more texts of metadata than any file has are refused before they are all read", () => {
+    const texts = Object.fromEntries(Array.from({ length: 66_000 }, (_, i) => [`${i}`, ""]));
+    const error = vdErrorOf(() => openBytes(fileBytes({ __metadata__: texts })));
+    expect(error).toMatchObject({ code: "weights", expected: "a header of at most 65536 members" });
+  });
 
   test("missing files and folders are io errors", () => {
     const missing = vdErrorOf(() => SafetensorsFile.open(folder.at("none.safetensors")));

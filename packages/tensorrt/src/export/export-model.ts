@@ -3,6 +3,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
+import { withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
@@ -70,7 +71,7 @@ const SMALL_SAMPLE = 256;
  */
 export async function openSource(path: string, precision: ExportPrecision): Promise<ExportSource> {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  const components = isFile ? openSingleFile(path) : await openModelFolder(path, precision);
+  const components = await (isFile ? openSingleFile(path) : openModelFolder(path, precision));
   return { components, models: makeModels(components) };
 }
 
@@ -129,6 +130,10 @@ export async function exportPart(
   dir: string,
   options: ExportOptions,
 ): Promise<WrittenModel> {
+  return withCallbacks(options, ["onProgress"], "export", (watched) => writePart(part, source, dir, watched));
+}
+
+async function writePart(part: Part, source: ExportSource, dir: string, options: ExportOptions): Promise<WrittenModel> {
   const { precision = "fp32", signal, onProgress } = options;
   const shape = shapeOf(source, options);
   throwIfAborted(signal, "export");

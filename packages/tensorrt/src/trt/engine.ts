@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { devices, startDriver, VdError } from "@vd/kernels-native";
+import { withCallbacks } from "@vd/tensor";
 import { defaultCacheDir } from "../cache-dir";
 import { type ModelInfo, readModel } from "../onnx/read-model";
 import { type BuildRequest, buildArguments, type EnginePrecision, type Profile } from "./command";
@@ -184,12 +185,21 @@ async function build(model: ModelInfo, path: string, facts: EngineFacts, options
     `timing-${hashText(canonical(facts.gpu as never) + facts.tensorRt).slice(0, 16)}.cache`,
   );
   const args = buildArguments({ ...options, model }, tensorRt, temporary, timingCache);
+  const stop = new AbortController();
+  let failure: { error: unknown } | undefined;
+  // Called by the process's stream, where nobody would catch what a callback throws.
   const report = (line: string) => {
     const message = MESSAGE.exec(line)?.[1];
-    if (message) onProgress?.({ elapsedUs: (performance.now() - start) * 1000, message });
+    try {
+      if (message) onProgress?.({ elapsedUs: (performance.now() - start) * 1000, message });
+    } catch (error) {
+      failure ??= { error };
+      stop.abort();
+    }
   };
+  const anySignal = AbortSignal.any([stop.signal, ...(signal ? [signal] : [])]);
   try {
-    await runProcess(tensorRt.trtexec, args, { signal, onLine: report });
+    await runProcess(tensorRt.trtexec, args, { signal: anySignal, onLine: report });
     if (!existsSync(temporary)) throw noEngine(tensorRt.trtexec, path);
     const engineBytes = (await stat(temporary)).size;
     const manifest: Manifest = { facts, engineBytes, engineSha256: await hashFiles([temporary]) };
@@ -199,7 +209,7 @@ async function build(model: ModelInfo, path: string, facts: EngineFacts, options
     return { path, facts, engineBytes, fromCache: false };
   } catch (error) {
     await Promise.all([temporary, `${temporary}.json`].map((each) => rm(each, { force: true })));
-    throw error;
+    throw failure ? failure.error : error;
   }
 }
 
@@ -225,5 +235,9 @@ export async function buildEngine(onnxPath: string, options: EngineOptions): Pro
   const dir = join(options.cacheDir ?? defaultCacheDir(), "engines");
   await mkdir(dir, { recursive: true });
   const path = join(dir, `${hashText(canonical(facts)).slice(0, 32)}.engine`);
-  return (await cached(path, facts)) ?? build(model, path, facts, options);
+  const found = await cached(path, facts);
+  return (
+    found ??
+    withCallbacks(options, ["onProgress"], "building an engine", (watched) => build(model, path, facts, watched))
+  );
 }

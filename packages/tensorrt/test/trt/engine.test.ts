@@ -163,6 +163,14 @@ describe("building an engine", () => {
     expect(readdirSync(join(options.cacheDir!, "engines"))).toEqual([]);
   });
 
+  it.each([
+    ["throws", () => expect.unreachable("the callback's own")],
+    ["rejects with", async () => expect.unreachable("the callback's own")],
+  ])("fails with what onProgress %s, and keeps nothing", async (_, onProgress) => {
+    const options = await optionsFor(fakeTrt(), { onProgress });
+    await expect(buildEngine(fixed, options)).rejects.toThrow("the callback's own");
+  });
+
   it("builds again what was cut off or lost its description", async () => {
     const trt = fakeTrt();
     const options = await optionsFor(trt);

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, shownJson } from "@vd/tensor";
 
 /** What `vae/config.json` says of an AutoencoderKLTemporalDecoder. */
 export interface VaeConfig {
@@ -25,21 +26,25 @@ const DOWN_BLOCKS: Readonly<Record<string, boolean>> = { DownEncoderBlock2D: fal
 type Json = Record<string, unknown>;
 
 function fail(where: string, key: string, expected: string, got: unknown): never {
-  throw new VdError({ code: "weights", where: `${where}] [${key}`, expected, got: JSON.stringify(got) ?? "nothing" });
+  throw new VdError({ code: "weights", where: `${where}] [${key}`, expected, got: shownJson(got) });
 }
 
 function readNumber(where: string, json: Json, key: string, fallback: number): number {
   const value = json[key] ?? fallback;
-  if (typeof value !== "number" || !(value > 0)) fail(where, key, "a positive number", value);
+  if (typeof value !== "number" || !(value > 0 && value < Infinity)) fail(where, key, "a positive number", value);
   return value;
 }
 
-function readCount(where: string, json: Json, key: string, fallback: number): number {
+const isCount = (value: unknown, max: number): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max;
+
+function readCount(where: string, json: Json, key: string, fallback: number, max = MAX_WIDTH): number {
   const value = json[key] ?? fallback;
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
-    fail(where, key, "a positive whole number", value);
+  if (!isCount(value, max)) fail(where, key, `a positive whole number of at most ${max}`, value);
   return value;
 }
+
+const isDownBlock = (type: unknown) => typeof type === "string" && Object.hasOwn(DOWN_BLOCKS, type);
 
 /**
  * Parses `vae/config.json`; missing keys take the reference's defaults. where: the file, for messages. Source:
@@ -52,20 +57,17 @@ export function parseVaeConfig(json: Json, where = "vae/config.json"): VaeConfig
   if (
     !Array.isArray(channels) ||
     channels.length === 0 ||
-    channels.some((c) => !Number.isInteger(c) || c < 1 || c % NORM_GROUPS !== 0)
+    channels.length > MAX_LEVELS ||
+    !channels.every((c) => isCount(c, MAX_WIDTH) && c % NORM_GROUPS === 0)
   )
-    fail(where, "block_out_channels", `a list of positive multiples of ${NORM_GROUPS}`, channels);
+    fail(where, "block_out_channels", `a list of at most ${MAX_LEVELS} positive multiples of ${NORM_GROUPS}`, channels);
   const types = json.down_block_types ?? channels.map(() => "DownEncoderBlock2D");
-  if (
-    !Array.isArray(types) ||
-    types.length !== channels.length ||
-    types.some((type) => !Object.hasOwn(DOWN_BLOCKS, String(type)))
-  )
+  if (!Array.isArray(types) || types.length !== channels.length || !types.every(isDownBlock))
     fail(where, "down_block_types", `${channels.length} of ${Object.keys(DOWN_BLOCKS).join(", ")}`, types);
   return {
     blockOutChannels: channels as number[],
     encoderAttention: types.map((type) => DOWN_BLOCKS[String(type)]!),
-    layersPerBlock: readCount(where, json, "layers_per_block", 1),
+    layersPerBlock: readCount(where, json, "layers_per_block", 1, MAX_LAYERS),
     inChannels: readCount(where, json, "in_channels", 3),
     outChannels: readCount(where, json, "out_channels", 3),
     latentChannels: readCount(where, json, "latent_channels", 4),

@@ -72,21 +72,21 @@ describe("parseVaeConfig", () => {
       { scaling_factor: [0.18215] },
     ];
     expect(wrong.map(messageOf).join("\n")).toMatchInlineSnapshot(`
-      "[vae/config.json] [block_out_channels] expected a list of positive multiples of 32, got []
-      [vae/config.json] [block_out_channels] expected a list of positive multiples of 32, got 64
-      [vae/config.json] [block_out_channels] expected a list of positive multiples of 32, got [64,65]
-      [vae/config.json] [block_out_channels] expected a list of positive multiples of 32, got [0]
-      [vae/config.json] [block_out_channels] expected a list of positive multiples of 32, got [-32]
-      [vae/config.json] [block_out_channels] expected a list of positive multiples of 32, got ["64"]
+      "[vae/config.json] [block_out_channels] expected a list of at most 16 positive multiples of 32, got []
+      [vae/config.json] [block_out_channels] expected a list of at most 16 positive multiples of 32, got 64
+      [vae/config.json] [block_out_channels] expected a list of at most 16 positive multiples of 32, got [64,65]
+      [vae/config.json] [block_out_channels] expected a list of at most 16 positive multiples of 32, got [0]
+      [vae/config.json] [block_out_channels] expected a list of at most 16 positive multiples of 32, got [-32]
+      [vae/config.json] [block_out_channels] expected a list of at most 16 positive multiples of 32, got ["64"]
       [vae/config.json] [down_block_types] expected 2 of DownEncoderBlock2D, AttnDownEncoderBlock2D, got ["DownEncoderBlock2D"]
       [vae/config.json] [down_block_types] expected 1 of DownEncoderBlock2D, AttnDownEncoderBlock2D, got ["DownBlock2D"]
       [vae/config.json] [down_block_types] expected 1 of DownEncoderBlock2D, AttnDownEncoderBlock2D, got ["constructor"]
       [vae/config.json] [down_block_types] expected 1 of DownEncoderBlock2D, AttnDownEncoderBlock2D, got "DownEncoderBlock2D"
-      [vae/config.json] [layers_per_block] expected a positive whole number, got 0
-      [vae/config.json] [layers_per_block] expected a positive whole number, got 1.5
-      [vae/config.json] [in_channels] expected a positive whole number, got 3.5
-      [vae/config.json] [out_channels] expected a positive whole number, got -3
-      [vae/config.json] [latent_channels] expected a positive whole number, got "4"
+      [vae/config.json] [layers_per_block] expected a positive whole number of at most 1024, got 0
+      [vae/config.json] [layers_per_block] expected a positive whole number of at most 1024, got 1.5
+      [vae/config.json] [in_channels] expected a positive whole number of at most 1048576, got 3.5
+      [vae/config.json] [out_channels] expected a positive whole number of at most 1048576, got -3
+      [vae/config.json] [latent_channels] expected a positive whole number of at most 1048576, got "4"
       [vae/config.json] [scaling_factor] expected a positive number, got 0
       [vae/config.json] [scaling_factor] expected a positive number, got "0.18215"
       [vae/config.json] [scaling_factor] expected a positive number, got [0.18215]"

@@ -1,6 +1,9 @@
 // Convolution: chooses the algorithm.
 #include "conv_fast.h"
 
+#include <cmath>
+
+#include "../../../native/core/float_element.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/tile_epilogue.h"
 
@@ -48,12 +51,25 @@ bool is_tiny(const ConvArgs& a) {
   return a.weight.count() < kFewProducts;
 }
 
+/** True if no weight is infinite or no number. */
+bool has_finite_weights(const Tensor& w) {
+  const int64_t line = w.dim(4), count = w.count() / line;
+  bool finite = true;
+  for (int64_t i = 0; i < count && finite; ++i) {
+    for (int64_t s = 0; s < line; ++s) finite = finite && std::isfinite(load_element(w.data, w.dtype, i * w.pitch + s));
+  }
+  return finite;
+}
+
 }  // namespace
 
-/** Declines weights that are not constant and upsampling with a stride. */
+/** Declines weights that are not constant or not finite, which the fast paths would multiply with the zeros of padding, and
+ *  upsampling with a stride. */
 std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, Isa wanted) {
   if (!epilogue_supported(args) || args.act == Activation::geglu) return nullptr;
   if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
+  // Padding is no part of a pointwise convolution.
+  if (!is_pointwise(args) && !has_finite_weights(args.weight)) return nullptr;
   const Isa isa = resolve_isa(wanted);
   // A filter [K,C,1,1,1] is a matrix when its elements follow each other.
   if (is_pointwise(args) && args.weight.pitch == 1) return prepare_linear(as_linear(args), cache, isa);

@@ -13,7 +13,7 @@ namespace vd::cpu {
 std::unique_ptr<PreparedRow> make_conv_simd(const ConvArgs& args, PackCache& cache, Isa isa);
 /** True for convolutions that make_conv_winograd can do and does faster. */
 bool winograd_serves(const ConvArgs& args);
-/** Winograd's F(2x2, 3x3) on the SIMD matrix kernel. */
+/** Winograd's F(2x2, 3x3) on the SIMD matrix kernel, with one to three taps over frames. */
 std::unique_ptr<PreparedRow> make_conv_winograd(const ConvArgs& args, PackCache& cache, Isa isa);
 /** Implicit GEMM on the AMX engine, which the machine must have. */
 std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache);

@@ -31,7 +31,9 @@ static void winograd_input(const float* const* pixels, int64_t channels, float* 
   }
 }
 
-static void winograd_output(const float* points, int64_t pointPitch, int64_t cols, float* out, int64_t outPitch) {
+static bool winograd_output(const float* points, int64_t pointPitch, int64_t cols, float* out, int64_t outPitch) {
+  // Zero times what is not finite is no number, and one of those makes the sum one.
+  Vec notFinite = Vec::zero();
   for (int64_t c = 0; c < cols; c += Vec::kWidth) {
     // Aᵀ·m·A: the rows of Aᵀ are (1,1,1,0) and (0,1,-1,-1).
     Vec half[2][4];
@@ -42,10 +44,13 @@ static void winograd_output(const float* points, int64_t pointPitch, int64_t col
       half[1][col] = m[1] - m[2] - m[3];
     }
     for (int row = 0; row < 2; ++row) {
-      (half[row][0] + half[row][1] + half[row][2]).store(out + 2 * row * outPitch + c);
-      (half[row][1] - half[row][2] - half[row][3]).store(out + (2 * row + 1) * outPitch + c);
+      const Vec left = half[row][0] + half[row][1] + half[row][2], right = half[row][1] - half[row][2] - half[row][3];
+      left.store(out + 2 * row * outPitch + c);
+      right.store(out + (2 * row + 1) * outPitch + c);
+      notFinite = Vec::fma(left + right, Vec::zero(), notFinite);
     }
   }
+  return notFinite.sum() == 0;
 }
 
 const WinogradKernels winograd_kernels = {

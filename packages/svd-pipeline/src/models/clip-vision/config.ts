@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { MAX_LAYERS, MAX_WIDTH, shownJson } from "@vd/tensor";
 
 /** What `image_encoder/config.json` says of a CLIPVisionModelWithProjection. */
 export interface ClipVisionConfig {
@@ -42,28 +43,30 @@ export function parseClipVisionConfig(json: Json, where = "image_encoder/config.
       code: "weights",
       where: `${where}] [${key}`,
       expected,
-      got: JSON.stringify(json[key]) ?? "nothing",
+      got: shownJson(json[key]),
     });
   };
-  const int = (key: string, fallback: number): number => {
+  const int = (key: string, fallback: number, max = MAX_WIDTH): number => {
     const value = json[key] ?? fallback;
-    return typeof value === "number" && Number.isInteger(value) && value > 0
+    return typeof value === "number" && Number.isInteger(value) && value > 0 && value <= max
       ? value
-      : fail(key, "a positive whole number");
+      : fail(key, `a positive whole number of at most ${max}`);
   };
-  const act = ACTIVATIONS[String(json.hidden_act ?? "quick_gelu")];
+  const name = json.hidden_act ?? "quick_gelu";
+  const act = typeof name === "string" && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
   const eps = json.layer_norm_eps ?? 1e-5;
   const config: ClipVisionConfig = {
     hiddenSize: int("hidden_size", 768),
     intermediateSize: int("intermediate_size", 3072),
     projectionDim: int("projection_dim", 512),
-    numLayers: int("num_hidden_layers", 12),
+    numLayers: int("num_hidden_layers", 12, MAX_LAYERS),
     numHeads: int("num_attention_heads", 12),
     numChannels: int("num_channels", 3),
     imageSize: int("image_size", 224),
     patchSize: int("patch_size", 32),
     act: act ?? fail("hidden_act", `one of ${Object.keys(ACTIVATIONS).join(", ")}`),
-    layerNormEps: typeof eps === "number" && eps > 0 ? eps : fail("layer_norm_eps", "a positive number"),
+    layerNormEps:
+      typeof eps === "number" && eps > 0 && eps < Infinity ? eps : fail("layer_norm_eps", "a positive number"),
   };
   if (config.hiddenSize % config.numHeads !== 0) fail("num_attention_heads", `a divisor of ${config.hiddenSize}`);
   if (config.patchSize > 64) fail("patch_size", "at most 64");

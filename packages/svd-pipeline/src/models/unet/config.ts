@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { NUM_GROUPS } from "@vd/tensor";
+import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, NUM_GROUPS, shownJson } from "@vd/tensor";
 
 /** What `unet/config.json` says of a UNetSpatioTemporalConditionModel; per-level lists are filled in. */
 export interface UnetConfig {
@@ -28,6 +28,11 @@ type Json = Record<string, unknown>;
 const DOWN = { CrossAttnDownBlockSpatioTemporal: true, DownBlockSpatioTemporal: false } as const;
 const UP = { CrossAttnUpBlockSpatioTemporal: true, UpBlockSpatioTemporal: false } as const;
 
+const isCount = (value: unknown, max: number): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max;
+
+const isNameIn = (known: object, name: unknown) => typeof name === "string" && Object.hasOwn(known, name);
+
 class Reader {
   constructor(
     private readonly json: Json,
@@ -39,35 +44,33 @@ class Reader {
       code: "weights",
       where: `${this.where}] [${key}`,
       expected,
-      got: JSON.stringify(got) ?? "nothing",
+      got: shownJson(got),
     });
   }
 
   int(key: string, fallback: number): number {
     const value = this.json[key] ?? fallback;
-    if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
-      this.fail(key, "a positive whole number", value);
+    if (!isCount(value, MAX_WIDTH)) this.fail(key, `a positive whole number of at most ${MAX_WIDTH}`, value);
     return value;
   }
 
-  /** A list of one number per level, or one number for all. */
-  perLevel(key: string, fallback: number | readonly number[], levels?: number): number[] {
+  /** A list of one number per level, or one number for all. levels: how many there are, if that is known. */
+  perLevel(key: string, fallback: number | readonly number[], levels?: number, max = MAX_WIDTH): number[] {
     const value = this.json[key] ?? fallback;
     const list =
       typeof value === "number" && levels !== undefined ? Array.from({ length: levels }, () => value) : value;
-    const fits = Array.isArray(list) && list.length > 0 && (levels === undefined || list.length === levels);
-    if (!fits || list.some((item) => !Number.isInteger(item) || item < 1))
-      this.fail(
-        key,
-        levels === undefined ? "a list of positive whole numbers" : `a positive whole number, or ${levels} of them`,
-        value,
-      );
+    const expected =
+      levels === undefined
+        ? `a list of at most ${MAX_LEVELS} positive whole numbers`
+        : `a positive whole number of at most ${max}, or ${levels} of them`;
+    const fits = Array.isArray(list) && list.length > 0 && list.length === (levels ?? list.length);
+    if (!fits || list.length > MAX_LEVELS || !list.every((item) => isCount(item, max))) this.fail(key, expected, value);
     return list as number[];
   }
 
   kinds(key: string, known: Readonly<Record<string, boolean>>, fallback: readonly string[], levels: number): boolean[] {
     const value = this.json[key] ?? fallback;
-    if (!Array.isArray(value) || value.length !== levels || value.some((kind) => !Object.hasOwn(known, String(kind))))
+    if (!Array.isArray(value) || value.length !== levels || value.some((kind) => !isNameIn(known, kind)))
       this.fail(key, `${levels} of ${Object.keys(known).join(", ")}`, value);
     return value.map((kind) => known[String(kind)]!);
   }
@@ -102,8 +105,8 @@ export function parseUnetConfig(json: Json, where = "unet/config.json"): UnetCon
     blockOutChannels,
     downAttention: read.kinds("down_block_types", DOWN, downDefault, levels),
     upAttention: read.kinds("up_block_types", UP, upDefault, levels),
-    layersPerBlock: read.perLevel("layers_per_block", 2, levels),
-    transformerLayers: read.perLevel("transformer_layers_per_block", 1, levels),
+    layersPerBlock: read.perLevel("layers_per_block", 2, levels, MAX_LAYERS),
+    transformerLayers: read.perLevel("transformer_layers_per_block", 1, levels, MAX_LAYERS),
     numHeads,
     crossAttentionDim: read.perLevel("cross_attention_dim", 1024, levels),
     additionTimeEmbedDim: read.int("addition_time_embed_dim", 256),
