@@ -9,6 +9,7 @@ import {
   type StageShape,
   type StepNeeds,
   sampleStage,
+  startStage,
 } from "./definitions";
 import type { StageDefinition, StageLayouts } from "./stage";
 
@@ -47,6 +48,11 @@ export function denoisingStage(models: Models, shape: StageShape, needs: StepNee
   return needs ? sampleStage(models, shape, needs) : denoiseStage(models, shape);
 }
 
+/** What comes before the denoiser's first call where the sampler steps on the device. */
+function startStages(models: Models, shape: StageShape, needs: StepNeeds | undefined): [StageDefinition, number][] {
+  return needs ? [[startStage(models, shape), 1]] : [];
+}
+
 /** The stages before decoding, and how often each runs. */
 export function stagesBefore(
   models: Models,
@@ -57,6 +63,7 @@ export function stagesBefore(
     [embedImageStage(models, clipSize, shape.dtype), 1],
     [encodeImageStage(models, shape), 1],
     [conditionStage(models, shape), 1],
+    ...startStages(models, shape, stepNeeds),
     [denoisingStage(models, shape, stepNeeds), numModelCalls],
   ];
 }
