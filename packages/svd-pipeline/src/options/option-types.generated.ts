@@ -53,8 +53,9 @@ export interface GenerateOptions {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance?: GuidanceShape | undefined;
-  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, dpmpp_2m,
-   *  edm_euler, euler_a, heun, lcm, tcd, unipc. Default: the model's own. */
+  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, ddpm, deis,
+   *  dpmpp_2m, dpmpp_2m_sde, dpmpp_2s, dpmpp_2s_a, dpmpp_3m_sde, dpmpp_sde, edm_dpmpp_2m, edm_euler, euler_a,
+   *  flow_euler, flow_heun, heun, ipndm, kdpm2, kdpm2_a, lcm, lms, pndm, tcd, unipc. Default: the model's own. */
   sampler?: string | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas?: readonly number[] | Float32Array | Float64Array | undefined;
@@ -142,8 +143,9 @@ export interface GenerateValues {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance: GuidanceShape;
-  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, dpmpp_2m,
-   *  edm_euler, euler_a, heun, lcm, tcd, unipc. Default: the model's own. */
+  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, ddpm, deis,
+   *  dpmpp_2m, dpmpp_2m_sde, dpmpp_2s, dpmpp_2s_a, dpmpp_3m_sde, dpmpp_sde, edm_dpmpp_2m, edm_euler, euler_a,
+   *  flow_euler, flow_heun, heun, ipndm, kdpm2, kdpm2_a, lcm, lms, pndm, tcd, unipc. Default: the model's own. */
   sampler: string | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas: readonly number[] | undefined;
