@@ -38,8 +38,7 @@ export class DeviceStepper implements Stepper {
 
   async advance(call: number, step: number): Promise<void> {
     const { plan, sampler, linear, signal } = this.input;
-    // The step writes the input of the next call; after the last one nobody reads it.
-    await plan.write("inputScale", [call + 1 < sampler.numModelCalls ? sampler.inputScale(call + 1) : 1]);
+    await plan.write("inputScale", [this.inputScale(call + 1)]);
     await plan.write("timestep", [sampler.modelTimestep(call)]);
     await plan.write("coefficients", linear.tables[call]!);
     if (sampler.noiseDrawsAt(call)) await plan.write("noise", await this.toPixels(await this.input.noise()));
@@ -58,6 +57,21 @@ export class DeviceStepper implements Stepper {
     const pixels = await plan.read("x");
     await this.inSlices(checkFinite.inPieces(pixels, sampler.numSteps));
     return this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
+  }
+
+  async latentsNow(): Promise<Float32Array> {
+    const { plan, dims, latents } = this.input;
+    return this.inSlices(pixelsToPlanes.inPieces(await plan.read("x"), dims, new Float32Array(latents.length)));
+  }
+
+  replaceLatents(latents: Float32Array, nextCall: number): Promise<void> {
+    return this.input.fill(latents, this.inputScale(nextCall));
+  }
+
+  /** The factor of a call's input; after the last call nobody reads the input. */
+  private inputScale(call: number): number {
+    const { sampler } = this.input;
+    return call < sampler.numModelCalls ? sampler.inputScale(call) : 1;
   }
 
   private toPixels(planes: Float32Array): Promise<Float32Array> {

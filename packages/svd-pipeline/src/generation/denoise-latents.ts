@@ -1,7 +1,7 @@
 import type { Device } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { stepNeeds } from "../denoising/chosen-sampling";
-import { type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
+import { type DenoisedStep, type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
 import { DeviceStepper, type DeviceStepperInput } from "../denoising/device-stepper";
 import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../denoising/host-stepper";
@@ -9,7 +9,7 @@ import { writeStepConstants } from "../denoising/step-constants";
 import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
 import { stepConstants, videoConditions } from "./conditions";
-import { type GenerationRun, latentDims } from "./context";
+import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { decodePreview } from "./decode-frames";
 import type { EncodedPicture } from "./encode-picture";
 import { denoiseCompile } from "./load-ahead";
@@ -125,6 +125,17 @@ async function takeSteps(run: GenerationRun, start: () => Stepper | Promise<Step
   return denoise(await start(), sampler, stepOptions(run));
 }
 
+/** Shows the caller the latents after a step, and takes those that come back. */
+async function callStepEnd(context: GenerationContext, done: DenoisedStep): Promise<void> {
+  const { options, sampling } = context;
+  const { step, timestep } = done;
+  const shown = { step, steps: sampling.sampler.numSteps, timestep, latents: await done.latents() };
+  const latents = await options.onStepEnd?.(shown);
+  if (latents === undefined) return;
+  checkLatents("onStepEnd", latents, context);
+  await done.replaceLatents(latents);
+}
+
 /** Reports every step, and decodes a preview after some. */
 function stepOptions(run: GenerationRun): DenoiseOptions {
   const { context, progress } = run;
@@ -132,10 +143,12 @@ function stepOptions(run: GenerationRun): DenoiseOptions {
   const { numSteps } = sampling.sampler;
   return {
     observer: options.profiler,
-    onStep: async ({ step, stepUs, denoised }) => {
+    onStep: async (done) => {
+      const { step, stepUs, denoised } = done;
       progress.report("denoise", step, numSteps, { stepUs });
       const shows = options.onPreview && step % checked.previewEvery === 0 && step < numSteps;
       if (shows) await progress.scope("preview", async () => decodePreview(run, step, await denoised()));
+      if (options.onStepEnd) await callStepEnd(context, done);
     },
   };
 }

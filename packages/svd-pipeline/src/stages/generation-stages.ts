@@ -28,6 +28,8 @@ export interface StageCounts {
   numModelCalls: number;
   /** Of a sampler that steps on the device; undefined for one that steps on the host. */
   stepNeeds?: StepNeeds | undefined;
+  /** False where the latents are the result. */
+  decodes?: boolean;
   /** Frames of each clip that is decoded on its own; undefined for one clip. */
   clipFrames: number | undefined;
   /** Where to keep the layouts. */
@@ -81,7 +83,7 @@ export async function layoutGeneration(
 ): Promise<CountedLayout[]> {
   const stages: [StageDefinition, number][] = [
     ...stagesBefore(models, shape, counts),
-    ...decodeStages(models, shape, counts.clipFrames ?? shape.numFrames),
+    ...(counts.decodes === false ? [] : decodeStages(models, shape, counts.clipFrames ?? shape.numFrames)),
   ];
   const layouts: CountedLayout[] = [];
   for (const [stage, runs] of stages)
