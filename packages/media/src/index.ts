@@ -10,7 +10,7 @@ export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage } from "./pictures/load-image";
 export { decodePlainPng, encodePlainPng } from "./pictures/plain-png";
-export { checkPixels, checkRgbImage, type RgbImage } from "./pictures/rgb-image";
+export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
 export { encodeGif, encodePng, encodeWebp, frameDelaysMs } from "./video/animation";

@@ -14,6 +14,17 @@ export type { SamplerDefinition } from "./definition";
 export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
 export { type LinearSteps, linearSteps } from "./linear-steps";
 export { MAX_STEPS, type SamplerOptions } from "./options";
-export type { Sampler, SamplerState, StepInput, StepResult } from "./sampler";
+export { type Sampler, type SamplerState, type StepInput, type StepResult, startStep } from "./sampler";
+export { dynamicFlowShift, type FlowShiftKind, flowShift, stretchToTerminal } from "./schedule/flow-shift";
 export type { SigmaModel, SigmaTable } from "./schedule/sigma-model";
-export { betaSigmas, exponentialSigmas, karrasSigmas, type SigmaRange } from "./schedule/sigmas";
+export {
+  betaSigmas,
+  exponentialSigmas,
+  karrasSigmas,
+  linearSigmas,
+  polyexponentialSigmas,
+  type SigmaRange,
+  sgmUniformSigmas,
+  trainedSigmas,
+  vpSigmas,
+} from "./schedule/sigmas";

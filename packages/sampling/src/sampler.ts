@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import { applyScale, type Scale, scaleFactor, unscaled } from "./arithmetic/preconditioning";
-import { cast, type LatentDtype, type Values } from "./arithmetic/values";
+import type { Mixture } from "./arithmetic/prediction";
+import { add, cast, type LatentDtype, mul, type Values } from "./arithmetic/values";
 
 declare const stateBrand: unique symbol;
 
@@ -63,6 +64,28 @@ export interface Sampler {
   scaleModelInput(x: Float32Array, call: number): Float32Array;
   /** Goes from the sample before a call to the one after it. Throws `shape` or `attr` for what does not fit. */
   step(call: number, input: StepInput): StepResult;
+  /**
+   * Returns clean latents with unit noise on them, as a sample before a call: what {@link startingAt} begins with.
+   *
+   * @throws VdError `shape` for noise of another length, `attr` for a call that there is not
+   */
+  addNoise(clean: Float32Array, noise: Float32Array, call?: number): Float32Array;
+  /**
+   * Returns the steps from `step` on as a sampler of their own, which remembers nothing of the ones before: for latents that
+   * are already there, given noise by {@link addNoise}. Its `initNoiseSigma` is the noise in its first sample.
+   *
+   * @throws VdError `attr` for a step that there is not
+   * @example
+   * ```ts
+   * import { createSampler, startStep } from "@vd/sampling";
+   *
+   * const whole = createSampler({ _class_name: "EulerDiscreteScheduler" }, { name: "dpmpp_2m", steps: 25 });
+   * const sampler = whole.startingAt(startStep(whole.numSteps, 0.6));
+   * const [clean, noise] = [new Float32Array(16), new Float32Array(16).fill(1)];
+   * console.log(sampler.numSteps, sampler.addNoise(clean, noise));
+   * ```
+   */
+  startingAt(step: number): Sampler;
 }
 
 /** One call as an update rule sees it. */
@@ -100,6 +123,8 @@ export interface SamplerParts<State> {
   noiseDtype?: LatentDtype;
   /** Default: one call per step. */
   stepIndexOf?(call: number): number;
+  /** The parts of the sample before a call. Default: data + σ·noise. */
+  mixtureAt?(call: number): Mixture;
 }
 
 function checkLength(name: string, got: number, expected: number): void {
@@ -114,6 +139,43 @@ function checkStepInput<State>(parts: SamplerParts<State>, call: number, input: 
     const where = `${parts.className} call ${call}`;
     throw new VdError({ code: "attr", where, expected: "the state that the call before returned", got: "none" });
   }
+}
+
+/** The parts of a sampler whose step and mixture are known for each call. */
+type WholeParts<State> = SamplerParts<State> & Required<Pick<SamplerParts<State>, "stepIndexOf" | "mixtureAt">>;
+
+/** The parts of the calls from `step` on. */
+function partsFrom<State>(parts: WholeParts<State>, step: number): SamplerParts<State> {
+  const { timesteps, stepIndexOf, mixtureAt, inputScaleAt, noiseAt } = parts;
+  const first = timesteps.findIndex((_, call) => stepIndexOf(call) === step);
+  if (first < 0) {
+    const expected = `a step in 0…${stepIndexOf(timesteps.length - 1)}`;
+    throw new VdError({ code: "attr", where: `${parts.className} startingAt`, expected, got: String(step) });
+  }
+  return {
+    ...parts,
+    sigmas: parts.sigmas.subarray(first),
+    timesteps: timesteps.slice(first),
+    initNoiseSigma: first === 0 ? parts.initNoiseSigma : mixtureAt(first).noise,
+    update: (input) => parts.update({ ...input, call: input.call + first }),
+    stepIndexOf: (call) => stepIndexOf(call + first) - step,
+    mixtureAt: (call) => mixtureAt(call + first),
+    ...(inputScaleAt && { inputScaleAt: (call: number) => inputScaleAt(call + first) }),
+    ...(noiseAt && { noiseAt: (call: number) => noiseAt(call + first) }),
+  };
+}
+
+/**
+ * Returns the step to start at when only the last part of a schedule is to be taken: 1 for all of it, 0.25 for the last
+ * quarter, at least one step. Source: huggingface/diffusers@58eb52c
+ * pipelines/stable_diffusion/pipeline_stable_diffusion_img2img.py `get_timesteps`.
+ *
+ * @throws VdError `attr` for a strength outside 0…1
+ */
+export function startStep(numSteps: number, strength: number): number {
+  if (!(strength >= 0 && strength <= 1))
+    throw new VdError({ code: "attr", where: "strength", expected: "a number in 0…1", got: String(strength) });
+  return numSteps - Math.max(1, Math.min(Math.trunc(numSteps * strength), numSteps));
 }
 
 const none = new Float32Array(0);
@@ -147,8 +209,19 @@ export function makeSampler<State>(parts: SamplerParts<State>): Sampler {
     return { x: data, denoised: result.denoised.data, state: result.state as unknown as SamplerState };
   }
 
+  const mixtureAt = (call: number): Mixture =>
+    parts.mixtureAt?.(check(call)) ?? { signal: 1, noise: sigmas[check(call)]! };
+
+  function addNoise(clean: Float32Array, noise: Float32Array, call = 0): Float32Array {
+    checkLength("noise", noise.length, clean.length);
+    const mixture = mixtureAt(call);
+    const [data, fresh] = [mul(mixture.signal, { data: clean, dtype }), mul(mixture.noise, { data: noise, dtype })];
+    return add(data, fresh).data;
+  }
+
   return {
-    ...{ className, dtype, sigmas, timesteps, initNoiseSigma, numModelCalls, noiseDtype },
+    ...{ className, dtype, sigmas, timesteps, initNoiseSigma, numModelCalls, noiseDtype, addNoise },
+    startingAt: (step) => makeSampler(partsFrom({ ...parts, stepIndexOf, mixtureAt }, step)),
     numSteps: numModelCalls === 0 ? 0 : stepIndexOf(numModelCalls - 1) + 1,
     modelTimestep: (call) => timesteps[check(call)]!,
     stepIndexOf,

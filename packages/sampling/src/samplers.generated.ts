@@ -1,24 +1,54 @@
 // Generated from samplers/*.ts by tooling/generate/samplers. Do not edit.
 import type { SamplerDefinition } from "./definition";
 import { ddim } from "./samplers/ddim";
+import { ddpm } from "./samplers/ddpm";
+import { deis } from "./samplers/deis";
 import { dpmSolver } from "./samplers/dpm-solver";
+import { dpmpp2mSde } from "./samplers/dpmpp-2m-sde";
+import { dpmpp2s } from "./samplers/dpmpp-2s";
+import { dpmpp2sA } from "./samplers/dpmpp-2s-a";
+import { dpmpp3mSde } from "./samplers/dpmpp-3m-sde";
+import { dpmppSde } from "./samplers/dpmpp-sde";
+import { edmDpmpp2m } from "./samplers/edm-dpmpp-2m";
 import { edmEuler } from "./samplers/edm-euler";
 import { euler } from "./samplers/euler";
 import { eulerAncestral } from "./samplers/euler-ancestral";
+import { flowEuler } from "./samplers/flow-euler";
+import { flowHeun } from "./samplers/flow-heun";
 import { heun } from "./samplers/heun";
+import { ipndm } from "./samplers/ipndm";
+import { kdpm2 } from "./samplers/kdpm2";
+import { kdpm2A } from "./samplers/kdpm2-a";
 import { lcm } from "./samplers/lcm";
+import { lms } from "./samplers/lms";
+import { pndm } from "./samplers/pndm";
 import { tcd } from "./samplers/tcd";
 import { unipc } from "./samplers/unipc";
 
 /** What the files of samplers/ export, in the order of their names. */
 export const SAMPLERS: readonly SamplerDefinition[] = [
   ddim,
+  ddpm,
+  deis,
   dpmSolver,
+  dpmpp2mSde,
+  dpmpp2s,
+  dpmpp2sA,
+  dpmpp3mSde,
+  dpmppSde,
+  edmDpmpp2m,
   edmEuler,
   euler,
   eulerAncestral,
+  flowEuler,
+  flowHeun,
   heun,
+  ipndm,
+  kdpm2,
+  kdpm2A,
   lcm,
+  lms,
+  pndm,
   tcd,
   unipc,
 ];

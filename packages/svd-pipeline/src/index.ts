@@ -18,7 +18,7 @@ export {
   type TensorSource,
   type WeightFormat,
 } from "@vd/hub";
-export { framesToUint8, framesToUnit, loadImage, type RgbImage } from "@vd/media";
+export { type FloatImage, framesToUint8, framesToUnit, loadImage, type RgbImage } from "@vd/media";
 export {
   createSampler,
   findSampler,
@@ -34,6 +34,7 @@ export {
   type StepInput,
   type StepResult,
   samplerNames,
+  startStep,
   triangleGuidance,
 } from "@vd/sampling";
 export { runInSlices } from "@vd/tensor";

@@ -5,8 +5,9 @@ import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/
 import { spatialFactor } from "@vd/vae-opt";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
-import { type GenerationContext, stageShape } from "./generation/context";
-import { checkMemory, estimate } from "./generation/estimate";
+import { numberedOptions, resultBytes } from "./generation/batch";
+import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
+import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { Generation } from "./generation/generation";
 import { layoutStages } from "./generation/layout-stages";
 import { Scratch } from "./generation/scratch";
@@ -14,11 +15,13 @@ import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
 import { openSingleFile } from "./opening/single-file";
+import { batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
 import { type CheckedLoad, checkLoad } from "./options/check-load";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
+  BatchOptions,
   GenerateDefaults,
   GeneratedVideo,
   GenerateOptions,
@@ -183,8 +186,47 @@ export class StableVideoDiffusionPipeline {
    * for (const { width, height, data } of video) console.log(width, height, data.length);
    * ```
    */
-  async generate(options: GenerateOptions): Promise<GeneratedVideo> {
-    this.check(options);
+  generate(options: GenerateOptions): Promise<GeneratedVideo> {
+    return this.exclusively(async () => {
+      this.check(options);
+      return this.generateOne(options);
+    });
+  }
+
+  /**
+   * Generates videos of several pictures, with several seeds or several times, by one call: one after the other, for the memory of
+   * one. Videos of one picture and seed encode the picture once. Results are in the order of the pictures, and for each picture in
+   * that of its videos; progress events say which video they are about.
+   *
+   * @throws VdError as {@link generate}, before any work for any of the videos; `memory` where all results together do not fit
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * const videos = await pipeline.generateBatch({ images: ["a.png", "b.png"], seeds: [1, 2], videosPerPicture: 2 });
+   * console.log(videos.length, videos.map(({ seed }) => seed)); // 4 [ 1n, 1n, 2n, 2n ]
+   * ```
+   */
+  generateBatch(options: BatchOptions): Promise<GeneratedVideo[]> {
+    return this.exclusively(async () => {
+      const jobs = batchJobs(options);
+      const checked = jobs.map((job) => this.check(job.options).checked);
+      checkResultBytes(jobs.reduce((sum, { numVideos }, i) => sum + numVideos * resultBytes(checked[i]!), 0));
+      const numVideos = jobs.reduce((sum, job) => sum + job.numVideos, 0);
+      const videos: GeneratedVideo[] = [];
+      for (const job of jobs) {
+        const shared: SharedPicture = { part: { index: 0, count: job.numVideos } };
+        for (let index = 0; index < job.numVideos; index++) {
+          shared.part = { index, count: job.numVideos };
+          const numbered = numberedOptions(job.options, videos.length + 1, numVideos);
+          videos.push(await this.generateOne(numbered, shared));
+        }
+      }
+      return videos;
+    });
+  }
+
+  /** Runs `work` unless other work of the pipeline is under way. */
+  private async exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.busy)
       throw new VdError({
         code: "unsupported",
@@ -195,19 +237,23 @@ export class StableVideoDiffusionPipeline {
       });
     this.busy = true;
     try {
-      const { scratch } = this;
-      // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
-      this.scratch = new Scratch();
-      const run = () =>
-        withCallbacks(options, ["onProgress", "onPreview"], "generation", async (watched) =>
-          generateIn(await this.context(watched, scratch)),
-        );
-      const video = await observed(options.profiler, "generate", run);
-      if (this.opened) this.scratch = scratch;
-      return video;
+      return await work();
     } finally {
       this.busy = false;
     }
+  }
+
+  private async generateOne(options: GenerateOptions, shared?: SharedPicture): Promise<GeneratedVideo> {
+    const { scratch } = this;
+    // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
+    this.scratch = new Scratch();
+    const run = () =>
+      withCallbacks(options, ["onProgress", "onPreview"], "generation", async (watched) =>
+        generateIn({ ...(await this.context(watched, scratch)), shared }),
+      );
+    const video = await observed(options.profiler, "generate", run);
+    if (this.opened) this.scratch = scratch;
+    return video;
   }
 
   /** Ends the use of the pipeline and releases the mapped weights; a generation under way goes on to its end. A
@@ -262,6 +308,7 @@ export class StableVideoDiffusionPipeline {
     const sampling = await samplingFor(components, checked, precision);
     // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
     const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
+    if (options.latents) checkLatents("latents", options.latents, { shape, models });
     const choices = { precision, tuning, checked, options, sampling, overlap };
     return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
   }

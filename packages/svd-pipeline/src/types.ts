@@ -1,7 +1,11 @@
 import type { RgbImage } from "@vd/media";
+import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
-export type { MemoryUse, Precision } from "./options/choices";
-export type { GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
+export type { MemoryUse, OutputType, Precision } from "./options/choices";
+export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
+
+/** What to generate from several pictures or seeds by one call. */
+export type BatchOptions = Omit<GenerateOptions, "image" | "seed" | "latents"> & BatchLists;
 
 /** A moment of a generation, for progress bars. */
 export interface ProgressEvent {
@@ -15,7 +19,25 @@ export interface ProgressEvent {
   stepUs?: number;
   /** What is being done, for a log. */
   message?: string;
+  /** In a batch: which video this is about, from 1, and of how many. */
+  video?: number;
+  videos?: number;
 }
+
+/** A finished denoising step. */
+export interface StepEnd {
+  /** From 1. */
+  step: number;
+  steps: number;
+  /** What the model was told of the noise level at the step's last call. */
+  timestep: number;
+  /** A copy of the latents after the step, [F,C,H/8,W/8]. */
+  latents: Float32Array;
+}
+
+/** Latents that take the place of those after the step, [F,C,H/8,W/8]; undefined leaves them. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a callback may return nothing.
+export type StepEndResult = Float32Array | undefined | void;
 
 /** A look at an unfinished video. */
 export interface Preview {
@@ -55,18 +77,21 @@ export interface GenerationEstimate {
   estimatedUs: number;
 }
 
-/** A finished video. */
+/** A finished video; with `outputType: "latent"` its latents alone. */
 export interface GeneratedVideo {
   width: number;
   height: number;
   numFrames: number;
   fps: number;
   seed: bigint;
-  /** [F,H,W,3] in 8 bits. */
+  /** [F,H,W,3] in 8 bits; empty with `outputType: "latent"`. */
   data: Uint8Array;
-  /** [F,3,H,W] in [0,1]. */
+  /** The clean latents, [F,C,H/8,W/8], not divided by the autoencoder's scale; with `outputType: "latent"` only. */
+  latents?: Float32Array;
+  /** [F,3,H,W] in [0,1]. Throws VdError `unsupported` where nothing was decoded. */
   floats(): Float32Array;
-  /** Frame `i`, a view of `data`: [H,W,3]. Throws VdError `attr` for a frame that the video does not have. */
+  /** Frame `i`, a view of `data`: [H,W,3]. Throws VdError `attr` for a frame that the video does not have, `unsupported` where
+   *  nothing was decoded. */
   frame(i: number): Uint8Array;
   /** Frame after frame, as pictures. */
   [Symbol.iterator](): Iterator<RgbImage>;

@@ -1,6 +1,13 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { cliRows, configSchema, GENERATE_TABLE, LOAD_TABLE, type OptionGroup } from "@vd/svd-pipeline/options";
+import {
+  BATCH_TABLE,
+  cliRows,
+  configSchema,
+  GENERATE_TABLE,
+  LOAD_TABLE,
+  type OptionGroup,
+} from "@vd/svd-pipeline/options";
 import { optionsPage } from "./page";
 import { optionTypes } from "./typescript";
 
@@ -27,11 +34,17 @@ export async function filesOf(root: string): Promise<[path: string, text: string
             table: GENERATE_TABLE,
             form: "given",
           },
+          {
+            name: "BatchLists",
+            doc: "What a batch takes besides the options of one generation.",
+            table: BATCH_TABLE,
+            form: "given",
+          },
           { name: "GenerateDefaults", doc: "The defaults of a model.", table: GENERATE_TABLE, form: "defaults" },
           values("LoadValues", "How to open a model, with all defaults.", LOAD_TABLE),
           values("GenerateValues", "What to generate, with all defaults.", GENERATE_TABLE),
         ],
-        "options/load-table.ts and options/generate-table.ts",
+        "options/load-table.ts, options/generate-table.ts and options/batch-table.ts",
         "./value-types",
       ),
     ],

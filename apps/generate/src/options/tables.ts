@@ -1,6 +1,7 @@
 import { ENCODERS } from "@vd/media";
 import {
   always,
+  BATCH_GROUP,
   boolean,
   booleanOrText,
   choice,
@@ -96,6 +97,7 @@ export const GROUPS: readonly OptionGroup[] = [
     isApp: true,
   },
   GENERATE_GROUP,
+  BATCH_GROUP,
   LOAD_GROUP,
   {
     title: "Output",

@@ -1,5 +1,5 @@
 import type { Pausable } from "@vd/tensor";
-import type { RgbImage } from "./rgb-image";
+import type { FloatImage, RgbImage } from "./rgb-image";
 import { SIGNED_LEVELS } from "./signed-levels";
 
 /**
@@ -30,7 +30,7 @@ function reflect(index: number, size: number): number {
  * columns only, row by row on request, keeping just the x-blurred rows that the next rows may share.
  */
 export class BlurredRows {
-  readonly #image: RgbImage;
+  readonly #image: RgbImage | FloatImage;
   readonly #columns: Int32Array;
   readonly #kernelX: Float32Array;
   readonly #kernelY: Float32Array;
@@ -41,7 +41,7 @@ export class BlurredRows {
   readonly #slotRows: Int32Array;
 
   /** Requires kernels shorter than twice the picture's size along their axis, and columns inside the picture. */
-  constructor(image: RgbImage, kernels: { x: Float32Array; y: Float32Array }, columns: Int32Array) {
+  constructor(image: RgbImage | FloatImage, kernels: { x: Float32Array; y: Float32Array }, columns: Int32Array) {
     this.#image = image;
     this.#columns = columns;
     this.#kernelX = kernels.x;
@@ -77,17 +77,28 @@ export class BlurredRows {
   }
 
   #padRow(y: number): void {
-    const { width, data } = this.#image;
+    const { width } = this.#image;
     const radius = this.#kernelX.length >> 1;
     const padded = this.#padded;
-    const from = y * width * 3;
-    for (let i = 0; i < width * 3; i++) padded[radius * 3 + i] = SIGNED_LEVELS[data[from + i]!]!;
+    copySigned(this.#image, y, padded.subarray(radius * 3, (radius + width) * 3));
     for (let i = 1; i <= radius; i++) {
       for (const column of [-i, width - 1 + i]) {
         const mirrored = (radius + reflect(column, width)) * 3;
         padded.copyWithin((radius + column) * 3, mirrored, mirrored + 3);
       }
     }
+  }
+}
+
+/** Row `y` of a picture in [-1, 1], [W,3], to `row`. */
+function copySigned({ width, height, data }: RgbImage | FloatImage, y: number, row: Float32Array): void {
+  if (data instanceof Uint8Array) {
+    for (let i = 0; i < width * 3; i++) row[i] = SIGNED_LEVELS[data[y * width * 3 + i]!]!;
+    return;
+  }
+  for (let channel = 0; channel < 3; channel++) {
+    const from = (channel * height + y) * width;
+    for (let x = 0; x < width; x++) row[3 * x + channel] = Math.fround(2 * data[from + x]!) - 1;
   }
 }
 

@@ -8,6 +8,14 @@ export interface RgbImage {
   readonly data: Uint8Array;
 }
 
+/** A picture in memory as floats. */
+export interface FloatImage {
+  readonly width: number;
+  readonly height: number;
+  /** [3,H,W], red first, 0 to 1. */
+  readonly data: Float32Array;
+}
+
 /**
  * Checks a picture. where: what messages call the caller.
  *

@@ -10,7 +10,7 @@ import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "
 import { ddpmBetas, readAlphas } from "../schedule/alphas";
 import type { SigmaModel } from "../schedule/sigma-model";
 import { checkedTimesteps, integerTimesteps, readTimestepSpacing } from "../schedule/timesteps";
-import { ancestralSplit } from "./euler-ancestral";
+import { ancestralSplit } from "../solvers/ancestral-split";
 
 const className = "DDIMScheduler";
 const round = Math.fround;
@@ -101,6 +101,7 @@ function ddimFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampl
     dtype: options.dtype ?? "float32",
     initialState: null,
     noiseAt: () => eta > 0,
+    mixtureAt: (call) => steps[call]!.from,
   });
 }
 

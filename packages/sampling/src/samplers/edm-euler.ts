@@ -1,62 +1,22 @@
-import { VdError } from "@vd/kernels-native";
-import { edmPreconditioning } from "../arithmetic/preconditioning";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import type { SamplerDefinition } from "../definition";
-import { refuseOptions, type SamplerOptions, stepCount } from "../options";
-import { quarterLogs } from "../schedule/euler-model";
-import { linspace, linspaceFloat32 } from "../schedule/ranges";
-import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
-import { karrasSigmas } from "../schedule/sigmas";
+import { refuseOptions, type SamplerOptions } from "../options";
+import { edmModel } from "../schedule/edm-model";
+import type { SigmaModel } from "../schedule/sigma-model";
 import { eulerSampler } from "./euler";
 
 const className = "EDMEulerScheduler";
 
-function levels(reader: ConfigReader, ramp: readonly number[]): Float32Array {
-  const range = { min: reader.number("sigma_min", 0.002), max: reader.number("sigma_max", 80) };
-  if (reader.choice("sigma_schedule", ["karras", "exponential"], "karras") === "karras") {
-    return Float32Array.from(karrasSigmas(range, ramp, reader.number("rho", 7)));
-  }
-  return linspaceFloat32(Math.log(range.min), Math.log(range.max), ramp.length).map(Math.exp).reverse();
-}
-
-function checkedRamp(ramp: readonly number[]): readonly number[] {
-  const wrong = ramp.find((position) => !(position >= 0 && position <= 1));
-  if (wrong === undefined && ramp.length > 0) return ramp;
-  const expected = "positions in 0…1 on the schedule of the config";
-  throw new VdError({ code: "attr", where: "sigmas", expected, got: String(wrong ?? "an empty list") });
-}
-
-function table(reader: ConfigReader, options: SamplerOptions): SigmaTable {
-  const steps = stepCount(options, (count) => count);
-  const sigmas = levels(reader, options.sigmas ? checkedRamp(options.sigmas) : linspace(0, 1, steps));
-  const last = reader.choice("final_sigmas_type", ["zero", "sigma_min"], "zero") === "zero" ? 0 : sigmas.at(-1)!;
-  const max = reader.number("sigma_max", 80);
-  const all = Float32Array.from([...sigmas, last]);
-  return { sigmas: all, timesteps: quarterLogs(all), initNoiseSigma: Math.sqrt(max * max + 1) };
-}
-
-/**
- * The noise levels, timesteps (0.25·ln σ) and preconditioning of an EDMEulerScheduler config. Source:
- * https://arxiv.org/abs/2206.00364; huggingface/diffusers@58eb52c schedulers/scheduling_edm_euler.py.
- *
- * @throws VdError `attr`
- */
-function edmModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
+function modelOf(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
   refuseOptions(options, className, ["timesteps"]);
-  const reader = new ConfigReader(config, className);
-  const kind = reader.choice("prediction_type", ["epsilon", "v_prediction"], "epsilon");
-  const sigmaData = reader.number("sigma_data", 0.5);
-  return {
-    ...table(reader, options),
-    precondition: (sigma, outputSigma) => edmPreconditioning(kind, sigma, sigmaData, outputSigma),
-  };
+  return edmModel(new ConfigReader(config, className), options);
 }
 
 /** `edm_euler`: EDMEulerScheduler; on an SVD-like model its steps are those of `euler`. */
 export const edmEuler: SamplerDefinition = {
   name: "edm_euler",
   className,
-  fromConfig: (config, options) => eulerSampler(className, edmModel(config, options), options),
+  fromConfig: (config, options) => eulerSampler(className, modelOf(config, options), options),
   overModel: (model, options) => eulerSampler(className, model, options),
-  continuousModel: edmModel,
+  continuousModel: modelOf,
 };

@@ -7,7 +7,9 @@ import { makeSampler, type Sampler, type UpdateInput } from "../sampler";
 import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
 import { interpolate } from "../schedule/ranges";
 import { initialDeviation, type SigmaModel, withFinalSigma } from "../schedule/sigma-model";
+import { logSigmas, sigmaToTimestep } from "../schedule/sigmas";
 import { fractionalTimesteps, readTimestepSpacing } from "../schedule/timesteps";
+import { ancestralSplit } from "../solvers/ancestral-split";
 
 const className = "EulerAncestralDiscreteScheduler";
 const round = Math.fround;
@@ -34,20 +36,9 @@ function ancestralModel(config: SchedulerConfig, options: SamplerOptions): Sigma
   return {
     ...{ sigmas, timesteps },
     initNoiseSigma: initialDeviation(sigmas, spacing),
+    timestepAt: (sigma) => round(sigmaToTimestep(sigma, logSigmas(trained), "float32")),
     precondition: (sigma) => preconditioning(prediction, sigma),
   };
-}
-
-/**
- * The level to go down to and the noise to add on top, so that both together make `to`. float32; where the rounding of a
- * long step makes a variance negative, and the reference NaN, it is 0.
- */
-export function ancestralSplit(from: number, to: number): { down: number; up: number } {
-  const fromVariance = round(from * from);
-  const toVariance = round(to * to);
-  const upVariance = round(round(toVariance * round(fromVariance - toVariance)) / fromVariance);
-  const up = round(Math.sqrt(upVariance));
-  return { up, down: round(Math.sqrt(Math.max(0, round(toVariance - round(up * up))))) };
 }
 
 /**

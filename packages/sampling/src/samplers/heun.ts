@@ -1,66 +1,27 @@
-import { denoise, type Prediction, preconditioning } from "../arithmetic/preconditioning";
+import { denoise } from "../arithmetic/preconditioning";
 import { add, clamp, div, mul, sub, type Values } from "../arithmetic/values";
-import { ConfigReader, type SchedulerConfig } from "../config";
+import { ConfigReader } from "../config";
 import type { SamplerDefinition } from "../definition";
-import { refuseOptions, type SamplerOptions, stepCount } from "../options";
+import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
-import { type BetaDefaults, readAlphas, trainingSigmas } from "../schedule/alphas";
-import { interpolate } from "../schedule/ranges";
-import { initialDeviation, type SigmaModel, withFinalSigma } from "../schedule/sigma-model";
-import { logSigmas, readSigmaSpacing, sigmaToTimestep, spacedSigmas } from "../schedule/sigmas";
-import { fractionalTimesteps, readTimestepSpacing } from "../schedule/timesteps";
+import { commonSchedules, kDiffusionBetas } from "../schedule/alphas";
+import { perCall } from "../schedule/ranges";
+import type { SigmaModel } from "../schedule/sigma-model";
+import { type SpacedClass, spacedModel } from "../schedule/spaced-model";
 
 const className = "HeunDiscreteScheduler";
 const round = Math.fround;
 
-const heunBetas: BetaDefaults = {
-  betaStart: 0.00085,
-  betaEnd: 0.012,
-  betaSchedule: "linear",
-  schedules: ["linear", "scaled_linear", "squaredcos_cap_v2", "exp"],
-  rescalable: false,
+const heunClass: SpacedClass = {
+  className,
+  betas: { ...kDiffusionBetas, schedules: [...commonSchedules, "exp"] },
+  predictions: ["epsilon", "sample", "v_prediction"],
+  takesTimesteps: true,
 };
-
-/**
- * The noise levels of a HeunDiscreteScheduler config, one per step.
- *
- * @throws VdError `attr`
- */
-function heunModel(config: SchedulerConfig, options: SamplerOptions): SigmaModel {
-  refuseOptions(options, className, ["sigmas"]);
-  const reader = new ConfigReader(config, className);
-  const respacing = readSigmaSpacing(reader);
-  if (respacing !== undefined) refuseOptions(options, className, ["timesteps"]);
-  const trained = trainingSigmas(readAlphas(reader, heunBetas));
-  const steps = stepCount(options, (count) => count);
-  const spacing = readTimestepSpacing(reader, "linspace");
-  const request = {
-    ...{ spacing, steps },
-    trained: reader.integer("num_train_timesteps", 1000, 1),
-    offset: reader.integer("steps_offset", 0, 0),
-  };
-  const row = options.timesteps?.map(Math.fround) ?? fractionalTimesteps(request);
-  const own = row.map((timestep) => interpolate(timestep, trained));
-  const levels = respacing === undefined ? own : spacedSigmas(respacing, { min: own.at(-1)!, max: own[0]! }, steps);
-  const logs = logSigmas(trained);
-  const sigmas = withFinalSigma(levels, 0);
-  const prediction = reader.choice<Prediction>("prediction_type", ["epsilon", "sample", "v_prediction"], "epsilon");
-  return {
-    sigmas,
-    timesteps: respacing === undefined ? row : levels.map((sigma) => round(sigmaToTimestep(sigma, logs, "float64"))),
-    initNoiseSigma: initialDeviation(sigmas, spacing),
-    precondition: (sigma) => preconditioning(prediction, sigma),
-  };
-}
 
 /** What the first half of a step leaves for the second; nothing between steps. */
 interface HeunState {
   half?: { start: Values; slope: Values };
-}
-
-/** Every value but the first (and, where `lastOnce`, the last) twice: one per model call. */
-function perCall(values: readonly number[], lastOnce: boolean): number[] {
-  return values.flatMap((value, i) => (i === 0 || (lastOnce && i === values.length - 1) ? [value] : [value, value]));
 }
 
 /**
@@ -102,7 +63,11 @@ export const heun: SamplerDefinition = {
   fromConfig(config, options) {
     const reader = new ConfigReader(config, className);
     const clips = reader.flag("clip_sample", false);
-    return heunSampler(heunModel(config, options), options, clips ? reader.number("clip_sample_range", 1) : undefined);
+    return heunSampler(
+      spacedModel(reader, options, heunClass),
+      options,
+      clips ? reader.number("clip_sample_range", 1) : undefined,
+    );
   },
   overModel: (model, options) => heunSampler(model, options),
 };

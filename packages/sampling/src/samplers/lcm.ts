@@ -72,6 +72,7 @@ function lcmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
     dtype: options.dtype ?? "float32",
     initialState: null,
     noiseAt: (call) => call !== steps - 1,
+    mixtureAt: (call) => mixtures[call]!,
   });
 }
 

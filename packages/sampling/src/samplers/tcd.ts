@@ -74,6 +74,7 @@ function tcdFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
     dtype: options.dtype ?? "float32",
     initialState: null,
     noiseAt: drawsAt,
+    mixtureAt: (call) => schedule[call]!.from,
   });
 }
 

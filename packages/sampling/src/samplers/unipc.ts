@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { readThresholding } from "../arithmetic/limiter";
-import { denoise, type Scale } from "../arithmetic/preconditioning";
+import type { Scale } from "../arithmetic/preconditioning";
 import { predictData, predictNoise } from "../arithmetic/prediction";
 import type { Values } from "../arithmetic/values";
 import { ConfigReader, type SchedulerConfig } from "../config";
@@ -9,6 +9,7 @@ import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
 import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
 import { requireFalling, type SigmaModel, type SigmaTable } from "../schedule/sigma-model";
+import { predictOverModel } from "../solvers/dpm-predict";
 import { mixtureAt, type SolverSpace } from "../solvers/solver-space";
 import { unipcTable } from "../solvers/unipc-levels";
 import { type UnipcStretch, type UnipcType, unipcCorrect, unipcPredict } from "../solvers/unipc-update";
@@ -70,6 +71,7 @@ function unipcSampler(schedule: UnipcSchedule, options: SamplerOptions): Sampler
     ...{ className, sigmas, timesteps, initNoiseSigma, update },
     dtype: options.dtype ?? "float32",
     initialState: { predictions: [] },
+    mixtureAt: parts,
     ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),
   });
 }
@@ -136,11 +138,7 @@ function unipcOverModel(model: SigmaModel, options: SamplerOptions): Sampler {
     {
       ...{ table: model, space: "ve", type: "bh2", predictsData: true, order: 2 },
       ...{ lowerOrderFinal: true, uncorrected: [] },
-      predict(call, output, x) {
-        const denoised = denoise(model.precondition(model.sigmas[call]!), output, x);
-        return { denoised, prediction: denoised };
-      },
-      inputScaleAt: (call) => model.precondition(model.sigmas[call]!).input,
+      ...predictOverModel(model),
     },
     options,
   );

@@ -2,8 +2,8 @@ import { VdError } from "@vd/kernels-native";
 import type { ConfigReader } from "../config";
 import { linspaceFloat32 } from "./ranges";
 
-/** The names of the beta schedules; `exp` is HeunDiscreteScheduler's alone. */
-export type BetaSchedule = "linear" | "scaled_linear" | "squaredcos_cap_v2" | "exp";
+/** The names of the beta schedules; `exp` is HeunDiscreteScheduler's alone, `sigmoid` and `laplace` are DDPMScheduler's. */
+export type BetaSchedule = "linear" | "scaled_linear" | "squaredcos_cap_v2" | "exp" | "sigmoid" | "laplace";
 
 /** What a scheduler class assumes where its config is silent. */
 export interface BetaDefaults {
@@ -23,13 +23,30 @@ export const smallestFloat16 = 2 ** -24;
 /** The defaults of most diffusers classes. */
 export const ddpmBetas: BetaDefaults = { betaStart: 0.0001, betaEnd: 0.02, betaSchedule: "linear" };
 
-const commonSchedules: readonly BetaSchedule[] = ["linear", "scaled_linear", "squaredcos_cap_v2"];
+/** The beta schedules that all classes have. */
+export const commonSchedules: readonly BetaSchedule[] = ["linear", "scaled_linear", "squaredcos_cap_v2"];
+
+/** The defaults of Heun's and the DPM2 classes, which do not rescale to zero terminal SNR. */
+export const kDiffusionBetas: BetaDefaults = {
+  betaStart: 0.00085,
+  betaEnd: 0.012,
+  betaSchedule: "linear",
+  rescalable: false,
+};
 
 function betasForAlphaBar(count: number, alphaBar: (time: number) => number): Float32Array {
   const maxBeta = 0.999;
   return Float32Array.from({ length: count }, (_, i) =>
     Math.min(1 - alphaBar((i + 1) / count) / alphaBar(i / count), maxBeta),
   );
+}
+
+/** Signal-to-noise ratios of a Laplace distribution. Source: https://arxiv.org/abs/2407.03297. */
+function laplaceAlphaBar(time: number): number {
+  const side = time <= 0.5 ? 1 : -1;
+  const logSnr = -0.5 * side * Math.log(1 - 2 * Math.abs(0.5 - time) + 1e-6);
+  const snr = Math.exp(logSnr);
+  return Math.sqrt(snr / (1 + snr));
 }
 
 function readBetas(reader: ConfigReader, defaults: BetaDefaults, count: number): Float32Array {
@@ -47,6 +64,10 @@ function readBetas(reader: ConfigReader, defaults: BetaDefaults, count: number):
       return betasForAlphaBar(count, (time) => Math.cos((((time + 0.008) / 1.008) * Math.PI) / 2) ** 2);
     case "exp":
       return betasForAlphaBar(count, (time) => Math.exp(time * -12));
+    case "laplace":
+      return betasForAlphaBar(count, laplaceAlphaBar);
+    case "sigmoid":
+      return linspaceFloat32(-6, 6, count).map((x) => start + (end - start) / (1 + Math.exp(-x)));
   }
 }
 

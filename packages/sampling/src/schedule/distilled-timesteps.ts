@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import type { ConfigReader } from "../config";
 import { numberOption, type SamplerOptions, stepCount } from "../options";
-import { checkedTimesteps } from "./timesteps";
+import { fallingTimesteps } from "./timesteps";
 
 /** The timesteps of a consistency-distilled model. */
 export interface DistilledTimesteps {
@@ -16,12 +16,10 @@ function attr(where: string, expected: string, got: unknown): VdError {
 
 /** Custom timesteps: falling, below the training count; `strength` keeps the end of them. */
 function customTimesteps(given: readonly number[], trained: number, strength: number): DistilledTimesteps {
-  given.forEach((timestep, i) => {
-    if (i > 0 && timestep >= given[i - 1]!) throw attr(`timesteps[${i}]`, `less than ${given[i - 1]}`, timestep);
-  });
+  const timesteps = fallingTimesteps(given, trained);
   const kept = Math.min(Math.trunc(given.length * strength), given.length);
   return {
-    timesteps: checkedTimesteps(given.map(Math.trunc), trained).slice(given.length - kept),
+    timesteps: timesteps.slice(given.length - kept),
     steps: given.length,
   };
 }

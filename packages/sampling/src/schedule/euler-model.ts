@@ -99,12 +99,18 @@ export function eulerModel(config: SchedulerConfig, options: SamplerOptions): Si
   return {
     sigmas: levels.sigmas,
     timesteps: continuous ? quarterLogs(levels.sigmas) : levels.trainedTimesteps(),
+    timestepAt: continuous ? quarterLog : (sigma) => timestepsOf([sigma], logSigmas(trained), "float32")[0]!,
     initNoiseSigma: initialDeviation(levels.sigmas, spacing),
     precondition: (sigma, outputSigma) => preconditioning(prediction, sigma, outputSigma),
   };
 }
 
-/** 0.25·ln σ in float32, for all but the last noise level: EDM's c_noise. */
+/** Returns 0.25·ln σ in float32: EDM's c_noise. */
+export function quarterLog(sigma: number): number {
+  return Math.fround(0.25 * Math.fround(Math.log(sigma)));
+}
+
+/** Returns {@link quarterLog} of all but the last noise level. */
 export function quarterLogs(sigmas: Float32Array): number[] {
-  return Array.from(sigmas.subarray(0, -1), (sigma) => Math.fround(0.25 * Math.fround(Math.log(sigma))));
+  return Array.from(sigmas.subarray(0, -1), quarterLog);
 }

@@ -50,3 +50,9 @@ export function interpolate(x: number, values: ArrayLike<number>): number {
   const low = Math.floor(x);
   return (values[low + 1]! - values[low]!) * (x - low) + values[low]!;
 }
+
+/** Returns every value but the first (and, where `lastOnce`, the last) twice: one per call of a method with two calls a
+ *  step, the last step of which has one. */
+export function perCall(values: readonly number[], lastOnce: boolean): number[] {
+  return values.flatMap((value, i) => (i === 0 || (lastOnce && i === values.length - 1) ? [value] : [value, value]));
+}

@@ -16,6 +16,8 @@ export interface SigmaTable {
  * rule needs, whatever the class of the model's own scheduler.
  */
 export interface SigmaModel extends SigmaTable {
+  /** Returns what the model is told at a noise level between those of the table. */
+  timestepAt(sigma: number): number;
   /** `outputSigma` is the sample's noise level where churning raised it above σ. */
   precondition(sigma: number, outputSigma?: number): Preconditioning;
 }

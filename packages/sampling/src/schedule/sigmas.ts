@@ -1,4 +1,5 @@
-import type { ConfigReader } from "../config";
+import { ConfigReader, type SchedulerConfig } from "../config";
+import { ddpmBetas, readAlphas, trainingSigmas } from "./alphas";
 import { betaQuantile } from "./beta-quantile";
 import { numpyLogFloat32 } from "./numpy-log";
 import { linspace } from "./ranges";
@@ -27,6 +28,56 @@ export function exponentialSigmas({ min, max }: SigmaRange, count: number): numb
 /** Noise levels falling from max to min at the quantiles of Beta(0.6, 0.6): https://arxiv.org/abs/2407.12173. */
 export function betaSigmas({ min, max }: SigmaRange, count: number): number[] {
   return linspace(0, 1, count).map((position) => min + betaQuantile(1 - position, 0.6, 0.6) * (max - min));
+}
+
+/** Returns noise levels falling evenly from max to min. float64. */
+export function linearSigmas({ min, max }: SigmaRange, count: number): number[] {
+  return linspace(max, min, count);
+}
+
+/**
+ * Returns noise levels falling from max to min, polynomial in ln σ: rho 1 is {@link exponentialSigmas}, more puts more of them at the
+ * low end. float64. Source: crowsonkb/k-diffusion@4601bf0 k_diffusion/sampling.py `get_sigmas_polyexponential`.
+ */
+export function polyexponentialSigmas({ min, max }: SigmaRange, count: number, rho = 1): number[] {
+  const span = Math.log(max) - Math.log(min);
+  return linspace(1, 0, count).map((position) => Math.exp(position ** rho * span + Math.log(min)));
+}
+
+/**
+ * Returns falling noise levels of the continuous variance-preserving process from t = 1 to `end`. float64. Source:
+ * https://arxiv.org/abs/2011.13456, equation 32; crowsonkb/k-diffusion@4601bf0 `get_sigmas_vp`.
+ */
+export function vpSigmas(count: number, { betaRange = 19.9, betaMin = 0.1, end = 1e-3 } = {}): number[] {
+  return linspace(1, end, count).map((t) => Math.sqrt(Math.expm1((betaRange * t * t) / 2 + betaMin * t)));
+}
+
+/**
+ * Returns `count` falling noise levels of a training schedule at evenly spaced timesteps from the last one on, without the lowest of
+ * `count` + 1: the spacing of Stability's own code. trained: σ of every training timestep, rising. Source: Comfy-Org/ComfyUI
+ * comfy/samplers.py `normal_scheduler` with `sgm`.
+ */
+export function sgmUniformSigmas(trained: ArrayLike<number>, count: number): number[] {
+  const timesteps = linspace(trained.length - 1, 0, count + 1).slice(0, -1);
+  return timesteps.map((timestep) => interpolateLog(timestep, trained));
+}
+
+/** σ at a fractional timestep, linear in ln σ between neighbours. */
+function interpolateLog(timestep: number, trained: ArrayLike<number>): number {
+  const [low, high] = [Math.floor(timestep), Math.ceil(timestep)];
+  const weight = timestep - low;
+  return Math.exp((1 - weight) * Math.log(trained[low]!) + weight * Math.log(trained[high]!));
+}
+
+/**
+ * Returns the rising noise levels of every training timestep of a config: what {@link sgmUniformSigmas} picks from, and whose ends
+ * bound the other spacings. float32 [num_train_timesteps].
+ *
+ * @throws VdError `attr` for a value that is not in its class
+ */
+export function trainedSigmas(config: SchedulerConfig): Float32Array {
+  const reader = new ConfigReader(config, config._class_name ?? "scheduler");
+  return trainingSigmas(readAlphas(reader, ddpmBetas));
 }
 
 /** Which of the spacings above a config asks for; undefined is the training schedule's own. */

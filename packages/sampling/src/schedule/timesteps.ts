@@ -86,3 +86,17 @@ export function checkedTimesteps(timesteps: readonly number[], trained: number):
     hint: "Check the number of steps, steps_offset and timestep_spacing.",
   });
 }
+
+/**
+ * Returns custom timesteps as integers that index ᾱ.
+ *
+ * @throws VdError `attr` where they do not fall, or one lies outside
+ */
+export function fallingTimesteps(given: readonly number[], trained: number): readonly number[] {
+  given.forEach((timestep, i) => {
+    if (i === 0 || timestep < given[i - 1]!) return;
+    const [where, expected] = [`timesteps[${i}]`, `less than ${given[i - 1]}`];
+    throw new VdError({ code: "attr", where, expected, got: String(timestep) });
+  });
+  return checkedTimesteps(given.map(Math.trunc), trained);
+}

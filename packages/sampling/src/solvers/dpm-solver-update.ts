@@ -18,14 +18,14 @@ function expMinusOne(value: number): number {
 }
 
 /** A step as factors of the sample, of each difference D0, D1, D2 and of the fresh noise. */
-interface StepWeights {
+export interface StepWeights {
   sample: number;
   differences: readonly number[];
   noise?: number;
 }
 
 /** What the weights depend on. */
-interface StepSize {
+export interface StepSize {
   from: Mixture;
   to: Mixture;
   /** λ gained by the step; infinite when it ends without noise. */
@@ -95,7 +95,8 @@ function stochasticNoiseWeights({ from, to, h, order, type }: StepSize): StepWei
   };
 }
 
-const weightsOf: Readonly<Record<DpmAlgorithm, (size: StepSize) => StepWeights>> = {
+/** Weights of a step by its algorithm. */
+export const weightsOf: Readonly<Record<DpmAlgorithm, (size: StepSize) => StepWeights>> = {
   "dpmsolver++": dataWeights,
   dpmsolver: noiseWeights,
   "sde-dpmsolver++": stochasticDataWeights,
@@ -139,6 +140,11 @@ export function dpmSolverUpdate(step: DpmStep, x: Values, noise: Values): Values
   const past = lambdas.slice(1).map((lambda, i) => round(lambdas[i]! - lambda));
   const weights = weightsOf[algorithm]({ from: from[0]!, to, h, order: from.length, type });
   const terms = differences(predictions, h, past);
+  return applyWeights(weights, x, terms, noise);
+}
+
+/** Returns the weighted sum of a sample, as many differences as are given, and noise. */
+export function applyWeights(weights: StepWeights, x: Values, terms: readonly Values[], noise: Values): Values {
   const moved = terms.reduce((sum, term, i) => add(sum, mul(weights.differences[i]!, term)), mul(weights.sample, x));
   return weights.noise === undefined ? moved : add(moved, mul(weights.noise, noise));
 }

@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import type { ConfigReader } from "../config";
 import { refuseOptions, type SamplerOptions, stepCount } from "../options";
+import { dynamicFlowShift, flowShift, stretchToTerminal } from "../schedule/flow-shift";
 import { interpolate, linspace, roundHalfEven } from "../schedule/ranges";
 import { karrasSigmas, readSigmaRange, readSigmaSpacing } from "../schedule/sigmas";
 import { readTimestepSpacing, solverTimesteps } from "../schedule/timesteps";
@@ -15,14 +16,7 @@ function dynamicShift(reader: ConfigReader, options: SamplerOptions, sigmas: rea
     const where = `${className}.use_dynamic_shifting`;
     throw new VdError({ code: "attr", where, expected: "the option mu beside it", got: "none" });
   }
-  const mu = type === "exponential" ? Math.exp(options.mu) : options.mu;
-  return sigmas.map((sigma) => mu / (mu + (1 / sigma - 1)));
-}
-
-/** Stretches the levels so that the last one becomes `terminal`. */
-function stretch(sigmas: readonly number[], terminal: number): number[] {
-  const scale = (1 - sigmas.at(-1)!) / (1 - terminal);
-  return sigmas.map((sigma) => 1 - (1 - sigma) / scale);
+  return sigmas.map((sigma) => dynamicFlowShift(sigma, options.mu!, type));
 }
 
 function flowLevels(reader: ConfigReader, options: SamplerOptions, steps: number): Levels {
@@ -31,9 +25,9 @@ function flowLevels(reader: ConfigReader, options: SamplerOptions, steps: number
   const given = options.sigmas ?? linspace(1, 1 / trained, steps + 1).slice(0, -1);
   const shifted = reader.flag("use_dynamic_shifting", false)
     ? dynamicShift(reader, options, given)
-    : given.map((sigma) => (shift * sigma) / (1 + (shift - 1) * sigma));
+    : given.map((sigma) => flowShift(sigma, shift));
   const terminal = reader.optionalNumber("shift_terminal");
-  const sigmas = terminal ? stretch(shifted, terminal) : shifted;
+  const sigmas = terminal ? stretchToTerminal(shifted, terminal) : shifted;
   // At σ = 1 there would be no signal at all, and λ would be infinite.
   const epsilon = 1e-6;
   if (Math.abs(sigmas[0]! - 1) < epsilon) sigmas[0] = sigmas[0]! - epsilon;

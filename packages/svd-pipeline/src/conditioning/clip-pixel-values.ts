@@ -5,12 +5,14 @@ import {
   checkPixels,
   checkRgbImage,
   cubicTaps,
+  type FloatImage,
   gaussianKernel,
   type RgbImage,
   reindexed,
   usedPositions,
 } from "@vd/media";
 import { type Pausable, pausable } from "@vd/tensor";
+import { checkFloatImage, isFloatImage } from "./float-image";
 
 /** What the image encoder expects, from the checkpoint's feature_extractor/preprocessor_config.json. */
 export interface ClipPixelOptions {
@@ -34,7 +36,7 @@ function checkOptions({ size, mean, std }: ClipPixelOptions): void {
 }
 
 /** Reflection needs a second pixel; torch refuses a picture of one row or column as well. */
-function checkSides({ width, height }: RgbImage): void {
+function checkSides({ width, height }: RgbImage | FloatImage): void {
   if (width > 1 && height > 1) return;
   const expected = "a picture of at least 2×2 pixels";
   throw new VdError({ code: "shape", where, expected, got: `${width}×${height} pixels` });
@@ -86,8 +88,12 @@ function finishRow(
  *
  * @throws VdError `shape` for a picture below 2×2 or data of another length, `attr` for options that do not fit
  */
-export const clipPixelValues = pausable(function* (image: RgbImage, options: ClipPixelOptions): Pausable<Float32Array> {
-  checkRgbImage(image, where);
+export const clipPixelValues = pausable(function* (
+  image: RgbImage | FloatImage,
+  options: ClipPixelOptions,
+): Pausable<Float32Array> {
+  if (isFloatImage(image)) checkFloatImage(image);
+  else checkRgbImage(image, where);
   checkOptions(options);
   checkSides(image);
   const { size } = options;

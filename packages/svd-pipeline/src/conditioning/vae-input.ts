@@ -59,13 +59,18 @@ function nearestIndices(sourceSize: number, size: number): Int32Array {
 }
 
 /**
- * The VAE's view of a picture that is a tensor already: [C,h,w] by nearest to [1,C,H,W], then from [0, 1] to [-1, 1],
- * unless a value is negative, which means that it is there already. Source: huggingface/diffusers@58eb52c
+ * Returns the VAE's view of a picture that is a tensor already, pausing after each row: [C,h,w] by nearest to [1,C,H,W], then from [0, 1] to [-1, 1],
+ * unless a value is negative, which means that it is there already. into: where to put the result. Source: huggingface/diffusers@58eb52c
  * image_processor.py `VaeImageProcessor.preprocess` of a tensor.
  *
  * @throws VdError `shape` or `attr` for sizes that do not fit
  */
-export function vaeInputFromTensor(image: ImageTensor, width: number, height: number): Float32Array {
+export const vaeInputFromTensor = pausable(function* (
+  image: ImageTensor,
+  width: number,
+  height: number,
+  into?: Float32Array,
+): Pausable<Float32Array> {
   const where = "vae input";
   for (const name of ["channels", "width", "height"] as const) checkPixels(name, image[name], where);
   checkPixels("width", width, where);
@@ -77,7 +82,7 @@ export function vaeInputFromTensor(image: ImageTensor, width: number, height: nu
   }
   const columns = nearestIndices(image.width, width);
   const rows = nearestIndices(image.height, height);
-  const result = new Float32Array(image.channels * width * height);
+  const result = into ?? new Float32Array(image.channels * width * height);
   let at = 0;
   let least = 0;
   for (let channel = 0; channel < image.channels; channel++) {
@@ -88,8 +93,13 @@ export function vaeInputFromTensor(image: ImageTensor, width: number, height: nu
         if (value < least) least = value;
         result[at++] = value;
       }
+      yield;
     }
   }
-  if (least >= 0) for (let i = 0; i < result.length; i++) result[i] = Math.fround(2 * result[i]!) - 1;
+  if (least < 0) return result;
+  for (let from = 0; from < result.length; from += width) {
+    for (let i = from; i < from + width; i++) result[i] = Math.fround(2 * result[i]!) - 1;
+    yield;
+  }
   return result;
-}
+});

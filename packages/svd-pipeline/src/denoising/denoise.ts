@@ -6,8 +6,14 @@ export interface DenoisedStep {
   /** From 1. */
   step: number;
   stepUs: number;
+  /** What the model was told of the noise level at the step's last call. */
+  timestep: number;
   /** Reads the sampler's guess of the clean latents, [F,C,h,w]. */
   denoised(): Promise<Float32Array>;
+  /** Reads a copy of the latents, [F,C,h,w]. */
+  latents(): Promise<Float32Array>;
+  /** Puts others in their place, [F,C,h,w]. */
+  replaceLatents(latents: Float32Array): Promise<void>;
 }
 
 /** How the loop reports. */
@@ -26,8 +32,12 @@ export interface Stepper {
   advance(call: number, step: number): Promise<void>;
   /** Reads the guess of the clean latents after the last call, [F,C,h,w]. */
   denoised(): Promise<Float32Array>;
-  /** Reads the latents, [F,C,h,w]. */
+  /** Reads the latents for the last time, [F,C,h,w]. */
   latents(): Promise<Float32Array>;
+  /** Reads a copy of the latents between calls, [F,C,h,w]. */
+  latentsNow(): Promise<Float32Array>;
+  /** Puts others in their place before call `nextCall`, [F,C,h,w]. */
+  replaceLatents(latents: Float32Array, nextCall: number): Promise<void>;
 }
 
 /**
@@ -42,7 +52,12 @@ export async function denoise(stepper: Stepper, sampler: Sampler, options: Denoi
     await stepper.advance(call, step);
     if (call + 1 < sampler.numModelCalls && sampler.stepIndexOf(call + 1) + 1 === step) return;
     const stepUs = (performance.now() - stepStart) * 1000;
-    await options.onStep({ step, stepUs, denoised: () => stepper.denoised() });
+    await options.onStep({
+      ...{ step, stepUs, timestep: sampler.modelTimestep(call) },
+      denoised: () => stepper.denoised(),
+      latents: () => stepper.latentsNow(),
+      replaceLatents: (latents) => stepper.replaceLatents(latents, call + 1),
+    });
     stepStart = performance.now();
   };
   for (let call = 0; call < sampler.numModelCalls; call++) {

@@ -15,6 +15,8 @@ export interface DeviceStepperInput {
   dims: PlaneDims;
   /** At the first noise level, [F,C,h,w]; the result takes their place. */
   latents: Float32Array;
+  /** Fills the plan's states `x` and `input` from latents [F,C,h,w] and the factor of the next call's input. */
+  fill(latents: Float32Array, inputScale: number): Promise<void>;
   scratch: Scratch;
   /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
   noise(): Promise<Float32Array>;
@@ -27,16 +29,16 @@ export class DeviceStepper implements Stepper {
 
   /** Writes the first latents to the device. */
   static async start(input: DeviceStepperInput): Promise<DeviceStepper> {
-    const { plan, linear, dims, latents } = input;
+    const { plan, sampler, linear, dims, latents } = input;
     const stepper = new DeviceStepper(input);
-    await plan.write("x", await stepper.toPixels(latents));
+    await input.fill(latents, sampler.inputScale(0));
     if (linear.numHistory > 0) await plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
     return stepper;
   }
 
   async advance(call: number, step: number): Promise<void> {
     const { plan, sampler, linear, signal } = this.input;
-    await plan.write("inputScale", [sampler.inputScale(call)]);
+    await plan.write("inputScale", [this.inputScale(call + 1)]);
     await plan.write("timestep", [sampler.modelTimestep(call)]);
     await plan.write("coefficients", linear.tables[call]!);
     if (sampler.noiseDrawsAt(call)) await plan.write("noise", await this.toPixels(await this.input.noise()));
@@ -55,6 +57,21 @@ export class DeviceStepper implements Stepper {
     const pixels = await plan.read("x");
     await this.inSlices(checkFinite.inPieces(pixels, sampler.numSteps));
     return this.inSlices(pixelsToPlanes.inPieces(pixels, dims, latents));
+  }
+
+  async latentsNow(): Promise<Float32Array> {
+    const { plan, dims, latents } = this.input;
+    return this.inSlices(pixelsToPlanes.inPieces(await plan.read("x"), dims, new Float32Array(latents.length)));
+  }
+
+  replaceLatents(latents: Float32Array, nextCall: number): Promise<void> {
+    return this.input.fill(latents, this.inputScale(nextCall));
+  }
+
+  /** The factor of a call's input; after the last call nobody reads the input. */
+  private inputScale(call: number): number {
+    const { sampler } = this.input;
+    return call < sampler.numModelCalls ? sampler.inputScale(call) : 1;
   }
 
   private toPixels(planes: Float32Array): Promise<Float32Array> {

@@ -1,4 +1,4 @@
-import type { Sampler, SamplerState } from "@vd/sampling";
+import { cast, type Sampler, type SamplerState } from "@vd/sampling";
 import { observed, type Plan, type WorkObserver } from "@vd/tensor";
 import type { Stepper } from "./denoise";
 import type { Denoiser, DenoiserCall } from "./denoiser";
@@ -66,5 +66,14 @@ export class HostStepper implements Stepper {
 
   async latents(): Promise<Float32Array> {
     return this.x;
+  }
+
+  async latentsNow(): Promise<Float32Array> {
+    return this.x.slice();
+  }
+
+  async replaceLatents(latents: Float32Array): Promise<void> {
+    const { dtype } = this.input.sampler;
+    this.x = cast({ data: latents.slice(), dtype: "float32" }, dtype).data;
   }
 }

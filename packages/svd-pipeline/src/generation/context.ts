@@ -1,4 +1,4 @@
-import type { Device, DType } from "@vd/kernels-native";
+import { countOf, type Device, type DType, VdError } from "@vd/kernels-native";
 import type { PlaneDims, Tuning } from "@vd/tensor";
 import type { Sampling } from "../denoising/chosen-sampling";
 import type { ChosenDenoiser } from "../denoising/denoiser";
@@ -9,7 +9,8 @@ import type { StageShape } from "../stages/definitions";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
 import type { GenerateOptions, Precision } from "../types";
-import type { GenerationNoise } from "./noise";
+import type { EncodedPicture } from "./encode-picture";
+import type { GenerationNoise, NoisePart } from "./noise";
 import type { Progress } from "./progress";
 import type { Scratch } from "./scratch";
 
@@ -32,6 +33,16 @@ export interface GenerationContext {
   overlap: boolean;
   /** What denoises instead of own kernels on `device`. */
   denoiser?: ChosenDenoiser | undefined;
+  /** Where several videos share a picture and the noise of a seed. */
+  shared?: SharedPicture | undefined;
+}
+
+/** A picture and a seed of which several videos are made. */
+export interface SharedPicture {
+  /** Which part of the noise this video takes. */
+  part: NoisePart;
+  /** What the first of the videos makes of the picture; the others use it. */
+  encoded?: EncodedPicture;
 }
 
 /** A generation under way: its context, and what its parts share. */
@@ -49,6 +60,27 @@ export function stageShape(checked: CheckedOptions, factor: number, precision: P
   const { width, height, numFrames, decodeChunk, minGuidance, maxGuidance } = checked;
   const rows = Math.max(minGuidance, maxGuidance) > 1 ? 2 : 1;
   return { numFrames, width, height, factor, rows, decodeChunk, dtype: DTYPES[precision] };
+}
+
+/**
+ * Checks latents that a caller gives. where: the option that they come from.
+ *
+ * @throws VdError `dtype` for what is no array of floats, `shape` for another length, `attr` for values that are not finite
+ */
+export function checkLatents(
+  where: string,
+  latents: unknown,
+  context: Pick<GenerationContext, "shape" | "models">,
+): void {
+  const dims = latentDims(context);
+  if (!(latents instanceof Float32Array))
+    throw new VdError({ code: "dtype", where, expected: "latents as Float32Array", got: typeof latents });
+  if (latents.length !== countOf(dims)) {
+    const expected = `${countOf(dims)} numbers, [${dims}]`;
+    throw new VdError({ code: "shape", where, expected, got: String(latents.length) });
+  }
+  const wrong = latents.find((value) => !Number.isFinite(value));
+  if (wrong !== undefined) throw new VdError({ code: "attr", where, expected: "finite latents", got: String(wrong) });
 }
 
 /** Returns the sizes of a generation's latents, [F,C,h,w]. */

@@ -1,14 +1,15 @@
 import type { Device } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { stepNeeds } from "../denoising/chosen-sampling";
-import { type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
+import { type DenoisedStep, type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
-import { DeviceStepper } from "../denoising/device-stepper";
+import { DeviceStepper, type DeviceStepperInput } from "../denoising/device-stepper";
 import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../denoising/host-stepper";
 import { writeStepConstants } from "../denoising/step-constants";
+import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
 import { stepConstants, videoConditions } from "./conditions";
-import { type GenerationRun, latentDims } from "./context";
+import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { decodePreview } from "./decode-frames";
 import type { EncodedPicture } from "./encode-picture";
 import { denoiseCompile } from "./load-ahead";
@@ -33,9 +34,37 @@ async function denoiseOn(run: GenerationRun, device: Device, first: Float32Array
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
-    return takeSteps(run, () => stepperOf(run, plan, first));
+    const fill = (latents: Float32Array, inputScale: number) =>
+      fillStates(run, { plan, device, image: picture.latents, latents, inputScale });
+    return takeSteps(run, () => stepperOf(run, plan, first, fill));
   };
   return loader.run(stage, body, { ...denoiseCompile(context, device), device });
+}
+
+/** What {@link fillStates} works with. */
+interface StartInput {
+  /** A loaded plan of `sampleStage`. */
+  plan: Plan;
+  device: Device;
+  /** Latents of the picture, [h,w,C]. */
+  image: Float32Array;
+  /** Noisy latents, [F,C,h,w]. */
+  latents: Float32Array;
+  inputScale: number;
+}
+
+/** Fills the states from which the denoiser's plan makes its next call. */
+function fillStates({ context, loader, progress }: GenerationRun, input: StartInput): Promise<void> {
+  const { plan, device, image, latents, inputScale } = input;
+  const body = async (start: Plan) => {
+    await start.write("latents", latents);
+    await start.write("image", image);
+    await start.write("inputScale", [inputScale]);
+    await start.run({ signal: context.options.signal });
+    await plan.copyFrom("x", start, "x");
+    await plan.copyFrom("input", start, "input");
+  };
+  return progress.scope("start", () => loader.run(startStage(context.models, context.shape), body, { device }));
 }
 
 /** Denoises by calls of a denoiser that runs elsewhere. */
@@ -74,12 +103,17 @@ function hostStepper({ context, noise }: GenerationRun, predict: Predict, latent
 }
 
 /** On the device for linear samplers, on the host for others. */
-async function stepperOf(run: GenerationRun, plan: Plan, latents: Float32Array): Promise<Stepper> {
+async function stepperOf(
+  run: GenerationRun,
+  plan: Plan,
+  latents: Float32Array,
+  fill: DeviceStepperInput["fill"],
+): Promise<Stepper> {
   const { context, noise } = run;
   const { sampler, linear } = context.sampling;
   if (!linear) return hostStepper(run, predictByPlan(plan), latents);
   return DeviceStepper.start({
-    ...{ plan, sampler, linear, latents, dims: latentDims(context), scratch: context.scratch },
+    ...{ plan, sampler, linear, latents, fill, dims: latentDims(context), scratch: context.scratch },
     noise: () => noise.forStep(),
     signal: context.options.signal,
   });
@@ -91,6 +125,17 @@ async function takeSteps(run: GenerationRun, start: () => Stepper | Promise<Step
   return denoise(await start(), sampler, stepOptions(run));
 }
 
+/** Shows the caller the latents after a step, and takes those that come back. */
+async function callStepEnd(context: GenerationContext, done: DenoisedStep): Promise<void> {
+  const { options, sampling } = context;
+  const { step, timestep } = done;
+  const shown = { step, steps: sampling.sampler.numSteps, timestep, latents: await done.latents() };
+  const latents = await options.onStepEnd?.(shown);
+  if (latents === undefined) return;
+  checkLatents("onStepEnd", latents, context);
+  await done.replaceLatents(latents);
+}
+
 /** Reports every step, and decodes a preview after some. */
 function stepOptions(run: GenerationRun): DenoiseOptions {
   const { context, progress } = run;
@@ -98,10 +143,12 @@ function stepOptions(run: GenerationRun): DenoiseOptions {
   const { numSteps } = sampling.sampler;
   return {
     observer: options.profiler,
-    onStep: async ({ step, stepUs, denoised }) => {
+    onStep: async (done) => {
+      const { step, stepUs, denoised } = done;
       progress.report("denoise", step, numSteps, { stepUs });
       const shows = options.onPreview && step % checked.previewEvery === 0 && step < numSteps;
       if (shows) await progress.scope("preview", async () => decodePreview(run, step, await denoised()));
+      if (options.onStepEnd) await callStepEnd(context, done);
     },
   };
 }

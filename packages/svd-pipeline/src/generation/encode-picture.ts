@@ -1,10 +1,11 @@
-import type { RgbImage } from "@vd/media";
+import { type FloatImage, loadImage, type RgbImage } from "@vd/media";
 import { type Pausable, runInSlices } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";
-import { vaeInput } from "../conditioning/vae-input";
+import { checkFloatImage, isFloatImage } from "../conditioning/float-image";
+import { vaeInput, vaeInputFromTensor } from "../conditioning/vae-input";
 import { embedImageStage, encodeImageStage } from "../stages/definitions";
-import type { Precision } from "../types";
+import type { GenerateOptions, Precision } from "../types";
 import type { GenerationRun } from "./context";
 import { loadAhead } from "./load-ahead";
 import { roundedTo } from "./rounding";
@@ -17,8 +18,22 @@ export interface EncodedPicture {
   latents: Float32Array;
 }
 
+/** A picture's pixels. */
+export type Picture = RgbImage | FloatImage;
+
+/**
+ * Returns the pixels of the picture that the options name.
+ *
+ * @throws VdError as `loadImage`, `shape` or `attr` for floats that do not fit
+ */
+export async function loadPicture(image: GenerateOptions["image"]): Promise<Picture> {
+  if (!isFloatImage(image)) return loadImage(image);
+  checkFloatImage(image);
+  return image;
+}
+
 /** Encodes the picture by CLIP and the VAE: beside each other where the generation overlaps its work, else the VAE first. */
-export async function encodePicture(run: GenerationRun, image: RgbImage): Promise<EncodedPicture> {
+export async function encodePicture(run: GenerationRun, image: Picture): Promise<EncodedPicture> {
   const { progress } = run;
   let done = 0;
   const counted = async <T>(name: string, body: () => Promise<T>) => {
@@ -42,7 +57,7 @@ export async function encodePicture(run: GenerationRun, image: RgbImage): Promis
 }
 
 /** CLIP's embedding of the picture, [D]. */
-async function embedByClip({ context, progress, loader }: GenerationRun, image: RgbImage): Promise<Float32Array> {
+async function embedByClip({ context, progress, loader }: GenerationRun, image: Picture): Promise<Float32Array> {
   const { models, components, shape, options } = context;
   const { signal } = options;
   const work = clipPixelValues.inPieces(image, components.clipPixels);
@@ -61,12 +76,15 @@ function* roundedMode(moments: Float32Array, channels: number, precision: Precis
 }
 
 /** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. */
-async function encodeByVae(run: GenerationRun, image: RgbImage, onPrepared: () => void): Promise<Float32Array> {
+async function encodeByVae(run: GenerationRun, image: Picture, onPrepared: () => void): Promise<Float32Array> {
   const { context, progress, loader, noise } = run;
   const { models, shape, scratch, overlap, precision } = context;
   const { width, height } = shape;
   const slices = { signal: context.options.signal, where: "generation" };
-  const work = vaeInput.inPieces(image, width, height, scratch.floats("picture", 3 * width * height));
+  const into = scratch.floats("picture", 3 * width * height);
+  const work = isFloatImage(image)
+    ? vaeInputFromTensor.inPieces({ channels: 3, ...image }, width, height, into)
+    : vaeInput.inPieces(image, width, height, into);
   const pixels = await progress.scope("preprocess", () => runInSlices(work, slices));
   onPrepared();
   const noisy = await noise.onPicture(pixels);

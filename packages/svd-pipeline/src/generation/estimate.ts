@@ -100,3 +100,19 @@ export function checkMemory(layouts: readonly CountedLayout[], limitBytes = avai
     hint: `Use ${decodes ? "a smaller decodeChunk, " : ""}fewer frames or a smaller size.`,
   });
 }
+
+/**
+ * Refuses results that together do not fit into `limitBytes`, before any of them is made.
+ *
+ * @throws VdError `memory`
+ */
+export function checkResultBytes(bytes: number, limitBytes = availableBytes()): void {
+  if (bytes <= limitBytes) return;
+  throw new VdError({
+    code: "memory",
+    where: "generateBatch",
+    expected: `videos that fit into the ${inGibibytes(limitBytes)} of this machine`,
+    got: `${inGibibytes(bytes)} for all of them`,
+    hint: "Generate fewer by one call.",
+  });
+}

@@ -1,11 +1,10 @@
 import { throwIfAborted } from "@vd/kernels-native";
-import { loadImage } from "@vd/media";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
 import { decodeFrames } from "./decode-frames";
 import { denoiseLatents } from "./denoise-latents";
-import { encodePicture } from "./encode-picture";
+import { type EncodedPicture, encodePicture, loadPicture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
 import { makeVideo } from "./video";
@@ -26,7 +25,7 @@ export class Generation implements GenerationRun {
   constructor(readonly context: GenerationContext) {
     this.progress = new Progress(context.options);
     this.loader = loaderOf(context);
-    this.noise = new GenerationNoise(context, this.progress);
+    this.noise = new GenerationNoise(context, this.progress, context.shared?.part);
   }
 
   /**
@@ -42,18 +41,33 @@ export class Generation implements GenerationRun {
     }
   }
 
+  /** What the models make of the picture; videos that share it encode it once. */
+  private async picture(): Promise<EncodedPicture> {
+    const { progress, noise, context } = this;
+    const { options, shared, shape } = context;
+    if (shared?.encoded) {
+      await noise.skipPicture(3 * shape.width * shape.height);
+      return shared.encoded;
+    }
+    const image = await progress.timed("image", () => loadPicture(options.image));
+    progress.report("encode", 0, 2);
+    const encoded = await encodePicture(this, image);
+    if (shared) shared.encoded = encoded;
+    return encoded;
+  }
+
   private async runStages(): Promise<GeneratedVideo> {
     const { progress, noise, loader } = this;
     const { checked, options } = this.context;
-    const image = await progress.timed("image", () => loadImage(options.image));
-    progress.report("encode", 0, 2);
-    const picture = await encodePicture(this, image);
+    const picture = await this.picture();
     const first = await noise.firstLatents();
     const latents = await progress.timed("denoise", () => denoiseLatents(this, first, picture));
-    const frames = await progress.timed("decode", () => decodeFrames(this, latents));
+    const isLatent = checked.outputType === "latent";
+    // The array may be the next generation's too.
+    const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeFrames(this, latents));
     throwIfAborted(options.signal, "generation");
     const { width, height, numFrames, fps, seed } = checked;
     const { peakBytes } = loader.memory;
-    return makeVideo({ width, height, numFrames, fps, seed, ...frames, timings: progress.timings, peakBytes });
+    return makeVideo({ width, height, numFrames, fps, seed, result, timings: progress.timings, peakBytes });
   }
 }

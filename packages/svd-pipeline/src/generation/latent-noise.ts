@@ -17,6 +17,11 @@ export class NoiseSource {
     return this.cancellable(() => this.random.randnOnWorker(pixels.length, { scale: strength, mean: pixels, into }));
   }
 
+  /** Draws `count` unit normals as {@link noisy} does, in float32. */
+  unitOfPicture(count: number): Promise<Float32Array> {
+    return this.cancellable(() => this.random.randnOnWorker(count));
+  }
+
   /** Draws `count` unit normals. */
   unit(count: number): Promise<Float32Array> {
     return this.scaled(count, 1);

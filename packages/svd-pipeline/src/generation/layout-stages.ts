@@ -9,6 +9,7 @@ function stageCounts({ components, checked, sampling, layouts }: GenerationConte
     clipSize: components.clipPixels.size,
     numModelCalls: sampling.sampler.numModelCalls,
     stepNeeds: stepNeeds(sampling),
+    decodes: checked.outputType === "video",
     clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
     layouts,
   };
@@ -27,7 +28,7 @@ async function weightsBefore(context: GenerationContext): Promise<number> {
 /** Decides how many frames are decoded at a time, where the caller leaves it open. */
 async function settleDecodeChunk(context: GenerationContext): Promise<void> {
   const { models, shape, device, layouts, checked } = context;
-  if (checked.decodeChunk !== undefined) return;
+  if (checked.decodeChunk !== undefined || checked.outputType === "latent") return;
   const residentBytes = await weightsBefore(context);
   const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
   context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };

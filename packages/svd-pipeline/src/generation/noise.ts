@@ -1,8 +1,16 @@
 import { countOf } from "@vd/kernels-native";
-import { CpuGenerator } from "@vd/tensor";
+import { cast, mul } from "@vd/sampling";
+import { CpuGenerator, mapFloats, runInSlices } from "@vd/tensor";
 import { type GenerationContext, latentDims } from "./context";
 import { NoiseSource } from "./latent-noise";
 import type { Progress } from "./progress";
+
+/** Which part of a seed's noise is a video's, where several videos share it. */
+export interface NoisePart {
+  /** From 0. */
+  index: number;
+  count: number;
+}
 
 /** The noise of one generation. Calls draw in the reference's order: for the picture, for the first latents, then for
  *  each step that wants some. */
@@ -11,9 +19,11 @@ export class GenerationNoise {
   /** The first latents, where they are drawn before their turn. */
   private drawn: Promise<Float32Array> | undefined;
 
+  /** part: of how many videos the seed's noise is for, and which one this is, from 0. */
   constructor(
     private readonly context: GenerationContext,
     private readonly progress: Progress,
+    private readonly part: NoisePart = { index: 0, count: 1 },
   ) {
     const { checked, precision, options } = context;
     this.source = new NoiseSource(new CpuGenerator(checked.seed), precision, options.signal);
@@ -24,6 +34,11 @@ export class GenerationNoise {
     const { checked, scratch } = this.context;
     const into = scratch.floats("noisy picture", pixels.length);
     return this.draw(() => this.source.noisy(pixels, checked.noiseAugStrength, into));
+  }
+
+  /** Draws what {@link onPicture} would, for a picture of `count` numbers that is encoded already. */
+  async skipPicture(count: number): Promise<void> {
+    await this.draw(() => this.source.unitOfPicture(count));
   }
 
   /** Begins to draw the first latents while something else is computed. */
@@ -39,13 +54,35 @@ export class GenerationNoise {
 
   /** Draws the unit noise of a step, [F,C,h,w]. */
   forStep(): Promise<Float32Array> {
-    return this.draw(() => this.source.unit(countOf(latentDims(this.context))));
+    return this.draw(async () => this.ownPart(await this.source.unit(this.numDrawn)));
   }
 
-  private drawFirst(): Promise<Float32Array> {
-    const { sampling, scratch } = this.context;
-    const into = scratch.floats("latents", countOf(latentDims(this.context)));
-    return this.draw(() => this.source.scaled(into.length, sampling.sampler.initNoiseSigma, into));
+  private get numDrawn(): number {
+    return this.part.count * countOf(latentDims(this.context));
+  }
+
+  /** This video's part of what is drawn for all of them. */
+  private ownPart(drawn: Float32Array): Float32Array {
+    const length = drawn.length / this.part.count;
+    return this.part.count === 1 ? drawn : drawn.slice(this.part.index * length, (this.part.index + 1) * length);
+  }
+
+  private async drawFirst(): Promise<Float32Array> {
+    const { sampling, scratch, options } = this.context;
+    const { initNoiseSigma } = sampling.sampler;
+    if (options.latents) return this.scaled(options.latents, initNoiseSigma);
+    const into = scratch.floats(this.part.count === 1 ? "latents" : "latents of all videos", this.numDrawn);
+    return this.ownPart(await this.draw(() => this.source.scaled(into.length, initNoiseSigma, into)));
+  }
+
+  /** Given unit noise, rounded and scaled as drawn noise is. */
+  private scaled(latents: Float32Array, scale: number): Promise<Float32Array> {
+    const { precision: dtype, options } = this.context;
+    const work = mapFloats.inPieces(latents, (piece, result) => {
+      const unit = cast({ data: piece, dtype: "float32" }, dtype);
+      result.set(mul(unit, scale).data);
+    });
+    return runInSlices(work, { signal: options.signal, where: "generation" });
   }
 
   private draw(body: () => Promise<Float32Array>): Promise<Float32Array> {

@@ -12,7 +12,7 @@ export interface DecodedFrames {
 }
 
 /** What a {@link GeneratedVideo} is made of. */
-export interface VideoParts extends DecodedFrames {
+export interface VideoParts {
   width: number;
   height: number;
   numFrames: number;
@@ -20,10 +20,12 @@ export interface VideoParts extends DecodedFrames {
   seed: bigint;
   timings: Record<string, number>;
   peakBytes: number;
+  /** Decoded frames, or the latents [F,C,h,w] alone. */
+  result: DecodedFrames | Float32Array;
 }
 
 /** [F,H,W,3] in about [-1,1] → [F,3,H,W] in [0,1]. */
-function toUnitPlanes({ raw, numFrames, width, height }: VideoParts): Float32Array {
+function toUnitPlanes({ numFrames, width, height }: VideoParts, raw: DecodedFrames["raw"]): Float32Array {
   const area = width * height;
   const values = decodeStored(raw.bytes, raw.dtype);
   const planes = new Float32Array(values.length);
@@ -36,14 +38,23 @@ function toUnitPlanes({ raw, numFrames, width, height }: VideoParts): Float32Arr
   return planes;
 }
 
+function refuseFrames(where: string): never {
+  const hint = 'Leave outputType out, or set it to "video".';
+  throw new VdError({ code: "unsupported", where, expected: "decoded frames", got: "latents alone", hint });
+}
+
 /** Makes the video object that generate returns. */
 export function makeVideo(parts: VideoParts): GeneratedVideo {
-  const { width, height, numFrames, fps, seed, data, timings, peakBytes } = parts;
+  const { width, height, numFrames, fps, seed, timings, peakBytes, result } = parts;
+  const latents = result instanceof Float32Array ? result : undefined;
+  const decoded = (where: string): DecodedFrames => (result instanceof Float32Array ? refuseFrames(where) : result);
+  const data = latents ? new Uint8Array() : decoded("data").data;
   const frameBytes = width * height * 3;
-  const frame = (i: number) => data.subarray(i * frameBytes, (i + 1) * frameBytes);
+  const frame = (i: number) => decoded("frame").data.subarray(i * frameBytes, (i + 1) * frameBytes);
   return {
     ...{ width, height, numFrames, fps, seed, data, timings, peakBytes },
-    floats: () => toUnitPlanes(parts),
+    ...(latents && { latents }),
+    floats: () => toUnitPlanes(parts, decoded("floats").raw),
     frame(i) {
       if (!Number.isInteger(i) || i < 0 || i >= numFrames)
         throw new VdError({

@@ -10,3 +10,9 @@ export const MEMORY_USES = ["full", "low"] as const;
 /** How much of a GPU's memory a generation takes: `full` keeps weights there and decodes many frames at a time, `low`
  *  takes turns and decodes few. The frames are the same. */
 export type MemoryUse = (typeof MEMORY_USES)[number];
+
+/** What a generation may make, the default first. */
+export const OUTPUT_TYPES = ["video", "latent"] as const;
+
+/** One of {@link OUTPUT_TYPES}. */
+export type OutputType = (typeof OUTPUT_TYPES)[number];

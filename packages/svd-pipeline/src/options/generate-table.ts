@@ -1,5 +1,5 @@
 import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
-import { MEMORY_USES } from "./choices";
+import { MEMORY_USES, OUTPUT_TYPES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
 import { boolean, callback, choice, integer, numbers, object, real, seed, side } from "./kinds";
 import { always, found, type ModelFacts, type OptionGroup, type OptionTable, perModel } from "./option";
@@ -32,11 +32,12 @@ const GUIDANCE_FORM = rangeForm(
 export const GENERATE_TABLE = {
   image: {
     kind: object({
-      ...{ type: "string | Uint8Array | RgbImage", imports: ["RgbImage"], expected: "a picture" },
+      ...{ type: "string | Uint8Array | RgbImage | FloatImage", imports: ["RgbImage", "FloatImage"] },
+      expected: "a picture",
       // What cannot be read as a picture is refused, with its reason, when it is read.
       is: () => true,
     }),
-    doc: "The picture to animate: a path, a picture file's bytes, or pixels.",
+    doc: "The picture to animate: a path, a picture file's bytes, or pixels: bytes [H,W,3], or floats [3,H,W] from 0 to 1, which are brought to the size by their nearest pixels, as diffusers does with tensors.",
     required: true,
   },
   width: {
@@ -122,6 +123,19 @@ export const GENERATE_TABLE = {
     default: found("random"),
     cli: { flags: "--seed <N>" },
   },
+  latents: {
+    kind: object({
+      ...{ type: "Float32Array", expected: "a Float32Array of unit noise" },
+      is: (value) => value instanceof Float32Array,
+    }),
+    doc: "The first latents instead of ones that the seed draws: unit noise [F,C,H/8,W/8], which is multiplied by the first noise level.",
+    default: found("drawn from the seed"),
+  },
+  outputType: {
+    kind: choice(OUTPUT_TYPES, "OutputType"),
+    doc: "What is made: `video`, or `latent` for the clean latents alone, without decoding them.",
+    default: always(OUTPUT_TYPES[0]),
+  },
   memory: {
     kind: choice(MEMORY_USES, "MemoryUse"),
     doc: "How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the same.",
@@ -142,6 +156,10 @@ export const GENERATE_TABLE = {
   },
   signal: { ...SIGNAL, doc: "Cancels within a step; `generate` then throws VdError `cancelled`." },
   onProgress: PROGRESS,
+  onStepEnd: {
+    kind: callback("((step: StepEnd) => StepEndResult | Promise<StepEndResult>)", "StepEnd", "StepEndResult"),
+    doc: "Called after each denoising step with the latents; those that it returns take their place. Without it the latents stay on the device.",
+  },
   onPreview: {
     kind: callback("((preview: Preview) => void)", "Preview"),
     doc: "Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the generation fails with its error.",

@@ -1,9 +1,10 @@
 /** The contract of options: what a pipeline can be told, as tables, and what reads, checks and describes them. */
 
+export { BATCH_GROUP, BATCH_TABLE } from "./batch-table";
 export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";
 export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
-export { MEMORY_USES, type MemoryUse, PRECISIONS, type Precision } from "./choices";
+export { MEMORY_USES, type MemoryUse, OUTPUT_TYPES, type OutputType, PRECISIONS, type Precision } from "./choices";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
 export { GENERATE_GROUP, GENERATE_TABLE } from "./generate-table";
@@ -12,6 +13,7 @@ export * from "./kinds";
 export { LOAD_GROUP, LOAD_TABLE } from "./load-table";
 export * from "./option";
 export type {
+  BatchLists,
   GenerateDefaults,
   GenerateOptions,
   GenerateValues,

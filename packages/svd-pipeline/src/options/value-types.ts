@@ -2,10 +2,10 @@
 
 export type { HubOptions } from "@vd/hub";
 export type { DeviceKind } from "@vd/kernels-native";
-export type { RgbImage } from "@vd/media";
+export type { FloatImage, RgbImage } from "@vd/media";
 export type { GuidanceShape } from "@vd/sampling";
 export type { WorkObserver } from "@vd/tensor";
 export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
-export type { Preview, ProgressEvent } from "../types";
-export type { MemoryUse, Precision } from "./choices";
+export type { Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
+export type { MemoryUse, OutputType, Precision } from "./choices";

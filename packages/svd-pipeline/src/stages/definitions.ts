@@ -75,15 +75,24 @@ function latentSizes({ vae }: Models, { width, height, factor }: StageShape): [n
   return [height / factor, width / factor, vae.config.latentChannels];
 }
 
-/** The denoiser at the graph's inputs `inputScale` [1], `timestep` [1,1], `addedTimeIds` [B,3], `cross`, `frames`, `image`
- *  [1,1,h,w,C]. latents: [1,F,h,w,C] → [B,F,h,w,C]. */
-function predict(g: Graph, models: Models, shape: StageShape, latents: Tensor): Pausable<Tensor> {
-  const { unet } = models;
-  const { rows, numFrames } = shape;
+/** What the denoiser reads: latents times the graph's input `inputScale` [1] beside its input `image` [1,1,h,w,C], the picture's
+ *  latents. latents: [1,F,h,w,C] → [B,F,h,w,2·C]. */
+function denoiserInput(g: Graph, models: Models, shape: StageShape, latents: Tensor): Tensor {
   const image = g.input("image", [1, 1, ...latentSizes(models, shape)]);
   const inputScale = g.input("inputScale", [1], "f32");
-  const input = g.empty([rows, numFrames, ...latents.dims.slice(2, 4), 2 * image.dims[4]!]);
-  const sample = g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows, out: input });
+  const out = g.empty(denoiserInputDims(models, shape));
+  return g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows: shape.rows, out });
+}
+
+/** [B,F,h,w,2·C]: channels of the latents, then of the picture's. */
+function denoiserInputDims(models: Models, shape: StageShape): number[] {
+  const [height, width, channels] = latentSizes(models, shape);
+  return [shape.rows, shape.numFrames, height, width, 2 * channels];
+}
+
+/** The denoiser at the graph's inputs `timestep` [1,1], `addedTimeIds` [B,3], `cross` and `frames`. sample: [B,F,h,w,2·C] →
+ *  [B,F,h,w,C]. */
+function predict(g: Graph, { unet }: Models, { rows, numFrames }: StageShape, sample: Tensor): Pausable<Tensor> {
   const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");
@@ -92,7 +101,7 @@ function predict(g: Graph, models: Models, shape: StageShape, latents: Tensor): 
 }
 
 /** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
- *  `predict` reads → `prediction` [1,F,C,h,w]. */
+ *  `denoiserInput` and `predict` read → `prediction` [1,F,C,h,w]. */
 export function denoiseStage(models: Models, shape: StageShape): StageDefinition {
   const { rows, numFrames } = shape;
   const [height, width, channels] = latentSizes(models, shape);
@@ -101,10 +110,28 @@ export function denoiseStage(models: Models, shape: StageShape): StageDefinition
     dtype: shape.dtype,
     *build(g) {
       const planes = g.input("latents", [1, numFrames, channels, height, width], "f32");
-      const y = yield* predict(g, models, shape, yield* planesIn(g, planes, { name: "latents" }));
+      const latents = yield* planesIn(g, planes, { name: "latents" });
+      const y = yield* predict(g, models, shape, denoiserInput(g, models, shape, latents));
       const guided = rows === 2 ? g.guide({ name: "guide", x: y, scale: g.input("guidance", [numFrames], "f32") }) : y;
       const [b, f, h, w, c] = guided.dims as [number, number, number, number, number];
       g.output("prediction", g.layoutOut({ name: "prediction", x: guided, out: g.empty([b, f, c, h, w], "f32") }));
+    },
+  };
+}
+
+/** What `sampleStage` starts from. `latents` [1,F,C,h,w] and what `denoiserInput` reads → `x` [1,F,h,w,C], `input` [B,F,h,w,2·C]. */
+export function startStage(models: Models, shape: StageShape): StageDefinition {
+  const [height, width, channels] = latentSizes(models, shape);
+  return {
+    name: "start",
+    dtype: shape.dtype,
+    *build(g) {
+      const planes = g.input("latents", [1, shape.numFrames, channels, height, width], "f32");
+      const x = g.empty([1, shape.numFrames, height, width, channels], "f32");
+      g.layoutIn({ name: "latents", x: planes, out: x });
+      yield;
+      g.output("x", x);
+      g.output("input", denoiserInput(g, models, shape, x));
     },
   };
 }
@@ -117,18 +144,21 @@ export interface StepNeeds {
   drawsNoise: boolean;
 }
 
-/** One denoiser call and the sampler's step after it. States `x` [1,F,h,w,C] and `history`; `coefficients` [2+H,3+H] (see
- *  op sampler_step), with guidance `guidance` [F], where needed `noise` [1,F,h,w,C], and what `predict` reads →
- *  `denoised` [1,F,h,w,C], `firstFrame` of x. */
+/** One denoiser call and the sampler's step after it, which leaves the input of the next call. States `x` [1,F,h,w,C], `input`
+ *  [B,F,h,w,2·C] and `history`; `coefficients` [2+H,3+H] (see op sampler_step), `image` [1,1,h,w,C], `inputScale` [1] of the next
+ *  call, with guidance `guidance` [F], where needed `noise` [1,F,h,w,C], and what `predict` reads → `denoised` [1,F,h,w,C],
+ *  `firstFrame` of x. */
 export function sampleStage(models: Models, shape: StageShape, { numHistory, drawsNoise }: StepNeeds): StageDefinition {
-  const size = [shape.numFrames, ...latentSizes(models, shape)];
+  const latents = latentSizes(models, shape);
+  const size = [shape.numFrames, ...latents];
   return {
     name: "denoise",
     key: `denoise ${numHistory} ${drawsNoise}`,
     dtype: shape.dtype,
     *build(g) {
       const x = g.state("x", [1, ...size], "f32");
-      const prediction = yield* predict(g, models, shape, x);
+      const input = g.state("input", denoiserInputDims(models, shape));
+      const prediction = yield* predict(g, models, shape, input);
       const history = numHistory > 0 ? g.state("history", [numHistory, ...size], "f32") : undefined;
       const denoised = g.empty([1, ...size], "f32");
       g.samplerStep({
@@ -136,8 +166,10 @@ export function sampleStage(models: Models, shape: StageShape, { numHistory, dra
         coefficients: g.input("coefficients", [2 + numHistory, 3 + numHistory], "f32"),
         guidance: shape.rows === 2 ? g.input("guidance", [shape.numFrames], "f32") : undefined,
         noise: drawsNoise ? g.input("noise", [1, ...size], "f32") : undefined,
+        image: g.input("image", [1, 1, ...latents]),
+        inputScale: g.input("inputScale", [1], "f32"),
         out: x,
-        outputs: { denoised, ...(history ? { nextHistory: history } : {}) },
+        outputs: { denoised, input, ...(history ? { nextHistory: history } : {}) },
       });
       g.output("denoised", denoised);
       g.output("firstFrame", frameRange(x, 0, 1));

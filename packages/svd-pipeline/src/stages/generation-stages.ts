@@ -9,6 +9,7 @@ import {
   type StageShape,
   type StepNeeds,
   sampleStage,
+  startStage,
 } from "./definitions";
 import type { StageDefinition, StageLayouts } from "./stage";
 
@@ -27,6 +28,8 @@ export interface StageCounts {
   numModelCalls: number;
   /** Of a sampler that steps on the device; undefined for one that steps on the host. */
   stepNeeds?: StepNeeds | undefined;
+  /** False where the latents are the result. */
+  decodes?: boolean;
   /** Frames of each clip that is decoded on its own; undefined for one clip. */
   clipFrames: number | undefined;
   /** Where to keep the layouts. */
@@ -47,6 +50,11 @@ export function denoisingStage(models: Models, shape: StageShape, needs: StepNee
   return needs ? sampleStage(models, shape, needs) : denoiseStage(models, shape);
 }
 
+/** What comes before the denoiser's first call where the sampler steps on the device. */
+function startStages(models: Models, shape: StageShape, needs: StepNeeds | undefined): [StageDefinition, number][] {
+  return needs ? [[startStage(models, shape), 1]] : [];
+}
+
 /** The stages before decoding, and how often each runs. */
 export function stagesBefore(
   models: Models,
@@ -57,6 +65,7 @@ export function stagesBefore(
     [embedImageStage(models, clipSize, shape.dtype), 1],
     [encodeImageStage(models, shape), 1],
     [conditionStage(models, shape), 1],
+    ...startStages(models, shape, stepNeeds),
     [denoisingStage(models, shape, stepNeeds), numModelCalls],
   ];
 }
@@ -74,7 +83,7 @@ export async function layoutGeneration(
 ): Promise<CountedLayout[]> {
   const stages: [StageDefinition, number][] = [
     ...stagesBefore(models, shape, counts),
-    ...decodeStages(models, shape, counts.clipFrames ?? shape.numFrames),
+    ...(counts.decodes === false ? [] : decodeStages(models, shape, counts.clipFrames ?? shape.numFrames)),
   ];
   const layouts: CountedLayout[] = [];
   for (const [stage, runs] of stages)

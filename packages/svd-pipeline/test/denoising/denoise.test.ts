@@ -17,6 +17,10 @@ function noting(notes: string[]): Stepper {
     },
     denoised: async () => Float32Array.of(last),
     latents: async () => Float32Array.of(last, last),
+    latentsNow: async () => Float32Array.of(last, last),
+    replaceLatents: async ([value], nextCall) => {
+      notes.push(`${value} before call ${nextCall}`);
+    },
   };
 }
 
@@ -37,6 +41,23 @@ describe("denoise", () => {
     ]);
     expect([...result]).toEqual([2, 2]);
   });
+});
+
+it("hands the latents after a step to who asks for them, and takes others for the next call", async () => {
+  const sampler = createSampler(svdConfig, { name: "heun", steps: 2 });
+  const notes: string[] = [];
+  await denoise(noting(notes), sampler, {
+    onStep: async ({ step, timestep, latents, replaceLatents }) => {
+      notes.push(`step ${step} at ${timestep.toFixed(2)} has ${await latents()}`);
+      await replaceLatents(Float32Array.of(9));
+    },
+  });
+  expect(notes.filter((note) => !note.startsWith("call"))).toEqual([
+    `step 1 at ${sampler.modelTimestep(1).toFixed(2)} has 1,1`,
+    "9 before call 2",
+    `step 2 at ${sampler.modelTimestep(2).toFixed(2)} has 2,2`,
+    "9 before call 3",
+  ]);
 });
 
 describe("the host stepper", () => {
@@ -60,6 +81,15 @@ describe("the host stepper", () => {
     const plain = stepperOf(0, "euler");
     await denoise(plain.stepper, plain.sampler, { onStep: async () => {} });
     expect(plain.draws).toEqual([]);
+  });
+
+  it("goes on from latents that are put in place of its own, and hands out copies", async () => {
+    const { stepper } = stepperOf(0, "euler");
+    const given = Float32Array.of(4, 3, 2, 1);
+    await stepper.replaceLatents(given);
+    given.fill(0);
+    (await stepper.latentsNow()).fill(7);
+    expect([...(await stepper.latents())]).toEqual([4, 3, 2, 1]);
   });
 
   it("refuses predictions that are not finite, and names the step", async () => {

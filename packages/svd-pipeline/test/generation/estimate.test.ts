@@ -30,6 +30,7 @@ describe("plan", () => {
       ["embed image", 1],
       ["encode image", 1],
       ["condition", 1],
+      ["start", 1],
       ["denoise", 2],
       ["decode", 1],
     ]);

@@ -54,6 +54,7 @@ describe("a profiled generation", () => {
         ...used("generate / noise"),
         ...used("generate / denoise", "load", "write", "readback", "free"),
         ...used("generate / denoise / condition", ...plan),
+        ...used("generate / denoise / start", "load", "write", "run", "free"),
         ...used("generate / denoise / step 1", "write", "run", "readback"),
         ...used("generate / denoise / step 2", "write", "run", "readback"),
         ...used("generate / VAE decode", ...plan),

@@ -6,6 +6,8 @@ import { framesToUint8, framesToUnit } from "../../src/index";
 const [numFrames, height, width] = [3, 2, 5];
 const strides = { frame: 3 * height * width, channel: 1, row: 3 * width, column: 3 };
 
+const PARTS = { width, height, numFrames, fps: 7, seed: 5n, timings: {}, peakBytes: 0 };
+
 /** Frames with all that a decoder can give: inside and outside of the range, and no numbers. */
 function videoOf() {
   const raw = Float32Array.from({ length: numFrames * height * width * 3 }, (_, i) => Math.sin(i) * 1.3);
@@ -14,7 +16,7 @@ function videoOf() {
   const data = framesToUint8(raw, { numFrames, height, width }, strides);
   return {
     raw,
-    video: makeVideo({ width, height, numFrames, fps: 7, seed: 5n, data, raw: stored, timings: {}, peakBytes: 0 }),
+    video: makeVideo({ ...PARTS, result: { data, raw: stored } }),
   };
 }
 
@@ -48,5 +50,14 @@ describe("a video", () => {
     const { video } = videoOf();
     const error = await failureOf(() => video.frame(i as number));
     expect(error.message).toBe(`[frame] expected a whole number from 0 to 2, got ${i}`);
+  });
+
+  it("of latents alone has these, and says so where frames are asked for", async () => {
+    const latents = Float32Array.of(1, 2, 3);
+    const video = makeVideo({ ...PARTS, result: latents });
+    expect([video.latents, video.data.length]).toEqual([latents, 0]);
+    for (const ask of [() => video.frame(0), () => video.floats(), () => [...video]])
+      expect(await failureOf(ask)).toMatchObject({ code: "unsupported", got: "latents alone" });
+    expect(videoOf().video.latents).toBeUndefined();
   });
 });

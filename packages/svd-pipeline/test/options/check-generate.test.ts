@@ -51,6 +51,10 @@ const WRONG: Record<string, unknown>[] = [
   { seed: "42" },
   { sampler: "eulre" },
   { sampler: 3 },
+  { outputType: "latents" },
+  { outputType: 1 },
+  { latents: [1, 2] },
+  { onStepEnd: true },
   { sampler: "" },
   { sigmas: 5 },
   { sigmas: [10, "1", 0] },
@@ -140,8 +144,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, profiler, got "toString". The nearest name is width."
+      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "toString". The nearest name is onStepEnd."
     `);
   });
 
@@ -162,6 +166,7 @@ describe("right options", () => {
       decodeChunk: undefined,
       isolateDecodeChunks: false,
       memory: "full",
+      outputType: "video",
       previewEvery: 5,
     });
   });

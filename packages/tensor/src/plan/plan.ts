@@ -156,6 +156,18 @@ export class Plan {
    * @throws VdError `shape` or `dtype` where they differ, `layout` for a view with gaps
    */
   copyFromSync(name: string, source: Plan, from: string): void {
+    const { into, outOf, start, end, bytes } = this.copyBetween(name, source, from);
+    observed(this.observer, "write", () => into.copyFromSync(outOf, start, end, bytes));
+  }
+
+  /** Does what {@link copyFromSync} does, off the event loop. */
+  async copyFrom(name: string, source: Plan, from: string): Promise<void> {
+    const { into, outOf, start, end, bytes } = this.copyBetween(name, source, from);
+    await observed(this.observer, "write", () => into.copyFrom(outOf, start, end, bytes));
+  }
+
+  /** What a copy of another plan's tensor moves, and where to. */
+  private copyBetween(name: string, source: Plan, from: string) {
     const [to, tensor] = [this.writable(name), source.readable(from)];
     const where = `plan] [${name}`;
     if (describe(to) !== describe(tensor))
@@ -165,8 +177,7 @@ export class Plan {
     const [target, origin] = [this.placement.placeOf(to), source.placement.placeOf(tensor)];
     const bytes = packedBytes(to.dims, to.dtype);
     const [start, end] = [origin.byteOffset + tensor.byteOffset, target.byteOffset + to.byteOffset];
-    const [into, outOf] = [this.placement.bufferOf(to), source.placement.bufferOf(tensor)];
-    observed(this.observer, "write", () => into.copyFromSync(outOf, start, end, bytes));
+    return { into: this.placement.bufferOf(to), outOf: source.placement.bufferOf(tensor), start, end, bytes };
   }
 
   /** The contents of output or state `name` as numbers. */

@@ -47,6 +47,22 @@ describe("a plan", () => {
     }
   });
 
+  test("takes over another plan's output, at once or off the event loop, and names what does not fit", async () => {
+    const source = await make((g) => g.output("y", g.pointwise({ a: g.input("x", [1, 1, 1, 3]), aScale: 2 })));
+    const [same, wider] = [await make(counting(1, 3)), await make(counting(1, 4))];
+    source.writeSync("x", [1, 2, 3]);
+    await source.run();
+    await same.copyFrom("count", source, "y");
+    expect([...same.readSync("count")]).toEqual([2, 4, 6]);
+    source.writeSync("x", [4, 5, 6]);
+    await source.run();
+    same.copyFromSync("count", source, "y");
+    expect([...same.readSync("count")]).toEqual([8, 10, 12]);
+    const refused = { code: "shape", where: "plan] [count", expected: "f32[1,1,1,4]", got: "f32[1,1,1,3]" };
+    expect(await rejection(wider.copyFrom("count", source, "y"))).toMatchObject(refused);
+    expect(failure(() => wider.copyFromSync("count", source, "y"))).toMatchObject(refused);
+  });
+
   test("keeps its state from run to run, zero at first, and lets it be set", async () => {
     const plan = await make(counting(3));
     expect([...plan.readSync("count")]).toEqual([0]);

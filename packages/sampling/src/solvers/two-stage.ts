@@ -1,0 +1,106 @@
+import { denoise, type Preconditioning } from "../arithmetic/preconditioning";
+import { add, div, mul, sub, type Values } from "../arithmetic/values";
+import type { SamplerOptions } from "../options";
+import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
+import type { SigmaModel } from "../schedule/sigma-model";
+
+/** One step: from the noise level `sigma` to `next`, with a second call of the model at `mid`. */
+export interface TwoStageStep {
+  sigma: number;
+  mid: number;
+  next: number;
+}
+
+/** What a stage works with: the step, the sample that it began with, and the prediction of the clean sample at the stage's level. */
+export interface Stage {
+  step: TwoStageStep;
+  start: Values;
+  /** The sample at the stage's own level: `start` in the first one. */
+  x: Values;
+  denoised: Values;
+  /** Empty where the stage draws none. */
+  noise: Values;
+  /** Noise of the first stage, where the rule draws some there. */
+  firstNoise?: Values | undefined;
+}
+
+/** An update rule of two calls a step. */
+export interface TwoStageRule {
+  className: string;
+  /** Returns the noise level of a step's second call. */
+  midOf(sigma: number, next: number): number;
+  /** Goes from the step's start to its middle. */
+  first(stage: Stage): Values;
+  /** Goes from the step's start to its end. */
+  second(stage: Stage): Values;
+  /** Which stages draw noise. */
+  draws: { first: boolean; second: boolean };
+}
+
+/** A call of the model: its step, and where in it. */
+interface Call extends TwoStageStep {
+  index: number;
+  stage: "first" | "second" | "only";
+}
+
+/** What the first stage leaves for the second; nothing between steps. */
+interface TwoStageState {
+  start?: Values;
+  firstNoise?: Values;
+}
+
+/** The calls of all steps; a step to 0 has one. */
+function callsOf({ sigmas, timesteps }: SigmaModel, midOf: TwoStageRule["midOf"]): Call[] {
+  return timesteps.flatMap((_, index): Call[] => {
+    const [sigma, next] = [sigmas[index]!, sigmas[index + 1]!];
+    if (next === 0) return [{ index, sigma, next, mid: 0, stage: "only" }];
+    const step = { index, sigma, next, mid: Math.fround(midOf(sigma, next)) };
+    return [
+      { ...step, stage: "first" },
+      { ...step, stage: "second" },
+    ];
+  });
+}
+
+const levelOf = ({ stage, sigma, mid }: Call): number => (stage === "second" ? mid : sigma);
+
+/** Returns the slope of the probability-flow ODE, (x − denoised) / σ. */
+export function slopeAt(sigma: number, x: Values, denoised: Values): Values {
+  return div(sub(x, denoised), sigma);
+}
+
+/** Makes the sampler of a rule; the step to 0 is Euler's. */
+export function twoStageSampler(model: SigmaModel, options: SamplerOptions, rule: TwoStageRule): Sampler {
+  const calls = callsOf(model, rule.midOf);
+  const preconditioningAt = (call: number): Preconditioning => model.precondition(levelOf(calls[call]!));
+  const draws = ({ stage }: Call) => stage !== "only" && rule.draws[stage];
+
+  function update({ call, x, output, noise, state }: UpdateInput<TwoStageState>): UpdateResult<TwoStageState> {
+    const at = calls[call]!;
+    const denoised = denoise(preconditioningAt(call), output, x);
+    if (at.stage === "only") return { x: add(x, mul(slopeAt(at.sigma, x, denoised), -at.sigma)), denoised, state: {} };
+    if (at.stage === "second") {
+      const stage = { step: at, start: state.start!, x, denoised, noise, firstNoise: state.firstNoise };
+      return { x: rule.second(stage), denoised, state: {} };
+    }
+    const next = rule.first({ step: at, start: x, x, denoised, noise });
+    return { x: next, denoised, state: { start: x, ...(rule.draws.first && { firstNoise: noise }) } };
+  }
+
+  return makeSampler({
+    ...{ className: rule.className, update, initNoiseSigma: model.initNoiseSigma },
+    sigmas: Float32Array.from([...calls.map(levelOf), model.sigmas[model.timesteps.length]!]),
+    timesteps: calls.map((at) => (at.stage === "second" ? model.timestepAt(at.mid) : model.timesteps[at.index]!)),
+    dtype: options.dtype ?? "float32",
+    initialState: {},
+    inputScaleAt: (call) => preconditioningAt(call).input,
+    stepIndexOf: (call) => calls[call]!.index,
+    noiseAt: (call) => draws(calls[call]!),
+  });
+}
+
+/** Returns x moved towards the prediction until the noise level `to`: (to/σ)·x + (1 − to/σ)·denoised. */
+export function shrinkTowards(denoised: Values, x: Values, sigma: number, to: number): Values {
+  const kept = Math.fround(to / sigma);
+  return add(mul(kept, x), mul(Math.fround(1 - kept), denoised));
+}
