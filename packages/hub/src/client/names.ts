@@ -5,17 +5,46 @@ export function isCommitHash(text: string): boolean {
   return /^[0-9a-f]{40}$/.test(text);
 }
 
+/** A model of the Hub as its users name it. */
+export interface HubModelName {
+  /** `org/name` */
+  repo: string;
+  /** Branch, tag or commit, if the name has one. */
+  revision: string | undefined;
+}
+
+/** Hosts of the public Hub. */
+const PUBLIC_HOSTS = ["huggingface.co", "www.huggingface.co", "hf.co"];
+
 /**
- * Reads `org/name` or `org/name@revision`; undefined for any other text.
+ * Reads the name of a model on the Hub: `org/name` or `org/name@revision`, with or without `hf:` in front, or the
+ * address of its page, `https://huggingface.co/org/name` or `…/tree/revision`. Undefined for any other text. endpoint:
+ * a mirror whose addresses are read too.
  * Source of the rules: huggingface/huggingface_hub src/huggingface_hub/utils/_validators.py `validate_repo_id`.
  */
-export function parseHubModelName(text: string): { repo: string; revision: string | undefined } | undefined {
-  const match = /^(\w[\w.-]*\/\w[\w.-]*)(?:@(.+))?$/.exec(text);
+export function parseHubModelName(text: string, endpoint?: string): HubModelName | undefined {
+  const name = /^https?:\/\//i.test(text) ? nameOfPage(text, endpoint) : text.replace(/^hf:/, "");
+  const match = /^(\w[\w.-]*\/\w[\w.-]*)(?:@(.+))?$/.exec(name ?? "");
   const repo = match?.[1];
   if (repo === undefined || repo.length > 96 || /--|\.\.|\.git$|[.-]$|[.-]\//.test(repo)) return undefined;
   const revision = match?.[2];
   if (revision !== undefined && !isSafeRelativePath(revision)) return undefined;
   return { repo, revision };
+}
+
+/** `org/name` or `org/name@revision` of the address of a model's page. */
+function nameOfPage(address: string, endpoint: string | undefined): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const { host, pathname } = new URL(address);
+  const hosts = endpoint === undefined ? PUBLIC_HOSTS : [...PUBLIC_HOSTS, new URL(endpoint).host];
+  if (!hosts.includes(host)) return undefined;
+  const [, page, revision] = /^\/([^/]+\/[^/]+?)(?:\/tree\/(.+?))?\/?$/.exec(pathname) ?? [];
+  if (page === undefined || revision === undefined) return page;
+  try {
+    return `${page}@${decodeURIComponent(revision)}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
