@@ -10,14 +10,25 @@ import type { ModelSource } from "../src/model/source";
 import { FakeProcess, runCommand } from "./support/harness";
 
 describe("a run", () => {
-  it("writes the video and ends with one line", async () => {
+  it("writes the video and ends with a summary, the last of it the absolute path", async () => {
     const output = join(temporaryFolder(), "out.webp");
     const { status, stdout, stderr } = await runCommand(["-o", output, "--seed", "42", "--frames", "3"]);
     expect(status).toBe(0);
     expect(await sharp(output, { animated: true }).metadata()).toMatchObject({ width: 64, pageHeight: 48, pages: 3 });
-    expect(stdout).toMatch(
-      /^.*out\.webp: 3 frames of 64x48 at 7 fps \(0\.43 s\), [\d.]+ K?i?B, seed 42 \| load \d+ ms, encode 10 ms, denoise 0\.40 s, decode 90 ms, write \d+ ms, total [\d.]+ m?s \| peak memory 123 MiB\n$/,
-    );
+    const [fileRow, ...rows] = stdout.trimEnd().split("\n").reverse();
+    expect(rows.reverse()).toEqual([
+      "model   tiny-svd (bundled)",
+      "size    3 frames of 64x48 at 7 fps (0.43 s)",
+      "steps   4, guidance 1:3",
+      "seed    42",
+      expect.stringMatching(
+        /^time {4}[\d.]+ m?s: load \d+ ms, encode 10 ms, denoise 0\.40 s, decode 90 ms,( write \d+ ms)?$/,
+      ),
+      ...(rows.length > 6 ? [expect.stringMatching(/^ {8}write \d+ ms$/)] : []),
+      "memory  123 MiB",
+    ]);
+    expect(fileRow).toMatch(/^file {4}\/.*\/out\.webp \([\d.]+ K?i?B\)$/);
+    expect(fileRow).toContain(output);
     expect(stderr).toContain("denoise  4/4");
     expect(stderr).not.toContain("Seed");
   });
@@ -36,7 +47,7 @@ describe("a run", () => {
       "--guidance-shape triangle --sampler heun --seed 18446744073709551615 --device cuda --dtype fp16 --threads 3 --decode-chunk 2";
     const output = join(temporaryFolder(), "o.gif");
     expect((await runCommand([...argv.split(" "), "-o", output], fake)).status).toBe(0);
-    expect(seen.source).toEqual({ kind: "hub", name: "owner/name" });
+    expect(seen.source).toEqual({ kind: "hub", name: "owner/name", title: "owner/name" });
     expect(seen.load).toMatchObject({ device: "cuda", dtype: "float16", threads: 3 });
     expect(seen.generate).toMatchObject({
       ...{ numFrames: 2, steps: 3, width: 32, height: 16, fps: 9, motionBucketId: 80, noiseAugStrength: 0.1 },

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { readHubEnvironment } from "./environment";
 
 /** True for a full commit hash: 40 hexadecimal digits, lower case. */
 export function isCommitHash(text: string): boolean {
@@ -19,10 +20,10 @@ const PUBLIC_HOSTS = ["huggingface.co", "www.huggingface.co", "hf.co"];
 /**
  * Reads the name of a model on the Hub: `org/name` or `org/name@revision`, with or without `hf:` in front, or the
  * address of its page, `https://huggingface.co/org/name` or `…/tree/revision`. Undefined for any other text. endpoint:
- * a mirror whose addresses are read too.
+ * the Hub's own address, whose pages are read too; default HF_ENDPOINT.
  * Source of the rules: huggingface/huggingface_hub src/huggingface_hub/utils/_validators.py `validate_repo_id`.
  */
-export function parseHubModelName(text: string, endpoint?: string): HubModelName | undefined {
+export function parseHubModelName(text: string, endpoint = readHubEnvironment().endpoint): HubModelName | undefined {
   const name = /^https?:\/\//i.test(text) ? nameOfPage(text, endpoint) : text.replace(/^hf:/, "");
   const match = /^(\w[\w.-]*\/\w[\w.-]*)(?:@(.+))?$/.exec(name ?? "");
   const repo = match?.[1];
@@ -33,10 +34,10 @@ export function parseHubModelName(text: string, endpoint?: string): HubModelName
 }
 
 /** `org/name` or `org/name@revision` of the address of a model's page. */
-function nameOfPage(address: string, endpoint: string | undefined): string | undefined {
+function nameOfPage(address: string, endpoint: string): string | undefined {
   if (!URL.canParse(address)) return undefined;
   const { host, pathname } = new URL(address);
-  const hosts = endpoint === undefined ? PUBLIC_HOSTS : [...PUBLIC_HOSTS, new URL(endpoint).host];
+  const hosts = URL.canParse(endpoint) ? [...PUBLIC_HOSTS, new URL(endpoint).host] : PUBLIC_HOSTS;
   if (!hosts.includes(host)) return undefined;
   const [, page, revision] = /^\/([^/]+\/[^/]+?)(?:\/tree\/(.+?))?\/?$/.exec(pathname) ?? [];
   if (page === undefined || revision === undefined) return page;
