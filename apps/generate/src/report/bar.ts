@@ -37,8 +37,9 @@ export function barReporter(io: Io, paint: Paint): Reporter {
     const [fraction, etaUs] = isDownload
       ? [event.step / Math.max(1, event.steps), pace.etaUs]
       : [overall.pace().fraction, overall.pace().etaUs];
-    bar ??= startBar(io, paint);
-    bar.update(fraction, { text: textOf(event, pace, etaUs, fraction) });
+    const text = textOf(event, pace, etaUs, fraction);
+    bar ??= startBar(io, paint, fraction, text);
+    bar.update(fraction, { text });
   };
   // The bar owns its line: it must be off before another line is written.
   const line = (text: string) => {
@@ -69,13 +70,13 @@ export function barReporter(io: Io, paint: Paint): Reporter {
   };
 }
 
-function startBar(io: Io, paint: Paint): SingleBar {
+function startBar(io: Io, paint: Paint, fraction: number, text: string): SingleBar {
   const barsize = (io.stderr.columns ?? 80) >= WIDE_ENOUGH ? BAR_WIDTH : NARROW_BAR_WIDTH;
   const bar = new SingleBar({
-    format: (_, { progress }, { text }: { text: string }) => {
+    format: (_, { progress }, payload: { text: string }) => {
       const numDone = Math.round(progress * barsize);
       const done = paint("good", "=".repeat(numDone));
-      return `[${done}${" ".repeat(barsize - numDone)}] ${text}`;
+      return `[${done}${" ".repeat(barsize - numDone)}] ${payload.text}`;
     },
     stream: io.stderr as unknown as NodeJS.WritableStream,
     barsize,
@@ -84,7 +85,7 @@ function startBar(io: Io, paint: Paint): SingleBar {
     clearOnComplete: true,
     autopadding: false,
   });
-  bar.start(1, 0, { text: "" });
+  bar.start(1, fraction, { text });
   return bar;
 }
 
