@@ -5,8 +5,10 @@ import { type GenerateOptions, samplerNames } from "@vd/svd-pipeline";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
+import type { Io } from "../src/io";
 import type { ModelLoading } from "../src/model/factory";
 import type { ModelSource } from "../src/model/source";
+import type { FakeOptions } from "./support/fake-pipeline";
 import { FakeProcess, runCommand } from "./support/harness";
 
 describe("a run", () => {
@@ -31,6 +33,39 @@ describe("a run", () => {
     expect(fileRow).toContain(output);
     expect(stderr).toContain("denoise  4/4");
     expect(stderr).not.toContain("Seed");
+  });
+
+  it("opens the video, or the folder of its frames, and goes on where nothing can open it", async () => {
+    const folder = temporaryFolder();
+    const opened: string[] = [];
+    const openFile = async (path: string) => void opened.push(path);
+    for (const name of ["o.gif", "frames/"])
+      await runCommand(["-o", join(folder, name), "--open", "-q"], {}, { openFile });
+    expect(opened).toEqual([join(folder, "o.gif"), join(folder, "frames")]);
+    const { status, stderr } = await runCommand(["-o", join(folder, "o.gif"), "--open", "-q"]);
+    expect(status).toBe(0);
+    expect(stderr).toBe(`Warning: ${join(folder, "o.gif")} was not opened: nothing is opened in tests.\n`);
+  });
+
+  it("asks before a model is downloaded, and ends without a video after a no", async () => {
+    const download = { repo: "a/b", commit: "0", page: "https://hub/a/b", totalBytes: 2 ** 32, missingBytes: 2 ** 31 };
+    const asking: FakeOptions = {
+      onLoad: (_, { hub }) => hub?.onBeforeDownload?.({ ...download, licence: undefined }),
+    };
+    const output = join(temporaryFolder(), "o.gif");
+    const run = (argv: string[], confirm?: Io["confirm"]) =>
+      runCommand(["-m", "a/b", "-o", output, ...argv], asking, { confirm });
+    const declined = await run([], async () => false);
+    expect(declined).toMatchObject({ status: 130, stdout: "" });
+    expect(declined.stderr).toBe(
+      "a/b: a download of the missing 2.00 GiB of 4.00 GiB\n  its card names no licence, see https://hub/a/b\n" +
+        "Stopped; no video was written.\n",
+    );
+    expect((await run([], async () => true)).status).toBe(0);
+    expect((await run(["--yes"], async () => false)).status).toBe(0);
+    const scripted = await run(["--json"], async () => false);
+    expect(scripted.events()[0]).toMatchObject({ event: "download", ...download });
+    expect(scripted.status).toBe(0);
   });
 
   it("hands every option to the pipeline, and disposes of it", async () => {

@@ -1,12 +1,9 @@
 import { getCompletionScript } from "@pnpm/tabtab";
 import type { TextOutput } from "../io";
 import type { ArgumentsContext } from "../options/arguments";
-import { COMPLETION, PROGRAM } from "../options/commands";
+import { ALIAS, COMPLETION, PROGRAM } from "../options/commands";
 import { parseCommand } from "../options/parse";
 import type { SHELLS } from "./tables";
-
-/** Names that the program is installed under. */
-const NAMES = [PROGRAM, "vd"];
 
 /**
  * Prints the script with which a shell completes the command line: it calls `vd-generate completion-server`.
@@ -21,6 +18,6 @@ export async function printCompletion(argv: readonly string[], stdout: TextOutpu
 
 async function completionScripts(shell: (typeof SHELLS)[number]): Promise<string> {
   const asked = shell === "powershell" ? "pwsh" : shell;
-  const scripts = NAMES.map((name) => getCompletionScript({ name, completer: PROGRAM, shell: asked }));
+  const scripts = [PROGRAM, ALIAS].map((name) => getCompletionScript({ name, completer: PROGRAM, shell: asked }));
   return (await Promise.all(scripts)).join("");
 }

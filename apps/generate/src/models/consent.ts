@@ -53,9 +53,9 @@ export function declinedError(repo: string): VdError {
   return cancelledError(repo, { got: DECLINED });
 }
 
-/** `org/name: a download of 8.40 GiB`, the licence and the model's page. */
+/** `org/name: a download of 8.40 GiB`, and the licence. */
 function announcement({ repo, page, licence, totalBytes, missingBytes }: PlannedDownload): string {
   const rest = missingBytes < totalBytes ? `the missing ${formatBytes(missingBytes)} of ` : "";
   const terms = licence ? `licence ${licence.name}: ${licence.url}` : `its card names no licence, see ${page}`;
-  return `${repo}: a download of ${rest}${formatBytes(totalBytes)}\n  ${terms}\n  ${page}`;
+  return `${repo}: a download of ${rest}${formatBytes(totalBytes)}\n  ${terms}`;
 }

@@ -58,6 +58,7 @@ function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: Argumen
   const command = new Command([PROGRAM, spec.words].join(" ").trim())
     .description(spec.doc)
     .usage(["[options]", ...words.map(({ form }) => form.flags)].join(" "))
+    .allowExcessArguments(true)
     .exitOverride()
     .configureHelp({
       optionTerm: (option) => option.flags.replace(" [FILE]", "[=FILE]"),

@@ -3,8 +3,11 @@ import { COMPLETION_TABLE } from "../completion/tables";
 import { LIST_TABLE, PULL_TABLE, REMOVE_TABLE } from "../models/tables";
 import { GROUPS } from "./tables";
 
-/** What the program is called in messages and help. It is installed as `vd` too. */
+/** What the program is called in messages and help. */
 export const PROGRAM = "vd-generate";
+
+/** A shorter name that the program is installed under too: `vd models list`. */
+export const ALIAS = "vd";
 
 /** One command of the program: all that help, completion and the manual page say of it. */
 export interface CommandSpec {

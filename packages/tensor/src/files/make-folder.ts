@@ -10,17 +10,21 @@ import { systemCode } from "./file-error";
  */
 export async function makeFolder(path: string): Promise<void> {
   try {
+    await makeOne(path);
+  } catch (error) {
+    const parent = dirname(path);
+    if (systemCode(error) !== "ENOENT" || parent === path) throw error;
+    if (!(await isFolder(parent))) await makeFolder(parent);
+    // Where the parent is there, maybe since a moment ago, only a second failure means that it takes no folders.
+    await makeOne(path);
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  try {
     await mkdir(path);
   } catch (error) {
-    const code = systemCode(error);
-    if (code === "EEXIST" && (await isFolder(path))) return;
-    const parent = dirname(path);
-    if (code !== "ENOENT" || parent === path || (await isFolder(parent))) throw error;
-    await makeFolder(parent);
-    // Another process may have been faster.
-    await mkdir(path).catch(async (again: unknown) => {
-      if (!(await isFolder(path))) throw again;
-    });
+    if (systemCode(error) !== "EEXIST" || !(await isFolder(path))) throw error;
   }
 }
 

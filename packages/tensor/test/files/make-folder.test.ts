@@ -11,6 +11,14 @@ it("makes a folder with those above it, also several times at once", async () =>
   expect(statSync(join(path, "d")).isDirectory()).toBe(true);
 });
 
+it("is not misled by another that makes the parent in the same moment", async () => {
+  for (let round = 0; round < 20; round++) {
+    const path = join(temporaryFolder(), "a", "b");
+    await Promise.all(Array.from({ length: 8 }, (_, i) => makeFolder(join(path, String(i)))));
+    expect(existsSync(join(path, "7"))).toBe(true);
+  }
+});
+
 it("refuses a path through a file, and a file of the name", async () => {
   const file = join(temporaryFolder(), "file");
   writeFileSync(file, "");
