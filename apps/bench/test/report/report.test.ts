@@ -38,6 +38,16 @@ async function report(files: readonly object[], extra: readonly string[] = []) {
 }
 
 describe("vd-bench report", () => {
+  it.runIf(process.platform === "linux")("says of a folder that cannot be made that it cannot", async () => {
+    const path = join(temporaryFolder(), "a.json");
+    writeFileSync(path, JSON.stringify(FILE));
+    const ran = await vdBench(["report", path, "-o", "/proc/x/y"]);
+    expect(ran).toMatchObject({ status: 1, stdout: "" });
+    expect(ran.stderr).toContain(
+      "[--output] expected a folder that can be made, got no such file or folder (/proc/x/y)",
+    );
+  });
+
   it("draws every chart in both themes and widths, on a page that needs nothing from outside", async () => {
     const { status, stderr, read, out } = await report([FILE]);
     expect(status, stderr).toBe(0);
