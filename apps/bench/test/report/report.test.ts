@@ -68,7 +68,7 @@ describe("vd-bench report", () => {
     expect(page).toContain("| unet, 2x25 | diffusers | 629 ± 0.8000 | 7 | 2.10× |");
     expect(page).toContain("(no <compiler> \\| here)");
     expect(page).toContain("| conv | `f16[1]` | 3 | 1.00 | 100.0 % | 400 | 1.00e+3 |");
-    expect(page).toContain("pnpm bench unet --device cuda --json unet.json");
+    expect(page).toContain("npx -y pnpm@10.34.9 bench unet --device cuda --json unet.json");
     expect(page).toContain("torch 2.11.0");
     expect(page).not.toContain("cuda null");
   });

@@ -18,7 +18,7 @@ export type Suggestions = readonly Suggestion[] | "files";
 export function suggest(words: readonly string[], current: string): Suggestions {
   const { spec, rest } = commandOf(words);
   const rows = rowsOf(spec);
-  const [, flag, value] = /^(--[a-z-]+)=(.*)$/.exec(current) ?? [];
+  const [, flag, value] = /^(--[a-z0-9-]+)=(.*)$/.exec(current) ?? [];
   if (flag !== undefined) return valuesOf(findRow(rows, flag), `${flag}=`, value!);
   const asking = findRow(rows, rest.at(-1) ?? "");
   if (asking && takesValue(asking)) return valuesOf(asking, "", current);
