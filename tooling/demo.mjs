@@ -1,23 +1,11 @@
 // Makes a video from a fresh clone in one command: installs and builds what is missing or stale, then generates.
 // Behind `pnpm demo`.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { ended, Failure, handOnSignals, prepareWorkspace, ROOT, runMain, seconds } from "./build/workspace.mjs";
 
 /** Fixed, so that everyone's first video is the same. */
 const SEED = "42";
-
-/** Where the words of the command line send the video; undefined when they ask for no video. */
-function outputOf(words) {
-  if (words.some((word) => ["--dry-run", "--json", "--help", "-h", "--version", "-V"].includes(word))) return undefined;
-  let output = "out.mp4";
-  words.forEach((word, i) => {
-    if (word === "-o" || word === "--output") output = words[i + 1] ?? output;
-    if (word.startsWith("--output=")) output = word.slice("--output=".length);
-  });
-  return resolve(ROOT, output);
-}
 
 async function generate(extraWords) {
   const words = ["--seed", SEED, ...extraWords];
@@ -26,8 +14,6 @@ async function generate(extraWords) {
   const child = spawn(process.execPath, [program, ...words], { cwd: ROOT, stdio: "inherit" });
   const { status } = await ended(child);
   if (status !== 0) throw new Failure("no video was made, see above.", status ?? 1);
-  const output = outputOf(words);
-  if (output !== undefined && existsSync(output)) console.log(`\nYour video: ${output}`);
 }
 
 await runMain("demo", async () => {

@@ -107,10 +107,17 @@ async function runPnpm(title, words, hint) {
 /** The child that runs now. */
 let running;
 
-/** Ctrl-C reaches the children by itself, and a second one means "at once" to them; SIGTERM has to be handed on. */
+/** Ctrl-C reaches the children by itself, and a second one means "at once" to them; SIGTERM has to be handed on. Returns
+ *  what ends this. */
 export function handOnSignals() {
-  process.on("SIGINT", () => {});
-  process.on("SIGTERM", () => running?.kill("SIGTERM"));
+  const onInterrupt = () => {};
+  const onTerminate = () => running?.kill("SIGTERM");
+  process.on("SIGINT", onInterrupt);
+  process.on("SIGTERM", onTerminate);
+  return () => {
+    process.off("SIGINT", onInterrupt);
+    process.off("SIGTERM", onTerminate);
+  };
 }
 
 /** Waits for a child to end. */

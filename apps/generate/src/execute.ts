@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import {
   checkOutput,
   defaultPreviewPath,
@@ -12,25 +13,21 @@ import type { Profiler } from "@vd/profiler";
 import type { GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline";
 import { drawSeed, valueError } from "@vd/svd-pipeline/options";
 import { checkPlace } from "@vd/tensor";
+import type { Context } from "./dependencies";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
 import { type ModelSource, modelSource } from "./model/source";
+import { consentTo } from "./models/consent";
 import { checkPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
+import { paintFor } from "./report/colours";
 import { writeEvent } from "./report/json";
 import { planTable } from "./report/plan-table";
 import type { Reporter } from "./report/reporter";
-import { type RunSummary, summaryLine } from "./report/summary";
-import type { Dependencies } from "./run";
+import { type RunSummary, summaryText } from "./report/summary";
 import type { Settings } from "./settings";
-
-/** What one run works with. */
-export interface Context extends Dependencies {
-  reporter: Reporter;
-  signal: AbortSignal;
-}
 
 /** Everything that was found out before a model is loaded. */
 export interface Preparation {
@@ -52,6 +49,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   const load = () =>
     pipelineFactory.load(preparation.source, {
       ...settings.load,
+      hub: { onBeforeDownload: consentTo({ ...context, yes: settings.yes, json: settings.json }) },
       signal,
       onProgress: (event) => reporter.progress(event),
     });
@@ -131,6 +129,9 @@ async function generate(
   } else if (options.seed === undefined) {
     reporter.note(`Seed ${seed}; --seed ${seed} makes this video again.`);
   }
+  // What the parts will take decides how far the bar moves in each of them. A profile shows a run without it.
+  if (!settings.json && !settings.quiet && !profiler)
+    reporter.expect((await pipeline.plan({ ...options, image, signal })).stages);
   const preview = previewPath === undefined ? undefined : makePreview(previewPath, options.fps, reporter);
   const generating = pipeline.generate({
     ...{ ...options, image, seed },
@@ -145,9 +146,11 @@ async function generate(
   const { width, height, numFrames, fps, timings, peakBytes } = video;
   const endUs = io.nowUs();
   await tellProfile(settings.profile, profiler, reporter);
-  finish(settings, context, {
+  await finish(target, settings, context, {
     ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
-    ...{ numFrames, width, height, fps, seed: video.seed, peakBytes },
+    ...{ model: source.title, numFrames, width, height, fps, seed: video.seed, peakBytes },
+    ...{ steps: options.steps, sampler: options.sampler },
+    ...{ minGuidance: options.minGuidance, maxGuidance: options.maxGuidance },
     timings: wholeMicroseconds({ load: loadUs, ...timings, write: endUs - writeStartUs }),
     totalUs: endUs - startUs,
     peakRssBytes: context.peakRssBytes(),
@@ -194,10 +197,23 @@ async function writeWithProgress(
   return written;
 }
 
-function finish(settings: Settings, { io, reporter }: Context, summary: RunSummary): void {
+async function finish(
+  target: OutputTarget,
+  settings: Settings,
+  context: Context,
+  summary: Omit<RunSummary, "path">,
+): Promise<void> {
+  const { io, reporter, variables } = context;
   reporter.close();
-  if (settings.json) writeEvent(io, { event: "done", ...summary });
-  else if (!settings.quiet) io.stdout.write(`${summaryLine(summary)}\n`);
+  const path = resolve(summary.output);
+  if (settings.json) writeEvent(io, { event: "done", ...summary, path });
+  else if (!settings.quiet) {
+    const { stdout } = io;
+    stdout.write(summaryText({ ...summary, path }, paintFor(stdout, variables), stdout.columns));
+  }
+  if (!settings.open) return;
+  const shown = target.kind === "frames" ? resolve(target.folder) : path;
+  await context.openFile(shown).catch((error: Error) => reporter.warning(`${shown} was not opened: ${error.message}`));
 }
 
 function makePreview(path: string, fps: number, reporter: Reporter): PreviewWriter {

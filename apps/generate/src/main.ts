@@ -1,3 +1,4 @@
+import type { Dependencies } from "./dependencies";
 import type { PipelineFactory } from "./model/factory";
 import { run } from "./run";
 
@@ -12,12 +13,57 @@ export async function main(pipelineFactory: PipelineFactory, argv: readonly stri
       if (error.code !== "EPIPE") throw error;
     });
   }
-  process.exitCode = await run(argv, {
-    io: { stdout: process.stdout, stderr: process.stderr, nowUs: () => Math.round(performance.now() * 1000) },
+  if (argv[0] === "completion-server") {
+    const { COMP_LINE, COMP_POINT, SHELL } = process.env;
+    (await import("./completion/server")).answerShell({ COMP_LINE, COMP_POINT, SHELL });
+    return;
+  }
+  process.exitCode = await run(argv, dependenciesOf(pipelineFactory, version));
+}
+
+function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Dependencies {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  const isInteractive = process.stdin.isTTY && process.stderr.isTTY;
+  return {
+    io: {
+      stdout: process.stdout,
+      stderr: process.stderr,
+      confirm: isInteractive ? confirm : undefined,
+      nowUs: () => Math.round(performance.now() * 1000),
+    },
     pipelineFactory,
     signals: process,
     version,
     ffmpeg: "ffmpeg",
+    variables: { NO_COLOR, FORCE_COLOR, TERM },
+    openFile,
     peakRssBytes: () => process.resourceUsage().maxRSS * 1024,
+  };
+}
+
+/** Asks at the terminal; whatever does not begin with a y is a no. */
+async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
+  const { createInterface } = await import("node:readline/promises");
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // Ctrl-C comes to the terminal's reader first, and an end of input to nobody else.
+  terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  const ended = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
+  try {
+    return /^y/i.test(await Promise.race([terminal.question(`${question} [y/N] `, { signal }), ended]));
+  } finally {
+    terminal.close();
+  }
+}
+
+async function openFile(path: string): Promise<void> {
+  const { default: open } = await import("open");
+  const child = await open(path);
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    // A viewer that cannot start ends at once, one that starts may stay for hours.
+    child.once("exit", (status) => (status ? reject(new Error(`the viewer ended with status ${status}`)) : resolve()));
+    setTimeout(resolve, VIEWER_START_MS).unref();
   });
 }
+
+const VIEWER_START_MS = 1000;

@@ -1,52 +1,67 @@
-import { isVdError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
-import { CANCELLED_STATUS, type Cancellation, cancelOnSignals, type SignalSource } from "./cancellation";
-import { execute, prepare } from "./execute";
-import type { Io } from "./io";
-import type { PipelineFactory } from "./model/factory";
-import { nameFlags } from "./options/name-flags";
+import { type Cancellation, cancelOnSignals } from "./cancellation";
+import type { Dependencies } from "./dependencies";
+import type { ArgumentsContext } from "./options/arguments";
 import { parseArguments } from "./options/parse";
-import { errorEvent, writeEvent } from "./report/json";
+import { paintFor } from "./report/colours";
+import { reportCancelled, reportFailure, STATUS } from "./report/failure";
 import { makeReporter } from "./report/reporter";
 
-/** All that the command needs from outside; tests replace any of it. */
-export interface Dependencies {
-  io: Io;
-  pipelineFactory: PipelineFactory;
-  signals: SignalSource;
-  version: string;
-  /** Program name or path of ffmpeg. */
-  ffmpeg: string;
-  /** Largest resident size of this process so far, in bytes. */
-  peakRssBytes(): number;
-}
-
-/** Exit statuses besides that of a cancelled run. */
-const STATUS = { done: 0, failed: 1, usage: 2 } as const;
-
 /**
- * Runs one command line from its words to the file.
+ * Runs one command line from its words to the file. What only some commands need is loaded when they need it: help and
+ * mistakes in usage answer at once.
  * @returns the exit status: 0 done, 1 failed, 2 wrong usage, 130 cancelled. It throws nothing.
  */
 export async function run(argv: readonly string[], dependencies: Dependencies): Promise<number> {
+  const { io, variables, version } = dependencies;
+  const context = { version, paint: paintFor(io.stdout, variables), columns: io.stdout.columns };
+  const [word, ...rest] = argv;
+  switch (word) {
+    case "models":
+      return (await import("./models/command")).runModels(rest, context, dependencies);
+    case "completion":
+      return runCompletion(rest, context, dependencies);
+    case "generate":
+      return runGenerate(rest, context, dependencies);
+    default:
+      return runGenerate(argv, context, dependencies);
+  }
+}
+
+async function runCompletion(argv: readonly string[], context: ArgumentsContext, dependencies: Dependencies) {
+  try {
+    const { printCompletion } = await import("./completion/command");
+    await printCompletion(argv, dependencies.io.stdout, context);
+    return STATUS.done;
+  } catch (error) {
+    return reportFailure(error, { json: false, isUsageChecked: false }, dependencies);
+  }
+}
+
+async function runGenerate(
+  argv: readonly string[],
+  argumentsContext: ArgumentsContext,
+  dependencies: Dependencies,
+): Promise<number> {
   const { io } = dependencies;
   // Until the options are read, this is how to know in which form to complain.
   let json = argv.includes("--json");
   let cancellation: Cancellation | undefined;
   let isUsageChecked = false;
   try {
-    const parsed = await parseArguments(argv, dependencies.version);
+    const parsed = await parseArguments(argv, argumentsContext);
     if (parsed.kind === "text") {
       io.stdout.write(parsed.text);
       return STATUS.done;
     }
     const { settings } = parsed;
     json = settings.json;
-    const reporter = makeReporter(io, settings);
+    const reporter = await makeReporter(io, settings, dependencies.variables);
     cancellation = cancelOnSignals(dependencies.signals, () => {
       if (!settings.quiet) reporter.note("Stopping after this step. Ctrl-C once more stops at once.");
     });
     try {
+      const { execute, prepare } = await import("./execute");
       const context = { ...dependencies, reporter, signal: cancellation.signal };
       const preparation = await prepare(settings, context);
       isUsageChecked = true;
@@ -56,30 +71,12 @@ export async function run(argv: readonly string[], dependencies: Dependencies): 
     }
     return STATUS.done;
   } catch (error) {
-    if (cancellation?.signal.aborted) return reportCancelled(json, io);
-    return reportFailure(error, json, io, isUsageChecked);
+    const { isDeclined } = await import("./models/consent");
+    if (cancellation?.signal.aborted || isDeclined(error))
+      return reportCancelled(json, "no video was written", dependencies);
+    return reportFailure(error, { json, isUsageChecked }, dependencies);
   } finally {
     cancellation?.dispose();
     discardAll();
   }
-}
-
-function reportCancelled(json: boolean, io: Io): number {
-  if (json) writeEvent(io, { event: "cancelled", exitCode: CANCELLED_STATUS });
-  io.stderr.write("Stopped; no video was written.\n");
-  return CANCELLED_STATUS;
-}
-
-function reportFailure(error: unknown, json: boolean, io: Io, isUsageChecked: boolean): number {
-  if (!isVdError(error)) {
-    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    if (json) writeEvent(io, { event: "error", code: "internal", message: String(error), exitCode: STATUS.failed });
-    io.stderr.write(`vd-generate failed by a mistake of its own. Please report this:\n${stack}\n`);
-    return STATUS.failed;
-  }
-  const status = error.code === "attr" && !isUsageChecked ? STATUS.usage : STATUS.failed;
-  const named = nameFlags(error);
-  if (json) writeEvent(io, errorEvent(named, status));
-  io.stderr.write(`Error: ${named.message}${/[.?!]$/.test(named.message) ? "" : "."}\n`);
-  return status;
 }

@@ -5,21 +5,67 @@ import { type GenerateOptions, samplerNames } from "@vd/svd-pipeline";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
+import type { Io } from "../src/io";
 import type { ModelLoading } from "../src/model/factory";
 import type { ModelSource } from "../src/model/source";
+import type { FakeOptions } from "./support/fake-pipeline";
 import { FakeProcess, runCommand } from "./support/harness";
 
 describe("a run", () => {
-  it("writes the video and ends with one line", async () => {
+  it("writes the video and ends with a summary, the last of it the absolute path", async () => {
     const output = join(temporaryFolder(), "out.webp");
     const { status, stdout, stderr } = await runCommand(["-o", output, "--seed", "42", "--frames", "3"]);
     expect(status).toBe(0);
     expect(await sharp(output, { animated: true }).metadata()).toMatchObject({ width: 64, pageHeight: 48, pages: 3 });
-    expect(stdout).toMatch(
-      /^.*out\.webp: 3 frames of 64x48 at 7 fps \(0\.43 s\), [\d.]+ K?i?B, seed 42 \| load \d+ ms, encode 10 ms, denoise 0\.40 s, decode 90 ms, write \d+ ms, total [\d.]+ m?s \| peak memory 123 MiB\n$/,
-    );
+    const [fileRow, ...rows] = stdout.trimEnd().split("\n").reverse();
+    expect(rows.reverse()).toEqual([
+      "model   tiny-svd (bundled)",
+      "size    3 frames of 64x48 at 7 fps (0.43 s)",
+      "steps   4, guidance 1:3",
+      "seed    42",
+      expect.stringMatching(
+        /^time {4}[\d.]+ m?s: load \d+ ms, encode 10 ms, denoise 0\.40 s, decode 90 ms,( write \d+ ms)?$/,
+      ),
+      ...(rows.length > 6 ? [expect.stringMatching(/^ {8}write \d+ ms$/)] : []),
+      "memory  123 MiB",
+    ]);
+    expect(fileRow).toMatch(/^file {4}\/.*\/out\.webp \([\d.]+ K?i?B\)$/);
+    expect(fileRow).toContain(output);
     expect(stderr).toContain("denoise  4/4");
     expect(stderr).not.toContain("Seed");
+  });
+
+  it("opens the video, or the folder of its frames, and goes on where nothing can open it", async () => {
+    const folder = temporaryFolder();
+    const opened: string[] = [];
+    const openFile = async (path: string) => void opened.push(path);
+    for (const name of ["o.gif", "frames/"])
+      await runCommand(["-o", join(folder, name), "--open", "-q"], {}, { openFile });
+    expect(opened).toEqual([join(folder, "o.gif"), join(folder, "frames")]);
+    const { status, stderr } = await runCommand(["-o", join(folder, "o.gif"), "--open", "-q"]);
+    expect(status).toBe(0);
+    expect(stderr).toBe(`Warning: ${join(folder, "o.gif")} was not opened: nothing is opened in tests.\n`);
+  });
+
+  it("asks before a model is downloaded, and ends without a video after a no", async () => {
+    const download = { repo: "a/b", commit: "0", page: "https://hub/a/b", totalBytes: 2 ** 32, missingBytes: 2 ** 31 };
+    const asking: FakeOptions = {
+      onLoad: (_, { hub }) => hub?.onBeforeDownload?.({ ...download, licence: undefined }),
+    };
+    const output = join(temporaryFolder(), "o.gif");
+    const run = (argv: string[], confirm?: Io["confirm"]) =>
+      runCommand(["-m", "a/b", "-o", output, ...argv], asking, { confirm });
+    const declined = await run([], async () => false);
+    expect(declined).toMatchObject({ status: 130, stdout: "" });
+    expect(declined.stderr).toBe(
+      "a/b: a download of the missing 2.00 GiB of 4.00 GiB\n  its card names no licence, see https://hub/a/b\n" +
+        "Stopped; no video was written.\n",
+    );
+    expect((await run([], async () => true)).status).toBe(0);
+    expect((await run(["--yes"], async () => false)).status).toBe(0);
+    const scripted = await run(["--json"], async () => false);
+    expect(scripted.events()[0]).toMatchObject({ event: "download", ...download });
+    expect(scripted.status).toBe(0);
   });
 
   it("hands every option to the pipeline, and disposes of it", async () => {
@@ -36,7 +82,7 @@ describe("a run", () => {
       "--guidance-shape triangle --sampler heun --seed 18446744073709551615 --device cuda --dtype fp16 --threads 3 --decode-chunk 2";
     const output = join(temporaryFolder(), "o.gif");
     expect((await runCommand([...argv.split(" "), "-o", output], fake)).status).toBe(0);
-    expect(seen.source).toEqual({ kind: "hub", name: "owner/name" });
+    expect(seen.source).toEqual({ kind: "hub", name: "owner/name", title: "owner/name" });
     expect(seen.load).toMatchObject({ device: "cuda", dtype: "float16", threads: 3 });
     expect(seen.generate).toMatchObject({
       ...{ numFrames: 2, steps: 3, width: 32, height: 16, fps: 9, motionBucketId: 80, noiseAugStrength: 0.1 },

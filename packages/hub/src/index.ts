@@ -23,11 +23,20 @@ export type {
   TensorSource,
 } from "./checkpoint/tensor-source";
 export { weightsOfSources } from "./checkpoint/weights-of-sources";
+export {
+  type CachedModel,
+  type CacheOptions,
+  findCachedModel,
+  listCachedModels,
+  removeCachedModel,
+} from "./client/cached-models";
+export type { ModelLicence } from "./client/client";
 export { HUB_ENVIRONMENT_VARIABLES } from "./client/environment";
 export { selectModelFiles, selectWeightFiles } from "./client/file-selection";
+export { type HubModelName, parseHubModelName } from "./client/names";
 export type { DownloadProgress, ProgressListener } from "./client/progress";
 export { type ResolvedModel, resolveModel } from "./client/resolve-model";
-export type { HubOptions, HubTuning, WeightFormat } from "./client/settings";
+export type { HubOptions, HubTuning, PlannedDownload, WeightFormat } from "./client/settings";
 export { type ComponentWeights, openComponentWeights } from "./files/component-files";
 export { checkUnchanged, type OpenFile, recordFiles } from "./files/open-files";
 export { readJson } from "./files/read-json";

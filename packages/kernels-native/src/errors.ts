@@ -35,7 +35,11 @@ export class VdError extends Error {
   readonly hint: string | undefined;
 
   constructor(details: VdErrorDetails) {
-    const { code, where, expected, got, hint, cause } = details;
+    const { code, cause } = details;
+    const where = shortened(details.where);
+    const expected = shortened(details.expected);
+    const got = shortened(details.got);
+    const hint = details.hint === undefined ? undefined : shortened(details.hint);
     super(
       `[${where}] expected ${expected}, got ${got}${hint ? `${/[.!?]$/.test(got) ? "" : "."} ${hint}` : ""}`,
       cause === undefined ? undefined : { cause },
@@ -46,6 +50,18 @@ export class VdError extends Error {
     this.got = got;
     this.hint = hint;
   }
+}
+
+/** A `data:` URL of more than a few characters, and any other word that fills a screen by itself. */
+const ENDLESS_WORD = /data:[^\s,"']{0,200},[^\s"']{40,}|[^\s"']{1000,}/g;
+const SHOWN_CHARACTERS = 48;
+
+/** A text with its endless words cut: a picture given as a `data:` URL is no reading matter. */
+function shortened(text: string): string {
+  return String(text).replace(
+    ENDLESS_WORD,
+    (word) => `${word.slice(0, SHOWN_CHARACTERS)}… (${word.length} characters)`,
+  );
 }
 
 /** True for errors of this software, also across realms and duplicate installs. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cancelledError, throwIfAborted } from "../src/errors";
+import { cancelledError, throwIfAborted, VdError } from "../src/errors";
 
 describe("a cancellation", () => {
   it("says what was cancelled, and has the signal's reason as its cause", () => {
@@ -17,5 +17,31 @@ describe("a cancellation", () => {
     const abort = () =>
       throwIfAborted(AbortSignal.abort(), "org/name", { work: "the download", hint: "Run it again." });
     expect(abort).toThrow("[org/name] expected the download to run to its end, got an abort. Run it again.");
+  });
+});
+
+describe("a message", () => {
+  const dataUrl = `data:image/png;base64,${"iVBORw0KGgo".repeat(2000)}==`;
+
+  it("shows the beginning of a data: URL, wherever it stands", () => {
+    const got = `"${dataUrl}", which is neither`;
+    const hint = `/home/me/${dataUrl.replace("base64,", "base64,/")} does not exist.`;
+    const error = new VdError({ code: "attr", where: dataUrl, expected: "a file", got, hint });
+    expect(error.message.length).toBeLessThan(400);
+    expect(error.got).toBe(`"${dataUrl.slice(0, 48)}… (22024 characters)", which is neither`);
+    expect(error.hint).toMatch(/^\/home\/me\/data:image\/png;base64,\/iVB.*… \(22034 characters\) does not exist\.$/);
+    expect(error.where).toMatch(/^data:image\/png.*…/);
+  });
+
+  it("leaves short ones and long paths as they are", () => {
+    const path = `/${"folder/".repeat(100)}data:x,y`;
+    const sentence = `${"many words ".repeat(200)}data: 1,2`;
+    const error = new VdError({ code: "io", where: path, expected: sentence, got: "data:text/plain,hello" });
+    expect(error).toMatchObject({ where: path, expected: sentence, got: "data:text/plain,hello" });
+  });
+
+  it("cuts any other word that would fill a screen", () => {
+    const error = new VdError({ code: "attr", where: "--seed", expected: "a number", got: "9".repeat(5000) });
+    expect(error.got).toBe(`${"9".repeat(48)}… (5000 characters)`);
   });
 });

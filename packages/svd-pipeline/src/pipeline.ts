@@ -68,6 +68,8 @@ export class StableVideoDiffusionPipeline {
   private scratch = new Scratch();
 
   private constructor(opened: OpenModel) {
+    // Programs in JavaScript can call this; types do not stop them.
+    if (opened?.components === undefined) throw notOpenedError();
     this.opened = opened;
     this.defaults = defaultsOf(opened.components);
   }
@@ -312,6 +314,16 @@ export class StableVideoDiffusionPipeline {
     const choices = { precision, tuning, checked, options, sampling, overlap };
     return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
+}
+
+function notOpenedError(): VdError {
+  return new VdError({
+    code: "unsupported",
+    where: "pipeline",
+    expected: "a pipeline that is opened, not constructed",
+    got: "new StableVideoDiffusionPipeline()",
+    hint: "Use await StableVideoDiffusionPipeline.fromPretrained(folderOrHubName), or .fromSingleFile(path).",
+  });
 }
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {

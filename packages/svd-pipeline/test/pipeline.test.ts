@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../tooling/testing/failure";
 import { maxDifference, openFixture, storedImage } from "../../../tooling/testing/pictures";
-import { loadImage, type StableVideoDiffusionPipeline } from "../src/index";
+import { loadImage, StableVideoDiffusionPipeline } from "../src/index";
 import { sameBytes } from "./support/measures";
 import { openTiny, PICTURE, QUICK } from "./support/tiny-model";
 
@@ -104,6 +104,16 @@ describe("generate", () => {
       await expect(pipeline.generate({ ...QUICK, onProgress: fail })).rejects.toThrow(new TypeError("mine"));
     }
     expect(sameBytes((await pipeline.generate(QUICK)).data, wanted.data)).toBe(true);
+  });
+});
+
+describe("new StableVideoDiffusionPipeline()", () => {
+  it("says how a pipeline is opened", () => {
+    const Constructor = StableVideoDiffusionPipeline as unknown as new (opened?: unknown) => unknown;
+    for (const given of [undefined, null, "models/tiny-svd", {}])
+      expect(() => new Constructor(given)).toThrow(
+        expect.objectContaining({ name: "VdError", hint: expect.stringContaining("fromPretrained(") }),
+      );
   });
 });
 

@@ -16,9 +16,20 @@ export interface Violation {
 const CODE = /\.(ts|mts|cts|mjs|cjs|js)$/;
 const SKIPPED = /(^|\/)(node_modules|dist|prebuilds|generated)(\/|$)|^(packages|apps)\/.*\/build\//;
 
-/** Where a process may look at its environment: these two files, and apps for what a terminal or a CI says. */
+/** Where a process may look at its environment: these two files, and apps for what a terminal, a shell or a CI says. */
 const ENVIRONMENT_FILES = ["packages/kernels-native/src/env.ts", "packages/hub/src/client/environment.ts"];
-const TERMINAL_VARIABLES = ["CI", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"];
+const TERMINAL_VARIABLES = [
+  "CI",
+  "TERM",
+  "COLORTERM",
+  "NO_COLOR",
+  "FORCE_COLOR",
+  "COLUMNS",
+  "LINES",
+  "SHELL",
+  "COMP_LINE",
+  "COMP_POINT",
+];
 
 function codeFiles(root: string): string[] {
   const files = ["packages", "apps", "tooling"]

@@ -8,6 +8,7 @@ import {
   LOAD_TABLE,
   type OptionGroup,
 } from "@vd/svd-pipeline/options";
+import { type ManCommand, manPage } from "./man";
 import { optionsPage } from "./page";
 import { optionTypes } from "./typescript";
 
@@ -17,6 +18,14 @@ export async function filesOf(root: string): Promise<[path: string, text: string
     OUTPUT_TABLE: OptionGroup["table"];
     RUN_TABLE: OptionGroup["table"];
     GROUPS: readonly OptionGroup[];
+  };
+  const commands = (await import(pathToFileURL(join(root, "apps/generate/src/options/commands.ts")).href)) as {
+    PROGRAM: string;
+    ALIAS: string;
+    GENERATE: ManCommand;
+    FURTHER_COMMANDS: readonly ManCommand[];
+    EXAMPLES: readonly (readonly [string, string])[];
+    EXIT_STATUSES: string;
   };
   const inFile = app.GROUPS.flatMap(({ table }) => cliRows(table)).filter(({ form }) => form.inFile !== false);
   const schema = configSchema("Config file of vd-generate", inFile);
@@ -61,5 +70,13 @@ export async function filesOf(root: string): Promise<[path: string, text: string
     ],
     [join(root, "apps/generate/schema/config.schema.json"), `${JSON.stringify(schema, null, 2)}\n`],
     [join(root, "docs/options.md"), optionsPage(app.GROUPS)],
+    [
+      join(root, "apps/generate/man/vd-generate.1"),
+      manPage({
+        ...{ program: commands.PROGRAM, alias: commands.ALIAS, main: commands.GENERATE },
+        further: commands.FURTHER_COMMANDS,
+        ...{ examples: commands.EXAMPLES, exitStatuses: commands.EXIT_STATUSES },
+      }),
+    ],
   ];
 }

@@ -51,7 +51,8 @@ export function optionsPage(groups: readonly OptionGroup[]): string {
 Options of \`@vd/svd-pipeline\` by their names in programs, and as \`vd-generate\` takes them. A config file
 (\`--config FILE.json\`) has the same names as the command line without the dashes:
 \`{ "image": "cat.png", "frames": 14, "guidance": "1:2" }\`; its
-[JSON schema](../apps/generate/schema/config.schema.json) makes editors complete and check it.
+[JSON schema](../apps/generate/schema/config.schema.json), named in the file as \`"$schema"\`, makes editors complete and
+check it.
 
 ${groups.map(section).join("\n")}`;
 }

@@ -4,9 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VdError } from "@vd/kernels-native";
 import type { Command } from "commander";
-
-/** No count on the command line is larger. */
-export const MAX_COUNT = 10_000;
+import { ownOption } from "../options/command-options";
 
 /** Values of options as commander gives them. */
 export type Texts = Readonly<Record<string, string | boolean | undefined>>;
@@ -43,8 +41,5 @@ export function bundledModel(): string {
 }
 
 /** Adds how to find the peer. */
-export function withPeer(command: Command): Command {
-  return command
-    .option("--python <PROGRAM>", "the Python that has PyTorch and diffusers", "python3")
-    .option("--peer-script <FILE>", "another peer that speaks the same lines");
-}
+export const withPeer = (command: Command): Command =>
+  command.addOption(ownOption("python")).addOption(ownOption("peerScript"));

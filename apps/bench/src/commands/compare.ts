@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareRuns, isRegression } from "../compare/compare";
 import { comparisonTable } from "../compare/table";
+import { ownOption } from "../options/command-options";
 import type { CommandContext } from "../run";
 
 interface CompareOptions {
@@ -33,7 +34,7 @@ export function addCompare(program: Command, { stdout, setStatus }: CommandConte
     .argument("[after]", "later ones")
     .option("--base <FILES...>", "results of several runs before, instead of the arguments")
     .option("--new <FILES...>", "results of several runs after")
-    .option("--force", "compare results of different devices")
+    .addOption(ownOption("force"))
     .action(async (before: string | undefined, after: string | undefined, options: CompareOptions) => {
       const sides = sidesOf(before, after, options);
       const [base, next] = await Promise.all(sides.map((paths) => Promise.all(paths.map(readBenchFile))));

@@ -4,7 +4,7 @@ import type { Check } from "../doctor/check";
 import { cpuCheck, gpuChecks, memoryCheck, modelCheck, nodeCheck, peerCheck, systemCheck } from "../doctor/checks";
 import { rateChecks } from "../doctor/rate-checks";
 import { alignColumns } from "../measure/table";
-import { readThreads, sharedOption } from "../options/shared";
+import { ownOption, readThreads, sharedOption } from "../options/command-options";
 import type { CommandContext } from "../run";
 import { bundledModel, type Texts, textOf } from "./common";
 
@@ -30,10 +30,10 @@ export function addDoctor(program: Command, { stdout, reporter, signal, setStatu
     .description(
       "look at this machine: what works, how fast it is, and what to do; exit status 1 if something is slow or failed",
     )
-    .option("-m, --model <DIR>", "a model folder to check (the bundled tiny-svd)")
+    .addOption(ownOption("model"))
     .addOption(sharedOption("threads"))
-    .option("--python <PROGRAM>", "the Python that may have PyTorch", "python3")
-    .option("--json <FILE>", "write what was found as JSON")
+    .addOption(ownOption("python"))
+    .addOption(ownOption("json"))
     .action(async (texts: Texts) => {
       const checks: Check[] = [];
       for await (const check of examine(texts)) {

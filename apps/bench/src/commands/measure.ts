@@ -7,17 +7,20 @@ import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";
 import { LAUNCH_LINE } from "../measure/start";
 import { rowsTable } from "../measure/table";
 import {
+  ownOption,
   readDevice,
   readFrameSize,
   readFrames,
+  readNumber,
   readPrecision,
   readSteps,
   readThreads,
+  requiredOption,
   sharedOption,
-} from "../options/shared";
-import { choices, integer } from "../options/values";
+} from "../options/command-options";
+import { choices } from "../options/values";
 import type { CommandContext } from "../run";
-import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
+import { peerScript, type Texts, textOf, withPeer } from "./common";
 
 /**
  * Options of everything that runs a model folder.
@@ -26,7 +29,6 @@ import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
  */
 export function readMeasureOptions(texts: Texts): MeasureOptions {
   const text = (name: string) => String(texts[name]);
-  const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(text(name));
   const device = readDevice(text("device"));
   return {
     model: text("model"),
@@ -38,10 +40,10 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     steps: readSteps(text("steps")),
     parts: choices("--parts", PARTS)(text("parts")),
     peers: choices("--peers", PEER_MODES)(text("peers")),
-    rounds: count("--rounds", "rounds"),
-    e2eRounds: count("--e2e-rounds", "e2eRounds"),
-    repeats: count("--repeats", "repeats"),
-    seed: integer("--seed", 0, 2 ** 32 - 1)(text("seed")),
+    rounds: readNumber("rounds", text("rounds")),
+    e2eRounds: readNumber("e2eRounds", text("e2eRounds")),
+    repeats: readNumber("repeats", text("repeats")),
+    seed: readNumber("inputSeed", text("seed")),
     python: text("python"),
     peerScript: texts.peerScript === undefined ? peerScript() : text("peerScript"),
     reference: texts.reference !== false,
@@ -53,13 +55,13 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
 /** Options of every command that runs a model folder. */
 function withModelOptions(command: Command): Command {
   return command
-    .requiredOption("-m, --model <DIR>", "a model folder, as make-model writes one")
+    .addOption(requiredOption("model"))
     .addOption(sharedOption("device", "cuda"))
     .addOption(sharedOption("dtype"))
     .addOption(sharedOption("frames", "25"))
     .addOption(sharedOption("size", "1024x576"))
     .addOption(sharedOption("threads"))
-    .option("--image <FILE>", "picture for the end-to-end part (one is made)");
+    .addOption(ownOption("image"));
 }
 
 /** `vd-bench measure --model DIR -o out.json`. */
@@ -68,13 +70,13 @@ export function addMeasure(program: Command, { reporter, signal, self, stdout }:
     .description("run ours and diffusers on one model, turn by turn: times, memory, differences")
     .requiredOption("-o, --output <FILE>", "the results as JSON, written after every part")
     .addOption(sharedOption("steps", "25"))
-    .option("--parts <LIST>", `of ${PARTS.join(",")}`, PARTS.join(","))
-    .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, "eager,compile")
-    .option("--rounds <N>", "turns of each contender", "5")
-    .option("--repeats <N>", "runs in one turn", "3")
-    .option("--e2e-rounds <N>", "turns in the end-to-end parts", "3")
-    .option("--seed <N>", "of the inputs", "0")
-    .option("--no-reference", "leave out the float32 reference")
+    .addOption(ownOption("parts"))
+    .addOption(ownOption("peers", "eager,compile"))
+    .addOption(ownOption("rounds"))
+    .addOption(ownOption("repeats"))
+    .addOption(ownOption("e2eRounds"))
+    .addOption(ownOption("inputSeed"))
+    .addOption(ownOption("reference"))
     .action(async (texts: Texts) => {
       const options = readMeasureOptions(texts);
       await requireFolder(dirname(options.output!), "--output");

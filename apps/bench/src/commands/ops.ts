@@ -1,48 +1,68 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DType, openDevice } from "@vd/kernels-native";
+import { type DeviceKind, type DType, openDevice } from "@vd/kernels-native";
 import type { Precision } from "@vd/svd-pipeline";
 import { valueError } from "@vd/svd-pipeline/options";
 import type { Command } from "commander";
-import { noteRates } from "../doctor/rates";
+import { noteRates, type Rates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
+import type { Reporter } from "../io/reporter";
 import { reasonOf } from "../measure/contenders";
 import { PeerProcess } from "../measure/peer-process";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { addPeerLaunches, benchOps } from "../ops/bench-ops";
 import { chooseCases } from "../ops/cases";
 import { explainOps } from "../ops/explain-ops";
-import { readDevice, readPrecision, readThreads, sharedOption } from "../options/shared";
-import { integer } from "../options/values";
+import { type OpsTiming, type PlannedCase, planOps, planSentence, planTable } from "../ops/plan-ops";
+import {
+  ownOption,
+  readDevice,
+  readNumber,
+  readPrecision,
+  readThreads,
+  sharedOption,
+} from "../options/command-options";
 import type { CommandContext } from "../run";
-import { MAX_COUNT, peerScript, type Texts, textOf, withPeer } from "./common";
+import { peerScript, type Texts, textOf, withPeer } from "./common";
 import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
 
 function readOptions(texts: Texts) {
-  const count = (flag: string, name: string) => integer(flag, 1, MAX_COUNT)(String(texts[name]));
+  const count = (name: "rounds" | "repeats" | "limit") => readNumber(name, String(texts[name]));
   const device = readDevice(String(texts.device));
   const precision = readPrecision(textOf(texts, "dtype"), device);
   const threads = readThreads(textOf(texts, "threads"));
-  const limitS = texts.limit === undefined ? undefined : count("--limit", "limit");
-  const [rounds, repeats] = [count("--rounds", "rounds"), count("--repeats", "repeats")];
+  const limitS = texts.limit === undefined ? undefined : count("limit");
+  const [rounds, repeats] = [count("rounds"), count("repeats")];
   return { device, precision, threads, rounds, repeats, limitS };
 }
 
-/** Starts PyTorch beside us, or says why not. */
-async function startPyTorch(texts: Texts, device: string, threads: number | undefined) {
-  if (texts.peers === false) return { missing: "not asked for", versions: {} };
+/** PyTorch beside us, if it is asked for and there; otherwise why it is not there. */
+interface FoundPeer {
+  peer?: PeerProcess;
+  missing?: string;
+  versions: Record<string, unknown>;
+}
+
+async function startPyTorch(texts: Texts, device: string, threads: number | undefined): Promise<FoundPeer> {
+  if (texts.peers === false) return { versions: {} };
   const peer = new PeerProcess("pytorch", String(texts.python), [String(texts.peerScript ?? peerScript())]);
   try {
     const { versions } = await peer.request("hello");
     await peer.request("open", { model: "", device, dtype: "float32", threads });
-    return { peer, missing: "", versions: versions as Record<string, unknown> };
+    return { peer, versions: versions as Record<string, unknown> };
   } catch (error) {
     peer.stop();
     return { missing: reasonOf(error), versions: {} };
   }
+}
+
+/** Says before any timing what is going to be timed, beside whom, and about how long it takes. */
+function tellPlan(plan: readonly PlannedCase[], timing: OpsTiming, missing: string | undefined, reporter: Reporter) {
+  if (missing !== undefined) reporter.note(`Without PyTorch: ${missing}; --no-peers leaves it out`);
+  reporter.note(planSentence(plan, timing));
 }
 
 async function runOps(pattern: string | undefined, texts: Texts, context: CommandContext): Promise<BenchFile> {
@@ -57,13 +77,17 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
   const work = await mkdtemp(join(tmpdir(), "vd-bench-"));
   const file: BenchFile = {
     ...{ format: "vd-bench", version: 1, command: "ops", createdAt: new Date().toISOString() },
-    ...{ machine: machineInfo(kind), versions, options: { ...options, pattern }, rows: [], tables: {}, notes: [] },
+    ...{ machine: machineInfo(kind), versions, options: { ...options, pattern }, rows: [], tables: {} },
+    notes: missing === undefined ? [] : [`Without PyTorch: ${missing}`],
   };
-  await noteRates(file, device);
   const stop = () => peer?.stop();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    const bench = { device, dtype: DTYPES[precision], rounds, repeats, limitMs, peer, missing, work, reporter, signal };
+    await noteRates(file, device);
+    const common = { dtype: DTYPES[precision], rounds, repeats, limitMs };
+    const timing = { ...common, device: kind, contenders: contendersOn(kind, peer !== undefined), rates: file.rates };
+    tellPlan(planOps(cases, timing), timing, missing, reporter);
+    const bench = { ...common, device, peer, work, reporter, signal };
     await benchOps(cases, bench, async (rows) => {
       file.rows.push(...rows);
       if (typeof texts.json === "string") await saveBenchFile(texts.json, file);
@@ -75,6 +99,26 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
     stop();
     await rm(work, { recursive: true, force: true });
   }
+}
+
+function contendersOn(kind: DeviceKind, hasPeer: boolean): string[] {
+  const names = hasPeer ? ["ours", "PyTorch"] : ["ours"];
+  return kind === "cuda" ? names.flatMap((name) => [name, `${name} as a graph`]) : names;
+}
+
+/** Prints what would be timed, and about how long that takes. PyTorch is counted if it is asked for. */
+async function printPlan(pattern: string | undefined, texts: Texts, { stdout }: CommandContext): Promise<void> {
+  const { device: kind, threads, precision, rounds, repeats, limitS } = readOptions(texts);
+  const cases = chooseCases(pattern, kind);
+  const device = openDevice(kind, { threads });
+  await device.prepare();
+  const found: { rates?: Rates; notes: string[] } = { notes: [] };
+  await noteRates(found, device);
+  const limitMs = limitS === undefined ? Number.POSITIVE_INFINITY : 1000 * limitS;
+  const contenders = contendersOn(kind, texts.peers !== false);
+  const timing = { device: kind, dtype: DTYPES[precision], rounds, repeats, limitMs, contenders, rates: found.rates };
+  const plan = planOps(cases, timing);
+  stdout.write(`${planTable(plan)}\n\n${planSentence(plan, timing)}\n`);
 }
 
 /**
@@ -97,17 +141,19 @@ export function addOps(program: Command, context: CommandContext): void {
   const command = program
     .command("ops")
     .description("time ops on the models' shapes, over operands that no cache holds, beside PyTorch's")
-    .argument("[pattern]", "a part of the names to time")
+    .argument("[pattern]", "a part of the names to time; without it all but what takes minutes on a CPU")
     .addOption(sharedOption("device", "cpu"))
     .addOption(sharedOption("dtype"))
     .addOption(sharedOption("threads"))
-    .option("--rounds <N>", "turns of each contender", "5")
-    .option("--repeats <N>", "runs in one turn", "3")
-    .option("--limit <SECONDS>", "a contender that has taken this long takes no further turn in a case")
-    .option("--no-peers", "ours alone")
-    .option("--why", "instead of timing: which kernel computes each op, and why no other does");
+    .addOption(ownOption("rounds"))
+    .addOption(ownOption("repeats"))
+    .addOption(ownOption("limit"))
+    .addOption(ownOption("usePeers"))
+    .addOption(ownOption("dryRun"))
+    .addOption(ownOption("why"));
   withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {
     if (texts.why) return explain(pattern, texts, context);
+    if (texts.dryRun) return printPlan(pattern, texts, context);
     const outcome = texts as OutcomeOptions;
     const baseline = await openBaseline(outcome);
     await finish(await runOps(pattern, texts, context), baseline, outcome, context);

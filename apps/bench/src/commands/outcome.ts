@@ -7,6 +7,7 @@ import { comparisonTable } from "../compare/table";
 import { machineInfo } from "../io/machine";
 import { type BenchFile, saveBenchFile } from "../measure/report";
 import { rowsTable } from "../measure/table";
+import { ownOption } from "../options/command-options";
 import type { CommandContext } from "../run";
 
 /** What commands that measure do with their results. */
@@ -19,12 +20,8 @@ export interface OutcomeOptions {
 }
 
 /** Adds --json, --compare and --force. */
-export function withOutcome(command: Command): Command {
-  return command
-    .option("--json <FILE>", "write the results as JSON")
-    .option("--compare <FILE>", "compare with earlier results; exit status 1 if something of ours became slower")
-    .option("--force", "compare with results of another device");
-}
+export const withOutcome = (command: Command): Command =>
+  (["json", "compare", "force"] as const).reduce((each, name) => each.addOption(ownOption(name)), command);
 
 /**
  * Reads the baseline before any work, so that a wrong one, or a place where results cannot go, costs no time.

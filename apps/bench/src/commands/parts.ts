@@ -2,9 +2,8 @@ import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import type { Command } from "commander";
 import { machineInfo } from "../io/machine";
 import { measure } from "../measure/measure";
-import { PEER_MODES } from "../measure/options";
 import type { BenchFile } from "../measure/report";
-import { sharedOption } from "../options/shared";
+import { ownOption, sharedOption } from "../options/command-options";
 import type { CommandContext } from "../run";
 import { bundledModel, type Texts, withPeer } from "./common";
 import { readMeasureOptions } from "./measure";
@@ -40,14 +39,14 @@ async function withModelDefaults(texts: Texts): Promise<Texts> {
 
 function withPartOptions(command: Command): Command {
   return withOutcome(command)
-    .option("-m, --model <DIR>", "a model folder (the bundled tiny-svd)")
+    .addOption(ownOption("model"))
     .addOption(sharedOption("device", "cpu"))
     .addOption(sharedOption("dtype"))
     .addOption(sharedOption("frames"))
     .addOption(sharedOption("size"))
     .addOption(sharedOption("steps"))
     .addOption(sharedOption("threads"))
-    .option("--image <FILE>", "picture for the end-to-end part (one is made)");
+    .addOption(ownOption("image"));
 }
 
 async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: CommandContext): Promise<BenchFile> {
@@ -71,12 +70,12 @@ async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: 
 export function addParts(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(PART_COMMANDS) as [keyof typeof PART_COMMANDS, string][]) {
     const command = withPeer(withPartOptions(program.command(name).description(description)))
-      .option("--peers <LIST>", `of ${PEER_MODES.join(",")}, or none`, "eager,onnxruntime")
-      .option("--peer <NAME>", "one of them, instead of the list")
-      .option("--rounds <N>", "turns of each contender", "5")
-      .option("--repeats <N>", "runs in one turn", "3")
-      .option("--e2e-rounds <N>", "turns of the end-to-end part", "3")
-      .option("--no-reference", "leave out the float32 reference");
+      .addOption(ownOption("peers"))
+      .addOption(ownOption("peer"))
+      .addOption(ownOption("rounds"))
+      .addOption(ownOption("repeats"))
+      .addOption(ownOption("e2eRounds"))
+      .addOption(ownOption("reference"));
     command.action(async (given: Texts) => {
       const texts = given.peer === undefined ? given : { ...given, peers: given.peer };
       const outcome = texts as OutcomeOptions;

@@ -24,7 +24,7 @@ export class PeerProcess {
   /** Starts `program`; a failure to start shows at the first request. onLog: lines that the program prints aside. */
   constructor(
     readonly name: string,
-    program: string,
+    private readonly program: string,
     args: readonly string[],
     private readonly onLog: (line: string) => void = () => {},
   ) {
@@ -77,7 +77,7 @@ export class PeerProcess {
   }
 
   private end(how: string): void {
-    this.ended ??= [how, this.errors.at(-1)].filter(Boolean).join(": ");
+    this.ended ??= plainReason(this.program, how, this.errors.at(-1));
     for (const { reject } of this.pending.values()) reject(this.failure(this.ended));
     this.pending.clear();
   }
@@ -85,4 +85,13 @@ export class PeerProcess {
   private failure(got: string): VdError {
     return new VdError({ code: "unsupported", where: this.name, expected: "a peer that runs", got });
   }
+}
+
+/** Why a peer ended, in words: what Python and the system say, where they are known, else as it came. */
+function plainReason(program: string, how: string, lastLine: string | undefined): string {
+  const missing = /^ModuleNotFoundError: No module named '([^'.]+)/.exec(lastLine ?? "")?.[1];
+  if (missing !== undefined)
+    return `${program} has no package ${missing}: install it, or name another Python with --python`;
+  if (how.endsWith("ENOENT")) return `there is no program ${program}: name a Python with --python`;
+  return [how, lastLine].filter(Boolean).join(": ");
 }

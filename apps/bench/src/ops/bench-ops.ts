@@ -22,9 +22,8 @@ export interface OpBench {
   repeats: number;
   /** A contender that has taken this long in a case takes no further turn in it. */
   limitMs: number;
+  /** Undefined where ours runs alone. */
   peer: PeerProcess | undefined;
-  /** Why there is none. */
-  missing: string;
   work: string;
   reporter: Reporter;
   signal: AbortSignal;

@@ -44,6 +44,9 @@ export function benchCases(): BenchCase[] {
   return [...ORIGIN_ATTENTION.map(originAttention), originConv, ...named];
 }
 
+/** Shapes that a CPU takes seconds to minutes for, each time: they are timed there when their names are asked for. */
+const LARGE = /svd-xt\.|^conv\.origin\./;
+
 /**
  * The shapes whose names contain `pattern`; without one, or with an empty one, those that the device computes in
  * reasonable time.
@@ -52,7 +55,7 @@ export function benchCases(): BenchCase[] {
  */
 export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
   const all = benchCases();
-  if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !name.includes("svd-xt."));
+  if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !LARGE.test(name));
   const found = all.filter(({ name }) => name.includes(pattern));
   if (found.length > 0) return found;
   const near = nearestNames(pattern, new Set([...all.map(({ name }) => name), ...all.map(({ op }) => op)]));

@@ -1,7 +1,7 @@
 import { type DType, OPS } from "@vd/kernels-native";
 import { checkCall, type Graph, type GraphLayout, layoutGraph, recordOp, type Tensor } from "@vd/tensor";
 import type { BenchCase } from "./cases";
-import { type OpOperand, unplaced } from "./operands";
+import { type OperandShape, unplaced } from "./operands";
 
 /** Most copies of the operands, and most bytes of all of them. */
 const MAX_SETS = 32;
@@ -61,7 +61,12 @@ export function opLayout(
  *
  * @throws VdError from the op's checks
  */
-export function opSizes(bench: BenchCase, operands: readonly OpOperand[], cacheBytes: number, dtype: DType): OpSizes {
+export function opSizes(
+  bench: BenchCase,
+  operands: readonly OperandShape[],
+  cacheBytes: number,
+  dtype: DType,
+): OpSizes {
   const { cost, graph } = opLayout(bench, [unplaced(operands)], dtype);
   const wanted = Math.ceil((CACHES * cacheBytes) / cost.bytes);
   const numSets = Math.max(1, Math.min(wanted, MAX_SETS, Math.floor(MAX_BYTES / cost.bytes)));

@@ -7,19 +7,23 @@ import type { BenchCase } from "./cases";
 /** Different numbers of an operand at most; larger ones repeat them. A prime, so that no row starts where another did. */
 const PATTERN_LENGTH = 1_048_573;
 
-/** One operand of a timed call. */
-export interface OpOperand {
+/** What decides the cost of an operand of a timed call. */
+export interface OperandShape {
   name: string;
   dims: readonly number[];
   dtype: DType;
   /** A weight, packed once. */
   constant: boolean;
+}
+
+/** One operand of a timed call. */
+export interface OpOperand extends OperandShape {
   /** Its elements, repeated to the operand's size. */
   pattern: Float32Array;
 }
 
 const countOf = (dims: readonly number[]) => dims.reduce((product, size) => product * size, 1);
-const bytesOf = ({ dims, dtype }: OpOperand) => countOf(dims) * DTYPES[dtype];
+const bytesOf = ({ dims, dtype }: OperandShape) => countOf(dims) * DTYPES[dtype];
 
 const table = normalCodes(0, 1);
 
@@ -34,18 +38,26 @@ function patternOf(label: string, { dims, fill }: Operand, fanIn: number): Float
   return values.map((value) => mean + deviation * value);
 }
 
-/** The operands of a case with numbers that its name decides; floats in `dtype` where the op takes it. Weights keep the
- *  size of what goes through. */
-export function operandsOf({ op, name, opCase }: BenchCase, dtype: DType): OpOperand[] {
+/** The operands of a case without their numbers; floats in `dtype` where the op takes it. Weights keep the size of what
+ *  goes through. */
+export function operandShapes({ op, opCase }: BenchCase, dtype: DType): OperandShape[] {
   const specs: OpDefinition["inputs"] = OPS[op].inputs;
-  return (Object.entries(opCase.inputs) as [string, Operand | readonly number[]][]).map(([input, given]) => {
+  return (Object.entries(opCase.inputs) as [string, Operand | readonly number[]][]).map(([name, given]) => {
     const operand = operandOf(given);
-    const spec = specs[input]!;
+    const spec = specs[name]!;
     const isFloat = (operand.dtype ?? "f32") === "f32" && spec.dtype.includes(dtype);
     const constant = spec.constant === true && operand.constant !== false;
-    const fanIn = input === "weight" ? countOf(operand.dims.slice(1)) : 1;
-    const pattern = patternOf(`${name} ${input}`, operand, fanIn);
-    return { name: input, dims: operand.dims, dtype: isFloat ? dtype : (operand.dtype ?? "f32"), constant, pattern };
+    return { name, dims: operand.dims, dtype: isFloat ? dtype : (operand.dtype ?? "f32"), constant };
+  });
+}
+
+/** The operands of a case with numbers that its name decides, see {@link operandShapes}. */
+export function operandsOf(bench: BenchCase, dtype: DType): OpOperand[] {
+  const inputs = bench.opCase.inputs as Record<string, Operand | readonly number[]>;
+  return operandShapes(bench, dtype).map((shape) => {
+    const operand = operandOf(inputs[shape.name]!);
+    const fanIn = shape.name === "weight" ? countOf(operand.dims.slice(1)) : 1;
+    return { ...shape, pattern: patternOf(`${bench.name} ${shape.name}`, operand, fanIn) };
   });
 }
 
@@ -82,8 +94,8 @@ export interface PlacedOperands {
 }
 
 /** The operands of one call as tensors without memory: to see what a call of them costs. */
-export function unplaced(operands: readonly OpOperand[]): Record<string, Tensor> {
-  const tensor = (operand: OpOperand) =>
+export function unplaced(operands: readonly OperandShape[]): Record<string, Tensor> {
+  const tensor = (operand: OperandShape) =>
     packedTensor(makeStorage("state", bytesOf(operand), operand.name), operand.dims, operand.dtype);
   return Object.fromEntries(operands.map((operand) => [operand.name, tensor(operand)]));
 }

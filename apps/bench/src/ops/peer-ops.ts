@@ -8,7 +8,7 @@ import type { OpBench, ReadyCase } from "./bench-ops";
 import type { BenchCase } from "./cases";
 import { type OpOperand, operandsOf } from "./operands";
 
-/** Makes the peer hold `numSets` copies of the operands. output: where it writes its first result. */
+/** Makes the peer, which must be there, hold `numSets` copies of the operands. output: where it writes its first result. */
 async function prepare(
   bench: OpBench,
   { op, opCase }: BenchCase,
@@ -16,8 +16,8 @@ async function prepare(
   numSets: number,
   output?: string,
 ): Promise<Answer> {
-  const { peer, missing, work, dtype } = bench;
-  if (!peer) throw new VdError({ code: "unsupported", where: "pytorch", expected: "a peer that runs", got: missing });
+  const { work, dtype } = bench;
+  const peer = bench.peer!;
   const inputs = join(work, "op.safetensors");
   const patterns = operands.map(({ name, pattern }) => ({
     ...{ name, dtype: "F32" as const, shape: [pattern.length], data: pattern },
@@ -42,8 +42,8 @@ async function peerOp({ bench, each, operands, sizes, result }: ReadyCase): Prom
 }
 
 /** The op that was prepared last, captured and replayed as a graph. */
-async function peerGraph({ bench: { peer, missing } }: ReadyCase): Promise<Contender> {
-  if (!peer) throw new VdError({ code: "unsupported", where: "pytorch", expected: "a peer that runs", got: missing });
+async function peerGraph({ bench }: ReadyCase): Promise<Contender> {
+  const peer = bench.peer!;
   const { firstUs } = await peer.request("op_capture");
   return {
     name: "pytorch-graph",
@@ -56,6 +56,8 @@ async function peerGraph({ bench: { peer, missing } }: ReadyCase): Promise<Conte
 /** The peer's contenders by name. graph: also the op as a graph, on a GPU; without the op there is no graph of it, for
  *  the same reason. */
 export function peerContenders(ready: ReadyCase, graph: boolean): (readonly [string, () => Promise<Contender>])[] {
+  // Said once for all cases, not in each.
+  if (!ready.bench.peer) return [];
   let plain: Promise<Contender> | undefined;
   const makePlain = () => {
     plain = peerOp(ready);

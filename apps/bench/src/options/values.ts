@@ -1,12 +1,4 @@
-import { choice as choiceOf, integer as integerFrom, readText, seed as seedKind } from "@vd/svd-pipeline/options";
-
-/**
- * Reads a whole number in a range.
- *
- * @throws VdError `attr`
- */
-export const integer = (where: string, low: number, high: number) => (text: string) =>
-  readText(integerFrom(low, high), text, where);
+import { choice as choiceOf, readText, seed as seedKind } from "@vd/svd-pipeline/options";
 
 /**
  * Reads a 64-bit seed.

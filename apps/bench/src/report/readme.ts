@@ -6,7 +6,7 @@ import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
 import { numSamples, tooFewSamples } from "../stats/summary";
 import { SUITE_TITLES, threeDigits } from "./charts";
 import { machineText, markdownTable, withShortHashes } from "./markdown";
-import { repeatTexts } from "./repeat";
+import { RUN_BENCH, repeatTexts } from "./repeat";
 
 const BEGIN = "<!-- benchmarks: begin -->";
 const END = "<!-- benchmarks: end -->";
@@ -107,7 +107,7 @@ export function readmeText(devices: readonly DeviceResults[]): string {
   const intro =
     "Medians of contenders that took turns in one run, ± their median absolute deviation; ×: how many times as long as ours; GiB: device memory. Fewer than three samples have a mark instead of a spread. Errors to the float32 reference are on the pages named below.";
   const paths = devices.flatMap((device) => device.paths);
-  const made = `Made from those files by \`pnpm bench report ${paths.join(" ")} --readme README.md\`.`;
+  const made = `Made from those files by \`${RUN_BENCH} report ${paths.join(" ")} --readme README.md\`.`;
   return ["", intro, ...devices.flatMap(deviceText), "", made, ""].join("\n");
 }
 

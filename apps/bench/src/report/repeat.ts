@@ -7,6 +7,8 @@ const DEFAULTS: Readonly<Record<string, unknown>> = { rounds: 5, repeats: 3, e2e
 const FLAGS: Readonly<Record<string, string>> = {
   ...{ rounds: "--rounds", repeats: "--repeats", e2eRounds: "--e2e-rounds", limitS: "--limit" },
 };
+/** How a fresh clone of the repository runs vd-bench, with the pnpm that it pins. */
+export const RUN_BENCH = "npx -y pnpm@10.34.9 bench";
 const BUNDLED_MODEL = "tiny-svd";
 
 const listed = (value: unknown) => (Array.isArray(value) ? value.join(",") || "none" : undefined);
@@ -45,7 +47,7 @@ export function repeatText(file: BenchFile): string {
   const parts = listed(options.parts);
   const peers = listed(options.peers);
   const words = [
-    `pnpm bench ${command}`,
+    `${RUN_BENCH} ${command}`,
     ...(typeof pattern === "string" ? [pattern] : []),
     `--device ${machine.kind}`,
     ...(typeof model === "string" && model !== BUNDLED_MODEL ? [`-m ${model}`] : []),

@@ -1,6 +1,5 @@
-import { mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { writeWholeFile } from "@vd/tensor";
+import { fileError, makeFolder, writeWholeFile } from "@vd/tensor";
 import { type BenchFile, rowKey } from "../measure/report";
 import { reportHtml } from "./html";
 import { reportMarkdown } from "./markdown";
@@ -53,7 +52,9 @@ function byDevice(files: readonly ReadFile[]): DeviceResults[] {
  */
 export async function writeReports(given: readonly ReadFile[], dir: string, readme?: string): Promise<string[]> {
   const devices = byDevice(given);
-  await mkdir(dir, { recursive: true });
+  await makeFolder(dir).catch((error: unknown) => {
+    throw fileError(dir, "a folder that can be made", error, "--output");
+  });
   const paths: string[] = [];
   for (const { merged, files } of devices) {
     const stem = join(dir, slugOf(merged.machine.device));

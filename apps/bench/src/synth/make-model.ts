@@ -1,8 +1,8 @@
-import { mkdir, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { parseClipVisionConfig, parseUnetConfig } from "@vd/svd-pipeline";
-import { streamSafetensors, type TensorToWrite, writeWholeFile } from "@vd/tensor";
+import { makeFolder, streamSafetensors, type TensorToWrite, writeWholeFile } from "@vd/tensor";
 import { parseVaeConfig } from "@vd/vae-opt";
 import { clipTensors } from "./clip-tensors";
 import { type ModelConfigs, modelConfigs, type Preset } from "./configs";
@@ -128,7 +128,7 @@ const configText = (json: unknown) => `${JSON.stringify(json, null, 2).replace(F
 
 async function makeFolders(dir: string, paths: readonly string[]): Promise<void> {
   for (const folder of new Set(paths.map((path) => join(dir, dirname(path)))))
-    await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
+    await makeFolder(folder).catch((cause: NodeJS.ErrnoException) => {
       throw new VdError({
         code: "io",
         where: folder,

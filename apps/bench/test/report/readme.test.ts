@@ -14,7 +14,7 @@ const README = join(ROOT, "README.md");
 describe("the README's tables", () => {
   it("and the benchmark pages are what their command makes of the committed results", async () => {
     const text = readFileSync(README, "utf8");
-    const command = /`pnpm bench (report [^`]+)`/.exec(text)?.[1];
+    const command = /`npx -y pnpm@[\d.]+ bench (report [^`]+)`/.exec(text)?.[1];
     expect(command, "README.md tells the command").toBeDefined();
     const words = command!.split(" ").map((word) => (word.endsWith(".json") ? join(ROOT, word) : word));
     const folder = temporaryFolder();
@@ -63,27 +63,27 @@ describe("the command that repeats results", () => {
 
   it("types what differs from what happens anyway", () => {
     expect(repeatText(file("ops", { pattern: "conv", rounds: 3, repeats: 3, limitS: 1 }))).toBe(
-      "pnpm bench ops conv --device cuda --rounds 3 --limit 1 --json ops.json",
+      "npx -y pnpm@10.34.9 bench ops conv --device cuda --rounds 3 --limit 1 --json ops.json",
     );
     expect(repeatText(file("unet", { ...sizes, model: "tiny-svd", peers: ["eager"], e2eRounds: 1 }))).toBe(
-      "pnpm bench unet --device cuda --frames 25 --size 1024x576 --peers eager --json unet.json",
+      "npx -y pnpm@10.34.9 bench unet --device cuda --frames 25 --size 1024x576 --peers eager --json unet.json",
     );
     expect(repeatText(file("measure", { ...sizes, model: "svd-xt", parts: ["unet"], peers: [] }))).toBe(
-      "pnpm bench measure --device cuda -m svd-xt --frames 25 --size 1024x576 --steps 25 --parts unet --peers none -o measure.json",
+      "npx -y pnpm@10.34.9 bench measure --device cuda -m svd-xt --frames 25 --size 1024x576 --steps 25 --parts unet --peers none -o measure.json",
     );
   });
 
   it("leaves out sizes where the command runs several by itself", () => {
     const options = { ...sizes, model: "svd-xt", peers: ["eager"], e2eRounds: 5 };
     expect(repeatText(file("e2e", options, ["14 frames", "25 frames"]))).toBe(
-      "pnpm bench e2e --device cuda -m svd-xt --peers eager --e2e-rounds 5 --json e2e.json",
+      "npx -y pnpm@10.34.9 bench e2e --device cuda -m svd-xt --peers eager --e2e-rounds 5 --json e2e.json",
     );
   });
 
   it("has three whole runs where the results had fewer", () => {
     const options = { ...sizes, model: "svd-xt", peers: ["eager"], e2eRounds: 1 };
     expect(repeatText(file("e2e", options, ["14 frames", "25 frames"]))).toBe(
-      "pnpm bench e2e --device cuda -m svd-xt --peers eager --json e2e.json",
+      "npx -y pnpm@10.34.9 bench e2e --device cuda -m svd-xt --peers eager --json e2e.json",
     );
   });
 
@@ -93,8 +93,8 @@ describe("the command that repeats results", () => {
     const [short, long] = ["14 frames", "25 frames"].map((name) => ({ ...unetRow("ours", 1, 0), suite: "e2e", name }));
     expect(repeatTexts({ ...results, rows: [long!] })).toHaveLength(1);
     expect(repeatTexts({ ...results, rows: [short!, long!] })).toEqual([
-      "pnpm bench measure --device cuda -m svd-xt --frames 25 --size 1024x576 --steps 25 --peers eager --rounds 3 -o measure.json",
-      "pnpm bench e2e --device cuda -m svd-xt --peers eager --json e2e.json",
+      "npx -y pnpm@10.34.9 bench measure --device cuda -m svd-xt --frames 25 --size 1024x576 --steps 25 --peers eager --rounds 3 -o measure.json",
+      "npx -y pnpm@10.34.9 bench e2e --device cuda -m svd-xt --peers eager --json e2e.json",
     ]);
   });
 

@@ -39,6 +39,16 @@ async function report(files: readonly object[], extra: readonly string[] = []) {
 }
 
 describe("vd-bench report", () => {
+  it.runIf(process.platform === "linux")("says of a folder that cannot be made that it cannot", async () => {
+    const path = join(temporaryFolder(), "a.json");
+    writeFileSync(path, JSON.stringify(FILE));
+    const ran = await vdBench(["report", path, "-o", "/proc/x/y"]);
+    expect(ran).toMatchObject({ status: 1, stdout: "" });
+    expect(ran.stderr).toContain(
+      "[--output] expected a folder that can be made, got no such file or folder (/proc/x/y)",
+    );
+  });
+
   it("draws every chart in both widths, on a page that needs nothing from outside", async () => {
     const { status, stderr, read, out } = await report([FILE]);
     expect(status, stderr).toBe(0);
@@ -96,7 +106,7 @@ describe("vd-bench report", () => {
     expect(page).toContain("| unet, 2x25 | diffusers | 629 ± 0.8000 | 7 | 2.10× |");
     expect(page).toContain("(no <compiler> \\| here)");
     expect(page).toContain("| conv | `f16[1]` | 3 | 1.00 | 100.0 % | 400 | 1.00e+3 |");
-    expect(page).toContain("pnpm bench unet --device cuda --json unet.json");
+    expect(page).toContain("npx -y pnpm@10.34.9 bench unet --device cuda --json unet.json");
     expect(page).toContain("torch 2.11.0");
     expect(page).not.toContain("cuda null");
   });

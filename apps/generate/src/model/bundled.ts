@@ -2,6 +2,9 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 
+/** What lists and summaries call the bundled model. */
+export const BUNDLED_NAME = "tiny-svd (bundled)";
+
 /**
  * The folder of the bundled model, tiny-svd.
  * @throws VdError `io` when its package is not installed.

@@ -2,8 +2,9 @@ import { VdError } from "@vd/kernels-native";
 import { type CliRow, cliRows, helpLine, helpText } from "@vd/svd-pipeline/options";
 import { meantName } from "@vd/tensor";
 import { Command, CommanderError, Option } from "commander";
-import { ROWS } from "./rows";
-import { GROUPS } from "./tables";
+import { type Paint, plainPaint } from "../report/colours";
+import { type CommandSpec, EXAMPLES, EXIT_STATUSES, FURTHER_COMMANDS, PROGRAM } from "./commands";
+import { isArgument, rowsOf } from "./rows";
 
 /** A value as written, and what to call it in messages: `--steps`, `config.json: steps`. */
 export interface RawValue {
@@ -17,70 +18,85 @@ export type RawValues = ReadonlyMap<string, RawValue>;
 /** What was typed: a wish to read the help or the version, or raw values. */
 export type Arguments = { kind: "text"; text: string } | { kind: "values"; values: RawValues };
 
-const isArgument = (row: CliRow) => row.form.flags.startsWith("[");
-const FLAG_ROWS = ROWS.filter((row) => !isArgument(row));
-
-/** Long names of all options, for suggestions. */
-const LONG_FLAGS = [
-  ...FLAG_ROWS.flatMap(({ name, form }) => (form.off ? [name, form.off.flag] : [name])),
-  "--help",
-  "--version",
-];
+/** What decides the texts that are printed. */
+export interface ArgumentsContext {
+  version: string;
+  /** For help. */
+  paint?: Paint;
+  /** Width of the terminal. */
+  columns?: number | undefined;
+}
 
 /**
- * Reads the command line into raw values; nothing is checked but the names of the options.
- * @throws VdError `attr` for an unknown option, a missing value or more than one picture.
+ * Reads the command line of a command, without the command's words, into raw values; nothing is checked but the names of
+ * the options and that required words are there.
+ * @throws VdError `attr` for an unknown option, a missing value or a word too many.
  */
-export function readArguments(argv: readonly string[], version: string): Arguments {
+export function readArguments(spec: CommandSpec, argv: readonly string[], context: ArgumentsContext): Arguments {
   let printed = "";
-  const command = makeCommand(version).configureOutput({
+  const command = makeCommand(spec, context).configureOutput({
     writeOut: (text) => {
       printed += text;
     },
     writeErr: () => {},
+    getOutHelpWidth: () => context.columns ?? 80,
+    // The stream that the text goes to has decided already.
+    getOutHasColors: () => true,
   });
   try {
     command.parse(withPreviewValue(argv), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: "text", text: printed };
-    throw usageError(error);
+    throw usageError(spec, error);
   }
-  return { kind: "values", values: rawValues(command) };
+  return { kind: "values", values: rawValues(spec, command) };
 }
 
-function makeCommand(version: string): Command {
-  const command = new Command("vd-generate")
-    .description("A picture in, a video out: Stable Video Diffusion on this machine.")
-    .usage("[options] [IMAGE]")
+function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: ArgumentsContext): Command {
+  const words = rowsOf(spec).filter(isArgument);
+  const command = new Command([PROGRAM, spec.words].join(" ").trim())
+    .description(spec.doc)
+    .usage(["[options]", ...words.map(({ form }) => form.flags)].join(" "))
+    .allowExcessArguments(true)
     .exitOverride()
-    .configureHelp({ optionTerm: (option) => option.flags.replace(" [FILE]", "[=FILE]") })
-    .helpOption("-h, --help", "show this help")
-    .version(version, "-V, --version", "show the version")
-    .addHelpText("after", HELP_AFTER);
-  for (const { title, table } of GROUPS) for (const row of cliRows(table)) addRow(command, row, `${title}:`);
+    .configureHelp({
+      optionTerm: (option) => option.flags.replace(" [FILE]", "[=FILE]"),
+      styleTitle: (text) => paint("heading", text),
+    })
+    .helpOption("-h, --help", "show this help");
+  if (spec.words === "")
+    command.version(version, "-V, --version", "show the version").addHelpText("after", helpAfter(paint));
+  for (const { title, table } of spec.groups) for (const row of cliRows(table)) addRow(command, row, `${title}:`);
   return command;
 }
 
 function addRow(command: Command, row: CliRow, title: string): void {
   const { flags, off } = row.form;
   if (isArgument(row)) {
-    command.argument(flags.replace("]", "...]"), helpText(row));
+    // Too many words are counted, and told, by us.
+    command.argument(flags.replace(/([\]>])$/, "...$1"), helpText(row));
     return;
   }
   command.addOption(new Option(flags, helpText(row, off && "default")).helpGroup(title));
   if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
 }
 
-const HELP_AFTER = `
-Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (a second one stops at once).
-A config file holds the same names without dashes: { "image": "cat.png", "steps": 20, "guidance": "1:2" }.
-
-Examples:
-  vd-generate                                  the bundled model, its picture, out.mp4
-  vd-generate cat.png -o cat.gif --seed 7
-  vd-generate cat.png -m stabilityai/stable-video-diffusion-img2vid --dry-run
+/** What follows the options in the help of the program. */
+function helpAfter(paint: Paint): string {
+  const rows = (pairs: readonly (readonly [string, string])[], width: number) =>
+    pairs.map(([term, doc]) => `  ${term.padEnd(width)}  ${doc}\n`).join("");
+  const commands = FURTHER_COMMANDS.map(({ words, doc }) => [words, helpLine(doc)] as const);
+  const examples = EXAMPLES.map(([words, doc]) => `${`  ${PROGRAM} ${words}`.trimEnd()}\n      ${doc}\n`).join("");
+  return `
+${paint("heading", "Commands:")}
+${rows(commands, 12)}
+${paint("heading", "Examples:")}
+${examples}
+Exit status: ${EXIT_STATUSES}.
+A config file holds the same names without dashes: { "image": "cat.png", "steps": 20 }.
 `;
+}
 
 /** `--preview` takes a value after `=` only, so that `--preview cat.png` still names the picture. */
 function withPreviewValue(argv: readonly string[]): string[] {
@@ -88,16 +104,17 @@ function withPreviewValue(argv: readonly string[]): string[] {
   return argv.map((word, i) => (word === "--preview" && i < end ? "--preview=" : word));
 }
 
-function rawValues(command: Command): RawValues {
+function rawValues(spec: CommandSpec, command: Command): RawValues {
   const values = new Map<string, RawValue>();
-  const [image, ...more] = command.args;
-  if (more.length > 0) {
-    const got = `${command.args.length}: ${command.args.join(" ")}`;
-    throw attrError("IMAGE", "one picture", got, "Put quotes around a name with spaces");
-  }
-  if (image !== undefined) values.set("image", { typed: image, where: "IMAGE" });
+  const rows = rowsOf(spec);
+  const words = rows.filter(isArgument);
+  if (command.args.length > words.length) throw tooManyWords(words, command.args);
+  words.forEach(({ key, name }, i) => {
+    const typed = command.args[i];
+    if (typed !== undefined) values.set(key, { typed, where: name });
+  });
   const typed = command.opts<Record<string, string | boolean>>();
-  for (const { key, name } of FLAG_ROWS) {
+  for (const { key, name } of rows.filter((row) => !isArgument(row))) {
     const attribute = new Option(name).attributeName();
     // An option that can be turned off is true in commander by itself: only what was typed counts.
     if (command.getOptionValueSource(attribute) !== "cli") continue;
@@ -107,17 +124,33 @@ function rawValues(command: Command): RawValues {
   return values;
 }
 
-function usageError(error: CommanderError): VdError {
+function tooManyWords(words: readonly CliRow[], args: readonly string[]): VdError {
+  const got = `${args.length}: ${args.join(" ")}`;
+  const [first] = words;
+  if (first === undefined) return attrError("arguments", "options only", got);
+  const what = first.name === "IMAGE" ? "one picture" : "one";
+  return attrError(first.name, what, got, "Put quotes around a name with spaces");
+}
+
+function usageError(spec: CommandSpec, error: CommanderError): VdError {
   const word = /'([^']*)'/.exec(error.message)?.[1] ?? "";
+  const help = `${PROGRAM} ${spec.words === "" ? "" : `${spec.words} `}--help`;
   if (error.code === "commander.unknownOption") {
-    const meant = meantName(word, LONG_FLAGS);
-    const hint = meant ? `Did you mean ${meant}?` : "vd-generate --help lists them";
-    return attrError(word, "an option of vd-generate", "an unknown one", hint);
+    const meant = meantName(word, longFlags(spec));
+    const hint = meant ? `Did you mean ${meant}?` : `${help} lists them`;
+    return attrError(word, `an option of ${[PROGRAM, spec.words].join(" ").trim()}`, "an unknown one", hint);
   }
   if (error.code === "commander.optionMissingArgument") {
     return attrError(/--[a-z-]+/.exec(word)?.[0] ?? word, `a value, as in ${word}`, "nothing after it");
   }
-  return attrError("arguments", "what vd-generate --help shows", error.message.replace(/^error: /, ""));
+  if (error.code === "commander.missingArgument") return attrError(word, "a word", "none", `${help} shows how`);
+  return attrError("arguments", `what ${help} shows`, error.message.replace(/^error: /, ""));
+}
+
+/** Long names of all options, for suggestions. */
+function longFlags(spec: CommandSpec): string[] {
+  const rows = rowsOf(spec).filter((row) => !isArgument(row));
+  return [...rows.flatMap(({ name, form }) => (form.off ? [name, form.off.flag] : [name])), "--help", "--version"];
 }
 
 function attrError(where: string, expected: string, got: string, hint?: string): VdError {

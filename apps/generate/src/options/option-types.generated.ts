@@ -7,6 +7,8 @@ export interface OutputSettings {
   output: string;
   /** Replaces the output if it is there. Otherwise the run stops before any work. Default: true. */
   overwrite: boolean;
+  /** Opens the video when it is done, with the program that the desktop has for it. Default: false. */
+  open: boolean;
   /** What makes .mp4 files: builtin, ffmpeg (libx264, must be on the PATH) or auto, which is builtin. Default: auto. */
   encoder: EncoderChoice;
   /** Keeps a preview picture up to date while it works: OUTPUT.preview.webp, or a FILE that ends in .webp, .gif or
@@ -18,14 +20,17 @@ export interface OutputSettings {
 export interface RunSettings {
   /** The picture to animate. Default: a sample of the bundled model. */
   image: string | undefined;
-  /** A model folder, a hub id (owner/name) or one FILE.safetensors. Default: the bundled tiny-svd. */
+  /** A model folder, one FILE.safetensors, or a model of the Hub: owner/name, hf:owner/name,
+   *  https://huggingface.co/owner/name. Default: the bundled tiny-svd. */
   model: string | undefined;
-  /** Reads options from a JSON file; what is typed wins. */
+  /** Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors. */
   config: string | undefined;
   /** Prints sizes, peak memory, work and a time estimate; makes nothing. Default: false. */
   dryRun: boolean;
   /** Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto. */
   profile: string | undefined;
+  /** Downloads a model without asking; licence and size are shown all the same. Default: false. */
+  yes: boolean;
   /** One JSON object per line on standard output, nothing else there. Default: false. */
   json: boolean;
   /** No progress, no summary; warnings and errors only. Default: false. */

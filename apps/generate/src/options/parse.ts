@@ -1,23 +1,46 @@
-import { checkTable, GENERATE_TABLE, LOAD_TABLE, type OptionTable, readCli } from "@vd/svd-pipeline/options";
+import {
+  type CliRow,
+  checkTable,
+  GENERATE_TABLE,
+  LOAD_TABLE,
+  type OptionTable,
+  readCli,
+} from "@vd/svd-pipeline/options";
 import type { Settings } from "../settings";
-import { type RawValues, readArguments } from "./arguments";
+import { type ArgumentsContext, type RawValues, readArguments } from "./arguments";
+import { type CommandSpec, GENERATE } from "./commands";
 import { readConfigFile } from "./config-file";
-import { ROWS } from "./rows";
+import { ROWS, rowsOf } from "./rows";
 import { OUTPUT_TABLE, RUN_TABLE } from "./tables";
 
 /** The outcome of reading the command line: a text to print, or checked settings. */
 export type Parsed = { kind: "text"; text: string } | { kind: "settings"; settings: Settings };
 
 /**
- * Reads and checks the command line and the config file it names; the command line wins.
+ * Reads and checks the command line of a generation and the config file it names; the command line wins.
  * @throws VdError `attr` for wrong usage, `io` for a config file that cannot be read.
  */
-export async function parseArguments(argv: readonly string[], version: string): Promise<Parsed> {
-  const typed = readArguments(argv, version);
+export async function parseArguments(argv: readonly string[], context: ArgumentsContext): Promise<Parsed> {
+  const typed = readArguments(GENERATE, argv, context);
   if (typed.kind === "text") return typed;
-  const { config } = valuesOf(new Map([...typed.values].filter(([key]) => key === "config")));
+  const { config } = valuesOf(ROWS, new Map([...typed.values].filter(([key]) => key === "config")));
   const fromFile: RawValues = config === undefined ? new Map() : await readConfigFile(config as string);
-  return { kind: "settings", settings: settingsOf(valuesOf(new Map([...fromFile, ...typed.values]))) };
+  return { kind: "settings", settings: settingsOf(valuesOf(ROWS, new Map([...fromFile, ...typed.values]))) };
+}
+
+/**
+ * Reads and checks the command line of a command with one table; gives its values with all defaults, or a text to print.
+ * @throws VdError `attr` for wrong usage.
+ */
+export function parseCommand(
+  spec: CommandSpec,
+  argv: readonly string[],
+  context: ArgumentsContext,
+): { kind: "text"; text: string } | { kind: "values"; values: Record<string, unknown> } {
+  const typed = readArguments(spec, argv, context);
+  if (typed.kind === "text") return typed;
+  const [{ table } = { table: {} }] = spec.groups;
+  return { kind: "values", values: checkTable(spec.words, table, valuesOf(rowsOf(spec), typed.values)) };
 }
 
 /**
@@ -25,10 +48,10 @@ export async function parseArguments(argv: readonly string[], version: string): 
  *
  * @throws VdError `attr` at the first that is wrong
  */
-function valuesOf(raw: RawValues): Record<string, unknown> {
+function valuesOf(rows: readonly CliRow[], raw: RawValues): Record<string, unknown> {
   return Object.assign(
     {},
-    ...ROWS.map((row) => {
+    ...rows.map((row) => {
       const value = raw.get(row.key);
       return value && readCli(row, value.typed, value.where);
     }),

@@ -23,13 +23,13 @@ export const RUN_TABLE = {
   },
   model: {
     kind: text("a name"),
-    doc: "A model folder, a hub id (owner/name) or one FILE.safetensors.",
+    doc: "A model folder, one FILE.safetensors, or a model of the Hub: owner/name, hf:owner/name, https://huggingface.co/owner/name.",
     default: found("the bundled tiny-svd"),
     cli: { flags: "-m, --model <MODEL>" },
   },
   config: {
     kind: text("a name"),
-    doc: "Reads options from a JSON file; what is typed wins.",
+    doc: 'Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors.',
     cli: { flags: "--config <FILE>", inFile: false },
   },
   dryRun: {
@@ -42,6 +42,12 @@ export const RUN_TABLE = {
     kind: text("a name"),
     doc: "Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto.",
     cli: { flags: "--profile <FILE>" },
+  },
+  yes: {
+    kind: boolean,
+    doc: "Downloads a model without asking; licence and size are shown all the same.",
+    default: always(false),
+    cli: { flags: "-y, --yes" },
   },
   json: {
     kind: boolean,
@@ -73,6 +79,12 @@ export const OUTPUT_TABLE = {
       flags: "--overwrite",
       off: { flag: "--no-overwrite", doc: "Stops, before any work, if the output is there." },
     },
+  },
+  open: {
+    kind: boolean,
+    doc: "Opens the video when it is done, with the program that the desktop has for it.",
+    default: always(false),
+    cli: { flags: "--open" },
   },
   encoder: {
     kind: choice(ENCODERS, "EncoderChoice"),

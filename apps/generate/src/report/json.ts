@@ -5,7 +5,18 @@ import { StageClock } from "./stage-clock";
 
 /** One line of `--json`: an object with its kind in `event`. Times are µs, sizes bytes, seeds decimal texts. */
 export interface JsonEvent {
-  event: "start" | "progress" | "preview" | "note" | "warning" | "plan" | "done" | "cancelled" | "error";
+  event:
+    | "download"
+    | "model"
+    | "start"
+    | "progress"
+    | "preview"
+    | "note"
+    | "warning"
+    | "plan"
+    | "done"
+    | "cancelled"
+    | "error";
   [key: string]: unknown;
 }
 
@@ -23,6 +34,8 @@ export function jsonReporter(io: Io): Reporter {
     note: (message) => writeEvent(io, { event: "note", message }),
     warning: (message) => writeEvent(io, { event: "warning", message }),
     preview: (path, step) => writeEvent(io, { event: "preview", output: path, step }),
+    expect() {},
+    pause() {},
     close() {},
   };
 }

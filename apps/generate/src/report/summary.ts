@@ -1,14 +1,24 @@
+import type { Paint } from "./colours";
 import { formatBytes, formatDuration } from "./units";
 
 /** What a finished run did. */
 export interface RunSummary {
+  /** As it was named. */
   output: string;
+  /** The same as an absolute path. */
+  path: string;
   format: string;
   encoder: string;
+  /** As people know it: a folder, a file, a hub id, `tiny-svd (bundled)`. */
+  model: string;
   numFrames: number;
   width: number;
   height: number;
   fps: number;
+  steps: number;
+  sampler: string | undefined;
+  minGuidance: number;
+  maxGuidance: number;
   seed: bigint;
   fileBytes: number;
   /** µs by stage, in the order they ran. */
@@ -20,13 +30,41 @@ export interface RunSummary {
   peakRssBytes: number;
 }
 
-/** @returns the last line of a run: the file, its frames, the time of each stage and the peak memory. */
-export function summaryLine(summary: RunSummary): string {
-  const { output, numFrames, width, height, fps, seed, fileBytes } = summary;
-  const length = formatDuration((numFrames / fps) * 1e6);
+const LABEL_WIDTH = 8;
+
+/** Returns the last lines of a run: what was made, from what, in what time and memory, and where it is. */
+export function summaryText(summary: RunSummary, paint: Paint, columns = 80): string {
+  const { numFrames, width, height, fps, steps, sampler, minGuidance, maxGuidance, timings, totalUs } = summary;
   const frames = `${numFrames} ${numFrames === 1 ? "frame" : "frames"}`;
-  const what = `${frames} of ${width}x${height} at ${fps} fps (${length}), ${formatBytes(fileBytes)}, seed ${seed}`;
-  const stages = Object.entries(summary.timings).map(([stage, us]) => `${stage} ${formatDuration(us)}`);
-  const times = [...stages, `total ${formatDuration(summary.totalUs)}`].join(", ");
-  return `${output}: ${what} | ${times} | peak memory ${formatBytes(summary.peakRssBytes)}`;
+  const length = formatDuration((numFrames / fps) * 1e6);
+  const parts = Object.entries(timings).map(([stage, us]) => `${stage} ${formatDuration(us)}`);
+  const how = [sampler, `guidance ${minGuidance}:${maxGuidance}`].filter((text) => text !== undefined);
+  const rows: [label: string, text: string][] = [
+    ["model", summary.model],
+    ["size", `${frames} of ${width}x${height} at ${fps} fps (${length})`],
+    ["steps", [String(steps), ...how].join(", ")],
+    ["seed", String(summary.seed)],
+    ["time", [formatDuration(totalUs), ...parts].join(", ").replace(", ", ": ")],
+    ["memory", formatBytes(summary.peakRssBytes)],
+    ["file", `${summary.path} (${formatBytes(summary.fileBytes)})`],
+  ];
+  return rows.map(([label, text]) => row(label, text, paint, columns)).join("");
+}
+
+/** A row of the summary. Lists go on in the next line; a path stays whole, so that it can be copied. */
+function row(label: string, text: string, paint: Paint, columns: number): string {
+  const lines = label === "time" ? wrapped(text, columns - LABEL_WIDTH) : [text];
+  const indented = lines.join(`\n${" ".repeat(LABEL_WIDTH)}`);
+  return `${paint("heading", label.padEnd(LABEL_WIDTH))}${label === "file" ? paint("good", indented) : indented}\n`;
+}
+
+/** Breaks a list after its commas. */
+function wrapped(list: string, width: number): string[] {
+  const lines = [""];
+  for (const item of list.split(/(?<=,) /)) {
+    const line = lines.at(-1)!;
+    if (line !== "" && line.length + 1 + item.length > width) lines.push(item);
+    else lines[lines.length - 1] = line === "" ? item : `${line} ${item}`;
+  }
+  return lines;
 }

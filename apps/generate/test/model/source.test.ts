@@ -11,7 +11,9 @@ import { FAKE_DEFAULTS } from "../support/fake-pipeline";
 
 describe("modelSource", () => {
   it("is the bundled model when nothing is named", async () => {
-    expect(await modelSource(undefined)).toEqual({ kind: "folder", name: bundledModelFolder() });
+    expect(await modelSource(undefined)).toEqual({
+      ...{ kind: "folder", name: bundledModelFolder(), title: "tiny-svd (bundled)" },
+    });
     await expect(checkPicture(bundledPicture())).resolves.toBeUndefined();
   });
 
@@ -19,16 +21,22 @@ describe("modelSource", () => {
     const folder = temporaryFolder();
     const file = join(folder, "svd.safetensors");
     writeFileSync(file, "");
-    expect(await modelSource(folder)).toEqual({ kind: "folder", name: folder });
-    expect(await modelSource(file)).toEqual({ kind: "file", name: file });
+    expect(await modelSource(folder)).toEqual({ kind: "folder", name: folder, title: folder });
+    expect(await modelSource(file)).toEqual({ kind: "file", name: file, title: file });
     const hubId = "stabilityai/stable-video-diffusion-img2vid-xt-1-1";
-    expect(await modelSource(hubId)).toEqual({ kind: "hub", name: hubId });
+    expect(await modelSource(hubId)).toEqual({ kind: "hub", name: hubId, title: hubId });
+    expect(await modelSource(`hf:${hubId}`)).toEqual({ kind: "hub", name: `hf:${hubId}`, title: hubId });
+    const page = `https://huggingface.co/${hubId}/tree/v1`;
+    expect(await modelSource(page)).toEqual({ kind: "hub", name: page, title: `${hubId}@v1` });
     expect(await modelSource(`${hubId}@main`)).toMatchObject({ kind: "hub", name: `${hubId}@main` });
   });
 
-  it.each(["./no/such", "/no/such", "nothing", "a/b/c", "a/b.safetensors", "../x"])("refuses %s", async (name) => {
-    await expect(modelSource(name)).rejects.toMatchObject({ code: "io", where: "--model" });
-  });
+  it.each(["./no/such", "/no/such", "nothing", "a/b/c", "a/b.safetensors", "../x", "hf:x", "https://a.b/c/d"])(
+    "refuses %s",
+    async (name) => {
+      await expect(modelSource(name)).rejects.toMatchObject({ code: "io", where: "--model" });
+    },
+  );
 
   it("refuses other weights", async () => {
     const file = join(temporaryFolder(), "svd.ckpt");
@@ -39,7 +47,7 @@ describe("modelSource", () => {
 
 describe("runOptions", () => {
   async function optionsOf(argv: string[]) {
-    const parsed = await parseArguments(argv, "");
+    const parsed = await parseArguments(argv, { version: "" });
     if (parsed.kind !== "settings") throw new Error(parsed.text);
     return runOptions(parsed.settings, FAKE_DEFAULTS);
   }

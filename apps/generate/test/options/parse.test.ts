@@ -6,7 +6,7 @@ import { parseArguments } from "../../src/options/parse";
 import type { Settings } from "../../src/settings";
 
 async function settings(...argv: string[]): Promise<Settings> {
-  const parsed = await parseArguments(argv, "1.2.3");
+  const parsed = await parseArguments(argv, { version: "1.2.3" });
   if (parsed.kind !== "settings") throw new Error(parsed.text);
   return parsed.settings;
 }
@@ -22,6 +22,8 @@ const nothingSaid = {
   profile: undefined,
   dryRun: false,
   overwrite: true,
+  open: false,
+  yes: false,
 };
 
 describe("parseArguments", () => {
@@ -79,11 +81,11 @@ describe("parseArguments", () => {
   });
 
   it("prints the version", async () => {
-    expect(await parseArguments(["--version"], "1.2.3")).toEqual({ kind: "text", text: "1.2.3\n" });
+    expect(await parseArguments(["--version"], { version: "1.2.3" })).toEqual({ kind: "text", text: "1.2.3\n" });
   });
 
   it("prints every option with its values and its default", async () => {
-    const help = await parseArguments(["--help"], "1.2.3");
+    const help = await parseArguments(["--help"], { version: "1.2.3" });
     // Whatever samplers there are: a new one changes no test.
     const text =
       help.kind === "text" ? help.text.replace(/(one of )euler,[\w,\s]*(?= \(the|\s+\(the)/, "$1SAMPLERS") : "";
@@ -101,13 +103,17 @@ describe("parseArguments", () => {
         -h, --help                show this help
 
       Run:
-        -m, --model <MODEL>       a model folder, a hub id (owner/name) or one
-                                  FILE.safetensors (the bundled tiny-svd)
+        -m, --model <MODEL>       a model folder, one FILE.safetensors, or a model of
+                                  the Hub: owner/name, hf:owner/name,
+                                  https://huggingface.co/owner/name (the bundled
+                                  tiny-svd)
         --config <FILE>           reads options from a JSON file; what is typed wins
         --dry-run                 prints sizes, peak memory, work and a time estimate;
                                   makes nothing
         --profile <FILE>          where the time goes, as a file: .html, .txt, .json,
                                   or .trace for Perfetto
+        -y, --yes                 downloads a model without asking; licence and size
+                                  are shown all the same
         --json                    one JSON object per line on standard output, nothing
                                   else there
         -q, --quiet               no progress, no summary; warnings and errors only
@@ -116,7 +122,8 @@ describe("parseArguments", () => {
         --size <WxH>              frame size in pixels, both sides multiples of 8 (the
                                   model's own)
         --frames <N>              number of frames (the model's own)
-        --steps <N>               number of denoising steps (25)
+        --steps <N>               number of denoising steps (25, for small models such
+                                  as tiny-svd 10)
         --fps <N>                 frames per second, told to the model and to the file
                                   (7)
         --motion <N>              how much moves; 1 to 255 is what models were trained
@@ -151,6 +158,8 @@ describe("parseArguments", () => {
                                   (out.mp4)
         --overwrite               replaces the output if it is there (default)
         --no-overwrite            stops, before any work, if the output is there
+        --open                    opens the video when it is done, with the program
+                                  that the desktop has for it
         --encoder <NAME>          what makes .mp4 files: builtin, ffmpeg (libx264,
                                   must be on the PATH) or auto, which is builtin
                                   (auto)
@@ -158,13 +167,24 @@ describe("parseArguments", () => {
                                   OUTPUT.preview.webp, or a FILE that ends in .webp,
                                   .gif or .png
 
-      Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C (a second one stops at once).
-      A config file holds the same names without dashes: { "image": "cat.png", "steps": 20, "guidance": "1:2" }.
+      Commands:
+        models list   lists the models on this machine, with their size on the disk
+        models pull   downloads a model of the Hub, or the rest of it, into the cache
+        models rm     deletes a model from the cache
+        completion    prints the script with which a shell completes command lines
 
       Examples:
-        vd-generate                                  the bundled model, its picture, out.mp4
+        vd-generate
+            the bundled model, its picture, out.mp4
         vd-generate cat.png -o cat.gif --seed 7
-        vd-generate cat.png -m stabilityai/stable-video-diffusion-img2vid --dry-run
+            a picture of yours as an animation, the same each time
+        vd-generate cat.png -m hf:stabilityai/stable-video-diffusion-img2vid --dry-run
+            what a model of the Hub would take; nothing is made
+        vd-generate models list
+            which models are on this machine
+
+      Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
+      A config file holds the same names without dashes: { "image": "cat.png", "steps": 20 }.
 
       "
     `);

@@ -7,7 +7,7 @@ import type { ModelSource } from "../../src/model/source";
 export interface FakeOptions {
   /** How long each step takes. */
   stepMs?: number;
-  onLoad?(source: ModelSource, options: ModelLoading): void;
+  onLoad?(source: ModelSource, options: ModelLoading): void | Promise<void>;
   onGenerate?(options: GenerateOptions): void;
   onDispose?(): void;
   /** Thrown in the middle of denoising. */
@@ -31,7 +31,7 @@ export const FAKE_DEFAULTS: Pipeline["defaults"] = {
 export function fakeFactory(fake: FakeOptions = {}): PipelineFactory {
   return {
     async load(source, options) {
-      fake.onLoad?.(source, options);
+      await fake.onLoad?.(source, options);
       options.onProgress({ stage: "load", step: 1, steps: 1, elapsedUs: 1000 });
       return new FakePipeline(fake);
     },

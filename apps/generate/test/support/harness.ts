@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
+import type { Dependencies } from "../../src/dependencies";
 import type { Io } from "../../src/io";
-import { type Dependencies, run } from "../../src/run";
+import { run } from "../../src/run";
 import { type FakeOptions, fakeFactory } from "./fake-pipeline";
 
 /** What a command line came to. */
@@ -24,9 +25,9 @@ export class FakeProcess extends EventEmitter {
 export async function runCommand(
   argv: readonly string[],
   fake: FakeOptions = {},
-  overrides: Partial<Dependencies> & { isTTY?: boolean } = {},
+  overrides: Partial<Dependencies> & { isTTY?: boolean; confirm?: Io["confirm"] } = {},
 ): Promise<Outcome> {
-  const { isTTY, ...dependencies } = overrides;
+  const { isTTY, confirm, ...dependencies } = overrides;
   let [stdout, stderr, nowUs] = ["", "", 0];
   const io: Io = {
     stdout: {
@@ -34,6 +35,7 @@ export async function runCommand(
         stdout += text;
       },
     },
+    confirm,
     stderr: {
       isTTY,
       write: (text) => {
@@ -51,6 +53,8 @@ export async function runCommand(
     signals: new FakeProcess(),
     version: "1.2.3",
     ffmpeg: "/no/such/ffmpeg",
+    variables: {},
+    openFile: () => Promise.reject(new Error("nothing is opened in tests")),
     peakRssBytes: () => 123 * 2 ** 20,
     ...dependencies,
   });

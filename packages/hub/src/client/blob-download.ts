@@ -88,10 +88,11 @@ async function fill(job: BlobJob, part: BlobPart): Promise<void> {
   const attempt = async () => {
     while (!part.isFull()) await requestRest(job, part);
   };
-  await withRetries(job.settings, where, attempt, () => {
+  const progress = () => {
     best = Math.max(best, part.receivedBytes);
     return best;
-  });
+  };
+  await withRetries(job.settings, where, attempt, { progress });
 }
 
 /** Asks for what is missing. Starts anew where the server sends something else than that. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { copyFile, link, lstat, mkdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { copyFile, link, lstat, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { makeFolder } from "@vd/tensor";
 
 /** How a snapshot refers to its blobs: by symbolic links, or where those are not permitted by hard links or copies. */
 export type LinkKind = "symlink" | "hardlink" | "copy";
@@ -51,7 +52,7 @@ export async function readRef(cache: RepoCache, revision: string): Promise<strin
 export async function writeRef(cache: RepoCache, revision: string, commit: string): Promise<void> {
   if (revision === commit || (await readRef(cache, revision)) === commit) return;
   const path = join(cache.dir, "refs", ...revision.split("/"));
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   await replaceFile(path, (temporary) => writeFile(temporary, commit));
 }
 
@@ -67,7 +68,7 @@ export async function fileSize(path: string): Promise<number | undefined> {
 
 /** Makes the folders of a model, marks the cache as one that backups may skip, and finds out which links it permits. */
 export async function prepareCache(cache: RepoCache, allowSymlinks: boolean): Promise<LinkKind> {
-  await mkdir(join(cache.dir, "blobs"), { recursive: true });
+  await makeFolder(join(cache.dir, "blobs"));
   await writeFile(join(cache.cacheDir, "CACHEDIR.TAG"), CACHEDIR_TAG, { flag: "wx" }).catch(() => {});
   const probe = join(cache.dir, `probe-${randomUUID()}`);
   try {
@@ -90,7 +91,7 @@ export async function linkIntoSnapshot(
   const blob = blobPath(cache, file.digest);
   const pointer = join(snapshotDir(cache, commit), ...name.split("/"));
   if ((await fileSize(pointer)) === file.sizeBytes) return;
-  await mkdir(dirname(pointer), { recursive: true });
+  await makeFolder(dirname(pointer));
   await replaceFile(pointer, (temporary) => {
     if (file.kind === "symlink") return symlink(relative(dirname(pointer), blob), temporary, "file");
     return file.kind === "hardlink" ? link(blob, temporary) : copyFile(blob, temporary);

@@ -16,10 +16,16 @@ export function fullName({ repo, file }: RequestSubject): string {
 export class TransientFailure extends Error {
   /** How long the server asks to wait, if it says so. */
   readonly retryAfterMs: number | undefined;
+  /** No connection came about. */
+  readonly isUnreachable: boolean;
 
-  constructor(message: string, options: { retryAfterMs?: number | undefined; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    options: { retryAfterMs?: number | undefined; cause?: unknown; isUnreachable?: boolean } = {},
+  ) {
     super(message, { cause: options.cause });
     this.retryAfterMs = options.retryAfterMs;
+    this.isUnreachable = options.isUnreachable ?? false;
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
+import { makeFolder } from "@vd/tensor";
 import { delay, throwIfCancelled } from "./cancel";
 import { TransientFailure } from "./failures";
 
@@ -35,7 +36,7 @@ interface Owner {
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<HeldLock> {
   const owner: Owner = { id: randomUUID(), pid: process.pid, host: hostname() };
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolder(dirname(path));
   let watched: { sign: string; sinceMs: number } | undefined;
   for (;;) {
     throwIfCancelled(options.signal, path);

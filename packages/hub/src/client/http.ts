@@ -31,6 +31,9 @@ export interface HubAnswer {
 }
 
 const MAX_REDIRECTS = 10;
+/** No connection came about: no such name, nobody there, no way to get there. */
+const UNREACHABLE_CODES =
+  /^(?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENETDOWN|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/;
 const CERTIFICATE_CODES = /CERT|SIGNATURE|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 
 /**
@@ -56,23 +59,39 @@ export async function withAnswer<T>(
   }
 }
 
-/** Repeats `run` after each {@link TransientFailure}, with growing waits; progress starts the count anew. */
+/** What a repeated request reports, and how patient it is. */
+export interface RetryOptions {
+  /** Grows as something arrives; progress starts the count of attempts anew. */
+  progress?: () => number;
+  /** Nothing has come from this server yet: if it cannot be reached, one more attempt follows, and none after a long
+   *  wait. A machine without a network is told so at once. */
+  isFirst?: boolean;
+}
+
+/** A failure to connect that took this long is not tried again by a first request. */
+const QUICK_FAILURE_MS = 2_000;
+
+/** Repeats `run` after each {@link TransientFailure}, with growing waits. */
 export async function withRetries<T>(
   settings: HubSettings,
   where: string,
   run: () => Promise<T>,
-  progress: () => number = () => 0,
+  { progress = () => 0, isFirst = false }: RetryOptions = {},
 ): Promise<T> {
   let failures = 0;
   let best = progress();
   for (;;) {
+    const startMs = performance.now();
     try {
       return await run();
     } catch (error) {
       if (!(error instanceof TransientFailure)) throw error;
       failures = progress() > best ? 1 : failures + 1;
       best = Math.max(best, progress());
-      if (failures >= settings.maxAttempts || (error.retryAfterMs ?? 0) > settings.maxRetryAfterMs) throw error;
+      const isSlow = performance.now() - startMs > QUICK_FAILURE_MS;
+      const isAway = isFirst && error.isUnreachable && (failures > 1 || isSlow);
+      const waitsTooLong = (error.retryAfterMs ?? 0) > settings.maxRetryAfterMs;
+      if (failures >= settings.maxAttempts || isAway || waitsTooLong) throw error;
       const backoffMs = Math.min(settings.baseDelayMs * 2 ** (failures - 1), settings.maxDelayMs);
       // Up to a quarter more, so that several downloads do not come back in the same moment.
       await delay(error.retryAfterMs ?? backoffMs * (1 + Math.random() / 4), settings.signal, where);
@@ -209,7 +228,8 @@ class Connection {
         cause: error,
       });
     }
-    return new TransientFailure(code === undefined ? message : `${message} (${code})`, { cause: error });
+    const isUnreachable = code !== undefined && UNREACHABLE_CODES.test(code);
+    return new TransientFailure(code === undefined ? message : `${message} (${code})`, { cause: error, isUnreachable });
   }
 }
 

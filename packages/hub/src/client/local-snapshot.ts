@@ -24,7 +24,7 @@ export async function findCachedSnapshot(
   const commit = isCommitHash(revision) ? revision : await readRef(cache, revision);
   if (commit === undefined || !isCommitHash(commit)) return undefined;
   const dir = snapshotDir(cache, commit);
-  const names = await filesBelow(dir);
+  const names = await filesOfSnapshot(dir);
   if (names.length === 0) return undefined;
   const { missing, exact } = selectModelFiles(names, dtype);
   return { dir, commit, missing, exact };
@@ -47,7 +47,7 @@ export function notCachedError(
 }
 
 /** Names of the files in a folder and in its direct subfolders; links to nothing are left out. */
-async function filesBelow(dir: string): Promise<string[]> {
+export async function filesOfSnapshot(dir: string): Promise<string[]> {
   const names: string[] = [];
   for (const entry of await entriesOf(dir)) {
     const below = entry.isDirectory() ? await entriesOf(join(dir, entry.name)) : [];

@@ -1,21 +1,51 @@
 import { VdError } from "@vd/kernels-native";
+import { readHubEnvironment } from "./environment";
 
 /** True for a full commit hash: 40 hexadecimal digits, lower case. */
 export function isCommitHash(text: string): boolean {
   return /^[0-9a-f]{40}$/.test(text);
 }
 
+/** A model of the Hub as its users name it. */
+export interface HubModelName {
+  /** `org/name` */
+  repo: string;
+  /** Branch, tag or commit, if the name has one. */
+  revision: string | undefined;
+}
+
+/** Hosts of the public Hub. */
+const PUBLIC_HOSTS = ["huggingface.co", "www.huggingface.co", "hf.co"];
+
 /**
- * Reads `org/name` or `org/name@revision`; undefined for any other text.
+ * Reads the name of a model on the Hub: `org/name` or `org/name@revision`, with or without `hf:` in front, or the
+ * address of its page, `https://huggingface.co/org/name` or `…/tree/revision`. Undefined for any other text. endpoint:
+ * the Hub's own address, whose pages are read too; default HF_ENDPOINT.
  * Source of the rules: huggingface/huggingface_hub src/huggingface_hub/utils/_validators.py `validate_repo_id`.
  */
-export function parseHubModelName(text: string): { repo: string; revision: string | undefined } | undefined {
-  const match = /^(\w[\w.-]*\/\w[\w.-]*)(?:@(.+))?$/.exec(text);
+export function parseHubModelName(text: string, endpoint = readHubEnvironment().endpoint): HubModelName | undefined {
+  const name = /^https?:\/\//i.test(text) ? nameOfPage(text, endpoint) : text.replace(/^hf:/, "");
+  const match = /^(\w[\w.-]*\/\w[\w.-]*)(?:@(.+))?$/.exec(name ?? "");
   const repo = match?.[1];
   if (repo === undefined || repo.length > 96 || /--|\.\.|\.git$|[.-]$|[.-]\//.test(repo)) return undefined;
   const revision = match?.[2];
   if (revision !== undefined && !isSafeRelativePath(revision)) return undefined;
   return { repo, revision };
+}
+
+/** `org/name` or `org/name@revision` of the address of a model's page. */
+function nameOfPage(address: string, endpoint: string): string | undefined {
+  if (!URL.canParse(address)) return undefined;
+  const { host, pathname } = new URL(address);
+  const hosts = URL.canParse(endpoint) ? [...PUBLIC_HOSTS, new URL(endpoint).host] : PUBLIC_HOSTS;
+  if (!hosts.includes(host)) return undefined;
+  const [, page, revision] = /^\/([^/]+\/[^/]+?)(?:\/tree\/(.+?))?\/?$/.exec(pathname) ?? [];
+  if (page === undefined || revision === undefined) return page;
+  try {
+    return `${page}@${decodeURIComponent(revision)}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -13,8 +13,9 @@ export interface ResolvedModel {
 }
 
 /**
- * Turns what a user calls a model into a path: an existing local folder or file is returned as it is, `org/name` or
- * `org/name@revision` is fetched from the Hugging Face Hub into the cache that the Python tools use too.
+ * Turns what a user calls a model into a path: an existing local folder or file is returned as it is; `org/name`,
+ * `org/name@revision`, both with `hf:` in front too, or the address of the model's page is fetched from the Hugging Face
+ * Hub into the cache that the Python tools use too.
  *
  * @throws VdError `attr` for a text that is neither, and what {@link downloadSnapshot} throws
  * @example
@@ -27,7 +28,8 @@ export interface ResolvedModel {
  */
 export async function resolveModel(source: string, options: HubOptions = {}): Promise<ResolvedModel> {
   if (await exists(source)) return { dir: resolve(source) };
-  const name = parseHubModelName(source);
+  const settings = await hubSettings(options);
+  const name = parseHubModelName(source, settings.endpoint);
   if (name === undefined) throw neitherError(source);
   const revision = chosenRevision(source, name.revision, options.revision);
   const { dir, commit } = await withCallbacks(options, ["onProgress", "onNotice"], source, async (watched) =>
@@ -57,12 +59,15 @@ function chosenRevision(source: string, inName: string | undefined, option: stri
 }
 
 function neitherError(source: string): VdError {
+  const isAddress = /^https?:/i.test(source);
   return new VdError({
     code: "attr",
     where: "model",
     expected: "the path of a folder or file that exists, or a Hub model as org/name or org/name@revision",
     got: `"${source}", which is neither`,
-    hint: `If you mean a local model, check the path: ${resolve(source)} does not exist.`,
+    hint: isAddress
+      ? "Of addresses those of a model's page will do, https://huggingface.co/org/name; of another Hub with HF_ENDPOINT set. Download a single file and give its path."
+      : `If you mean a local model, check the path: ${resolve(source)} does not exist.`,
   });
 }
 

@@ -1,10 +1,26 @@
 import { resolve } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import type { ModelLicence } from "./client";
 import { type HubEnvironment, readHubEnvironment, readImplicitToken, type Variables } from "./environment";
 import type { ProgressListener } from "./progress";
 
 /** Number format asked for; decides which file of several with the same weights is downloaded. */
 export type WeightFormat = "fp32" | "fp16" | "bf16";
+
+/** A download that is about to begin. */
+export interface PlannedDownload {
+  /** `org/name` */
+  repo: string;
+  commit: string;
+  /** Address of the model's page. */
+  page: string;
+  /** Undefined where the model's card names none. */
+  licence: ModelLicence | undefined;
+  /** Of all files of the model that are needed. */
+  totalBytes: number;
+  /** Of those that the cache does not have yet. */
+  missingBytes: number;
+}
 
 /** What can be said about a Hub model beside its name. Whatever is left out comes from the environment. */
 export interface HubOptions {
@@ -25,6 +41,9 @@ export interface HubOptions {
   /** Cancels; what was received stays in `*.incomplete` files and the next call goes on from there. */
   signal?: AbortSignal | undefined;
   onProgress?: ProgressListener | undefined;
+  /** Called before the first byte of a model is fetched, not for one that the cache has in full. What it throws ends the
+   *  call and nothing is downloaded: the place to show the licence and to ask. */
+  onBeforeDownload?: ((download: PlannedDownload) => void | Promise<void>) | undefined;
   /** Gets sentences about things that are not errors, e.g. that the Hub is away and the cached model is used. */
   onNotice?: ((message: string) => void) | undefined;
   /** Replaces the global `fetch`, e.g. by one that goes through a proxy. */
@@ -64,6 +83,7 @@ export interface HubSettings extends HubTuning {
   maxParallel: number;
   signal: AbortSignal | undefined;
   onProgress: ProgressListener | undefined;
+  onBeforeDownload: HubOptions["onBeforeDownload"];
   onNotice: (message: string) => void;
   fetch: typeof fetch;
 }
@@ -107,6 +127,7 @@ export async function hubSettings(options: HubOptions): Promise<HubSettings> {
     maxParallel,
     signal: options.signal,
     onProgress: options.onProgress,
+    onBeforeDownload: options.onBeforeDownload,
     onNotice: options.onNotice ?? (() => {}),
     fetch: options.fetch ?? globalThis.fetch,
   };

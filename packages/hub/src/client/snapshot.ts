@@ -11,7 +11,15 @@ import {
   writeRef,
 } from "./cache-layout";
 import { cancelledError } from "./cancel";
-import { describeFile, fetchCommit, fetchFileList, type ListedFile, type RemoteFile } from "./client";
+import {
+  describeFile,
+  fetchFileList,
+  fetchModelInfo,
+  type ListedFile,
+  type ModelInfo,
+  type ModelLicence,
+  type RemoteFile,
+} from "./client";
 import { checkDiskSpace, freeDiskBytes } from "./disk-space";
 import { TransientFailure, unreachableError } from "./failures";
 import { selectModelFiles } from "./file-selection";
@@ -53,8 +61,8 @@ export async function downloadSnapshot(
   try {
     // With a copy at hand, waiting for a server that does not answer is not worth it.
     const patience = usable ? { ...settings, maxAttempts: 1 } : settings;
-    const commit = isCommitHash(revision) ? revision : await fetchCommit(patience, repo, revision);
-    const dir = await completeSnapshot(settings, cache, { repo, commit, freeBytes });
+    const { commit, licence } = await modelInfo(patience, repo, revision);
+    const dir = await completeSnapshot(settings, cache, { repo, commit, licence, freeBytes });
     await writeRef(cache, revision, commit).catch(noticeWriteFailure(settings, cache));
     return { dir, commit };
   } catch (error) {
@@ -65,9 +73,16 @@ export async function downloadSnapshot(
   }
 }
 
+/** What the Hub says of a model; a commit that nobody wants to know the licence of is known already. */
+async function modelInfo(settings: HubSettings, repo: string, revision: string): Promise<ModelInfo> {
+  const isKnown = isCommitHash(revision) && settings.onBeforeDownload === undefined;
+  return isKnown ? { commit: revision, licence: undefined } : fetchModelInfo(settings, repo, revision);
+}
+
 interface Wanted {
   repo: string;
   commit: string;
+  licence: ModelLicence | undefined;
   freeBytes: FreeBytes;
 }
 
@@ -107,7 +122,7 @@ function selectListed(listed: readonly ListedFile[], settings: HubSettings, repo
 async function fetchFiles(
   settings: HubSettings,
   cache: RepoCache,
-  { repo, commit, freeBytes }: Wanted,
+  { repo, commit, licence, freeBytes }: Wanted,
   files: readonly RemoteFile[],
 ): Promise<void> {
   const missing = await filterAsync(
@@ -115,9 +130,14 @@ async function fetchFiles(
     async (file) => (await fileSize(blobPath(cache, file.digest))) !== file.sizeBytes,
   );
   const received = await Promise.all(missing.map((file) => fileSize(incompletePath(cache, file.digest))));
+  const restBytes = (file: RemoteFile, i: number) => file.sizeBytes - Math.min(received[i] ?? 0, file.sizeBytes);
+  const missingBytes = missing.reduce((sum, file, i) => sum + restBytes(file, i), 0);
+  if (missing.length > 0) {
+    const page = `${settings.endpoint}/${repo}`;
+    await settings.onBeforeDownload?.({ repo, commit, page, licence, totalBytes: sumBytes(files), missingBytes });
+  }
   const kind = await prepareCache(cache, settings.allowSymlinks);
-  let neededBytes = kind === "copy" ? sumBytes(files) : 0;
-  for (const [i, file] of missing.entries()) neededBytes += file.sizeBytes - Math.min(received[i] ?? 0, file.sizeBytes);
+  const neededBytes = missingBytes + (kind === "copy" ? sumBytes(files) : 0);
   await checkDiskSpace(cache.dir, neededBytes, repo, freeBytes);
 
   const meter = new ProgressMeter(settings.onProgress, settings.progressIntervalMs);

@@ -151,6 +151,30 @@ describe("retry", () => {
     bench.hub = await (await import("./fake-hub")).FakeHub.start();
   });
 
+  it("tells a machine without a network after one more attempt, not after all of them", async () => {
+    let numAttempts = 0;
+    const away = () => {
+      numAttempts++;
+      const cause = Object.assign(new Error("getaddrinfo ENOTFOUND huggingface.co"), { code: "ENOTFOUND" });
+      return Promise.reject(new TypeError("fetch failed", { cause }));
+    };
+    const error = await failureOf(resolveModel(NAME, bench.options({ fetch: away, tuning: { maxAttempts: 5 } })));
+    expect(error.message).toMatch(/ENOTFOUND.*Check the network connection/);
+    expect(numAttempts).toBe(2);
+  });
+
+  it("keeps all attempts for a connection that breaks off after the Hub has answered", async () => {
+    let numAttempts = 0;
+    const away: typeof fetch = (input, init) => {
+      if (!String(input).includes("/tree/")) return fetch(input, init);
+      numAttempts++;
+      const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+      return Promise.reject(new TypeError("fetch failed", { cause }));
+    };
+    await failureOf(resolveModel(NAME, bench.options({ fetch: away, tuning: { maxAttempts: 5 } })));
+    expect(numAttempts).toBe(5);
+  });
+
   it.each([
     [{ "retry-after": "3" }, 3000],
     [{ "retry-after": "Thu, 01 Jan 2026 00:00:10 GMT" }, 10_000],

@@ -34,6 +34,8 @@ export class FakeHub {
   readonly files = new Map<string, FakeFile>();
   readonly refs = new Map([["main", COMMIT]]);
   repo = "some-org/tiny-svd";
+  /** What the model's card says. */
+  card: Record<string, unknown> | undefined;
   intercept: Interceptor = () => false;
   /** Entries per page of the file list. */
   pageSize = 1000;
@@ -102,7 +104,14 @@ export class FakeHub {
       response.writeHead(404, { "X-Error-Code": "RevisionNotFound" }).end();
       return;
     }
-    sendJson(response, { _id: "1", id: this.repo, private: false, lastModified: "2026-01-01T00:00:00Z", sha });
+    sendJson(response, {
+      _id: "1",
+      id: this.repo,
+      private: false,
+      lastModified: "2026-01-01T00:00:00Z",
+      sha,
+      cardData: this.card,
+    });
   }
 
   #sendTree(query: URLSearchParams, response: ServerResponse): void {

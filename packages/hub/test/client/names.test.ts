@@ -38,6 +38,26 @@ describe("parseHubModelName", () => {
   });
 
   it.each([
+    ["hf:org/name", "org/name", undefined],
+    ["hf:org/name@v1", "org/name", "v1"],
+    ["https://huggingface.co/org/name", "org/name", undefined],
+    ["https://huggingface.co/org/name/", "org/name", undefined],
+    ["https://hf.co/org/name?library=diffusers#files", "org/name", undefined],
+    ["HTTPS://huggingface.co/org/name/tree/refs%2Fpr%2F1", "org/name", "refs/pr/1"],
+    ["https://mirror.example/org/name/tree/main", "org/name", "main"],
+  ])("reads %j", (text, repo, revision) => {
+    expect(parseHubModelName(text, "https://mirror.example")).toEqual({ repo, revision });
+  });
+
+  it.each([
+    "hf:",
+    "hf:hf:a/b",
+    "https://example.org/org/name",
+    "https://huggingface.co/org",
+    "https://huggingface.co/org/name/blob/main/x.safetensors",
+    "https://huggingface.co/org/name/tree/..%2Fx",
+    "https://huggingface.co/org/name/tree/%",
+    "https://",
     "a",
     "a/b/c",
     "-a/b",

@@ -2,12 +2,9 @@ import type { WeightFormat } from "@vd/hub";
 import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
 import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
 import { checkTable } from "./check-table";
-import type { Precision } from "./choices";
+import { type Precision, WEIGHT_FORMATS } from "./choices";
 import { LOAD_TABLE } from "./load-table";
 import type { LoadOptions, LoadValues } from "./option-types.generated";
-
-/** How files name the precisions. */
-const FORMATS: Readonly<Record<Precision, WeightFormat>> = { float32: "fp32", float16: "fp16", bfloat16: "bf16" };
 
 /** What checked options mean: which files to prefer, and what runs the model. */
 export interface CheckedLoad {
@@ -39,5 +36,5 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
   const device = openDevice(kind, { threads });
   tuningTableFor(device, tuning);
-  return { format: FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
+  return { format: WEIGHT_FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
 }

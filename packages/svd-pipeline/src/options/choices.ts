@@ -1,8 +1,17 @@
+import type { WeightFormat } from "@vd/hub";
+
 /** Every element type of weights and activations. */
 export const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
 
 /** Element type of weights and activations. On the CPU activations are always float32. */
 export type Precision = (typeof PRECISIONS)[number];
+
+/** How files name the precisions. */
+export const WEIGHT_FORMATS: Readonly<Record<Precision, WeightFormat>> = {
+  float32: "fp32",
+  float16: "fp16",
+  bfloat16: "bf16",
+};
 
 /** Every way of using a GPU's memory, the default first. */
 export const MEMORY_USES = ["full", "low"] as const;

@@ -13,8 +13,8 @@ const GUIDANCE = real(0, 1000);
 
 /** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
 const FULL_SIZE = { width: 1024, height: 576 };
-/** A model for pictures this small is a demonstration: it is run at its own size, with the guidance of 1 to 2 that
- *  tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
+/** A model for pictures this small is a demonstration: it is run at its own size, in the 10 steps and with the guidance
+ *  of 1 to 2 that tiny-svd's card recommends; at 3, the published models' default, it overshoots. */
 const SMALL_SAMPLE = 256;
 
 const isSmall = ({ sampleSize }: ModelFacts) => sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
@@ -63,7 +63,7 @@ export const GENERATE_TABLE = {
   steps: {
     kind: integer(1, MAX_STEPS),
     doc: "Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide.",
-    default: perModel(() => 25, "25"),
+    default: perModel((facts) => (isSmall(facts) ? 10 : 25), "25, for small models such as tiny-svd 10"),
     cli: { flags: "--steps <N>" },
   },
   fps: {

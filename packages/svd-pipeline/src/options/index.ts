@@ -4,7 +4,15 @@ export { BATCH_GROUP, BATCH_TABLE } from "./batch-table";
 export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";
 export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
-export { MEMORY_USES, type MemoryUse, OUTPUT_TYPES, type OutputType, PRECISIONS, type Precision } from "./choices";
+export {
+  MEMORY_USES,
+  type MemoryUse,
+  OUTPUT_TYPES,
+  type OutputType,
+  PRECISIONS,
+  type Precision,
+  WEIGHT_FORMATS,
+} from "./choices";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
 export { GENERATE_GROUP, GENERATE_TABLE } from "./generate-table";

@@ -38,7 +38,7 @@ export interface GenerateOptions {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames?: number | undefined;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25. */
+   *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps?: number | undefined;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps?: number | undefined;
@@ -112,7 +112,7 @@ export interface GenerateDefaults {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25. */
+   *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -147,7 +147,7 @@ export interface GenerateValues {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25. */
+   *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;

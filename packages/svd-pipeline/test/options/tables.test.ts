@@ -109,7 +109,7 @@ describe("option tables", () => {
 describe("defaults of models", () => {
   it("are those of the published models, or suit a small one", () => {
     const common = { steps: 25, fps: 7, motionBucketId: 127, noiseAugStrength: 0.02, minGuidance: 1 };
-    const small = { ...common, maxGuidance: 2 };
+    const small = { ...common, steps: 10, maxGuidance: 2 };
     const full = { ...common, width: 1024, height: 576, maxGuidance: 3, numFrames: 25 };
     expect(MODELS.map(modelDefaults)).toEqual([
       { ...small, width: 128, height: 128, numFrames: 14 },

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "@vd/kernels-native";
 import type { DenoiserRequest } from "@vd/svd-pipeline";
+import { makeFolder } from "@vd/tensor";
 import { defaultCacheDir } from "../cache-dir";
 import { type ExportOptions, type ExportPrecision, exportPart, partPath } from "../export/export-model";
 import { readModel } from "../onnx/read-model";
@@ -53,7 +53,7 @@ export async function cachedUnet(request: DenoiserRequest, options: CachedUnetOp
   throwIfAborted(request.signal, "denoiser");
   if (existsSync(path) && (await isWhole(path))) return path;
   request.onMessage?.(`Exporting the UNet to ${path}.`);
-  await mkdir(dir, { recursive: true });
+  await makeFolder(dir);
   await exportPart("unet", request, dir, { ...wanted, signal: request.signal });
   return path;
 }

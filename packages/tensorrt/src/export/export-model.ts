@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
-import { mkdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { type ModelComponents, type Models, makeModels, openModelFolder, openSingleFile } from "@vd/svd-pipeline";
-import { withCallbacks } from "@vd/tensor";
+import { makeFolder, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type WrittenModel, writeModel } from "../onnx/write-model";
 import { exportGraph } from "./export-graph";
@@ -162,9 +162,9 @@ function checkChoice<T extends string>(where: string, known: readonly T[], got: 
 }
 
 /** Makes the folder of an export. */
-async function makeFolder(dir: string): Promise<void> {
+async function makeExportFolder(dir: string): Promise<void> {
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir);
     if (!(await stat(dir)).isDirectory()) throw new Error("a file");
   } catch (cause) {
     throw new VdError({
@@ -197,7 +197,7 @@ export async function exportModel(modelDir: string, dir: string, options: Export
   for (const part of parts) checkChoice("parts", PARTS, part);
   const source = await openSource(modelDir, precision);
   shapeOf(source, options);
-  await makeFolder(dir);
+  await makeExportFolder(dir);
   const written: WrittenModel[] = [];
   for (const part of parts) written.push(await exportPart(part, source, dir, options));
   return written;

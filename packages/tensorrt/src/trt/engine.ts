@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { devices, startDriver, VdError } from "@vd/kernels-native";
-import { withCallbacks } from "@vd/tensor";
+import { makeFolder, withCallbacks } from "@vd/tensor";
 import { defaultCacheDir } from "../cache-dir";
 import { type ModelInfo, readModel } from "../onnx/read-model";
 import { type BuildRequest, buildArguments, type EnginePrecision, type Profile } from "./command";
@@ -233,7 +233,7 @@ export async function buildEngine(onnxPath: string, options: EngineOptions): Pro
   const model = await readModel(onnxPath);
   const facts = await factsOf(model, options);
   const dir = join(options.cacheDir ?? defaultCacheDir(), "engines");
-  await mkdir(dir, { recursive: true });
+  await makeFolder(dir);
   const path = join(dir, `${hashText(canonical(facts)).slice(0, 32)}.engine`);
   const found = await cached(path, facts);
   return (

@@ -30,6 +30,48 @@ describe("pages", () => {
   });
 });
 
+describe("commands", () => {
+  const { packageManager, scripts } = JSON.parse(read("package.json")) as {
+    packageManager: string;
+    scripts: Record<string, string>;
+  };
+  const clonePages = ["README.md", "docs/quick-start.md", "examples/README.md"];
+
+  /** Lines of shell blocks, and what stands in code marks and begins like a command. */
+  const commandsOf = (path: string): string[] => [
+    ...blocks(path, "sh").flatMap((text) => text.trim().split("\n")),
+    ...[...read(path).matchAll(/`((?:npx|pnpm) [^`]+)`/g)].map(([, text]) => text!),
+  ];
+
+  test.each(clonePages)(
+    "of %s work as typed in a fresh clone: no bare pnpm, scripts and files that are there",
+    (path) => {
+      const commands = commandsOf(path);
+      expect(commands.length).toBeGreaterThan(0);
+      expect(commands.filter((text) => text.startsWith("pnpm "))).toEqual([]);
+      for (const text of commands.filter((line) => line.includes("pnpm@"))) {
+        const [, manager, script] = /^npx -y (pnpm@[\d.]+) ([\w:-]+)/.exec(text) ?? [];
+        expect(manager, text).toBe(packageManager);
+        expect(Object.keys(scripts), text).toContain(script);
+        const pictures = text.match(/\S+\.(?:png|json)(?=\s|$)/g) ?? [];
+        const inputs = pictures.filter((file) => /^(models|examples|reports)\//.test(file));
+        expect(
+          inputs.filter((file) => !existsSync(join(root, file))),
+          text,
+        ).toEqual([]);
+      }
+    },
+  );
+
+  test("nowhere take packages from npm, which has none yet, without saying so", () => {
+    const silent = pages.filter((path) => {
+      const isFromNpm = /npx @vd\/|npm install @vd\/|npmjs\.com\/package\/@vd/.test(read(path));
+      return isFromNpm && !read(path).includes("not on npm yet") && !read(path).includes("Not on npm yet");
+    });
+    expect(silent).toEqual([]);
+  });
+});
+
 describe("troubleshooting", () => {
   const page = read("docs/troubleshooting.md");
 
@@ -100,7 +142,7 @@ test("the notebook is for a T4 and starts programs that exist", () => {
   const notebook = JSON.parse(read("docs/notebooks/t4.ipynb"));
   expect(notebook.metadata).toMatchObject({ accelerator: "GPU", colab: { gpuType: "T4" } });
   const code: string = notebook.cells.flatMap(({ source }: { source: string[] }) => source).join("");
-  const commands = new Set([...code.matchAll(/npx ([\w-]+)/g)].map(([, name]) => name!));
+  const commands = new Set([...code.matchAll(/npx (?!-y )([\w-]+)/g)].map(([, name]) => name!));
   const bins = packages.flatMap(({ manifest }) => Object.keys(manifest.bin ?? {}));
   expect(commands.size).toBeGreaterThan(1);
   expect([...commands].filter((name) => !bins.includes(name))).toEqual([]);

@@ -1,18 +1,58 @@
 import type { DeviceKind } from "@vd/kernels-native";
 import type { Precision } from "@vd/svd-pipeline";
-import { cliRows, GENERATE_TABLE, helpText, LOAD_TABLE, readSize, readText } from "@vd/svd-pipeline/options";
+import {
+  type CliRow,
+  cliRows,
+  defaultOf,
+  docOf,
+  GENERATE_TABLE,
+  helpLine,
+  helpText,
+  LOAD_TABLE,
+  type OptionTable,
+  readSize,
+  readText,
+  writtenKind,
+} from "@vd/svd-pipeline/options";
 import { Option } from "commander";
+import { BENCH_TABLE } from "./tables";
 
-const ROWS = new Map([GENERATE_TABLE, LOAD_TABLE].flatMap(cliRows).map((row) => [row.key, row]));
+const rowsByKey = (tables: readonly OptionTable[]) => new Map(tables.flatMap(cliRows).map((row) => [row.key, row]));
+const SHARED_ROWS = rowsByKey([GENERATE_TABLE, LOAD_TABLE]);
+const OWN_ROWS = new Map(cliRows(BENCH_TABLE).map((row) => [row.options[0]!, row]));
 
 /** Names of options that mean the same here as in vd-generate. */
 export type SharedName = "device" | "dtype" | "frames" | "size" | "steps" | "threads";
 
+/** Names of the options that only vd-bench has. */
+export type OwnName = keyof typeof BENCH_TABLE;
+
 /** Makes an option of the pipeline for a command; `value` is the command's own default. */
-export function sharedOption(name: SharedName, value?: string): Option {
-  const row = ROWS.get(name)!;
+export const sharedOption = (name: SharedName, value?: string): Option => optionOf(SHARED_ROWS.get(name)!, value);
+
+/** Makes an option of vd-bench for a command; `value` is the command's own default instead of the table's. */
+export function ownOption(name: OwnName, value?: string): Option {
+  const row = OWN_ROWS.get(name)!;
+  // A switch of the form --no-x is on by itself.
+  const isSwitch = writtenKind(row).kind === "boolean";
+  return isSwitch ? new Option(row.form.flags, helpLine(docOf(row))) : optionOf(row, value ?? defaultOf(row));
+}
+
+/** Makes an option of vd-bench that a command cannot do without. */
+export const requiredOption = (name: OwnName): Option => ownOption(name).makeOptionMandatory();
+
+function optionOf(row: CliRow, value: string | undefined): Option {
   const option = new Option(row.form.flags, value === undefined ? helpText(row) : helpText(row, ""));
   return value === undefined ? option : option.default(value);
+}
+
+/**
+ * Reads a count or another number that only vd-bench has.
+ *
+ * @throws VdError `attr`
+ */
+export function readNumber(name: "rounds" | "repeats" | "e2eRounds" | "limit" | "inputSeed", text: string): number {
+  return readText(BENCH_TABLE[name].kind, text, OWN_ROWS.get(name)!.name);
 }
 
 /**

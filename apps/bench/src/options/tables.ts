@@ -1,0 +1,99 @@
+import { always, boolean, integer, type OptionTable, text } from "@vd/svd-pipeline/options";
+import { PARTS, PEER_MODES } from "../measure/options";
+
+/** No count on the command line is larger. */
+const MAX_COUNT = 10_000;
+
+const COUNT = integer(1, MAX_COUNT);
+
+/** Every option that vd-bench has beyond those of vd-generate; a command takes some of them. */
+export const BENCH_TABLE = {
+  model: {
+    kind: text("a folder"),
+    doc: "A model folder, such as make-model writes.",
+    cli: { flags: "-m, --model <DIR>" },
+  },
+  image: {
+    kind: text("a name"),
+    doc: "The picture of the end-to-end part; without it one is made.",
+    cli: { flags: "--image <FILE>" },
+  },
+  rounds: { kind: COUNT, doc: "Turns of each contender.", default: always(5), cli: { flags: "--rounds <N>" } },
+  repeats: {
+    kind: COUNT,
+    doc: "Runs of a contender in one turn.",
+    default: always(3),
+    cli: { flags: "--repeats <N>" },
+  },
+  e2eRounds: {
+    kind: COUNT,
+    doc: "Turns of each contender in end-to-end parts.",
+    default: always(3),
+    cli: { flags: "--e2e-rounds <N>" },
+  },
+  limit: {
+    kind: COUNT,
+    unit: "seconds",
+    doc: "Seconds after which a contender takes no further turn in a case.",
+    cli: { flags: "--limit <SECONDS>" },
+  },
+  inputSeed: {
+    kind: integer(0, 2 ** 32 - 1),
+    doc: "Decides the inputs.",
+    default: always(0),
+    cli: { flags: "--seed <N>" },
+  },
+  parts: {
+    kind: text("a list"),
+    doc: `Which parts are measured, of ${PARTS.join(",")}.`,
+    default: always(PARTS.join(",")),
+    cli: { flags: "--parts <LIST>" },
+  },
+  peers: {
+    kind: text("a list"),
+    doc: `Who runs beside ours, of ${PEER_MODES.join(",")}, or none.`,
+    default: always("eager,onnxruntime"),
+    cli: { flags: "--peers <LIST>" },
+  },
+  peer: { kind: text("a name"), doc: "One peer, instead of the list.", cli: { flags: "--peer <NAME>" } },
+  usePeers: {
+    kind: boolean,
+    doc: "Times ours alone.",
+    default: always(true),
+    cli: { flags: "--no-peers" },
+  },
+  reference: {
+    kind: boolean,
+    doc: "Leaves out the float32 reference.",
+    default: always(true),
+    cli: { flags: "--no-reference" },
+  },
+  python: {
+    kind: text("a program"),
+    doc: "The Python that has PyTorch and diffusers.",
+    default: always("python3"),
+    cli: { flags: "--python <PROGRAM>" },
+  },
+  peerScript: {
+    kind: text("a name"),
+    doc: "Another peer that speaks the same lines.",
+    cli: { flags: "--peer-script <FILE>" },
+  },
+  json: { kind: text("a name"), doc: "Writes the results as JSON.", cli: { flags: "--json <FILE>" } },
+  compare: {
+    kind: text("a name"),
+    doc: "Compares with earlier results; exit status 1 if something of ours became slower.",
+    cli: { flags: "--compare <FILE>" },
+  },
+  force: { kind: boolean, doc: "Compares with results of another device.", cli: { flags: "--force" } },
+  why: {
+    kind: boolean,
+    doc: "Tells, instead of timing, which kernel computes each op, and why no other does.",
+    cli: { flags: "--why" },
+  },
+  dryRun: {
+    kind: boolean,
+    doc: "Prints what would be timed and about how long it takes; times nothing.",
+    cli: { flags: "--dry-run" },
+  },
+} as const satisfies OptionTable;

@@ -1,0 +1,20 @@
+// Runs an app of the workspace, installed and built first where it is not: `node tooling/app.mjs generate cat.png`. Behind
+// `pnpm generate` and `pnpm bench`, which so work in a fresh clone. A build that is there is taken as it is.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { handOnSignals, prepareWorkspace, ROOT, runMain } from "./build/workspace.mjs";
+
+const [name, ...words] = process.argv.slice(2);
+const program = join(ROOT, "apps", name, "dist/cli.js");
+
+await runMain(name, async () => {
+  if (!existsSync(program)) {
+    const dropHandlers = handOnSignals();
+    await prepareWorkspace(`@vd/${name}...`);
+    dropHandlers();
+  }
+  // In this process: signals, the terminal and the exit status are the app's own. pnpm hands on a "--" that only it needed.
+  process.argv.splice(1, Number.POSITIVE_INFINITY, program, ...(words[0] === "--" ? words.slice(1) : words));
+  await import(pathToFileURL(program).href);
+});
