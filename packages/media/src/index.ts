@@ -1,4 +1,6 @@
-/** Pictures and video files: loading, resizing, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
+/** Pictures and video files: loading, fitting, resizing, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
+export type { FfmpegFormat } from "./ffmpeg/encoding-arguments";
+export { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg/program";
 export {
   type FrameStrides,
   type FramesShape,
@@ -13,11 +15,10 @@ export { decodePlainPng, encodePlainPng } from "./pictures/plain-png";
 export { checkPixels, checkRgbImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
-export { encodeGif, encodePng, encodeWebp, frameDelaysMs } from "./video/animation";
+export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame, heldFrames } from "./video/animation";
+export { encodeBuiltin, requireBuiltin } from "./video/builtin";
 export { ENCODERS, type EncoderChoice } from "./video/encoders";
-export { encodeWithFfmpeg, type FfmpegFormat, requireFfmpeg } from "./video/ffmpeg";
 export { requireStorable } from "./video/max-side";
-export { encodeBuiltinMp4 } from "./video/mp4-builtin";
 export {
   defaultPreviewPath,
   type FileFormat,
