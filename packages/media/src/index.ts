@@ -8,9 +8,18 @@ export {
   framesToUnit,
 } from "./frames/frame-levels";
 export { type CubicTaps, cubicTaps, reindexed, usedPositions } from "./pictures/bicubic";
+export {
+  FITS,
+  type FitOptions,
+  FOCUS_PATTERN,
+  type FocusPoint,
+  fitPicture,
+  type PictureFit,
+  parseFocus,
+} from "./pictures/fit";
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
-export { loadImage } from "./pictures/load-image";
+export { loadImage, type PictureUse } from "./pictures/load-image";
 export { decodePlainPng, encodePlainPng } from "./pictures/plain-png";
 export { checkPixels, checkRgbImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";

@@ -31,38 +31,42 @@ export type WasmWork = CommonWork &
 /** The part of Node.js's global object that is used here; its types are with those of browsers only. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
-/** FFmpeg as WebAssembly: the module that starts it, and its compiled code. */
+/** Paths of FFmpeg as WebAssembly. */
 export interface WasmFfmpeg {
+  /** The module that starts it. */
   core: string;
-  wasm: object;
-}
-
-/** Compiled once for all runs of the process. */
-let compiled: Promise<WasmFfmpeg> | undefined;
-
-async function compileFfmpeg(): Promise<WasmFfmpeg> {
-  const require = createRequire(import.meta.url);
-  const core = require.resolve("@ffmpeg/core");
-  return { core, wasm: await WebAssembly.compile(await readFile(require.resolve("@ffmpeg/core/wasm"))) };
+  /** Its code. */
+  code: string;
 }
 
 /**
- * Makes sure that FFmpeg is there as WebAssembly, and compiles it. purpose: what needs it, such as `.mp4`. where: who asks.
- * otherwise: what else the user can do.
+ * Finds FFmpeg as WebAssembly. purpose: what needs it, such as `.mp4`. where: who asks. otherwise: what else the user can do.
  *
  * @throws VdError `unsupported` where the package is not installed
  */
-export async function requireWasmFfmpeg(purpose: string, where: string, otherwise: string): Promise<WasmFfmpeg> {
-  compiled ??= compileFfmpeg();
+export function requireWasmFfmpeg(purpose: string, where: string, otherwise: string): WasmFfmpeg {
+  const require = createRequire(import.meta.url);
   try {
-    return await compiled;
+    return { core: require.resolve("@ffmpeg/core"), code: require.resolve("@ffmpeg/core/wasm") };
   } catch (cause) {
-    compiled = undefined;
     const expected = `FFmpeg as WebAssembly, the package @ffmpeg/core, which ${purpose} needs here`;
     const hint = `Install it (npm install @ffmpeg/core), or ${otherwise}.`;
-    const got = (cause as Error).message.split("\n")[0]!;
-    throw new VdError({ code: "unsupported", where, expected, got, hint, cause });
+    throw new VdError({ code: "unsupported", where, expected, got: "none that is installed", hint, cause });
   }
+}
+
+/** Compiled once for all runs of the process, by path. */
+const compiled = new Map<string, Promise<object>>();
+
+async function compile(path: string): Promise<object> {
+  return WebAssembly.compile(await readFile(path));
+}
+
+function compiledCode({ code }: WasmFfmpeg): Promise<object> {
+  const found = compiled.get(code) ?? compile(code);
+  compiled.set(code, found);
+  found.catch(() => compiled.delete(code));
+  return found;
 }
 
 /** What the worker sends: the index of the piece that it wants, the result, or FFmpeg's words of why there is none. */
@@ -75,12 +79,13 @@ type WorkerMessage = { piece: number } | { result: Uint8Array } | { failed: stri
  * @throws Error with FFmpeg's words if it fails; the signal's reason when it is cancelled
  */
 export async function runWasmFfmpeg(ffmpeg: WasmFfmpeg, work: WasmWork, signal?: AbortSignal): Promise<Uint8Array> {
+  const wasm = await compiledCode(ffmpeg);
   signal?.throwIfAborted();
   const { port1: port, port2: workersPort } = new MessageChannel();
   const numSent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { pieceOf, ...plain } = { pieceOf: undefined, ...work };
   const worker = new Worker(new URL("./ffmpeg-worker.js", import.meta.url), {
-    workerData: { ...ffmpeg, ...plain, port: workersPort, numSent },
+    workerData: { ...plain, core: ffmpeg.core, wasm, port: workersPort, numSent },
     transferList: [workersPort],
   });
   const sendPiece = async (index: number) => {

@@ -28,7 +28,7 @@ export async function encodeBuiltin(
   options: EncodeOptions = {},
 ): Promise<Uint8Array> {
   requireEvenSize(video);
-  const ffmpeg = await requireBuiltin(format);
+  const ffmpeg = requireBuiltin(format);
   const { width, height, numFrames: numPieces } = video;
   const words = encodingArguments("wasm", format, video, FILES);
   const pieceOf = async (index: number) => {

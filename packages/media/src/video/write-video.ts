@@ -65,7 +65,7 @@ export async function checkOutput(target: OutputTarget, options: WriteOptions = 
   if (format !== "mp4" && format !== "webm") return;
   const { names = NAMES, ffmpeg = FFMPEG } = options;
   if (encoderOf(target, options) === "ffmpeg") await requireFfmpeg(ffmpeg, format, names.encoder);
-  else await requireBuiltin(format, names.encoder);
+  else requireBuiltin(format, names.encoder);
 }
 
 /**

@@ -33,8 +33,8 @@ describe("encodeBuiltin", () => {
     ["webm", 128, 96, 5, 24],
   ] as const)(
     "writes %s of %ix%i, %i frames at %i fps, that decodes to the same pictures",
-    async (format, ...sizes) => {
-      const video = gradientVideo(...sizes);
+    async (format, width, height, numFrames, fps) => {
+      const video = gradientVideo(width, height, numFrames, fps);
       const done: number[] = [];
       const file = await encodeBuiltin(format, video, { onFrame: (numDone) => done.push(numDone) });
       expect(done).toEqual(Array.from({ length: video.numFrames }, (_, i) => i + 1));
