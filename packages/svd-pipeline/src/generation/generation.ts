@@ -1,5 +1,6 @@
 import { throwIfAborted } from "@vd/kernels-native";
-import { loadImage } from "@vd/media";
+import { fitPicture, loadImage, parseFocus, type RgbImage } from "@vd/media";
+import { runInSlices } from "@vd/tensor";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
@@ -42,10 +43,19 @@ export class Generation implements GenerationRun {
     }
   }
 
+  /** The picture in the frames' shape. */
+  private async picture(): Promise<RgbImage> {
+    const { checked, options } = this.context;
+    const { width, height, fit } = checked;
+    const image = await loadImage(options.image, { width, height });
+    const work = fitPicture.inPieces(image, width, height, { fit, focus: parseFocus(checked.focus) });
+    return runInSlices(work, { signal: options.signal, where: "generation" });
+  }
+
   private async runStages(): Promise<GeneratedVideo> {
     const { progress, noise, loader } = this;
     const { checked, options } = this.context;
-    const image = await progress.timed("image", () => loadImage(options.image));
+    const image = await progress.timed("image", () => this.picture());
     progress.report("encode", 0, 2);
     const picture = await encodePicture(this, image);
     const first = await noise.firstLatents();

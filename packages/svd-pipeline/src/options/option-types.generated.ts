@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts and options/generate-table.ts by tooling/gen-options. Do not edit.
-import type { DenoiserFactory, DeviceKind, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, Precision, Preview, ProgressEvent, RgbImage, WorkObserver } from "./value-types";
+import type { DenoiserFactory, DeviceKind, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, PictureFit, Precision, Preview, ProgressEvent, RgbImage, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -34,6 +34,15 @@ export interface GenerateOptions {
   width?: number | undefined;
   /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
   height?: number | undefined;
+  /** Takes the size from the picture's shape: the nearest that suits the model, with about as many pixels as `width`
+   *  and `height`. Default: false. */
+  autoSize?: boolean | undefined;
+  /** How the picture comes into the frames' shape: `cover` cuts it, `contain` adds black bars, `stretch` distorts
+   *  it, as diffusers does. Default: cover. */
+  fit?: PictureFit | undefined;
+  /** The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top,
+   *  bottom, left, right, top-left and so on. Default: center. */
+  focus?: string | undefined;
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames?: number | undefined;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
@@ -123,6 +132,15 @@ export interface GenerateValues {
   width: number;
   /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
   height: number;
+  /** Takes the size from the picture's shape: the nearest that suits the model, with about as many pixels as `width`
+   *  and `height`. Default: false. */
+  autoSize: boolean;
+  /** How the picture comes into the frames' shape: `cover` cuts it, `contain` adds black bars, `stretch` distorts
+   *  it, as diffusers does. Default: cover. */
+  fit: PictureFit;
+  /** The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top,
+   *  bottom, left, right, top-left and so on. Default: center. */
+  focus: string;
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
