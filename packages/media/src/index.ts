@@ -20,7 +20,6 @@ export {
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage, type PictureUse } from "./pictures/load-image";
-export { decodePlainPng, encodePlainPng } from "./pictures/plain-png";
 export { checkPixels, checkRgbImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
