@@ -1,3 +1,3 @@
 /** What programs beside vd-bench need to measure as it does. */
 export { type MachineInfo, machineInfo } from "./io/machine";
-export { readPicture, testPicture } from "./io/pictures";
+export { encodePlainPng, readPicture, testPicture } from "./io/pictures";

@@ -4,6 +4,7 @@ import {
   defaultPreviewPath,
   type OutputTarget,
   outputTarget,
+  type RgbImage,
   requireStorable,
   type WriteOptions,
   type WrittenVideo,
@@ -19,7 +20,7 @@ import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
 import { type ModelSource, modelSource } from "./model/source";
 import { consentTo } from "./models/consent";
-import { checkPicture } from "./picture";
+import { readPicture, warnOfForeignPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
 import { paintFor } from "./report/colours";
@@ -31,7 +32,9 @@ import type { Settings } from "./settings";
 
 /** Everything that was found out before a model is loaded. */
 export interface Preparation {
+  /** The picture's name. */
   image: string;
+  picture: RgbImage;
   target: OutputTarget;
   source: ModelSource;
   previewPath: string | undefined;
@@ -57,7 +60,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   try {
     signal.throwIfAborted();
     const loadUs = context.io.nowUs() - startUs;
-    const options = runOptions(settings, pipeline.defaults);
+    const options = runOptions(settings, pipeline.defaults, preparation.picture);
     requireStorable(preparation.target, options);
     if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
     else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs, profiler });
@@ -70,15 +73,15 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * Checks all that can be checked before a model is loaded: names, formats, files, folders, space, ffmpeg.
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
-export async function prepare(settings: Settings, { ffmpeg, signal }: Context): Promise<Preparation> {
+export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: Context): Promise<Preparation> {
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
-  const { width = 0, height = 0 } = settings.generate;
+  const { width, height } = { ...USUAL_USE, ...settings.generate };
   requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
   const image = settings.image ?? bundledPicture();
-  await checkPicture(image);
+  const picture = await readPicture(image, { width, height });
   const write: WriteOptions = {
     ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },
     names: { video: "--output", encoder: "--encoder" },
@@ -93,17 +96,22 @@ export async function prepare(settings: Settings, { ffmpeg, signal }: Context): 
     await checkOutput(target, write);
     if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
   }
-  return { image, target, source, previewPath, write };
+  const warning = warnOfForeignPicture(settings.model, image, picture);
+  if (warning) reporter.warning(warning);
+  return { image, picture, target, source, previewPath, write };
 }
+
+/** What a picture is read for while no size is named: the published models' own. */
+const USUAL_USE = { width: 1024, height: 576 };
 
 async function printPlan(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, target, source }: Preparation,
+  { image, picture, target, source }: Preparation,
   settings: Settings,
   { io }: Context,
 ): Promise<void> {
-  const plan = await pipeline.plan({ ...options, image });
+  const plan = await pipeline.plan({ ...options, image: picture });
   const common = { model: source.name, image, output: settings.output, format: target.format };
   if (settings.json) {
     writeEvent(io, { event: "plan", ...common, ...options, seed: undefined, ...plan });
@@ -117,7 +125,7 @@ async function printPlan(
 async function generate(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, source, previewPath, target, write }: Preparation,
+  { image, picture, source, previewPath, target, write }: Preparation,
   settings: Settings,
   context: Context,
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
@@ -134,7 +142,7 @@ async function generate(
     reporter.expect((await pipeline.plan({ ...options, image, signal })).stages);
   const preview = previewPath === undefined ? undefined : makePreview(previewPath, options.fps, reporter);
   const generating = pipeline.generate({
-    ...{ ...options, image, seed },
+    ...{ ...options, image: picture, seed },
     ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
   });

@@ -1,14 +1,19 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { isVdError, VdError } from "@vd/kernels-native";
+import { loadImage, type PictureUse, type RgbImage } from "@vd/media";
 import { fileError } from "@vd/tensor";
-import sharp from "sharp";
+import { bundledPicture } from "./model/bundled";
+
+/** Side of every picture of the bundled model's world: its samples and its training clips. */
+const WORLD_SIDE = 128;
 
 /**
- * Makes sure, before a model is loaded, that a file is a picture that decodes to its end.
- * @throws VdError `io` when it cannot be read or is no picture.
+ * Reads the picture to animate, before a model is loaded. use: at which size it will be used.
+ *
+ * @throws VdError `io` when it cannot be read or is no picture, `unsupported` or `memory` as `loadImage` does
  */
-export async function checkPicture(path: string): Promise<void> {
+export async function readPicture(path: string, use: PictureUse): Promise<RgbImage> {
   const expected = "a picture file";
   if (/^https?:/i.test(path)) {
     throw new VdError({ code: "io", where: "IMAGE", expected, got: "a web address", hint: "Download it first" });
@@ -16,21 +21,14 @@ export async function checkPicture(path: string): Promise<void> {
   const bytes = await readRegularFile(path).catch((error: unknown) => {
     throw error instanceof VdError ? error : fileError(path, expected, error, "IMAGE");
   });
-  try {
-    await sharp(bytes).resize(8, 8).raw().toBuffer();
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.trim().split("\n")[0] : String(cause);
-    const got = bytes.length === 0 ? `an empty file (${path})` : `${basename(path)}, which does not decode: ${reason}`;
-    const hint = "Open it in a viewer to see if it is whole, or save it as PNG or JPEG";
-    throw new VdError({
-      code: "io",
-      where: "IMAGE",
-      expected: "a PNG, JPEG, WebP, AVIF, GIF, TIFF or SVG picture",
-      got,
-      hint,
-      cause,
-    });
-  }
+  return loadImage(bytes, use).catch((error: unknown) => {
+    throw isVdError(error) ? ofPicture(error, path) : error;
+  });
+}
+
+/** An error about a file's bytes as one about the picture of that name. */
+function ofPicture({ code, expected, got, hint, cause }: VdError, path: string): VdError {
+  return new VdError({ code, where: "IMAGE", expected, got: `${basename(path)}: ${got}`, hint, cause });
 }
 
 /** Looks before it opens: opening a pipe would wait for its writer. */
@@ -39,4 +37,22 @@ async function readRegularFile(path: string): Promise<Uint8Array> {
   if (found.isFile() || found.isDirectory()) return readFile(path);
   const got = `a device or a pipe (${path})`;
   throw new VdError({ code: "io", where: "IMAGE", expected: "a picture file", got });
+}
+
+/**
+ * Returns what to tell someone who has the bundled model animate a picture that is not of its world, undefined where it is:
+ * where a model was named, and for pictures of the world's size. model: as named.
+ */
+export function warnOfForeignPicture(
+  model: string | undefined,
+  path: string,
+  { width, height }: RgbImage,
+): string | undefined {
+  const isOfWorld = path === bundledPicture() || (width === WORLD_SIDE && height === WORLD_SIDE);
+  if (model !== undefined || isOfWorld) return undefined;
+  return (
+    "the bundled model knows balls and pinwheels of 128x128 pixels, not photographs, so this video will look wrong. " +
+    "For pictures of the real world name a trained checkpoint: --model stabilityai/stable-video-diffusion-img2vid for " +
+    "14 frames, or --model stabilityai/stable-video-diffusion-img2vid-xt for 25"
+  );
 }

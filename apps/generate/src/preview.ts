@@ -1,9 +1,8 @@
 import { extname } from "node:path";
-import { frameDelaysMs } from "@vd/media";
+import { encodeGif, encodePng, encodeWebp } from "@vd/media";
 import type { GenerateOptions } from "@vd/svd-pipeline";
 import { valueError } from "@vd/svd-pipeline/options";
 import { writeWholeFile } from "@vd/tensor";
-import sharp, { type Sharp } from "sharp";
 
 /** A picture of the video as far as it has come. frames: [F,H,W,3] */
 export type Preview = Parameters<NonNullable<GenerateOptions["onPreview"]>>[0];
@@ -72,19 +71,15 @@ async function writePreview(path: string, preview: Preview, fps: number): Promis
   await writeWholeFile(path, await encodePreview(path, preview, fps), { where: "--preview" });
 }
 
-async function encodePreview(path: string, preview: Preview, fps: number): Promise<Buffer> {
-  const { numFrames, height, width, frames } = enlarged(preview);
+async function encodePreview(path: string, preview: Preview, fps: number): Promise<Uint8Array> {
+  const { numFrames, height, width, frames: data } = enlarged(preview);
   const extension = extname(path).toLowerCase();
-  if (extension === ".png") {
-    const raw = { width: width * numFrames, height, channels: 3 } as const;
-    return sharp(sideBySide(frames, numFrames, height, width), { raw })
-      .png()
-      .toBuffer();
-  }
-  const raw = { width, height: height * numFrames, channels: 3, pageHeight: height } as const;
-  const image: Sharp = sharp(frames, { raw });
-  const timing = { delay: frameDelaysMs({ numFrames, fps }, 10), loop: 0 };
-  return extension === ".gif" ? image.gif(timing).toBuffer() : image.webp({ quality: 80, ...timing }).toBuffer();
+  if (extension === ".png")
+    return encodePng({ width: width * numFrames, height }, sideBySide(data, numFrames, height, width));
+  const frameBytes = 3 * width * height;
+  const frame = (i: number) => data.subarray(i * frameBytes, (i + 1) * frameBytes);
+  const video = { width, height, numFrames, fps, data, frame };
+  return extension === ".gif" ? encodeGif(video) : encodeWebp(video);
 }
 
 /** Repeats pixels until a frame is wide enough to be seen. */

@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { type GenerateOptions, samplerNames } from "@vd/svd-pipeline";
 import sharp from "sharp";
@@ -78,7 +78,7 @@ describe("a run", () => {
       onDispose: () => seen.disposed++,
     };
     const argv =
-      "--model owner/name --frames 2 --steps 3 --size 32x16 --fps 9 --motion 80 --noise-aug 0.1 --guidance 1:4 " +
+      "--model owner/name --frames 2 --steps 3 --size 32x16 --fit contain --focus 50%,30% --fps 9 --motion 80 --noise-aug 0.1 --guidance 1:4 " +
       "--guidance-shape triangle --sampler heun --seed 18446744073709551615 --device cuda --dtype fp16 --threads 3 --decode-chunk 2";
     const output = join(temporaryFolder(), "o.gif");
     expect((await runCommand([...argv.split(" "), "-o", output], fake)).status).toBe(0);
@@ -90,12 +90,14 @@ describe("a run", () => {
         minGuidance: 1,
         maxGuidance: 4,
         guidance: "triangle",
+        fit: "contain",
+        focus: "50%,30%",
         sampler: "heun",
         seed: 2n ** 64n - 1n,
         decodeChunk: 2,
       },
     });
-    expect(basename(String(seen.generate?.image))).toBe("one-ball.png");
+    expect(seen.generate?.image).toMatchObject({ width: 128, height: 128 });
     expect(seen.disposed).toBe(1);
   });
 
@@ -107,6 +109,19 @@ describe("a run", () => {
     expect(readFileSync(join(folder, "a.gif")).equals(readFileSync(join(folder, "b.gif")))).toBe(true);
     const other = await runCommand(["-o", join(folder, "a.gif")]);
     expect(other.stderr).not.toContain(`Seed ${seed};`);
+  });
+
+  it("warns of a picture that the bundled model does not know, and takes its shape when asked to", async () => {
+    const folder = temporaryFolder();
+    const photo = join(folder, "photo.jpg");
+    await sharp({ create: { width: 90, height: 180, channels: 3, background: "#345" } }).toFile(photo);
+    const { stderr, status } = await runCommand([photo, "-o", join(folder, "o.gif"), "--size", "auto"]);
+    expect(status).toBe(0);
+    expect(stderr).toContain("Warning: the bundled model knows balls and pinwheels of 128x128 pixels");
+    expect(stderr).toContain("--model stabilityai/stable-video-diffusion-img2vid");
+    expect(await sharp(join(folder, "o.gif")).metadata()).toMatchObject({ width: 32, height: 64 });
+    const named = await runCommand([photo, "-o", join(folder, "o.gif"), "--model", "owner/name"]);
+    expect(named.stderr).not.toContain("Warning");
   });
 
   it("is silent when asked to be", async () => {
@@ -242,10 +257,13 @@ describe("mistakes", () => {
       `Error: [--output] expected a folder that exists, got none named ${folder}. Make it first: mkdir -p "${folder}".`,
     ],
     [
-      "-o x.webm",
+      "-o x.webm --encoder ffmpeg",
       1,
-      "Error: [--output] expected an ffmpeg with libvpx-vp9 on the PATH, which .webm needs here, got none that starts. Install ffmpeg",
+      "Error: [--encoder] expected an ffmpeg with libvpx-vp9 on the PATH, which .webm needs here, got none that starts. Install ffmpeg",
     ],
+    ["--fit squeeze", 2, 'Error: [--fit] expected one of cover, contain, stretch, got "squeeze".'],
+    ["--focus 50,30", 2, 'Error: [--focus] expected a point such as 50%,30%, top, bottom-left or center, got "50,30".'],
+    ["--focus 150%,0%", 2, "Error: [--focus] expected a point such as"],
     ["-o x.mp4 --encoder ffmpeg", 1, "Error: [--encoder] expected an ffmpeg with libx264 on the PATH"],
     ["no.png", 1, "Error: [IMAGE] expected a picture file, got no such file or folder (no.png). Check the path."],
     [

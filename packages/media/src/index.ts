@@ -1,4 +1,6 @@
-/** Pictures and video files: loading, resizing, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
+/** Pictures and video files: loading, fitting, resizing, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
+export type { FfmpegFormat } from "./ffmpeg/encoding-arguments";
+export { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg/program";
 export {
   type FrameStrides,
   type FramesShape,
@@ -6,18 +8,26 @@ export {
   framesToUnit,
 } from "./frames/frame-levels";
 export { type CubicTaps, cubicTaps, reindexed, usedPositions } from "./pictures/bicubic";
+export {
+  FITS,
+  type FitOptions,
+  FOCUS_PATTERN,
+  type FocusPoint,
+  fitFloats,
+  fitPicture,
+  type PictureFit,
+  parseFocus,
+} from "./pictures/fit";
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
-export { loadImage } from "./pictures/load-image";
-export { decodePlainPng, encodePlainPng } from "./pictures/plain-png";
+export { loadImage, type PictureUse } from "./pictures/load-image";
 export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
-export { encodeGif, encodePng, encodeWebp, frameDelaysMs } from "./video/animation";
+export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame, heldFrames } from "./video/animation";
+export { encodeBuiltin, requireBuiltin } from "./video/builtin";
 export { ENCODERS, type EncoderChoice } from "./video/encoders";
-export { encodeWithFfmpeg, type FfmpegFormat, requireFfmpeg } from "./video/ffmpeg";
 export { requireStorable } from "./video/max-side";
-export { encodeBuiltinMp4 } from "./video/mp4-builtin";
 export {
   defaultPreviewPath,
   type FileFormat,

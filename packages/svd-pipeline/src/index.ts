@@ -18,7 +18,7 @@ export {
   type TensorSource,
   type WeightFormat,
 } from "@vd/hub";
-export { type FloatImage, framesToUint8, framesToUnit, loadImage, type RgbImage } from "@vd/media";
+export { type FloatImage, framesToUint8, framesToUnit, loadImage, type PictureFit, type RgbImage } from "@vd/media";
 export {
   createSampler,
   findSampler,

@@ -1,8 +1,10 @@
 import { stat } from "node:fs/promises";
 import { resolveModel } from "@vd/hub";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
+import { loadImage } from "@vd/media";
 import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
+import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
 import { numberedOptions, resultBytes } from "./generation/batch";
@@ -15,6 +17,7 @@ import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
 import { openSingleFile } from "./opening/single-file";
+import { autoSize } from "./options/auto-size";
 import { batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
 import { type CheckedLoad, checkLoad } from "./options/check-load";
@@ -301,8 +304,9 @@ export class StableVideoDiffusionPipeline {
   }
 
   /** Everything that a generation works with. The event loop turns between its parts. */
-  private async context(options: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
-    const { opened, factor, checked } = this.check(options);
+  private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
+    const { opened, factor, ...given } = this.check(wanted);
+    const { options, checked } = await withSize(wanted, given.checked, factor);
     const { components, models, device, precision, tuning, denoiser } = opened;
     const shape = stageShape(checked, factor, precision);
     const layouts = this.layoutsOf(shape);
@@ -324,6 +328,16 @@ function notOpenedError(): VdError {
     got: "new StableVideoDiffusionPipeline()",
     hint: "Use await StableVideoDiffusionPipeline.fromPretrained(folderOrHubName), or .fromSingleFile(path).",
   });
+}
+
+/** The options with the size that the picture's shape decides, where it does. */
+async function withSize(options: GenerateOptions, checked: CheckedOptions, factor: number) {
+  if (!checked.autoSize) return { options, checked };
+  const side = Math.max(checked.width, checked.height);
+  const image = isFloatImage(options.image)
+    ? options.image
+    : await loadImage(options.image, { width: side, height: side });
+  return { options: { ...options, image }, checked: { ...checked, ...autoSize(image, checked, factor) } };
 }
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {

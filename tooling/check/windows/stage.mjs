@@ -31,7 +31,9 @@ function appPackages() {
 /** The dependencies of `packages` that are not ours. */
 function outsideDependencies(packages) {
   const ours = new Set(packages.map(({ manifest }) => manifest.name));
-  const all = packages.flatMap(({ manifest }) => Object.entries(manifest.dependencies ?? {}));
+  const all = packages.flatMap(({ manifest }) =>
+    Object.entries({ ...manifest.dependencies, ...manifest.optionalDependencies }),
+  );
   return Object.fromEntries(all.filter(([name]) => !ours.has(name)).sort());
 }
 

@@ -75,6 +75,7 @@ export const tinySvdKind: GoldenKind = {
     const [height, width] = fixture.shape("image_u8") as [number, number, number];
     const video = await pipeline.generate({
       image: { width, height, data: fixture.bytes("image_u8") },
+      fit: "stretch",
       width: settings.width,
       height: settings.height,
       numFrames: settings.num_frames,

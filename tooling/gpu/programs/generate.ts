@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { encodePlainPng } from "@vd/media";
+import { encodePlainPng } from "@vd/bench";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { loadFixture } from "../../goldens/fixture";
 import { about } from "./about";

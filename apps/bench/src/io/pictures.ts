@@ -1,17 +1,40 @@
 import { VdError } from "@vd/kernels-native";
-import { decodePlainPng, loadImage, type RgbImage } from "@vd/media";
+import { loadImage, type RgbImage } from "@vd/media";
+import { decode, encode } from "fast-png";
 
 const CHANNELS = 3;
 
-/** A picture from a PNG file: by the image library, or without it where this program wrote the file. */
-export async function readPicture(path: string, bytes: Buffer): Promise<RgbImage> {
+/**
+ * Reads a picture file: any by the image library, 8-bit RGB PNG where that cannot be loaded, as on machines that get these
+ * programs as single files.
+ *
+ * @throws VdError as `loadImage`, `unsupported` for other pictures where the library is missing
+ */
+export async function readPicture(path: string, bytes: Uint8Array): Promise<RgbImage> {
   try {
     return await loadImage(bytes);
   } catch (error) {
-    if (error instanceof VdError && error.code === "unsupported") return decodePlainPng(bytes, path);
-    throw error;
+    const plain = error instanceof VdError && error.code === "unsupported" ? plainPng(bytes) : undefined;
+    if (plain) return plain;
+    if (!(error instanceof VdError)) throw error;
+    const { code, expected, got, hint } = error;
+    throw new VdError({ code, where: path, expected, got, hint, cause: error });
   }
 }
+
+function plainPng(bytes: Uint8Array): RgbImage | undefined {
+  try {
+    const { width, height, channels, depth, data } = decode(bytes);
+    return channels === CHANNELS && depth === 8 ? { width, height, data: Uint8Array.from(data) } : undefined;
+  } catch {
+    // No PNG: the library's own error says what is missing.
+    return undefined;
+  }
+}
+
+/** Encodes a picture as PNG without the image library. */
+export const encodePlainPng = ({ width, height, data }: RgbImage): Uint8Array =>
+  encode({ width, height, data, channels: CHANNELS, depth: 8 });
 
 /** A picture of smooth waves with some detail, the same for the same size. */
 export function testPicture(width: number, height: number): RgbImage {

@@ -15,7 +15,8 @@ const MAX_GUIDANCE = 3;
 /** Options of a generation, alike for all contenders. */
 function generateOptions({ numFrames, width, height, seed }: MeasureOptions, steps: number) {
   const motion = { fps: 7, motionBucketId: 127, noiseAugStrength: 0.02 };
-  return { numFrames, width, height, steps, seed, ...motion, minGuidance: 1, maxGuidance: MAX_GUIDANCE };
+  const size = { width, height, fit: "stretch" as const };
+  return { numFrames, ...size, steps, seed, ...motion, minGuidance: 1, maxGuidance: MAX_GUIDANCE };
 }
 
 /** A generation of our pipeline that somebody else's denoiser takes part in. */

@@ -1,5 +1,6 @@
+import type { RgbImage } from "@vd/media";
 import type { GenerateOptions, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { GENERATE_TABLE } from "@vd/svd-pipeline/options";
+import { autoSize, GENERATE_TABLE, PUBLISHED_FACTOR } from "@vd/svd-pipeline/options";
 import type { Settings } from "../settings";
 
 /** What a model does when nothing is said. */
@@ -8,7 +9,9 @@ export type ModelDefaults = StableVideoDiffusionPipeline["defaults"];
 /** Everything that decides the video of one run, but for its picture. */
 export type RunOptions = Omit<GenerateOptions, "image"> & { [Name in keyof ModelDefaults]: number };
 
-/** Fills what the settings leave open from the model's own defaults. */
-export function runOptions({ generate }: Settings, defaults: ModelDefaults): RunOptions {
-  return { ...defaults, guidance: GENERATE_TABLE.guidance.default.value, ...generate } as RunOptions;
+/** Fills what the settings leave open from the model's own defaults, and with `--size auto` from the picture's shape. */
+export function runOptions({ generate }: Settings, defaults: ModelDefaults, picture: RgbImage): RunOptions {
+  const { autoSize: isAuto, ...given } = generate;
+  const options = { ...defaults, guidance: GENERATE_TABLE.guidance.default.value, ...given } as RunOptions;
+  return isAuto ? { ...options, ...autoSize(picture, options, PUBLISHED_FACTOR) } : options;
 }

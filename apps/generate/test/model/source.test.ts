@@ -6,7 +6,7 @@ import { bundledModelFolder, bundledPicture } from "../../src/model/bundled";
 import { runOptions } from "../../src/model/defaults";
 import { modelSource } from "../../src/model/source";
 import { parseArguments } from "../../src/options/parse";
-import { checkPicture } from "../../src/picture";
+import { readPicture, warnOfForeignPicture } from "../../src/picture";
 import { FAKE_DEFAULTS } from "../support/fake-pipeline";
 
 describe("modelSource", () => {
@@ -14,7 +14,7 @@ describe("modelSource", () => {
     expect(await modelSource(undefined)).toEqual({
       ...{ kind: "folder", name: bundledModelFolder(), title: "tiny-svd (bundled)" },
     });
-    await expect(checkPicture(bundledPicture())).resolves.toBeUndefined();
+    await expect(readPicture(bundledPicture(), USE)).resolves.toMatchObject({ width: 128, height: 128 });
   });
 
   it("tells folders, files and hub ids apart", async () => {
@@ -45,11 +45,15 @@ describe("modelSource", () => {
   });
 });
 
+/** A picture twice as high as wide. */
+const PORTRAIT = { width: 40, height: 80, data: new Uint8Array(40 * 80 * 3) };
+const USE = { width: 64, height: 64 };
+
 describe("runOptions", () => {
   async function optionsOf(argv: string[]) {
     const parsed = await parseArguments(argv, { version: "" });
     if (parsed.kind !== "settings") throw new Error(parsed.text);
-    return runOptions(parsed.settings, FAKE_DEFAULTS);
+    return runOptions(parsed.settings, FAKE_DEFAULTS, PORTRAIT);
   }
 
   it("takes what is not said from the model", async () => {
@@ -58,6 +62,12 @@ describe("runOptions", () => {
 
   it("takes one end of the guidance range from the model, or both from the user", async () => {
     expect(await optionsOf(["--guidance", "1:4"])).toMatchObject({ minGuidance: 1, maxGuidance: 4 });
+  });
+
+  it("takes the picture's shape with --size auto", async () => {
+    // The fake model's 64x48 are about as many pixels.
+    expect(await optionsOf(["--size", "auto"])).toMatchObject({ width: 32, height: 64 });
+    expect(await optionsOf(["--size", "AUTO"])).not.toHaveProperty("autoSize");
   });
 
   it("takes what is said", async () => {
@@ -69,16 +79,27 @@ describe("runOptions", () => {
   });
 });
 
-describe("checkPicture", () => {
+describe("warnOfForeignPicture", () => {
+  it("names checkpoints for pictures that the bundled model knows nothing of", () => {
+    expect(warnOfForeignPicture(undefined, "cat.jpg", PORTRAIT)).toContain(
+      "--model stabilityai/stable-video-diffusion-img2vid-xt",
+    );
+    expect(warnOfForeignPicture("owner/name", "cat.jpg", PORTRAIT)).toBeUndefined();
+    expect(warnOfForeignPicture(undefined, "ball.png", { ...PORTRAIT, width: 128, height: 128 })).toBeUndefined();
+    expect(warnOfForeignPicture(undefined, bundledPicture(), PORTRAIT)).toBeUndefined();
+  });
+});
+
+describe("readPicture", () => {
   it("explains what is wrong with a file", async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "empty.png"), "");
     writeFileSync(join(folder, "text.png"), "hello");
-    await expect(checkPicture(join(folder, "empty.png"))).rejects.toThrow("got an empty file");
-    await expect(checkPicture(join(folder, "text.png"))).rejects.toThrow("got text.png, which does not decode");
-    await expect(checkPicture(folder)).rejects.toThrow("expected a picture file, got a folder");
-    await expect(checkPicture("https://a.b/c.png")).rejects.toThrow("got a web address. Download it first");
-    await expect(checkPicture(join(folder, "no.png"))).rejects.toMatchObject({
+    await expect(readPicture(join(folder, "empty.png"), USE)).rejects.toThrow("got empty.png: an empty file");
+    await expect(readPicture(join(folder, "text.png"), USE)).rejects.toThrow("got text.png: 5 bytes that are none");
+    await expect(readPicture(folder, USE)).rejects.toThrow("expected a picture file, got a folder");
+    await expect(readPicture("https://a.b/c.png", USE)).rejects.toThrow("got a web address. Download it first");
+    await expect(readPicture(join(folder, "no.png"), USE)).rejects.toMatchObject({
       code: "io",
       message: `[IMAGE] expected a picture file, got no such file or folder (${join(folder, "no.png")}). Check the path.`,
     });

@@ -119,8 +119,15 @@ describe("parseArguments", () => {
         -q, --quiet               no progress, no summary; warnings and errors only
 
       Video:
-        --size <WxH>              frame size in pixels, both sides multiples of 8 (the
-                                  model's own)
+        --size <WxH>              frame size in pixels, both sides multiples of 8;
+                                  auto takes the picture's shape (the model's own)
+        --fit <HOW>               how the picture comes into the frames' shape: cover
+                                  cuts it, contain adds black bars, stretch distorts
+                                  it, as diffusers does (cover)
+        --focus <POINT>           the point that stays nearest to the middle when
+                                  cover cuts: 50%,30% from the left and from above, or
+                                  top, bottom, left, right, top-left and so on
+                                  (center)
         --frames <N>              number of frames (the model's own)
         --steps <N>               number of denoising steps (25, for small models such
                                   as tiny-svd 10)

@@ -11,23 +11,68 @@ const GIF_EFFORT = 5;
 /** An endless loop, in the notation of GIF and WebP. */
 const FOREVER = 0;
 
-/** Encodes frames as an animated WebP that loops; its clock ticks in milliseconds. */
-export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
-  await breathe(options);
-  const image = (await stacked(video)).webp({
-    quality: WEBP_QUALITY,
-    smartSubsample: true,
-    delay: frameDelaysMs(video, 1),
-    loop: FOREVER,
-  });
-  return finish(image, video, options);
+/** Formats of animated pictures. */
+export type AnimationFormat = "gif" | "webp";
+
+/**
+ * How a format's clock ticks, and the shortest time that a frame may show: browsers take 10 ms and less for 100 ms.
+ * Sources: WebKit ScalableImageDecoder `frameDurationAtIndex`, Firefox FrameTimeout `FromRawMilliseconds`.
+ */
+const CLOCKS: Readonly<Record<AnimationFormat, { tickMs: number; leastMs: number }>> = {
+  gif: { tickMs: 10, leastMs: 20 },
+  webp: { tickMs: 1, leastMs: 11 },
+};
+
+/** A frame of an animation. */
+export interface HeldFrame {
+  index: number;
+  /** How long it shows. */
+  delayMs: number;
 }
 
-/** Encodes frames as an animated GIF that loops: 256 colours a frame, and a clock of 1/100 s. */
+/**
+ * Returns the frames that an animation shows, and for how long: all of them, unless they follow each other faster than
+ * players of the format show them. Then some are left out, evenly, and the animation lasts as long as the video. Times are
+ * rounded to the format's clock by their ends, so that errors do not add up.
+ */
+export function heldFrames(
+  { numFrames, fps }: Pick<VideoFrames, "numFrames" | "fps">,
+  format: AnimationFormat,
+): HeldFrame[] {
+  const { tickMs, leastMs } = CLOCKS[format];
+  const startMs = (index: number) => Math.round((index * 1000) / fps / tickMs) * tickMs;
+  const endMs = Math.max(startMs(numFrames), leastMs);
+  const indices = [0];
+  for (let i = 1; i < numFrames; i++) {
+    if (startMs(i) - startMs(indices.at(-1)!) >= leastMs && endMs - startMs(i) >= leastMs) indices.push(i);
+  }
+  return indices.map((index, i) => {
+    const next = indices[i + 1];
+    return { index, delayMs: (next === undefined ? endMs : startMs(next)) - startMs(index) };
+  });
+}
+
+/** Encodes frames as an animated WebP that loops; its clock ticks in milliseconds. See {@link heldFrames} for fast videos. */
+export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
+  await breathe(options);
+  const frames = heldFrames(video, "webp");
+  const data = joined(video, frames);
+  if (frames.length > 1 && isStill(data, video)) keepAnimated(data);
+  const delay = frames.map(({ delayMs }) => delayMs);
+  const image = await stacked(video, data);
+  return finish(image.webp({ quality: WEBP_QUALITY, smartSubsample: true, delay, loop: FOREVER }), video, options);
+}
+
+/** Encodes frames as an animated GIF that loops: 256 colours a frame, and a clock of 1/100 s. See {@link heldFrames} for
+ *  fast videos. */
 export async function encodeGif(video: VideoFrames, options: EncodeOptions = {}): Promise<Uint8Array> {
   await breathe(options);
-  const image = (await stacked(video)).gif({ effort: GIF_EFFORT, delay: frameDelaysMs(video, 10), loop: FOREVER });
-  return finish(image, video, options);
+  const frames = heldFrames(video, "gif");
+  const delay = frames.map(({ delayMs }) => delayMs);
+  const image = await stacked(video, joined(video, frames));
+  // Otherwise a clip in which nothing moves would become one frame, which most players show as a still.
+  const keepDuplicateFrames = true;
+  return finish(image.gif({ effort: GIF_EFFORT, delay, loop: FOREVER, keepDuplicateFrames }), video, options);
 }
 
 /** Encodes one frame, [H,W,3], as PNG, without loss. */
@@ -41,17 +86,37 @@ export async function encodePng(
     .toBuffer();
 }
 
-/**
- * How long each frame shows in milliseconds, each at least one tick, on a clock that ticks every `tickMs`: frame ends are
- * rounded, not durations, so that errors do not add up.
- */
-export function frameDelaysMs({ numFrames, fps }: Pick<VideoFrames, "numFrames" | "fps">, tickMs: number): number[] {
-  const endTicks = (frameIndex: number) => Math.round((frameIndex * 1000) / fps / tickMs);
-  return Array.from({ length: numFrames }, (_, i) => Math.max(1, endTicks(i + 1) - endTicks(i)) * tickMs);
+/** Copies of the frames, one after the other. */
+function joined(video: VideoFrames, frames: readonly HeldFrame[]): Uint8Array {
+  const frameBytes = video.width * video.height * 3;
+  const data = new Uint8Array(frames.length * frameBytes);
+  for (const [place, { index }] of frames.entries()) data.set(video.frame(index), place * frameBytes);
+  return data;
 }
 
-async function stacked({ data, width, height, numFrames }: VideoFrames): Promise<Sharp> {
+function isStill(data: Uint8Array, { width, height }: VideoFrames): boolean {
+  const frameBytes = width * height * 3;
+  const first = data.subarray(0, frameBytes);
+  for (let at = frameBytes; at < data.length; at += frameBytes) {
+    if (Buffer.compare(first, data.subarray(at, at + frameBytes)) !== 0) return false;
+  }
+  return true;
+}
+
+/** More than what libwebp takes for equal at our quality: about 3 levels. Source: libwebp src/enc anim_encode.c,
+ *  `QualityToMaxDiff`. */
+const VISIBLE_TO_LIBWEBP = 8;
+
+/** libwebp joins equal frames, and makes a picture without a clock of a clip in which all are: one byte of the last frame's
+ *  last pixel, a little off, keeps it an animation. */
+function keepAnimated(data: Uint8Array): void {
+  const last = data.length - 1;
+  data[last] = data[last]! ^ VISIBLE_TO_LIBWEBP;
+}
+
+async function stacked({ width, height }: VideoFrames, data: Uint8Array): Promise<Sharp> {
   const sharp = await loadSharp();
+  const numFrames = data.length / (width * height * 3);
   return sharp(data, { raw: { width, height: height * numFrames, channels: 3, pageHeight: height } });
 }
 

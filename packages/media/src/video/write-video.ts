@@ -14,11 +14,11 @@ import {
   temporaryName,
   writeSynced,
 } from "@vd/tensor";
-import { encodeGif, encodePng, encodeWebp } from "./animation";
+import { encodeWithFfmpeg, requireFfmpeg } from "../ffmpeg/program";
+import { encodeGif, encodePng, encodeWebp, heldFrames } from "./animation";
+import { encodeBuiltin, requireBuiltin } from "./builtin";
 import type { EncoderChoice } from "./encoders";
-import { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg";
-import { encodeBuiltinMp4 } from "./mp4-builtin";
-import type { FramesTarget, OutputTarget } from "./target";
+import type { FileFormat, FramesTarget, OutputTarget } from "./target";
 import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** How to write a video. */
@@ -61,11 +61,11 @@ export async function checkOutput(target: OutputTarget, options: WriteOptions = 
   const place = placeOf(options);
   if (target.kind === "frames") return checkFrames(target, place);
   await checkPlace(target.path, place);
-  if (encoderOf(target, options) === "ffmpeg") {
-    const { names = NAMES, ffmpeg = FFMPEG } = options;
-    if (target.format === "webm") await requireFfmpeg(ffmpeg, "webm", names.video);
-    else await requireFfmpeg(ffmpeg, "mp4", names.encoder);
-  }
+  const { format } = target;
+  if (format !== "mp4" && format !== "webm") return;
+  const { names = NAMES, ffmpeg = FFMPEG } = options;
+  if (encoderOf(target, options) === "ffmpeg") await requireFfmpeg(ffmpeg, format, names.encoder);
+  else requireBuiltin(format, names.encoder);
 }
 
 /**
@@ -84,21 +84,27 @@ export async function writeVideo(
   }
   const { format, path } = target;
   const fileBytes = await placeFile(path, placeOf(options), async (temporary) => {
-    if (encoder === "ffmpeg") {
-      const ffmpegFormat = format === "webm" ? "webm" : "mp4";
-      return encodeWithFfmpeg(options.ffmpeg ?? FFMPEG, ffmpegFormat, resolve(temporary), video, options);
-    }
-    const encode = format === "gif" ? encodeGif : format === "webp" ? encodeWebp : encodeBuiltinMp4;
-    await writeSynced(temporary, await encode(video, options));
+    if (format === "gif") return writeSynced(temporary, await encodeGif(video, options));
+    if (format === "webp") return writeSynced(temporary, await encodeWebp(video, options));
+    if (encoder === "builtin") return writeSynced(temporary, await encodeBuiltin(format, video, options));
+    return encodeWithFfmpeg(options.ffmpeg ?? FFMPEG, format, resolve(temporary), video, options);
   });
-  return { fileBytes, encoder };
+  return { fileBytes, encoder, warning: warnOfDroppedFrames(format, video) };
 }
 
-/** The built-in one gives the same MP4 everywhere. */
 function encoderOf(target: OutputTarget, { encoder }: WriteOptions): WrittenVideo["encoder"] {
-  if (target.format === "webm") return "ffmpeg";
-  if (target.format !== "mp4") return "sharp";
+  if (target.format !== "mp4" && target.format !== "webm") return "sharp";
+  // The built-in one gives the same file everywhere.
   return encoder === "ffmpeg" ? "ffmpeg" : "builtin";
+}
+
+/** Frames that show for too short a time for a format's players are left out; the others show longer instead. */
+function warnOfDroppedFrames(format: FileFormat, video: VideoFrames): string | undefined {
+  if (format !== "gif" && format !== "webp") return undefined;
+  const kept = heldFrames(video, format).length;
+  if (kept === video.numFrames) return undefined;
+  const rate = `${video.fps} frames a second are more than players of .${format} files show`;
+  return `${rate}: ${kept} of ${video.numFrames} frames were written, and the video lasts as long; .mp4 holds them all`;
 }
 
 async function checkFrames(target: FramesTarget, place: PlaceOptions): Promise<void> {

@@ -1,3 +1,5 @@
+import { type Pausable, pausable } from "@vd/tensor";
+
 /** Weights of red, green and blue in luma. Source: ITU-R BT.709-6, item 3.2. */
 const LUMA_RED = 0.2126;
 const LUMA_GREEN = 0.7152;
@@ -10,18 +12,18 @@ const RED_RANGE = 2 * (1 - LUMA_RED);
 /**
  * Converts a picture to I420 in BT.709 limited range: luma 16 to 235, chroma 16 to 240, each the mean of 2 x 2 pixels.
  * The mean is taken in RGB, so that chroma of hard edges does not shift. rgb: [H,W,3], 0 to 255; H and W even. Returns luma
- * [H,W], then blue chroma and red chroma [H/2,W/2].
+ * [H,W], then blue chroma and red chroma [H/2,W/2]. Pauses after every two rows.
  */
-export function rgbToI420(rgb: Uint8Array, width: number, height: number): Uint8Array {
+export const rgbToI420 = pausable(function* (rgb: Uint8Array, width: number, height: number): Pausable<Uint8Array> {
   const numPixels = width * height;
   const planes = new Uint8Array((numPixels * 3) / 2);
-  for (let i = 0; i < numPixels; i++) {
-    const luma = lumaOf(rgb[3 * i]!, rgb[3 * i + 1]!, rgb[3 * i + 2]!);
-    planes[i] = Math.round(16 + (219 / 255) * luma);
-  }
   let blueIndex = numPixels;
   let redIndex = numPixels + numPixels / 4;
   for (let y = 0; y < height; y += 2) {
+    for (let i = y * width; i < (y + 2) * width; i++) {
+      const luma = lumaOf(rgb[3 * i]!, rgb[3 * i + 1]!, rgb[3 * i + 2]!);
+      planes[i] = Math.round(16 + (219 / 255) * luma);
+    }
     for (let x = 0; x < width; x += 2) {
       const above = 3 * (y * width + x);
       const below = above + 3 * width;
@@ -32,9 +34,10 @@ export function rgbToI420(rgb: Uint8Array, width: number, height: number): Uint8
       planes[blueIndex++] = Math.round(128 + ((224 / 255) * (blue - luma)) / BLUE_RANGE);
       planes[redIndex++] = Math.round(128 + ((224 / 255) * (red - luma)) / RED_RANGE);
     }
+    yield;
   }
   return planes;
-}
+});
 
 function lumaOf(red: number, green: number, blue: number): number {
   return LUMA_RED * red + LUMA_GREEN * green + LUMA_BLUE * blue;

@@ -5,6 +5,8 @@ import { VdError } from "@vd/kernels-native";
 import sharp from "sharp";
 import { afterAll, describe, expect, test } from "vitest";
 import { fixturePath, maxDifference, noiseImage, openFixture } from "../../../../tooling/testing/pictures";
+import { fitPicture } from "../../src/pictures/fit";
+import { resizeLanczos } from "../../src/pictures/lanczos";
 import { loadImage } from "../../src/pictures/load-image";
 import type { RgbImage } from "../../src/pictures/rgb-image";
 
@@ -120,6 +122,113 @@ describe("pictures", () => {
   });
 });
 
+/** Little-endian words of 16 or 32 bits, as in BMP and ICO files. */
+const words = (bits: 16 | 32, ...values: number[]): Uint8Array =>
+  new Uint8Array((bits === 16 ? Uint16Array : Uint32Array).from(values).buffer);
+
+/** A BMP of 24 bits: rows from below, blue first, each filled up to four bytes. */
+function bmp({ width, height, data }: RgbImage): Uint8Array {
+  const rowBytes = Math.ceil((width * 3) / 4) * 4;
+  const pixels = new Uint8Array(rowBytes * height);
+  for (let i = 0; i < width * height * 3; i++) {
+    const [row, column] = [Math.floor(i / 3 / width), Math.floor(i / 3) % width];
+    pixels[(height - 1 - row) * rowBytes + column * 3 + 2 - (i % 3)] = data[i]!;
+  }
+  const information = [
+    ...words(32, 40, width, height),
+    ...words(16, 1, 24),
+    ...words(32, 0, pixels.length, 0, 0, 0, 0),
+  ];
+  return Uint8Array.from([0x42, 0x4d, ...words(32, 54 + pixels.length, 0, 54), ...information, ...pixels]);
+}
+
+describe("formats that FFmpeg reads", () => {
+  test("a BMP", async () => {
+    expect(await loadImage(bmp(image))).toEqual(image);
+  });
+
+  test("an ICO, its largest picture", async () => {
+    const [small, large] = [
+      await raw(noiseImage(2, 2).data, 3, noiseImage(2, 2)).png().toBuffer(),
+      await raw(image.data, 3).png().toBuffer(),
+    ];
+    const entry = (side: [number, number], bytes: number, at: number) => [
+      ...[...side, 0, 0],
+      ...[...words(16, 1, 32), ...words(32, bytes, at)],
+    ];
+    const head = [
+      0,
+      0,
+      1,
+      0,
+      2,
+      0,
+      ...entry([2, 2], small.length, 38),
+      ...entry([image.width, image.height], large.length, 38 + small.length),
+    ];
+    expect(await loadImage(Uint8Array.from([...head, ...small, ...large]))).toEqual(image);
+  });
+
+  test("a PPM, a PGM and a PBM", async () => {
+    const head = (kind: string) => Buffer.from(`${kind}\n# a comment\n${image.width} ${image.height}\n255\n`);
+    expect(await loadImage(Buffer.concat([head("P6"), image.data]))).toEqual(image);
+    const text = Buffer.from(Array.from(image.data).join(" "));
+    expect(await loadImage(Buffer.concat([head("P3"), text, Buffer.from("\n")]))).toEqual(image);
+    const grey = pixels(1, (pixel) => pixel * 6);
+    expect((await loadImage(Buffer.concat([head("P5"), grey]))).data).toEqual(pixels(3, (pixel) => pixel * 6));
+    const stripes = await loadImage(Buffer.from("P1\n2 1\n1 0\n"));
+    expect([...stripes.data]).toEqual([0, 0, 0, 255, 255, 255]);
+  });
+
+  test("an AVIF", async () => {
+    const flat = { width: 16, height: 8, data: new Uint8Array(16 * 8 * 3).fill(120) };
+    const loaded = await loadImage(await raw(flat.data, 3, flat).avif({ lossless: true }).toBuffer());
+    expect(maxDifference(loaded.data, flat.data)).toBeLessThanOrEqual(2);
+  });
+
+  test("damaged ones are refused as such", async () => {
+    const error = await errorOf(bmp(image).subarray(0, 60));
+    expect(error).toMatchObject({ code: "io", hint: "The file may be cut off: copy or download it again." });
+  });
+});
+
+describe("a large picture", () => {
+  test("shrunk while it is decoded is within a few levels of Pillow's way, and cut alike", async () => {
+    // Smooth waves with an edge, as a JPEG of 17.3 megapixels.
+    const [width, height] = [4800, 3600];
+    const wave = { width, height, data: new Uint8Array(width * height * 3) };
+    for (let y = 0, i = 0; y < height; y++)
+      for (let x = 0; x < width; x++, i += 3) {
+        wave.data[i] = 128 + 100 * Math.sin(x / 90) * Math.cos(y / 70);
+        wave.data[i + 1] = x > 2400 ? 200 : 40;
+        wave.data[i + 2] = (255 * y) / height;
+      }
+    const jpeg = await raw(wave.data, 3, wave).jpeg({ quality: 90, chromaSubsampling: "4:4:4" }).toBuffer();
+    const use = { width: 256, height: 144 };
+    const quick = await loadImage(jpeg, use);
+    expect(quick).toMatchObject({ width: 512, height: 384 });
+    const exact = await loadImage(jpeg);
+    expect(exact).toMatchObject({ width, height });
+    const prepared = (picture: RgbImage) =>
+      resizeLanczos(fitPicture(picture, use.width, use.height), use.width, use.height);
+    const [ours, pillows] = [prepared(quick).data, prepared(exact).data];
+    const sum = ours.reduce((total, value, i) => total + Math.abs(value - pillows[i]!), 0);
+    expect(sum / ours.length).toBeLessThan(0.5);
+    expect(maxDifference(ours, pillows)).toBeLessThanOrEqual(24);
+  });
+
+  test("stays as it is below 16 megapixels, and where it is not large for its use", async () => {
+    const jpeg = await raw(noiseImage(600, 400).data, 3, noiseImage(600, 400)).jpeg().toBuffer();
+    expect(await loadImage(jpeg, { width: 8, height: 8 })).toMatchObject({ width: 600, height: 400 });
+    const turned = await sharp({ create: { width: 5000, height: 3400, channels: 3, background: "#123456" } })
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    expect(await loadImage(turned, { width: 34, height: 16 })).toMatchObject({ width: 68, height: 100 });
+    expect(await loadImage(turned, { width: 3000, height: 100 })).toMatchObject({ width: 3400, height: 5000 });
+  });
+});
+
 describe("faults", () => {
   test("a missing file, a folder and a web address", async () => {
     expect(await errorOf(join(folder, "none.png"))).toMatchObject({ code: "io", got: "no such file" });
@@ -145,6 +254,15 @@ describe("faults", () => {
       expect(cut.message).toMatch(/a damaged one .* The file may be cut off/);
       expect(cut.where).toBe(join(folder, `cut.${format}`));
     }
+  });
+
+  test("a HEIC picture is named, with what to do", async () => {
+    const box = (type: string, body: string) =>
+      Buffer.from(`\0\0\0${String.fromCharCode(8 + body.length)}${type}${body}`, "latin1");
+    const heic = Buffer.concat([box("ftyp", "mif1\0\0\0\0mif1heic"), Buffer.alloc(64)]);
+    const error = await errorOf(heic);
+    expect(error).toMatchObject({ code: "unsupported", got: "a HEIC picture, as iPhones take them" });
+    expect(error.hint).toContain("Save it as JPEG");
   });
 
   test("too many pixels are refused before they are decoded", async () => {

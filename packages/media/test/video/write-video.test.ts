@@ -14,6 +14,7 @@ const options: WriteOptions = { overwrite: true, encoder: "auto", ffmpeg: "/no/s
 describe("writeVideo", () => {
   it.each([
     ["x.mp4", "builtin", "ftyp"],
+    ["x.webm", "builtin", "webm"],
     ["x.webp", "sharp", "WEBP"],
     ["x.gif", "sharp", "GIF89a"],
   ])("writes %s by %s", async (name, encoder, mark) => {
@@ -24,13 +25,13 @@ describe("writeVideo", () => {
     const written = await writeVideo(outputTarget(path), video, { ...options, onFrame });
     const bytes = readFileSync(path);
     expect(written).toEqual({ fileBytes: bytes.length, encoder });
-    expect(bytes.subarray(0, 16).toString("latin1")).toContain(mark);
+    expect(bytes.subarray(0, 64).toString("latin1")).toContain(mark);
     expect(done.at(-1)).toBe(4);
     expect(readdirSync(folder)).toEqual([name]);
   });
 
   it.skipIf(process.platform === "win32").each([
-    ["x.webm", "auto"],
+    ["x.webm", "ffmpeg"],
     ["x.mp4", "ffmpeg"],
   ] as const)("has ffmpeg write %s with --encoder %s", async (name, encoder) => {
     const folder = temporaryFolder();
@@ -43,22 +44,31 @@ describe("writeVideo", () => {
   it.skipIf(process.platform === "win32")("leaves nothing behind an ffmpeg that fails", async () => {
     const folder = temporaryFolder();
     const target = outputTarget(join(folder, "x.webm"));
-    await expect(writeVideo(target, video, { ...options, ffmpeg: fakeFfmpeg("full") })).rejects.toThrow(
-      "No space left",
-    );
+    await expect(
+      writeVideo(target, video, { ...options, encoder: "ffmpeg", ffmpeg: fakeFfmpeg("full") }),
+    ).rejects.toThrow("No space left");
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it.each(["x.mp4", "x.gif", "x.webp", "frames/", "f-%d.png"])("leaves nothing of %s when cancelled", async (name) => {
-    const folder = temporaryFolder();
-    const controller = new AbortController();
-    const onFrame = () => controller.abort(new Error("enough"));
-    const target = outputTarget(join(folder, "./") + name);
-    await expect(writeVideo(target, video, { ...options, signal: controller.signal, onFrame })).rejects.toThrow(
-      "enough",
-    );
-    expect(readdirSync(folder)).toEqual([]);
+  it("tells of the frames that players would not show", async () => {
+    const path = join(temporaryFolder(), "x.gif");
+    const { warning } = await writeVideo(outputTarget(path), { ...video, fps: 100 }, options);
+    expect(warning).toContain("2 of 4 frames were written");
   });
+
+  it.each(["x.mp4", "x.webm", "x.gif", "x.webp", "frames/", "f-%d.png"])(
+    "leaves nothing of %s when cancelled",
+    async (name) => {
+      const folder = temporaryFolder();
+      const controller = new AbortController();
+      const onFrame = () => controller.abort(new Error("enough"));
+      const target = outputTarget(join(folder, "./") + name);
+      await expect(writeVideo(target, video, { ...options, signal: controller.signal, onFrame })).rejects.toThrow(
+        "enough",
+      );
+      expect(readdirSync(folder)).toEqual([]);
+    },
+  );
 });
 
 describe("PNG frames", () => {

@@ -1,12 +1,12 @@
-import { type FloatImage, loadImage, type RgbImage } from "@vd/media";
+import { type FloatImage, fitFloats, fitPicture, loadImage, parseFocus, type RgbImage } from "@vd/media";
 import { type Pausable, runInSlices } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";
 import { checkFloatImage, isFloatImage } from "../conditioning/float-image";
 import { vaeInput, vaeInputFromTensor } from "../conditioning/vae-input";
 import { embedImageStage, encodeImageStage } from "../stages/definitions";
-import type { GenerateOptions, Precision } from "../types";
-import type { GenerationRun } from "./context";
+import type { Precision } from "../types";
+import type { GenerationContext, GenerationRun } from "./context";
 import { loadAhead } from "./load-ahead";
 import { roundedTo } from "./rounding";
 
@@ -22,14 +22,20 @@ export interface EncodedPicture {
 export type Picture = RgbImage | FloatImage;
 
 /**
- * Returns the pixels of the picture that the options name.
+ * Returns the pixels of the picture that the options name, in the frames' shape.
  *
- * @throws VdError as `loadImage`, `shape` or `attr` for floats that do not fit
+ * @throws VdError as `loadImage` and `fitPicture`, `shape` or `attr` for floats that do not fit
  */
-export async function loadPicture(image: GenerateOptions["image"]): Promise<Picture> {
-  if (!isFloatImage(image)) return loadImage(image);
-  checkFloatImage(image);
-  return image;
+export async function loadFittedPicture({ checked, options }: GenerationContext): Promise<Picture> {
+  const { width, height, fit } = checked;
+  const { image } = options;
+  const fitting = { fit, focus: parseFocus(checked.focus) };
+  if (isFloatImage(image)) {
+    checkFloatImage(image);
+    return fitFloats(image, width, height, fitting);
+  }
+  const work = fitPicture.inPieces(await loadImage(image, { width, height }), width, height, fitting);
+  return runInSlices(work, { signal: options.signal, where: "generation" });
 }
 
 /** Encodes the picture by CLIP and the VAE: beside each other where the generation overlaps its work, else the VAE first. */

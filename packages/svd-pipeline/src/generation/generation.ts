@@ -4,7 +4,7 @@ import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
 import { decodeFrames } from "./decode-frames";
 import { denoiseLatents } from "./denoise-latents";
-import { type EncodedPicture, encodePicture, loadPicture } from "./encode-picture";
+import { type EncodedPicture, encodePicture, loadFittedPicture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
 import { makeVideo } from "./video";
@@ -44,12 +44,12 @@ export class Generation implements GenerationRun {
   /** What the models make of the picture; videos that share it encode it once. */
   private async picture(): Promise<EncodedPicture> {
     const { progress, noise, context } = this;
-    const { options, shared, shape } = context;
+    const { shared, shape } = context;
     if (shared?.encoded) {
       await noise.skipPicture(3 * shape.width * shape.height);
       return shared.encoded;
     }
-    const image = await progress.timed("image", () => loadPicture(options.image));
+    const image = await progress.timed("image", () => loadFittedPicture(context));
     progress.report("encode", 0, 2);
     const encoded = await encodePicture(this, image);
     if (shared) shared.encoded = encoded;

@@ -33,7 +33,7 @@ function takes(kind: Exclude<Kind, { kind: "side" | "seed" }>, value: unknown): 
     case "boolean":
       return typeof value === "boolean";
     case "text":
-      return typeof value === "string" && value !== "";
+      return typeof value === "string" && value !== "" && new RegExp(kind.pattern ?? "").test(value);
     case "booleanOrText":
       return typeof value === "boolean" || (typeof value === "string" && value !== "");
     case "numbers":

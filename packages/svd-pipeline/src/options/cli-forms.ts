@@ -2,11 +2,12 @@ import type { RealKind, SideKind } from "./kinds";
 import type { CliForm } from "./option";
 import { readRange, readSize } from "./read-text";
 
-/** Makes the form that sets a width and a height with one text, `1024x576`. */
+/** Makes the form that sets a width and a height with one text, `1024x576`, or has the picture decide: `auto`. */
 export const sizeForm = (flags: string, kind: SideKind, doc: string, defaultText: string): CliForm => ({
   ...{ flags, doc, default: defaultText },
   pair: {
     pattern: "^[0-9]{1,7}[xX×][0-9]{1,7}$",
+    words: { auto: { autoSize: true } },
     read: (text, where) => readSize(kind, text, where),
     write: (width, height) => `${width}x${height}`,
   },

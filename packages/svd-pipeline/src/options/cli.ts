@@ -51,6 +51,8 @@ export function readCli(row: CliRow, typed: string | boolean, where: string): Re
   if (typeof typed === "boolean") return { [first!]: typed };
   const { pair, words } = row.form;
   if (!pair) return { [first!]: readText(writtenKind(row), typed, where, words) };
+  const other = pair.words?.[typed.toLowerCase()];
+  if (other) return { ...other };
   const [a, b] = pair.read(typed, where);
   return { [first!]: a, [second!]: b };
 }

@@ -1,7 +1,8 @@
+import { FITS, FOCUS_PATTERN } from "@vd/media";
 import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
 import { MEMORY_USES, OUTPUT_TYPES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
-import { boolean, callback, choice, integer, numbers, object, real, seed, side } from "./kinds";
+import { boolean, callback, choice, integer, numbers, object, real, seed, side, text } from "./kinds";
 import { always, found, type ModelFacts, type OptionGroup, type OptionTable, perModel } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
 
@@ -20,7 +21,12 @@ const SMALL_SAMPLE = 256;
 const isSmall = ({ sampleSize }: ModelFacts) => sampleSize !== undefined && sampleSize <= SMALL_SAMPLE;
 const smallSide = ({ sampleSize, factor }: ModelFacts) => factor * Math.max(1, Math.floor((sampleSize ?? 0) / factor));
 
-const SIZE_FORM = sizeForm("--size <WxH>", SIDE, "Frame size in pixels, both sides multiples of 8.", "the model's own");
+const SIZE_FORM = sizeForm(
+  "--size <WxH>",
+  SIDE,
+  "Frame size in pixels, both sides multiples of 8; auto takes the picture's shape.",
+  "the model's own",
+);
 const GUIDANCE_FORM = rangeForm(
   "--guidance <MIN:MAX>",
   GUIDANCE,
@@ -53,6 +59,23 @@ export const GENERATE_TABLE = {
     doc: "Height of the frames.",
     default: perModel((facts) => (isSmall(facts) ? smallSide(facts) : FULL_SIZE.height), "the model's own"),
     cli: SIZE_FORM,
+  },
+  autoSize: {
+    kind: boolean,
+    doc: "Takes the size from the picture's shape: the nearest that suits the model, with about as many pixels as `width` and `height`.",
+    default: always(false),
+  },
+  fit: {
+    kind: choice(FITS, "PictureFit"),
+    doc: "How the picture comes into the frames' shape: `cover` cuts it, `contain` adds black bars, `stretch` distorts it, as diffusers does.",
+    default: always(FITS[0]),
+    cli: { flags: "--fit <HOW>" },
+  },
+  focus: {
+    kind: text("a point such as 50%,30%, top, bottom-left or center", FOCUS_PATTERN),
+    doc: "The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top, bottom, left, right, top-left and so on.",
+    default: always("center"),
+    cli: { flags: "--focus <POINT>" },
   },
   numFrames: {
     kind: integer(1, MAX_FRAMES),

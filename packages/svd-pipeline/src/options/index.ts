@@ -1,5 +1,6 @@
 /** The contract of options: what a pipeline can be told, as tables, and what reads, checks and describes them. */
 
+export { autoSize, type Size } from "./auto-size";
 export { BATCH_GROUP, BATCH_TABLE } from "./batch-table";
 export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";

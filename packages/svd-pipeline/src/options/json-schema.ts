@@ -1,5 +1,6 @@
 import { type CliRow, docOf, writtenKind } from "./cli";
 import { PUBLISHED_FACTOR, type WrittenKind } from "./kinds";
+import type { PairForm } from "./option";
 
 /** A JSON schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -28,7 +29,7 @@ export function valueSchema(kind: WrittenKind): JsonSchema {
     case "boolean":
       return { type: "boolean" };
     case "text":
-      return { type: "string", minLength: 1 };
+      return kind.pattern === undefined ? { type: "string", minLength: 1 } : matching(kind.pattern);
     case "booleanOrText":
       return { anyOf: [{ type: "boolean" }, { type: "string", minLength: 1 }] };
     case "numbers":
@@ -36,13 +37,16 @@ export function valueSchema(kind: WrittenKind): JsonSchema {
   }
 }
 
+const wordsSchema = (words: NonNullable<PairForm["words"]>) => ({ enum: Object.keys(words) });
+
 /** The schema of what a config file may say for a form of the command line: the value, or the text that would be typed. */
 function typedSchema(row: CliRow): JsonSchema {
   const kind = writtenKind(row);
   const { pair, words } = row.form;
   if (pair) {
     const texts = matching(pair.pattern);
-    return pair.takesNumber ? { anyOf: [valueSchema(kind), texts] } : texts;
+    const others = [...(pair.takesNumber ? [valueSchema(kind)] : []), ...(pair.words ? [wordsSchema(pair.words)] : [])];
+    return others.length > 0 ? { anyOf: [...others, texts] } : texts;
   }
   if (kind.kind === "choice") return { enum: [...kind.values, ...Object.keys(words ?? {})] };
   if (kind.kind === "integer") return { anyOf: [valueSchema(kind), matching(WHOLE)] };

@@ -43,6 +43,8 @@ export interface TextKind {
   kind: "text";
   /** What the text is, for messages: `a name`. */
   expected: string;
+  /** A regular expression that it matches. */
+  pattern?: string;
 }
 
 /** Yes, no, or a text that says yes and how. */
@@ -128,8 +130,11 @@ export const choice = <T extends string>(
 /** The kind of yes and no. */
 export const boolean: BooleanKind = { kind: "boolean" };
 
-/** Makes the kind of texts that are not empty. */
-export const text = (expected: string): TextKind => ({ kind: "text", expected });
+/** Makes the kind of texts that are not empty, or that match a regular expression. */
+export const text = (expected: string, pattern?: string): TextKind => ({
+  ...{ kind: "text", expected },
+  ...(pattern !== undefined && { pattern }),
+});
 
 /** The kind of switches that may be given a text. */
 export const booleanOrText: BooleanOrTextKind = { kind: "booleanOrText" };

@@ -27,6 +27,8 @@ export interface PairForm {
   pattern: string;
   /** True if a JSON number may stand for both values. */
   takesNumber?: boolean;
+  /** Words that set other options of the table instead, by what is typed. */
+  words?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /**
    * Reads both values.
    *

@@ -2,7 +2,7 @@
 
 export type { HubOptions } from "@vd/hub";
 export type { DeviceKind } from "@vd/kernels-native";
-export type { FloatImage, RgbImage } from "@vd/media";
+export type { FloatImage, PictureFit, RgbImage } from "@vd/media";
 export type { GuidanceShape } from "@vd/sampling";
 export type { WorkObserver } from "@vd/tensor";
 export type { InferenceOptions } from "../checkpoint/index";

@@ -144,8 +144,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "toString". The nearest name is onStepEnd."
+      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onPreview, previewEvery, profiler, got "toString". The nearest name is autoSize."
     `);
   });
 
@@ -159,6 +159,7 @@ describe("right options", () => {
   it("get the model's defaults where they say nothing", () => {
     expect(check({ seed: 5 })).toEqual({
       ...DEFAULTS,
+      ...{ autoSize: false, fit: "cover", focus: "center" },
       guidance: "linear",
       seed: 5n,
       sampler: undefined,

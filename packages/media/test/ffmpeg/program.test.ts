@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
-import { encodeWithFfmpeg, requireFfmpeg } from "../../src/video/ffmpeg";
+import { encodeWithFfmpeg, requireFfmpeg } from "../../src/ffmpeg/program";
 import { fakeFfmpeg } from "../support/fake-ffmpeg";
 import { gradientVideo, planesOf, psnr } from "../support/video";
 
@@ -20,7 +20,7 @@ describe.skipIf(process.platform === "win32")("requireFfmpeg", () => {
       code: "unsupported",
       message:
         "[--output] expected an ffmpeg with libvpx-vp9 on the PATH, which .webm needs here, got none that starts. " +
-        "Install ffmpeg, or write .mp4, .webp or .gif.",
+        "Install ffmpeg, or choose the encoder builtin.",
     });
   });
 

@@ -2,19 +2,10 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { VdError } from "@vd/kernels-native";
-import { type EncodeOptions, requireEvenSize, type VideoFrames } from "./video-frames";
-import { rgbToI420 } from "./yuv";
-
-/** The formats that ffmpeg writes for us, and the encoder each needs. */
-export type FfmpegFormat = "mp4" | "webm";
-
-/** Encoder and settings by format. Both sit where their own guides put "visually lossless". */
-const ENCODERS: Record<FfmpegFormat, { name: string; arguments: readonly string[] }> = {
-  mp4: { name: "libx264", arguments: ["-crf", "16", "-preset", "medium", "-movflags", "+faststart"] },
-  webm: { name: "libvpx-vp9", arguments: ["-crf", "20", "-b:v", "0", "-cpu-used", "2", "-row-mt", "1"] },
-};
-
-const BT709_TAGS = ["-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-color_range", "tv"];
+import { runInSlices } from "@vd/tensor";
+import { type EncodeOptions, requireEvenSize, type VideoFrames } from "../video/video-frames";
+import { rgbToI420 } from "../video/yuv";
+import { encoderName, encodingArguments, type FfmpegFormat } from "./encoding-arguments";
 
 /** How much of ffmpeg's last words goes into a message. */
 const MAX_MESSAGE_LETTERS = 300;
@@ -25,8 +16,8 @@ const MAX_MESSAGE_LETTERS = 300;
  * @throws VdError `unsupported` with what to do.
  */
 export async function requireFfmpeg(ffmpeg: string, format: FfmpegFormat, where = "video"): Promise<void> {
-  const { name } = ENCODERS[format];
-  const otherwise = format === "webm" ? "write .mp4, .webp or .gif" : "choose the encoder builtin";
+  const name = encoderName("program", format);
+  const otherwise = "choose the encoder builtin";
   const expected = `an ffmpeg with ${name} on the PATH, which .${format} needs here`;
   const listing = await run(ffmpeg, ["-hide_banner", "-encoders"]).catch((cause: unknown) => {
     const hint = `Install ffmpeg, or ${otherwise}.`;
@@ -50,7 +41,9 @@ export async function encodeWithFfmpeg(
   options: EncodeOptions,
 ): Promise<void> {
   requireEvenSize(video);
-  const child = spawn(ffmpeg, ffmpegArguments(format, path, video), { stdio: ["pipe", "ignore", "pipe"] });
+  // With "file:" a name such as "-x.mp4" or "a:b.mp4" is read neither as an option nor as a protocol.
+  const words = encodingArguments("program", format, video, { input: "pipe:0", output: `file:${path}` });
+  const child = spawn(ffmpeg, words, { stdio: ["pipe", "ignore", "pipe"] });
   const stop = () => child.kill("SIGKILL");
   options.signal?.addEventListener("abort", stop, { once: true });
   const ended = endOf(child);
@@ -70,32 +63,14 @@ export async function encodeWithFfmpeg(
   if (feedError) throw feedError;
 }
 
-function ffmpegArguments(format: FfmpegFormat, path: string, { width, height, fps }: VideoFrames): string[] {
-  const { name, arguments: settings } = ENCODERS[format];
-  const input = [
-    "-f",
-    "rawvideo",
-    "-pix_fmt",
-    "yuv420p",
-    "-s",
-    `${width}x${height}`,
-    "-r",
-    String(fps),
-    "-i",
-    "pipe:0",
-  ];
-  const output = ["-c:v", name, "-pix_fmt", "yuv420p", ...settings, ...BT709_TAGS, "-fflags", "+bitexact"];
-  // With "file:" a name such as "-x.mp4" or "a:b.mp4" is read neither as an option nor as a protocol.
-  return ["-hide_banner", "-v", "error", "-nostdin", "-y", ...input, ...output, "-f", format, `file:${path}`];
-}
-
 /** A stream that its dead reader left behind never drains: hence the race with the end of the process. */
 async function feed(stdin: Writable, video: VideoFrames, options: EncodeOptions, ended: Promise<End>): Promise<void> {
   // Errors of the pipe come through `once` and the callback of `end`; this keeps the rest from ending the process.
   stdin.on("error", () => {});
   for (let i = 0; i < video.numFrames; i++) {
     options.signal?.throwIfAborted();
-    const hasRoom = stdin.write(rgbToI420(video.frame(i), video.width, video.height));
+    const frame = await runInSlices(rgbToI420.inPieces(video.frame(i), video.width, video.height));
+    const hasRoom = stdin.write(frame);
     if (!hasRoom) await Promise.race([once(stdin, "drain"), ended]);
     options.onFrame?.(i + 1);
   }
@@ -129,7 +104,7 @@ function failed(path: string, status: number | string, message: string): VdError
     where: "ffmpeg",
     expected: `a video written to ${path}`,
     got: `exit status ${status}${words ? `: ${words}` : ""}`,
-    hint: isFull ? "Free some space or choose another folder." : "Try the encoder builtin with a .mp4 name.",
+    hint: isFull ? "Free some space or choose another folder." : "Try the encoder builtin.",
   });
 }
 

@@ -1,0 +1,135 @@
+import { VdError } from "@vd/kernels-native";
+import { type Pausable, pausable } from "@vd/tensor";
+import { resizeLanczos } from "./lanczos";
+import { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./rgb-image";
+
+/** Every way of bringing a picture into another shape, the default first. */
+export const FITS = ["cover", "contain", "stretch"] as const;
+
+/** `cover` cuts off what is beyond the shape, `contain` adds black bars, `stretch` distorts. */
+export type PictureFit = (typeof FITS)[number];
+
+const PERCENT = "(?:100|[0-9]{1,2}(?:\\.[0-9]+)?)%";
+/** A regular expression for what {@link parseFocus} reads. */
+export const FOCUS_PATTERN = `^(?:center|left|right|(?:top|bottom)(?:-(?:left|right))?|${PERCENT},${PERCENT})$`;
+
+/** A point of a picture: 0 is its left or upper edge, 1 its right or lower one. */
+export interface FocusPoint {
+  x: number;
+  y: number;
+}
+
+const START = 0;
+const MIDDLE = 0.5;
+const END = 1;
+
+/**
+ * Reads the point of a picture that matters: `center`, `top`, `bottom-left`, `50%,30%` (from the left, from above).
+ *
+ * @throws VdError `attr` for any other text
+ */
+export function parseFocus(text: string, where = "focus"): FocusPoint {
+  if (!new RegExp(FOCUS_PATTERN).test(text)) {
+    const expected = "a point such as 50%,30%, top, bottom-left or center";
+    throw new VdError({ code: "attr", where, expected, got: JSON.stringify(text.slice(0, 60)) });
+  }
+  const [x, y] = text.split(",").map((part) => Number.parseFloat(part) / 100);
+  if (y !== undefined) return { x: x!, y };
+  const along = (first: string, last: string) => (text.includes(first) ? START : text.includes(last) ? END : MIDDLE);
+  return { x: along("left", "right"), y: along("top", "bottom") };
+}
+
+/** Where a stretch of `part` pixels begins whose middle is as near to `focus` as the whole allows. */
+const startOf = (whole: number, part: number, focus: number): number =>
+  Math.min(Math.max(Math.round(focus * whole - part / 2), 0), whole - part);
+
+/** The largest part of a picture that has the shape of width×height, as near to the focus as its edges allow. */
+function coverPart(whole: { width: number; height: number }, width: number, height: number, focus: FocusPoint) {
+  const scale = Math.min(whole.width / width, whole.height / height);
+  const part = (side: number, most: number) => Math.min(Math.max(1, Math.round(side * scale)), most);
+  const [partWidth, partHeight] = [part(width, whole.width), part(height, whole.height)];
+  const [left, top] = [startOf(whole.width, partWidth, focus.x), startOf(whole.height, partHeight, focus.y)];
+  return { left, top, width: partWidth, height: partHeight };
+}
+
+function* cut(image: RgbImage, { left, top, width, height }: ReturnType<typeof coverPart>): Pausable<RgbImage> {
+  const data = new Uint8Array(width * height * 3);
+  for (let y = 0; y < height; y++) {
+    const from = ((top + y) * image.width + left) * 3;
+    data.set(image.data.subarray(from, from + width * 3), y * width * 3);
+    yield;
+  }
+  return { width, height, data };
+}
+
+function* barred(image: RgbImage, width: number, height: number): Pausable<RgbImage> {
+  const scale = Math.min(width / image.width, height / image.height);
+  const inner = (side: number) => Math.max(1, Math.round(side * scale));
+  const small = yield* resizeLanczos.inPieces(image, inner(image.width), inner(image.height));
+  const [left, top] = [startOf(width, small.width, MIDDLE), startOf(height, small.height, MIDDLE)];
+  const data = new Uint8Array(width * height * 3);
+  for (let y = 0; y < small.height; y++) {
+    const row = small.data.subarray(y * small.width * 3, (y + 1) * small.width * 3);
+    data.set(row, ((top + y) * width + left) * 3);
+    yield;
+  }
+  return { width, height, data };
+}
+
+/** How {@link fitPicture} works. */
+export interface FitOptions {
+  fit?: PictureFit | undefined;
+  /** What stays in the picture when `cover` cuts; default its middle. */
+  focus?: FocusPoint | undefined;
+}
+
+/**
+ * Brings a picture into the shape of width×height. `cover`, the default, returns the largest part of that shape, at the
+ * picture's own resolution, as near to the focus as its edges allow; `contain` the whole picture at width×height between
+ * black bars; `stretch`, which leaves the distortion to whoever resizes it, the picture itself. Pauses after each row.
+ *
+ * @throws VdError `shape` or `attr` for sizes below 1 and data of another length
+ * @example
+ * ```ts
+ * import { fitPicture, loadImage, parseFocus } from "@vd/media";
+ *
+ * const portrait = await loadImage("portrait.jpg");
+ * const part = fitPicture(portrait, 1024, 576, { focus: parseFocus("50%,30%") });
+ * console.log((part.width / part.height).toFixed(2)); // 1.78
+ * ```
+ */
+export const fitPicture = pausable(function* (
+  image: RgbImage,
+  width: number,
+  height: number,
+  { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } }: FitOptions = {},
+): Pausable<RgbImage> {
+  checkRgbImage(image, "fit");
+  checkPixels("width", width, "fit");
+  checkPixels("height", height, "fit");
+  if (fit === "stretch" || image.width * height === image.height * width) return image;
+  if (fit === "contain") return yield* barred(image, width, height);
+  return yield* cut(image, coverPart(image, width, height, focus));
+});
+
+/**
+ * As {@link fitPicture} for pictures in floats, which are cut but never resized.
+ *
+ * @throws VdError `unsupported` for `contain` unless the picture has the shape already
+ */
+export function fitFloats(image: FloatImage, width: number, height: number, options: FitOptions = {}): FloatImage {
+  const { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } } = options;
+  if (fit === "stretch" || image.width * height === image.height * width) return image;
+  if (fit === "contain") {
+    const [expected, got] = ["cover or stretch for a picture in floats", "contain"];
+    throw new VdError({ code: "unsupported", where: "fit", expected, got, hint: "Give the picture as bytes." });
+  }
+  const part = coverPart(image, width, height, focus);
+  const data = new Float32Array(3 * part.width * part.height);
+  for (let row = 0; row < 3 * part.height; row++) {
+    const [plane, y] = [Math.floor(row / part.height), row % part.height];
+    const from = (plane * image.height + part.top + y) * image.width + part.left;
+    data.set(image.data.subarray(from, from + part.width), row * part.width);
+  }
+  return { width: part.width, height: part.height, data };
+}

@@ -1,0 +1,63 @@
+import { VdError } from "@vd/kernels-native";
+import { requireWasmFfmpeg, runWasmFfmpeg } from "../ffmpeg/wasm";
+
+/** A format that the image library does not read and FFmpeg does. */
+interface ForeignFormat {
+  name: string;
+  /** FFmpeg's name of what reads it. */
+  demuxer: string;
+}
+
+const NETPBM: Readonly<Record<string, string>> = {
+  ...{ P1: "pbm_pipe", P2: "pgm_pipe", P3: "ppm_pipe", P4: "pbm_pipe", P5: "pgm_pipe", P6: "ppm_pipe", P7: "pam_pipe" },
+};
+
+const latin = (bytes: Uint8Array, from: number, to: number) => Buffer.from(bytes.subarray(from, to)).toString("latin1");
+
+function foreignFormat(bytes: Uint8Array): ForeignFormat | undefined {
+  const start = latin(bytes, 0, 4);
+  if (start.startsWith("BM")) return { name: "BMP", demuxer: "bmp_pipe" };
+  if (start === "\0\0\x01\0") return { name: "ICO", demuxer: "ico" };
+  const netpbm = /^P[1-7]\s/.test(start) && NETPBM[start.slice(0, 2)];
+  return netpbm ? { name: "PPM", demuxer: netpbm } : undefined;
+}
+
+const FILES = { input: "/picture", output: "/picture.png" };
+
+/**
+ * Returns a picture as PNG if it is a BMP, an ICO (its largest picture) or a PPM, PGM, PBM or PAM; undefined for all others.
+ *
+ * @throws VdError `unsupported` where FFmpeg is not installed as WebAssembly, Error with FFmpeg's words for a damaged one
+ */
+export async function foreignAsPng(bytes: Uint8Array, where: string): Promise<Uint8Array | undefined> {
+  const format = foreignFormat(bytes);
+  if (!format) return undefined;
+  const ffmpeg = requireWasmFfmpeg(`a ${format.name} picture`, where, "save the picture as PNG or JPEG");
+  const reading = ["-v", "error", "-nostdin", "-xerror", "-f", format.demuxer, "-i", FILES.input];
+  const words = [...reading, "-frames:v", "1", "-c:v", "png", "-f", "image2", "-update", "1", FILES.output];
+  return runWasmFfmpeg(ffmpeg, { ...FILES, bytes, words });
+}
+
+/** The brands of HEIF files whose pictures are compressed by HEVC. Source: ISO/IEC 23008-12, annex B. */
+const HEVC_BRANDS = ["heic", "heix", "heim", "heis", "hevc", "hevx"];
+
+/**
+ * Refuses a HEIC picture by name: its compression is patented, and the image library comes without it.
+ *
+ * @throws VdError `unsupported` with what to do
+ */
+export function refuseHeic(bytes: Uint8Array, where: string): void {
+  if (latin(bytes, 4, 8) !== "ftyp") return;
+  const length = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(0);
+  const brands = latin(bytes, 8, Math.min(length, 64)).match(/.{4}/gs) ?? [];
+  if (!brands.some((brand) => HEVC_BRANDS.includes(brand))) return;
+  throw new VdError({
+    code: "unsupported",
+    where,
+    expected: "a picture in a format without HEVC",
+    got: "a HEIC picture, as iPhones take them",
+    hint:
+      "Save it as JPEG: on a Mac by Preview > Export, elsewhere by `heif-convert PICTURE.heic PICTURE.jpg`; " +
+      "iPhones take JPEG with Settings > Camera > Formats > Most Compatible.",
+  });
+}

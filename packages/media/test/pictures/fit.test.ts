@@ -1,0 +1,96 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { noiseImage } from "../../../../tooling/testing/pictures";
+import { FITS, fitPicture, parseFocus } from "../../src/pictures/fit";
+import { resizeLanczos } from "../../src/pictures/lanczos";
+import type { RgbImage } from "../../src/pictures/rgb-image";
+
+/** Each pixel says where it is: red its column, green its row. */
+function map(width: number, height: number): RgbImage {
+  const at = (i: number) => [Math.floor(i / 3) % width, Math.floor(i / 3 / width), 0][i % 3]!;
+  return { width, height, data: Uint8Array.from({ length: width * height * 3 }, (_, i) => at(i)) };
+}
+
+const corner = ({ data }: RgbImage) => [data[0], data[1]];
+
+describe("fitPicture", () => {
+  it("cuts the largest part of the shape, at the picture's resolution, from its middle", () => {
+    const portrait = fitPicture(map(40, 90), 160, 80);
+    expect([portrait.width, portrait.height]).toEqual([40, 20]);
+    expect(corner(portrait)).toEqual([0, 35]);
+    const wide = fitPicture(map(90, 40), 100, 100);
+    expect([wide.width, wide.height, ...corner(wide)]).toEqual([40, 40, 25, 0]);
+  });
+
+  it.each([
+    ["top", 0],
+    ["bottom-right", 70],
+    ["50%,30%", 17],
+    ["0%,100%", 70],
+    ["center", 35],
+  ])("keeps %s as near to the middle as the edges allow", (focus, top) => {
+    expect(corner(fitPicture(map(40, 90), 160, 80, { focus: parseFocus(focus) }))).toEqual([0, top]);
+  });
+
+  it("shows all of it between black bars", () => {
+    const white = { width: 30, height: 60, data: new Uint8Array(30 * 60 * 3).fill(255) };
+    const { width, height, data } = fitPicture(white, 64, 32, { fit: "contain" });
+    expect([width, height]).toEqual([64, 32]);
+    const row = Array.from({ length: 64 }, (_, x) => data[(16 * 64 + x) * 3]);
+    expect(row).toEqual([...Array(24).fill(0), ...Array(16).fill(255), ...Array(24).fill(0)]);
+  });
+
+  it("leaves the picture alone to be stretched, and one of the shape in every way", () => {
+    const image = noiseImage(40, 30);
+    expect(fitPicture(image, 64, 8, { fit: "stretch" })).toBe(image);
+    for (const fit of FITS) expect(fitPicture(image, 400, 300, { fit })).toBe(image);
+  });
+
+  it("keeps a circle round where stretching flattens it", () => {
+    const side = 96;
+    const inDisc = (i: number) => ((i % 48) - 24) ** 2 + (Math.floor(i / 48) - side / 2) ** 2 < 20 ** 2;
+    const disc = {
+      width: 48,
+      height: side,
+      data: Uint8Array.from({ length: 48 * side * 3 }, (_, i) => (inDisc(Math.floor(i / 3)) ? 255 : 0)),
+    };
+    const extent = (image: RgbImage) => {
+      const resized = resizeLanczos(image, 64, 64);
+      const lit = (x: number, y: number) => resized.data[(y * 64 + x) * 3]! > 127;
+      const line = Array.from({ length: 64 }, (_, i) => i);
+      return [line.filter((x) => lit(x, 32)).length, line.filter((y) => lit(32, y)).length];
+    };
+    const [width, height] = extent(fitPicture(disc, 64, 64));
+    expect(Math.abs(width! - height!)).toBeLessThanOrEqual(1);
+    const [flatWidth, flatHeight] = extent(fitPicture(disc, 64, 64, { fit: "stretch" }));
+    expect(flatWidth! / flatHeight!).toBeGreaterThan(1.8);
+  });
+
+  it("gives a part of the shape, to a pixel, of any picture", () => {
+    const side = fc.integer({ min: 1, max: 60 });
+    fc.assert(
+      fc.property(side, side, side, side, fc.double({ min: 0, max: 1, noNaN: true }), (w, h, width, height, x) => {
+        const part = fitPicture(noiseImage(w, h), width, height, { focus: { x, y: 1 - x } });
+        expect(part.data.length).toBe(part.width * part.height * 3);
+        const isCutBelow = w * height <= h * width;
+        expect(isCutBelow ? part.width : part.height).toBe(isCutBelow ? w : h);
+        const ideal = isCutBelow ? (w * height) / width : (h * width) / height;
+        const cut = isCutBelow ? part.height : part.width;
+        expect(Math.abs(cut - Math.max(1, ideal))).toBeLessThanOrEqual(0.5);
+      }),
+      { seed: 7, numRuns: 200 },
+    );
+  });
+});
+
+describe("parseFocus", () => {
+  it.each(["", "middle", "50%", "101%,0%", "50%;30%", "top-bottom", "left-top", "-5%,0%"])("refuses %j", (text) => {
+    expect(() => parseFocus(text)).toThrow(expect.objectContaining({ code: "attr", where: "focus" }));
+  });
+
+  it("reads words and percentages", () => {
+    expect(parseFocus("top-right")).toEqual({ x: 1, y: 0 });
+    expect(parseFocus("left")).toEqual({ x: 0, y: 0.5 });
+    expect(parseFocus("12.5%,100%")).toEqual({ x: 0.125, y: 1 });
+  });
+});
