@@ -14,4 +14,6 @@ export default defineConfig({
   sourcemap: true,
   clean: true,
   shims: true,
+  // Stays a file of its own, for what traces native files.
+  external: ["../lib/locate.cjs"],
 });

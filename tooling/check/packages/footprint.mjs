@@ -51,7 +51,7 @@ export function footprints() {
     return {
       name: manifest.name,
       ownMib: (limits.packages[manifest.name]?.unpacked ?? 0) / 1024,
-      direct: Object.keys(manifest.dependencies ?? {}),
+      direct: Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }),
       ours: found.length - others.length,
       others: others.length,
       otherMib: others.reduce((sum, [folder]) => sum + bytesBelow(folder), 0) / MIB,
