@@ -9,14 +9,16 @@ import { Failure, ROOT, runMain, seconds } from "../build/workspace.mjs";
 import { run } from "../check/packages/packages.mjs";
 import { startRegistry } from "../check/packages/registry.mjs";
 import { ACTIONS } from "./actions.mjs";
+import { putStandIns } from "./stand-ins.mjs";
 import { checkPublished } from "./stranger.mjs";
 import { actionOf, fillIn, orderedJobs } from "./workflow.mjs";
 
 const WORKFLOW = join(ROOT, ".github/workflows/release.yml");
-const usage = `Usage: pnpm release:dry-run [--device-code DIR] [--addons DIR] [--list]
+const usage = `Usage: pnpm release:dry-run [--device-code DIR] [--addons DIR] [--stand-ins] [--list]
 
   --device-code DIR  take the device code from there, such as packages/kernels-cuda/images, instead of compiling it
   --addons DIR       take the addons from there, such as packages/kernels-native/prebuilds, instead of compiling them
+  --stand-ins        put small files in the places of binaries that the given folders lack, to try the workflow itself
   --list             print the jobs and their steps, and run none`;
 
 /** What stands for the expressions in the workflow's steps. */
@@ -88,6 +90,8 @@ async function release(values, folder) {
   run("git", ["--git-dir", origin, "update-ref", "refs/heads/main", run("git", ["rev-parse", "HEAD"]).trim()]);
   run("git", ["--git-dir", origin, "symbolic-ref", "HEAD", "refs/heads/main"]);
   const given = takeArtifacts(values, artifacts);
+  if (values["stand-ins"])
+    for (const path of putStandIns(artifacts, given)) console.log(`stand-in: ${path}: no such binary was given`);
   const registry = await startRegistry(folder);
   try {
     for (const each of orderedJobs(WORKFLOW)) {
@@ -107,6 +111,7 @@ await runMain("release:dry-run", async () => {
   const options = {
     "device-code": { type: "string" },
     addons: { type: "string" },
+    "stand-ins": { type: "boolean", default: false },
     list: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   };

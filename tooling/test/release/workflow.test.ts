@@ -55,8 +55,9 @@ describe("workflows", () => {
   });
 
   test("expressions are filled in, and unknown ones are an error", () => {
-    expect(fillIn("a ${{ secrets.X }} b", { "secrets.X": "1" })).toBe("a 1 b");
-    expect(() => fillIn("${{ github.sha }}", {})).toThrow("no value for the expression github.sha");
+    const expression = (text: string) => `$\{{ ${text} }}`;
+    expect(fillIn(`a ${expression("secrets.X")} b`, { "secrets.X": "1" })).toBe("a 1 b");
+    expect(() => fillIn(expression("github.sha"), {})).toThrow("no value for the expression github.sha");
   });
 });
 
