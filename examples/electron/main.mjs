@@ -16,16 +16,29 @@ function generate(request, onProgress) {
   }).finally(() => child.kill());
 }
 
-await app.whenReady();
-if (process.argv.includes("--headless")) {
+/** Makes one video and ends. */
+async function runHeadless() {
   const result = await generate({ model, picture }, () => {});
   console.log(JSON.stringify({ electron: process.versions.electron, ...result }));
   app.exit(result.error ? 1 : 0);
-} else {
+}
+
+/** Opens the window, whose page asks for videos. */
+function openWindow() {
   ipcMain.handle("generate", (event, path) =>
     generate({ model, picture: path }, (progress) => event.sender.send("progress", progress)),
   );
-  const window = new BrowserWindow({ webPreferences: { preload: join(here, "preload.cjs") } });
-  await window.loadFile(join(here, "index.html"));
   app.on("window-all-closed", () => app.quit());
+  return new BrowserWindow({ webPreferences: { preload: join(here, "preload.cjs") } }).loadFile(
+    join(here, "index.html"),
+  );
 }
+
+// Not awaited: Electron is ready only after this module has been loaded.
+app
+  .whenReady()
+  .then(process.argv.includes("--headless") ? runHeadless : openWindow)
+  .catch((error) => {
+    console.error(error);
+    app.exit(1);
+  });

@@ -24,7 +24,8 @@ function appPackages() {
   const all = publicPackages();
   const needed = new Set([APP]);
   for (const { manifest } of [...all].reverse())
-    if (needed.has(manifest.name)) for (const name of Object.keys(manifest.dependencies ?? {})) needed.add(name);
+    if (needed.has(manifest.name))
+      for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) needed.add(name);
   return all.filter(({ manifest }) => needed.has(manifest.name));
 }
 
