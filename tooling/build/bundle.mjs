@@ -1,4 +1,5 @@
-// Programs as single files: everything of the workspace in one, without node_modules but for the addon's finder.
+// Programs as single files: everything of the workspace in one, without node_modules but for the addon's finder and the
+// device code.
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -47,15 +48,20 @@ export async function bundle(programs, outputDir) {
     target: "node20",
     alias: Object.fromEntries(Object.entries(sourceAliases()).map(([name, path]) => [name, join(ROOT, path)])),
     // Charts are drawn where results are read, not where they are made.
-    external: ["node-gyp-build", "sharp", "@observablehq/plot"],
+    external: ["node-gyp-build", "@vd/kernels-cuda", "sharp", "@observablehq/plot"],
     plugins: [generated],
     logLevel: "error",
     // Names stay, for messages; the pack has a limit.
     minifyWhitespace: true,
     legalComments: "none",
-    // Packages in CommonJS ask for Node's own modules by require.
+    // Files in CommonJS ask for Node's own modules by require, and for files beside them by __dirname.
     banner: {
-      js: 'import { createRequire as vdCreateRequire } from "node:module"; const require = vdCreateRequire(import.meta.url);',
+      js: [
+        'import { createRequire as vdCreateRequire } from "node:module";',
+        'import { fileURLToPath as vdFileURLToPath } from "node:url";',
+        "const require = vdCreateRequire(import.meta.url);",
+        'const __dirname = vdFileURLToPath(new URL(".", import.meta.url));',
+      ].join(" "),
     },
   });
 }

@@ -28,7 +28,9 @@ export function publicPackages() {
   const byName = new Map(all.map((each) => [each.manifest.name, each]));
   const ordered = new Set();
   const add = (each) => {
-    for (const name of Object.keys(each.manifest.dependencies ?? {})) if (byName.has(name)) add(byName.get(name));
+    const { dependencies, optionalDependencies } = each.manifest;
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies }))
+      if (byName.has(name)) add(byName.get(name));
     ordered.add(each);
   };
   for (const each of all) add(each);

@@ -178,6 +178,6 @@ export interface Addon {
     mean: Float32Array | undefined,
     isa: string,
   ): Promise<Uint32Array>;
-  cpuIsa(): "amx" | "avx512" | "avx2" | "plain";
+  cpuIsa(): "amx" | "avx512" | "avx2" | "plain" | "neon";
   opIds(): string[];
 }

@@ -69,7 +69,8 @@ export interface Binding {
 export interface CpuOptions {
   /** Workers; default `VD_THREADS` or the number of available cores. */
   threads?: number | undefined;
-  /** Instruction set: best (default), amx, avx512, avx2 or plain; one that the machine lacks falls back to the next. */
+  /** Instruction set: best (default), amx, avx512, avx2 or plain, on 64-bit Arm neon; one that the machine lacks falls back
+   *  to the next. */
   isa?: string | undefined;
   /** Run the plain definitions only. Slow; for tests. */
   reference?: boolean | undefined;

@@ -19,7 +19,9 @@ const LEAST_NODE = "20.19.0";
 /** Oldest glibc that the binary runs on; tooling/check/packages/glibc-floor.mjs holds it to that. */
 const LEAST_GLIBC = "2.28";
 const WHERE = "@vd/kernels-native";
-const SYSTEMS = "Linux with glibc 2.28 or newer and Windows 10 or newer, both on x64";
+const SYSTEMS = "Linux with glibc 2.28 or newer on x64 or arm64, or Windows 10 or newer on x64";
+/** The systems with prebuilt binaries. */
+const TARGETS: readonly string[] = ["linux-x64", "linux-arm64", "win32-x64"];
 const BUILD = "In a checkout `pnpm build` compiles it for this machine; that needs g++.";
 
 /** Negative, zero or positive as version `a` is older than, the same as or newer than `b`. */
@@ -88,7 +90,6 @@ function permissionVerdict(code: string | undefined, { prebuild }: Host): Verdic
 /** What is missing on a system without a binary of its own. */
 function systemVerdict({ platform, arch, glibcVersion, prebuild, hasPrebuild }: Host): Verdict | undefined {
   const target = `${platform}-${arch}`;
-  const isBuiltFor = target === "linux-x64" || target === "win32-x64";
   if (platform === "linux" && glibcVersion === undefined)
     return {
       expected: SYSTEMS,
@@ -97,7 +98,7 @@ function systemVerdict({ platform, arch, glibcVersion, prebuild, hasPrebuild }: 
     };
   if (hasPrebuild) return undefined;
   const rosetta = platform === "darwin" ? " macOS has no prebuilt binary." : "";
-  if (!isBuiltFor)
+  if (!TARGETS.includes(target))
     return { expected: SYSTEMS, got: target, hint: `There is no prebuilt binary for it.${rosetta} ${BUILD}` };
   return { expected: `a native addon in ${prebuild}`, got: "none", hint: `Install the package again. ${BUILD}` };
 }

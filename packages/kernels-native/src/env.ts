@@ -18,7 +18,7 @@ export const environment = {
     const expected = `a whole number from 1 to ${MAX_THREADS}`;
     throw new VdError({ code: "attr", where: "VD_THREADS", expected, got: JSON.stringify(value) });
   },
-  /** `VD_CPU_ISA`: best, amx, avx512, avx2 or plain; for tests and bug reports. */
+  /** `VD_CPU_ISA`: best, amx, avx512, avx2 or plain, on 64-bit Arm neon; for tests and bug reports. */
   cpuIsa(): string | undefined {
     return process.env.VD_CPU_ISA;
   },

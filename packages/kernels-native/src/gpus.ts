@@ -1,10 +1,14 @@
 import { join } from "node:path";
+import { installedImageDir, prebuildsDir } from "../lib/locate.cjs";
 import type { NativeGpuList } from "./addon-types";
 import { awaitNative, callNative } from "./errors";
-import { loadAddon, packageDir } from "./load";
+import { loadAddon } from "./load";
+import { unpackedPath } from "./unpacked-path";
 
-/** Folder of the device code that comes with the package. */
-export const imageDir = (): string => join(packageDir(), "prebuilds", "cuda");
+/** Folder of the device code: that of `@vd/kernels-cuda`, or where it would be if it were installed. */
+export function imageDir(): string {
+  return unpackedPath(installedImageDir() ?? join(prebuildsDir, "../node_modules/@vd/kernels-cuda/images"));
+}
 
 /** Starts the NVIDIA driver off the event loop, which may take a second; {@link listGpus} answers at once afterwards.
  *  Resolves to whether it can be used. */

@@ -1,30 +1,22 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, resolve } from "node:path";
 import { OPS } from "../contract/ops.generated";
+import { installedImageDir, packagedAddon, prebuildsDir } from "../lib/locate.cjs";
 import type { Addon } from "./addon-types";
 import { type Host, loadProblem, nodeProblem } from "./diagnose";
 import { environment } from "./env";
 import { VdError } from "./errors";
-import { type VerifiedFile, verifyFolder } from "./verify";
+import { type VerifiedFile, verifyBinaries } from "./verify";
 
 const loadModule = createRequire(import.meta.url);
 
-/** CommonJS without types: finds the prebuild of a package folder for this platform. */
-const prebuilds = loadModule("node-gyp-build") as { path(dir: string): string };
-
 let loaded: Addon | undefined;
-
-/** The package's folder, from src/ as well as from dist/. */
-export function packageDir(): string {
-  return join(dirname(fileURLToPath(import.meta.url)), "..");
-}
 
 /** The running process and what it can load. */
 function host(): Host {
   const { platform, arch } = process;
-  const prebuild = join(packageDir(), "prebuilds", `${platform}-${arch}`);
+  const prebuild = join(prebuildsDir, `${platform}-${arch}`);
   return {
     platform,
     arch,
@@ -56,14 +48,14 @@ function glibcVersion(): string | undefined {
  * ```
  */
 export function verifyPrebuilds(): VerifiedFile[] {
-  return verifyFolder(join(packageDir(), "prebuilds"), `${process.platform}-${process.arch}`);
+  return verifyBinaries(join(prebuildsDir, `${process.platform}-${process.arch}`), installedImageDir());
 }
 
 /** Path of the addon that `VD_ADDON` names, else of the package's. Throws VdError `unsupported` where both that and
  *  `VD_VERIFY=1` are set, and what node-gyp-build throws where the package has none for this machine. */
 export function addonPath(): string {
   const named = environment.addon();
-  if (named === undefined) return prebuilds.path(packageDir());
+  if (named === undefined) return packagedAddon();
   if (!environment.verify()) return resolve(named);
   throw new VdError({
     code: "unsupported",

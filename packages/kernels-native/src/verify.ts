@@ -58,20 +58,20 @@ function imagesIn(folder: string): string[] {
 }
 
 /** Compares the binaries in a folder with its manifest; those that the manifest has must be there. */
-function verifyBinaries(folder: string, names: readonly string[]): VerifiedFile[] {
+function verifyFolder(folder: string, names: readonly string[]): VerifiedFile[] {
   const files = readManifest(folder);
   const all = [...new Set([...names, ...Object.keys(files)])];
   return all.map((name) => verifyFile(join(folder, name), files[name]));
 }
 
 /**
- * Compares the addon for `target` (e.g. `linux-x64`) and all device code below `prebuilds` with the SHA-256 that the
+ * Compares the addon in `addonDir` and all device code in `imageDir`, where there is one, with the SHA-256 that the
  * manifest.json in their folders has of them. Returns what was compared.
  *
  * @throws VdError `io` for the first that differs
  */
-export function verifyFolder(prebuilds: string, target: string): VerifiedFile[] {
-  const addon = verifyBinaries(join(prebuilds, target), ["vd-native.node"]);
-  const images = imagesIn(join(prebuilds, "cuda"));
-  return images.length > 0 ? [...addon, ...verifyBinaries(join(prebuilds, "cuda"), images)] : addon;
+export function verifyBinaries(addonDir: string, imageDir: string | undefined): VerifiedFile[] {
+  const addon = verifyFolder(addonDir, ["vd-native.node"]);
+  const images = imageDir === undefined ? [] : imagesIn(imageDir);
+  return imageDir !== undefined && images.length > 0 ? [...addon, ...verifyFolder(imageDir, images)] : addon;
 }

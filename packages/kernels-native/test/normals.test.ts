@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { allocateBuffer, fillNormals, mersenneDraws, sharedFloats } from "../src/index";
 
 const WORDS = 624;
-const isas = ["plain", "avx2", "avx512", "amx"];
+const isas = ["plain", "neon", "avx2", "avx512", "amx"];
 
 /** Undoes `word ^ (word >>> shift)`, or with a mask `word ^ ((word << shift) & mask)`. */
 function undoRight(word: number, shift: number): number {

@@ -8,7 +8,14 @@ import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { binaryFolders, describeBinaries, readManifest, refreshManifests, writeManifest } from "./manifest.mjs";
+import {
+  binaryFolders,
+  describeBinaries,
+  prebuildsDir,
+  readManifest,
+  refreshManifests,
+  writeManifest,
+} from "./manifest.mjs";
 import { addonInputs, filesBelow, packageDir } from "./sources.mjs";
 import { compilerVersion, HOST, missingCompiler, TARGETS, toolchain } from "./toolchain.mjs";
 
@@ -17,7 +24,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const usage = `Usage: node tooling/build/addon/main.mjs [--target LIST] [--manifest | --is-fresh]
 
   --target LIST  of ${[...new Set([HOST, ...TARGETS])].join(",")}; default: this machine's
-  --manifest     write the manifests of prebuilds/ anew and build nothing
+  --manifest     write the manifests of the addons and the device code anew and build nothing
   --is-fresh     build nothing; status 3 unless every target is built from these sources`;
 
 function fail(message, status = 1) {
@@ -50,8 +57,9 @@ function contentHash() {
 
 /** Whether prebuilds/ holds the build of these sources, unchanged since. */
 function isFresh(target, sources) {
-  const { built, files } = readManifest(target);
-  const now = describeBinaries(target)["vd-native.node"];
+  const dir = join(prebuildsDir, target);
+  const { built, files } = readManifest(dir);
+  const now = describeBinaries(dir)["vd-native.node"];
   return built.sources === sources && now !== undefined && now.sha256 === files["vd-native.node"]?.sha256;
 }
 
@@ -75,7 +83,7 @@ function build(target, sources) {
   });
   rmSync(join(packageDir, workDir), { recursive: true, force: true });
   if (result.status !== 0) process.exit(result.status ?? 1);
-  writeManifest(target, { sources, compiler: compilerVersion(tools) });
+  writeManifest(join(prebuildsDir, target), { sources, compiler: compilerVersion(tools) });
   console.log(`addon: built prebuilds/${target} in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
 
@@ -85,7 +93,8 @@ if (values.help) {
   console.log(usage);
 } else if (manifest) {
   refreshManifests();
-  console.log(`manifests of ${binaryFolders().join(", ")} are fresh`);
+  const folders = binaryFolders().map((dir) => relative(join(packageDir, ".."), dir));
+  console.log(`manifests of ${folders.join(", ")} are fresh`);
 } else {
   const targets = target.split(",").filter(Boolean);
   const unknown = targets.find((name) => name !== HOST && !TARGETS.includes(name));

@@ -1,25 +1,27 @@
-// prebuilds/<folder>/manifest.json: the SHA-256 of every binary in the folder and what it was built from. One a folder,
-// since addons and device code are built by different machines. The loader compares them when VD_VERIFY=1 asks for it,
+// manifest.json beside binaries: the SHA-256 of every binary in the folder and what it was built from. One a folder, since
+// addons and device code are built by different machines. The loader compares them when VD_VERIFY=1 asks for it,
 // and the package's checks always do.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageDir } from "./sources.mjs";
+import { cudaPackageDir, packageDir } from "./sources.mjs";
 
+/** Folder of the addons, one folder a target. */
 export const prebuildsDir = join(packageDir, "prebuilds");
+/** Folder of the device code. */
+export const imageDir = join(cudaPackageDir, "images");
 const FORMAT = 1;
 
-/** The manifest of a folder of prebuilds/; an empty one if there is none. */
-export function readManifest(folder) {
-  const path = join(prebuildsDir, folder, "manifest.json");
+/** The manifest of a folder; an empty one if there is none. */
+export function readManifest(dir) {
+  const path = join(dir, "manifest.json");
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { format: FORMAT, built: {}, files: {} };
 }
 
 const isBinary = (name) => name.endsWith(".node") || name.endsWith(".fatbin");
 
 /** Size and SHA-256 of every binary in a folder, by name. */
-export function describeBinaries(folder) {
-  const dir = join(prebuildsDir, folder);
+export function describeBinaries(dir) {
   const names = existsSync(dir) ? readdirSync(dir).filter(isBinary).sort() : [];
   const entries = names.map((name) => {
     const bytes = readFileSync(join(dir, name));
@@ -30,25 +32,25 @@ export function describeBinaries(folder) {
 
 /** Writes the manifest of the binaries that are in a folder. built: `sources` (hash of everything they were made from)
  *  and `compiler`; what is not given stays. */
-export function writeManifest(folder, built = {}) {
-  const files = describeBinaries(folder);
-  const manifest = { format: FORMAT, built: { ...readManifest(folder).built, ...built }, files };
-  const path = join(prebuildsDir, folder, "manifest.json");
+export function writeManifest(dir, built = {}) {
+  const files = describeBinaries(dir);
+  const manifest = { format: FORMAT, built: { ...readManifest(dir).built, ...built }, files };
+  const path = join(dir, "manifest.json");
   const partial = `${path}.${process.pid}.tmp`;
   writeFileSync(partial, `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync(partial, path);
   return manifest;
 }
 
-/** Folders of prebuilds/ that have binaries. */
+/** The folders that have binaries: of addons, and of the device code. */
 export function binaryFolders() {
-  if (!existsSync(prebuildsDir)) return [];
-  const folders = readdirSync(prebuildsDir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return folders.map(({ name }) => name).filter((name) => Object.keys(describeBinaries(name)).length > 0);
+  const entries = existsSync(prebuildsDir) ? readdirSync(prebuildsDir, { withFileTypes: true }) : [];
+  const addons = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(prebuildsDir, name));
+  return [...addons, imageDir].filter((dir) => Object.keys(describeBinaries(dir)).length > 0);
 }
 
 /** Writes the manifests of folders whose binaries came, went or changed since. */
 export function refreshManifests() {
-  for (const folder of binaryFolders())
-    if (JSON.stringify(readManifest(folder).files) !== JSON.stringify(describeBinaries(folder))) writeManifest(folder);
+  for (const dir of binaryFolders())
+    if (JSON.stringify(readManifest(dir).files) !== JSON.stringify(describeBinaries(dir))) writeManifest(dir);
 }

@@ -74,7 +74,7 @@ async function compile({ source, isa, flags: own }, { compiler, flags: common },
 /** Compiles `sources` with a toolchain's compiler and flags, several at a time. Resolves to the objects' paths, sorted. */
 export async function compileAll(sources, tools, objectDir) {
   mkdirSync(objectDir, { recursive: true });
-  const queue = sources.flatMap((source) => objectsOf(source).map((object) => ({ source, ...object })));
+  const queue = sources.flatMap((source) => objectsOf(source, tools.arch).map((object) => ({ source, ...object })));
   const objects = [];
   const worker = async () => {
     for (let object = queue.shift(); object; object = queue.shift()) {
@@ -88,7 +88,7 @@ export async function compileAll(sources, tools, objectDir) {
 /** Builds the addon `output` with a toolchain; objects stay in `objectDir` for the next time. */
 export async function buildAddon(tools, objectDir, output) {
   const withHeaders = { ...tools, flags: [...tools.flags, ...nodeHeaders()] };
-  const objects = await compileAll(addonSources(), withHeaders, objectDir);
+  const objects = await compileAll(addonSources(tools.arch), withHeaders, objectDir);
   mkdirSync(dirname(output), { recursive: true });
   tools.link(objects, output, objectDir);
 }

@@ -3,15 +3,23 @@ import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export const packageDir = join(dirname(fileURLToPath(import.meta.url)), "../../../packages/kernels-native");
+const packagesDir = join(dirname(fileURLToPath(import.meta.url)), "../../../packages");
+export const packageDir = join(packagesDir, "kernels-native");
+/** Of the package that has the device code. */
+export const cudaPackageDir = join(packagesDir, "kernels-cuda");
 
-/** Flags of the instruction sets. They are chosen at run time: `*.simd.cc` files are compiled once for each, and
- *  `*_avx512.cc` files for that one alone. */
+/** Flags of each architecture's instruction sets. They are chosen at run time: `*.simd.cc` files are compiled once for each,
+ *  and `*_avx512.cc` files for that one alone. */
 const ISA_FLAGS = {
-  plain: [],
-  avx2: ["-mavx2", "-mfma", "-mf16c"],
-  avx512: ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
+  x64: {
+    plain: [],
+    avx2: ["-mavx2", "-mfma", "-mf16c"],
+    avx512: ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
+  },
+  arm64: { neon: [] },
 };
+/** Files that are for one architecture alone: the AMX engine and what is written for AVX-512. */
+const X64_ALONE = /(^|_)amx(_\w+)?\.cc$|_avx512\.cc$/;
 
 /** Every file below `dir` whose name passes `accept`, sorted. */
 export function filesBelow(dir, accept) {
@@ -21,12 +29,11 @@ export function filesBelow(dir, accept) {
     .sort();
 }
 
-/** The C++ files of the addon: everything in native/, and the ops' host files. */
-export function addonSources() {
-  const native = ["binding", "core", "cpu", "cuda", "driver"].flatMap((dir) =>
-    filesBelow(join(packageDir, "native", dir), (name) => name.endsWith(".cc")),
-  );
-  return [...native, ...filesBelow(join(packageDir, "ops"), (name) => name.endsWith(".cc"))];
+/** The C++ files of the addon for an architecture: everything in native/, and the ops' host files. */
+export function addonSources(arch = process.arch) {
+  const accept = (name) => name.endsWith(".cc") && (arch === "x64" || !X64_ALONE.test(name));
+  const native = ["binding", "core", "cpu", "cuda", "driver"].map((dir) => join(packageDir, "native", dir));
+  return [...native, join(packageDir, "ops")].flatMap((dir) => filesBelow(dir, accept));
 }
 
 /** Everything that decides what the binary is: sources, headers and generated tables. */
@@ -37,10 +44,12 @@ export function addonInputs() {
     .filter((path) => !/[\\/]build[\\/]/.test(path));
 }
 
-/** How a source file is compiled: for each of its objects the instruction set, if it has one, and the flags beyond the
- *  common ones. */
-export function objectsOf(path) {
-  if (path.endsWith(".simd.cc")) return Object.entries(ISA_FLAGS).map(([isa, flags]) => ({ isa, flags }));
-  const isa = Object.keys(ISA_FLAGS).find((key) => path.endsWith(`_${key}.cc`));
-  return [{ isa, flags: isa ? ISA_FLAGS[isa] : [] }];
+/** How a source file is compiled for an architecture: for each of its objects the instruction set, if it has one, and the
+ *  flags beyond the common ones. Throws for an architecture without kernels. */
+export function objectsOf(path, arch = process.arch) {
+  const sets = ISA_FLAGS[arch];
+  if (!sets) throw new Error(`expected one of ${Object.keys(ISA_FLAGS).join(", ")} as the architecture, got ${arch}`);
+  if (path.endsWith(".simd.cc")) return Object.entries(sets).map(([isa, flags]) => ({ isa, flags }));
+  const isa = Object.keys(sets).find((key) => path.endsWith(`_${key}.cc`));
+  return [{ isa, flags: isa ? sets[isa] : [] }];
 }

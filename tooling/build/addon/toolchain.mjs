@@ -1,4 +1,5 @@
-// How the addon is compiled and linked for each target: by g++ for the machine itself, by MinGW for Windows.
+// How the addon is compiled and linked for each target: by g++ for the machine itself, by a g++ for 64-bit Arm on others, by
+// MinGW for Windows.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,10 +7,11 @@ import { isAbsolute, join } from "node:path";
 import { packageDir } from "./sources.mjs";
 
 /** Targets with prebuilt binaries. */
-export const TARGETS = ["linux-x64", "win32-x64"];
+export const TARGETS = ["linux-x64", "linux-arm64", "win32-x64"];
 export const HOST = `${process.platform}-${process.arch}`;
 
 const MINGW = "x86_64-w64-mingw32";
+const ARM64 = "aarch64-linux-gnu";
 /** Version of Node-API that the addon asks for: Node 18.17, 20.3 and Electron 26 or newer have it. */
 const NODE_API_VERSION = 9;
 
@@ -68,15 +70,19 @@ function hasStaticLibrary(compiler) {
   return found.status === 0 && isAbsolute(found.stdout.trim());
 }
 
-/** The build for the machine itself. */
-function native() {
-  const compiler = process.env.CXX ?? "g++";
-  const isPortable = HOST === "linux-x64" && hasStaticLibrary(compiler);
+/** The build for a machine with this kind of system. compiler: g++ or clang++; prefix: what the names of the tools beside it
+ *  start with; portable: whether it is to serve other machines too. */
+function unix({ arch, compiler, prefix, install, portable }) {
+  const isPortable = portable && hasStaticLibrary(compiler);
+  // On Arm, characters would be unsigned.
+  const own = [...(arch === "arm64" ? ["-fsigned-char"] : []), ...(isPortable ? ["-DVD_GLIBC_COMPAT"] : [])];
   return {
+    arch,
     compiler,
-    install: "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) or set CXX.",
-    flags: [...commonFlags(), "-O3", "-fPIC", ...(isPortable ? ["-DVD_GLIBC_COMPAT"] : [])],
-    strip: "strip",
+    install,
+    flags: [...commonFlags(), "-O3", "-fPIC", ...own],
+    strip: `${prefix}strip`,
+    nm: `${prefix}nm`,
     link(objects, output, workDir) {
       const script = join(workDir, "exports.map");
       writeFileSync(script, EXPORTS);
@@ -90,6 +96,19 @@ function native() {
   };
 }
 
+/** The build for the machine itself. */
+function native() {
+  const install = "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) or set CXX.";
+  const portable = HOST === "linux-x64" || HOST === "linux-arm64";
+  return unix({ arch: process.arch, compiler: process.env.CXX ?? "g++", prefix: "", install, portable });
+}
+
+/** The build for 64-bit Arm on another machine. */
+function crossArm64() {
+  const install = `Install one (Debian, Ubuntu: .ci/install-arm64-tools as root, which needs g++-${ARM64}).`;
+  return unix({ arch: "arm64", compiler: `${ARM64}-g++`, prefix: `${ARM64}-`, install, portable: true });
+}
+
 /** Sanitizers by what they find together: memory errors and undefined behaviour, or data races. */
 const SANITIZERS = { memory: "-fsanitize=address,undefined", races: "-fsanitize=thread" };
 
@@ -99,6 +118,7 @@ export function sanitizing(kind) {
   const compiler = process.env.CXX ?? "g++";
   const checks = [SANITIZERS[kind], "-fno-sanitize-recover=all"];
   return {
+    arch: process.arch,
     compiler,
     flags: [...commonFlags(), ...checks, "-O1", "-g1", "-fno-omit-frame-pointer", "-fPIC"],
     link: (objects, output) => run(compiler, ["-shared", ...checks, "-o", output, ...objects, "-lpthread"]),
@@ -121,6 +141,7 @@ function windowsNodeLibrary(workDir) {
 function windows() {
   const compiler = `${MINGW}-g++-posix`;
   return {
+    arch: "x64",
     compiler,
     install: "Install MinGW (Debian, Ubuntu: apt-get install g++-mingw-w64-x86-64-posix mingw-w64-tools).",
     // Windows 10. The stack is aligned to 16 bytes only, so that spilled AVX registers must be moved as unaligned.
@@ -137,7 +158,9 @@ function windows() {
 export function toolchain(target) {
   if (target === "win32-x64" && HOST !== "win32-x64") return windows();
   if (target === HOST) return native();
-  throw new Error(`expected one of ${[...new Set([HOST, "win32-x64"])].join(", ")} on this machine, got ${target}`);
+  if (target === "linux-arm64") return crossArm64();
+  const known = [...new Set([HOST, "linux-arm64", "win32-x64"])];
+  throw new Error(`expected one of ${known.join(", ")} on this machine, got ${target}`);
 }
 
 /** A sentence about the compiler that is missing, or undefined where it is there. */

@@ -1,11 +1,11 @@
-// Builds the device code: prebuilds/cuda/<image>.fatbin for each target, each the fatbins of all sources one behind the
+// Builds the device code: packages/kernels-cuda/images/<image>.fatbin for each target, each the fatbins of all sources one behind the
 // other. Only what changed is compiled. Without nvcc nothing is built and nothing fails, unless asked for.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
-import { writeManifest } from "../addon/manifest.mjs";
+import { imageDir, writeManifest } from "../addon/manifest.mjs";
 import { parseLog, table } from "./report.mjs";
 import { contentHash, gencode, imageName, kernelHash, packageDir, sourcesFor, TARGETS } from "./sources.mjs";
 
@@ -25,7 +25,6 @@ const options = {
 const FLAGS = ["-std=c++20", "-O3", "-fatbin", "-compress-mode=size", "-Xptxas=-v"];
 const ALIGNMENT = 16;
 const buildDir = join(packageDir, "build/cuda");
-const imageDir = join(packageDir, "prebuilds/cuda");
 
 class UsageError extends Error {}
 
@@ -134,7 +133,7 @@ async function main() {
   if (!quiet) console.log(table(rows));
   for (const target of targets)
     console.log(`${imageName(target)}.fatbin: ${(writeImage(target, results) / 1024).toFixed(0)} KiB`);
-  writeManifest("cuda", { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
+  writeManifest(imageDir, { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
   const compiled = results.filter(({ seconds }) => seconds > 0).length;
   console.log(
     `device code: compiled ${compiled} of ${results.length} in ${((Date.now() - started) / 1000).toFixed(1)} s`,

@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { packageDir } from "../addon/sources.mjs";
 
-export const packageDir = join(dirname(fileURLToPath(import.meta.url)), "../../../packages/kernels-native");
+export { packageDir };
 
 /** What is built: machine code for each architecture, and PTX for GPUs newer than all of them and for tests. */
 export const TARGETS = ["75", "80", "86", "89", "90a", "100", "120", "ptx75", "ptx80"];

@@ -9,6 +9,7 @@ const layer = (rank: number, name: string): Layer => ({ rank, name });
 /** Layers by the beginning of a file's path, the longest first. An index.ts of a package re-exports all of it, so it
  *  stands where the package's highest layer stands. */
 const LAYERS: readonly (readonly [pattern: RegExp, layer: Layer])[] = [
+  [/^packages\/kernels-cuda\//, layer(1, "device code")],
   [/^packages\/kernels-native\//, layer(2, "op")],
   [/^packages\/tensor\/src\/(nn\/|index\.ts$)/, layer(4, "nn")],
   [/^packages\/tensor\/src\//, layer(3, "tensor")],

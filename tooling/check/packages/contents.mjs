@@ -12,8 +12,10 @@ const CODE = /^dist\/[\w./-]+\.(js|cjs|mjs|d\.ts|d\.cts|js\.map|cjs\.map|css|htm
 /** What else a package has, by name. */
 const OTHERS = {
   "@vd/kernels-native": [
-    /^prebuilds\/([a-z0-9]+-x64\/(manifest\.json|vd-native\.node)|cuda\/(manifest\.json|\w+\.fatbin))$/,
+    /^prebuilds\/[a-z0-9]+-(x64|arm64)\/(manifest\.json|vd-native\.node)$/,
+    /^lib\/\w+\.(cjs|d\.cts)$/,
   ],
+  "@vd/kernels-cuda": [/^index\.js$/, /^images\/(manifest\.json|\w+\.fatbin)$/],
   "@vd/model-tiny-svd": [
     /^(MODEL_CARD\.md|model_index\.json)$/,
     /^(feature_extractor|image_encoder|scheduler|unet|vae)\/[\w.]+\.(json|safetensors)$/,
@@ -26,7 +28,7 @@ const OTHERS = {
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preuninstall", "uninstall", "postuninstall"];
 const KIB = 1024;
 
-/** Limits in KiB: `packed` and `unpacked` by package, `files` by path in @vd/kernels-native. */
+/** Limits in KiB: `packed` and `unpacked` by package, `files` by path in the package that has it. */
 export const limits = JSON.parse(readFileSync(new URL("limits.json", import.meta.url), "utf8"));
 
 /** What is wrong with the names in a tarball and with its package.json, as sentences. */
@@ -34,9 +36,11 @@ export function contentFaults(name, entries, manifest) {
   const allowed = [...EVERYWHERE, CODE, ...(OTHERS[name] ?? [])];
   const strangers = entries.filter(({ path }) => !allowed.some((pattern) => pattern.test(path)));
   const scripts = INSTALL_SCRIPTS.filter((script) => manifest.scripts?.[script]);
-  const links = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(([, range]) =>
-    /^(workspace|file|link|catalog):/.test(range),
-  );
+  const links = Object.entries({
+    ...manifest.dependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.peerDependencies,
+  }).filter(([, range]) => /^(workspace|file|link|catalog):/.test(range));
   const missing = ["README.md", "LICENSE"].filter((path) => !entries.some((entry) => entry.path === path));
   return [
     ...strangers.map(({ path }) => `${path} should not be in the tarball`),
@@ -55,9 +59,10 @@ function leaks(dir, entries) {
     .map(({ path }) => `${path} names a folder of the machine it was built on`);
 }
 
-const BINARY = /^prebuilds\/([^/]+)\/([^/]+\.(?:node|fatbin))$/;
+/** A binary: its folder and its name. */
+const BINARY = /^(prebuilds\/[^/]+|images)\/([^/]+\.(?:node|fatbin))$/;
 
-const manifestOf = (dir, folder) => JSON.parse(readFileSync(join(dir, "prebuilds", folder, "manifest.json"), "utf8"));
+const manifestOf = (dir, folder) => JSON.parse(readFileSync(join(dir, folder, "manifest.json"), "utf8"));
 
 /** Folders with binaries in a tarball. */
 const foldersOf = (entries) => [...new Set(entries.flatMap(({ path }) => BINARY.exec(path)?.[1] ?? []))];
@@ -68,7 +73,7 @@ function manifestFaults(dir, entries) {
     const { files } = manifestOf(dir, folder);
     const names = entries.flatMap(({ path }) => (BINARY.exec(path)?.[1] === folder ? [BINARY.exec(path)[2]] : []));
     const changed = names.filter((name) => {
-      const bytes = readFileSync(join(dir, "prebuilds", folder, name));
+      const bytes = readFileSync(join(dir, folder, name));
       return files[name]?.sha256 !== createHash("sha256").update(bytes).digest("hex");
     });
     const lost = Object.keys(files).filter((name) => !names.includes(name));
@@ -81,8 +86,7 @@ function manifestFaults(dir, entries) {
 
 /** Whether all addons of a release were built from the same sources. */
 function originFaults(dir, entries) {
-  const addons = foldersOf(entries).filter((folder) => folder !== "cuda");
-  const sources = new Set(addons.map((folder) => manifestOf(dir, folder).built.sources));
+  const sources = new Set(foldersOf(entries).map((folder) => manifestOf(dir, folder).built.sources));
   return sources.size === 1
     ? []
     : [`the addons come from ${sources.size} states of the sources: \`pnpm build:prebuilds\``];
@@ -96,7 +100,7 @@ export function sizes(name, tarball, entries) {
     { what: `${name} (packed)`, kib: bytesOf(tarball) / KIB, limit: limit?.packed },
     { what: `${name} (unpacked)`, kib: unpacked / KIB, limit: limit?.unpacked },
   ];
-  const binaries = entries.filter(({ path }) => /^prebuilds\/.+\.(node|fatbin)$/.test(path));
+  const binaries = entries.filter(({ path }) => BINARY.test(path));
   return [...rows, ...binaries.map(({ path, bytes }) => ({ what: path, kib: bytes / KIB, limit: limits.files[path] }))];
 }
 
@@ -116,10 +120,11 @@ export function inspect(tarball, release = false) {
     const entries = entriesOf(tarball);
     const rows = sizes(manifest.name, tarball, entries);
     const faults = [...contentFaults(manifest.name, entries, manifest), ...leaks(dir, entries), ...sizeFaults(rows)];
+    faults.push(...manifestFaults(dir, entries));
     if (manifest.name === "@vd/kernels-native") {
-      faults.push(...manifestFaults(dir, entries));
       if (release) faults.push(...originFaults(dir, entries));
-      faults.push(...portabilityFaults(join(dir, "prebuilds/linux-x64/vd-native.node")));
+      for (const { path } of entries.filter(({ path }) => /^prebuilds\/linux-.*\.node$/.test(path)))
+        faults.push(...portabilityFaults(join(dir, path)).map((fault) => `${path}: ${fault}`));
     }
     return { name: manifest.name, manifest, rows, faults };
   } finally {

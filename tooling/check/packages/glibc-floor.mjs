@@ -4,7 +4,15 @@ import { spawnSync } from "node:child_process";
 /** Newest version allowed of each kind of symbol. Node.js 20 itself needs glibc 2.28 (its BUILDING.md). */
 export const FLOORS = { GLIBC: "2.28", GCC: "7.0.0" };
 /** Libraries that every glibc system with Node.js has. */
-const LIBRARIES = ["libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
+const LIBRARIES = [
+  "libc.so.6",
+  "libm.so.6",
+  "libdl.so.2",
+  "libpthread.so.0",
+  "libgcc_s.so.1",
+  "ld-linux-x86-64.so.2",
+  "ld-linux-aarch64.so.1",
+];
 
 const numbers = (version) => version.split(".").map(Number);
 

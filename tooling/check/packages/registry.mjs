@@ -22,7 +22,8 @@ function install() {
   return program;
 }
 
-function freePort() {
+/** Resolves to a port that is free now. */
+export function freePort() {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
     server.listen(0, "127.0.0.1", () => {
@@ -74,6 +75,8 @@ export async function startRegistry(workDir) {
   await waitFor(url, child);
   const npmEnvironment = { NPM_CONFIG_USERCONFIG: userConfig, npm_config_registry: url };
   return {
+    /** What makes npm and pnpm publish here. */
+    npmEnvironment,
     publish(tarballs) {
       const env = { ...process.env, ...npmEnvironment };
       for (const tarball of tarballs)

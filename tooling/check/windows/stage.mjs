@@ -24,7 +24,8 @@ function appPackages() {
   const all = publicPackages();
   const needed = new Set([APP]);
   for (const { manifest } of [...all].reverse())
-    if (needed.has(manifest.name)) for (const name of Object.keys(manifest.dependencies ?? {})) needed.add(name);
+    if (needed.has(manifest.name))
+      for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) needed.add(name);
   return all.filter(({ manifest }) => needed.has(manifest.name));
 }
 
@@ -75,12 +76,13 @@ export async function stage() {
     rmSync(target, { recursive: true, force: true });
     for (const name of ["package.json", ...manifest.files.map((path) => path.split("/")[0])])
       if (existsSync(join(dir, name))) cpSync(join(dir, name), join(target, name), { recursive: true });
-    rmSync(join(target, "prebuilds/linux-x64"), { recursive: true, force: true });
+    for (const other of ["linux-x64", "linux-arm64"])
+      rmSync(join(target, "prebuilds", other), { recursive: true, force: true });
   }
   // The bundled suite looks for the addon beside its folder.
   const prebuilds = join(STAGE, "prebuilds");
   rmSync(prebuilds, { recursive: true, force: true });
   cpSync(join(ROOT, "packages/kernels-native/prebuilds/win32-x64"), join(prebuilds, "win32-x64"), { recursive: true });
-  await bundle({ conformance: "tooling/check/windows/conformance.ts" }, join(STAGE, "dist"));
+  await bundle({ conformance: "tooling/check/conformance.ts" }, join(STAGE, "dist"));
   cpSync(join(here, "checks.mjs"), join(STAGE, "checks.mjs"));
 }

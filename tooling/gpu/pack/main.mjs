@@ -18,6 +18,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
+import { imageDir } from "../../build/addon/manifest.mjs";
+import { cudaPackageDir, packageDir } from "../../build/addon/sources.mjs";
 import { bundle } from "../../build/bundle.mjs";
 import { kernelHash } from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
@@ -45,7 +47,6 @@ const OPTIONS = {
   // One GPU's machine code, and PTX by which it runs the kernels of others.
   images: { type: "string", default: "sm_90a,compute_80,compute_75" },
 };
-const packageDir = join(ROOT, "packages/kernels-native");
 const require = createRequire(join(packageDir, "package.json"));
 
 function run(program, args, options = {}) {
@@ -72,16 +73,22 @@ function packedNode() {
   return packed;
 }
 
+/** Copies the package with the device code, of that only `images`. */
+function copyDeviceCode(images, target) {
+  for (const name of ["package.json", "index.js"]) cpSync(join(cudaPackageDir, name), join(target, name));
+  for (const image of images) {
+    const path = join(imageDir, `${image}.fatbin`);
+    if (!existsSync(path)) throw new Error(`no device code ${image}: run \`pnpm build:cubins\` first`);
+    cpSync(path, join(target, "images", `${image}.fatbin`));
+  }
+}
+
 async function assemble(stage, images) {
   await bundle(PROGRAMS, join(stage, "app/dist"));
   cpSync(join(ROOT, "apps/bench/peers"), join(stage, "app/peers"), { recursive: true });
   const prebuilds = join(packageDir, "prebuilds");
   cpSync(join(prebuilds, "linux-x64/vd-native.node"), join(stage, "app/prebuilds/linux-x64/vd-native.node"));
-  for (const image of images) {
-    const path = join(prebuilds, "cuda", `${image}.fatbin`);
-    if (!existsSync(path)) throw new Error(`no device code ${image}: run \`pnpm build:cubins\` first`);
-    cpSync(path, join(stage, "app/prebuilds/cuda", `${image}.fatbin`));
-  }
+  copyDeviceCode(images, join(stage, "app/node_modules/@vd/kernels-cuda"));
   const finder = dirname(require.resolve("node-gyp-build/package.json"));
   cpSync(finder, join(stage, "app/node_modules/node-gyp-build"), { recursive: true, dereference: true });
   cpSync(join(ROOT, "models/tiny-svd"), join(stage, "models/tiny-svd"), {

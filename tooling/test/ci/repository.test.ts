@@ -17,7 +17,7 @@ test.each([...workflows, ".ci/run", ".ci/device-code"])("%s starts programs and 
   const text = read(path);
   const files = [...text.matchAll(/(?:^|[\s|])(\.ci\/[\w-]+|tooling\/[\w./-]+\.mjs)/gm)].map(([, file]) => file!);
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);
-  const scripts = [...text.matchAll(/pnpm(?:@[\d.]+)? (?:run )?([a-z]+(?:[:-][a-z-]+)*)/g)].map(([, name]) => name!);
+  const scripts = [...text.matchAll(/pnpm(?:@[\d.]+)? (?:run )?([a-z]+(?:[:-][a-z0-9-]+)*)/g)].map(([, name]) => name!);
   const ofPnpm = ["install", "exec", "changeset"];
   expect(scripts.filter((name) => !ofPnpm.includes(name) && manifest.scripts[name] === undefined)).toEqual([]);
   expect(files.length + scripts.length).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ export interface ExpectedRates {
 
 /** What is known of a CPU. */
 export interface CpuFacts {
-  /** Instruction set of the kernels: plain, avx2, avx512 or amx. */
+  /** Instruction set of the kernels: plain, neon, avx2, avx512 or amx. */
   isa: string;
   threads: number;
   /** As the system tells it; 0 where it does not. */
@@ -23,10 +23,12 @@ export interface CpuFacts {
 
 /** Float32 operations that one hardware thread can end in a cycle: half of its core's, since two threads share one. Two
  *  fused multiply-adds a cycle of 8 numbers with AVX2 and of 16 with AVX-512 (AMD Zen 4 and Intel with one such unit do half
- *  as many in a core, all of them in one thread); without either, an addition and a product of 4. AMX multiplies 16 × 16 × 32
+ *  as many in a core, all of them in one thread); without either, an addition and a product of 4. Cores of Arm servers have
+ *  one thread and two fused multiply-adds of 4. AMX multiplies 16 × 16 × 32
  *  bfloat16 in 16 cycles, and a float32 product is six of those. Source: Intel 64 and IA-32 Architectures Optimization
- *  Reference Manual (throughput of VFMADD and TDPBF16PS), AMD Software Optimization Guide for Zen 4. */
-const FLOPS_PER_CYCLE: Readonly<Record<string, number>> = { plain: 4, avx2: 16, avx512: 32, amx: 85 };
+ *  Reference Manual (throughput of VFMADD and TDPBF16PS), AMD Software Optimization Guide for Zen 4, Arm Neoverse N1 Software
+ *  Optimization Guide. */
+const FLOPS_PER_CYCLE: Readonly<Record<string, number>> = { plain: 4, neon: 16, avx2: 16, avx512: 32, amx: 85 };
 /** Where the system tells no clock. */
 const ASSUMED_MHZ = 2000;
 /** Shares of a peak below which a rate is slow: kernels at work reach 60 % and more of it on a machine that is idle. */

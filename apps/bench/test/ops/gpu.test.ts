@@ -14,7 +14,7 @@ const compiler = process.env.CXX ?? "g++";
 const canRun =
   process.platform === "linux" &&
   spawnSync(compiler, ["--version"]).status === 0 &&
-  existsSync(join(NATIVE, "prebuilds/cuda/sm_90a.fatbin"));
+  existsSync(join(NATIVE, "../kernels-cuda/images/sm_90a.fatbin"));
 
 /** Runs `ops` over a stand-in for the driver, whose kernels do nothing. */
 function overStandIn(pattern: string, more: readonly string[]) {

@@ -63,9 +63,9 @@ inline std::string read_string(const Napi::Value& value, const char* where) {
 inline cpu::Isa read_isa(const Napi::Value& value, const char* where) {
   const std::string name = read_string(value, where);
   if (name == "best") return cpu::best_isa();
-  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx})
+  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::neon, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx})
     if (name == cpu::isa_name(isa)) return cpu::resolve_isa(isa);
-  throw Error(ErrorCode::attr, where, "best, amx, avx512, avx2 or plain", name);
+  throw Error(ErrorCode::attr, where, "best, amx, avx512, avx2, plain or neon", name);
 }
 
 /** The bytes of a typed array, DataView or ArrayBuffer, shared memory included; valid until control returns to

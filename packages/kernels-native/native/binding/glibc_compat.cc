@@ -1,7 +1,7 @@
 // Lets one binary run on every glibc from 2.28 on, though it is linked on a newer one. The names below got new versions
 // after 2.28; hidden functions of the same names, which this addon and the C++ library linked into it find first, call
 // the old versions. VD_GLIBC_COMPAT is defined where the C++ library is linked statically (tooling/build/addon).
-#if defined(VD_GLIBC_COMPAT) && defined(__x86_64__) && defined(__linux__)
+#if defined(VD_GLIBC_COMPAT) && defined(__linux__)
 #include <pthread.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -11,8 +11,17 @@
 #include <cstdlib>
 
 #define VD_HIDDEN __attribute__((visibility("hidden")))
-/** Declares `vd_old_<name>` as the version of `name` that every glibc for x86-64 has. */
-#define VD_OLD(name) __asm__(".symver vd_old_" #name "," #name "@GLIBC_2.2.5")
+/** The oldest version of glibc's symbols for this architecture, and what its struct stat had for a version. Source: glibc,
+ *  sysdeps/unix/sysv/linux (shlib-versions, bits/stat.h). */
+#if defined(__x86_64__)
+#define VD_OLDEST "GLIBC_2.2.5"
+constexpr int kStatVersion = 1;
+#else
+#define VD_OLDEST "GLIBC_2.17"
+constexpr int kStatVersion = 0;
+#endif
+/** Declares `vd_old_<name>` as the version of `name` that every glibc for this architecture has. */
+#define VD_OLD(name) __asm__(".symver vd_old_" #name "," #name "@" VD_OLDEST)
 
 extern "C" {
 
@@ -28,7 +37,6 @@ double log(double x) noexcept { return vd_old_log(x); }
 double pow(double x, double y) noexcept { return vd_old_pow(x, y); }
 
 // 2.33: before, <sys/stat.h> made calls of these with the version of the struct.
-constexpr int kStatVersion = 1;
 VD_OLD(__fxstat);
 VD_OLD(__xstat);
 VD_OLD(__lxstat);

@@ -1,9 +1,11 @@
 #include "thread_pool.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <chrono>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace vd {
 namespace {
@@ -19,13 +21,22 @@ constexpr uint64_t ticket_of(uint32_t round, uint32_t index) { return (static_ca
 constexpr uint32_t round_of(uint64_t ticket) { return static_cast<uint32_t>(ticket >> 32); }
 constexpr uint32_t index_of(uint64_t ticket) { return static_cast<uint32_t>(ticket); }
 
+/** Tells the processor that the thread spins, so that it leaves its units to the core's other thread. */
+inline void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 /** Spins until `ready` holds or the spin time is over; says which. */
 template <class Ready> bool spin_until(Ready&& ready) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
   do {
     for (int i = 0; i < kPausesPerClock; ++i) {
       if (ready()) return true;
-      _mm_pause();
+      pause();
     }
   } while (std::chrono::steady_clock::now() < end);
   return ready();

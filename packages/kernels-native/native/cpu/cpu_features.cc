@@ -1,16 +1,21 @@
 #include "cpu_features.h"
 
-#include <cpuid.h>
-
+#include <algorithm>
 #include <cstdint>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#endif
 
 namespace vd::cpu {
 namespace {
+
+#if defined(__x86_64__)
+constexpr Isa kBaseline = Isa::plain;
 
 struct Registers {
   uint32_t a = 0, b = 0, c = 0, d = 0;
@@ -58,6 +63,13 @@ Isa detect() {
   if (!has_all(saved, kTiles) || !has_all(seven.d, amxBf16 | amxTile) || !os_grants_tiles()) return Isa::avx512;
   return Isa::amx;
 }
+#elif defined(__aarch64__)
+constexpr Isa kBaseline = Isa::neon;
+
+Isa detect() { return Isa::neon; }
+#else
+#error "There are kernels for x86-64 and 64-bit Arm only."
+#endif
 
 }  // namespace
 
@@ -66,10 +78,13 @@ Isa best_isa() {
   return found;
 }
 
-Isa resolve_isa(Isa wanted) { return wanted < best_isa() ? wanted : best_isa(); }
+Isa resolve_isa(Isa wanted) {
+  if (wanted >= best_isa()) return best_isa();
+  return wanted == Isa::neon ? kBaseline : std::max(wanted, kBaseline);
+}
 
 const char* isa_name(Isa isa) {
-  constexpr const char* kNames[] = {"plain", "avx2", "avx512", "amx"};
+  constexpr const char* kNames[] = {"plain", "neon", "avx2", "avx512", "amx"};
   return kNames[static_cast<int>(isa)];
 }
 

@@ -28,8 +28,8 @@ void decide_usable(DeviceProperties& p, const std::string& imageDir) {
   }
   const std::vector<Image> images = images_for(p.major, p.minor, imageDir);
   if (images.empty()) {
-    p.reason = "This package has no device code for compute capability " + capability + " (" + imageDir +
-               "); build it with `pnpm build:cubins`, which needs nvcc.";
+    p.reason = "There is no device code for compute capability " + capability + " in " + imageDir +
+               ". Install @vd/kernels-cuda, or build it in a checkout with `pnpm build:cubins`, which needs nvcc.";
     return;
   }
   p.usable = true;

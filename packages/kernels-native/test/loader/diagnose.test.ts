@@ -20,10 +20,16 @@ describe("an addon that does not load gets a sentence", () => {
       /musl \(Alpine\).*node:22-slim/,
     ],
     [
-      "arm64",
-      { arch: "arm64", hasPrebuild: false },
+      "32-bit Arm",
+      { arch: "arm", hasPrebuild: false },
       failure("No native build was found"),
-      /got linux-arm64.*no prebuilt binary/,
+      /got linux-arm\. There is no prebuilt binary/,
+    ],
+    [
+      "64-bit Arm without the package's binary",
+      { arch: "arm64", prebuild: "/a/prebuilds/linux-arm64", hasPrebuild: false },
+      failure("No native build was found"),
+      /a native addon in \/a\/prebuilds\/linux-arm64, got none\. Install the package again/,
     ],
     [
       "macOS",

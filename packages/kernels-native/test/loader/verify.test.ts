@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isVdError } from "../../src/errors";
-import { verifyFolder } from "../../src/verify";
+import { verifyBinaries } from "../../src/verify";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 let folder = "";
@@ -19,9 +19,12 @@ function manifest(name: string, files: Record<string, string>): void {
   write(`${name}/manifest.json`, JSON.stringify({ format: 1, files: Object.fromEntries(entries) }));
 }
 
+/** Compares the binaries in the folder. */
+const compare = () => verifyBinaries(join(folder, "linux-x64"), join(folder, "cuda"));
+
 function refusal(): string {
   try {
-    verifyFolder(folder, "linux-x64");
+    compare();
   } catch (error) {
     if (isVdError(error)) return `${error.code} ${error.message}`;
     throw error;
@@ -42,7 +45,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 describe("binaries against the manifest", () => {
   test("without device code there is nothing to compare but the addon", () => {
     rmSync(join(folder, "cuda"), { recursive: true });
-    expect(verifyFolder(folder, "linux-x64")).toHaveLength(1);
+    expect(compare()).toHaveLength(1);
   });
 
   test("device code that the manifest has and the folder lacks", () => {
@@ -51,9 +54,7 @@ describe("binaries against the manifest", () => {
   });
 
   test("those of this machine and all device code are compared", () => {
-    const paths = verifyFolder(folder, "linux-x64").map(({ path }) =>
-      path.slice(folder.length + 1).replaceAll("\\", "/"),
-    );
+    const paths = compare().map(({ path }) => path.slice(folder.length + 1).replaceAll("\\", "/"));
     expect(paths).toEqual(["linux-x64/vd-native.node", "cuda/sm_80.fatbin"]);
   });
 

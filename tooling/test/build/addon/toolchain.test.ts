@@ -58,6 +58,15 @@ test("Windows' compiler comes from MinGW, and the sentence says where to get it"
   expect(missingCompiler({ ...tools, compiler: "no-such-mingw" })).toMatch(/got ENOENT\. Install .*mingw/i);
 });
 
+test.skipIf(HOST === "linux-arm64")("64-bit Arm's compiler is a cross compiler with tools of its own", () => {
+  const tools = toolchain("linux-arm64");
+  expect(tools).toMatchObject({ arch: "arm64", strip: "aarch64-linux-gnu-strip", nm: "aarch64-linux-gnu-nm" });
+  expect(tools.flags).toContain("-fsigned-char");
+  expect(missingCompiler({ ...tools, compiler: "no-such-arm" })).toMatch(/got ENOENT\. Install .*install-arm64-tools/);
+});
+
 test("a target that this machine cannot build", () => {
-  expect(() => toolchain("sunos-sparc")).toThrow(/expected one of .*win32-x64 on this machine, got sunos-sparc/);
+  expect(() => toolchain("sunos-sparc")).toThrow(
+    /expected one of .*linux-arm64, win32-x64 on this machine, got sunos-sparc/,
+  );
 });

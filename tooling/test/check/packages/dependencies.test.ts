@@ -6,7 +6,7 @@ import { publicPackages } from "../../../build/packages.mjs";
 
 /** Used through a path or a file of it, or by the package's binary alone; not visible as an import. */
 const USED_OTHERWISE: Readonly<Record<string, readonly string[]>> = {
-  "@vd/kernels-native": ["node-gyp-build"],
+  "@vd/kernels-native": ["node-gyp-build", "@vd/kernels-cuda"],
   "@vd/bench": ["@vd/model-tiny-svd"],
   "@vd/generate": ["@vd/model-tiny-svd"],
 };

@@ -10,6 +10,7 @@ import { compareVersions, newest, portabilityFaults, versionedSymbols } from "..
 const packageDir = fileURLToPath(new URL("../../../../packages/kernels-native", import.meta.url));
 const prebuilds = join(packageDir, "prebuilds");
 const linux = join(prebuilds, "linux-x64/vd-native.node");
+const arm64 = join(prebuilds, "linux-arm64/vd-native.node");
 const windows = join(prebuilds, "win32-x64/vd-native.node");
 const has = (program: string) => spawnSync(program, ["--version"]).status === 0;
 const symbols = (
@@ -53,6 +54,13 @@ describe.skipIf(!isPortable)("linux-x64 (needs objdump and a static libstdc++)",
     const asked = names("objdump", ["-T", linux], /\*UND\*.*\s(napi_\w+|node_api_\w+)$/gm);
     expect(asked.length).toBeGreaterThan(20);
     expect(asked.filter((name) => !nodeApi.has(name))).toEqual([]);
+  });
+});
+
+describe.skipIf(!existsSync(arm64) || !has("objdump"))("linux-arm64 (needs `pnpm build:prebuilds`)", () => {
+  test("asks for nothing newer than glibc 2.28, and for no C++ library", () => {
+    expect(versionedSymbols(arm64).length).toBeGreaterThan(20);
+    expect(portabilityFaults(arm64)).toEqual([]);
   });
 });
 

@@ -4,7 +4,10 @@
 // processors without the set.
 #pragma once
 
-#if defined(__AVX512F__)
+#if defined(__aarch64__)
+#include "vec_neon.h"
+#define VD_ISA neon
+#elif defined(__AVX512F__)
 // GCC 12 reports its own intrinsics' "undefined" operands (bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"

@@ -86,8 +86,8 @@ std::unique_ptr<PreparedRow> prepare_attention(const AttentionArgs& args, PackCa
                     absent_or_f32(args.lse);
   if (!fits) return nullptr;
   const Isa isa = resolve_isa(wanted);
-  if (isa == Isa::amx && args.axis == AttentionAxis::space && longest_keys(args) >= kMinAmxKeys) {
-    return make_attention_amx(args);
+  if constexpr (kHasAmx) {
+    if (isa == Isa::amx && args.axis == AttentionAxis::space && longest_keys(args) >= kMinAmxKeys) return make_attention_amx(args);
   }
   return make_attention_simd(args, isa);
 }

@@ -73,7 +73,9 @@ std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache
   const Isa isa = resolve_isa(wanted);
   // A filter [K,C,1,1,1] is a matrix when its elements follow each other.
   if (is_pointwise(args) && args.weight.pitch == 1) return prepare_linear(as_linear(args), cache, isa);
-  if (isa == Isa::amx && !is_tiny(args)) return make_conv_amx(args, cache);
+  if constexpr (kHasAmx) {
+    if (isa == Isa::amx && !is_tiny(args)) return make_conv_amx(args, cache);
+  }
   if (winograd_serves(args)) return make_conv_winograd(args, cache, isa);
   return make_conv_simd(args, cache, isa);
 }

@@ -25,7 +25,9 @@ RowSource linear_rows(const Tensor& weight) {
 std::unique_ptr<PreparedRow> prepare_linear(const LinearArgs& args, PackCache& cache, Isa wanted) {
   if (!epilogue_supported(args) || !absent_or_f32(args.x2)) return nullptr;
   const Isa isa = resolve_isa(wanted);
-  if (isa == Isa::amx && args.y.pixels() >= kMinAmxRows) return make_linear_amx(args, cache);
+  if constexpr (kHasAmx) {
+    if (isa == Isa::amx && args.y.pixels() >= kMinAmxRows) return make_linear_amx(args, cache);
+  }
   return make_linear_simd(args, cache, isa);
 }
 

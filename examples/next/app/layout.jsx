@@ -1,0 +1,8 @@
+/** The frame of all pages. */
+export default function Layout({ children }) {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  );
+}

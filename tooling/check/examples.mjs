@@ -1,0 +1,16 @@
+// The programs in examples/ and what each must say. Tests run them in Node.js, `pnpm check:hosts` in Bun and Deno.
+
+/** Patterns that an example's output matches, by the example's file. */
+export const EXAMPLES = {
+  "kernels-native.cjs": [/^cpu CPU: usable/m, /\d+ binaries have the SHA-256/, /read back: 1 2 3/],
+  "tensor.mjs": [/same result: true/, /working memory: \d+ bytes/, /in the file: y/],
+  "hub.mjs": [/to download: unet\/\S+fp16\.safetensors$/m, /weights of 1 file: f32/, /missing: 0 unknown: 0/],
+  "sampling.mjs": [/^euler: within 0\.000 of the data, linear/m, /guidance of 5 frames: 1 2 3 2 1/],
+  "media.mjs": [/as Pillow does: 48 x 32/, /clip\.mp4: written by builtin/, /frame-%d\.png: written by sharp/],
+  "vae-opt.mjs": [/PSNR of the first frame: [23]\d\.\d dB/, /chunks give the same frames: true/],
+  "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
+  "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],
+  "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],
+  "express.mjs": [/^200 video\/mp4 with a movie$/m, /^400 \{"code":"io","message":".*expected a picture/m, /^CPU$/m],
+  "worker-threads.mjs": [/^frames: 4 4$/m, /same video from both workers: true/, /the third was cancelled/],
+};
