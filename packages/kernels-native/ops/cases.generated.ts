@@ -1,6 +1,7 @@
 // Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpCases } from "../contract/define-case";
 import attention from "./attention/attention.cases";
+import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
@@ -15,6 +16,7 @@ import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
 import pointwise from "./pointwise/pointwise.cases";
 import resize from "./resize/resize.cases";
+import rmsNorm from "./rms_norm/rms_norm.cases";
 import samplerStep from "./sampler_step/sampler_step.cases";
 import spaceToDepth from "./space_to_depth/space_to_depth.cases";
 import timestepEmbedding from "./timestep_embedding/timestep_embedding.cases";
@@ -23,6 +25,7 @@ import tokenEmbed from "./token_embed/token_embed.cases";
 /** Correctness and bench cases by op. */
 export const OP_CASES = {
   attention: attention,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,
@@ -37,6 +40,7 @@ export const OP_CASES = {
   linear: linear,
   pointwise: pointwise,
   resize: resize,
+  rms_norm: rmsNorm,
   sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,

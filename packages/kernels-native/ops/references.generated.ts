@@ -2,6 +2,7 @@
 import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
+import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
@@ -16,6 +17,7 @@ import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
 import pointwise from "./pointwise/pointwise.reference";
 import resize from "./resize/resize.reference";
+import rmsNorm from "./rms_norm/rms_norm.reference";
 import samplerStep from "./sampler_step/sampler_step.reference";
 import spaceToDepth from "./space_to_depth/space_to_depth.reference";
 import timestepEmbedding from "./timestep_embedding/timestep_embedding.reference";
@@ -26,6 +28,7 @@ export * from "../contract/reference";
 /** Every op in float64, written from its formula and not from any backend's code. */
 export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,
@@ -40,6 +43,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   linear: linear,
   pointwise: pointwise,
   resize: resize,
+  rms_norm: rmsNorm,
   sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,

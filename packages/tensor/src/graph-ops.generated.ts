@@ -26,6 +26,24 @@ export interface AttentionOptions extends CallOptions {
   causal?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.batchNorm}. */
+export interface BatchNormOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** running mean [C] f32|f16|bf16 */
+  mean: Tensor;
+  /** running variance, not negative [C] f32|f16|bf16 */
+  variance: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** learned summand; default 0 [C] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added to the variance */
+  eps: number;
+  /** activation of the result; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+}
+
 /** Arguments of {@link GraphOps.conv}. */
 export interface ConvOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -138,10 +156,14 @@ export interface GuideOptions extends CallOptions {
 export interface LayerNormOptions extends CallOptions {
   /** tokens [B,F,S,C] f32|f16|bf16 */
   x: Tensor;
-  /** scale [C] f32|f16|bf16 */
-  weight: Tensor;
-  /** shift [C] f32|f16|bf16 */
-  bias: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** learned summand; default 0 [C] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** modulates: the normalised token times 1 + scale [1|B,1|F,1|S,C] f32|f16|bf16 */
+  scale?: Tensor | undefined;
+  /** added last [1|B,1|F,1|S,C] f32|f16|bf16 */
+  shift?: Tensor | undefined;
   /** added to the variance */
   eps: number;
 }
@@ -224,6 +246,20 @@ export interface ResizeOptions extends CallOptions {
   alignCorners?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.rmsNorm}. */
+export interface RmsNormOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** modulates: the normalised token times 1 + scale [1|B,1|F,1|S,C] f32|f16|bf16 */
+  scale?: Tensor | undefined;
+  /** added last [1|B,1|F,1|S,C] f32|f16|bf16 */
+  shift?: Tensor | undefined;
+  /** added to the mean square */
+  eps: number;
+}
+
 /** Arguments of {@link GraphOps.samplerStep}. */
 export interface SamplerStepOptions extends CallOptions {
   /** the denoiser's result; of two rows the unconditional one first [B,F,H,W,C] f32|f16|bf16 */
@@ -294,6 +330,19 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   attention(options: AttentionOptions): Tensor {
     return this.record("attention", options);
+  }
+
+  /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost.
+   *  x: [B,F,H,W,C] activations.
+   *  mean: [C] running mean.
+   *  variance: [C] running variance, not negative.
+   *  weight: [C] learned factor; default 1.
+   *  bias: [C] learned summand; default 0.
+   *  Returns y: [B,F,H,W,C] result.
+   *  Source: https://arxiv.org/abs/1502.03167
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  batchNorm(options: BatchNormOptions): Tensor {
+    return this.record("batch_norm", options);
   }
 
   /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue.
@@ -384,12 +433,15 @@ export abstract class GraphOps {
     return this.record("guide", options);
   }
 
-  /** Normalises each token over its channels.
+  /** Normalises each token over its channels to mean 0 and variance 1; then the learned weight and bias, and the modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift.
    *  x: [B,F,S,C] tokens.
-   *  weight: [C] scale.
-   *  bias: [C] shift.
+   *  weight: [C] learned factor; default 1.
+   *  bias: [C] learned summand; default 0.
+   *  scale: [1|B,1|F,1|S,C] modulates: the normalised token times 1 + scale.
+   *  shift: [1|B,1|F,1|S,C] added last.
    *  Returns y: [B,F,S,C] result.
    *  Source: https://arxiv.org/abs/1607.06450
+   *  Source: https://arxiv.org/abs/2212.09748
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layerNorm(options: LayerNormOptions): Tensor {
     return this.record("layer_norm", options);
@@ -448,6 +500,18 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   resize(options: ResizeOptions): Tensor {
     return this.record("resize", options);
+  }
+
+  /** Divides each token by the root mean square of its channels; then the learned weight, and the modulation of adaptive norms: x / sqrt(mean(x²) + eps) · weight · (1 + scale) + shift.
+   *  x: [B,F,S,C] tokens.
+   *  weight: [C] learned factor; default 1.
+   *  scale: [1|B,1|F,1|S,C] modulates: the normalised token times 1 + scale.
+   *  shift: [1|B,1|F,1|S,C] added last.
+   *  Returns y: [B,F,S,C] result.
+   *  Source: https://arxiv.org/abs/1910.07467
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  rmsNorm(options: RmsNormOptions): Tensor {
+    return this.record("rms_norm", options);
   }
 
   /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input.

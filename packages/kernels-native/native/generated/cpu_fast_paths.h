@@ -9,4 +9,5 @@
   X(group_norm_stats, GroupNormStatsArgs) \
   X(layer_norm, LayerNormArgs) \
   X(linear, LinearArgs) \
-  X(pointwise, PointwiseArgs)
+  X(pointwise, PointwiseArgs) \
+  X(rms_norm, RmsNormArgs)

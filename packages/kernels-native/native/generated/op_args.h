@@ -40,6 +40,26 @@ struct AttentionArgs {
   bool causal;
 };
 
+/** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost. */
+struct BatchNormArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [C]: running mean. */
+  Tensor mean;
+  /** [C]: running variance, not negative. */
+  Tensor variance;
+  /** [C], may be absent: learned factor; default 1. */
+  Tensor weight;
+  /** [C], may be absent: learned summand; default 0. */
+  Tensor bias;
+  /** [B,F,H,W,C]: result. */
+  Tensor y;
+  /** added to the variance. */
+  float eps;
+  /** activation of the result. */
+  Activation act;
+};
+
 /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. */
 struct ConvArgs {
   /** [B,F,H,W,C]: activations. */
@@ -164,14 +184,18 @@ struct GuideArgs {
   Tensor y;
 };
 
-/** Normalises each token over its channels. */
+/** Normalises each token over its channels to mean 0 and variance 1; then the learned weight and bias, and the modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift. */
 struct LayerNormArgs {
   /** [B,F,S,C]: tokens. */
   Tensor x;
-  /** [C]: scale. */
+  /** [C], may be absent: learned factor; default 1. */
   Tensor weight;
-  /** [C]: shift. */
+  /** [C], may be absent: learned summand; default 0. */
   Tensor bias;
+  /** [1|B,1|F,1|S,C], may be absent: modulates: the normalised token times 1 + scale. */
+  Tensor scale;
+  /** [1|B,1|F,1|S,C], may be absent: added last. */
+  Tensor shift;
   /** [B,F,S,C]: result. */
   Tensor y;
   /** added to the variance. */
@@ -266,6 +290,22 @@ struct ResizeArgs {
   bool alignCorners;
 };
 
+/** Divides each token by the root mean square of its channels; then the learned weight, and the modulation of adaptive norms: x / sqrt(mean(x²) + eps) · weight · (1 + scale) + shift. */
+struct RmsNormArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [C], may be absent: learned factor; default 1. */
+  Tensor weight;
+  /** [1|B,1|F,1|S,C], may be absent: modulates: the normalised token times 1 + scale. */
+  Tensor scale;
+  /** [1|B,1|F,1|S,C], may be absent: added last. */
+  Tensor shift;
+  /** [B,F,S,C]: result. */
+  Tensor y;
+  /** added to the mean square. */
+  float eps;
+};
+
 /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input. */
 struct SamplerStepArgs {
   /** [B,F,H,W,C]: the denoiser's result; of two rows the unconditional one first. */
@@ -346,6 +386,19 @@ inline AttentionArgs read_attention_args(const Row& row) {
   args.heads = static_cast<int64_t>(row.attrs[1]);
   args.scale = static_cast<float>(row.attrs[2]);
   args.causal = row.attrs[3] != 0;
+  return args;
+}
+
+inline BatchNormArgs read_batch_norm_args(const Row& row) {
+  BatchNormArgs args{};
+  args.x = row.tensors[0];
+  args.mean = row.tensors[1];
+  args.variance = row.tensors[2];
+  args.weight = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.y = row.tensors[5];
+  args.eps = static_cast<float>(row.attrs[0]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
   return args;
 }
 
@@ -449,7 +502,9 @@ inline LayerNormArgs read_layer_norm_args(const Row& row) {
   args.x = row.tensors[0];
   args.weight = row.tensors[1];
   args.bias = row.tensors[2];
-  args.y = row.tensors[3];
+  args.scale = row.tensors[3];
+  args.shift = row.tensors[4];
+  args.y = row.tensors[5];
   args.eps = static_cast<float>(row.attrs[0]);
   return args;
 }
@@ -513,6 +568,17 @@ inline ResizeArgs read_resize_args(const Row& row) {
   return args;
 }
 
+inline RmsNormArgs read_rms_norm_args(const Row& row) {
+  RmsNormArgs args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.scale = row.tensors[2];
+  args.shift = row.tensors[3];
+  args.y = row.tensors[4];
+  args.eps = static_cast<float>(row.attrs[0]);
+  return args;
+}
+
 inline SamplerStepArgs read_sampler_step_args(const Row& row) {
   SamplerStepArgs args{};
   args.prediction = row.tensors[0];
@@ -563,6 +629,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
 /** X(id, ArgsType) for every op, in the order of their numbers. */
 #define VD_FOR_EACH_OP(X) \
   X(attention, AttentionArgs) \
+  X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \
@@ -577,6 +644,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(linear, LinearArgs) \
   X(pointwise, PointwiseArgs) \
   X(resize, ResizeArgs) \
+  X(rms_norm, RmsNormArgs) \
   X(sampler_step, SamplerStepArgs) \
   X(space_to_depth, SpaceToDepthArgs) \
   X(timestep_embedding, TimestepEmbeddingArgs) \
