@@ -6,6 +6,7 @@ import conv from "./conv/conv.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
 import depthToSpace from "./depth_to_space/depth_to_space.cases";
+import elementwise from "./elementwise/elementwise.cases";
 import framesOut from "./frames_out/frames_out.cases";
 import groupNorm from "./group_norm/group_norm.cases";
 import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
@@ -15,6 +16,7 @@ import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
 import pointwise from "./pointwise/pointwise.cases";
+import pool from "./pool/pool.cases";
 import resize from "./resize/resize.cases";
 import rmsNorm from "./rms_norm/rms_norm.cases";
 import samplerStep from "./sampler_step/sampler_step.cases";
@@ -30,6 +32,7 @@ export const OP_CASES = {
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
@@ -39,6 +42,7 @@ export const OP_CASES = {
   layout_out: layoutOut,
   linear: linear,
   pointwise: pointwise,
+  pool: pool,
   resize: resize,
   rms_norm: rmsNorm,
   sampler_step: samplerStep,

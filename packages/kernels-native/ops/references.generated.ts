@@ -7,6 +7,7 @@ import conv from "./conv/conv.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
 import depthToSpace from "./depth_to_space/depth_to_space.reference";
+import elementwise from "./elementwise/elementwise.reference";
 import framesOut from "./frames_out/frames_out.reference";
 import groupNorm from "./group_norm/group_norm.reference";
 import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
@@ -16,6 +17,7 @@ import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
 import pointwise from "./pointwise/pointwise.reference";
+import pool from "./pool/pool.reference";
 import resize from "./resize/resize.reference";
 import rmsNorm from "./rms_norm/rms_norm.reference";
 import samplerStep from "./sampler_step/sampler_step.reference";
@@ -33,6 +35,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
@@ -42,6 +45,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   layout_out: layoutOut,
   linear: linear,
   pointwise: pointwise,
+  pool: pool,
   resize: resize,
   rms_norm: rmsNorm,
   sampler_step: samplerStep,

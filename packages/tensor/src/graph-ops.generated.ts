@@ -65,7 +65,7 @@ export interface ConvOptions extends CallOptions {
   /** double height and width by nearest neighbour first; default false */
   upsample?: boolean | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -100,6 +100,22 @@ export interface DepthToSpaceOptions extends CallOptions {
   block: readonly [number, number, number];
   /** how channels are numbered; default "channels_first" */
   order?: "channels_first" | "channels_last" | undefined;
+}
+
+/** Arguments of {@link GraphOps.elementwise}. */
+export interface ElementwiseOptions extends CallOptions {
+  /** first operand, of the result's shape [B,F,S,C] f32|f16|bf16 */
+  a: Tensor;
+  /** second operand [1|B,1|F,1|S,1|C] f32|f16|bf16 */
+  b?: Tensor | undefined;
+  /** third operand [1|B,1|F,1|S,1|C] f32|f16|bf16 */
+  c?: Tensor | undefined;
+  /** fourth operand [1|B,1|F,1|S,1|C] f32|f16|bf16 */
+  d?: Tensor | undefined;
+  /** the program */
+  code: readonly ("end" | "a" | "b" | "c" | "d" | "k0" | "k1" | "k2" | "k3" | "neg" | "abs" | "square" | "sqrt" | "rsqrt" | "exp" | "log" | "sigmoid" | "tanh" | "relu" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "add" | "sub" | "mul" | "div" | "min" | "max")[];
+  /** k0, k1, …; default [] */
+  constants?: readonly number[] | undefined;
 }
 
 /** Arguments of {@link GraphOps.framesOut}. */
@@ -205,7 +221,7 @@ export interface LinearOptions extends CallOptions {
   /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -230,6 +246,22 @@ export interface PointwiseOptions extends CallOptions {
   bScale?: number | undefined;
   /** activation of the sum; default "none" */
   act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+}
+
+/** Arguments of {@link GraphOps.pool}. */
+export interface PoolOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** what is taken of a window */
+  mode: "max" | "average";
+  /** frames, height and width of a window */
+  kernel: readonly [number, number, number];
+  /** steps of the window in frames, height and width; default [1,1,1] */
+  stride?: readonly [number, number, number] | undefined;
+  /** before and behind frames, height and width; default [0,0,0,0,0,0] */
+  padding?: readonly [number, number, number, number, number, number] | undefined;
+  /** averages count padding as zeros; else they leave it out; default true */
+  countIncludePad?: boolean | undefined;
 }
 
 /** Arguments of {@link GraphOps.resize}. */
@@ -390,6 +422,18 @@ export abstract class GraphOps {
     return this.record("depth_to_space", options);
   }
 
+  /** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function elementwise() of @vd/tensor writes such programs.
+   *  a: [B,F,S,C] first operand, of the result's shape.
+   *  b: [1|B,1|F,1|S,1|C] second operand.
+   *  c: [1|B,1|F,1|S,1|C] third operand.
+   *  d: [1|B,1|F,1|S,1|C] fourth operand.
+   *  Returns y: [B,F,S,C] result.
+   *  Source: https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  elementwise(options: ElementwiseOptions): Tensor {
+    return this.record("elementwise", options);
+  }
+
   /** Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0.
    *  x: [B,F,H,W,C] frames.
    *  Returns y: [B,F,H,W,C] levels.
@@ -465,7 +509,7 @@ export abstract class GraphOps {
     return this.record("layout_out", options);
   }
 
-  /** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second.
+  /** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second, with swiglu by silu of it.
    *  x: [B,F,S,C] tokens.
    *  x2: [B,F,S,C2] further channels after those of x.
    *  weight: [N,C+C2] one row per output column.
@@ -491,6 +535,15 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   pointwise(options: PointwiseOptions): Tensor {
     return this.record("pointwise", options);
+  }
+
+  /** Takes the largest number, or the average, of a window that slides over frames, height and width. Padding never is the largest; in averages it counts as zeros or not at all.
+   *  x: [B,F,H,W,C] activations.
+   *  Returns y: [B,…,…,…,C] result.
+   *  Source: pytorch/pytorch aten/src/ATen/native/Pool.h, AveragePool3d.cpp, DilatedMaxPool3d.cpp
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  pool(options: PoolOptions): Tensor {
+    return this.record("pool", options);
   }
 
   /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing.

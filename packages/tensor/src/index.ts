@@ -1,4 +1,10 @@
 export { Eager, type EagerOps, eager } from "./eager";
+export {
+  type ElementwiseFunctions,
+  type ElementwiseNode,
+  type ElementwiseTerm,
+  elementwise,
+} from "./elementwise";
 export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";

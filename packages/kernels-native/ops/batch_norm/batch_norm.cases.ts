@@ -52,5 +52,8 @@ export default defineCases(batchNorm, {
     ...acts,
     ...types,
   ],
-  bench: [norm("320 channels, 72x128", [2, 25, 72, 128, 320], {}, { act: "silu" })],
+  bench: [
+    norm("64 channels, 16x16", [2, 14, 16, 16, 64], {}, { act: "silu" }),
+    norm("320 channels, 72x128", [2, 25, 72, 128, 320], {}, { act: "silu" }),
+  ],
 });

@@ -90,7 +90,13 @@ export default defineCases(layerNorm, {
     norm("tiny.unet.down0.attn0.spatial.norm1", [2, 14, 256, 64]),
     norm("svd-xt.unet.down0.attn0.spatial.norm1", [2, 25, 9216, 320]),
     norm("svd-xt.clip.layer0.norm1", [1, 1, 257, 1280]),
-    bare("1536 channels with scale and shift", [1, 1, 32760, 1536], { scale: [1, 1, 1, 1536], shift: [1, 1, 1, 1536] }),
-    bare("3072 channels with scale and shift", [1, 1, 32760, 3072], { scale: [1, 1, 1, 3072], shift: [1, 1, 1, 3072] }),
+    bare("1536 channels, 32760 tokens, scale and shift", [1, 1, 32760, 1536], {
+      scale: [1, 1, 1, 1536],
+      shift: [1, 1, 1, 1536],
+    }),
+    bare("3072 channels, 32760 tokens, scale and shift", [1, 1, 32760, 3072], {
+      scale: [1, 1, 1, 3072],
+      shift: [1, 1, 1, 3072],
+    }),
   ],
 });

@@ -50,8 +50,12 @@ export default defineCases(rmsNorm, {
     ...types,
   ],
   bench: [
+    norm("64 channels, 3584 tokens", [2, 14, 128, 64]),
     norm("1536 channels, 32760 tokens", [1, 1, 32760, 1536]),
     norm("3072 channels, 32760 tokens", [1, 1, 32760, 3072]),
-    bare("2048 channels with scale and shift", [1, 1, 32760, 2048], { scale: [1, 1, 1, 2048], shift: [1, 1, 1, 2048] }),
+    bare("2048 channels, 32760 tokens, scale and shift", [1, 1, 32760, 2048], {
+      scale: [1, 1, 1, 2048],
+      shift: [1, 1, 1, 2048],
+    }),
   ],
 });

@@ -1,3 +1,4 @@
+export * from "./adaptive";
 export * from "./attention";
 export * from "./conv";
 export * from "./embedding";
@@ -5,4 +6,5 @@ export * from "./feed-forward";
 export * from "./linear";
 export * from "./module";
 export * from "./norm";
+export * from "./pool";
 export * from "./res-block";

@@ -1,6 +1,7 @@
 // Convolution: chooses the algorithm.
 #include "conv_fast.h"
 
+#include "../../../native/core/activation.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/tile_epilogue.h"
 
@@ -52,7 +53,7 @@ bool is_tiny(const ConvArgs& a) {
 
 /** Declines weights that are not constant and upsampling with a stride. */
 std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, Isa wanted) {
-  if (!epilogue_supported(args) || args.act == Activation::geglu) return nullptr;
+  if (!epilogue_supported(args) || is_gated(args.act)) return nullptr;
   if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
   const Isa isa = resolve_isa(wanted);
   // A filter [K,C,1,1,1] is a matrix when its elements follow each other.
