@@ -17,7 +17,7 @@ struct MatmulProblem {
   int phases;
   int64_t columns;              // columns of the product (2K with a gated activation)
   bool gated;                   // geglu or swiglu
-  const char* suffix;           // of the kernels' names: "", "_geglu" or "_swiglu"
+  const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;
   BiasSource bias;
