@@ -1,4 +1,6 @@
 """PyTorch's own versions of ops, on channels-last operands as vd-bench names and shapes them."""
+import operator
+
 import torch
 import torch.nn.functional as F
 
@@ -7,11 +9,14 @@ ACTIVATIONS = {"none": lambda x: x, "silu": F.silu, "gelu": F.gelu, "gelu_tanh":
                "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x)}
 
 
+GATES = {"geglu": F.gelu, "swiglu": F.silu}
+
+
 def activated(y, attrs):
     act = attrs.get("act", "none")
-    if act == "geglu":
+    if act in GATES:
         value, gate = y.chunk(2, dim=-1)
-        return value * F.gelu(gate)
+        return value * GATES[act](gate)
     return ACTIVATIONS[act](y)
 
 
@@ -108,8 +113,66 @@ def group_norm(t, attrs):
     return activated(y, attrs)
 
 
+def modulated(y, t):
+    """What adaptive norms do, as models write it."""
+    if "scale" in t:
+        y = y * (1 + t["scale"])
+    return y + t["shift"] if "shift" in t else y
+
+
 def layer_norm(t, attrs):
-    return F.layer_norm(t["x"], t["weight"].shape, t["weight"], t["bias"], attrs["eps"])
+    y = F.layer_norm(t["x"], t["x"].shape[-1:], t.get("weight"), t.get("bias"), attrs["eps"])
+    return modulated(y, t)
+
+
+def rms_norm(t, attrs):
+    return modulated(F.rms_norm(t["x"], t["x"].shape[-1:], t.get("weight"), attrs["eps"]), t)
+
+
+def batch_norm(t, attrs):
+    x = t["x"].permute(0, 4, 1, 2, 3)
+    y = F.batch_norm(x, t["mean"], t["variance"], t.get("weight"), t.get("bias"), eps=attrs["eps"])
+    return activated(y.permute(0, 2, 3, 4, 1), attrs)
+
+
+def pool(t, attrs):
+    x = t["x"].permute(0, 4, 1, 2, 3)
+    kernel, stride = attrs["kernel"], attrs.get("stride", [1, 1, 1])
+    front, back, top, bottom, left, right = attrs.get("padding", [0] * 6)
+    if (front, top, left) != (back, bottom, right):
+        raise NotImplementedError("PyTorch pads pools alike on both sides")
+    padding = (front, top, left)
+    if attrs["mode"] == "max":
+        y = F.max_pool3d(x, kernel, stride, padding)
+    else:
+        y = F.avg_pool3d(x, kernel, stride, padding, count_include_pad=attrs.get("countIncludePad", True))
+    return y.permute(0, 2, 3, 4, 1)
+
+
+UNARY = {"neg": torch.neg, "abs": torch.abs, "square": torch.square, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "exp": torch.exp,
+         "log": torch.log, "sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
+BINARY = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "min": torch.minimum,
+          "max": torch.maximum}
+
+
+def elementwise(t, attrs):
+    """The launches that an expression is without fusion."""
+    stack = []
+    for instruction in attrs["code"]:
+        if instruction in ("a", "b", "c", "d"):
+            stack.append(t[instruction])
+        elif instruction in ("k0", "k1", "k2", "k3"):
+            stack.append(attrs["constants"][int(instruction[1])])
+        elif instruction in BINARY:
+            second = stack.pop()
+            first = stack.pop()
+            if instruction in ("min", "max") and not torch.is_tensor(second):
+                stack.append(torch.clamp(first, **{"max" if instruction == "min" else "min": second}))
+            else:
+                stack.append(BINARY[instruction](first, second))
+        else:
+            stack.append((UNARY.get(instruction) or ACTIVATIONS[instruction])(stack.pop()))
+    return stack[0]
 
 
 def guided(t):
@@ -131,4 +194,4 @@ def sampler_step(t, attrs):
     return following
 
 
-OPS = {f.__name__: f for f in (attention, conv, linear, group_norm, layer_norm, sampler_step)}
+OPS = {f.__name__: f for f in (attention, conv, linear, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise, sampler_step)}

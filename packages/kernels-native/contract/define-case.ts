@@ -1,6 +1,6 @@
 import type { OpDefinition } from "./define-op";
 import type { DType } from "./dtype";
-import { ACTIVATIONS } from "./epilogue";
+import { POINTWISE_ACTIVATIONS } from "./epilogue";
 
 /** The numbers of an operand: normal ones of a mean and a deviation, 0 or 1 with the first of each row 1, or given. */
 export type Fill = { mean: number; deviation: number } | "flags" | { values: readonly number[] };
@@ -21,7 +21,7 @@ export interface Operand {
 }
 
 /** An attribute's value as callers write it. */
-export type AttrValue = number | readonly number[] | boolean | string;
+export type AttrValue = number | readonly number[] | boolean | string | readonly string[];
 
 /** One call of an op with the shapes, types and places of its operands. */
 export interface OpCase<Input extends string = string, Attr extends string = string, Output extends string = string> {
@@ -68,7 +68,7 @@ export const operandOf = (operand: Operand | readonly number[]): Operand =>
 interface EpilogueSizes {
   /** Of the result, [B,F,…,K]. */
   out: readonly number[];
-  /** Rows of the weight: K, or twice that for geglu. */
+  /** Rows of the weight: K, or twice that with a gated activation. */
   rows: number;
 }
 
@@ -76,10 +76,9 @@ type EpilogueName = "bias" | "frameBias" | "residual" | "residual2";
 type EpilogueAttr = "act" | "outScale" | "residualScale" | "residual2Scale";
 type EpilogueCase = Required<Pick<OpCase<EpilogueName, EpilogueAttr>, "name" | "inputs" | "attrs">>;
 
-/** Every term of the shared epilogue alone and all together, for conv and linear; geglu is the caller's affair. */
+/** Every term of the shared epilogue alone and all together, for conv and linear; gated activations are the caller's affair. */
 export function epilogueCases({ out, rows }: EpilogueSizes): EpilogueCase[] {
   const [batch, frames] = out as [number, number];
-  const acts = ACTIVATIONS.filter((act) => act !== "geglu");
   const biases = ([1, batch] as const).flatMap((b) =>
     ([1, frames] as const).map((f) => ({
       name: `frame bias ${b}x${f}`,
@@ -104,7 +103,7 @@ export function epilogueCases({ out, rows }: EpilogueSizes): EpilogueCase[] {
     { name: "residual2 alone", inputs: { residual2: out }, attrs: { residual2Scale: 0.3 } },
     { name: "out scale", inputs: {}, attrs: { outScale: -2.5 } },
     { name: "out scale 0", inputs: { residual: out }, attrs: { outScale: 0 } },
-    ...acts.flatMap((act) => [
+    ...POINTWISE_ACTIVATIONS.flatMap((act) => [
       { name: `act ${act}`, inputs: { bias: [rows] }, attrs: { act } },
       {
         name: `everything, ${act}`,

@@ -26,10 +26,15 @@ export interface TensorSpec {
 export type AttrSpec = { doc: string } & (
   | { kind: "int"; min: number; max: number; default?: number }
   | { kind: "ints"; length: number; min: number; max: number; default?: readonly number[] }
+  | { kind: "floats"; length: number; min: number; max: number; default: readonly number[] }
+  | { kind: "enums"; length: number; type: string; values: readonly string[]; default?: readonly string[] }
   | { kind: "float"; min: number; max: number; default?: number }
   | { kind: "bool"; default?: boolean }
   | { kind: "enum"; type: string; values: readonly string[]; default?: string }
 );
+
+/** How many numbers an attribute takes in a recorded row: lists have a fixed place there. */
+export const slotsOf = (spec: AttrSpec): number => ("length" in spec ? spec.length : 1);
 
 /** A condition beyond shapes; `expected` finishes the sentence "expected …". */
 export interface Rule {
@@ -99,6 +104,10 @@ export const float = (doc: string, initial?: number, { min = -3.4e38, max = 3.4e
     ...(initial === undefined ? {} : { default: initial }),
   }) as const satisfies AttrSpec;
 
+/** A list of at most `length` finite floats; those that are not given are 0. */
+export const floats = (doc: string, length: number, { min = -3.4e38, max = 3.4e38 } = {}) =>
+  ({ kind: "floats", doc, length, min, max, default: [] }) as const satisfies AttrSpec;
+
 /** A boolean attribute, false unless given. */
 export const bool = (doc: string) => ({ kind: "bool", doc, default: false }) as const satisfies AttrSpec;
 
@@ -110,4 +119,15 @@ export const oneOf = <const V extends readonly string[]>(type: string, values: V
     values: V;
     doc: string;
     default?: string;
+  };
+
+/** A list of one to `length` named values; `type` names the C++ enum. The first value stands behind the end of a shorter list. */
+export const enums = <const V extends readonly string[]>(type: string, values: V, doc: string, length: number) =>
+  ({ kind: "enums", type, values, doc, length }) as {
+    kind: "enums";
+    type: string;
+    values: V;
+    doc: string;
+    length: number;
+    default?: readonly string[];
   };

@@ -1,9 +1,10 @@
 import { float, oneOf, type Rule, type TensorSpec } from "./define-op";
 import { FLOATS } from "./dtype";
-import { attr, type Expr, eq, mod } from "./expr";
+import { attr, type Expr, eq, ge, mod } from "./expr";
 
-/** Activation functions; `gelu` is the exact one (erf), `geglu` halves the channels: first half × gelu(second half). */
-export const ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu", "geglu"] as const;
+/** Activation functions; `gelu` is the exact one (erf). The gated ones, last, halve the channels: `geglu` is first half ×
+ *  gelu(second half), `swiglu` first half × silu(second half). */
+export const ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu", "geglu", "swiglu"] as const;
 
 /** An activation that keeps the number of channels. */
 export const POINTWISE_ACTIVATIONS = ["none", "silu", "gelu", "gelu_tanh", "quick_gelu"] as const;
@@ -32,13 +33,13 @@ export function epilogueInputs(dims: TensorSpec["dims"], rows: string, frames: s
   } as const satisfies Record<string, TensorSpec>;
 }
 
-/** The position of `geglu` among {@link ACTIVATIONS}, as expressions see it. */
-export const ENUM_GEGLU = ACTIVATIONS.indexOf("geglu");
+/** 1 where the attribute `act` is a gated activation, else 0. */
+export const isGated: Expr = ge(attr("act"), ACTIVATIONS.indexOf("geglu"));
 
 /** For ops whose activation cannot halve the channels. */
 export const keepsChannels: Rule = {
   where: "act",
-  test: eq(eq(attr("act"), ENUM_GEGLU), 0),
+  test: eq(isGated, 0),
   expected: "an activation that keeps the number of channels",
   got: attr("act"),
 };

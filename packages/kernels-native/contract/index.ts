@@ -1,3 +1,4 @@
+export * from "../ops/elementwise/instructions";
 export * from "./define-case";
 export * from "./define-op";
 export * from "./dtype";

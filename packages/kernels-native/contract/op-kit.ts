@@ -3,3 +3,4 @@ export * from "./define-op";
 export * from "./dtype";
 export * from "./epilogue";
 export * from "./expr";
+export * from "./modulation";

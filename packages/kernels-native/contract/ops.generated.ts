@@ -1,10 +1,12 @@
 // Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
+import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
 import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
+import elementwise from "../ops/elementwise/elementwise.op";
 import framesOut from "../ops/frames_out/frames_out.op";
 import groupNorm from "../ops/group_norm/group_norm.op";
 import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
@@ -14,7 +16,9 @@ import layoutIn from "../ops/layout_in/layout_in.op";
 import layoutOut from "../ops/layout_out/layout_out.op";
 import linear from "../ops/linear/linear.op";
 import pointwise from "../ops/pointwise/pointwise.op";
+import pool from "../ops/pool/pool.op";
 import resize from "../ops/resize/resize.op";
+import rmsNorm from "../ops/rms_norm/rms_norm.op";
 import samplerStep from "../ops/sampler_step/sampler_step.op";
 import spaceToDepth from "../ops/space_to_depth/space_to_depth.op";
 import timestepEmbedding from "../ops/timestep_embedding/timestep_embedding.op";
@@ -23,10 +27,12 @@ import tokenEmbed from "../ops/token_embed/token_embed.op";
 /** Every op by its id; the order is the numbering that the addon uses. */
 export const OPS = {
   attention: attention,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
@@ -36,7 +42,9 @@ export const OPS = {
   layout_out: layoutOut,
   linear: linear,
   pointwise: pointwise,
+  pool: pool,
   resize: resize,
+  rms_norm: rmsNorm,
   sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,
@@ -47,4 +55,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","conv","group_norm","group_norm_stats","layer_norm","linear","pointwise"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","conv","elementwise","group_norm","group_norm_stats","layer_norm","linear","pointwise","rms_norm"];

@@ -4,7 +4,7 @@
 
 namespace vd::device {
 
-enum ActivationKind : int { kNone = 0, kSilu = 1, kGelu = 2, kGeluTanh = 3, kQuickGelu = 4, kGeglu = 5 };
+enum ActivationKind : int { kNone = 0, kSilu = 1, kGelu = 2, kGeluTanh = 3, kQuickGelu = 4, kGeglu = 5, kSwiglu = 6 };
 
 inline constexpr float kLog2E = 1.4426950408889634f;
 

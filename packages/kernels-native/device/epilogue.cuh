@@ -64,8 +64,8 @@ __device__ __forceinline__ void epilogue8(const Epilogue& e, float (&v)[8], int6
   finish8(e, v, pixel, col);
 }
 
-/** Value and gate of geglu for one channel: (value + bias) · gelu(gate + gateBias). */
-__device__ __forceinline__ float geglu(const Epilogue& e, float value, float gate, int64_t pixel, int col) {
+/** Value and gate of geglu for one channel: (value + bias) · gelu(gate + gateBias), or of swiglu, with silu for gelu. */
+template <bool kSwiglu> __device__ __forceinline__ float gated(const Epilogue& e, float value, float gate, int64_t pixel, int col) {
   if (col >= e.n) return 0.0f;
   if (e.bias) {
     value += load_any(e.bias, e.biasType, col);
@@ -76,7 +76,7 @@ __device__ __forceinline__ float geglu(const Epilogue& e, float value, float gat
     value += load_any(e.frameBias, e.frameBiasType, row + col);
     gate += load_any(e.frameBias, e.frameBiasType, row + e.n + col);
   }
-  return value * gelu(gate);
+  return value * (kSwiglu ? silu(gate) : gelu(gate));
 }
 
 /** The tail for eight channels when every operand has type T, bias is float32 and 16-byte accesses are allowed.
@@ -113,10 +113,12 @@ __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8]
   store8(static_cast<T*>(e.y) + pixel * e.yPitch + col, v);
 }
 
-/** (scale · value + valueBias) · gelu(gate + gateBias) of two neighbouring channels. */
-__device__ __forceinline__ float2 geglu2(float2 value, float2 gate, float scale, float2 valueBias, float2 gateBias) {
-  return make_float2(fmaf(value.x, scale, valueBias.x) * gelu_fast(gate.x + gateBias.x),
-                     fmaf(value.y, scale, valueBias.y) * gelu_fast(gate.y + gateBias.y));
+/** (scale · value + valueBias) · gelu(gate + gateBias) of two neighbouring channels, or with silu. */
+template <bool kSwiglu>
+__device__ __forceinline__ float2 gated2(float2 value, float2 gate, float scale, float2 valueBias, float2 gateBias) {
+  const auto function = [](float x) { return kSwiglu ? silu(x) : gelu_fast(x); };
+  return make_float2(fmaf(value.x, scale, valueBias.x) * function(gate.x + gateBias.x),
+                     fmaf(value.y, scale, valueBias.y) * function(gate.y + gateBias.y));
 }
 
 /** Transposes a 4x4 block of float pairs held by the four lanes of a quad: pair j of lane i becomes pair i of lane j. */

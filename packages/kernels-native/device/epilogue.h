@@ -7,7 +7,7 @@ namespace vd::device {
 /** y = outScale · act(acc + bias + frameBias) + residualScale · residual + residual2Scale · residual2.
  *  Element types are values of vd::DType; an absent operand is a null pointer. */
 struct Epilogue {
-  const void* bias;       // [N] ([2N] with geglu: values, then gates)
+  const void* bias;       // [N] ([2N] with a gated activation: values, then gates)
   const void* frameBias;  // [1|B, 1|F, N]
   const void* residual;   // [pixels, N]
   const void* residual2;  // [pixels, N]
@@ -17,7 +17,7 @@ struct Epilogue {
   int64_t yPitch;
   int64_t frameBiasBatchStride;  // elements, 0 when broadcast
   int64_t frameBiasFrameStride;
-  int32_t n;                     // output channels (after geglu)
+  int32_t n;                     // output channels (after a gated activation)
   int32_t framesPerBatch;
   int32_t pixelsPerFrame;
   int32_t act;                   // vd::Activation

@@ -14,12 +14,13 @@
 
 namespace vd::device {
 
-/** One variant: element type, rows, columns, and whether chunks of channels may be moved as 16 bytes. */
-template <class T_, int kTileM_, int kTileN_, bool kVector_> struct MmaConfig {
+/** One variant: element type, rows, columns, whether chunks of channels may be moved as 16 bytes, and whether a gated activation
+ *  is swiglu, not geglu. */
+template <class T_, int kTileM_, int kTileN_, bool kVector_, bool kSwiglu_ = false> struct MmaConfig {
   using T = T_;
   static constexpr int kTileM = kTileM_, kTileN = kTileN_, kStages = 3;
   static constexpr int kDepth = 64 / sizeof(T), kChunk = 16 / sizeof(T);  // elements of a row of a stage, of 16 bytes
-  static constexpr bool kVector = kVector_;
+  static constexpr bool kVector = kVector_, kSwiglu = kSwiglu_;
   static constexpr int kWarpsN = kTileN / 32, kWarpsM = 2;
   static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
   static constexpr int kRowBlocks = kTileM / kWarpsM / 16;
@@ -65,7 +66,7 @@ __device__ __forceinline__ int64_t tap_pixel(const MatmulMmaParams& p, const Sou
 
 /** Row of the weights behind column `n` of the product; geglu interleaves blocks of 8 values and 8 gates. */
 __device__ __forceinline__ int weight_row(const MatmulMmaParams& p, int n) {
-  return p.geglu ? (n >> 3 & 1) * (p.columns >> 1) + (n >> 4) * 8 + (n & 7) : n;
+  return p.gated ? (n >> 3 & 1) * (p.columns >> 1) + (n >> 4) * 8 + (n & 7) : n;
 }
 
 /** First output row and column of a block's tile. */
@@ -123,7 +124,7 @@ template <class Config> struct MmaVectorLoader {
 #pragma unroll
     for (int i = 0; i < Config::kChunksB; ++i) {
       const bool valid = origin.col + static_cast<int>(threadIdx.x + i * Config::kThreads) / 4 < p.columns && k < p.depth;
-      const T* row = weights + static_cast<int64_t>(i * (Config::kThreads / 4 >> p.geglu)) * p.depth;
+      const T* row = weights + static_cast<int64_t>(i * (Config::kThreads / 4 >> p.gated)) * p.depth;
       ptx::copy16(chunk_slot(b, threadIdx.x + i * Config::kThreads), valid ? row + k : static_cast<const T*>(p.weights), valid);
     }
   }
@@ -220,20 +221,20 @@ __device__ __forceinline__ void mma_stage(float (&acc)[Config::kRowBlocks][4][4]
 }
 
 /** The tail of eight channels staged in shared memory; with geglu, of eight values followed by eight gates. */
-__device__ __forceinline__ void staged_tail(const MatmulMmaParams& p, float* staged, int64_t pixel, int col) {
-  if (p.geglu) {
+template <bool kSwiglu> __device__ __forceinline__ void staged_tail(const MatmulMmaParams& p, float* staged, int64_t pixel, int col) {
+  if (p.gated) {
 #pragma unroll 1
-    for (int i = 0; i < 8; ++i) staged[i] = geglu(p.epilogue, staged[i], staged[i + 8], pixel, col + i);
+    for (int i = 0; i < 8; ++i) staged[i] = gated<kSwiglu>(p.epilogue, staged[i], staged[i + 8], pixel, col + i);
   }
   if (p.epilogue.vector) {
     float v[8];
     load8(staged, v);
-    epilogue8(p.epilogue, v, pixel, col, p.geglu);
+    epilogue8(p.epilogue, v, pixel, col, p.gated);
     return;
   }
 #pragma unroll 1
   for (int i = 0; i < 8; ++i)
-    if (col + i < p.epilogue.n) finish1(p.epilogue, staged[i], pixel, col + i, p.geglu);
+    if (col + i < p.epilogue.n) finish1(p.epilogue, staged[i], pixel, col + i, p.gated);
 }
 
 /** Stores a warp's products, 32 rows at a time, through its own part of shared memory. */
@@ -242,7 +243,7 @@ __device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float 
                                           int col0) {
   constexpr int kPitch = 36;
   const int lane = threadIdx.x & 31;
-  const int chunks = p.geglu ? 2 : 4;
+  const int chunks = p.gated ? 2 : 4;
 #pragma unroll
   for (int part = 0; part < Config::kRowBlocks / 2; ++part) {
     __syncwarp();
@@ -260,8 +261,8 @@ __device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float 
     for (int i = lane; i < 32 * chunks; i += 32) {
       const int row = i / chunks, chunk = i % chunks;
       const int64_t pixel = row0 + 32 * part + row;
-      const int col = p.geglu ? (col0 >> 1) + 8 * chunk : col0 + 8 * chunk;
-      if (pixel < p.rows) staged_tail(p, staging + row * kPitch + chunk * (p.geglu ? 16 : 8), pixel, col);
+      const int col = p.gated ? (col0 >> 1) + 8 * chunk : col0 + 8 * chunk;
+      if (pixel < p.rows) staged_tail<Config::kSwiglu>(p, staging + row * kPitch + chunk * (p.gated ? 16 : 8), pixel, col);
     }
   }
 }
@@ -299,7 +300,7 @@ template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulM
 
 /** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For types that a device's tensor cores lack.
  *  With geglu, columns alternate value and gate one by one. */
-template <class T> __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p) {
+template <class T, bool kSwiglu = false> __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p) {
   constexpr int kDepth = 16, kPitch = 68;
   __shared__ __align__(16) float a[kDepth][kPitch], b[kDepth][kPitch];
   const int numColTiles = (p.columns + 63) / 64;
@@ -308,7 +309,7 @@ template <class T> __device__ __forceinline__ void matmul_plain(const MatmulMmaP
   const int tileRow = threadIdx.x / 16 * 4, tileCol = threadIdx.x % 16 * 4;
   const SourcePixel pixel = source_pixel(p, row0 + loadRow);
   const int n = col0 + loadRow;
-  const int weightRow = p.geglu ? (n & 1) * (p.columns >> 1) + (n >> 1) : n;
+  const int weightRow = p.gated ? (n & 1) * (p.columns >> 1) + (n >> 1) : n;
   const T* weights = static_cast<const T*>(p.weights) + static_cast<int64_t>(n < p.columns ? weightRow : 0) * p.depth;
   float acc[4][4] = {};
   for (int k0 = 0; k0 < p.depth; k0 += kDepth) {
@@ -338,13 +339,13 @@ template <class T> __device__ __forceinline__ void matmul_plain(const MatmulMmaP
     for (int j = 0; j < 4; ++j) staged[threadIdx.x / 16 * 64 + tileCol + j] = acc[i][j];
     __syncthreads();
 #pragma unroll 1
-    for (int e = threadIdx.x; e < 16 * (p.geglu ? 32 : 64); e += 256) {
-      const int row = p.geglu ? e / 32 : e / 64, column = p.geglu ? e % 32 : e % 64;
+    for (int e = threadIdx.x; e < 16 * (p.gated ? 32 : 64); e += 256) {
+      const int row = p.gated ? e / 32 : e / 64, column = p.gated ? e % 32 : e % 64;
       const int64_t pixel = row0 + row * 4 + i;
-      const int col = (p.geglu ? col0 >> 1 : col0) + column;
+      const int col = (p.gated ? col0 >> 1 : col0) + column;
       if (pixel >= p.rows || col >= p.epilogue.n) continue;
-      const float* v = staged + row * 64 + column * (p.geglu ? 2 : 1);
-      finish1(p.epilogue, p.geglu ? geglu(p.epilogue, v[0], v[1], pixel, col) : v[0], pixel, col, p.geglu);
+      const float* v = staged + row * 64 + column * (p.gated ? 2 : 1);
+      finish1(p.epilogue, p.gated ? gated<kSwiglu>(p.epilogue, v[0], v[1], pixel, col) : v[0], pixel, col, p.gated);
     }
     __syncthreads();
   }

@@ -7,7 +7,7 @@
 namespace vd::device {
 
 /** D[pixel, n] = sum over k of A[pixel, k] · B[n, k]; k runs over taps of C' channels (conv), or over x's then x2's
- *  channels (linear). B is [N, K] with geglu's value and gate rows found by arithmetic. */
+ *  channels (linear). B is [N, K] with a gated activation's value and gate rows found by arithmetic. */
 struct MatmulMmaParams {
   const void* x;
   const void* x2;
@@ -22,7 +22,7 @@ struct MatmulMmaParams {
   int32_t channels;        // of x
   int32_t tapChannels;     // C': channels of one tap in B
   int32_t depth;           // K
-  int32_t geglu;
+  int32_t gated;           // geglu or swiglu
 };
 
 /** Most output channels, channels, and taps times channels of the kernel for convolutions of few channels to few. */

@@ -10,13 +10,15 @@
 
 namespace vd::device {
 
-/** One variant: element type, index into kMatmulTiles, blocks of 64 that the second warpgroup lags behind. */
-template <class T_, int kTileIndex, int kLag_> struct HalvesConfig {
+/** One variant: element type, index into kMatmulTiles, blocks of 64 that the second warpgroup lags behind, and
+ *  whether the gate is silu, not gelu. */
+template <class T_, int kTileIndex, int kLag_, bool kSwiglu_ = false> struct HalvesConfig {
   using T = T_;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
   static constexpr int kLag = kLag_;
   static constexpr bool kPingpong = true, kGeglu = true, kActivation = false, kGeneric = false, kStaged = true, kRowTiles = true;
+  static constexpr bool kSwiglu = kSwiglu_;
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kStageBytesA = 2 * kTileM * 128, kStageBytesB = kTileN * 128;
   static constexpr int kOutColumns = kTileN / 2, kSteps = kOutColumns / 32;

@@ -18,12 +18,14 @@ namespace vd::device {
 /** Blocks of 64 channels that a warpgroup's registers hold. */
 inline constexpr int kRowsKBlocks = kRowsChannels / 64;
 
-/** One variant: element type, index into kMatmulTiles, geglu. A warpgroup's tile is 64 rows. */
-template <class T_, int kTileIndex, bool kGeglu_> struct RowsConfig {
+/** One variant: element type, index into kMatmulTiles, whether the activation is gated, and whether by silu, not gelu. A
+ *  warpgroup's tile is 64 rows. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false> struct RowsConfig {
   using T = T_;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
   static constexpr bool kPingpong = true, kGeglu = kGeglu_, kActivation = false, kGeneric = false, kStaged = true, kRowTiles = true;
+  static constexpr bool kSwiglu = kSwiglu_;
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kRowBytes = 2 * kTileM * 128;  // of a stage that holds both warpgroups' rows
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;

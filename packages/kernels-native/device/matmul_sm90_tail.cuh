@@ -177,7 +177,7 @@ __device__ __forceinline__ void matmul_sums(const Epilogue& e, const float (&acc
       if constexpr (Config::kGeglu) {
         const float2 gateBias = *reinterpret_cast<const float2*>(at + Config::kTileN / 2 + 8 * block);
         const float* v = acc + (group * 8 + 2 * block) * 4 + 2 * part;
-        values[block][part] = geglu2(make_float2(v[0], v[1]), make_float2(v[4], v[5]), e.outScale, b, gateBias);
+        values[block][part] = gated2<Config::kSwiglu>(make_float2(v[0], v[1]), make_float2(v[4], v[5]), e.outScale, b, gateBias);
       } else {
         const float* v = acc + (group * 4 + block) * 4 + 2 * part;
         values[block][part] = make_float2(fmaf(v[0], e.outScale, b.x), fmaf(v[1], e.outScale, b.y));

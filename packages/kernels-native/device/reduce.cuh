@@ -10,6 +10,19 @@ template <int kLanes> __device__ __forceinline__ float sum_lanes(float v) {
   return v;
 }
 
+/** Sum over a block of kThreads threads; every thread gets it. */
+template <int kThreads> __device__ __forceinline__ float sum_block(float v) {
+  __shared__ float parts[kThreads / 32];
+  v = sum_lanes<32>(v);
+  __syncthreads();
+  if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  float sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kThreads / 32; ++i) sum += parts[i];
+  return sum;
+}
+
 /** Mean, sum of squared deviations and count of a set of values. */
 struct Moments {
   float mean, deviations, count;

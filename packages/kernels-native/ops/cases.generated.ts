@@ -1,10 +1,12 @@
 // Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpCases } from "../contract/define-case";
 import attention from "./attention/attention.cases";
+import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
 import depthToSpace from "./depth_to_space/depth_to_space.cases";
+import elementwise from "./elementwise/elementwise.cases";
 import framesOut from "./frames_out/frames_out.cases";
 import groupNorm from "./group_norm/group_norm.cases";
 import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
@@ -14,7 +16,9 @@ import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
 import pointwise from "./pointwise/pointwise.cases";
+import pool from "./pool/pool.cases";
 import resize from "./resize/resize.cases";
+import rmsNorm from "./rms_norm/rms_norm.cases";
 import samplerStep from "./sampler_step/sampler_step.cases";
 import spaceToDepth from "./space_to_depth/space_to_depth.cases";
 import timestepEmbedding from "./timestep_embedding/timestep_embedding.cases";
@@ -23,10 +27,12 @@ import tokenEmbed from "./token_embed/token_embed.cases";
 /** Correctness and bench cases by op. */
 export const OP_CASES = {
   attention: attention,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
@@ -36,7 +42,9 @@ export const OP_CASES = {
   layout_out: layoutOut,
   linear: linear,
   pointwise: pointwise,
+  pool: pool,
   resize: resize,
+  rms_norm: rmsNorm,
   sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,

@@ -2,10 +2,12 @@
 import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
+import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
 import depthToSpace from "./depth_to_space/depth_to_space.reference";
+import elementwise from "./elementwise/elementwise.reference";
 import framesOut from "./frames_out/frames_out.reference";
 import groupNorm from "./group_norm/group_norm.reference";
 import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
@@ -15,7 +17,9 @@ import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
 import pointwise from "./pointwise/pointwise.reference";
+import pool from "./pool/pool.reference";
 import resize from "./resize/resize.reference";
+import rmsNorm from "./rms_norm/rms_norm.reference";
 import samplerStep from "./sampler_step/sampler_step.reference";
 import spaceToDepth from "./space_to_depth/space_to_depth.reference";
 import timestepEmbedding from "./timestep_embedding/timestep_embedding.reference";
@@ -26,10 +30,12 @@ export * from "../contract/reference";
 /** Every op in float64, written from its formula and not from any backend's code. */
 export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
+  elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
   group_norm_stats: groupNormStats,
@@ -39,7 +45,9 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   layout_out: layoutOut,
   linear: linear,
   pointwise: pointwise,
+  pool: pool,
   resize: resize,
+  rms_norm: rmsNorm,
   sampler_step: samplerStep,
   space_to_depth: spaceToDepth,
   timestep_embedding: timestepEmbedding,

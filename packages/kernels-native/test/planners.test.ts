@@ -13,8 +13,8 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
-  ...["attention", "conv", "copy", "frames_out", "group_norm", "group_norm_stats"],
-  ...["layer_norm", "linear", "pointwise", "resize", "token_embed"],
+  ...["attention", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
+  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -144,7 +144,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         "is for weights of 32 bits: in 16 bits two products are exact",
       );
       expect(rejected(80, "linear geglu of 38")["linear_tf32x3_*"]).toBe(
-        "has geglu for multiples of 8 columns, y has 19",
+        "has gated activations for multiples of 8 columns, y has 19",
       );
       expect(rejected(80, "linear odd").linear_tf32x2_m64n64).toBe(
         "x has pixels 511 elements apart, which 4 does not divide",
@@ -166,8 +166,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         sm90_h128n256: "is for linear",
       });
       expect(rejected(90, "half linear")).toMatchObject({
-        sm90_r128n128: "is for geglu",
-        sm90_m128n256s: "is for geglu",
+        sm90_r128n128: "is for gated activations",
+        sm90_m128n256s: "is for gated activations",
       });
       expect(rejected(90, "half linear unaligned bias")).toMatchObject({
         sm90_m128n256: "bias is not 16-byte aligned",
@@ -175,6 +175,35 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(found(90)["half linear unaligned bias"]!.variants).toContain("sm90_m256n32");
       expect(rejected(90, "half conv far")).toMatchObject({ "sm90_*": "has no strides above 8" });
       expect(rejected(90, "linear f32")).toMatchObject({ "sm90_*": "x is not of a 16-bit float type" });
+    });
+
+    test("of expressions by program, types and addresses", () => {
+      const variants = (row: string) => found(80)[row]!.variants;
+      expect(variants("gated residual")).toEqual(["elementwise_f16_add_product"]);
+      expect(variants("gated residual, other names")).toEqual(["elementwise_f16_add_product"]);
+      expect(variants("gated residual odd")).toEqual(["elementwise_scalar"]);
+      expect(variants("gated residual mixed")).toEqual(["elementwise_vector"]);
+      expect(variants("seldom expression")).toEqual(["elementwise_vector"]);
+      expect(rejected(80, "gated residual mixed")).toEqual({
+        "elementwise_f16_*": "b has another element type than y",
+      });
+      expect(rejected(80, "seldom expression")).toEqual({
+        "elementwise_f16_*": "is for expressions that have kernels of their own",
+      });
+      const odd = "y has 641 channels, which 8 does not divide";
+      expect(rejected(80, "gated residual odd")).toEqual({ "elementwise_f16_*": odd, elementwise_vector: odd });
+    });
+
+    test("of norms of tokens by what follows them and the length of rows", () => {
+      const { variants, rejected } = found(80)["layer_norm bare"]!;
+      expect(variants).toEqual(["layer_norm_modulated_f16_l16c5", "layer_norm_modulated_f16_block"]);
+      expect(rejected["layer_norm_f16_*"]).toBe("has weight and bias");
+      expect(found(80)["layer_norm scale on gaps"]!.variants).toEqual(["layer_norm_modulated_f16_block"]);
+      expect(found(80)["layer_norm scale on gaps"]!.rejected.layer_norm_modulated_f16_l16c5).toBe(
+        "scale has pixels 644 elements apart, which 8 does not divide",
+      );
+      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l256c3", "rms_norm_bf16_block"]);
+      expect(found(80).rms_norm!.rejected.rms_norm_bf16_l32c8).toBe("holds 2048 channels, a row has 3072");
     });
 
     test("of kernels for few channels", () => {

@@ -26,6 +26,24 @@ export interface AttentionOptions extends CallOptions {
   causal?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.batchNorm}. */
+export interface BatchNormOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** running mean [C] f32|f16|bf16 */
+  mean: Tensor;
+  /** running variance, not negative [C] f32|f16|bf16 */
+  variance: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** learned summand; default 0 [C] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added to the variance */
+  eps: number;
+  /** activation of the result; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+}
+
 /** Arguments of {@link GraphOps.conv}. */
 export interface ConvOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -47,7 +65,7 @@ export interface ConvOptions extends CallOptions {
   /** double height and width by nearest neighbour first; default false */
   upsample?: boolean | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -82,6 +100,22 @@ export interface DepthToSpaceOptions extends CallOptions {
   block: readonly [number, number, number];
   /** how channels are numbered; default "channels_first" */
   order?: "channels_first" | "channels_last" | undefined;
+}
+
+/** Arguments of {@link GraphOps.elementwise}. */
+export interface ElementwiseOptions extends CallOptions {
+  /** first operand, of the result's shape [B,F,S,C] f32|f16|bf16 */
+  a: Tensor;
+  /** second operand [1|B,1|F,1|S,1|C] f32|f16|bf16 */
+  b?: Tensor | undefined;
+  /** third operand [1|B,1|F,1|S,1|C] f32|f16|bf16 */
+  c?: Tensor | undefined;
+  /** fourth operand [1|B,1|F,1|S,1|C] f32|f16|bf16 */
+  d?: Tensor | undefined;
+  /** the program */
+  code: readonly ("end" | "a" | "b" | "c" | "d" | "k0" | "k1" | "k2" | "k3" | "neg" | "abs" | "square" | "sqrt" | "rsqrt" | "exp" | "log" | "sigmoid" | "tanh" | "relu" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "add" | "sub" | "mul" | "div" | "min" | "max")[];
+  /** k0, k1, …; default [] */
+  constants?: readonly number[] | undefined;
 }
 
 /** Arguments of {@link GraphOps.framesOut}. */
@@ -138,10 +172,14 @@ export interface GuideOptions extends CallOptions {
 export interface LayerNormOptions extends CallOptions {
   /** tokens [B,F,S,C] f32|f16|bf16 */
   x: Tensor;
-  /** scale [C] f32|f16|bf16 */
-  weight: Tensor;
-  /** shift [C] f32|f16|bf16 */
-  bias: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** learned summand; default 0 [C] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** modulates: the normalised token times 1 + scale [1|B,1|F,1|S,C] f32|f16|bf16 */
+  scale?: Tensor | undefined;
+  /** added last [1|B,1|F,1|S,C] f32|f16|bf16 */
+  shift?: Tensor | undefined;
   /** added to the variance */
   eps: number;
 }
@@ -183,7 +221,7 @@ export interface LinearOptions extends CallOptions {
   /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation after the biases; default "none" */
-  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | undefined;
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
   outScale?: number | undefined;
   /** factor of `residual`; default 1 */
@@ -210,6 +248,22 @@ export interface PointwiseOptions extends CallOptions {
   act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
 }
 
+/** Arguments of {@link GraphOps.pool}. */
+export interface PoolOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** what is taken of a window */
+  mode: "max" | "average";
+  /** frames, height and width of a window */
+  kernel: readonly [number, number, number];
+  /** steps of the window in frames, height and width; default [1,1,1] */
+  stride?: readonly [number, number, number] | undefined;
+  /** before and behind frames, height and width; default [0,0,0,0,0,0] */
+  padding?: readonly [number, number, number, number, number, number] | undefined;
+  /** averages count padding as zeros; else they leave it out; default true */
+  countIncludePad?: boolean | undefined;
+}
+
 /** Arguments of {@link GraphOps.resize}. */
 export interface ResizeOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -222,6 +276,20 @@ export interface ResizeOptions extends CallOptions {
   mode?: "nearest" | "bilinear" | "bicubic" | undefined;
   /** the corners' centres coincide (bilinear and bicubic); default false */
   alignCorners?: boolean | undefined;
+}
+
+/** Arguments of {@link GraphOps.rmsNorm}. */
+export interface RmsNormOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** modulates: the normalised token times 1 + scale [1|B,1|F,1|S,C] f32|f16|bf16 */
+  scale?: Tensor | undefined;
+  /** added last [1|B,1|F,1|S,C] f32|f16|bf16 */
+  shift?: Tensor | undefined;
+  /** added to the mean square */
+  eps: number;
 }
 
 /** Arguments of {@link GraphOps.samplerStep}. */
@@ -296,7 +364,20 @@ export abstract class GraphOps {
     return this.record("attention", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
+  /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost.
+   *  x: [B,F,H,W,C] activations.
+   *  mean: [C] running mean.
+   *  variance: [C] running variance, not negative.
+   *  weight: [C] learned factor; default 1.
+   *  bias: [C] learned summand; default 0.
+   *  Returns y: [B,F,H,W,C] result.
+   *  Source: https://arxiv.org/abs/1502.03167
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  batchNorm(options: BatchNormOptions): Tensor {
+    return this.record("batch_norm", options);
+  }
+
+  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue.
    *  x: [B,F,H,W,C] activations.
    *  weight: [K,C,T,R,S] filters, as in the checkpoint.
    *  bias: [K] added per output channel.
@@ -339,6 +420,18 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   depthToSpace(options: DepthToSpaceOptions): Tensor {
     return this.record("depth_to_space", options);
+  }
+
+  /** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function elementwise() of @vd/tensor writes such programs.
+   *  a: [B,F,S,C] first operand, of the result's shape.
+   *  b: [1|B,1|F,1|S,1|C] second operand.
+   *  c: [1|B,1|F,1|S,1|C] third operand.
+   *  d: [1|B,1|F,1|S,1|C] fourth operand.
+   *  Returns y: [B,F,S,C] result.
+   *  Source: https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  elementwise(options: ElementwiseOptions): Tensor {
+    return this.record("elementwise", options);
   }
 
   /** Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0.
@@ -384,12 +477,15 @@ export abstract class GraphOps {
     return this.record("guide", options);
   }
 
-  /** Normalises each token over its channels.
+  /** Normalises each token over its channels to mean 0 and variance 1; then the learned weight and bias, and the modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift.
    *  x: [B,F,S,C] tokens.
-   *  weight: [C] scale.
-   *  bias: [C] shift.
+   *  weight: [C] learned factor; default 1.
+   *  bias: [C] learned summand; default 0.
+   *  scale: [1|B,1|F,1|S,C] modulates: the normalised token times 1 + scale.
+   *  shift: [1|B,1|F,1|S,C] added last.
    *  Returns y: [B,F,S,C] result.
    *  Source: https://arxiv.org/abs/1607.06450
+   *  Source: https://arxiv.org/abs/2212.09748
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layerNorm(options: LayerNormOptions): Tensor {
     return this.record("layer_norm", options);
@@ -413,7 +509,7 @@ export abstract class GraphOps {
     return this.record("layout_out", options);
   }
 
-  /** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second.
+  /** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second, with swiglu by silu of it.
    *  x: [B,F,S,C] tokens.
    *  x2: [B,F,S,C2] further channels after those of x.
    *  weight: [N,C+C2] one row per output column.
@@ -441,6 +537,15 @@ export abstract class GraphOps {
     return this.record("pointwise", options);
   }
 
+  /** Takes the largest number, or the average, of a window that slides over frames, height and width. Padding never is the largest; in averages it counts as zeros or not at all.
+   *  x: [B,F,H,W,C] activations.
+   *  Returns y: [B,…,…,…,C] result.
+   *  Source: pytorch/pytorch aten/src/ATen/native/Pool.h, AveragePool3d.cpp, DilatedMaxPool3d.cpp
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  pool(options: PoolOptions): Tensor {
+    return this.record("pool", options);
+  }
+
   /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing.
    *  x: [B,F,H,W,C] activations.
    *  Returns y: [B,F,height,width,C] result.
@@ -448,6 +553,18 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   resize(options: ResizeOptions): Tensor {
     return this.record("resize", options);
+  }
+
+  /** Divides each token by the root mean square of its channels; then the learned weight, and the modulation of adaptive norms: x / sqrt(mean(x²) + eps) · weight · (1 + scale) + shift.
+   *  x: [B,F,S,C] tokens.
+   *  weight: [C] learned factor; default 1.
+   *  scale: [1|B,1|F,1|S,C] modulates: the normalised token times 1 + scale.
+   *  shift: [1|B,1|F,1|S,C] added last.
+   *  Returns y: [B,F,S,C] result.
+   *  Source: https://arxiv.org/abs/1910.07467
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  rmsNorm(options: RmsNormOptions): Tensor {
+    return this.record("rms_norm", options);
   }
 
   /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input.

@@ -1,5 +1,11 @@
 export { withCallbacks } from "./callbacks";
 export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
+export {
+  type ElementwiseFunctions,
+  type ElementwiseNode,
+  type ElementwiseTerm,
+  elementwise,
+} from "./elementwise";
 export * from "./files/index";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";

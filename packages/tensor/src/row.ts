@@ -75,6 +75,32 @@ function integer(call: Call, name: string, value: unknown, min: number, max: num
   return value;
 }
 
+/** A list of at most `length` items, each checked by `item`, and 0 behind its end. */
+function listValue(
+  call: Call,
+  name: string,
+  value: unknown,
+  length: number,
+  item: (each: unknown) => number,
+): number[] {
+  if (!Array.isArray(value) || value.length > length)
+    call.fail("attr", name, `a list of at most ${length}`, Array.isArray(value) ? String(value.length) : String(value));
+  const items = value.map(item);
+  return [...items, ...new Array<number>(length - items.length).fill(0)];
+}
+
+function float(call: Call, name: string, value: unknown, min: number, max: number): number {
+  if (typeof value !== "number" || !(value >= min && value <= max))
+    call.fail("attr", name, `a number from ${min} to ${max}`, String(value));
+  return value;
+}
+
+function oneOf(call: Call, name: string, value: unknown, values: readonly string[]): number {
+  const index = values.indexOf(value as string);
+  if (index < 0) call.fail("attr", name, `one of ${values.join(", ")}`, String(value));
+  return index;
+}
+
 function attrValue(call: Call, name: string, spec: AttrSpec): number[] {
   const value = call.options[name] ?? spec.default;
   switch (spec.kind) {
@@ -85,17 +111,16 @@ function attrValue(call: Call, name: string, spec: AttrSpec): number[] {
         call.fail("attr", name, `a list of ${spec.length} numbers`, String(value));
       return value.map((item) => integer(call, name, item, spec.min, spec.max));
     case "float":
-      if (typeof value !== "number" || !(value >= spec.min && value <= spec.max))
-        call.fail("attr", name, `a number from ${spec.min} to ${spec.max}`, String(value));
-      return [value];
+      return [float(call, name, value, spec.min, spec.max)];
+    case "floats":
+      return listValue(call, name, value, spec.length, (each) => float(call, name, each, spec.min, spec.max));
+    case "enums":
+      return listValue(call, name, value, spec.length, (each) => oneOf(call, name, each, spec.values));
     case "bool":
       if (typeof value !== "boolean") call.fail("attr", name, "true or false", String(value));
       return [value ? 1 : 0];
-    case "enum": {
-      const index = spec.values.indexOf(value as string);
-      if (index < 0) call.fail("attr", name, `one of ${spec.values.join(", ")}`, String(value));
-      return [index];
-    }
+    case "enum":
+      return [oneOf(call, name, value, spec.values)];
   }
 }
 
@@ -162,7 +187,7 @@ function rejectUnknown(call: Call): void {
 function shownValue(call: Call, expr: Expr): string {
   const value = evaluate(expr, call);
   const spec = typeof expr === "object" && "attr" in expr ? call.definition.attrs[expr.attr] : undefined;
-  return spec?.kind === "enum" ? String(spec.values[value]) : String(value);
+  return spec?.kind === "enum" || spec?.kind === "enums" ? String(spec.values[value]) : String(value);
 }
 
 /**

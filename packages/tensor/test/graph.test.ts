@@ -115,7 +115,7 @@ describe("a call that does not fit", () => {
         "residual: shape: [m] [conv] [residual] expected [1,1,2,2,4], got f32[1,1,4,4,4]",
         "kernel too large: attr: [m] [conv] [H] expected a padded size of at least the kernel's, got 2",
         "geglu in conv: attr: [m] [conv] [act] expected an activation that keeps the number of channels, got geglu",
-        "odd geglu: attr: [m] [linear] [weight] expected an even number of rows for geglu, got 5",
+        "odd geglu: attr: [m] [linear] [weight] expected an even number of rows for geglu and swiglu, got 5",
         "groups: attr: [m] [group_norm] [groups] expected a divisor of the channels, got 2",
         "no groups: attr: [m] [group_norm] [groups] expected a whole number from 1 to 65536, got 0",
         "missing attribute: attr: [m] [layer_norm] [eps] expected a number from 0 to 3.4e+38, got undefined",

@@ -7,6 +7,7 @@ import {
   DTYPES,
   type Expr,
   type OpDefinition,
+  slotsOf,
   type TensorSpec,
 } from "../../../packages/kernels-native/contract/op-kit";
 import { dimsText, pascal, symbolsOf } from "./names";
@@ -52,13 +53,20 @@ inline constexpr const char* kErrorCodeNames[] = {${names.map(quote).join(", ")}
 
 const fields: Record<AttrSpec["kind"], (name: string, spec: AttrSpec) => string> = {
   int: (name) => `int64_t ${name};`,
-  ints: (name, spec) => `int64_t ${name}[${spec.kind === "ints" ? spec.length : 1}];`,
+  ints: (name, spec) => `int64_t ${name}[${slotsOf(spec)}];`,
+  floats: (name, spec) => `float ${name}[${slotsOf(spec)}];`,
+  enums: (name, spec) => `${spec.kind === "enums" ? spec.type : ""} ${name}[${slotsOf(spec)}];`,
   float: (name) => `float ${name};`,
   bool: (name) => `bool ${name};`,
   enum: (name, spec) => `${spec.kind === "enum" ? spec.type : ""} ${name};`,
 };
 
-const slotsOf = (spec: AttrSpec) => (spec.kind === "ints" ? spec.length : 1);
+/** Reads a list, element by element; type: of an element. */
+const readList = (name: string, type: string, spec: AttrSpec, slot: number) =>
+  Array.from(
+    { length: slotsOf(spec) },
+    (_, i) => `args.${name}[${i}] = static_cast<${type}>(row.attrs[${slot + i}]);`,
+  ).join("\n  ");
 
 function readField(name: string, spec: AttrSpec, slot: number): string {
   const value = `row.attrs[${slot}]`;
@@ -66,9 +74,13 @@ function readField(name: string, spec: AttrSpec, slot: number): string {
     case "int":
       return `args.${name} = static_cast<int64_t>(${value});`;
     case "ints":
+      return readList(name, "int64_t", spec, slot);
+    case "floats":
+      return readList(name, "float", spec, slot);
+    case "enums":
       return Array.from(
         { length: spec.length },
-        (_, i) => `args.${name}[${i}] = static_cast<int64_t>(row.attrs[${slot + i}]);`,
+        (_, i) => `args.${name}[${i}] = static_cast<${spec.type}>(static_cast<int32_t>(row.attrs[${slot + i}]));`,
       ).join("\n  ");
     case "float":
       return `args.${name} = static_cast<float>(${value});`;
@@ -111,7 +123,7 @@ function enums(ops: readonly OpDefinition[]): string {
   const types = new Map<string, readonly string[]>();
   for (const op of ops)
     for (const spec of Object.values(op.attrs))
-      if (spec.kind === "enum" && spec.values.length > (types.get(spec.type)?.length ?? 0))
+      if ((spec.kind === "enum" || spec.kind === "enums") && spec.values.length > (types.get(spec.type)?.length ?? 0))
         types.set(spec.type, spec.values);
   return [...types]
     .map(([type, values]) => `enum class ${type} : int32_t { ${values.map((v, i) => `${v} = ${i}`).join(", ")} };`)
@@ -235,6 +247,10 @@ function attrRow([name, spec]: [string, AttrSpec]): string {
       return `{${quote(name)}, AttrKind::integer, 1, ${spec.min}, ${spec.max}}`;
     case "ints":
       return `{${quote(name)}, AttrKind::integer, ${spec.length}, ${spec.min}, ${spec.max}}`;
+    case "floats":
+      return `{${quote(name)}, AttrKind::real, ${spec.length}, ${spec.min}, ${spec.max}}`;
+    case "enums":
+      return `{${quote(name)}, AttrKind::integer, ${spec.length}, 0, ${spec.values.length - 1}}`;
     case "float":
       return `{${quote(name)}, AttrKind::real, 1, ${spec.min}, ${spec.max}}`;
     case "bool":

@@ -56,8 +56,12 @@ function attrType(spec: AttrSpec): string {
       return "number";
     case "ints":
       return `readonly [${Array.from({ length: spec.length }, () => "number").join(", ")}]`;
+    case "floats":
+      return "readonly number[]";
     case "bool":
       return "boolean";
+    case "enums":
+      return `readonly (${spec.values.map((v) => JSON.stringify(v)).join(" | ")})[]`;
     case "enum":
       return spec.values.map((v) => JSON.stringify(v)).join(" | ");
   }
@@ -132,7 +136,7 @@ export function opsPage(ops: readonly OpDefinition[]): string {
       ]),
       ...Object.entries(op.outputs).map(([n, s]) => [`→ ${n}`, dimsText(s), dtypesText(s.dtype), s.doc]),
     ].map((cells) => `| ${cells.map((cell) => cell!.replaceAll("|", "\\|")).join(" | ")} |`);
-    const rules = op.rules.map((rule) => `- \`${rule.where}\`: ${rule.expected}`);
+    const rules = [...new Set(op.rules.map((rule) => `- \`${rule.where}\`: ${rule.expected}`))];
     return [
       `## ${op.id}\n`,
       `${op.summary}\n`,

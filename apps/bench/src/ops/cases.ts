@@ -1,6 +1,6 @@
 import { type OpId, VdError } from "@vd/kernels-native";
 import { OP_CASES } from "@vd/kernels-native/cases";
-import type { OpCase, OpCases } from "@vd/kernels-native/contract";
+import { countOf, type OpCase, type OpCases, type Operand, operandOf } from "@vd/kernels-native/contract";
 import { nearestNames } from "@vd/tensor";
 
 /** A shape of an op with a name from a model. */
@@ -36,6 +36,15 @@ const originConv: BenchCase = {
   },
 };
 
+/** Most elements of an operand that the CPU computes in reasonable time. */
+const MOST_CPU_ELEMENTS = 2 ** 23;
+
+const isForCpu = ({ name, opCase }: BenchCase) =>
+  !name.includes("svd-xt.") &&
+  (Object.values(opCase.inputs) as (Operand | readonly number[])[]).every(
+    (given) => countOf(operandOf(given).dims) <= MOST_CPU_ELEMENTS,
+  );
+
 /** Every named shape of every op, and the origin projects' own. */
 export function benchCases(): BenchCase[] {
   const named = (Object.entries(OP_CASES) as [OpId, OpCases][]).flatMap(([op, { bench }]) =>
@@ -55,7 +64,7 @@ const LARGE = /svd-xt\.|^conv\.origin\./;
  */
 export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
   const all = benchCases();
-  if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !LARGE.test(name));
+  if (!pattern) return device === "cuda" ? all : all.filter((each) => isForCpu(each) && !LARGE.test(each.name));
   const found = all.filter(({ name }) => name.includes(pattern));
   if (found.length > 0) return found;
   const near = nearestNames(pattern, new Set([...all.map(({ name }) => name), ...all.map(({ op }) => op)]));

@@ -14,6 +14,7 @@ export interface PlainCall {
   list(name: string): readonly number[];
   flag(name: string): boolean;
   word(name: string): string;
+  words(name: string): readonly string[];
 }
 
 /** Results by the contract's names. */
@@ -73,5 +74,6 @@ export function plainCall(
     list: (name) => attrs[name] as readonly number[],
     flag: (name) => attrs[name] as boolean,
     word: (name) => attrs[name] as string,
+    words: (name) => attrs[name] as readonly string[],
   };
 }

@@ -46,7 +46,7 @@ struct Epilogue {
   const float* bias = nullptr;       // in packed column order, padded to whole panels
   const float* frameBias = nullptr;  // [frames, N]
   int64_t frameBiasPitch = 0;
-  int64_t gateOffset = 0;  // geglu: columns from a value to its gate in the frame bias
+  int64_t gateOffset = 0;  // gated: columns from a value to its gate in the frame bias
   const float* residual = nullptr;
   int64_t residualPitch = 0;
   const float* residual2 = nullptr;
@@ -57,7 +57,7 @@ struct Epilogue {
   float outScale = 1, residualScale = 1, residual2Scale = 1;
 };
 
-/** Columns of a tile: `outCols` columns of y from `outCol` on; with geglu the panel's second half holds the gates. */
+/** Columns of a tile: `outCols` columns of y from `outCol` on; with a gated activation the panel's second half holds the gates. */
 struct TileCols {
   int64_t packedCol = 0;  // first column in packed order
   int64_t outCol = 0;

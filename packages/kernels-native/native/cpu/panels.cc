@@ -11,8 +11,8 @@ constexpr int64_t kKeepAsF32Bytes = int64_t{4} << 20;
 
 }  // namespace
 
-PanelLayout::PanelLayout(int64_t outCols, bool geglu, int width, int maxVecs) : outCols_(outCols), geglu_(geglu), width_(width) {
-  const int parts = geglu ? 2 : 1;
+PanelLayout::PanelLayout(int64_t outCols, bool gated, int width, int maxVecs) : outCols_(outCols), gated_(gated), width_(width) {
+  const int parts = gated ? 2 : 1;
   const int64_t step = static_cast<int64_t>(maxVecs / parts) * width;
   for (int64_t col = 0; col < outCols; col += step) {
     const auto count = static_cast<int>(std::min(step, outCols - col));
@@ -24,7 +24,7 @@ PanelLayout::PanelLayout(int64_t outCols, bool geglu, int width, int maxVecs) : 
 
 int64_t PanelLayout::source_row(const Panel& panel, int col) const {
   const int half = panel.cols.panelCols / 2;
-  const bool gate = geglu_ && col >= half;
+  const bool gate = gated_ && col >= half;
   const int within = gate ? col - half : col;
   if (within >= panel.cols.outCols) return -1;
   return panel.cols.outCol + within + (gate ? outCols_ : 0);

@@ -20,12 +20,12 @@ struct Panel {
   int64_t firstVec = 0;  // vectors of columns before this panel
 };
 
-/** A cut of N columns into panels of at most `maxVecs` vectors; with geglu each panel holds values, then their gates. */
+/** A cut of N columns into panels of at most `maxVecs` vectors; with a gated activation each panel holds values, then their gates. */
 class PanelLayout {
  public:
   PanelLayout() = default;
-  /** `outCols`: columns of y, half of N with geglu. */
-  PanelLayout(int64_t outCols, bool geglu, int width, int maxVecs);
+  /** `outCols`: columns of y, half of N with a gated activation. */
+  PanelLayout(int64_t outCols, bool gated, int width, int maxVecs);
 
   const std::vector<Panel>& panels() const { return panels_; }
   int64_t packed_cols() const { return packedVecs_ * width_; }
@@ -36,7 +36,7 @@ class PanelLayout {
 
  private:
   int64_t outCols_ = 0;
-  bool geglu_ = false;
+  bool gated_ = false;
   int width_ = 0;
   int64_t packedVecs_ = 0;
   std::vector<Panel> panels_;

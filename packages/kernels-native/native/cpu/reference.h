@@ -34,6 +34,21 @@ inline float frame_bias(const Tensor& t, int64_t b, int64_t g, int64_t k) {
   return at(t, clip * t.dims[1] + frame, k);
 }
 
+/** Pixel `i` of a tensor [B, F, S, ·] in an operand whose first three sizes are those or 1. */
+inline int64_t broadcast_pixel(const Tensor& operand, const Tensor& full, int64_t i) {
+  const int64_t S = full.dims[2], F = full.dims[1];
+  const int64_t index[3] = {i / (S * F), i / S % F, i % S};
+  int64_t pixel = 0;
+  for (int d = 0; d < 3; ++d) pixel = pixel * operand.dims[d] + (operand.dims[d] == 1 ? 0 : index[d]);
+  return pixel;
+}
+
+/** Scale and shift of adaptive norms: channel `c` of token `i` of x, normalised to `v`. */
+template <class Args> float modulated(const Args& a, int64_t i, int64_t c, float v) {
+  if (a.scale.present()) v *= 1.0f + at(a.scale, broadcast_pixel(a.scale, a.x, i), c);
+  return a.shift.present() ? v + at(a.shift, broadcast_pixel(a.shift, a.x, i), c) : v;
+}
+
 /** The last part of conv and linear: scale, then residuals; `i` is the output pixel. */
 template <class Args> void finish(const Args& a, int64_t i, int64_t k, float activated) {
   float v = a.outScale * activated;

@@ -5,8 +5,10 @@
 #define VD_FOR_EACH_CPU_FAST_PATH(X) \
   X(attention, AttentionArgs) \
   X(conv, ConvArgs) \
+  X(elementwise, ElementwiseArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(layer_norm, LayerNormArgs) \
   X(linear, LinearArgs) \
-  X(pointwise, PointwiseArgs)
+  X(pointwise, PointwiseArgs) \
+  X(rms_norm, RmsNormArgs)

@@ -8,8 +8,10 @@
 namespace vd {
 
 enum class AttentionAxis : int32_t { space = 0, time = 1 };
-enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5 };
+enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5, swiglu = 6 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
+enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };
+enum class PoolMode : int32_t { max = 0, average = 1 };
 enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
 
 /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; rows without any allowed key give 0. */
@@ -40,7 +42,27 @@ struct AttentionArgs {
   bool causal;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN. */
+/** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost. */
+struct BatchNormArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [C]: running mean. */
+  Tensor mean;
+  /** [C]: running variance, not negative. */
+  Tensor variance;
+  /** [C], may be absent: learned factor; default 1. */
+  Tensor weight;
+  /** [C], may be absent: learned summand; default 0. */
+  Tensor bias;
+  /** [B,F,H,W,C]: result. */
+  Tensor y;
+  /** added to the variance. */
+  float eps;
+  /** activation of the result. */
+  Activation act;
+};
+
+/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. */
 struct ConvArgs {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
@@ -106,6 +128,24 @@ struct DepthToSpaceArgs {
   DepthOrder order;
 };
 
+/** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function elementwise() of @vd/tensor writes such programs. */
+struct ElementwiseArgs {
+  /** [B,F,S,C]: first operand, of the result's shape. */
+  Tensor a;
+  /** [1|B,1|F,1|S,1|C], may be absent: second operand. */
+  Tensor b;
+  /** [1|B,1|F,1|S,1|C], may be absent: third operand. */
+  Tensor c;
+  /** [1|B,1|F,1|S,1|C], may be absent: fourth operand. */
+  Tensor d;
+  /** [B,F,S,C]: result. */
+  Tensor y;
+  /** the program. */
+  Instruction code[16];
+  /** k0, k1, …. */
+  float constants[4];
+};
+
 /** Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0. */
 struct FramesOutArgs {
   /** [B,F,H,W,C]: frames. */
@@ -164,14 +204,18 @@ struct GuideArgs {
   Tensor y;
 };
 
-/** Normalises each token over its channels. */
+/** Normalises each token over its channels to mean 0 and variance 1; then the learned weight and bias, and the modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift. */
 struct LayerNormArgs {
   /** [B,F,S,C]: tokens. */
   Tensor x;
-  /** [C]: scale. */
+  /** [C], may be absent: learned factor; default 1. */
   Tensor weight;
-  /** [C]: shift. */
+  /** [C], may be absent: learned summand; default 0. */
   Tensor bias;
+  /** [1|B,1|F,1|S,C], may be absent: modulates: the normalised token times 1 + scale. */
+  Tensor scale;
+  /** [1|B,1|F,1|S,C], may be absent: added last. */
+  Tensor shift;
   /** [B,F,S,C]: result. */
   Tensor y;
   /** added to the variance. */
@@ -202,7 +246,7 @@ struct LayoutOutArgs {
   float shift;
 };
 
-/** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second. */
+/** Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; with geglu the first half of the columns is multiplied by gelu of the second, with swiglu by silu of it. */
 struct LinearArgs {
   /** [B,F,S,C]: tokens. */
   Tensor x;
@@ -250,6 +294,24 @@ struct PointwiseArgs {
   Activation act;
 };
 
+/** Takes the largest number, or the average, of a window that slides over frames, height and width. Padding never is the largest; in averages it counts as zeros or not at all. */
+struct PoolArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,…,…,…,C]: result. */
+  Tensor y;
+  /** what is taken of a window. */
+  PoolMode mode;
+  /** frames, height and width of a window. */
+  int64_t kernel[3];
+  /** steps of the window in frames, height and width. */
+  int64_t stride[3];
+  /** before and behind frames, height and width. */
+  int64_t padding[6];
+  /** averages count padding as zeros; else they leave it out. */
+  bool countIncludePad;
+};
+
 /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing. */
 struct ResizeArgs {
   /** [B,F,H,W,C]: activations. */
@@ -264,6 +326,22 @@ struct ResizeArgs {
   ResizeMode mode;
   /** the corners' centres coincide (bilinear and bicubic). */
   bool alignCorners;
+};
+
+/** Divides each token by the root mean square of its channels; then the learned weight, and the modulation of adaptive norms: x / sqrt(mean(x²) + eps) · weight · (1 + scale) + shift. */
+struct RmsNormArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [C], may be absent: learned factor; default 1. */
+  Tensor weight;
+  /** [1|B,1|F,1|S,C], may be absent: modulates: the normalised token times 1 + scale. */
+  Tensor scale;
+  /** [1|B,1|F,1|S,C], may be absent: added last. */
+  Tensor shift;
+  /** [B,F,S,C]: result. */
+  Tensor y;
+  /** added to the mean square. */
+  float eps;
 };
 
 /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input. */
@@ -349,6 +427,19 @@ inline AttentionArgs read_attention_args(const Row& row) {
   return args;
 }
 
+inline BatchNormArgs read_batch_norm_args(const Row& row) {
+  BatchNormArgs args{};
+  args.x = row.tensors[0];
+  args.mean = row.tensors[1];
+  args.variance = row.tensors[2];
+  args.weight = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.y = row.tensors[5];
+  args.eps = static_cast<float>(row.attrs[0]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
+  return args;
+}
+
 inline ConvArgs read_conv_args(const Row& row) {
   ConvArgs args{};
   args.x = row.tensors[0];
@@ -403,6 +494,36 @@ inline DepthToSpaceArgs read_depth_to_space_args(const Row& row) {
   return args;
 }
 
+inline ElementwiseArgs read_elementwise_args(const Row& row) {
+  ElementwiseArgs args{};
+  args.a = row.tensors[0];
+  args.b = row.tensors[1];
+  args.c = row.tensors[2];
+  args.d = row.tensors[3];
+  args.y = row.tensors[4];
+  args.code[0] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[0]));
+  args.code[1] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[1]));
+  args.code[2] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[2]));
+  args.code[3] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[3]));
+  args.code[4] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[4]));
+  args.code[5] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[5]));
+  args.code[6] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[6]));
+  args.code[7] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[7]));
+  args.code[8] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[8]));
+  args.code[9] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[9]));
+  args.code[10] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[10]));
+  args.code[11] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[11]));
+  args.code[12] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[12]));
+  args.code[13] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[13]));
+  args.code[14] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[14]));
+  args.code[15] = static_cast<Instruction>(static_cast<int32_t>(row.attrs[15]));
+  args.constants[0] = static_cast<float>(row.attrs[16]);
+  args.constants[1] = static_cast<float>(row.attrs[17]);
+  args.constants[2] = static_cast<float>(row.attrs[18]);
+  args.constants[3] = static_cast<float>(row.attrs[19]);
+  return args;
+}
+
 inline FramesOutArgs read_frames_out_args(const Row& row) {
   FramesOutArgs args{};
   args.x = row.tensors[0];
@@ -449,7 +570,9 @@ inline LayerNormArgs read_layer_norm_args(const Row& row) {
   args.x = row.tensors[0];
   args.weight = row.tensors[1];
   args.bias = row.tensors[2];
-  args.y = row.tensors[3];
+  args.scale = row.tensors[3];
+  args.shift = row.tensors[4];
+  args.y = row.tensors[5];
   args.eps = static_cast<float>(row.attrs[0]);
   return args;
 }
@@ -502,6 +625,27 @@ inline PointwiseArgs read_pointwise_args(const Row& row) {
   return args;
 }
 
+inline PoolArgs read_pool_args(const Row& row) {
+  PoolArgs args{};
+  args.x = row.tensors[0];
+  args.y = row.tensors[1];
+  args.mode = static_cast<PoolMode>(static_cast<int32_t>(row.attrs[0]));
+  args.kernel[0] = static_cast<int64_t>(row.attrs[1]);
+  args.kernel[1] = static_cast<int64_t>(row.attrs[2]);
+  args.kernel[2] = static_cast<int64_t>(row.attrs[3]);
+  args.stride[0] = static_cast<int64_t>(row.attrs[4]);
+  args.stride[1] = static_cast<int64_t>(row.attrs[5]);
+  args.stride[2] = static_cast<int64_t>(row.attrs[6]);
+  args.padding[0] = static_cast<int64_t>(row.attrs[7]);
+  args.padding[1] = static_cast<int64_t>(row.attrs[8]);
+  args.padding[2] = static_cast<int64_t>(row.attrs[9]);
+  args.padding[3] = static_cast<int64_t>(row.attrs[10]);
+  args.padding[4] = static_cast<int64_t>(row.attrs[11]);
+  args.padding[5] = static_cast<int64_t>(row.attrs[12]);
+  args.countIncludePad = row.attrs[13] != 0;
+  return args;
+}
+
 inline ResizeArgs read_resize_args(const Row& row) {
   ResizeArgs args{};
   args.x = row.tensors[0];
@@ -510,6 +654,17 @@ inline ResizeArgs read_resize_args(const Row& row) {
   args.width = static_cast<int64_t>(row.attrs[1]);
   args.mode = static_cast<ResizeMode>(static_cast<int32_t>(row.attrs[2]));
   args.alignCorners = row.attrs[3] != 0;
+  return args;
+}
+
+inline RmsNormArgs read_rms_norm_args(const Row& row) {
+  RmsNormArgs args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.scale = row.tensors[2];
+  args.shift = row.tensors[3];
+  args.y = row.tensors[4];
+  args.eps = static_cast<float>(row.attrs[0]);
   return args;
 }
 
@@ -563,10 +718,12 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
 /** X(id, ArgsType) for every op, in the order of their numbers. */
 #define VD_FOR_EACH_OP(X) \
   X(attention, AttentionArgs) \
+  X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \
   X(depth_to_space, DepthToSpaceArgs) \
+  X(elementwise, ElementwiseArgs) \
   X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_stats, GroupNormStatsArgs) \
@@ -576,7 +733,9 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(layout_out, LayoutOutArgs) \
   X(linear, LinearArgs) \
   X(pointwise, PointwiseArgs) \
+  X(pool, PoolArgs) \
   X(resize, ResizeArgs) \
+  X(rms_norm, RmsNormArgs) \
   X(sampler_step, SamplerStepArgs) \
   X(space_to_depth, SpaceToDepthArgs) \
   X(timestep_embedding, TimestepEmbeddingArgs) \

@@ -8,10 +8,12 @@ namespace vd {
 // Each returns the variants of a row on a device, the best guess first; none when no kernel can do it. explain: with the
 // reasons against others.
 cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& args, const cuda::DeviceInfo& device, bool explain);
@@ -21,7 +23,9 @@ cuda::Candidates layout_in_cuda_variants(const LayoutInArgs& args, const cuda::D
 cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates linear_cuda_variants(const LinearArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates pool_cuda_variants(const PoolArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates resize_cuda_variants(const ResizeArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates rms_norm_cuda_variants(const RmsNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& args, const cuda::DeviceInfo& device, bool explain);

@@ -17,6 +17,52 @@ const types = (["f16", "bf16"] as const).flatMap((dtype): Case[] => [
   norm(`x ${dtype}`, [1, 2, 9, 16], { x: { dims: [1, 2, 9, 16], dtype } }),
 ]);
 
+/** Without weight and bias. */
+const bare = (name: string, x: readonly number[], inputs: Case["inputs"] = {}): Case => ({
+  name,
+  inputs: { x, ...inputs },
+  attrs: { eps: 1e-6 },
+});
+
+/** One for each number of threads that a row is given on a GPU. */
+const lengths = [40, 128, 256, 320, 640, 1280, 2048, 3072, 6144, 6152].map((channels) =>
+  bare(`${channels} channels, modulated`, [1, 2, 3, channels], {
+    scale: [1, 1, 1, channels],
+    shift: [1, 2, 1, channels],
+  }),
+);
+
+const modulated: Case[] = [
+  bare("neither weight nor bias", [2, 3, 5, 24]),
+  bare("neither weight nor bias, odd", [2, 3, 5, 7]),
+  bare("weight alone", [1, 2, 5, 24], { weight: [24] }),
+  bare("bias alone", [1, 2, 5, 24], { bias: { dims: [24], dtype: "bf16" } }),
+  norm("weight and bias, more channels than registers hold", [1, 1, 3, 2056]),
+  bare("scale and shift of clips", [2, 3, 5, 16], { scale: [2, 1, 1, 16], shift: [2, 1, 1, 16] }),
+  bare("scale and shift of frames", [2, 3, 5, 16], { scale: [1, 3, 1, 16], shift: [2, 3, 1, 16] }),
+  bare("scale and shift of tokens", [2, 3, 5, 16], { scale: [2, 3, 5, 16], shift: [1, 1, 5, 16] }),
+  bare("scale alone", [2, 3, 5, 9], { scale: [2, 3, 1, 9] }),
+  norm("shift alone, behind weight and bias", [2, 3, 5, 9], { shift: [2, 1, 5, 9] }),
+  {
+    ...norm("everything on gaps", [2, 2, 5, 24], {
+      x: { dims: [2, 2, 5, 24], gap: 8 },
+      scale: { dims: [2, 1, 1, 24], gap: 120 },
+      shift: { dims: [2, 2, 1, 24], gap: 8 },
+    }),
+    outGap: 16,
+  },
+  {
+    ...norm("everything on odd gaps", [2, 2, 5, 24], {
+      x: { dims: [2, 2, 5, 24], gap: 1, shiftBytes: 4 },
+      scale: { dims: [2, 1, 1, 24], gap: 3 },
+      shift: { dims: [2, 2, 1, 24], gap: 5 },
+    }),
+    outGap: 3,
+  },
+  bare("big mean, no weight", [1, 1, 9, 48], { x: { dims: [1, 1, 9, 48], fill: { mean: 100, deviation: 1 } } }),
+  ...lengths,
+];
+
 export default defineCases(layerNorm, {
   correctness: [
     norm("odd", [2, 3, 5, 7]),
@@ -38,10 +84,19 @@ export default defineCases(layerNorm, {
       bias: { dims: [13], constant: false },
     }),
     ...types,
+    ...modulated,
   ],
   bench: [
     norm("tiny.unet.down0.attn0.spatial.norm1", [2, 14, 256, 64]),
     norm("svd-xt.unet.down0.attn0.spatial.norm1", [2, 25, 9216, 320]),
     norm("svd-xt.clip.layer0.norm1", [1, 1, 257, 1280]),
+    bare("1536 channels, 32760 tokens, scale and shift", [1, 1, 32760, 1536], {
+      scale: [1, 1, 1, 1536],
+      shift: [1, 1, 1, 1536],
+    }),
+    bare("3072 channels, 32760 tokens, scale and shift", [1, 1, 32760, 3072], {
+      scale: [1, 1, 1, 3072],
+      shift: [1, 1, 1, 3072],
+    }),
   ],
 });

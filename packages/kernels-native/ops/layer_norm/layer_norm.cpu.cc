@@ -12,8 +12,10 @@ void layer_norm_reference(const LayerNormArgs& a, ThreadPool& pool) {
     for (int64_t c = 0; c < C; ++c) squares += (at(a.x, i, c) - mean) * (at(a.x, i, c) - mean);
     const double scale = 1.0 / std::sqrt(squares / static_cast<double>(C) + a.eps);
     for (int64_t c = 0; c < C; ++c) {
-      const auto normed = static_cast<float>((at(a.x, i, c) - mean) * scale);
-      put(a.y, i, c, normed * load_element(a.weight.data, a.weight.dtype, c) + load_element(a.bias.data, a.bias.dtype, c));
+      auto v = static_cast<float>((at(a.x, i, c) - mean) * scale);
+      if (a.weight.present()) v *= load_element(a.weight.data, a.weight.dtype, c);
+      if (a.bias.present()) v += load_element(a.bias.data, a.bias.dtype, c);
+      put(a.y, i, c, modulated(a, i, c, v));
     }
   });
 }

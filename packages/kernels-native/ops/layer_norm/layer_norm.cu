@@ -1,4 +1,5 @@
-// layer_norm: y = (x - mean) / sqrt(var + eps) · weight + bias over the last dimension.
+// layer_norm with weight and bias and nothing behind them: y = (x - mean) / sqrt(var + eps) · weight + bias over the last
+// dimension. Other operands: layer_norm_modulated.cu.
 //
 // Plan: kLanes lanes own a row and keep it in registers (kChunks vectors of eight a lane): one read, two sums over the
 // registers, one write. Rows too long or unaligned: one block a row, three passes through L1.
@@ -67,32 +68,19 @@ template <class T, int kLanes, int kChunks> __device__ __forceinline__ void laye
   }
 }
 
-/** Sum over a block of 256 threads, in a fixed order. */
-__device__ __forceinline__ float block_sum(float v) {
-  __shared__ float parts[8];
-  v = sum_lanes<32>(v);
-  __syncthreads();
-  if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
-  __syncthreads();
-  float sum = 0.0f;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) sum += parts[i];
-  return sum;
-}
-
 template <class T> __device__ __forceinline__ void layer_norm_block(const LayerNormParams& p) {
   const T* x = static_cast<const T*>(p.x) + static_cast<int64_t>(blockIdx.x) * p.pitch;
   T* y = static_cast<T*>(p.y) + static_cast<int64_t>(blockIdx.x) * p.yPitch;
   float sum = 0.0f, rest = 0.0f, square = 0.0f;
   for (int c = threadIdx.x; c < p.channels; c += 256) sum += to_float(x[c]);
-  const float mean = block_sum(sum) / p.channels;
+  const float mean = sum_block<256>(sum) / p.channels;
   if constexpr (kCorrected<T>) {
     for (int c = threadIdx.x; c < p.channels; c += 256) rest += to_float(x[c]) - mean;
-    rest = block_sum(rest) / p.channels;
+    rest = sum_block<256>(rest) / p.channels;
   }
   const auto centred = [&](int c) { return to_float(x[c]) - mean - rest; };
   for (int c = threadIdx.x; c < p.channels; c += 256) square = fmaf(centred(c), centred(c), square);
-  const float rstd = rsqrtf(block_sum(square) / p.channels + p.eps);
+  const float rstd = rsqrtf(sum_block<256>(square) / p.channels + p.eps);
   for (int c = threadIdx.x; c < p.channels; c += 256)
     y[c] = from_float<T>(fmaf(centred(c) * rstd, load_any(p.weight, p.weightType, c), load_any(p.bias, p.biasType, c)));
 }

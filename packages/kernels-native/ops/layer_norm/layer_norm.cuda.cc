@@ -1,5 +1,8 @@
+#include <iterator>
+
 #include "../../native/generated/op_planners.h"
 
+#include "../../native/cuda/planning/token_norm.h"
 #include "layer_norm_params.h"
 
 namespace vd {
@@ -20,9 +23,22 @@ cuda::Reason vector_reason(const LayerNormArgs& a) {
                          aligned(a.bias, "bias")});
 }
 
+/** Why a row goes to the kernels that know every operand and rows of any length. */
+cuda::Reason general_reason(const LayerNormArgs& a) {
+  const int64_t most = kRowShapes[std::size(kRowShapes) - 1].lanes * kRowShapes[std::size(kRowShapes) - 1].chunks * 8;
+  return cuda::first_of({cuda::if_so(!a.weight.present() || !a.bias.present(), {"has weight and bias"}),
+                         cuda::if_so(a.scale.present() || a.shift.present(), {"has no scale and no shift"}),
+                         cuda::if_so(a.x.channels() > most, {"keeps # channels in registers, x has #", {most, a.x.channels()}})});
+}
+
 }  // namespace
 
 cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo&, bool explain) {
+  cuda::Candidates out(explain);
+  if (!out.allows({"layer_norm_", cuda::type_name(a.x.dtype), "_*"}, general_reason(a))) {
+    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, a.eps}, "layer_norm_modulated", out);
+    return out;
+  }
   device::LayerNormParams p{};
   p.x = a.x.data;
   p.weight = a.weight.data;
@@ -37,7 +53,6 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
   p.eps = a.eps;
   const cuda::Reason unaligned = vector_reason(a);
   const std::string prefix = "layer_norm_" + cuda::type_name(a.x.dtype) + "_";
-  cuda::Candidates out(explain);
   cuda::Launch launch;
   launch.block = 256;
   launch.set_params(p);

@@ -1,13 +1,16 @@
-import { defineOp, FLOATS, float } from "../../contract/op-kit";
+import { defineOp, FLOATS, float, modulationInputs } from "../../contract/op-kit";
 
 export default defineOp({
   id: "layer_norm",
-  summary: "Normalises each token over its channels.",
-  source: ["https://arxiv.org/abs/1607.06450"],
+  summary:
+    "Normalises each token over its channels to mean 0 and variance 1; then the learned weight and bias, and the " +
+    "modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift.",
+  source: ["https://arxiv.org/abs/1607.06450", "https://arxiv.org/abs/2212.09748"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },
-    weight: { dims: ["C"], dtype: FLOATS, constant: true, doc: "scale" },
-    bias: { dims: ["C"], dtype: FLOATS, constant: true, doc: "shift" },
+    weight: { dims: ["C"], dtype: FLOATS, optional: true, constant: true, doc: "learned factor; default 1" },
+    bias: { dims: ["C"], dtype: FLOATS, optional: true, constant: true, doc: "learned summand; default 0" },
+    ...modulationInputs,
   },
   attrs: { eps: float("added to the variance", undefined, { min: 0 }) },
   outputs: { y: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "result" } },

@@ -38,19 +38,34 @@ const shapes: Case[] = [
     attrs: { act: "geglu" },
   },
   {
+    name: "320 channels, 3 tokens, swiglu",
+    inputs: { x: [1, 1, 3, 320], weight: [64, 320], bias: [64] },
+    attrs: { act: "swiglu" },
+  },
+  {
+    name: "320 channels, swiglu",
+    inputs: { x: [1, 3, 110, 320], weight: [656, 320], bias: [656], residual: [1, 3, 110, 328] },
+    attrs: { act: "swiglu", outScale: 0.5, residualScale: -2 },
+  },
+  {
+    name: "192 channels, swiglu",
+    inputs: { x: [1, 1, 300, 192], weight: [1040, 192], bias: [1040] },
+    attrs: { act: "swiglu" },
+  },
+  {
     name: "two inputs, geglu",
     inputs: { x: [1, 2, 7, 12], x2: [1, 2, 7, 5], weight: [46, 17] },
     attrs: { act: "geglu" },
   },
 ];
 
-const gated = ([2, 14, 66, 384] as const).flatMap((rows): Case[] => {
+const gatedOf = (act: "geglu" | "swiglu", rows: number): Case[] => {
   const base = { x: [2, 2, 6, 10], weight: [rows, 10] };
-  const [out, attrs] = [[2, 2, 6, rows / 2], { act: "geglu" }];
+  const [out, attrs] = [[2, 2, 6, rows / 2], { act }];
   return [
-    { name: `geglu of ${rows}`, inputs: base, attrs },
+    { name: `${act} of ${rows}`, inputs: base, attrs },
     {
-      name: `geglu of ${rows}, everything`,
+      name: `${act} of ${rows}, everything`,
       inputs: {
         ...base,
         bias: [rows],
@@ -62,7 +77,8 @@ const gated = ([2, 14, 66, 384] as const).flatMap((rows): Case[] => {
       outGap: 1,
     },
   ];
-});
+};
+const gated = [2, 14, 66, 384].flatMap((rows) => [...gatedOf("geglu", rows), ...gatedOf("swiglu", rows)]);
 
 const base = { x: [2, 3, 4, 5] };
 const types: Case[] = [
@@ -113,6 +129,7 @@ export default defineCases(linear, {
     layer("svd-xt.unet.down0.attn0.spatial.ff.gate", [2, 25, 9216, 320], 2560, geglu),
     layer("svd-xt.unet.down0.attn0.spatial.ff.out", [2, 25, 9216, 1280], 320, onto([2, 25, 9216, 320])),
     layer("svd-xt.unet.mid.attn0.spatial.ff.gate", [2, 25, 144, 1280], 10240, geglu),
+    layer("1536 channels to 4096, 32760 tokens, swiglu", [1, 1, 32760, 1536], 8192, { attrs: { act: "swiglu" } }),
     layer("svd-xt.clip.layer0.fc1", [1, 1, 257, 1280], 5120, { attrs: { act: "gelu" } }),
     {
       name: "svd-xt.unet.up3.res0.conv_shortcut",

@@ -1,4 +1,5 @@
 // The definition of linear: dot products of tokens with rows of the weight.
+#include "../../native/core/activation.h"
 #include "../../native/cpu/reference.h"
 
 namespace vd::cpu {
@@ -23,7 +24,7 @@ void linear_reference(const LinearArgs& a, ThreadPool& pool) {
   pool.parallel_for(a.y.pixels(), [&](int64_t i, int) {
     for (int64_t k = 0; k < K; ++k) {
       const float v = product(a, i, k);
-      finish(a, i, k, a.act == Activation::geglu ? v * activate(Activation::gelu, product(a, i, K + k)) : activate(a.act, v));
+      finish(a, i, k, is_gated(a.act) ? v * activate(gate_of(a.act), product(a, i, K + k)) : activate(a.act, v));
     }
   });
 }

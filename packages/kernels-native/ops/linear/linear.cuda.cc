@@ -1,5 +1,6 @@
 #include "../../native/generated/op_planners.h"
 
+#include "../../native/core/activation.h"
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/matmul_mma.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
@@ -12,16 +13,16 @@ using namespace device;
 
 /** Why the Hopper core cannot do the row, whatever the tile. */
 cuda::Reason sm90_reason(const LinearArgs& a, const cuda::DeviceInfo& device) {
-  const bool geglu = a.act == Activation::geglu, second = a.x2.present();
+  const bool gated = is_gated(a.act), second = a.x2.present();
   const auto in_eights = [](const Tensor& t, const char* name) {
     return cuda::if_so(t.channels() % 8 != 0, {"has # channels, which 8 does not divide", {t.channels()}, name});
   };
   return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"), in_eights(a.x, "x"),
                          cuda::if_so(second, cuda::copy_engine_reason(a.x2, "x2")),
                          cuda::if_so(second && a.x2.dtype != a.x.dtype, {"has another element type than x", {}, "x2"}),
-                         second ? in_eights(a.x2, "x2") : cuda::Reason{}, geglu ? in_eights(a.y, "y") : cuda::Reason{},
-                         cuda::if_so(geglu && a.frameBias.present(), {"has no frame bias with geglu"}),
-                         cuda::if_so(geglu && a.residual2.present(), {"has no second residual with geglu"})});
+                         second ? in_eights(a.x2, "x2") : cuda::Reason{}, gated ? in_eights(a.y, "y") : cuda::Reason{},
+                         cuda::if_so(gated && a.frameBias.present(), {"has no frame bias with a gated activation"}),
+                         cuda::if_so(gated && a.residual2.present(), {"has no second residual with a gated activation"})});
 }
 
 cuda::MatmulProblem sm90_problem(const LinearArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
@@ -39,7 +40,8 @@ cuda::MatmulProblem sm90_problem(const LinearArgs& a, cuda::Variant& base, const
   p.channels2 = a.x2.present() ? a.x2.channels() : 0;
   p.phases = 1;
   p.columns = a.weight.dim(0);
-  p.geglu = a.act == Activation::geglu;
+  p.gated = is_gated(a.act);
+  p.suffix = !p.gated ? "" : a.act == Activation::swiglu ? "_swiglu" : "_geglu";
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
   p.weights = cuda::weight_matrix(base, a.weight, a.x.dtype, "linear_pack");
   p.weightChannels = a.weight.channels();
@@ -49,7 +51,7 @@ cuda::MatmulProblem sm90_problem(const LinearArgs& a, cuda::Variant& base, const
 }
 
 cuda::MmaProblem mma_problem(const LinearArgs& a, const Epilogue& epilogue) {
-  cuda::MmaProblem problem{"linear", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
+  cuda::MmaProblem problem{a.act == Activation::swiglu ? "linear_swiglu" : "linear", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
   MatmulMmaParams& p = problem.params;
   p.x = a.x.data;
   p.x2 = a.x2.data;
@@ -62,7 +64,7 @@ cuda::MmaProblem mma_problem(const LinearArgs& a, const Epilogue& epilogue) {
   p.columns = static_cast<int32_t>(a.weight.dim(0));
   p.channels = static_cast<int32_t>(a.x.channels());
   p.depth = p.tapChannels = static_cast<int32_t>(a.weight.channels());
-  p.geglu = a.act == Activation::geglu;
+  p.gated = is_gated(a.act);
   problem.weights = cuda::weight_matrix(problem.base, a.weight, a.x.dtype, "linear_pack");
   const int64_t chunk = 16 / bytes_of(a.x.dtype);
   problem.unchunked = cuda::first_of({cuda::access_reason(a.x, "x", chunk, true), cuda::access_reason(a.x2, "x2", chunk, true)});

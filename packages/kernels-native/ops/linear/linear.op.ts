@@ -1,25 +1,22 @@
 import {
   add,
-  attr,
   choose,
   defineOp,
   div,
-  ENUM_GEGLU,
   epilogueAttrs,
   epilogueInputs,
   eq,
   FLOATS,
+  isGated,
   mod,
   or,
 } from "../../contract/op-kit";
-
-const isGeglu = eq(attr("act"), ENUM_GEGLU);
 
 export default defineOp({
   id: "linear",
   summary:
     "Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; " +
-    "with geglu the first half of the columns is multiplied by gelu of the second.",
+    "with geglu the first half of the columns is multiplied by gelu of the second, with swiglu by silu of it.",
   source: ["https://arxiv.org/abs/2002.05202", "huggingface/diffusers@58eb52c src/diffusers/models/activations.py"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },
@@ -28,13 +25,13 @@ export default defineOp({
     ...epilogueInputs(["B", "F", "S", "K"], "N", "F"),
   },
   attrs: { ...epilogueAttrs },
-  derived: { K: choose(isGeglu, div("N", 2), "N") },
+  derived: { K: choose(isGated, div("N", 2), "N") },
   outputs: { y: { dims: ["B", "F", "S", "K"], dtype: FLOATS, doc: "result" } },
   rules: [
     {
       where: "weight",
-      test: or(eq(isGeglu, 0), eq(mod("N", 2), 0)),
-      expected: "an even number of rows for geglu",
+      test: or(eq(isGated, 0), eq(mod("N", 2), 0)),
+      expected: "an even number of rows for geglu and swiglu",
       got: "N",
     },
   ],

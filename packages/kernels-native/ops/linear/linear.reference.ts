@@ -9,6 +9,9 @@ import {
   withEpilogue,
 } from "../../contract/reference";
 
+/** What the second half of the columns goes through. */
+const GATES: Readonly<Record<string, (x: number) => number>> = { geglu: ACTIVATE.gelu!, swiglu: ACTIVATE.silu! };
+
 /** linear by the definition of a matrix product. */
 export default function linear(call: PlainCall): PlainResults {
   const x = beside(call.operand("x"), call.optional("x2"));
@@ -21,9 +24,9 @@ export default function linear(call: PlainCall): PlainResults {
     for (let k = 0; k < c; k++) sum += x.data[token + k]! * weight.data[row * c + k]!;
     return sum;
   });
-  if (call.word("act") !== "geglu") return { y: withEpilogue(call, product) };
+  const gate = GATES[call.word("act")];
+  if (!gate) return { y: withEpilogue(call, product) };
   const half = rows / 2;
-  const gelu = ACTIVATE.gelu!;
-  const gated = plain([b, f, s, half], (i, j, t, k) => at(product, i, j, t, k) * gelu(at(product, i, j, t, half + k)));
+  const gated = plain([b, f, s, half], (i, j, t, k) => at(product, i, j, t, k) * gate(at(product, i, j, t, half + k)));
   return { y: withEpilogue(call, gated) };
 }

@@ -11,6 +11,7 @@ import {
   type Operand,
   type OpId,
   operandOf,
+  slotsOf,
   spanOf,
   type TensorSpec,
 } from "../../contract/index";
@@ -34,11 +35,10 @@ function attrWords(op: OpDefinition, given: OpCase["attrs"]): Map<string, number
   const words = new Map<string, number[]>();
   for (const [name, spec] of Object.entries(op.attrs)) {
     const value = given?.[name] ?? spec.default;
-    const list = Array.isArray(value) ? (value as number[]) : [value as number | boolean | string];
-    words.set(
-      name,
-      list.map((item) => (spec.kind === "enum" ? spec.values.indexOf(item as string) : Number(item))),
-    );
+    const list = Array.isArray(value) ? (value as (number | string)[]) : [value as number | boolean | string];
+    const isNamed = spec.kind === "enum" || spec.kind === "enums";
+    const numbers = list.map((item) => (isNamed ? spec.values.indexOf(item as string) : Number(item)));
+    words.set(name, [...numbers, ...new Array<number>(slotsOf(spec) - numbers.length).fill(0)]);
   }
   return words;
 }

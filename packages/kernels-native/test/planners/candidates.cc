@@ -1,5 +1,6 @@
 // Prints what planners find for rows on an architecture, one variant a line: row, tab, name, tab, and for a variant that the row
 // cannot have the reason. candidates SM_VERSION. Built by planners.test.ts.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -134,6 +135,38 @@ void print_others(const cuda::DeviceInfo& device) {
   print("frames_out", frames_out_cuda_variants(frames, device, true));
 }
 
+ElementwiseArgs elementwise(std::initializer_list<Instruction> code, int64_t channels, DType other = DType::f16) {
+  ElementwiseArgs a{};
+  a.a = a.y = tensor({1, 2, 100, channels}, DType::f16);
+  a.b = tensor({1, 2, 1, channels}, other);
+  a.c = tensor({1, 2, 100, channels}, DType::f16);
+  std::copy(code.begin(), code.end(), a.code);
+  return a;
+}
+
+void print_elementwise(const cuda::DeviceInfo& device) {
+  using enum Instruction;
+  const auto print_program = [&](const char* name, const ElementwiseArgs& a) { print(name, elementwise_cuda_variants(a, device, true)); };
+  print_program("gated residual", elementwise({a, b, c, mul, add}, 640));
+  print_program("gated residual, other names", elementwise({c, b, a, mul, add}, 640));
+  print_program("gated residual odd", elementwise({a, b, c, mul, add}, 641));
+  print_program("gated residual mixed", elementwise({a, b, c, mul, add}, 640, DType::f32));
+  print_program("seldom expression", elementwise({a, b, c, div, add, exp}, 640));
+}
+
+void print_token_norms(const cuda::DeviceInfo& device) {
+  LayerNormArgs norm{};
+  norm.x = norm.y = tensor({1, 2, 100, 640}, DType::f16);
+  print("layer_norm bare", layer_norm_cuda_variants(norm, device, true));
+  norm.weight = norm.bias = tensor({640}, DType::f16);
+  norm.scale = tensor({1, 2, 1, 640}, DType::f32);
+  norm.scale.pitch = 644;
+  print("layer_norm scale on gaps", layer_norm_cuda_variants(norm, device, true));
+  RmsNormArgs rms{};
+  rms.x = rms.y = tensor({1, 1, 100, 3072}, DType::bf16);
+  print("rms_norm", rms_norm_cuda_variants(rms, device, true));
+}
+
 /** What is left of variants that need the given MiB. */
 void print_limited(const char* name, std::initializer_list<size_t> mebibytes) {
   cuda::Candidates candidates(true);
@@ -153,6 +186,8 @@ int main(int argc, char** argv) {
   print_float32(device);
   print_float16(device);
   print_others(device);
+  print_elementwise(device);
+  print_token_norms(device);
   print_limited("limited", {312, 100, 400});
   print_limited("limited alone", {312, 400});
   const cuda::Candidates silent = conv_cuda_variants(conv(64, 320, 320, DType::f16, DType::f16), device, false);

@@ -9,17 +9,21 @@ export interface FeedForwardConfig {
   /** Channels of the result; default: as many as come in. */
   cout?: number;
   inner?: number;
+  /** What the second half of the first product goes through before it multiplies the first: gelu or silu. Default geglu. */
+  act?: "geglu" | "swiglu";
+  /** Whether the checkpoint has biases; default true. */
+  bias?: boolean;
 }
 
-/** Linear, GEGLU, linear. x: [B,F,S,C] → [B,F,S,cout].
+/** Linear, GEGLU or SwiGLU, linear. x: [B,F,S,C] → [B,F,S,cout].
  *  Source: https://arxiv.org/abs/2002.05202; huggingface/diffusers@58eb52c models/attention.py FeedForward. */
 export function feedForward(
   w: Weights,
-  { channels, cout = channels, inner = 4 * channels }: FeedForwardConfig,
+  { channels, cout = channels, inner = 4 * channels, act = "geglu", bias: hasBias = true }: FeedForwardConfig,
 ): Module<[x: Tensor, epilogue?: EpilogueOptions]> {
   const gate = w.at("net.0.proj");
   const weight = gate.tensor("weight", [2 * inner, channels]);
-  const bias = gate.tensor("bias", [2 * inner]);
-  const project = linear(w.at("net.2"), { cin: inner, cout });
-  return (g, x, epilogue) => project(g, g.linear({ name: gate.path, x, weight, bias, act: "geglu" }), epilogue);
+  const bias = hasBias ? gate.tensor("bias", [2 * inner]) : undefined;
+  const project = linear(w.at("net.2"), { cin: inner, cout, bias: hasBias });
+  return (g, x, epilogue) => project(g, g.linear({ name: gate.path, x, weight, bias, act }), epilogue);
 }

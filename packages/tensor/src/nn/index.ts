@@ -1,3 +1,4 @@
+export * from "./adaptive";
 export * from "./attention";
 export * from "./conv";
 export * from "./embedding";
@@ -6,4 +7,5 @@ export * from "./limits";
 export * from "./linear";
 export * from "./module";
 export * from "./norm";
+export * from "./pool";
 export * from "./res-block";

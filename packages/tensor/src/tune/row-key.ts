@@ -1,4 +1,4 @@
-import { type AttrSpec, OPS, type OpId } from "@vd/kernels-native";
+import { type AttrSpec, OPS, type OpId, slotsOf } from "@vd/kernels-native";
 import type { Row } from "../row";
 import type { Tensor } from "../tensor";
 
@@ -42,8 +42,8 @@ function partsOf(op: OpId): KeyParts {
     let at = 0;
     const placed: PlacedAttr[] = [];
     for (const [name, spec] of Object.entries<AttrSpec>(attrs)) {
-      if (spec.kind !== "float") placed.push({ name, spec, at });
-      at += spec.kind === "ints" ? spec.length : 1;
+      if (spec.kind !== "float" && spec.kind !== "floats") placed.push({ name, spec, at });
+      at += slotsOf(spec);
     }
     parts = { inputs: Object.keys(inputs), outputs: Object.keys(outputs), attrs: placed };
     partsByOp.set(op, parts);
@@ -78,12 +78,20 @@ function operandText({ storage, dtype, dims, pitch, byteOffset }: Tensor): strin
   return `${dtype}[${dims.join(",")}]${ownPitch}${isAligned ? "" : "!"}`;
 }
 
+/** The named values of a list, up to its end. */
+function namesOf(spec: AttrSpec & { kind: "enums" }, values: readonly number[], at: number): string[] {
+  const used = values.slice(at, at + spec.length).filter((value) => value > 0);
+  return used.map((value) => spec.values[value]!);
+}
+
 /** Undefined for the default. */
 function attributeText(spec: AttrSpec, values: readonly number[], at: number): string | undefined {
   const value = values[at]!;
   switch (spec.kind) {
     case "enum":
       return spec.values[value] === spec.default ? undefined : spec.values[value];
+    case "enums":
+      return namesOf(spec, values, at).join("+");
     case "bool":
       return (value === 1) === (spec.default ?? false) ? undefined : String(value);
     case "ints": {

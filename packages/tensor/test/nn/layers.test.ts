@@ -1,8 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { Graph } from "../../src/graph";
-import { conv, embedding, feedForward, groupNorm, layerNorm, linear } from "../../src/nn/index";
+import {
+  avgPool,
+  batchNorm,
+  conv,
+  embedding,
+  feedForward,
+  gatedResidual,
+  groupNorm,
+  layerNorm,
+  linear,
+  maxPool,
+  modulationVectors,
+  rmsNorm,
+} from "../../src/nn/index";
+import { foldBatchNorm } from "../../src/weights/fold";
 import { failure } from "../support/failure";
-import { expectNear, op, random, run, shaped } from "../support/run-module";
+import { channels, expectNear, op, random, run, shaped } from "../support/run-module";
 import { smallWeights } from "../support/small-weights";
 
 describe("linear", () => {
@@ -113,7 +127,156 @@ describe("norms", () => {
   });
 });
 
+describe("norms of tokens", () => {
+  const { weights, plain } = smallWeights({ "n.weight": [24], "n.bias": [24] });
+  const x = random("x", [2, 3, 5, 24]);
+  const [scale, shift] = [random("scale", [2, 1, 1, 24]), random("shift", [1, 3, 1, 24])];
+
+  test("a layer norm without weights is modulated", async () => {
+    const layer = layerNorm(weights.at("bare"), { channels: 24, eps: 1e-6, affine: false });
+    const got = await run({ x, scale, shift }, (g, t) => layer(g, t.x!, { scale: t.scale, shift: t.shift }));
+    expectNear(got, op("layer_norm", { x, scale, shift }, { eps: 1e-6 }));
+    expect(op("layer_norm", { x, scale, shift }, { eps: 1e-6 }).data).not.toEqual(
+      op("layer_norm", { x }, { eps: 1e-6 }).data,
+    );
+  });
+
+  test("a layer norm may have a weight alone", async () => {
+    const layer = layerNorm(weights.at("n"), { channels: 24, bias: false });
+    expectNear(
+      await run({ x }, (g, t) => layer(g, t.x!)),
+      op("layer_norm", { x, weight: plain["n.weight"] }, { eps: 1e-5 }),
+    );
+  });
+
+  test("rms norm, with its weight or modulated", async () => {
+    const layer = rmsNorm(weights.at("n"), { channels: 24 });
+    expectNear(
+      await run({ x }, (g, t) => layer(g, t.x!)),
+      op("rms_norm", { x, weight: plain["n.weight"] }, { eps: 1e-6 }),
+    );
+    const bare = rmsNorm(weights.at("n"), { channels: 24, eps: 0.1, affine: false });
+    expectNear(
+      await run({ x, scale }, (g, t) => bare(g, t.x!, { scale: t.scale })),
+      op("rms_norm", { x, scale }, { eps: 0.1 }),
+    );
+  });
+});
+
+describe("batch norm", () => {
+  const shapes = { "n.weight": [8], "n.bias": [8], "n.running_mean": [8], "n.running_var": [8] };
+  const { weights, plain } = smallWeights(shapes);
+  const x = random("x", [2, 3, 2, 3, 8]);
+  // A variance is not negative.
+  const variance = plain["n.running_var"]!;
+  const stored = { dims: [8], data: variance.data.map(Math.abs) };
+  const entry = weights.at("n").tensor("running_var", [8]);
+  entry.storage.place!.buffer.writeSync(Float32Array.from(stored.data));
+
+  test("takes running statistics, and weight and bias where there are some", async () => {
+    const statistics = { mean: plain["n.running_mean"], variance: stored };
+    const layer = batchNorm(weights.at("n"), { channels: 8, act: "silu" });
+    const operands = { x, ...statistics, weight: plain["n.weight"], bias: plain["n.bias"] };
+    expectNear(await run({ x }, (g, t) => layer(g, t.x!)), op("batch_norm", operands, { eps: 1e-5, act: "silu" }));
+    const bare = batchNorm(weights.at("n"), { channels: 8, eps: 0.5, affine: false });
+    expectNear(await run({ x }, (g, t) => bare(g, t.x!)), op("batch_norm", { x, ...statistics }, { eps: 0.5 }));
+  });
+
+  test("gives what a convolution with folded weights gives", async () => {
+    const filters = smallWeights({ "c.weight": [8, 4, 1, 1], "c.bias": [8] });
+    const input = random("input", [1, 2, 3, 3, 4]);
+    const both = await run({ input }, (g, t) => {
+      const y = conv(filters.weights.at("c"), { cin: 4, cout: 8, kernel: [1, 1, 1] })(g, t.input!);
+      return batchNorm(weights.at("n"), { channels: 8 })(g, y);
+    });
+    const { weight, bias } = foldBatchNorm({
+      weight: filters.plain["c.weight"]!.data,
+      bias: filters.plain["c.bias"]!.data,
+      scale: plain["n.weight"]!.data,
+      shift: plain["n.bias"]!.data,
+      mean: plain["n.running_mean"]!.data,
+      variance: stored.data,
+      eps: 1e-5,
+    });
+    const folded = {
+      x: input,
+      weight: { dims: [8, 4, 1, 1, 1], data: Float64Array.from(weight) },
+      bias: { dims: [8], data: Float64Array.from(bias) },
+    };
+    expectNear(both, op("conv", folded));
+  });
+});
+
+describe("adaptive blocks", () => {
+  test("vectors of a modulation are ranges of one product", async () => {
+    const { weights, plain } = smallWeights({ "m.weight": [24, 6], "m.bias": [24] });
+    const emb = random("emb", [2, 1, 1, 6]);
+    const vectors = modulationVectors(weights.at("m"), { channels: 8, embChannels: 6, parts: 3 });
+    const got = await run({ emb }, (g, t) => {
+      const [, , gate] = vectors(g, t.emb!);
+      return g.copy({ x: gate! });
+    });
+    const all = op("linear", { x: emb, weight: plain["m.weight"], bias: plain["m.bias"] });
+    expectNear(got, channels(all, 16, 24));
+  });
+
+  test("a gated residual is residual + gate · branch", async () => {
+    const operands = {
+      residual: random("r", [2, 3, 5, 8]),
+      gate: random("g", [2, 1, 1, 8]),
+      branch: random("b", [2, 3, 5, 8]),
+    };
+    const got = await run(operands, (g, { residual, gate, branch }) =>
+      gatedResidual("block.residual")(g, { residual: residual!, gate: gate!, branch: branch! }),
+    );
+    const { residual: a, gate: b, branch: c } = operands;
+    expectNear(got, op("elementwise", { a, b, c }, { code: ["a", "b", "c", "mul", "add"], constants: [] }));
+  });
+});
+
+describe("pools", () => {
+  const x = random("x", [1, 4, 6, 6, 5]);
+
+  test("step by their kernel unless told otherwise", async () => {
+    for (const [layer, mode] of [
+      [maxPool({ kernel: [1, 2, 3] }), "max"],
+      [avgPool({ kernel: [1, 2, 3] }), "average"],
+    ] as const)
+      expectNear(
+        await run({ x }, (g, t) => layer(g, t.x!)),
+        op("pool", { x }, { mode, kernel: [1, 2, 3], stride: [1, 2, 3] }),
+      );
+  });
+
+  test("leave padding out of averages if told so", async () => {
+    const window = {
+      kernel: [3, 3, 3] as [number, number, number],
+      stride: [1, 1, 1] as [number, number, number],
+      padding: [1, 1, 1, 1, 1, 1] as [number, number, number, number, number, number],
+    };
+    const layer = avgPool({ ...window, countIncludePad: false, name: "p" });
+    const wanted = op("pool", { x }, { mode: "average", ...window, countIncludePad: false });
+    expectNear(await run({ x }, (g, t) => layer(g, t.x!)), wanted);
+  });
+
+  test("take no windows of padding alone", () => {
+    const layer = maxPool({ kernel: [1, 3, 3], padding: [0, 0, 2, 0, 0, 0] });
+    const error = failure(() => layer(new Graph(), new Graph().input("x", [1, 1, 4, 4, 3])));
+    expect(error).toMatchObject({ expected: "at most half of the kernel on every side", got: "2" });
+  });
+});
+
 describe("feed-forward", () => {
+  test("is linear, silu gate, linear without biases where the checkpoint has it so", async () => {
+    const { weights, plain } = smallWeights({ "ff.net.0.proj.weight": [20, 6], "ff.net.2.weight": [6, 10] });
+    const x = random("x", [2, 2, 5, 6]);
+    const layer = feedForward(weights.at("ff"), { channels: 6, inner: 10, act: "swiglu", bias: false });
+    const hidden = op("linear", { x, weight: plain["ff.net.0.proj.weight"] }, { act: "swiglu" });
+    const wanted = op("linear", { x: hidden, weight: plain["ff.net.2.weight"] });
+    expectNear(await run({ x }, (g, t) => layer(g, t.x!)), wanted);
+    weights.expectAllUsed();
+  });
+
   test("is linear, gelu gate, linear", async () => {
     const { weights, plain } = smallWeights({
       "ff.net.0.proj.weight": [48, 6],

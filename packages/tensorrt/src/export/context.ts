@@ -1,4 +1,4 @@
-import { countOf, OPS, type OpDefinition, VdError } from "@vd/kernels-native";
+import { type AttrSpec, countOf, OPS, type OpDefinition, slotsOf, VdError } from "@vd/kernels-native";
 import { type Row, type Tensor, toFloat16Array } from "@vd/tensor";
 import type { GraphWriter } from "../onnx/graph-writer";
 import type { WeightType } from "../onnx/weight-source";
@@ -12,24 +12,30 @@ export interface NamedRow {
   readonly op: string;
   readonly name: string;
   readonly inputs: Readonly<Record<string, Tensor | undefined>>;
-  /** Enums by their value, booleans as such, lists of numbers as lists. */
-  readonly attrs: Readonly<Record<string, number | string | boolean | readonly number[]>>;
+  /** Enums by their value, booleans as such, lists as lists, those of enums without what stands behind their end. */
+  readonly attrs: Readonly<Record<string, NamedAttr>>;
   readonly output: Tensor;
+}
+
+type NamedAttr = number | string | boolean | readonly number[] | readonly string[];
+
+function namedAttr(spec: AttrSpec, values: readonly number[]): NamedAttr {
+  if (spec.kind === "ints" || spec.kind === "floats") return values;
+  if (spec.kind === "enums") return values.filter((value) => value > 0).map((value) => spec.values[value]!);
+  if (spec.kind === "enum") return spec.values[values[0]!]!;
+  return spec.kind === "bool" ? values[0] === 1 : values[0]!;
 }
 
 /** Gives the positions of a row their names from the op's contract. */
 export function nameRow(row: Row): NamedRow {
   const definition: OpDefinition = OPS[row.op];
   const inputs = Object.fromEntries(Object.keys(definition.inputs).map((name, i) => [name, row.inputs[i]]));
-  const attrs: Record<string, number | string | boolean | readonly number[]> = {};
+  const attrs: Record<string, NamedAttr> = {};
   let at = 0;
   for (const [name, spec] of Object.entries(definition.attrs)) {
-    const length = spec.kind === "ints" ? spec.length : 1;
-    const values = row.attrs.slice(at, at + length);
+    const length = slotsOf(spec);
+    attrs[name] = namedAttr(spec, row.attrs.slice(at, at + length));
     at += length;
-    if (spec.kind === "ints") attrs[name] = values;
-    else if (spec.kind === "enum") attrs[name] = spec.values[values[0]!]!;
-    else attrs[name] = spec.kind === "bool" ? values[0] === 1 : values[0]!;
   }
   const further = row.outputs.slice(1).filter((t) => t !== undefined);
   if (further.length > 0) throw unmapped(row.op, row.name, "a row with its first result only", "optional results");
@@ -146,6 +152,24 @@ export class ExportContext {
   scalar(value: number): string {
     const data = this.type === "float" ? Float32Array.of(value) : toFloat16Array(Float32Array.of(value));
     return this.writer.constant(`${this.type}[${value}]`, [], this.type, new Uint8Array(data.buffer));
+  }
+
+  /** As many equal numbers of the activations' type, [length]. */
+  filled(value: number, length: number): string {
+    const values = new Float32Array(length).fill(value);
+    const data = this.type === "float" ? values : toFloat16Array(values);
+    const name = `${this.type}[${value}·${length}]`;
+    return this.writer.constant(name, [length], this.type, new Uint8Array(data.buffer));
+  }
+
+  /** name in float32, if it is not. */
+  widened(name: string): string {
+    return this.type === "float" ? name : this.cast(name, "float");
+  }
+
+  /** A float32 value in the activations' type. */
+  narrowed(name: string): string {
+    return this.type === "float" ? name : this.cast(name, "float16");
   }
 
   /** name in another element type. */

@@ -1,4 +1,4 @@
-import { channelRange, type Graph, reshape, type Tensor, tokens } from "@vd/tensor";
+import { channelRange, elementwise, type Graph, reshape, type Tensor, tokens } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
 import { exportGraph, type PortShape } from "../../src/index";
 import { numbers, relative, runExported, runOurs } from "../support/compare";
@@ -104,6 +104,78 @@ const CASES: Record<string, Case> = {
   "layer norm": {
     inputs: { x: [2, 3, 5, 8] },
     row: (g, { x }) => g.layerNorm({ name: "n", x: x!, weight: weight(g, [8], 2), bias: weight(g, [8], 3), eps: 1e-5 }),
+  },
+  "layer norm without weight and bias, scale and shift per clip and frame": {
+    inputs: { x: [2, 3, 5, 8], scale: [2, 1, 1, 8], shift: [1, 3, 1, 8] },
+    row: (g, { x, scale, shift }) => g.layerNorm({ name: "n", x: x!, scale, shift, eps: 1e-6 }),
+  },
+  "layer norm with a weight and a shift per token": {
+    inputs: { x: [2, 3, 5, 8], shift: [2, 3, 5, 8] },
+    row: (g, { x, shift }) => g.layerNorm({ name: "n", x: x!, weight: weight(g, [8], 2), shift, eps: 1e-6 }),
+  },
+  "rms norm": {
+    inputs: { x: [2, 3, 5, 8] },
+    row: (g, { x }) => g.rmsNorm({ name: "n", x: x!, weight: weight(g, [8], 2), eps: 1e-6 }),
+  },
+  "rms norm without weight, with scale and shift": {
+    inputs: { x: [2, 3, 5, 8], scale: [1, 1, 1, 8], shift: [2, 1, 1, 8] },
+    row: (g, { x, scale, shift }) => g.rmsNorm({ name: "n", x: x!, scale, shift, eps: 1e-3 }),
+  },
+  "batch norm": {
+    inputs: { x: clip },
+    row: (g, { x }) =>
+      g.batchNorm({
+        ...{ name: "n", x: x!, mean: weight(g, [8], 2), variance: g.constant(new Float32Array(8).fill(0.7), [8]) },
+        ...{ weight: weight(g, [8], 3), bias: weight(g, [8], 4), eps: 1e-5, act: "silu" },
+      }),
+  },
+  "batch norm of statistics alone": {
+    inputs: { x: clip },
+    row: (g, { x }) =>
+      g.batchNorm({
+        ...{
+          name: "n",
+          x: x!,
+          mean: weight(g, [8], 2),
+          variance: g.constant(new Float32Array(8).fill(2), [8]),
+          eps: 0.1,
+        },
+      }),
+  },
+  "linear with swiglu": {
+    inputs: { x: [1, 2, 5, 4] },
+    row: (g, { x }) => g.linear({ name: "l", x: x!, weight: weight(g, [6, 4], 2), act: "swiglu" }),
+  },
+  "an expression of four tensors, broadcast": {
+    inputs: { a: [2, 3, 5, 8], b: [2, 1, 1, 8], c: [2, 3, 5, 1], d: [1, 1, 1, 1] },
+    row: (g, { a, b, c, d }) =>
+      elementwise(g, (e) => e.silu(e.add(e.mul(a!, e.add(1, b!)), e.max(e.mul(c!, d!), e.neg(0.5))))),
+  },
+  "every function of an expression": {
+    inputs: { a: [2, 3, 5, 8] },
+    row: (g, { a }) => {
+      const positive = elementwise(g, (e) => e.add(e.square(a!), e.exp(e.abs(a!))));
+      const roots = elementwise(g, (e) => e.sub(e.sqrt(positive), e.mul(e.rsqrt(positive), e.log(positive))));
+      const waves = elementwise(g, (e) => e.div(e.tanh(roots), e.add(2, e.sigmoid(e.relu(roots)))));
+      const acts = elementwise(g, (e) => e.min(e.gelu(waves), e.add(e.gelu_tanh(waves), e.quick_gelu(waves))));
+      return acts;
+    },
+  },
+  "largest numbers of windows": {
+    inputs: { x: clip },
+    row: (g, { x }) =>
+      g.pool({ x: x!, mode: "max", kernel: [1, 3, 2], stride: [1, 2, 1], padding: [0, 0, 1, 0, 1, 1] }),
+  },
+  "largest numbers of windows over time": {
+    inputs: { x: clip },
+    row: (g, { x }) => g.pool({ x: x!, mode: "max", kernel: [2, 1, 3], stride: [1, 1, 2] }),
+  },
+  "averages of windows with padding and without": {
+    inputs: { x: clip },
+    row: (g, { x }) => {
+      const window = { mode: "average", kernel: [3, 3, 3], padding: [1, 1, 1, 1, 1, 1] } as const;
+      return g.pool({ ...window, x: g.pool({ ...window, x: x! }), countIncludePad: false });
+    },
   },
   "attention over space": {
     inputs: { q: [2, 3, 5, 8], k: [2, 3, 7, 8], v: [2, 3, 7, 8] },

@@ -1,5 +1,6 @@
 // Everything between a tile's sums and y, in one pass over the tile.
 #pragma once
+#include "../../core/activation.h"
 #include "../kernels.h"
 #include "load.h"
 #include "math.h"
@@ -29,16 +30,16 @@ static void store_tile_of(const Epilogue& e, const float* sums, int64_t sumsPitc
   for (int64_t c = 0; c < cols.outCols; c += Vec::kWidth) {
     const int64_t n = cols.outCols - c;
     const Vec biasHere = bias ? Vec::load(bias + c) : Vec::zero();
-    const Vec gateBias = ACT == Activation::geglu && bias ? Vec::load(bias + gate + c) : Vec::zero();
+    const Vec gateBias = is_gated(ACT) && bias ? Vec::load(bias + gate + c) : Vec::zero();
     for (int r = first; r < end; ++r) {
       const float* row = sums + r * sumsPitch + c;
       const float* frameBias = !PLAIN && e.frameBias ? e.frameBias + rows.frame[r] * e.frameBiasPitch + cols.outCol + c : nullptr;
       Vec value = Vec::load(row) + biasHere;
       if (frameBias) value = value + load_n(frameBias, n);
-      if constexpr (ACT == Activation::geglu) {
+      if constexpr (is_gated(ACT)) {
         Vec second = Vec::load(row + gate) + gateBias;
         if (frameBias) second = second + load_n(frameBias + e.gateOffset, n);
-        value = value * gelu(second);
+        value = value * activate<gate_of(ACT)>(second);
       } else {
         value = activate<ACT>(value);
       }
@@ -64,6 +65,7 @@ static void store_tile(const Epilogue& e, const float* sums, int64_t sumsPitch, 
     case Activation::gelu_tanh: return store_tile_act<Activation::gelu_tanh>(e, sums, sumsPitch, rows, first, end, cols);
     case Activation::quick_gelu: return store_tile_act<Activation::quick_gelu>(e, sums, sumsPitch, rows, first, end, cols);
     case Activation::geglu: return store_tile_act<Activation::geglu>(e, sums, sumsPitch, rows, first, end, cols);
+    case Activation::swiglu: return store_tile_act<Activation::swiglu>(e, sums, sumsPitch, rows, first, end, cols);
   }
 }
 

@@ -63,7 +63,7 @@ static inline Vec gelu_tanh(Vec x) {
   return x * sigmoid(x * cubic * Vec::all(1.5957691216f));
 }
 
-/** Activation of one vector; geglu is handled where both halves are at hand. */
+/** Activation of one vector; gated ones are handled where both halves are at hand. */
 template <Activation ACT> static inline Vec activate(Vec x) {
   if constexpr (ACT == Activation::silu) return silu(x);
   if constexpr (ACT == Activation::gelu) return gelu(x);

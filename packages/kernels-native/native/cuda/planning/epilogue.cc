@@ -1,5 +1,7 @@
 #include "epilogue.h"
 
+#include "../../core/activation.h"
+
 namespace vd::cuda {
 namespace {
 
@@ -15,7 +17,6 @@ Reason vector_reason(const EpilogueOperands& o) {
 
 device::Epilogue make_epilogue(const EpilogueOperands& o, int64_t frames, int64_t pixelsPerFrame) {
   device::Epilogue e{};
-  const bool geglu = o.act == Activation::geglu;
   e.n = static_cast<int32_t>(o.y.channels());
   e.bias = o.bias.data;
   e.frameBias = o.frameBias.data;
@@ -31,7 +32,7 @@ device::Epilogue make_epilogue(const EpilogueOperands& o, int64_t frames, int64_
   }
   e.framesPerBatch = static_cast<int32_t>(frames);
   e.pixelsPerFrame = static_cast<int32_t>(pixelsPerFrame);
-  e.act = geglu ? 0 : static_cast<int32_t>(o.act);
+  e.act = is_gated(o.act) ? 0 : static_cast<int32_t>(o.act);
   e.outScale = o.outScale;
   e.residualScale = o.residualScale;
   e.residual2Scale = o.residual2Scale;

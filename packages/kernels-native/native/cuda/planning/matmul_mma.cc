@@ -30,11 +30,11 @@ Reason type_reason(DType wanted, DType type) {
 /** Why a problem is not multiplied that way: weights of 16 bits are tf32 numbers, so that two products are exact. */
 Reason core_reason(const MmaProblem& p, const TensorCore& core, const DeviceInfo& device) {
   const bool halves = is_16_bit(p.weightType);
-  return first_of(
-      {type_reason(core.type, p.type), if_so(core.type != DType::f16, sm80_reason(device)),
-       if_so(core.products == 2 && !halves, {"is for weights of 16 bits"}),
-       if_so(core.products == 3 && halves, {"is for weights of 32 bits: in 16 bits two products are exact"}),
-       if_so(p.params.geglu && p.params.columns % 16 != 0, {"has geglu for multiples of 8 columns, y has #", {p.params.columns / 2}})});
+  return first_of({type_reason(core.type, p.type), if_so(core.type != DType::f16, sm80_reason(device)),
+                   if_so(core.products == 2 && !halves, {"is for weights of 16 bits"}),
+                   if_so(core.products == 3 && halves, {"is for weights of 32 bits: in 16 bits two products are exact"}),
+                   if_so(p.params.gated && p.params.columns % 16 != 0,
+                         {"has gated activations for multiples of 8 columns, y has #", {p.params.columns / 2}})});
 }
 
 int64_t count_tiles(const device::MatmulMmaParams& p, const MmaTile& tile) {

@@ -7,7 +7,7 @@ namespace vd::cuda {
 
 /** A convolution or linear as the portable cores see it. */
 struct MmaProblem {
-  std::string op;          // what its kernels' names begin with: "conv" or "linear"
+  std::string op;          // what its kernels' names begin with: "conv", "linear" or "linear_swiglu"
   device::MatmulMmaParams params;
   Variant base;            // with the packs of the weights
   Address weights;

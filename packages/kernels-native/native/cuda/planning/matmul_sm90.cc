@@ -18,9 +18,9 @@ Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& 
   const bool frames = p.out[2] * p.out[3] == e.pixelsPerFrame && box[0] == 1;
   const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % box[2] == 0;
   return first_of({if_so(p.phases != 1, {"has no upsampling"}),
-                   if_so(e.residual2 != nullptr && (p.geglu || e.residual == nullptr), {"has no such pair of residuals"}),
+                   if_so(e.residual2 != nullptr && (p.gated || e.residual == nullptr), {"has no such pair of residuals"}),
                    if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
-                   if_so(!tile.pingpong && !p.geglu, {"is for geglu"})});
+                   if_so(!tile.pingpong && !p.gated, {"is for gated activations"})});
 }
 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
@@ -34,14 +34,14 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
       {if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
        if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
        if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
-       if_so(pairs && !p.geglu, {"is for geglu"}), if_so(!pairs && p.geglu, {"has no geglu"})});
+       if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
 /** Why the epilogue of a tile cannot do the problem's. */
 Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  const bool geglu = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
-  return first_of({if_so(p.geglu && !geglu, {"has no geglu"}),
-                   if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but geglu"}), if_so(!tile.generic, p.untyped)});
+  const bool gated = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
+  return first_of({if_so(p.gated && !gated, {"has no gated activation"}),
+                   if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const DeviceInfo& device) {
@@ -62,10 +62,10 @@ Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& bo
  *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks) {
-  if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.geglu ? 0.2 : 0.21);
+  if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1;
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * numKBlocks;
-  const double direct = !p.geglu ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.geglu ? 0.09 : tile.pingpong ? 0.12 : 0.13;
+  const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   return std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500);
 }
 
@@ -136,7 +136,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
-  launch.symbol = std::string(p.symbolPrefix) + tile.name + (p.geglu ? "_geglu" : "");
+  launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
   launch.block = kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);

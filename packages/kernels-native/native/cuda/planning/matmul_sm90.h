@@ -15,8 +15,9 @@ struct MatmulProblem {
   int64_t channels, channels2;
   int kernel[3], stride[3], padding[3];
   int phases;
-  int64_t columns;              // columns of the product (2K with geglu)
-  bool geglu;
+  int64_t columns;              // columns of the product (2K with a gated activation)
+  bool gated;                   // geglu or swiglu
+  const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;
   BiasSource bias;

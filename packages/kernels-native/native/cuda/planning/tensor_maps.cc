@@ -61,7 +61,7 @@ void weight_map(Launch& launch, const MatmulProblem& p, const device::MatmulTile
   const uint64_t total = p.channels2 > 0 ? p.channels + p.channels2 : p.channels;
   map.dims[0] = total;
   map.box[0] = 64;
-  if (p.geglu) {
+  if (p.gated) {
     const uint64_t half = p.columns / 2;
     const uint64_t dims[3] = {8, 2, half / 8}, strides[3] = {row, half * row, 8 * row};
     const uint32_t box[3] = {8, 2, static_cast<uint32_t>(tile.tileN / 32)};

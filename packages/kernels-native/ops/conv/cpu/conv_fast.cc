@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "../../../native/core/activation.h"
 #include "../../../native/core/float_element.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/tile_epilogue.h"
@@ -66,7 +67,7 @@ bool has_finite_weights(const Tensor& w) {
 /** Declines weights that are not constant or not finite, which the fast paths would multiply with the zeros of padding, and
  *  upsampling with a stride. */
 std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, Isa wanted) {
-  if (!epilogue_supported(args) || args.act == Activation::geglu) return nullptr;
+  if (!epilogue_supported(args) || is_gated(args.act)) return nullptr;
   if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
   // Padding is no part of a pointwise convolution.
   if (!is_pointwise(args) && !has_finite_weights(args.weight)) return nullptr;

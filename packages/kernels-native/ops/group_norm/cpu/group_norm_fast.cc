@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "../../../native/core/activation.h"
 #include "../../../native/core/float_element.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/norm_statistics.h"
@@ -94,7 +95,7 @@ class GroupNorm final : public PreparedRow {
 /** y may be x. */
 std::unique_ptr<PreparedRow> prepare_group_norm(const GroupNormArgs& args, PackCache&, Isa isa) {
   const bool fits = args.x.dtype == DType::f32 && absent_or_f32(args.x2) && absent_or_f32(args.stats) && args.y.dtype == DType::f32 &&
-                    is_float(args.weight.dtype) && is_float(args.bias.dtype) && args.act != Activation::geglu;
+                    is_float(args.weight.dtype) && is_float(args.bias.dtype) && !is_gated(args.act);
   if (!fits) return nullptr;
   return std::make_unique<GroupNorm>(args, resolve_isa(isa));
 }

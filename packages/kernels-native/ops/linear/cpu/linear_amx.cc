@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "../../../native/core/activation.h"
 #include "../../../native/cpu/amx_pipeline.h"
 #include "../../../native/cpu/tile_epilogue.h"
 
@@ -37,14 +38,14 @@ class LinearAmx final : public PreparedRow {
         frameMap_(args.frameBias, args.x.dim(1), args.x.dim(2)),
         padded1_(amx::padded_k(args.x.channels())),
         padded_(padded1_ + (args.x2.present() ? amx::padded_k(args.x2.channels()) : 0)) {
-    const bool geglu = args.act == Activation::geglu;
-    const PanelLayout layout(args.y.channels(), geglu, kSide, 2);
+    const bool gated = is_gated(args.act);
+    const PanelLayout layout(args.y.channels(), gated, kSide, 2);
     const RowSource rows = linear_rows(args.weight);
     std::vector<int64_t> segments{args.x.channels()};
     if (args.x2.present()) segments.push_back(args.x2.channels());
     const Tensor& w = args.weight;
     const int parts = amx::parts_of(w.dtype, w.dim(0), w.channels(), rows);
-    const PackIdentity identity{w.data, kPackKind, {w.dim(0), w.pitch, static_cast<int64_t>(w.dtype), geglu}};
+    const PackIdentity identity{w.data, kPackKind, {w.dim(0), w.pitch, static_cast<int64_t>(w.dtype), gated}};
     const amx::WeightForm form{segments, parts, amx::keeps_compact(w.dtype, w.count())};
     weights_ = amx::pack_weights(cache, identity, layout, form, rows);
     bias_ = PackedBias(args.bias, layout);

@@ -1,6 +1,7 @@
 // Linear layers on the SIMD matrix kernel: y = epilogue([x | x2] · weightᵀ).
 #include <algorithm>
 
+#include "../../../native/core/activation.h"
 #include "../../../native/cpu/kernels.h"
 #include "../../../native/cpu/panels.h"
 #include "../../../native/cpu/tile_epilogue.h"
@@ -18,15 +19,15 @@ class LinearSimd final : public PreparedRow {
  public:
   LinearSimd(const LinearArgs& args, PackCache& cache, Isa isa)
       : args_(args), kernels_(kernels_of(isa)), frameMap_(args.frameBias, args.x.dim(1), args.x.dim(2)) {
-    const bool geglu = args.act == Activation::geglu;
-    const PanelLayout layout(args.y.channels(), geglu, kernels_.width, kernels_.maxVecs);
+    const bool gated = is_gated(args.act);
+    const PanelLayout layout(args.y.channels(), gated, kernels_.width, kernels_.maxVecs);
     const Tensor& w = args.weight;
     const int64_t k = w.channels();
     const DType type = panel_type(w.dtype, w.count());
     const PackIdentity identity{
         w.data,
         kPackKind,
-        {w.dim(0), k, w.pitch, static_cast<int64_t>(w.dtype), static_cast<int64_t>(type), geglu, kernels_.width, kernels_.maxVecs}};
+        {w.dim(0), k, w.pitch, static_cast<int64_t>(w.dtype), static_cast<int64_t>(type), gated, kernels_.width, kernels_.maxVecs}};
     panels_ = pack_panels(cache, identity, layout, k, type, linear_rows(w));
     bias_ = PackedBias(args.bias, layout);
   }

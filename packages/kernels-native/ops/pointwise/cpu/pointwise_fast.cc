@@ -1,6 +1,7 @@
 // Element-wise combination of up to three tensors in one pass.
 #include <algorithm>
 
+#include "../../../native/core/activation.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/tile_epilogue.h"
 
@@ -56,7 +57,7 @@ class Pointwise final : public PreparedRow {
 /** y may be any of the inputs. */
 std::unique_ptr<PreparedRow> prepare_pointwise(const PointwiseArgs& args, PackCache&, Isa isa) {
   const bool fits = args.a.dtype == DType::f32 && args.y.dtype == DType::f32 && absent_or_f32(args.b) && absent_or_f32(args.c) &&
-                    absent_or_f32(args.frameBias) && args.act != Activation::geglu;
+                    absent_or_f32(args.frameBias) && !is_gated(args.act);
   if (!fits) return nullptr;
   return std::make_unique<Pointwise>(args, pointwise_kernels_of(resolve_isa(isa)));
 }

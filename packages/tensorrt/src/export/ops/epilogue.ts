@@ -7,7 +7,13 @@ export function scaled(c: ExportContext, x: string, factor: number): string {
   return factor === 1 ? x : c.writer.node("Mul", [x, c.scalar(factor)]);
 }
 
-/** An activation function other than geglu. Sources: contract/epilogue.ts; onnx Gelu-20. */
+/** What the second half of a gated activation's channels goes through. */
+const GATES: Readonly<Record<string, string>> = { geglu: "gelu", swiglu: "silu" };
+
+/** True for an activation that multiplies the first half of the channels by a function of the second. */
+export const isGated = (act: unknown): boolean => typeof act === "string" && act in GATES;
+
+/** An activation function other than the gated ones. Sources: contract/epilogue.ts; onnx Gelu-20. */
 export function activated(c: ExportContext, x: string, act: string): string {
   const gate = (inner: string) => c.writer.node("Mul", [x, c.writer.node("Sigmoid", [inner])]);
   switch (act) {
@@ -24,12 +30,12 @@ export function activated(c: ExportContext, x: string, act: string): string {
   }
 }
 
-/** A product of [·, N] as its first half times gelu of its second: [·, N/2]. */
-export function geglu(c: ExportContext, x: string, width: number): string {
+/** A product of [·, N] as its first half times a function of its second: [·, N/2]. */
+export function gated(c: ExportContext, x: string, width: number, act: string): string {
   const half = width / 2;
   const part = (begin: number, end: number) =>
     c.writer.node("Slice", [x, c.writer.ints([begin]), c.writer.ints([end]), c.writer.ints([1])]);
-  return c.writer.node("Mul", [part(0, half), c.writer.node("Gelu", [part(half, width)])]);
+  return c.writer.node("Mul", [part(0, half), activated(c, part(half, width), GATES[act]!)]);
 }
 
 /** A bias per clip and frame, [1|B, 1|F, K], in a shape that a picture or clip takes. */
@@ -86,7 +92,7 @@ export function addTokenBias(c: ExportContext, x: string, bias: Tensor, [b, f, ,
  *  everything in the same form. */
 export function finish(c: ExportContext, row: NamedRow, x: string, form: Form, clip: ClipSizes): string {
   const { attrs, inputs } = row;
-  let y = attrs.act === "geglu" ? x : activated(c, x, attrs.act as string);
+  let y = isGated(attrs.act) ? x : activated(c, x, attrs.act as string);
   y = scaled(c, y, attrs.outScale as number);
   for (const name of ["residual", "residual2"] as const) {
     const operand = inputs[name];

@@ -42,6 +42,25 @@ export function resize(c: ExportContext, { inputs, attrs, output, name }: NamedR
   c.write(output, c.picture(y, output.dims[4]!, "planes", clip));
 }
 
+/** The largest number or the average of windows: over pictures where a window spans one frame, else over clips. */
+export function pool(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
+  const [kernel, strides, padding] = [attrs.kernel, attrs.stride, attrs.padding] as (readonly number[])[];
+  const isFlat = kernel![0] === 1 && strides![0] === 1 && padding![0] === 0 && padding![1] === 0;
+  const form = isFlat ? "planes" : "clips";
+  const axes = isFlat ? [1, 2] : [0, 1, 2];
+  const y = c.writer.node(
+    attrs.mode === "max" ? "MaxPool" : "AveragePool",
+    [c.read(inputs.x!, name).as(form, clipOf(inputs.x!))],
+    {
+      kernel_shape: axes.map((axis) => kernel![axis]!),
+      strides: axes.map((axis) => strides![axis]!),
+      pads: [...axes.map((axis) => padding![2 * axis]!), ...axes.map((axis) => padding![2 * axis + 1]!)],
+      ...(attrs.mode === "max" ? {} : { count_include_pad: attrs.countIncludePad ? 1 : 0 }),
+    },
+  );
+  c.write(output, c.picture(y, output.dims[4]!, form, clipOf(output)));
+}
+
 /** Channels into frames, height and width. */
 export function depthToSpace(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
   const [b, f, h, w] = clipOf(inputs.x!);

@@ -2,7 +2,7 @@ import type { Tensor } from "@vd/tensor";
 import { channelRange } from "@vd/tensor";
 import { clipOf, type ExportContext, type NamedRow, tokenClipOf } from "../context";
 import type { ClipSizes, Value } from "../value";
-import { addFrameBias, addTokenBias, finish, geglu } from "./epilogue";
+import { addFrameBias, addTokenBias, finish, gated, isGated } from "./epilogue";
 
 /** Doubles height and width by nearest neighbour. x: [N,C,H,W]. */
 function doubled(c: ExportContext, x: string): string {
@@ -60,7 +60,7 @@ export function linear(c: ExportContext, row: NamedRow): void {
   const isBare = !inputs.residual && !inputs.residual2 && !inputs.frameBias;
   const isPlain = isBare && attrs.act === "none" && attrs.outScale === 1;
   if (isPlain && c.weights.partsOf(inputs.weight!, path)) stackedLinear(c, row, x.rows(), path);
-  else if (x.native === "planes" && isStoredAsConv(name) && !inputs.frameBias && attrs.act !== "geglu")
+  else if (x.native === "planes" && isStoredAsConv(name) && !inputs.frameBias && !isGated(attrs.act))
     pictureLinear(c, row, x);
   else tokenLinear(c, row, x, path);
 }
@@ -71,7 +71,7 @@ function tokenLinear(c: ExportContext, row: NamedRow, x: Value, path: string): v
   const clip = tokenClipOf(output);
   let y = c.writer.node("Gemm", [x.rows(), ...weightsOf(c, row, path)], { transB: 1 });
   if (inputs.frameBias) y = addTokenBias(c, y, inputs.frameBias, clip, name);
-  if (attrs.act === "geglu") y = geglu(c, y, inputs.weight!.dims[0]!);
+  if (isGated(attrs.act)) y = gated(c, y, inputs.weight!.dims[0]!, attrs.act as string);
   c.write(output, c.rows(finish(c, row, y, "rows", clip), output.dims[3]!));
 }
 

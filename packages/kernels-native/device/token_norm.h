@@ -1,0 +1,35 @@
+// Parameters of the kernels that normalise tokens over their channels, shared by host and device.
+#pragma once
+#include <cstdint>
+
+namespace vd::device {
+
+/** An operand [1|B, 1|F, 1|S, C] that modulates tokens, or none. */
+struct TokenModulation {
+  const void* data;
+  int64_t clipStride, frameStride, tokenStride;  // elements; 0 where broadcast
+  int32_t type;
+};
+
+/** y = (n · weight + bias) · (1 + scale) + shift of the normalised token n; an absent operand is a null pointer. */
+struct TokenNormParams {
+  const void* x;
+  const void* weight;
+  const void* bias;
+  void* y;
+  TokenModulation scale, shift;
+  int64_t pitch, yPitch;
+  uint32_t rows, frames, tokens;  // rows: of all clips and frames
+  int32_t channels, weightType, biasType;
+  float eps;
+};
+
+/** How a row is held: `lanes` threads own it, `chunks` vectors of eight channels each. */
+struct TokenNormShape {
+  int lanes, chunks;
+};
+inline constexpr int kTokenNormThreads = 256;
+/** The shapes that kernels are compiled for, the narrowest first (VD_TOKEN_NORM in token_norm.cuh). */
+inline constexpr TokenNormShape kTokenNormShapes[] = {{8, 5}, {16, 5}, {32, 5}, {32, 8}, {256, 1}, {256, 3}};
+
+}  // namespace vd::device

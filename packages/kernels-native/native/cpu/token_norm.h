@@ -1,0 +1,23 @@
+// The fast path of norms of tokens over their channels, which layer_norm and rms_norm share.
+#pragma once
+#include <memory>
+
+#include "../core/tensor.h"
+#include "cpu_features.h"
+#include "prepared.h"
+
+namespace vd::cpu {
+
+enum class TokenNormKind { layer_norm, rms_norm };
+
+/** Operands of such a norm; all but x and y may be absent. */
+struct TokenNormRow {
+  TokenNormKind kind;
+  Tensor x, weight, bias, scale, shift, y;
+  float eps;
+};
+
+/** The row ready to run, or null where an activation is not float32. y may be x. name: of the fast path. */
+std::unique_ptr<PreparedRow> prepare_token_norm(const TokenNormRow& row, const char* name, Isa isa);
+
+}  // namespace vd::cpu

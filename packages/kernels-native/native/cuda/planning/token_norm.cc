@@ -1,0 +1,77 @@
+#include "token_norm.h"
+
+#include "../../../device/token_norm.h"
+
+namespace vd::cuda {
+
+using namespace device;
+
+namespace {
+
+/** Rows are counted in 32 bits, and blocks in 31. */
+constexpr int64_t kMostRows = (int64_t{1} << 31) - 1;
+
+/** Why rows cannot be kept in registers as vectors of eight. */
+Reason vector_reason(const TokenNormOperands& o) {
+  const auto vector = [](const Tensor& t, const char* name) { return access_reason(t, name, 8, false); };
+  return first_of({access_reason(o.x, "x", 8, true), vector(o.y, "y"), vector(o.weight, "weight"), vector(o.bias, "bias"),
+                   vector(o.scale, "scale"), vector(o.shift, "shift")});
+}
+
+TokenModulation modulation(const Tensor& t) {
+  if (!t.present()) return {};
+  const auto stride = [&](int dim, int64_t elements) { return t.dim(dim) > 1 ? elements : 0; };
+  const int64_t frame = t.pitch * t.dim(2), clip = frame * t.dim(1);
+  return {t.data, stride(0, clip), stride(1, frame), stride(2, t.pitch), static_cast<int32_t>(t.dtype)};
+}
+
+TokenNormParams make_params(const TokenNormOperands& o) {
+  TokenNormParams p{};
+  p.x = o.x.data;
+  p.weight = o.weight.data;
+  p.bias = o.bias.data;
+  p.y = o.y.data;
+  p.scale = modulation(o.scale);
+  p.shift = modulation(o.shift);
+  p.pitch = o.x.pitch;
+  p.yPitch = o.y.pitch;
+  p.rows = static_cast<uint32_t>(o.x.pixels());
+  p.frames = static_cast<uint32_t>(o.x.dim(1));
+  p.tokens = static_cast<uint32_t>(o.x.dim(2));
+  p.channels = static_cast<int32_t>(o.x.channels());
+  p.weightType = static_cast<int32_t>(o.weight.dtype);
+  p.biasType = static_cast<int32_t>(o.bias.dtype);
+  p.eps = o.eps;
+  return p;
+}
+
+}  // namespace
+
+void add_token_norm(const TokenNormOperands& o, const std::string& symbol, Candidates& out) {
+  const std::string prefix = symbol + "_" + type_name(o.x.dtype) + "_";
+  const int64_t rows = o.x.pixels(), channels = o.x.channels();
+  if (!out.allows({prefix, "*"}, if_so(rows > kMostRows, {"is for # rows at most, x has #", {kMostRows, rows}}))) return;
+  const Reason unaligned = vector_reason(o);
+  const TokenNormParams params = make_params(o);
+  const auto add = [&](const std::string& name, int64_t rowsOfBlock) {
+    Launch launch;
+    launch.symbol = name;
+    launch.block = kTokenNormThreads;
+    launch.grid[0] = static_cast<uint32_t>(ceil_div(rows, rowsOfBlock));
+    launch.set_params(params);
+    out.add({name, 0, {}, {std::move(launch)}});
+  };
+  bool found = false;
+  for (const TokenNormShape& shape : kTokenNormShapes) {
+    const std::string name = prefix + "l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
+    const int64_t most = shape.lanes * shape.chunks * 8;
+    const Reason reason = first_of({unaligned, if_so(channels > most, {"holds # channels, a row has #", {most, channels}}),
+                                    if_so(found, {"has more room than a row needs"})});
+    if (!out.allows({name}, reason)) continue;
+    add(name, kTokenNormThreads / shape.lanes);
+    found = true;
+  }
+  add(prefix + "block", 1);
+}
+
+}  // namespace vd::cuda

@@ -1,0 +1,21 @@
+// Launches of norms of tokens over their channels, which layer_norm and rms_norm share.
+#pragma once
+#include "candidates.h"
+
+namespace vd::cuda {
+
+/** Operands of such a norm; all but x and y may be absent. */
+struct TokenNormOperands {
+  const Tensor& x;
+  const Tensor& weight;
+  const Tensor& bias;
+  const Tensor& scale;
+  const Tensor& shift;
+  const Tensor& y;
+  float eps;
+};
+
+/** Adds the kernel that suits the row's length, and the one that takes any row. symbol: of the kernels, without type and shape. */
+void add_token_norm(const TokenNormOperands& operands, const std::string& symbol, Candidates& out);
+
+}  // namespace vd::cuda

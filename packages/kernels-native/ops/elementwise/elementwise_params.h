@@ -1,0 +1,65 @@
+// Parameters of the elementwise kernels, shared by host and device.
+#pragma once
+#include <cstdint>
+
+namespace vd::device {
+
+inline constexpr int kElementwiseOperands = 4, kElementwiseConstants = 4, kElementwiseLength = 16;
+
+/** Bytes over the size of an element: the runs of eight channels that a thread of a form takes at a time. */
+inline constexpr int kElementwiseFormBytes = 4;
+
+/** Instructions in the order of vd::Instruction. */
+enum ElementwiseCode : uint8_t {
+  kEnd,
+  kA,
+  kB,
+  kC,
+  kD,
+  kK0,
+  kK1,
+  kK2,
+  kK3,
+  kNeg,
+  kAbs,
+  kSquare,
+  kSqrt,
+  kRsqrt,
+  kExp,
+  kLog,
+  kSigmoid,
+  kTanh,
+  kRelu,
+  kSiluOf,
+  kGeluOf,
+  kGeluTanhOf,
+  kQuickGeluOf,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMin,
+  kMax
+};
+
+/** An operand whose sizes are those of the result or 1; strides are in elements, 0 where it is broadcast. */
+struct ElementwiseOperand {
+  const void* data;
+  int64_t clipStride, frameStride, tokenStride;
+  int32_t channelStride;  // 1 or 0
+  int32_t type;
+};
+
+/** y = the program's result for each element of [clips · frames, tokens, channels]. */
+struct ElementwiseParams {
+  ElementwiseOperand operands[kElementwiseOperands];
+  void* y;
+  int64_t yPitch;
+  int64_t channels;  // all of the result's elements where nothing tells its tokens apart: then there is one token
+  uint32_t clips, frames, tokens;
+  int32_t yType;
+  float constants[kElementwiseConstants];
+  uint8_t code[kElementwiseLength];
+};
+
+}  // namespace vd::device

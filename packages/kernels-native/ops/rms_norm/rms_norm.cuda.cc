@@ -1,0 +1,14 @@
+#include "../../native/generated/op_planners.h"
+
+#include "../../native/cuda/planning/token_norm.h"
+
+namespace vd {
+
+cuda::Candidates rms_norm_cuda_variants(const RmsNormArgs& a, const cuda::DeviceInfo&, bool explain) {
+  cuda::Candidates out(explain);
+  const Tensor absent;
+  cuda::add_token_norm({a.x, a.weight, absent, a.scale, a.shift, a.y, a.eps}, "rms_norm", out);
+  return out;
+}
+
+}  // namespace vd
