@@ -4,7 +4,8 @@
 #pragma once
 #include "../../device/kernel.cuh"
 #include "../../device/ptx/mma.cuh"
-#include "attention_work.cuh"
+#include "../../device/attention_work.cuh"
+#include "attention_params.h"
 
 namespace vd::device {
 

@@ -9,6 +9,8 @@ const ACTIVATION_BYTES = TOKENS * CHANNELS * 4;
 /** Two sequences. */
 const OFFSETS = Int32Array.of(0, 100, TOKENS);
 const ABSENT = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
+/** Neither norms nor rotations. */
+const ABSENTS = [...ABSENT, ...ABSENT, ...ABSENT, ...ABSENT];
 
 const activations = (buffer: number) => [buffer, 0, dtypeIndex("f32"), 4, 1, 1, TOKENS, CHANNELS, 0, CHANNELS];
 const offsets = (byteOffset: number) => [1, byteOffset, dtypeIndex("i32"), 1, 3, 0, 0, 0, 0, 3];
@@ -16,7 +18,7 @@ const offsets = (byteOffset: number) => [1, byteOffset, dtypeIndex("i32"), 1, 3,
 /** Packed attention: q and k are buffer 0, v is buffer 3, the offsets lie at `byteOffset` of buffer 1, the result is
  *  buffer `y`. */
 function wordsOf(byteOffset: number, y: number): Float64Array {
-  const attrs = [0, 2, 0.5, 0];
+  const attrs = [0, 2, 0.5, 0, 0, 0, 0, 1, 1, 0, 1e-6];
   const inputs = [0, 0, 3].flatMap(activations);
   const cu = offsets(byteOffset);
   return Float64Array.from([
@@ -26,6 +28,7 @@ function wordsOf(byteOffset: number, y: number): Float64Array {
     ...ABSENT,
     ...cu,
     ...cu,
+    ...ABSENTS,
     ...activations(y),
     ...ABSENT,
   ]);

@@ -6,3 +6,4 @@ export * from "./linear";
 export * from "./module";
 export * from "./norm";
 export * from "./res-block";
+export * from "./rotary";
