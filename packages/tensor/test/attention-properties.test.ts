@@ -302,4 +302,16 @@ describe("calls that make no sense are declined before anything is written", () 
     expect(error.where).toContain(where);
     expect(eager.readSync(out).every((value) => value === 7)).toBe(true);
   });
+
+  test("by results that lie over operands", async () => {
+    const all = t(1, 2, 6, 24);
+    const part = (first: number) => ({ ...all, dims: [1, 2, 6, 8], byteOffset: first * 4 });
+    const call = { q: part(0), k: part(8), v: t(1, 2, 6, 8), heads: 2, scale: 1 };
+    await eager.ops.attention({ ...call, out: part(16) });
+    for (const first of [0, 4, 8, 12]) {
+      const error = await rejection(eager.ops.attention({ ...call, out: part(first) }));
+      expect(error).toMatchObject({ code: "layout", expected: "memory that holds no other operand" });
+      expect(error.got).toBe(`that of ${first < 8 ? "q" : "k"}`);
+    }
+  });
 });

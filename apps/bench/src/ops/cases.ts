@@ -36,6 +36,9 @@ const originConv: BenchCase = {
   },
 };
 
+/** Parts of the names of shapes that take a CPU minutes. */
+const LARGE = ["svd-xt.", ".video."];
+
 /** Every named shape of every op, and the origin projects' own. */
 export function benchCases(): BenchCase[] {
   const named = (Object.entries(OP_CASES) as [OpId, OpCases][]).flatMap(([op, { bench }]) =>
@@ -52,7 +55,7 @@ export function benchCases(): BenchCase[] {
  */
 export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
   const all = benchCases();
-  if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !name.includes("svd-xt."));
+  if (!pattern) return device === "cuda" ? all : all.filter(({ name }) => !LARGE.some((part) => name.includes(part)));
   const found = all.filter(({ name }) => name.includes(pattern));
   if (found.length > 0) return found;
   const near = nearestNames(pattern, new Set([...all.map(({ name }) => name), ...all.map(({ op }) => op)]));

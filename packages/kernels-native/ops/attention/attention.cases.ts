@@ -321,10 +321,10 @@ export default defineCases(attention, {
     space("svd-xt.unet.mid.attn0.spatial", [2, 25, 144, 144, 20, 64]),
     space("svd-xt.vae.mid.attention", [1, 8, 9216, 9216, 1, 512]),
     space("svd-xt.clip.layer0", [1, 1, 257, 257, 16, 80]),
-    space("causal.s4096", [1, 1, 4096, 4096, 16, 128], { attrs: causal }),
-    space("window.s16384", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [512, 0, 0] } }),
-    space("box.f16x32x32", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [3, 6, 6], grid: [32, 32] } }),
-    space("mask.text.l512", [2, 1, 4096, 512, 16, 128], {
+    space("video.causal.s4096", [1, 1, 4096, 4096, 16, 128], { attrs: causal }),
+    space("video.window.s16384", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [512, 0, 0] } }),
+    space("video.box.16x32x32", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [3, 6, 6], grid: [32, 32] } }),
+    space("video.text.mask", [2, 1, 4096, 512, 16, 128], {
       inputs: { mask: { dims: [2, 1, 1, 512], dtype: "u8", fill: "flags" } },
     }),
     space("video.norms.rotary", [1, 1, 7800, 7800, 12, 128], {

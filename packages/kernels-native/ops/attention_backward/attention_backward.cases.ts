@@ -121,8 +121,8 @@ const types = (["f16", "bf16"] as const).map((dtype): Case => {
 export default defineCases(attentionBackward, {
   correctness: [...heads, ...shapes, ...masks, ...packed, ...views, ...types],
   bench: [
-    space("spatial.s4096.d64", [1, 1, 4096, 4096, 10, 64]),
-    space("causal.s4096.d128", [1, 1, 4096, 4096, 16, 128], { attrs: causal }),
-    time("temporal.s9216.d64", [2, 25, 9216, 25, 5, 64]),
+    space("video.spatial.s2048", [1, 1, 2048, 2048, 8, 64]),
+    space("video.causal.s2048", [1, 1, 2048, 2048, 8, 128], { attrs: causal }),
+    time("video.temporal.s2304", [2, 25, 2304, 25, 5, 64]),
   ],
 });

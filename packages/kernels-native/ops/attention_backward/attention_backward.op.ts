@@ -29,6 +29,7 @@ export default defineOp({
     delta: {
       dims: ["B", "F", attr("heads"), "S"],
       dtype: ["f32"],
+      apart: true,
       doc: "sums of dy · y over the channels of a head, from which all gradients are computed",
     },
     dq: {
@@ -36,6 +37,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
+      apart: true,
       doc: "gradient by q",
     },
     dk: {
@@ -43,6 +45,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
+      apart: true,
       doc: "gradient by k; where one frame of keys serves all frames, the sum over them",
     },
     dv: {
@@ -50,6 +53,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
+      apart: true,
       doc: "gradient by v; where one frame of values serves all frames, the sum over them",
     },
   },
