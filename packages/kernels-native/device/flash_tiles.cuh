@@ -18,8 +18,8 @@ template <class T_, int kDim_, int kKeys_, int kWarps_> struct FlashConfig {
 
 /** Copies rows [row0, row0 + kCount) of channels [c0, c0 + kWidth) to shared memory, zeros outside. */
 template <class Config, int kCount, int kWidth, class Params>
-__device__ __forceinline__ void flash_load(const Params& p, uint32_t dst, const typename Config::T* base, int64_t stride,
-                                           int row0, int rowEnd, int c0) {
+__device__ __forceinline__ void flash_load(const Params& p, uint32_t dst, const typename Config::T* base, int64_t stride, int row0,
+                                           int rowEnd, int c0) {
   using T = typename Config::T;
   constexpr int kChunks = kWidth / 8, kPitch = kWidth * 2 + 16;
   for (int i = threadIdx.x; i < kCount * kChunks; i += Config::kThreads) {

@@ -21,8 +21,8 @@ cuda::Reason row_reason(const AttentionArgs& a) {
   const int64_t most = std::max({a.q.dim(0), a.q.dim(1), a.q.dim(2), a.k.dim(1), a.k.dim(2)});
   // The smallest blocks have 32 rows; packed sequences may each leave one unfilled.
   const int64_t sequences = a.cuQ.present() ? a.cuQ.channels() + 1 : 0, along = a.axis == AttentionAxis::time ? a.q.dim(1) : a.q.dim(2);
-  const auto blocks = static_cast<double>(cuda::ceil_div(along, 32) + sequences) * static_cast<double>(a.q.pixels() / along) *
-                      static_cast<double>(a.heads);
+  const auto blocks =
+      static_cast<double>(cuda::ceil_div(along, 32) + sequences) * static_cast<double>(a.q.pixels() / along) * static_cast<double>(a.heads);
   return cuda::first_of({other(a.k, "k"), other(a.v, "v"), other(a.y, "y"),
                          cuda::if_so(most > kMost || blocks > static_cast<double>(kMost), {"is for at most # blocks of rows", {kMost}})});
 }
@@ -66,8 +66,8 @@ cuda::Reason sm90_reason(const AttentionArgs& a, int64_t dim, const cuda::Device
   return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(given != dim, {"is for heads of #, the row has heads of #", {dim, given}}),
                          cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}), attention_request_reason(a),
                          cuda::copy_engine_reason(a.q, "q"), cuda::copy_engine_reason(a.k, "k"), cuda::copy_engine_reason(a.v, "v"),
-                         cuda::copy_engine_reason(a.y, "y"),
-                         cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}), cuda::if_so(!(a.scale > 0), {"needs a positive scale"}),
+                         cuda::copy_engine_reason(a.y, "y"), cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}),
+                         cuda::if_so(!(a.scale > 0), {"needs a positive scale"}),
                          cuda::if_so(a.lse.present() && a.lse.pitch != a.lse.channels(), {"has gaps between its rows", {}, "lse"})});
 }
 

@@ -13,8 +13,7 @@ namespace {
 using namespace device;
 
 template <class Params>
-cuda::Variant portable_variant(Params p, const std::string& symbol, int blockRows, uint32_t threads, uint32_t sharedBytes,
-                               uint32_t parts) {
+cuda::Variant portable_variant(Params p, const std::string& symbol, int blockRows, uint32_t threads, uint32_t sharedBytes, uint32_t parts) {
   p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, blockRows)) + (p.numSequences ? p.numSequences + 2 : 0);
   cuda::Launch launch;
   launch.symbol = symbol;

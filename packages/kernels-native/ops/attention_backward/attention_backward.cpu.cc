@@ -85,9 +85,8 @@ void add_head(const AttentionBackwardArgs& a, int64_t b, int64_t across, int64_t
 void attention_backward_reference(const AttentionBackwardArgs& a, ThreadPool& pool) {
   const bool time = a.axis == AttentionAxis::time, allFrames = !time && a.k.dims[1] == 1;
   const int64_t across = time ? a.q.dims[2] : allFrames ? 1 : a.q.dims[1];
-  pool.parallel_for(a.q.dims[0] * across * a.heads, [&](int64_t i, int) {
-    add_head(a, i / (across * a.heads), i / a.heads % across, i % a.heads, allFrames);
-  });
+  pool.parallel_for(a.q.dims[0] * across * a.heads,
+                    [&](int64_t i, int) { add_head(a, i / (across * a.heads), i / a.heads % across, i % a.heads, allFrames); });
 }
 
 }  // namespace vd::cpu

@@ -9,11 +9,9 @@
 using namespace vd::device;
 
 #define VD_DELTA(type, name) VD_KERNEL(attention_backward_delta_##name, AttentionBackwardParams, 256, 1, attention_delta<type>)
-#define VD_GRADIENTS(type, name, dim, keys)                                               \
-  VD_KERNEL(attention_backward_dq_##name##_d##dim, AttentionBackwardParams, 128, 1,       \
-            attention_dq<FlashConfig<type, dim, keys, 4>>)                                \
-  VD_KERNEL(attention_backward_dkv_##name##_d##dim, AttentionBackwardParams, 128, 1,      \
-            attention_dkv<FlashConfig<type, dim, keys, 4>>)
+#define VD_GRADIENTS(type, name, dim, keys)                                                                                        \
+  VD_KERNEL(attention_backward_dq_##name##_d##dim, AttentionBackwardParams, 128, 1, attention_dq<FlashConfig<type, dim, keys, 4>>) \
+  VD_KERNEL(attention_backward_dkv_##name##_d##dim, AttentionBackwardParams, 128, 1, attention_dkv<FlashConfig<type, dim, keys, 4>>)
 #define VD_GRADIENTS_ALL(type, name) \
   VD_GRADIENTS(type, name, 64, 64)   \
   VD_GRADIENTS(type, name, 96, 32)   \

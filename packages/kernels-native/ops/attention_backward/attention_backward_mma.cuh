@@ -10,8 +10,8 @@ namespace vd::device {
 
 /** Stores a warp's sums [16 rows, kOut] times a factor. */
 template <class Config>
-__device__ __forceinline__ void store_gradient(typename Config::T* base, int64_t stride, bool vector, const float (&sums)[Config::kOut / 8][4],
-                                               int row, int rowEnd, int dim, float factor) {
+__device__ __forceinline__ void store_gradient(typename Config::T* base, int64_t stride, bool vector,
+                                               const float (&sums)[Config::kOut / 8][4], int row, int rowEnd, int dim, float factor) {
   using T = typename Config::T;
 #pragma unroll
   for (int r = 0; r < 2; ++r) {

@@ -36,8 +36,7 @@ __device__ __forceinline__ void plain_mix(float (&sums)[4], const PlainTile& wei
 }
 
 /** Stores this thread's channels of a row. */
-template <class T, int kParts>
-__device__ __forceinline__ void plain_store(T* row, const float (&sums)[kParts][4], int dim, float factor) {
+template <class T, int kParts> __device__ __forceinline__ void plain_store(T* row, const float (&sums)[kParts][4], int dim, float factor) {
   const int j = threadIdx.x % 8;
 #pragma unroll
   for (int part = 0; part < kParts; ++part)

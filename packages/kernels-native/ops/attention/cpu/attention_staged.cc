@@ -64,6 +64,8 @@ class AttentionStaged final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, Isa isa) { return std::make_unique<AttentionStaged>(args, isa); }
+std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, Isa isa) {
+  return std::make_unique<AttentionStaged>(args, isa);
+}
 
 }  // namespace vd::cpu
