@@ -1,5 +1,5 @@
 import { type Device, type DType, OPS, type OpId, VdError } from "@vd/kernels-native";
-import type { AttrValue, OpCase, OpDefinition, Operand, TensorSpec } from "@vd/kernels-native/contract";
+import type { AttrValue, OpCase, OpDefinition, Operand } from "@vd/kernels-native/contract";
 import type { Plain, PlainResults } from "@vd/kernels-native/references";
 import {
   type CallOptions,
@@ -57,7 +57,7 @@ export class CaseRun {
     const [first, ...others] = Object.keys(OPS[op].outputs) as [string, ...string[]];
     for (const name of [first, ...others.filter((other) => opCase.also?.includes(other))]) {
       const gap = name === first ? (opCase.outGap ?? 0) : (RESULT_GAPS[name] ?? 0);
-      const dtype = name === first ? this.resultType() : "f32";
+      const dtype = this.resultType(name);
       this.results[name] = new PlacedTensor(name, { dims: this.expected[name]!.dims, dtype, gap }, false);
     }
     this.layout = layoutGraph((g) => void this.record(g));
@@ -109,8 +109,9 @@ export class CaseRun {
   }
 
   /** Results have the type of the first operand where the op allows it. */
-  private resultType() {
-    const types: readonly DType[] = (Object.values(OPS[this.op].outputs) as TensorSpec[])[0]!.dtype;
+  private resultType(name: string) {
+    const outputs: OpDefinition["outputs"] = OPS[this.op].outputs;
+    const types: readonly DType[] = outputs[name]!.dtype;
     const [first] = Object.keys(OPS[this.op].inputs) as [string];
     const { dtype } = this.operands[first]!.tensor;
     return types.includes(dtype) ? dtype : types[0]!;

@@ -1,4 +1,5 @@
 /** Everything an op definition needs, in one import. */
+export * from "./attention";
 export * from "./define-op";
 export * from "./dtype";
 export * from "./epilogue";

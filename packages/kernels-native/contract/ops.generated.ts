@@ -1,7 +1,7 @@
 // Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
-import batchNorm from "../ops/batch_norm/batch_norm.op";
+import attentionBackward from "../ops/attention_backward/attention_backward.op";
 import conv from "../ops/conv/conv.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
@@ -27,7 +27,7 @@ import tokenEmbed from "../ops/token_embed/token_embed.op";
 /** Every op by its id; the order is the numbering that the addon uses. */
 export const OPS = {
   attention: attention,
-  batch_norm: batchNorm,
+  attention_backward: attentionBackward,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,

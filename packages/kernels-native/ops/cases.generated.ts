@@ -1,7 +1,7 @@
 // Generated from ops/*/*.op.ts by `pnpm gen`. Do not edit.
 import type { OpCases } from "../contract/define-case";
 import attention from "./attention/attention.cases";
-import batchNorm from "./batch_norm/batch_norm.cases";
+import attentionBackward from "./attention_backward/attention_backward.cases";
 import conv from "./conv/conv.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
@@ -27,7 +27,7 @@ import tokenEmbed from "./token_embed/token_embed.cases";
 /** Correctness and bench cases by op. */
 export const OP_CASES = {
   attention: attention,
-  batch_norm: batchNorm,
+  attention_backward: attentionBackward,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,

@@ -2,7 +2,7 @@
 import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
-import batchNorm from "./batch_norm/batch_norm.reference";
+import attentionBackward from "./attention_backward/attention_backward.reference";
 import conv from "./conv/conv.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
@@ -30,7 +30,7 @@ export * from "../contract/reference";
 /** Every op in float64, written from its formula and not from any backend's code. */
 export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
-  batch_norm: batchNorm,
+  attention_backward: attentionBackward,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,

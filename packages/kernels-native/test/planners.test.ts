@@ -13,7 +13,7 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
-  ...["attention", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
+  ...["attention", "attention_backward", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
   ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "token_embed"],
 ];
 
@@ -61,7 +61,10 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
     const sources = [
       here("planners/candidates.cc"),
       ...planning.filter((name) => name !== "planners.cc").map((name) => here(`../native/cuda/planning/${name}`)),
-      ...OPS.map((op) => here(`../ops/${op}/${op}.cuda.cc`)),
+      ...OPS.flatMap((op) => {
+        const names = readdirSync(here(`../ops/${op}`)).filter((name) => name.endsWith(".cuda.cc"));
+        return names.map((name) => here(`../ops/${op}/${name}`));
+      }),
     ];
     const objects = await Promise.all(
       sources.map(async (source, i) => {
@@ -113,6 +116,44 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const [row, variants] of Object.entries(candidates(75)))
         if (/^(linear|conv|attention) /.test(row))
           for (const variant of variants) expect(variant).toMatch(/_plain_f32/);
+    });
+  });
+
+  describe("for attention", () => {
+    test("within windows have kernels of their own on every architecture", () => {
+      const names = (smVersion: number) =>
+        ["f32", "f16", "bf16"].map((type) => candidates(smVersion)[`window of ${type}`]);
+      const all = [
+        ["attention_local_plain_f32_d64"],
+        ["attention_local_f16_d64", "attention_local_plain_f16_d512"],
+        ["attention_local_bf16_d64", "attention_local_plain_bf16_d512"],
+      ];
+      expect(names(90)).toEqual(all);
+      expect(names(75)).toEqual([all[0], all[1], ["attention_local_plain_bf16_d512"]]);
+      expect(rejected(90, "window of f16").sm90_d64).toContain("the row has heads of 40");
+      expect(rejected(90, "window of f16")["attention_mma_*"]).toBe("has no window");
+    });
+
+    test("and its gradients suit the head and the type", () => {
+      const rows = candidates(86);
+      expect(rows["gradients of f32"]).toEqual(["attention_backward_plain_f32_d64"]);
+      expect(rows["gradients of f16"]).toEqual(["attention_backward_f16_d64", "attention_backward_plain_f16_d512"]);
+      expect(rows["gradients d160"]).toEqual(["attention_backward_plain_f16_d512"]);
+      expect(candidates(75)["gradients of bf16"]).toEqual(["attention_backward_plain_bf16_d512"]);
+    });
+
+    test("have none for operands of several types or more rows than a grid counts", () => {
+      expect(candidates(90)["attention of two types"]).toEqual([]);
+      expect(rejected(90, "attention of two types")).toEqual({ "attention_*": "k has another element type than q" });
+      expect(rejected(90, "gradients of two types")["attention_backward_*"]).toBe("dq has another element type than q");
+      expect(rejected(90, "attention of many rows")["attention_*"]).toBe("is for at most 2147483647 blocks of rows");
+    });
+
+    test("read heads that are changed first from the workspace", () => {
+      const staged = (smVersion: number) => candidates(smVersion).staged;
+      const first = "25600, attention_heads_f16 +0 +12800";
+      expect(staged(80)).toContain(`attention_mma_f16_d64 ${first}, attention_mma_f16_d64 +0 +12800`);
+      expect(staged(90)).toContain(`sm90_d64 ${first}, attention_sm90_f16_d64 map+0 map+12800`);
     });
   });
 

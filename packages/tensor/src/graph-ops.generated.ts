@@ -10,11 +10,57 @@ export interface AttentionOptions extends CallOptions {
   k: Tensor;
   /** values [B,Fk,L,E] f32|f16|bf16 */
   v: Tensor;
-  /** over space only: floats are added to the scaled scores, a u8 of 0 forbids [1|B,1|heads,S,L] f32|f16|u8 */
+  /** Q queries and K keys of the axis, the same for all its sequences: floats are added to the scaled scores, a u8 of 0 forbids [1|B,1|heads,1|Q,K] f32|f16|bf16|u8 */
   mask?: Tensor | undefined;
-  /** offsets of packed sequences in S, N + 1 of them [N1] i32 */
+  /** offsets of packed sequences along the axis, N + 1 of them, the same in every frame (space) or token (time) [N1] i32 */
   cuQ?: Tensor | undefined;
-  /** offsets of packed sequences in L [N1] i32 */
+  /** offsets of packed sequences among the keys [N1] i32 */
+  cuK?: Tensor | undefined;
+  /** each head of q is divided by its root mean square and multiplied by this [E/heads] f32|f16|bf16 */
+  normQ?: Tensor | undefined;
+  /** the same for k [E/heads] f32|f16|bf16 */
+  normK?: Tensor | undefined;
+  /** cosine and sine of R/2 angles per query, by which pairs of the first R channels of each head are rotated, after the norm [Q,R] f32 */
+  rotaryQ?: Tensor | undefined;
+  /** the same per key [K,R] f32 */
+  rotaryK?: Tensor | undefined;
+  /** what a sequence runs over; default "space" */
+  axis?: "space" | "time" | undefined;
+  /** number of heads; E is a multiple */
+  heads: number;
+  /** factor of the scores, usually 1/sqrt(head dimension) */
+  scale: number;
+  /** row r sees keys 0..r of its sequence, aligned top-left; default false */
+  causal?: boolean | undefined;
+  /** a query sees keys that lie less than so many frames, rows and columns away in its sequence; 0: however many; default [0,0,0] */
+  window?: readonly [number, number, number] | undefined;
+  /** rows and columns of a frame, for `window`: element i of a sequence lies in frame i / (rows · columns). With 1 by 1 every element is a frame, so the window's first number counts elements; default [1,1] */
+  grid?: readonly [number, number] | undefined;
+  /** channels that are rotated together: 2i and 2i + 1, or i and i + R/2; default "adjacent" */
+  pairs?: "adjacent" | "halves" | undefined;
+  /** added to the mean square of a head; default 0.000001 */
+  normEps?: number | undefined;
+}
+
+/** Arguments of {@link GraphOps.attentionBackward}. */
+export interface AttentionBackwardOptions extends CallOptions {
+  /** queries, heads side by side [B,F,S,E] f32|f16|bf16 */
+  q: Tensor;
+  /** keys; over space one frame serves all frames; over time Fk is the number of keys and L = S [B,Fk,L,E] f32|f16|bf16 */
+  k: Tensor;
+  /** values [B,Fk,L,E] f32|f16|bf16 */
+  v: Tensor;
+  /** result of attention [B,F,S,E] f32|f16|bf16 */
+  y: Tensor;
+  /** its log-sum-exp [B,F,heads,S] f32 */
+  lse: Tensor;
+  /** gradient by y [B,F,S,E] f32|f16|bf16 */
+  dy: Tensor;
+  /** Q queries and K keys of the axis, the same for all its sequences: floats are added to the scaled scores, a u8 of 0 forbids [1|B,1|heads,1|Q,K] f32|f16|bf16|u8 */
+  mask?: Tensor | undefined;
+  /** offsets of packed sequences along the axis, N + 1 of them, the same in every frame (space) or token (time) [N1] i32 */
+  cuQ?: Tensor | undefined;
+  /** offsets of packed sequences among the keys [N1] i32 */
   cuK?: Tensor | undefined;
   /** what a sequence runs over; default "space" */
   axis?: "space" | "time" | undefined;
@@ -22,8 +68,12 @@ export interface AttentionOptions extends CallOptions {
   heads: number;
   /** factor of the scores, usually 1/sqrt(head dimension) */
   scale: number;
-  /** row r sees keys 0..r, aligned top-left; default false */
+  /** row r sees keys 0..r of its sequence, aligned top-left; default false */
   causal?: boolean | undefined;
+  /** a query sees keys that lie less than so many frames, rows and columns away in its sequence; 0: however many; default [0,0,0] */
+  window?: readonly [number, number, number] | undefined;
+  /** rows and columns of a frame, for `window`: element i of a sequence lies in frame i / (rows · columns). With 1 by 1 every element is a frame, so the window's first number counts elements; default [1,1] */
+  grid?: readonly [number, number] | undefined;
 }
 
 /** Arguments of {@link GraphOps.batchNorm}. */
@@ -349,32 +399,43 @@ export abstract class GraphOps {
   /** Checks the arguments against the contract, infers the result and adds the row. */
   protected abstract record(op: OpId, options: CallOptions): Tensor;
 
-  /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; rows without any allowed key give 0.
+  /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞.
    *  q: [B,F,S,E] queries, heads side by side.
    *  k: [B,Fk,L,E] keys; over space one frame serves all frames; over time Fk is the number of keys and L = S.
    *  v: [B,Fk,L,E] values.
-   *  mask: [1|B,1|heads,S,L] over space only: floats are added to the scaled scores, a u8 of 0 forbids.
-   *  cuQ: [N1] offsets of packed sequences in S, N + 1 of them.
-   *  cuK: [N1] offsets of packed sequences in L.
+   *  mask: [1|B,1|heads,1|Q,K] Q queries and K keys of the axis, the same for all its sequences: floats are added to the scaled scores, a u8 of 0 forbids.
+   *  cuQ: [N1] offsets of packed sequences along the axis, N + 1 of them, the same in every frame (space) or token (time).
+   *  cuK: [N1] offsets of packed sequences among the keys.
+   *  normQ: [E/heads] each head of q is divided by its root mean square and multiplied by this.
+   *  normK: [E/heads] the same for k.
+   *  rotaryQ: [Q,R] cosine and sine of R/2 angles per query, by which pairs of the first R channels of each head are rotated, after the norm.
+   *  rotaryK: [K,R] the same per key.
    *  Returns y: [B,F,S,E] result.
    *  Source: https://arxiv.org/abs/2205.14135
    *  Source: pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention
+   *  Source: https://arxiv.org/abs/2104.09864
+   *  Source: https://arxiv.org/abs/1910.07467
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   attention(options: AttentionOptions): Tensor {
     return this.record("attention", options);
   }
 
-  /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost.
-   *  x: [B,F,H,W,C] activations.
-   *  mean: [C] running mean.
-   *  variance: [C] running variance, not negative.
-   *  weight: [C] learned factor; default 1.
-   *  bias: [C] learned summand; default 0.
-   *  Returns y: [B,F,H,W,C] result.
-   *  Source: https://arxiv.org/abs/1502.03167
+  /** Computes the gradients of attention by its queries, keys and values, those that are given a place, from the result y, the log-sum-exp lse and the gradient dy of the result. Rows without any allowed key add nothing. q and k are those of the products: normalised and rotated if they were.
+   *  q: [B,F,S,E] queries, heads side by side.
+   *  k: [B,Fk,L,E] keys; over space one frame serves all frames; over time Fk is the number of keys and L = S.
+   *  v: [B,Fk,L,E] values.
+   *  y: [B,F,S,E] result of attention.
+   *  lse: [B,F,heads,S] its log-sum-exp.
+   *  dy: [B,F,S,E] gradient by y.
+   *  mask: [1|B,1|heads,1|Q,K] Q queries and K keys of the axis, the same for all its sequences: floats are added to the scaled scores, a u8 of 0 forbids.
+   *  cuQ: [N1] offsets of packed sequences along the axis, N + 1 of them, the same in every frame (space) or token (time).
+   *  cuK: [N1] offsets of packed sequences among the keys.
+   *  Returns delta: [B,F,heads,S] sums of dy · y over the channels of a head, from which all gradients are computed.
+   *  Source: https://arxiv.org/abs/2205.14135
+   *  Source: https://arxiv.org/abs/2307.08691
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
-  batchNorm(options: BatchNormOptions): Tensor {
-    return this.record("batch_norm", options);
+  attentionBackward(options: AttentionBackwardOptions): Tensor {
+    return this.record("attention_backward", options);
   }
 
   /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue.

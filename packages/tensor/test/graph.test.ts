@@ -46,12 +46,12 @@ const WRONG: Readonly<
     g.attention({ name: "m", q: t([1, 1, 2, 8]), k: t([1, 1, 2, 8]), v: t([1, 1, 2, 8]), heads: 3, scale: 1 }),
   "keys of some frames": (g, t) =>
     g.attention({ name: "m", q: t([1, 5, 2, 8]), k: t([1, 3, 2, 8]), v: t([1, 3, 2, 8]), heads: 2, scale: 1 }),
-  "mask over time": (g, t) =>
+  "mask of tokens over time": (g, t) =>
     g.attention({
       name: "m",
-      q: t([1, 2, 2, 8]),
-      k: t([1, 2, 2, 8]),
-      v: t([1, 2, 2, 8]),
+      q: t([1, 3, 2, 8]),
+      k: t([1, 3, 2, 8]),
+      v: t([1, 3, 2, 8]),
       mask: t([1, 1, 2, 2]),
       heads: 2,
       scale: 1,
@@ -129,7 +129,7 @@ describe("a call that does not fit", () => {
         "c without b: attr: [m] [pointwise] [c] expected b where c is given, got 1",
         "heads that do not divide: attr: [m] [attention] [heads] expected a divisor of the channels, got 3",
         "keys of some frames: attr: [m] [attention] [k] expected 1 frame or as many as q over space, got 3",
-        "mask over time: attr: [m] [attention] [mask] expected no mask over time, got 1",
+        "mask of tokens over time: shape: [m] [attention] [mask] expected [1,1|2,1|3,3], got f32[1,1,2,2]",
         "half of the offsets: attr: [m] [attention] [cuQ] expected cuQ and cuK both or neither, got 1",
         "one row to guide: attr: [m] [guide] [x] expected two rows: unconditional, conditional, got 1",
         "two clips of latents: attr: [m] [denoise_input] [latents] expected one clip, got 2",

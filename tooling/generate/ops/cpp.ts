@@ -219,7 +219,7 @@ function opRow(op: OpDefinition): string {
     );
     const into = spec.offsets ? scope.find(scope.symbols, spec.offsets.into) : -1;
     const mask = spec.dtype.reduce((bits, dtype) => bits | (1 << DTYPE_NAMES.indexOf(dtype)), 0);
-    return `{${quote(name)}, ${dims}, ${mask}u, ${Boolean(spec.optional)}, ${Boolean(spec.constant)}, ${name in op.outputs}, ${into}, ${Boolean(spec.halfOnCpu)}}`;
+    return `{${quote(name)}, ${dims}, ${mask}u, ${Boolean(spec.optional)}, ${Boolean(spec.constant)}, ${name in op.outputs}, ${into}, ${Boolean(spec.halfOnCpu)}, ${Boolean(spec.apart)}}`;
   });
   const tensors = array(`k_${id}_tensors`, "TensorRow", tensorRows);
   const attrs = array(`k_${id}_attrs`, "AttrRow", Object.entries(op.attrs).map(attrRow));

@@ -40,60 +40,92 @@ function tokensOf(current: Case, part: string): Tensor {
   return eager.tensor(values, [batch, 1, length, heads * head], dtype);
 }
 
-/** A mask as the op takes it: [1|B,1|heads,S,L], rows that the fixture broadcasts repeated. */
-function maskOf(current: Case, part: "bool_mask" | "add_mask", rows: number, keys: number): Tensor {
+/** A mask as the op takes it: [1|B,1|heads,1|S,L], keys that the fixture broadcasts repeated. */
+function maskOf(current: Case, part: "bool_mask" | "add_mask", keys: number): Tensor {
   const stored = required(current, part);
   const { fixture, eager, dtype } = current;
   const shape = [1, 1, 1, 1, ...fixture.shape(stored)].slice(-4) as [number, number, number, number];
-  const [batch, heads, ownRows, ownKeys] = shape;
+  const [batch, heads, rows, ownKeys] = shape;
   const source = fixture.float32(stored);
   const values = new Float32Array(batch * heads * rows * keys);
-  for (let i = 0; i < values.length; i++) {
-    const [plane, row, key] = [Math.floor(i / (rows * keys)), Math.floor(i / keys) % rows, i % keys];
-    values[i] = source[(plane * ownRows + (ownRows === 1 ? 0 : row)) * ownKeys + (ownKeys === 1 ? 0 : key)]!;
-  }
-  const type = part === "bool_mask" ? "u8" : dtype === "f16" ? "f16" : "f32";
+  for (let i = 0; i < values.length; i++) values[i] = source[ownKeys === 1 ? Math.floor(i / keys) : i]!;
+  const type = part === "bool_mask" ? "u8" : dtype;
   return eager.tensor(values, [batch, heads, rows, keys], type);
 }
 
-async function* dense(current: Case): AsyncGenerator<TensorCheck> {
-  const { fixture, eager, name, limits } = current;
-  const [batch, heads, length, head] = fixture.shape(required(current, "q")) as [number, number, number, number];
+/** What the op and its gradients take of a case, and how tokens become the fixture's order. */
+interface Call {
+  operands: { q: Tensor; k: Tensor; v: Tensor; mask?: Tensor | undefined; cuQ?: Tensor; cuK?: Tensor };
+  attrs: { heads: number; scale: number; causal: boolean };
+  /** The result's gradient, if the fixture holds one. */
+  dy: Tensor | undefined;
+  /** Results of tokens [B,1,S,E] as the fixture has them. */
+  stored(values: Float32Array, tokens: Tensor): Float32Array;
+  /** The log-sum-exp [B,1,heads,S] as the fixture has it; name: of the stored one. */
+  storedLse(values: Float32Array, name: string): Float32Array;
+}
+
+/** Queries, keys and values (batch, heads, length, head size). */
+function dense(current: Case): Call {
+  const { fixture, name } = current;
+  const [batch, heads, , head] = fixture.shape(required(current, "q")) as [number, number, number, number];
   const [q, k, v] = ["q", "k", "v"].map((part) => tokensOf(current, part)) as [Tensor, Tensor, Tensor];
   const variant = variantOf(name);
   const maskName = variant.includes("bool") ? "bool_mask" : variant.includes("add") ? "add_mask" : undefined;
-  const mask = maskName && maskOf(current, maskName, length, k.dims[2]!);
-  const lse = eager.zeros([batch, 1, heads, length]);
-  const scale = current.facts.scale ?? 1 / Math.sqrt(head);
-  const outputs = { lse };
-  const y = await eager.ops.attention({ name, q, k, v, mask, heads, scale, causal: isCausal(current), outputs });
-  const o = moveDimension(eager.readSync(y), [batch, length, heads, head], 2, 1).values;
-  yield withinStated(`out.${name}.o`, "o", o, fixture.float64(`out.${name}.o`), limits);
-  const stored = `out.${name}.lse`;
-  if (fixture.has(stored)) yield withinStated(stored, "o", eager.readSync(lse), fixture.float64(stored), limits);
+  return {
+    operands: { q, k, v, mask: maskName && maskOf(current, maskName, k.dims[2]!) },
+    attrs: { heads, scale: current.facts.scale ?? 1 / Math.sqrt(head), causal: isCausal(current) },
+    dy: nameOf(current, "do") === undefined ? undefined : tokensOf(current, "do"),
+    stored: (values, tokens) => moveDimension(values, [batch, tokens.dims[2]!, heads, head], 2, 1).values,
+    storedLse: (values) => values,
+  };
 }
 
 /** Sequences one behind the other: (tokens, heads, head size), offsets in cu_q and cu_k. */
-async function* packed(current: Case): AsyncGenerator<TensorCheck> {
-  const { fixture, eager, dtype, name, limits } = current;
+function packed(current: Case): Call {
+  const { fixture, eager, dtype } = current;
   const [numTokens, heads, head] = fixture.shape(required(current, "q")) as [number, number, number];
-  const [q, k, v] = ["q", "k", "v"].map((part) => {
-    const stored = required(current, part);
-    return eager.tensor(fixture.float32(stored), [1, 1, fixture.shape(stored)[0]!, heads * head], dtype);
-  }) as [Tensor, Tensor, Tensor];
+  const tokens = (stored: string) =>
+    eager.tensor(fixture.float32(stored), [1, 1, fixture.shape(stored)[0]!, heads * head], dtype);
+  const [q, k, v] = ["q", "k", "v"].map((part) => tokens(required(current, part))) as [Tensor, Tensor, Tensor];
   const offsets = (stored: string) => eager.tensor(fixture.float64(stored), fixture.shape(stored), "i32");
   const cuQ = offsets(required(current, "cu_q"));
   const cuK = offsets(nameOf(current, "cu_k") ?? required(current, "cu_q"));
-  const lse = eager.zeros([1, 1, heads, numTokens]);
-  const scale = current.facts.scale ?? 1 / Math.sqrt(head);
-  const causal = isCausal(current);
-  const y = await eager.ops.attention({ name, q, k, v, cuQ, cuK, heads, scale, causal, outputs: { lse } });
-  yield withinStated(`out.${name}.o`, "o", eager.readSync(y), fixture.float64(`out.${name}.o`), limits);
-  const stored = `out.${name}.lse`;
-  if (!fixture.has(stored)) return;
-  const byHead = fixture.shape(stored)[0] === heads;
-  const ours = byHead ? eager.readSync(lse) : moveDimension(eager.readSync(lse), [heads, numTokens], 0, 1).values;
-  yield withinStated(stored, "o", ours, fixture.float64(stored), limits);
+  const dy = nameOf(current, "do");
+  return {
+    operands: { q, k, v, cuQ, cuK },
+    attrs: { heads, scale: current.facts.scale ?? 1 / Math.sqrt(head), causal: isCausal(current) },
+    dy: dy === undefined ? undefined : tokens(dy),
+    stored: (values) => values,
+    storedLse: (values, name) =>
+      fixture.shape(name)[0] === heads ? values : moveDimension(values, [heads, numTokens], 0, 1).values,
+  };
+}
+
+/** The result and the log-sum-exp, then the gradients that the fixture holds, computed from both. */
+async function* check(current: Case, call: Call): AsyncGenerator<TensorCheck> {
+  const { fixture, eager, name, limits } = current;
+  const { operands, attrs, dy } = call;
+  const { q, k, v } = operands;
+  const [batch, , length] = q.dims as [number, number, number];
+  const zeros = (like: Tensor) => eager.zeros(like.dims, like.dtype);
+  const lse = eager.zeros([batch, 1, attrs.heads, length]);
+  const y = await eager.ops.attention({ name, ...operands, ...attrs, outputs: { lse } });
+  yield withinStated(`out.${name}.o`, "o", call.stored(eager.readSync(y), q), fixture.float64(`out.${name}.o`), limits);
+  const storedLse = `out.${name}.lse`;
+  if (fixture.has(storedLse)) {
+    const values = call.storedLse(eager.readSync(lse), storedLse);
+    yield withinStated(storedLse, "o", values, fixture.float64(storedLse), limits);
+  }
+  if (!dy) return;
+  const outputs = { dq: zeros(q), dk: zeros(k), dv: zeros(v) };
+  await eager.ops.attentionBackward({ name, ...operands, ...attrs, y, lse, dy, outputs });
+  for (const [part, gradient] of Object.entries(outputs)) {
+    const stored = `out.${name}.${part}`;
+    if (!fixture.has(stored)) continue;
+    const values = call.stored(eager.readSync(gradient), gradient);
+    yield withinStated(stored, "grad", values, fixture.float64(stored), limits);
+  }
 }
 
 function caseOf(fixture: Fixture, context: GoldenContext, eager: Eager, name: string): Case {
@@ -102,8 +134,8 @@ function caseOf(fixture: Fixture, context: GoldenContext, eager: Eager, name: st
   return { fixture, eager, dtype: activationType(context), limits, name, facts };
 }
 
-/** Scaled dot-product attention, plain, masked, causal and over packed sequences: the result `o` and the log-sum-exp
- *  `lse` of each case. Forward only: the gradients `dq`, `dk` and `dv` that the fixture holds are not checked. */
+/** Scaled dot-product attention, plain, masked, causal and over packed sequences: the result `o`, the log-sum-exp `lse` and
+ *  the gradients `dq`, `dk` and `dv` of each case. */
 export const attentionKind: GoldenKind = {
   kind: "attention",
   async *run(fixture, context) {
@@ -111,7 +143,7 @@ export const attentionKind: GoldenKind = {
     for (const name of Object.keys(fixture.json.cases as object)) {
       const current = caseOf(fixture, context, eager, name);
       const isPacked = fixture.shape(required(current, "q")).length === 3;
-      yield* isPacked ? packed(current) : dense(current);
+      yield* check(current, isPacked ? packed(current) : dense(current));
     }
   },
 };

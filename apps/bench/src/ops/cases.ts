@@ -39,8 +39,7 @@ const originConv: BenchCase = {
 /** Most elements of an operand that the CPU computes in reasonable time. */
 const MOST_CPU_ELEMENTS = 2 ** 23;
 
-const isForCpu = ({ name, opCase }: BenchCase) =>
-  !name.includes("svd-xt.") &&
+const isForCpu = ({ opCase }: BenchCase) =>
   (Object.values(opCase.inputs) as (Operand | readonly number[])[]).every(
     (given) => countOf(operandOf(given).dims) <= MOST_CPU_ELEMENTS,
   );
@@ -54,7 +53,7 @@ export function benchCases(): BenchCase[] {
 }
 
 /** Shapes that a CPU takes seconds to minutes for, each time: they are timed there when their names are asked for. */
-const LARGE = /svd-xt\.|^conv\.origin\./;
+const LARGE = /svd-xt\.|\.video\.|^conv\.origin\./;
 
 /**
  * The shapes whose names contain `pattern`; without one, or with an empty one, those that the device computes in

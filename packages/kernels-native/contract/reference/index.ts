@@ -1,5 +1,7 @@
 /** Everything a float64 reference needs, in one import. */
 export * from "./activations";
+export * from "./attention";
+export * from "./attention";
 export * from "./epilogue";
 export * from "./modulation";
 export * from "./moments";

@@ -43,6 +43,17 @@ class Reader {
   size_t next_ = 0;
 };
 
+/** True unless two views have no byte in common: they lie one behind the other, or as ranges of channels of the same pixels.
+ *  Views of different pitches that are interleaved otherwise count as sharing. */
+bool share_bytes(const Tensor& a, const Tensor& b) {
+  if (a.data > b.data) return share_bytes(b, a);
+  const auto distance = static_cast<int64_t>(reinterpret_cast<uintptr_t>(b.data) - reinterpret_cast<uintptr_t>(a.data));
+  const int64_t item = bytes_of(a.dtype), width = a.channels() * item, pitch = a.pitch * item;
+  if (distance >= (a.pixels() - 1) * pitch + width) return false;
+  const int64_t otherItem = bytes_of(b.dtype), otherWidth = b.channels() * otherItem;
+  return b.pitch * otherItem != pitch || distance % pitch < width || distance % pitch + otherWidth > pitch;
+}
+
 /** Checks one row against its contract. */
 class RowChecker {
  public:
@@ -61,6 +72,8 @@ class RowChecker {
       const RuleRow& rule = op_.rules[i];
       if (value_of(rule.test) == 0) throw Error(ErrorCode::attr, where(rule.where), rule.expected, std::to_string(value_of(rule.got)));
     }
+    for (int t = 0; t < op_.num_tensors; ++t)
+      if (op_.tensors[t].apart && row_.tensors[t].present()) check_apart(t);
   }
 
  private:
@@ -87,6 +100,13 @@ class RowChecker {
       throw Error(ErrorCode::shape, where(spec.name),
                   std::to_string(wanted) + (spec.dims[d].one_or ? " or 1" : "") + " in dimension " + std::to_string(d), dims_text(tensor));
     }
+  }
+
+  void check_apart(int t) const {
+    for (int other = 0; other < op_.num_tensors; ++other)
+      if (other != t && row_.tensors[other].present() && share_bytes(row_.tensors[t], row_.tensors[other]))
+        throw Error(ErrorCode::layout, where(op_.tensors[t].name), "memory that holds no other operand",
+                    std::string("that of ") + op_.tensors[other].name);
   }
 
   static int64_t clamp(__int128 v) {

@@ -79,13 +79,15 @@ class CpuProgram final : public Program {
     for (const Row& row : rows) add(row);
     stride_ = (info_.scratch_bytes + 4095) / 4096 * 4096;
     if (stride_ > 0) scratch_ = std::make_unique<AlignedBlock>(stride_ * static_cast<size_t>(state_->pool.threads()));
-    info_.scratch_bytes = stride_ * static_cast<size_t>(state_->pool.threads());
+    if (shared_bytes_ > 0) shared_ = std::make_unique<AlignedBlock>(shared_bytes_);
+    info_.scratch_bytes = stride_ * static_cast<size_t>(state_->pool.threads()) + shared_bytes_;
     info_.packed_bytes = state_->cache.bytes();
   }
 
   RunTimes run(bool time_rows) override {
     const std::lock_guard lock(state_->busy);
-    const Scratch scratch{[](const Scratch& s, int worker) { return static_cast<CpuProgram*>(s.owner)->block(worker); }, this};
+    const Scratch scratch{[](const Scratch& s, int worker) { return static_cast<CpuProgram*>(s.owner)->block(worker); }, this,
+                          shared_ ? shared_->data() : nullptr};
     RunTimes times;
     if (time_rows) times.row_us.reserve(rows_.size());
     const auto start = Clock::now();
@@ -125,6 +127,7 @@ class CpuProgram final : public Program {
     if (!prepared) prepared = prepare_reference(row);
     info_.variants.push_back(prepared->name());
     info_.scratch_bytes = std::max(info_.scratch_bytes, prepared->scratch_bytes());
+    shared_bytes_ = std::max(shared_bytes_, prepared->shared_bytes());
     Step step{row.name, std::move(prepared), {}};
     for (const PackedOffsets& o : row.offsets)
       step.offsets.push_back({tensor_label(row, o.tensor), row.tensors[static_cast<size_t>(o.tensor)], o.limit});
@@ -138,6 +141,8 @@ class CpuProgram final : public Program {
   std::vector<Step> rows_;
   std::unique_ptr<AlignedBlock> scratch_;
   size_t stride_ = 0;
+  std::unique_ptr<AlignedBlock> shared_;
+  size_t shared_bytes_ = 0;
   ProgramInfo info_;
 };
 

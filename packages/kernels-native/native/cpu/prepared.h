@@ -7,11 +7,13 @@
 
 namespace vd::cpu {
 
-/** Memory that every run of a program shares: one block per worker, grown once to the largest request. */
+/** Memory that every run of a program shares: one block per worker and one for all, each as large as the largest request. */
 struct Scratch {
   /** 64-byte aligned start of worker `i`'s block. */
   std::byte* (*block)(const Scratch&, int worker) = nullptr;
   void* owner = nullptr;
+  /** 64-byte aligned start of the block for all workers. */
+  std::byte* shared = nullptr;
   std::byte* of(int worker) const { return block(*this, worker); }
 };
 
@@ -23,6 +25,8 @@ class PreparedRow {
   virtual const char* name() const = 0;
   /** Bytes of scratch that each worker needs during run(). */
   virtual size_t scratch_bytes() const { return 0; }
+  /** Bytes of scratch that all workers need together. */
+  virtual size_t shared_bytes() const { return 0; }
   /** Computes the row; the result must not depend on the number of workers. Nothing here throws but std::bad_alloc. */
   virtual void run(ThreadPool& pool, const Scratch& scratch) = 0;
 };

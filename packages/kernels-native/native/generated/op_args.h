@@ -8,13 +8,14 @@
 namespace vd {
 
 enum class AttentionAxis : int32_t { space = 0, time = 1 };
-enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5, swiglu = 6 };
+enum class RotaryPairs : int32_t { adjacent = 0, halves = 1 };
+enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
 enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };
 enum class PoolMode : int32_t { max = 0, average = 1 };
 enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
 
-/** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; rows without any allowed key give 0. */
+/** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. */
 struct AttentionArgs {
   /** [B,F,S,E]: queries, heads side by side. */
   Tensor q;
@@ -22,12 +23,20 @@ struct AttentionArgs {
   Tensor k;
   /** [B,Fk,L,E]: values. */
   Tensor v;
-  /** [1|B,1|heads,S,L], may be absent: over space only: floats are added to the scaled scores, a u8 of 0 forbids. */
+  /** [1|B,1|heads,1|Q,K], may be absent: Q queries and K keys of the axis, the same for all its sequences: floats are added to the scaled scores, a u8 of 0 forbids. */
   Tensor mask;
-  /** [N1], may be absent: offsets of packed sequences in S, N + 1 of them. */
+  /** [N1], may be absent: offsets of packed sequences along the axis, N + 1 of them, the same in every frame (space) or token (time). */
   Tensor cuQ;
-  /** [N1], may be absent: offsets of packed sequences in L. */
+  /** [N1], may be absent: offsets of packed sequences among the keys. */
   Tensor cuK;
+  /** [E/heads], may be absent: each head of q is divided by its root mean square and multiplied by this. */
+  Tensor normQ;
+  /** [E/heads], may be absent: the same for k. */
+  Tensor normK;
+  /** [Q,R], may be absent: cosine and sine of R/2 angles per query, by which pairs of the first R channels of each head are rotated, after the norm. */
+  Tensor rotaryQ;
+  /** [K,R], may be absent: the same per key. */
+  Tensor rotaryK;
   /** [B,F,S,E]: result. */
   Tensor y;
   /** [B,F,heads,S], may be absent: natural log-sum-exp of the masked, scaled scores. */
@@ -38,8 +47,58 @@ struct AttentionArgs {
   int64_t heads;
   /** factor of the scores, usually 1/sqrt(head dimension). */
   float scale;
-  /** row r sees keys 0..r, aligned top-left. */
+  /** row r sees keys 0..r of its sequence, aligned top-left. */
   bool causal;
+  /** a query sees keys that lie less than so many frames, rows and columns away in its sequence; 0: however many. */
+  int64_t window[3];
+  /** rows and columns of a frame, for `window`: element i of a sequence lies in frame i / (rows · columns). With 1 by 1 every element is a frame, so the window's first number counts elements. */
+  int64_t grid[2];
+  /** channels that are rotated together: 2i and 2i + 1, or i and i + R/2. */
+  RotaryPairs pairs;
+  /** added to the mean square of a head. */
+  float normEps;
+};
+
+/** Computes the gradients of attention by its queries, keys and values, those that are given a place, from the result y, the log-sum-exp lse and the gradient dy of the result. Rows without any allowed key add nothing. q and k are those of the products: normalised and rotated if they were. */
+struct AttentionBackwardArgs {
+  /** [B,F,S,E]: queries, heads side by side. */
+  Tensor q;
+  /** [B,Fk,L,E]: keys; over space one frame serves all frames; over time Fk is the number of keys and L = S. */
+  Tensor k;
+  /** [B,Fk,L,E]: values. */
+  Tensor v;
+  /** [B,F,S,E]: result of attention. */
+  Tensor y;
+  /** [B,F,heads,S]: its log-sum-exp. */
+  Tensor lse;
+  /** [B,F,S,E]: gradient by y. */
+  Tensor dy;
+  /** [1|B,1|heads,1|Q,K], may be absent: Q queries and K keys of the axis, the same for all its sequences: floats are added to the scaled scores, a u8 of 0 forbids. */
+  Tensor mask;
+  /** [N1], may be absent: offsets of packed sequences along the axis, N + 1 of them, the same in every frame (space) or token (time). */
+  Tensor cuQ;
+  /** [N1], may be absent: offsets of packed sequences among the keys. */
+  Tensor cuK;
+  /** [B,F,heads,S]: sums of dy · y over the channels of a head, from which all gradients are computed. */
+  Tensor delta;
+  /** [B,F,S,E], may be absent: gradient by q. */
+  Tensor dq;
+  /** [B,Fk,L,E], may be absent: gradient by k; where one frame of keys serves all frames, the sum over them. */
+  Tensor dk;
+  /** [B,Fk,L,E], may be absent: gradient by v; where one frame of values serves all frames, the sum over them. */
+  Tensor dv;
+  /** what a sequence runs over. */
+  AttentionAxis axis;
+  /** number of heads; E is a multiple. */
+  int64_t heads;
+  /** factor of the scores, usually 1/sqrt(head dimension). */
+  float scale;
+  /** row r sees keys 0..r of its sequence, aligned top-left. */
+  bool causal;
+  /** a query sees keys that lie less than so many frames, rows and columns away in its sequence; 0: however many. */
+  int64_t window[3];
+  /** rows and columns of a frame, for `window`: element i of a sequence lies in frame i / (rows · columns). With 1 by 1 every element is a frame, so the window's first number counts elements. */
+  int64_t grid[2];
 };
 
 /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost. */
@@ -418,12 +477,50 @@ inline AttentionArgs read_attention_args(const Row& row) {
   args.mask = row.tensors[3];
   args.cuQ = row.tensors[4];
   args.cuK = row.tensors[5];
-  args.y = row.tensors[6];
-  args.lse = row.tensors[7];
+  args.normQ = row.tensors[6];
+  args.normK = row.tensors[7];
+  args.rotaryQ = row.tensors[8];
+  args.rotaryK = row.tensors[9];
+  args.y = row.tensors[10];
+  args.lse = row.tensors[11];
   args.axis = static_cast<AttentionAxis>(static_cast<int32_t>(row.attrs[0]));
   args.heads = static_cast<int64_t>(row.attrs[1]);
   args.scale = static_cast<float>(row.attrs[2]);
   args.causal = row.attrs[3] != 0;
+  args.window[0] = static_cast<int64_t>(row.attrs[4]);
+  args.window[1] = static_cast<int64_t>(row.attrs[5]);
+  args.window[2] = static_cast<int64_t>(row.attrs[6]);
+  args.grid[0] = static_cast<int64_t>(row.attrs[7]);
+  args.grid[1] = static_cast<int64_t>(row.attrs[8]);
+  args.pairs = static_cast<RotaryPairs>(static_cast<int32_t>(row.attrs[9]));
+  args.normEps = static_cast<float>(row.attrs[10]);
+  return args;
+}
+
+inline AttentionBackwardArgs read_attention_backward_args(const Row& row) {
+  AttentionBackwardArgs args{};
+  args.q = row.tensors[0];
+  args.k = row.tensors[1];
+  args.v = row.tensors[2];
+  args.y = row.tensors[3];
+  args.lse = row.tensors[4];
+  args.dy = row.tensors[5];
+  args.mask = row.tensors[6];
+  args.cuQ = row.tensors[7];
+  args.cuK = row.tensors[8];
+  args.delta = row.tensors[9];
+  args.dq = row.tensors[10];
+  args.dk = row.tensors[11];
+  args.dv = row.tensors[12];
+  args.axis = static_cast<AttentionAxis>(static_cast<int32_t>(row.attrs[0]));
+  args.heads = static_cast<int64_t>(row.attrs[1]);
+  args.scale = static_cast<float>(row.attrs[2]);
+  args.causal = row.attrs[3] != 0;
+  args.window[0] = static_cast<int64_t>(row.attrs[4]);
+  args.window[1] = static_cast<int64_t>(row.attrs[5]);
+  args.window[2] = static_cast<int64_t>(row.attrs[6]);
+  args.grid[0] = static_cast<int64_t>(row.attrs[7]);
+  args.grid[1] = static_cast<int64_t>(row.attrs[8]);
   return args;
 }
 
@@ -718,7 +815,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
 /** X(id, ArgsType) for every op, in the order of their numbers. */
 #define VD_FOR_EACH_OP(X) \
   X(attention, AttentionArgs) \
-  X(batch_norm, BatchNormArgs) \
+  X(attention_backward, AttentionBackwardArgs) \
   X(conv, ConvArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \

@@ -30,7 +30,11 @@ const plain: Case[] = [
   space("one query, one key", [1, 1, 1, 1, 1, 1]),
   space("head of 40", [1, 1, 33, 33, 2, 40]),
   space("head of 64", [2, 3, 17, 17, 2, 64]),
+  space("head of 32", [1, 1, 21, 40, 2, 32]),
   space("head of 80", [1, 1, 35, 34, 2, 80]),
+  space("head of 96", [1, 1, 18, 37, 2, 96]),
+  space("head of 128", [1, 1, 17, 35, 2, 128]),
+  space("head of 256", [1, 1, 18, 33, 1, 256]),
   space("head of 160", [1, 2, 10, 33, 1, 160]),
   space("head of 512", [1, 1, 10, 11, 1, 512]),
   space("head of 512, several tiles", [1, 1, 85, 133, 1, 512]),
@@ -65,13 +69,20 @@ const forbidden: Operand = { dims: [2, 3, 11, 9], dtype: "u8", fill: { values: [
 const masks: Case[] = [
   ...([1, 2] as const).flatMap((b) =>
     ([1, 3] as const).flatMap((heads) =>
-      (["f32", "f16", "u8"] as const).map((dtype) =>
+      (["f32", "f16", "bf16", "u8"] as const).map((dtype) =>
         space(`mask ${dtype} ${b}x${heads}`, [2, 2, 11, 9, 3, 8], {
           inputs: {
             mask: { dims: [b, heads, 11, 9], dtype, gap: 3, ...(dtype === "u8" ? { fill: "flags" as const } : {}) },
           },
         }),
       ),
+    ),
+  ),
+  ...([1, 2] as const).flatMap((b) =>
+    ([1, 3] as const).map((heads) =>
+      space(`mask of all queries ${b}x${heads}`, [2, 2, 11, 9, 3, 8], {
+        inputs: { mask: { dims: [b, heads, 1, 9], dtype: "u8", gap: 7, fill: "flags" } },
+      }),
     ),
   ),
   space("mask over many keys", [1, 1, 5, 600, 1, 8], {
@@ -107,7 +118,34 @@ function packed(
   };
 }
 
+/** Packed sequences in every frame of every clip. */
+function packedFrames(name: string, [b, f, s, l]: [number, number, number, number], more: Partial<Case> = {}): Case {
+  const offsets = (values: number[]): Operand => ({ dims: [values.length], dtype: "i32", fill: { values } });
+  const keys = [b, f, l, 16];
+  return {
+    name,
+    inputs: {
+      q: [b, f, s, 16],
+      k: keys,
+      v: keys,
+      cuQ: offsets([0, 5, s - 2]),
+      cuK: offsets([1, 4, l]),
+      ...more.inputs,
+    },
+    attrs: { heads: 2, scale: 0.35, ...more.attrs },
+    also: ["lse"],
+  };
+}
+
 const sequences: Case[] = [
+  packedFrames("packed, in clips and frames", [2, 3, 14, 11]),
+  packedFrames("packed, causal in clips", [2, 1, 14, 17], { attrs: causal }),
+  packedFrames("packed with a mask", [2, 2, 14, 11], { inputs: { mask: [2, 2, 14, 11] } }),
+  packedFrames("packed with a mask of all queries", [1, 1, 14, 11], {
+    inputs: { mask: { dims: [1, 1, 1, 11], dtype: "u8", fill: "flags" } },
+    attrs: causal,
+  }),
+  packedFrames("packed with a window", [1, 2, 40, 45], { attrs: { window: [4, 0, 0], causal: true } }),
   packed("packed", [0, 1, 18, 58, 65], [0, 1, 18, 58, 65]),
   packed("packed, causal", [0, 1, 18, 58, 65], [0, 1, 18, 58, 65], causal),
   packed("packed, other keys", [0, 1, 18, 58, 65], [0, 5, 22, 25, 55]),
@@ -131,6 +169,87 @@ const overTime: Case[] = [
   },
 ];
 
+const mask = (b: number, heads: number, q: number, k: number): { mask: Operand } => ({
+  mask: { dims: [b, heads, q, k], gap: 1 },
+});
+const withInputs = (base: Case, more: Case["inputs"]): Case => ({ ...base, inputs: { ...base.inputs, ...more } });
+const frames = (values: number[]): Operand => ({ dims: [values.length], dtype: "i32", fill: { values } });
+const masksOverTime: Case[] = [
+  withInputs(time("time, mask", [2, 5, 9, 7, 3, 4]), mask(2, 3, 5, 9)),
+  withInputs(time("time, mask of all", [2, 5, 9, 7, 3, 4], causal), mask(1, 1, 1, 9)),
+  withInputs(time("time, flags", [1, 6, 6, 3, 2, 8]), {
+    mask: { dims: [1, 2, 6, 6], dtype: "u8", fill: { values: [1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1] } },
+  }),
+  withInputs(time("time, packed", [2, 9, 8, 5, 2, 8]), { cuQ: frames([0, 4, 8]), cuK: frames([0, 3, 8]) }),
+  withInputs(time("time, packed, mask and window", [1, 9, 9, 5, 2, 8], { ...causal, window: [2, 0, 0] }), {
+    ...{ cuQ: frames([0, 4, 9]), cuK: frames([0, 4, 9]) },
+    ...mask(1, 2, 9, 9),
+  }),
+];
+
+const windows: Case[] = [
+  space("window of 1", [1, 1, 9, 9, 2, 8], { attrs: { window: [1, 0, 0] } }),
+  space("window of 5", [2, 1, 40, 40, 2, 8], { attrs: { window: [5, 0, 0] } }),
+  space("window of 70 over many", [1, 1, 300, 300, 1, 16], { attrs: { window: [70, 0, 0] } }),
+  space("window of 3 over many", [1, 1, 400, 400, 1, 64], { attrs: { window: [3, 0, 0] } }),
+  space("window beyond the sequence", [1, 2, 19, 31, 2, 8], { attrs: { window: [2 ** 31 - 1, 0, 0] } }),
+  space("window, causal", [1, 1, 130, 130, 2, 32], { attrs: { window: [17, 0, 0], ...causal } }),
+  space("window, more queries than keys see", [1, 1, 60, 20, 1, 8], { attrs: { window: [4, 0, 0] } }),
+  space("window, fewer queries", [1, 1, 20, 160, 1, 8], { attrs: { window: [9, 0, 0] } }),
+  space("window of rows and columns", [1, 2, 84, 84, 2, 8], { attrs: { window: [0, 2, 3], grid: [12, 7] } }),
+  space("box", [1, 1, 120, 120, 2, 16], { attrs: { window: [2, 2, 3], grid: [5, 6] } }),
+  space("box over large frames", [1, 1, 432, 432, 1, 40], { attrs: { window: [2, 3, 4], grid: [12, 12] } }),
+  space("box, causal, other numbers of frames", [1, 1, 60, 90, 1, 8], {
+    attrs: { window: [2, 0, 2], grid: [3, 5], ...causal },
+  }),
+  space("window and mask", [2, 1, 40, 40, 2, 8], { inputs: mask(2, 1, 40, 40), attrs: { window: [6, 0, 0] } }),
+  space("window and flags that hide it", [1, 1, 40, 40, 2, 8], {
+    inputs: { mask: { dims: [1, 1, 40, 40], dtype: "u8", fill: { values: [1, 0, 0, 0, 0, 0, 0] } } },
+    attrs: { window: [3, 0, 0] },
+  }),
+  time("time, window", [2, 14, 14, 9, 2, 64], { window: [3, 0, 0] }),
+  time("time, window, causal", [1, 14, 14, 5, 2, 8], { window: [4, 0, 0], ...causal }),
+  ...[3, 96, 160, 256, 512].map((head) =>
+    space(`window, head of ${head}`, [1, 1, 70, 90, 1, head], { attrs: { window: [11, 0, 0] } }),
+  ),
+];
+
+const table = (places: number, columns: number): Operand => ({
+  dims: [places, columns],
+  gap: 3,
+  fill: { mean: 0, deviation: 0.7 },
+});
+const rotary = (queries: number, keys: number, columns: number) => ({
+  rotaryQ: table(queries, columns),
+  rotaryK: table(keys, columns),
+});
+const weightOf = (head: number): Operand => ({ dims: [head], fill: { mean: 1, deviation: 0.3 } });
+const norms = (head: number) => ({ normQ: weightOf(head), normK: weightOf(head) });
+const transformed: Case[] = [
+  space("rotary", [2, 1, 21, 33, 2, 8], { inputs: rotary(21, 33, 8) }),
+  space("rotary, halves", [1, 2, 21, 33, 2, 8], { inputs: rotary(21, 33, 8), attrs: { pairs: "halves" } }),
+  space("rotary of some channels", [1, 1, 21, 33, 3, 20], { inputs: rotary(21, 33, 6) }),
+  space("rotary of some channels, halves", [1, 1, 9, 9, 2, 20], {
+    inputs: rotary(9, 9, 6),
+    attrs: { pairs: "halves", ...causal },
+  }),
+  withInputs(time("time, rotary", [2, 5, 5, 7, 2, 8]), rotary(5, 5, 8)),
+  space("norm of q", [1, 2, 11, 9, 2, 8], { inputs: { normQ: weightOf(8) } }),
+  space("norm of k", [1, 2, 11, 9, 2, 7], { inputs: { normK: weightOf(7) } }),
+  space("norms", [2, 1, 30, 41, 2, 64], { inputs: norms(64), attrs: { normEps: 0.1 } }),
+  space("norms and rotary", [1, 3, 30, 41, 2, 64], { inputs: { ...norms(64), ...rotary(30, 41, 64) }, fk: 1 }),
+  withInputs(time("time, norms and rotary", [1, 6, 8, 5, 2, 16]), { ...norms(16), ...rotary(6, 8, 16) }),
+  withInputs(packed("packed, rotary and window", [0, 9, 31], [2, 14, 40], { window: [5, 0, 0] }), rotary(31, 40, 8)),
+  {
+    name: "norms and rotary on gaps",
+    inputs: { q: onGaps(48), k: onGaps(48), v: onGaps(13), ...norms(8), ...rotary(9, 9, 8) },
+    attrs: { heads: 3, scale: 0.4 },
+    outGap: 9,
+    also: ["lse"],
+  },
+  space("norms and rotary, head of 160", [1, 1, 20, 70, 1, 160], { inputs: { ...norms(160), ...rotary(20, 70, 160) } }),
+];
+
 /** Scores whose maximum rises by more than a block may exceed the one before, by a little, and not at all. */
 const risingScores = (["f16", "bf16"] as const).flatMap((dtype) =>
   [64, 512].flatMap((head) =>
@@ -151,8 +270,47 @@ const types = (["f16", "bf16"] as const).map((dtype): Case => {
   };
 });
 
+/** 16-bit activations with everything else. */
+const typedExtras = (["f16", "bf16"] as const).map((dtype): Case => {
+  const operand = (tokens: number): Operand => ({ dims: [1, 2, tokens, 64], dtype, gap: 8 });
+  return {
+    name: `everything at once, ${dtype}`,
+    inputs: {
+      ...{ q: operand(50), k: operand(70), v: operand(70) },
+      ...{ mask: { dims: [1, 2, 1, 70], dtype }, ...norms(32), ...rotary(50, 70, 32) },
+      ...{ cuQ: frames([0, 20, 50]), cuK: frames([0, 30, 70]) },
+    },
+    attrs: { heads: 2, scale: 0.2, causal: true, window: [21, 0, 0] },
+    outGap: 8,
+    also: ["lse"],
+  };
+});
+
+/** Scores of ten thousand, positive and negative. */
+const extremes: Case[] = [
+  space("scores of 1e4", [1, 1, 20, 70, 1, 4], {
+    inputs: {
+      q: { dims: [1, 1, 20, 4], fill: { values: [100, -100, 0, 3] } },
+      k: { dims: [1, 1, 70, 4], fill: { values: [100, 1, 0] } },
+    },
+    attrs: { scale: 1 },
+  }),
+  space("zeros", [1, 1, 9, 70, 1, 8], {
+    inputs: Object.fromEntries(
+      [
+        ["q", 9],
+        ["k", 70],
+        ["v", 70],
+      ].map(([name, tokens]) => [name, { dims: [1, 1, tokens as number, 8], fill: { values: [0] } }]),
+    ),
+  }),
+];
+
 export default defineCases(attention, {
-  correctness: [...plain, ...views, ...masks, ...sequences, ...overTime, ...types, ...risingScores],
+  correctness: [
+    ...[...plain, ...views, ...masks, ...sequences, ...overTime, ...masksOverTime, ...windows, ...transformed],
+    ...[...types, ...typedExtras, ...extremes, ...risingScores],
+  ],
   bench: [
     space("tiny.unet.down0.attn0.spatial", [2, 14, 256, 256, 1, 64]),
     time("tiny.unet.down0.attn0.temporal", [2, 14, 14, 256, 1, 64]),
@@ -163,5 +321,14 @@ export default defineCases(attention, {
     space("svd-xt.unet.mid.attn0.spatial", [2, 25, 144, 144, 20, 64]),
     space("svd-xt.vae.mid.attention", [1, 8, 9216, 9216, 1, 512]),
     space("svd-xt.clip.layer0", [1, 1, 257, 257, 16, 80]),
+    space("video.causal.s4096", [1, 1, 4096, 4096, 16, 128], { attrs: causal }),
+    space("video.window.s16384", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [512, 0, 0] } }),
+    space("video.box.16x32x32", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [3, 6, 6], grid: [32, 32] } }),
+    space("video.text.mask", [2, 1, 4096, 512, 16, 128], {
+      inputs: { mask: { dims: [2, 1, 1, 512], dtype: "u8", fill: "flags" } },
+    }),
+    space("video.norms.rotary", [1, 1, 7800, 7800, 12, 128], {
+      inputs: { ...norms(128), rotaryQ: [7800, 128], rotaryK: [7800, 128] },
+    }),
   ].map((each) => ({ ...each, also: [] })),
 });

@@ -1,6 +1,6 @@
 // attention on every architecture: o = softmax(scale · q · kᵀ + mask) · v per head.
 //
-// attention_mma.cuh: flash tiles on tensor cores, 16-bit types, any request.
+// attention_mma.cuh: flash tiles on tensor cores, 16-bit types, any request but windows (attention_local.cu).
 // attention_time.cuh: short sequences over frames in one warp's registers, 16-bit types, head dim 64.
 // attention_plain.cuh: float32 products; whatever is left. (Hopper: attention*.sm90.cu; float32: attention_tf32.cu.)
 // Measured: docs/kernels/attention.md.
@@ -18,6 +18,7 @@ using namespace vd::device;
   VD_FLASH(type, name, 32, 64, 4)                                                              \
   VD_FLASH(type, name, 64, 64, 4)                                                              \
   VD_FLASH(type, name, 80, 64, 4)                                                              \
+  VD_FLASH(type, name, 96, 64, 4)                                                              \
   VD_FLASH(type, name, 128, 64, 4)                                                             \
   VD_FLASH(type, name, 160, 32, 4)                                                             \
   VD_FLASH(type, name, 256, 32, 2)                                                             \

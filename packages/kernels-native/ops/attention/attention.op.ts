@@ -1,88 +1,88 @@
-import { and, attr, bool, defineOp, eq, FLOATS, float, int, mod, oneOf, or, present } from "../../contract/op-kit";
+import {
+  and,
+  attentionAttrs,
+  attentionLengths,
+  attentionMasks,
+  attentionOperands,
+  attentionRules,
+  attr,
+  defineOp,
+  div,
+  eq,
+  FLOATS,
+  float,
+  ge,
+  mod,
+  oneOf,
+  present,
+} from "../../contract/op-kit";
 
-const overTime = eq(attr("axis"), 1);
-const overSpace = eq(attr("axis"), 0);
+const head = div("E", attr("heads"));
 
 export default defineOp({
   id: "attention",
   summary:
     "Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; " +
-    "rows without any allowed key give 0.",
-  source: ["https://arxiv.org/abs/2205.14135", "pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention"],
+    "q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞.",
+  source: [
+    "https://arxiv.org/abs/2205.14135",
+    "pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention",
+    "https://arxiv.org/abs/2104.09864",
+    "https://arxiv.org/abs/1910.07467",
+  ],
   inputs: {
-    q: { dims: ["B", "F", "S", "E"], dtype: FLOATS, doc: "queries, heads side by side" },
-    k: {
-      dims: ["B", "Fk", "L", "E"],
+    ...attentionOperands,
+    ...attentionMasks,
+    normQ: {
+      dims: [head],
       dtype: FLOATS,
-      doc: "keys; over space one frame serves all frames; over time Fk is the number of keys and L = S",
-    },
-    v: { dims: ["B", "Fk", "L", "E"], dtype: FLOATS, doc: "values" },
-    mask: {
-      dims: [{ oneOr: "B" }, { oneOr: attr("heads") }, "S", "L"],
-      dtype: ["f32", "f16", "u8"],
       optional: true,
-      halfOnCpu: true,
-      doc: "over space only: floats are added to the scaled scores, a u8 of 0 forbids",
+      constant: true,
+      doc: "each head of q is divided by its root mean square and multiplied by this",
     },
-    cuQ: {
-      dims: ["N1"],
-      dtype: ["i32"],
+    normK: { dims: [head], dtype: FLOATS, optional: true, constant: true, doc: "the same for k" },
+    rotaryQ: {
+      dims: ["Q", "R"],
+      dtype: ["f32"],
       optional: true,
-      offsets: { into: "S" },
-      doc: "offsets of packed sequences in S, N + 1 of them",
+      doc: "cosine and sine of R/2 angles per query, by which pairs of the first R channels of each head are rotated, after the norm",
     },
-    cuK: {
-      dims: ["N1"],
-      dtype: ["i32"],
-      optional: true,
-      offsets: { into: "L" },
-      doc: "offsets of packed sequences in L",
-    },
+    rotaryK: { dims: ["K", "R"], dtype: ["f32"], optional: true, doc: "the same per key" },
   },
   attrs: {
-    axis: oneOf("AttentionAxis", ["space", "time"], "what a sequence runs over", "space"),
-    heads: int("number of heads; E is a multiple", { min: 1, max: 4096 }),
-    scale: float("factor of the scores, usually 1/sqrt(head dimension)"),
-    causal: bool("row r sees keys 0..r, aligned top-left"),
+    ...attentionAttrs,
+    pairs: oneOf(
+      "RotaryPairs",
+      ["adjacent", "halves"],
+      "channels that are rotated together: 2i and 2i + 1, or i and i + R/2",
+      "adjacent",
+    ),
+    normEps: float("added to the mean square of a head", 1e-6, { min: 0 }),
   },
+  derived: attentionLengths,
   outputs: {
-    y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, doc: "result" },
+    y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, halfOnCpu: true, apart: true, doc: "result" },
     lse: {
       dims: ["B", "F", attr("heads"), "S"],
       dtype: ["f32"],
+      apart: true,
       optional: true,
       doc: "natural log-sum-exp of the masked, scaled scores",
     },
   },
   rules: [
-    { where: "heads", test: eq(mod("E", attr("heads")), 0), expected: "a divisor of the channels", got: attr("heads") },
+    ...attentionRules,
     {
-      where: "k",
-      test: or(overTime, or(eq("Fk", 1), eq("Fk", "F"))),
-      expected: "1 frame or as many as q over space",
-      got: "Fk",
-    },
-    { where: "k", test: or(overSpace, eq("L", "S")), expected: "as many tokens as q over time", got: "L" },
-    {
-      where: "mask",
-      test: or(overSpace, eq(present("mask"), 0)),
-      expected: "no mask over time",
-      got: present("mask"),
+      where: "rotaryQ",
+      test: eq(present("rotaryQ"), present("rotaryK")),
+      expected: "rotaryQ and rotaryK both or neither",
+      got: present("rotaryQ"),
     },
     {
-      where: "cuQ",
-      test: eq(present("cuQ"), present("cuK")),
-      expected: "cuQ and cuK both or neither",
-      got: present("cuQ"),
-    },
-    {
-      where: "cuQ",
-      test: or(
-        eq(present("cuQ"), 0),
-        and(overSpace, and(eq("B", 1), and(eq("F", 1), and(eq("Fk", 1), eq(present("mask"), 0))))),
-      ),
-      expected: "one clip of one frame, over space, without mask, for packed sequences",
-      got: "B",
+      where: "rotaryQ",
+      test: and(eq(mod("R", 2), 0), ge(head, "R")),
+      expected: "an even number of columns, at most the head dimension",
+      got: "R",
     },
   ],
   cost: ({ B, F, S, E, L, Fk, axis }) => ({ flops: 4 * B! * F! * S! * E! * (axis === 1 ? Fk! : L!) }),

@@ -1,10 +1,20 @@
-import { at, type Plain, type PlainCall, type PlainResults, plain } from "../../contract/reference";
+import {
+  addedTo,
+  at,
+  gather,
+  type Plain,
+  type PlainCall,
+  type PlainResults,
+  plain,
+  sequencesOf,
+} from "../../contract/reference";
 
-/** Queries [S,D] of one head of one sequence, with its keys and values [L,D] and what is added to the scores. */
-interface Sequence {
+/** Queries [S,D] of one head of one sequence, with its keys and values [L,D]. */
+interface Head {
   q: Plain;
   k: Plain;
   v: Plain;
+  /** What is added to the score of a pair by its places in the sequence: −∞ where the query may not see the key. */
   added(row: number, key: number): number;
 }
 
@@ -14,14 +24,15 @@ interface Attended {
 }
 
 /** softmax(scale · q kᵀ + mask) v by its definition; rows that may see nothing give 0. */
-function attend({ q, k, v, added }: Sequence, scale: number, causal: boolean): Attended {
+function attend({ q, k, v, added }: Head, scale: number): Attended {
   const [rows, head] = q.dims as [number, number];
   const keys = k.dims[0]!;
   const scores = plain([rows, keys], (row, key) => {
-    if (causal && key > row) return Number.NEGATIVE_INFINITY;
+    const more = added(row, key);
+    if (more === Number.NEGATIVE_INFINITY) return more;
     let dot = 0;
     for (let d = 0; d < head; d++) dot += q.data[row * head + d]! * k.data[key * head + d]!;
-    return scale * dot + added(row, key);
+    return scale * dot + more;
   });
   const lse = Array.from({ length: rows }, (_, row) => {
     const own = scores.data.subarray(row * keys, (row + 1) * keys);
@@ -39,79 +50,71 @@ function attend({ q, k, v, added }: Sequence, scale: number, causal: boolean): A
   return { y, lse };
 }
 
-/** Where a row of a sequence lies: clip, frame and token. */
-type Places = readonly (readonly [b: number, f: number, s: number])[];
+const range = (begin: number, end: number) => Array.from({ length: end - begin }, (_, i) => begin + i);
 
-/** Rows of one head gathered from [B,F,S,E]. */
-function gather(x: Plain, places: Places, h: number, head: number): Plain {
-  return plain([places.length, head], (row, d) => at(x, ...places[row]!, h * head + d));
+/** Heads divided by the root of their mean square and multiplied by `weight`. x: [B,F,S,E]. */
+function normalised(x: Plain, weight: Plain | undefined, heads: number, eps: number): Plain {
+  if (!weight) return x;
+  const head = x.dims[3]! / heads;
+  return plain(x.dims, (b, f, s, e) => {
+    const first = e! - (e! % head);
+    const squares = range(first, first + head).reduce((sum, c) => sum + at(x, b!, f!, s!, c) ** 2, 0);
+    return (at(x, b!, f!, s!, e!) / Math.sqrt(squares / head + eps)) * weight.data[e! % head]!;
+  });
 }
 
-interface Group {
-  queries: Places;
-  keys: Places;
-  added(h: number, row: number, key: number): number;
+/** Pairs of a head's channels turned as complex numbers. table: cosine and sine of each pair's angle per place. */
+function rotated(x: Plain, table: Plain | undefined, call: PlainCall): Plain {
+  if (!table) return x;
+  const head = x.dims[3]! / call.number("heads");
+  const numPairs = table.dims[1]! / 2;
+  const adjacent = call.word("pairs") === "adjacent";
+  return plain(x.dims, (b, f, s, e) => {
+    const channel = e! % head;
+    const own = at(x, b!, f!, s!, e!);
+    if (channel >= 2 * numPairs) return own;
+    const pair = adjacent ? channel >> 1 : channel % numPairs;
+    const isImaginary = adjacent ? channel % 2 === 1 : channel >= numPairs;
+    const offset = (adjacent ? 1 : numPairs) * (isImaginary ? -1 : 1);
+    const other = at(x, b!, f!, s!, e! + offset);
+    const place = call.word("axis") === "time" ? f! : s!;
+    const [cosine, sine] = [at(table, place, 2 * pair), at(table, place, 2 * pair + 1)];
+    return own * cosine + (isImaginary ? other : -other) * sine;
+  });
 }
-
-const range = (begin: number, end: number) => Array.from({ length: Math.max(0, end - begin) }, (_, i) => begin + i);
-
-function groups(call: PlainCall): Group[] {
-  const [B, F, S] = call.operand("q").dims as [number, number, number];
-  const [, Fk, L] = call.operand("k").dims as [number, number, number];
-  const [mask, cuQ, cuK] = [call.optional("mask"), call.optional("cuQ"), call.optional("cuK")];
-  const nothing = () => 0;
-  if (cuQ && cuK)
-    return range(0, cuQ.data.length - 1).map((n) => ({
-      queries: range(cuQ.data[n]!, cuQ.data[n + 1]!).map((s) => [0, 0, s] as const),
-      keys: range(cuK.data[n]!, cuK.data[n + 1]!).map((l) => [0, 0, l] as const),
-      added: nothing,
-    }));
-  if (call.word("axis") === "time")
-    return range(0, B).flatMap((b) =>
-      range(0, S).map((s) => ({
-        queries: range(0, F).map((f) => [b, f, s] as const),
-        keys: range(0, Fk).map((f) => [b, f, s] as const),
-        added: nothing,
-      })),
-    );
-  return range(0, B).flatMap((b) =>
-    range(0, F).map((f) => ({
-      queries: range(0, S).map((s) => [b, f, s] as const),
-      keys: range(0, L).map((l) => [b, Fk === 1 ? 0 : f, l] as const),
-      added: mask ? (h: number, row: number, key: number) => maskAt(mask, b, h, row, key) : nothing,
-    })),
-  );
-}
-
-/** Flags of 0 forbid: the runner gives them as −∞ and 0. */
-const maskAt = (mask: Plain, b: number, h: number, row: number, key: number) =>
-  mask.data[
-    (((mask.dims[0] === 1 ? 0 : b) * mask.dims[1]! + (mask.dims[1] === 1 ? 0 : h)) * mask.dims[2]! + row) *
-      mask.dims[3]! +
-      key
-  ]!;
 
 /** attention over space, over time and over packed sequences. */
 export default function attention(call: PlainCall): PlainResults {
-  const [q, k, v] = [call.operand("q"), call.operand("k"), call.operand("v")];
-  const [B, F, S, E] = q.dims as [number, number, number, number];
   const heads = call.number("heads");
+  const [plainQ, plainK, v] = [call.operand("q"), call.operand("k"), call.operand("v")];
+  const q = rotated(
+    normalised(plainQ, call.optional("normQ"), heads, call.number("normEps")),
+    call.optional("rotaryQ"),
+    call,
+  );
+  const k = rotated(
+    normalised(plainK, call.optional("normK"), heads, call.number("normEps")),
+    call.optional("rotaryK"),
+    call,
+  );
+  const [B, F, S, E] = q.dims as [number, number, number, number];
   const head = E / heads;
   const y: Plain = { dims: [B, F, S, E], data: new Float64Array(B * F * S * E) };
   const lse: Plain = {
     dims: [B, F, heads, S],
     data: new Float64Array(B * F * heads * S).fill(Number.NEGATIVE_INFINITY),
   };
-  for (const { queries, keys, added } of groups(call))
+  for (const sequence of sequencesOf(call))
     for (let h = 0; h < heads; h++) {
-      const sequence = {
-        q: gather(q, queries, h, head),
-        k: gather(k, keys, h, head),
-        v: gather(v, keys, h, head),
-        added: (row: number, key: number) => added(h, row, key),
+      const { queryPlaces, keyPlaces } = sequence;
+      const own = {
+        q: gather(q, queryPlaces, h, head),
+        k: gather(k, keyPlaces, h, head),
+        v: gather(v, keyPlaces, h, head),
+        added: (row: number, key: number) => addedTo(call, sequence, h, row, key),
       };
-      const result = attend(sequence, call.number("scale"), call.flag("causal"));
-      queries.forEach(([b, f, s], row) => {
+      const result = attend(own, call.number("scale"));
+      queryPlaces.forEach(([b, f, s], row) => {
         y.data.set(result.y.data.subarray(row * head, (row + 1) * head), ((b * F + f) * S + s) * E + h * head);
         lse.data[((b * F + f) * heads + h) * S + s] = result.lse[row]!;
       });

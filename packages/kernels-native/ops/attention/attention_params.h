@@ -2,14 +2,10 @@
 #pragma once
 #include <cstdint>
 
+#include "../../device/attention_rows.h"
 #include "../../device/tensor_map.h"
 
 namespace vd::device {
-
-/** log2(e): the kernels take powers of two. */
-inline constexpr float kLog2e = 1.4426950408889634f;
-/** ln(2): of their logarithms. */
-inline constexpr float kLn2 = 0.69314718055994531f;
 
 /** Tensor maps are [B·F, S, heads·D], copied in boxes of 64 channels. */
 struct AttentionSm90Params {
@@ -25,26 +21,22 @@ struct AttentionSm90Params {
   float scale;          // of scores, times log2(e)
 };
 
-/** Rows of q and y are `row` apart within a sequence; sequences start at batch·b + frame·f (elements) + head·D. */
-struct AttentionView {
-  const void* data;
-  int64_t batch, frame, row;
+/** Queries or keys that are normalised and rotated: rows of heads side by side. */
+struct AttentionHeadsSide {
+  const void* x;
+  void* out;            // packed
+  const void* norm;     // [dim], or null
+  const float* rotary;  // cosine and sine per pair of channels and place, or null
+  int64_t rows, pitch, rotaryPitch;
+  int32_t numPlaces, placeStep;  // row i has place i / placeStep % numPlaces
+  int32_t normType, numPairs;
 };
 
-struct AttentionMmaParams {
-  AttentionView q, k, v, y;
-  const void* mask;       // additive, or bytes
-  const int32_t* cuQ;
-  const int32_t* cuK;
-  float* lse;
-  int64_t maskBatch, maskHead, maskRow;  // elements
-  int64_t lseRow, lseHead, lseFrame, lseBatch;  // elements
-  int32_t maskType;
-  int32_t heads, dim, frames;            // frames: sequences per batch
-  int32_t seqQ, seqK, numSequences;      // numSequences of packed rows, else 0
-  int32_t numQTiles, numHeadsFrames;
-  int32_t causal, vector;
-  float scale;            // of scores
+struct AttentionHeadsParams {
+  AttentionHeadsSide sides[2];
+  int32_t heads, dim;
+  int32_t adjacent;  // pairs are channels 2i and 2i + 1, else i and i + numPairs
+  float eps;
 };
 
 }  // namespace vd::device

@@ -1,13 +1,14 @@
 // Attention in plain float32 products through shared memory, any type: for what the tensor cores do not take.
 //
-// Masks, causal, packed sequences, log-sum-exp, any row stride.
+// Masks, causal, windows, packed sequences, log-sum-exp, any row stride.
 #pragma once
-#include "attention_work.cuh"
+#include "../../device/attention_work.cuh"
+#include "attention_params.h"
 
 namespace vd::device {
 
 /** 32 rows a block, eight threads to a row; head dim up to 32 · kParts. */
-template <class T, int kParts> __device__ __forceinline__ void attention_plain(const AttentionMmaParams& p) {
+template <class T, int kParts, class Params> __device__ __forceinline__ void attention_plain(const Params& p) {
   __shared__ float a[32][33], b[32][33], probabilities[32][33];
   Work w;
   if (!find_work(p, 32, &w)) return;
@@ -22,7 +23,8 @@ template <class T, int kParts> __device__ __forceinline__ void attention_plain(c
       tile[tr][c] = row0 + tr < rowEnd && c0 + c < p.dim ? to_float(base[(row0 + tr) * stride + c0 + c]) : 0.0f;
     }
   };
-  for (int key0 = w.key0; key0 < w.keyEnd; key0 += 32) {
+  const KeyTiles<Params> tiles(p, w, 32, 32);
+  for (int key0 = tiles.begin; key0 < tiles.end; key0 = tiles.next(p, key0)) {
     float scores[4] = {};
 #pragma unroll 1
     for (int c0 = 0; c0 < p.dim; c0 += 32) {

@@ -11,10 +11,11 @@
 //
 // Rows of a block of heads of 512: 80, so that the 9216 rows of a 1024x576 picture are 116 blocks, one wave on an H200.
 // Symbols: attention_tf32x3_d<dim>.
+#include "../../device/attention_work.cuh"
 #include "../../device/kernel.cuh"
 #include "../../device/matmul_tf32.cuh"
+#include "attention_params.h"
 #include "attention_tf32.h"
-#include "attention_work.cuh"
 
 using namespace vd::device;
 

@@ -2,9 +2,10 @@
 //
 // 16-bit types in aligned rows, head dim 64, up to kFrames keys; no masks, no log-sum-exp.
 #pragma once
+#include "../../device/attention_work.cuh"
 #include "../../device/kernel.cuh"
 #include "../../device/ptx/mma.cuh"
-#include "attention_work.cuh"
+#include "attention_params.h"
 
 namespace vd::device {
 

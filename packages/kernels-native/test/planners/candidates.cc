@@ -52,6 +52,15 @@ AttentionArgs attention(int64_t tokens, int64_t dim, DType type = DType::f32) {
   return a;
 }
 
+AttentionBackwardArgs attention_backward(int64_t tokens, int64_t dim, DType type) {
+  AttentionBackwardArgs a{};
+  a.q = a.k = a.v = a.y = a.dy = a.dq = a.dk = a.dv = tensor({1, 1, tokens, dim}, type);
+  a.lse = a.delta = tensor({1, 1, 1, tokens});
+  a.heads = 1;
+  a.scale = 1;
+  return a;
+}
+
 GroupNormArgs group_norm(int64_t frames, int64_t channels) {
   GroupNormArgs a{};
   a.x = a.y = tensor({1, frames, 8, 8, channels}, DType::f16);
@@ -101,6 +110,46 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv few", conv_cuda_variants(conv(64, 3, 3, f16, f16), device, true));
   print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, true));
   print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, true));
+}
+
+void print_attention(const cuda::DeviceInfo& device) {
+  const auto forward = [&](const char* name, const AttentionArgs& args) { print(name, attention_cuda_variants(args, device, true)); };
+  for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
+    const std::string name = " of " + std::string(kDTypeNames[static_cast<int>(type)]);
+    AttentionArgs local = attention(100, 40, type);
+    local.window[0] = 9;
+    local.grid[0] = local.grid[1] = 1;
+    forward(("window" + name).c_str(), local);
+    print(("gradients" + name).c_str(), attention_backward_cuda_variants(attention_backward(100, 40, type), device, true));
+  }
+  AttentionArgs mixed = attention(100, 64, DType::f16);
+  mixed.k.dtype = DType::f32;
+  forward("attention of two types", mixed);
+  AttentionArgs large = attention(100, 64, DType::f16);
+  large.q.dims[2] = large.y.dims[2] = int64_t{1} << 32;
+  forward("attention of many rows", large);
+  AttentionBackwardArgs other = attention_backward(100, 64, DType::f16);
+  other.dq.dtype = DType::bf16;
+  print("gradients of two types", attention_backward_cuda_variants(other, device, true));
+  print("gradients d160", attention_backward_cuda_variants(attention_backward(100, 160, DType::f16), device, true));
+}
+
+/** Launches of attention whose heads are changed first: names, workspace, and what the second one reads q and k from. */
+void print_staged(const cuda::DeviceInfo& device) {
+  AttentionArgs a = attention(100, 64, DType::f16);
+  a.normQ = tensor({64}, DType::f16);
+  a.rotaryQ = a.rotaryK = tensor({100, 64});
+  for (const cuda::Variant& variant : attention_cuda_variants(a, device, false).variants) {
+    std::string line = variant.name + " " + std::to_string(variant.workspaceBytes);
+    for (const cuda::Launch& launch : variant.launches) {
+      line += ", " + launch.symbol;
+      for (const cuda::Relocation& r : launch.relocations)
+        if (r.address.base == cuda::AddressBase::workspace) line += " +" + std::to_string(r.address.value);
+      for (const cuda::TensorMapRequest& map : launch.maps)
+        if (map.base.base == cuda::AddressBase::workspace) line += " map+" + std::to_string(map.base.value);
+    }
+    std::printf("staged\t%s\t\n", line.c_str());
+  }
 }
 
 void print_others(const cuda::DeviceInfo& device) {
@@ -185,6 +234,8 @@ int main(int argc, char** argv) {
   device.sharedBytesPerBlock = device.hasWgmma ? 232448 : 101376;  // of others the least of the architectures from sm_80 on
   print_float32(device);
   print_float16(device);
+  print_attention(device);
+  print_staged(device);
   print_others(device);
   print_elementwise(device);
   print_token_norms(device);

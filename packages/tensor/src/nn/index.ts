@@ -9,3 +9,4 @@ export * from "./module";
 export * from "./norm";
 export * from "./pool";
 export * from "./res-block";
+export * from "./rotary";

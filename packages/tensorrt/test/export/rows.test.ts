@@ -193,6 +193,24 @@ const CASES: Record<string, Case> = {
     inputs: { q: [2, 1, 5, 8], k: [2, 1, 7, 8], v: [2, 1, 7, 8], mask: [1, 2, 5, 7] },
     row: (g, { q, k, v, mask }) => g.attention({ q: q!, k: k!, v: v!, mask, heads: 2, scale: 0.5 }),
   },
+  "attention with a mask of all queries, over frames": {
+    inputs: { q: [2, 3, 5, 8], k: [2, 3, 7, 8], v: [2, 3, 7, 8], mask: [1, 2, 1, 7] },
+    row: (g, { q, k, v, mask }) => g.attention({ q: q!, k: k!, v: v!, mask, heads: 2, scale: 0.5 }),
+  },
+  "attention over time with a mask, causal": {
+    inputs: { q: [2, 3, 5, 8], k: [2, 4, 5, 8], v: [2, 4, 5, 8], mask: [2, 1, 3, 4] },
+    row: (g, { q, k, v, mask }) =>
+      g.attention({ q: q!, k: k!, v: v!, mask, axis: "time", heads: 2, scale: 0.5, causal: true }),
+  },
+  "causal attention": {
+    inputs: { q: [2, 3, 5, 8], k: [2, 3, 7, 8], v: [2, 3, 7, 8] },
+    row: (g, { q, k, v }) => g.attention({ q: q!, k: k!, v: v!, heads: 2, scale: 0.5, causal: true }),
+  },
+  "attention in a box": {
+    inputs: { q: [1, 1, 24, 8], k: [1, 1, 24, 8], v: [1, 1, 24, 8] },
+    row: (g, { q, k, v }) =>
+      g.attention({ q: q!, k: k!, v: v!, heads: 2, scale: 0.5, window: [2, 1, 2], grid: [2, 3] }),
+  },
   "pointwise of three, with a bias per frame": {
     inputs: { a: [2, 3, 5, 8], b: [2, 3, 5, 8], c: [2, 3, 5, 8], bias: [1, 3, 8] },
     row: (g, { a, b, c, bias }) => g.pointwise({ a: a!, b, c, frameBias: bias, aScale: 2, bScale: -0.5, act: "silu" }),
@@ -300,8 +318,28 @@ describe("a row without an ONNX form", () => {
   const q = (g: Graph) => g.input("q", [1, 1, 4, 8]);
   it.each([
     [
-      "causal attention",
-      (g: Graph) => g.attention({ name: "the.row", q: q(g), k: q2(g), v: q2(g), heads: 1, scale: 1, causal: true }),
+      "a window that leaves a query without keys",
+      (g: Graph) =>
+        g.attention({ name: "the.row", q: q(g), k: one(g), v: one(g), heads: 1, scale: 1, window: [1, 0, 0] }),
+    ],
+    [
+      "normalised heads",
+      (g: Graph) =>
+        g.attention({ name: "the.row", q: q(g), k: q2(g), v: q2(g), heads: 1, scale: 1, normQ: g.empty([8]) }),
+    ],
+    [
+      "rotated heads",
+      (g: Graph) => {
+        const rotary = { rotaryQ: g.empty([4, 8]), rotaryK: g.empty([4, 8]) };
+        return g.attention({ name: "the.row", q: q(g), k: q2(g), v: q2(g), heads: 1, scale: 1, ...rotary });
+      },
+    ],
+    [
+      "gradients",
+      (g: Graph) => {
+        const rows = { q: q(g), k: q2(g), v: q2(g), y: q2(g), dy: q2(g), lse: g.empty([1, 1, 1, 4]) };
+        return g.attentionBackward({ name: "the.row", ...rows, heads: 1, scale: 1 });
+      },
     ],
     [
       "statistics alone",
@@ -313,6 +351,7 @@ describe("a row without an ONNX form", () => {
     expect(error.message).toContain("the.row");
   });
   const q2 = (g: Graph) => g.empty([1, 1, 4, 8]);
+  const one = (g: Graph) => g.empty([1, 1, 1, 8]);
 
   it("fails where an operand cannot be traced to results", async () => {
     const build = (g: Graph) => {

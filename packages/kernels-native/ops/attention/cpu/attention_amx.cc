@@ -125,9 +125,9 @@ class ChunkRun {
     const int64_t query = tile * kBlockSide;
     const int rows = rows_of(tile);
     const float* mask = nullptr;
-    if (p_.mask) {
+    if (has_added(args_)) {
       for (int r = 0; r < rows; ++r) {
-        read_mask(args_, p_, query + r, firstKey_, count_, b_.mask + r * shape_.score_pitch());
+        read_added(args_, p_, query + r, firstKey_, count_, b_.mask + r * shape_.score_pitch());
       }
       mask = b_.mask;
     }
@@ -206,7 +206,7 @@ class AttentionAmx final : public PreparedRow {
  private:
   void attend(const AttentionPiece& p, const AttentionAmxBuffers& b) const {
     start_softmax(p, b.state);
-    const int64_t numKeys = visible_keys(args_, p);
+    const int64_t numKeys = p.numKeys;
     amx::begin();
     for (int64_t first = 0; first < numKeys; first += shape_.chunk) {
       const int64_t count = std::min(shape_.chunk, numKeys - first);

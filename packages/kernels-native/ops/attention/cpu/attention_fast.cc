@@ -7,7 +7,6 @@
 
 #include "../../../native/core/float_element.h"
 #include "../../../native/cpu/fast_paths.h"
-#include "../../../native/cpu/tile_epilogue.h"
 
 namespace vd::cpu {
 namespace {
@@ -27,12 +26,15 @@ int64_t key_chunk(int64_t keys, int64_t most, int64_t step) {
 }
 
 int64_t seen_keys(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count) {
-  return args.causal ? std::clamp<int64_t>(piece.firstQuery + query + 1 - firstKey, 0, count) : count;
+  const int64_t seen = piece.firstQuery + query + 1 - piece.firstKey - firstKey;
+  return args.causal ? std::clamp<int64_t>(seen, 0, count) : count;
 }
 
-void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count, float* out) {
-  const std::byte* row = piece.mask + query * piece.maskStep;
-  const DType type = args.mask.dtype;
+bool has_added(const AttentionArgs& args) { return args.mask.present() || device::attention_sight(args).has_window(); }
+
+namespace {
+
+void read_mask(const std::byte* row, DType type, int64_t firstKey, int64_t count, float* out) {
   for (int64_t i = 0; i < count; ++i) {
     if (type == DType::u8) {
       out[i] = row[firstKey + i] != std::byte{0} ? 0.0f : kNone;
@@ -40,6 +42,29 @@ void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t q
       out[i] = load_element(row, type, firstKey + i);
     }
   }
+}
+
+/** -inf for keys outside the window of a query, by their places in the sequence. */
+void hide_outside(const device::AttentionSight& sight, int64_t query, int64_t firstKey, int64_t count, float* out) {
+  const device::AttentionPlace own = sight.place(static_cast<int32_t>(query));
+  device::AttentionPlace at = sight.place(static_cast<int32_t>(firstKey));
+  for (int64_t i = 0; i < count; ++i) {
+    if (!sight.in_window(own, at)) out[i] = kNone;
+    if (++at.column < sight.columns) continue;
+    at.column = 0;
+    if (++at.row < sight.rows) continue;
+    at.row = 0;
+    ++at.frame;
+  }
+}
+
+}  // namespace
+
+void read_added(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count, float* out) {
+  if (piece.mask) read_mask(piece.mask + query * piece.maskStep, args.mask.dtype, firstKey, count, out);
+  else std::fill_n(out, count, 0.0f);
+  const device::AttentionSight sight = device::attention_sight(args);
+  if (sight.has_window()) hide_outside(sight, piece.firstQuery + query, piece.firstKey + firstKey, count, out);
 }
 
 void softmax_tile(const AttentionArgs& args, int width, const AttentionKernels& kernels, const AttentionPiece& piece, int64_t query,
@@ -54,10 +79,10 @@ void softmax_tile(const AttentionArgs& args, int width, const AttentionKernels& 
   s.total = state.total + query;
   s.correction = state.correction;
   for (int r = 0; r < rows; ++r) s.keys[r] = seen_keys(args, piece, query + r, firstKey, count);
-  if (piece.mask) {
+  if (has_added(args)) {
     s.mask = state.mask;
     s.maskPitch = pitch;
-    for (int r = 0; r < rows; ++r) read_mask(args, piece, query + r, firstKey, count, state.mask + r * pitch);
+    for (int r = 0; r < rows; ++r) read_added(args, piece, query + r, firstKey, count, state.mask + r * pitch);
   }
   kernels.softmax_rows(s);
 }
@@ -76,20 +101,20 @@ void finish_piece(const AttentionPiece& piece, int64_t headDim, bool anyKeys, co
   }
 }
 
-int64_t visible_keys(const AttentionArgs& args, const AttentionPiece& piece) {
-  return args.causal ? std::min(piece.numKeys, piece.firstQuery + piece.numQueries) : piece.numKeys;
-}
-
-/** Over space or time. */
-std::unique_ptr<PreparedRow> prepare_attention(const AttentionArgs& args, PackCache&, Isa wanted) {
-  const bool fits = args.q.dtype == DType::f32 && args.k.dtype == DType::f32 && args.v.dtype == DType::f32 && args.y.dtype == DType::f32 &&
-                    absent_or_f32(args.lse);
-  if (!fits) return nullptr;
-  const Isa isa = resolve_isa(wanted);
+std::unique_ptr<PreparedRow> make_attention_float(const AttentionArgs& args, Isa isa) {
   if constexpr (kHasAmx) {
     if (isa == Isa::amx && args.axis == AttentionAxis::space && longest_keys(args) >= kMinAmxKeys) return make_attention_amx(args);
   }
   return make_attention_simd(args, isa);
+}
+
+/** Over space or time. */
+std::unique_ptr<PreparedRow> prepare_attention(const AttentionArgs& args, PackCache&, Isa wanted) {
+  const Isa isa = resolve_isa(wanted);
+  const auto is_float = [](const Tensor& t) { return t.dtype == DType::f32; };
+  const bool allFloat = is_float(args.q) && is_float(args.k) && is_float(args.v) && is_float(args.y);
+  const bool changes = HeadTransform::of_queries(args).changes() || HeadTransform::of_keys(args).changes();
+  return allFloat && !changes ? make_attention_float(args, isa) : make_attention_staged(args, isa);
 }
 
 }  // namespace vd::cpu

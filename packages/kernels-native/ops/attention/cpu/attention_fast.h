@@ -5,6 +5,7 @@
 #include "../../../native/cpu/prepared.h"
 #include "../../../native/generated/op_args.h"
 
+#include "attention_heads.h"
 #include "attention_kernels.h"
 #include "attention_sequence.h"
 
@@ -14,6 +15,10 @@ namespace vd::cpu {
 std::unique_ptr<PreparedRow> make_attention_simd(const AttentionArgs& args, Isa isa);
 /** On the AMX engine, which the machine must have. */
 std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args);
+/** By the one of both that suits the row, which is all float32 and transforms no heads. */
+std::unique_ptr<PreparedRow> make_attention_float(const AttentionArgs& args, Isa isa);
+/** The same for any row, over float32 copies of what is not. */
+std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, Isa isa);
 
 /** Longest sequence of keys. */
 int64_t longest_keys(const AttentionArgs& args);
@@ -32,8 +37,11 @@ struct SoftmaxState {
 /** Keys among `count` from `firstKey` on that a query of the piece may see. */
 int64_t seen_keys(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count);
 
-/** A query's mask over `count` keys from `firstKey` on, as what is added to the scaled scores. */
-void read_mask(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count, float* out);
+/** True if scores of the row need something added: a mask, or -inf outside a window. */
+bool has_added(const AttentionArgs& args);
+
+/** A query's mask and window over `count` keys from `firstKey` on, as what is added to the scaled scores. */
+void read_added(const AttentionArgs& args, const AttentionPiece& piece, int64_t query, int64_t firstKey, int64_t count, float* out);
 
 /** Turns a tile's scores [rows, pitch] into probabilities: `count` keys from `firstKey` on, queries from `query` on;
  *  `width` floats are a vector. */
@@ -45,8 +53,5 @@ void start_softmax(const AttentionPiece& piece, const SoftmaxState& state);
 
 /** Writes the log-sum-exp, and zeros to y when there are no keys at all. */
 void finish_piece(const AttentionPiece& piece, int64_t headDim, bool anyKeys, const SoftmaxState& state);
-
-/** Keys that any query of the piece may see. */
-int64_t visible_keys(const AttentionArgs& args, const AttentionPiece& piece);
 
 }  // namespace vd::cpu

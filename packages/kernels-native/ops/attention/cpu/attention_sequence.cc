@@ -5,48 +5,50 @@
 
 namespace vd::cpu {
 
-AttentionPieces::AttentionPieces(const AttentionArgs& a, int64_t maxQueries) : args_(a), headDim_(a.q.channels() / a.heads) {
-  if (a.cuQ.present()) {
-    add_packed(maxQueries);
-    return;
-  }
-  const int64_t frames = a.q.dim(1), tokens = a.q.dim(2);
-  const bool overTime = a.axis == AttentionAxis::time;
+AttentionPieces::AttentionPieces(const AttentionArgs& a, int64_t maxQueries)
+    : args_(a), overTime_(a.axis == AttentionAxis::time), headDim_(a.q.channels() / a.heads), sight_(device::attention_sight(a)) {
+  const int64_t across = a.q.dim(overTime_ ? 2 : 1), along = a.q.dim(overTime_ ? 1 : 2), keys = a.k.dim(overTime_ ? 1 : 2);
   for (int64_t clip = 0; clip < a.q.dim(0); ++clip) {
-    for (int64_t token = 0; overTime && token < tokens; ++token) {
-      add_runs({clip, 0, token, 0, 0, 0, a.k.dim(1)}, frames, maxQueries);
-    }
-    for (int64_t frame = 0; !overTime && frame < frames; ++frame) {
-      add_runs({clip, frame, 0, 0, 0, 0, a.k.dim(2)}, tokens, maxQueries);
+    for (int64_t i = 0; i < across; ++i) {
+      if (a.cuQ.present()) add_packed(clip, i, maxQueries);
+      else add_runs({clip, i, 0, 0, 0, 0, keys}, along, maxQueries);
     }
   }
 }
 
-void AttentionPieces::add_packed(int64_t maxQueries) {
-  const int64_t tokens = args_.q.dim(2), keyTokens = args_.k.dim(2);
+void AttentionPieces::add_packed(int64_t clip, int64_t across, int64_t maxQueries) {
+  const int64_t queries = args_.q.dim(overTime_ ? 1 : 2), keys = args_.k.dim(overTime_ ? 1 : 2);
   const auto* q = args_.cuQ.as<int32_t>();
   const auto* k = args_.cuK.as<int32_t>();
   for (int64_t i = 0; i + 1 < args_.cuQ.dim(0); ++i) {
-    const int64_t q0 = std::clamp<int64_t>(q[i], 0, tokens), q1 = std::clamp<int64_t>(q[i + 1], q0, tokens);
-    const int64_t k0 = std::clamp<int64_t>(k[i], 0, keyTokens), k1 = std::clamp<int64_t>(k[i + 1], k0, keyTokens);
-    add_runs({0, 0, q0, 0, 0, k0, k1 - k0}, q1 - q0, maxQueries);
+    const int64_t q0 = std::clamp<int64_t>(q[i], 0, queries), q1 = std::clamp<int64_t>(q[i + 1], q0, queries);
+    const int64_t k0 = std::clamp<int64_t>(k[i], 0, keys), k1 = std::clamp<int64_t>(k[i + 1], k0, keys);
+    add_runs({clip, across, q0, k0, 0, 0, k1 - k0}, q1 - q0, maxQueries);
   }
 }
 
 void AttentionPieces::clear_outside() const {
   if (!args_.cuQ.present()) return;
   const auto* offsets = args_.cuQ.as<int32_t>();
-  const int64_t tokens = args_.q.dim(2);
-  clear(0, std::clamp<int64_t>(offsets[0], 0, tokens));
-  clear(std::clamp<int64_t>(offsets[args_.cuQ.dim(0) - 1], 0, tokens), tokens);
+  const int64_t across = args_.q.dim(overTime_ ? 2 : 1), along = args_.q.dim(overTime_ ? 1 : 2);
+  const int64_t begin = std::clamp<int64_t>(offsets[0], 0, along);
+  const int64_t end = std::clamp<int64_t>(offsets[args_.cuQ.dim(0) - 1], 0, along);
+  for (int64_t clip = 0; clip < args_.q.dim(0); ++clip) {
+    for (int64_t i = 0; i < across; ++i) {
+      clear(clip, i, 0, begin);
+      clear(clip, i, end, along);
+    }
+  }
 }
 
-void AttentionPieces::clear(int64_t firstToken, int64_t endToken) const {
-  for (int64_t token = firstToken; token < endToken; ++token) {
-    std::fill_n(args_.y.as<float>() + token * args_.y.pitch, args_.y.channels(), 0.0f);
+void AttentionPieces::clear(int64_t clip, int64_t across, int64_t first, int64_t end) const {
+  const int64_t frames = args_.q.dim(1);
+  for (int64_t i = first; i < end; ++i) {
+    std::fill_n(args_.y.as<float>() + pixel(args_.y, clip, across, i) * args_.y.pitch, args_.y.channels(), 0.0f);
     if (!args_.lse.present()) continue;
+    const int64_t frame = clip * frames + (overTime_ ? i : across), token = overTime_ ? across : i;
     for (int64_t head = 0; head < args_.heads; ++head) {
-      args_.lse.as<float>()[head * args_.lse.pitch + token] = -std::numeric_limits<float>::infinity();
+      args_.lse.as<float>()[(frame * args_.heads + head) * args_.lse.pitch + token] = -std::numeric_limits<float>::infinity();
     }
   }
 }
@@ -59,43 +61,49 @@ void AttentionPieces::add_runs(Run run, int64_t queries, int64_t maxQueries) {
   }
 }
 
+int64_t AttentionPieces::pixel(const Tensor& t, int64_t clip, int64_t across, int64_t i) const {
+  const int64_t frames = t.dim(1), tokens = t.dim(2);
+  if (overTime_) return (clip * frames + i) * tokens + across;
+  return (clip * frames + (frames == 1 ? 0 : across)) * tokens + i;
+}
+
+int64_t AttentionPieces::step(const Tensor& t) const { return (overTime_ ? t.dim(2) : 1) * t.pitch; }
+
 AttentionPiece AttentionPieces::piece(int64_t index) const {
   const AttentionArgs& a = args_;
   const Run& run = runs_[static_cast<size_t>(index / a.heads)];
-  const int64_t head = index % a.heads;
-  const bool overTime = a.axis == AttentionAxis::time;
-  const int64_t frames = a.q.dim(1), tokens = a.q.dim(2), keyTokens = a.k.dim(2);
-  // One step along the sequence in pixels: a whole frame over time, one token over space.
-  const int64_t qPixels = overTime ? tokens : 1;
-  const int64_t kPixels = overTime ? keyTokens : 1;
-  const int64_t qRow = (run.clip * frames + run.frame) * tokens + run.token + run.firstQuery * qPixels;
-  const int64_t kFrame = overTime || a.k.dim(1) == 1 ? 0 : run.frame;
-  const int64_t kRow = (run.clip * a.k.dim(1) + kFrame) * keyTokens + (overTime ? run.token : run.firstKey);
-  const int64_t channel = head * headDim_;
+  const int64_t head = index % a.heads, channel = head * headDim_;
+  const int64_t firstQuery = run.begin + run.firstQuery;
+  const auto first = static_cast<int32_t>(run.firstQuery), last = static_cast<int32_t>(run.firstQuery + run.numQueries - 1);
+  const int64_t keyEnd = sight_.key_end(first, last, static_cast<int32_t>(run.numKeys));
+  const int64_t keyBegin = std::min<int64_t>(sight_.key_begin(first, last), keyEnd);
+  const int64_t firstKey = run.keyBegin + keyBegin;
   AttentionPiece p{};
-  p.q = a.q.as<float>() + qRow * a.q.pitch + channel;
-  p.qStep = qPixels * a.q.pitch;
-  p.k = a.k.as<float>() + kRow * a.k.pitch + channel;
-  p.kStep = kPixels * a.k.pitch;
-  p.v = a.v.as<float>() + kRow * a.v.pitch + channel;
-  p.vStep = kPixels * a.v.pitch;
-  p.y = a.y.as<float>() + qRow * a.y.pitch + channel;
-  p.yStep = qPixels * a.y.pitch;
+  const auto query_row = [&](const Tensor& t) { return t.as<float>() + pixel(t, run.clip, run.across, firstQuery) * t.pitch + channel; };
+  const auto key_row = [&](const Tensor& t) { return t.as<float>() + pixel(t, run.clip, run.across, firstKey) * t.pitch + channel; };
+  p.q = query_row(a.q);
+  p.qStep = step(a.q);
+  p.k = key_row(a.k);
+  p.kStep = step(a.k);
+  p.v = key_row(a.v);
+  p.vStep = step(a.v);
+  p.y = query_row(a.y);
+  p.yStep = step(a.y);
   p.numQueries = run.numQueries;
-  p.numKeys = run.numKeys;
+  p.numKeys = keyEnd - keyBegin;
   p.firstQuery = run.firstQuery;
+  p.firstKey = keyBegin;
   if (a.lse.present()) {
-    const int64_t frame = overTime ? run.firstQuery : run.frame;
-    const int64_t token = overTime ? run.token : run.token + run.firstQuery;
-    p.lse = a.lse.as<float>() + ((run.clip * frames + frame) * a.heads + head) * a.lse.pitch + token;
-    p.lseStep = overTime ? a.heads * a.lse.pitch : 1;
+    const int64_t frame = run.clip * a.q.dim(1) + (overTime_ ? firstQuery : run.across);
+    p.lse = a.lse.as<float>() + (frame * a.heads + head) * a.lse.pitch + (overTime_ ? run.across : firstQuery);
+    p.lseStep = overTime_ ? a.heads * a.lse.pitch : 1;
   }
   if (a.mask.present()) {
-    const int64_t clip = a.mask.dim(0) > 1 ? run.clip : 0;
-    const int64_t maskHead = a.mask.dim(1) > 1 ? head : 0;
-    p.maskStep = a.mask.pitch * bytes_of(a.mask.dtype);
-    const int64_t row = (clip * a.mask.dim(1) + maskHead) * a.mask.dim(2) + run.firstQuery;
-    p.mask = a.mask.as<std::byte>() + row * p.maskStep;
+    const auto at_most = [&](int dim, int64_t i) { return a.mask.dim(dim) == 1 ? 0 : i; };
+    const int64_t item = bytes_of(a.mask.dtype);
+    const int64_t row = (at_most(0, run.clip) * a.mask.dim(1) + at_most(1, head)) * a.mask.dim(2) + at_most(2, firstQuery);
+    p.maskStep = a.mask.dim(2) == 1 ? 0 : a.mask.pitch * item;
+    p.mask = a.mask.as<std::byte>() + (row * a.mask.pitch + firstKey) * item;
   }
   return p;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "../../../device/attention_sight.h"
 #include "../../../native/generated/op_args.h"
 
 namespace vd::cpu {
@@ -19,11 +20,13 @@ struct AttentionPiece {
   int64_t yStep;
   float* lse;  // or null
   int64_t lseStep;
-  const std::byte* mask;  // row of the first query, or null
-  int64_t maskStep;       // bytes
+  const std::byte* mask;  // of the first query and key, or null
+  int64_t maskStep;       // bytes from query to query
   int64_t numQueries;
-  int64_t numKeys;
-  int64_t firstQuery;  // its place in the sequence, for the causal limit
+  int64_t numKeys;  // none of the queries sees a key outside these
+  // Places in the sequence, for the causal limit and the window.
+  int64_t firstQuery;
+  int64_t firstKey;
 };
 
 /** Pieces per sequence and per head, so that tasks can be numbered before they run. */
@@ -38,18 +41,26 @@ class AttentionPieces {
   void clear_outside() const;
 
  private:
-  /** A run of queries: rows of q and of k in tokens (space) or of one pixel over frames (time). */
+  /** A run of queries of one sequence. */
   struct Run {
-    int64_t clip, frame, token;
-    int64_t firstQuery, numQueries;
-    int64_t firstKey, numKeys;
+    int64_t clip;
+    int64_t across;               // the frame over space, the token over time
+    int64_t begin, keyBegin;      // where the sequence begins along the axis
+    int64_t firstQuery;           // in the sequence
+    int64_t numQueries, numKeys;  // of the run, and of the whole sequence
   };
-  void clear(int64_t firstToken, int64_t endToken) const;
-  void add_packed(int64_t maxQueries);
+  void clear(int64_t clip, int64_t across, int64_t first, int64_t end) const;
+  void add_packed(int64_t clip, int64_t across, int64_t maxQueries);
   void add_runs(Run run, int64_t queries, int64_t maxQueries);
+  /** Pixel of element `i` along the axis of a tensor. */
+  int64_t pixel(const Tensor& t, int64_t clip, int64_t across, int64_t i) const;
+  /** Elements of a tensor from one element of the axis to the next. */
+  int64_t step(const Tensor& t) const;
 
   AttentionArgs args_;
+  bool overTime_;
   int64_t headDim_;
+  device::AttentionSight sight_;
   std::vector<Run> runs_;
 };
 

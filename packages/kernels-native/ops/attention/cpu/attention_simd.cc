@@ -81,7 +81,7 @@ class AttentionSimd final : public PreparedRow {
 
   void attend(const AttentionPiece& p, const Buffers& b) const {
     start_softmax(p, b.state);
-    const int64_t numKeys = visible_keys(args_, p);
+    const int64_t numKeys = p.numKeys;
     for (int64_t first = 0; first < numKeys; first += chunk_) {
       const int64_t count = std::min(chunk_, numKeys - first);
       pack_keys(p, first, count, b.keys);

@@ -1,7 +1,7 @@
 // What the portable attention kernels share: which rows a block works on, masks, the log-sum-exp.
 #pragma once
-#include "../../device/vec.cuh"
-#include "attention_params.h"
+#include "attention_rows.h"
+#include "vec.cuh"
 
 namespace vd::device {
 
@@ -55,6 +55,51 @@ __device__ __forceinline__ float masked_score(const AttentionMmaParams& p, const
   }
   return score * kLog2e;
 }
+
+/** The same within a window. */
+__device__ __forceinline__ float masked_score(const AttentionLocalParams& p, const Work& w, float score, int row, int key) {
+  if (row >= w.rowEnd || key >= w.keyEnd || !p.sight.sees(row - w.firstRow, key - w.key0)) return -INFINITY;
+  return masked_score(static_cast<const AttentionMmaParams&>(p), w, score, row, key);
+}
+
+/** Keys that one of a block's rows sees, as far as whole tiles are concerned. */
+template <class Params> class KeyTiles {
+ public:
+  __device__ __forceinline__ KeyTiles(const Params& p, const Work& w, int blockRows, int tileKeys) : w_(w), tile_(tileKeys) {
+    begin = w.key0;
+    end = w.keyEnd;
+    if constexpr (Params::kLocal) {
+      first_ = w.row0 - w.firstRow;
+      last_ = min(w.row0 + blockRows, w.rowEnd) - 1 - w.firstRow;
+      end = w.key0 + p.sight.key_end(first_, last_, w.keyEnd - w.key0);
+      begin = visible(p, w.key0 + p.sight.key_begin(first_, last_));
+    }
+  }
+
+  int begin, end;
+
+  /** The first key of the tile after the one at `key0`. */
+  __device__ __forceinline__ int next(const Params& p, int key0) const {
+    if constexpr (Params::kLocal) return visible(p, key0 + tile_);
+    else return key0 + tile_;
+  }
+
+  /** True if all rows of the block see all keys of the tile at `key0`. */
+  __device__ __forceinline__ bool all_visible(const Params& p, int key0) const {
+    if constexpr (Params::kLocal)
+      return key0 + tile_ <= w_.keyEnd && p.sight.all_see(first_, last_, key0 - w_.key0, key0 + tile_ - 1 - w_.key0);
+    else return true;
+  }
+
+ private:
+  __device__ __forceinline__ int visible(const Params& p, int key0) const {
+    while (key0 < end && !p.sight.may_see(first_, last_, key0 - w_.key0, min(key0 + tile_, end) - 1 - w_.key0)) key0 += tile_;
+    return key0;
+  }
+
+  const Work& w_;
+  int tile_, first_ = 0, last_ = 0;
+};
 
 __device__ __forceinline__ void store_lse(const AttentionMmaParams& p, const Work& w, int row, float max, float sum) {
   if (p.lse)

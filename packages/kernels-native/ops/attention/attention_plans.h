@@ -1,0 +1,43 @@
+// The parts of attention's planner.
+#pragma once
+#include <vector>
+
+#include "../../native/cuda/planning/candidates.h"
+#include "../../native/generated/op_args.h"
+#include "attention_params.h"
+
+namespace vd {
+
+bool has_attention_window(const AttentionArgs& args);
+
+/** What the kernels for plain requests do not do, if the row asks for it. */
+cuda::Reason attention_request_reason(const AttentionArgs& args);
+
+/** Adds the kernels of every architecture that can do the row. */
+void add_portable_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
+
+/** The launch before attention that normalises and rotates heads; nothing for rows that ask for neither. */
+class HeadsStage {
+ public:
+  explicit HeadsStage(const AttentionArgs& args);
+
+  /** The row as the launches after this one see it: q or k, where they are changed, packed in the workspace. Their addresses
+   *  are stand-ins that `add_to` replaces. */
+  AttentionArgs staged() const;
+  /** Puts the launch before those of a variant of the staged row. */
+  void add_to(cuda::Variant& variant) const;
+
+ private:
+  /** q or k, and where it goes. */
+  struct Side {
+    Tensor x, norm, rotary;
+    uint64_t offset = 0;  // in the workspace
+    bool isQueries = false;
+  };
+
+  AttentionArgs args_;
+  std::vector<Side> sides_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace vd

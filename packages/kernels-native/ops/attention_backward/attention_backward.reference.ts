@@ -1,0 +1,79 @@
+import {
+  addedTo,
+  at,
+  gather,
+  type Places,
+  type Plain,
+  type PlainCall,
+  type PlainResults,
+  plain,
+  sequencesOf,
+} from "../../contract/reference";
+
+/** Adds rows [N,D] of one head to a tensor [B,F,S,E]; one frame serves all. */
+function scatter(sum: Plain, places: Places, h: number, rows: Plain): void {
+  const [, F, S, E] = sum.dims as [number, number, number, number];
+  const head = rows.dims[1]!;
+  places.forEach(([b, f, s], row) => {
+    for (let d = 0; d < head; d++)
+      sum.data[((b * F + (F === 1 ? 0 : f)) * S + s) * E + h * head + d]! += rows.data[row * head + d]!;
+  });
+}
+
+/** a bᵀ for a [M,D] and b [N,D]. */
+const products = (a: Plain, b: Plain): Plain =>
+  plain([a.dims[0]!, b.dims[0]!], (i, j) => {
+    let dot = 0;
+    for (let d = 0; d < a.dims[1]!; d++) dot += at(a, i!, d) * at(b, j!, d);
+    return dot;
+  });
+
+/** Σ over i of weights[i,j] · rows[i,d]. */
+const mixed = (weights: Plain, rows: Plain): Plain =>
+  plain([weights.dims[1]!, rows.dims[1]!], (j, d) => {
+    let sum = 0;
+    for (let i = 0; i < weights.dims[0]!; i++) sum += weights.data[i * weights.dims[1]! + j!]! * at(rows, i, d!);
+    return sum;
+  });
+
+const transposed = ({ dims, data }: Plain): Plain => plain([dims[1]!, dims[0]!], (i, j) => data[j! * dims[1]! + i!]!);
+
+const zeros = ({ dims, data }: Plain): Plain => ({ dims, data: new Float64Array(data.length) });
+
+/** Gradients of attention: with p = exp(score − lse) and ds = p · (dy vᵀ − delta), dv = pᵀ dy, dq = scale · ds k and
+ *  dk = scale · dsᵀ q. */
+export default function attentionBackward(call: PlainCall): PlainResults {
+  const [q, k, v, dy] = ["q", "k", "v", "dy"].map((name) => call.operand(name)) as [Plain, Plain, Plain, Plain];
+  const [y, lse] = [call.operand("y"), call.operand("lse")];
+  const [heads, scale] = [call.number("heads"), call.number("scale")];
+  const head = q.dims[3]! / heads;
+  const delta = plain(lse.dims, (b, f, h, s) => {
+    let sum = 0;
+    for (let d = 0; d < head; d++) sum += at(dy, b!, f!, s!, h! * head + d) * at(y, b!, f!, s!, h! * head + d);
+    return sum;
+  });
+  const [dq, dk, dv] = [zeros(q), zeros(k), zeros(v)];
+  for (const sequence of sequencesOf(call))
+    for (let h = 0; h < heads; h++) {
+      const { queryPlaces, keyPlaces } = sequence;
+      if (queryPlaces.length === 0 || keyPlaces.length === 0) continue;
+      const rowOf = (x: Plain, row: number) => {
+        const [b, f, s] = queryPlaces[row]!;
+        return x.data[((b * lse.dims[1]! + f) * heads + h) * lse.dims[3]! + s]!;
+      };
+      const [ownQ, ownDy] = [gather(q, queryPlaces, h, head), gather(dy, queryPlaces, h, head)];
+      const [ownK, ownV] = [gather(k, keyPlaces, h, head), gather(v, keyPlaces, h, head)];
+      const dots = products(ownQ, ownK);
+      const p = plain(dots.dims, (row, key) => {
+        const added = addedTo(call, sequence, h, row!, key!);
+        if (added === Number.NEGATIVE_INFINITY || rowOf(lse, row!) === Number.NEGATIVE_INFINITY) return 0;
+        return Math.exp(scale * at(dots, row!, key!) + added - rowOf(lse, row!));
+      });
+      const dp = products(ownDy, ownV);
+      const ds = plain(p.dims, (row, key) => scale * at(p, row!, key!) * (at(dp, row!, key!) - rowOf(delta, row!)));
+      scatter(dq, queryPlaces, h, mixed(transposed(ds), ownK));
+      scatter(dk, keyPlaces, h, mixed(ds, ownQ));
+      scatter(dv, keyPlaces, h, mixed(p, ownDy));
+    }
+  return { delta, dq, dk, dv };
+}
