@@ -30,7 +30,9 @@ function matches(checkout, pattern) {
   );
 }
 
-/** Keeps files as an artifact. Throws where there are none and that is an error. */
+/** Keeps files as an artifact. Throws where there are none and that is an error.
+ *  @param {{ name: string, path: string, "if-no-files-found"?: string }} inputs
+ *  @param {{ checkout: string, artifacts: string }} context */
 function upload({ name, path, "if-no-files-found": ifNone }, { checkout, artifacts }) {
   const patterns = path.trim().split(/\s+/);
   const root = join(checkout, rootOf(patterns));

@@ -2,6 +2,7 @@
 import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
 import attentionBackward from "../ops/attention_backward/attention_backward.op";
+import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
@@ -28,6 +29,7 @@ import tokenEmbed from "../ops/token_embed/token_embed.op";
 export const OPS = {
   attention: attention,
   attention_backward: attentionBackward,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,

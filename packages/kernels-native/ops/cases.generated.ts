@@ -2,6 +2,7 @@
 import type { OpCases } from "../contract/define-case";
 import attention from "./attention/attention.cases";
 import attentionBackward from "./attention_backward/attention_backward.cases";
+import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
@@ -28,6 +29,7 @@ import tokenEmbed from "./token_embed/token_embed.cases";
 export const OP_CASES = {
   attention: attention,
   attention_backward: attentionBackward,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,

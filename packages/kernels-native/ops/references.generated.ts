@@ -3,6 +3,7 @@ import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
 import attentionBackward from "./attention_backward/attention_backward.reference";
+import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
@@ -31,6 +32,7 @@ export * from "../contract/reference";
 export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
   attention_backward: attentionBackward,
+  batch_norm: batchNorm,
   conv: conv,
   copy: copy,
   denoise_input: denoiseInput,

@@ -438,7 +438,20 @@ export abstract class GraphOps {
     return this.record("attention_backward", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue.
+  /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost.
+   *  x: [B,F,H,W,C] activations.
+   *  mean: [C] running mean.
+   *  variance: [C] running variance, not negative.
+   *  weight: [C] learned factor; default 1.
+   *  bias: [C] learned summand; default 0.
+   *  Returns y: [B,F,H,W,C] result.
+   *  Source: https://arxiv.org/abs/1502.03167
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  batchNorm(options: BatchNormOptions): Tensor {
+    return this.record("batch_norm", options);
+  }
+
+  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
    *  x: [B,F,H,W,C] activations.
    *  weight: [K,C,T,R,S] filters, as in the checkpoint.
    *  bias: [K] added per output channel.

@@ -72,7 +72,7 @@ class Peer:
         node = ["node", "--import", "tsx", str(HERE / "cpu.ts"), str(work)]
         count = str(threads)
         environment = {**os.environ, "OMP_NUM_THREADS": count, "VD_THREADS": count,
-                       "TSX_TSCONFIG_PATH": str(ROOT / "tooling/tsconfig.json")}
+                       "TSX_TSCONFIG_PATH": str(ROOT / "tsconfig.json")}
         self.name = name
         self.process = subprocess.Popen(node if name == "ours" else python, cwd=ROOT, env=environment, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -1,6 +1,6 @@
 /** What profiling costs: generations with and without a profiler in turns, each step beside the same step of its neighbour.
  *
- *  TSX_TSCONFIG_PATH=tooling/tsconfig.json npx -y pnpm@10.34.9 exec tsx tooling/measure/profiling/overhead.ts \
+ *  TSX_TSCONFIG_PATH=tsconfig.json npx -y pnpm@10.34.9 exec tsx tooling/measure/profiling/overhead.ts \
  *    [--model DIR] [--image FILE] [--device cpu|cuda] [--dtype NAME] [--rounds N] [--steps N] [--frames N] [--size WxH]
  *    [--json FILE] [--most RATIO]
  *

@@ -9,7 +9,7 @@ namespace vd {
 
 enum class AttentionAxis : int32_t { space = 0, time = 1 };
 enum class RotaryPairs : int32_t { adjacent = 0, halves = 1 };
-enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5 };
+enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5, swiglu = 6 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
 enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };
 enum class PoolMode : int32_t { max = 0, average = 1 };
@@ -121,7 +121,7 @@ struct BatchNormArgs {
   Activation act;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. */
+/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN. */
 struct ConvArgs {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
@@ -816,6 +816,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
 #define VD_FOR_EACH_OP(X) \
   X(attention, AttentionArgs) \
   X(attention_backward, AttentionBackwardArgs) \
+  X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \

@@ -9,6 +9,7 @@ namespace vd {
 // reasons against others.
 cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates attention_backward_cuda_variants(const AttentionBackwardArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& args, const cuda::DeviceInfo& device, bool explain);

@@ -1,5 +1,5 @@
-// Generated from options/load-table.ts and options/generate-table.ts by tooling/gen-options. Do not edit.
-import type { DenoiserFactory, DeviceKind, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, PictureFit, Precision, Preview, ProgressEvent, RgbImage, WorkObserver } from "./value-types";
+// Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/gen-options. Do not edit.
+import type { DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, Precision, Preview, ProgressEvent, RgbImage, StepEnd, StepEndResult, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -22,14 +22,16 @@ export interface LoadOptions {
   hub?: Omit<HubOptions, "signal" | "onProgress" | "dtype"> | undefined;
   /** Cancels; opening then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Called with what is being done and how far it has come. */
+  /** Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects,
+   *  the work fails with its error. */
   onProgress?: ((event: ProgressEvent) => void) | undefined;
 }
 
 /** What to generate. Everything but the picture has a default that suits the model. */
 export interface GenerateOptions {
-  /** The picture to animate: a path, a picture file's bytes, or pixels. */
-  image: string | Uint8Array | RgbImage;
+  /** The picture to animate: a path, a picture file's bytes, or pixels: bytes [H,W,3], or floats [3,H,W] from 0 to
+   *  1, which are brought to the size by their nearest pixels, as diffusers does with tensors. */
+  image: string | Uint8Array | RgbImage | FloatImage;
   /** Width of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
   width?: number | undefined;
   /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
@@ -46,7 +48,7 @@ export interface GenerateOptions {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames?: number | undefined;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25. */
+   *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps?: number | undefined;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps?: number | undefined;
@@ -62,13 +64,19 @@ export interface GenerateOptions {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance?: GuidanceShape | undefined;
-  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, dpmpp_2m,
-   *  edm_euler, euler_a, heun, lcm, tcd, unipc. Default: the model's own. */
+  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, ddpm, deis,
+   *  dpmpp_2m, dpmpp_2m_sde, dpmpp_2s, dpmpp_2s_a, dpmpp_3m_sde, dpmpp_sde, edm_dpmpp_2m, edm_euler, euler_a,
+   *  flow_euler, flow_heun, heun, ipndm, kdpm2, kdpm2_a, lcm, lms, pndm, tcd, unipc. Default: the model's own. */
   sampler?: string | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas?: readonly number[] | Float32Array | Float64Array | undefined;
   /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
   seed?: number | bigint | undefined;
+  /** The first latents instead of ones that the seed draws: unit noise [F,C,H/8,W/8], which is multiplied by the
+   *  first noise level. Default: drawn from the seed. */
+  latents?: Float32Array | undefined;
+  /** What is made: `video`, or `latent` for the clean latents alone, without decoding them. Default: video. */
+  outputType?: OutputType | undefined;
   /** How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the
    *  same. Default: full. */
   memory?: MemoryUse | undefined;
@@ -80,15 +88,31 @@ export interface GenerateOptions {
   isolateDecodeChunks?: boolean | undefined;
   /** Cancels within a step; `generate` then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Called with what is being done and how far it has come. */
+  /** Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects,
+   *  the work fails with its error. */
   onProgress?: ((event: ProgressEvent) => void) | undefined;
-  /** Called with the middle frame as it would look now. */
+  /** Called after each denoising step with the latents; those that it returns take their place. Without it the
+   *  latents stay on the device. */
+  onStepEnd?: ((step: StepEnd) => StepEndResult | Promise<StepEndResult>) | undefined;
+  /** Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the
+   *  generation fails with its error. */
   onPreview?: ((preview: Preview) => void) | undefined;
   /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
   previewEvery?: number | undefined;
   /** Hears of every part of the work with its times and memory, such as the profiler that `createProfiler` of
    *  `@vd/profiler` makes. */
   profiler?: WorkObserver | undefined;
+}
+
+/** What a batch takes besides the options of one generation. */
+export interface BatchLists {
+  /** The pictures to animate, each as `image` takes one. A single one goes with every seed. */
+  images: readonly (string | Uint8Array | RgbImage | FloatImage)[];
+  /** One seed for each picture, or a single one for all of them. Without seeds each picture has a random one. */
+  seeds?: readonly (number | bigint)[] | undefined;
+  /** Videos of each picture and seed, which take one part after another of the seed's noise: diffusers'
+   *  `num_videos_per_prompt`. Whole number, 1 to 1024. Default: 1. */
+  videosPerPicture?: number | undefined;
 }
 
 /** The defaults of a model. */
@@ -100,7 +124,7 @@ export interface GenerateDefaults {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25. */
+   *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -144,7 +168,7 @@ export interface GenerateValues {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25. */
+   *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -160,13 +184,16 @@ export interface GenerateValues {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance: GuidanceShape;
-  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, dpmpp_2m,
-   *  edm_euler, euler_a, heun, lcm, tcd, unipc. Default: the model's own. */
+  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, ddpm, deis,
+   *  dpmpp_2m, dpmpp_2m_sde, dpmpp_2s, dpmpp_2s_a, dpmpp_3m_sde, dpmpp_sde, edm_dpmpp_2m, edm_euler, euler_a,
+   *  flow_euler, flow_heun, heun, ipndm, kdpm2, kdpm2_a, lcm, lms, pndm, tcd, unipc. Default: the model's own. */
   sampler: string | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas: readonly number[] | undefined;
   /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
   seed: bigint | undefined;
+  /** What is made: `video`, or `latent` for the clean latents alone, without decoding them. Default: video. */
+  outputType: OutputType;
   /** How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the
    *  same. Default: full. */
   memory: MemoryUse;
