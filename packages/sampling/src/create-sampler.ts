@@ -47,11 +47,12 @@ function classNameOf(config: SchedulerConfig): string {
  * With `name` it is that sampler for the model that the config belongs to. A model that is conditioned on 0.25·ln σ (SVD:
  * EulerDiscreteScheduler with `timestep_type: continuous` and v-prediction; EDMEulerScheduler) keeps its noise levels,
  * timesteps, preconditioning and first-sample scale, and only the update rule changes: all samplers then run on samples
- * data + σ·noise. A class's own discrete timesteps mean nothing to such a network. Over SVD's levels, `euler` and
- * `edm_euler` take the same steps, as does `ddim` while eta is 0; `heun`, `dpmpp_2m` and `unipc` are of second order and
- * need fewer steps for the same trajectory; `euler_a`, `lcm` and `tcd` draw noise between steps; `lcm` and `tcd` are made
- * for distilled models, and on others they give softer videos. A model with discrete timesteps gets the other class's
- * own schedule, with the settings that both classes share.
+ * data + σ·noise. A class's own discrete timesteps mean nothing to such a network. Over SVD's levels, `euler`,
+ * `edm_euler` and `flow_euler` take the same steps, as does `ddim` while eta is 0; so do `dpmpp_2m` and `edm_dpmpp_2m`, and
+ * `euler_a` and `ddpm`. `heun`, `kdpm2`, `dpmpp_2m`, `dpmpp_2s`, `deis` and `unipc` are of second order and need fewer steps
+ * for the same trajectory, `lms`, `pndm` and `ipndm` of up to fourth. `euler_a`, `kdpm2_a`, `dpmpp_2s_a` and those with `sde`
+ * draw noise between steps, as do `lcm` and `tcd`, which are made for distilled models, and on others give softer videos. A
+ * model with discrete timesteps gets the other class's own schedule, with the settings that both classes share.
  *
  * Throws `attr` for an unknown name or a value that a class refuses, `unsupported` for what a class cannot do.
  *

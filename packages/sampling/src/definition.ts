@@ -7,7 +7,7 @@ import type { SigmaModel } from "./schedule/sigma-model";
 export interface SamplerDefinition {
   /** The short name, as `--sampler` takes it. */
   readonly name: string;
-  /** The diffusers class. */
+  /** The diffusers class, or k-diffusion's function where diffusers has none. */
   readonly className: string;
   /** The sampler of a config of the class, with the class's own noise levels and timesteps. */
   fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler;

@@ -25,9 +25,11 @@ export interface SamplerOptions {
   sChurn?: number;
   sTmin?: number;
   sTmax?: number;
-  /** Standard deviation of the churned noise, S_noise. */
+  /** Standard deviation of the churned noise, S_noise, and of what `dpmpp_sde`, `dpmpp_2s_a`, `dpmpp_2m_sde` and `dpmpp_3m_sde`
+   *  draw; default 1. */
   sNoise?: number;
-  /** Stochasticity in 0…1 of DDIM (default 0) and TCD (default 0.3). */
+  /** Stochasticity in 0…1 of DDIM (default 0), TCD (default 0.3) and of `dpmpp_sde`, `dpmpp_2s_a`, `dpmpp_2m_sde` and
+   *  `dpmpp_3m_sde` (default 1). */
   eta?: number;
   /** DDIM: derive the noise again from the clipped prediction. */
   useClippedModelOutput?: boolean;

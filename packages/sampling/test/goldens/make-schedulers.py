@@ -359,7 +359,9 @@ def run_k_diffusion(case, x, noise):
     def model(x, sigma):
         level = sigma[0]
         inner = 0.25 * level.log() if continuous else scheduler._sigma_to_t(level.numpy(), logs)
-        t = known.get(float(level), inner)
+        # A level inside a step may be one of the table by chance; its timestep is found as that of any other.
+        is_inside = case["class"] == "sample_dpmpp_2s_ancestral" and len(outputs) % 2 == 1
+        t = inner if is_inside else known[float(level)]
         output = stand_in(case, x / (level**2 + 1) ** 0.5, t)
         for values, value in ((samples, x), (outputs, output), (times, torch.as_tensor(t)), (sigmas, level)):
             values.append(value)

@@ -124,6 +124,10 @@ describe("wrong options", () => {
       seed: 42 → [seed] expected a whole number from 0 to 2^64 − 1, got "42"
       sampler: eulre → [sampler] expected one of SAMPLERS, got "eulre". The nearest name is euler.
       sampler: 3 → [sampler] expected one of SAMPLERS, got 3
+      outputType: latents → [outputType] expected one of video, latent, got "latents"
+      outputType: 1 → [outputType] expected one of video, latent, got 1
+      latents: Array → [latents] expected a Float32Array of unit noise, got a list of 2
+      onStepEnd: true → [onStepEnd] expected a function, got true
       sampler:  → [sampler] expected one of SAMPLERS, got "". The nearest name is lcm.
       sigmas: 5 → [sigmas] expected a list of numbers, the noise levels, got 5
       sigmas: Array → [sigmas] expected a list of numbers, the noise levels, got a list of 3
