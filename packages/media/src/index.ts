@@ -42,4 +42,4 @@ export {
   type WrittenVideo,
   writeVideo,
 } from "./video/write-video";
-export { rgbToI420 } from "./video/yuv";
+export { BT601, BT709, type LumaWeights, rgbToI420 } from "./video/yuv";

@@ -73,4 +73,5 @@ async function run(work) {
   parentPort.postMessage({ result }, [result.buffer]);
 }
 
-await run(workerData);
+// What it throws ends the thread, which tells whoever started it.
+void run(workerData);

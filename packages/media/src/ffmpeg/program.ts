@@ -4,8 +4,8 @@ import type { Readable, Writable } from "node:stream";
 import { VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
 import { type EncodeOptions, requireEvenSize, type VideoFrames } from "../video/video-frames";
-import { rgbToI420 } from "../video/yuv";
-import { encoderName, encodingArguments, type FfmpegFormat } from "./encoding-arguments";
+import { type LumaWeights, rgbToI420 } from "../video/yuv";
+import { encoderName, encodingArguments, type FfmpegFormat, lumaWeights } from "./encoding-arguments";
 
 /** How much of ffmpeg's last words goes into a message. */
 const MAX_MESSAGE_LETTERS = 300;
@@ -47,9 +47,10 @@ export async function encodeWithFfmpeg(
   const stop = () => child.kill("SIGKILL");
   options.signal?.addEventListener("abort", stop, { once: true });
   const ended = endOf(child);
+  const weights = lumaWeights("program", format);
   let feedError: unknown;
   try {
-    await feed(child.stdin, video, options, ended);
+    await feed(child.stdin, video, weights, options, ended);
   } catch (error) {
     feedError = error;
     if (options.signal?.aborted) stop();
@@ -64,12 +65,18 @@ export async function encodeWithFfmpeg(
 }
 
 /** A stream that its dead reader left behind never drains: hence the race with the end of the process. */
-async function feed(stdin: Writable, video: VideoFrames, options: EncodeOptions, ended: Promise<End>): Promise<void> {
+async function feed(
+  stdin: Writable,
+  video: VideoFrames,
+  weights: LumaWeights,
+  options: EncodeOptions,
+  ended: Promise<End>,
+): Promise<void> {
   // Errors of the pipe come through `once` and the callback of `end`; this keeps the rest from ending the process.
   stdin.on("error", () => {});
   for (let i = 0; i < video.numFrames; i++) {
     options.signal?.throwIfAborted();
-    const frame = await runInSlices(rgbToI420.inPieces(video.frame(i), video.width, video.height));
+    const frame = await runInSlices(rgbToI420.inPieces(video.frame(i), video.width, video.height, weights));
     const hasRoom = stdin.write(frame);
     if (!hasRoom) await Promise.race([once(stdin, "drain"), ended]);
     options.onFrame?.(i + 1);

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
-import { encoderName, encodingArguments, type FfmpegFormat } from "../ffmpeg/encoding-arguments";
+import { encoderName, encodingArguments, type FfmpegFormat, lumaWeights } from "../ffmpeg/encoding-arguments";
 import { requireWasmFfmpeg, runWasmFfmpeg } from "../ffmpeg/wasm";
 import { type EncodeOptions, requireEvenSize, type VideoFrames } from "./video-frames";
 import { rgbToI420 } from "./yuv";
@@ -16,8 +16,8 @@ export const requireBuiltin = (format: FfmpegFormat, where = "video") =>
   requireWasmFfmpeg(`.${format}`, where, "choose the encoder ffmpeg, or write .webp, .gif or .png");
 
 /**
- * Encodes frames as MP4 (H.264 by x264) or WebM (VP8 by libvpx) with FFmpeg as WebAssembly: 4:2:0, BT.709, the same bytes on
- * every machine. It works in a thread of its own; one frame at a time is converted and sent there.
+ * Encodes frames as MP4 (H.264 by x264) or WebM (VP8 by libvpx) with FFmpeg as WebAssembly: 4:2:0, the same bytes on every machine;
+ * BT.709, or BT.601 for VP8, which has nothing else. It works in a thread of its own; one frame at a time is converted and sent there.
  *
  * @throws VdError `shape` for odd sides, `unsupported` where the encoder is not installed or refuses the frames; the
  *   signal's reason when it is cancelled
@@ -31,8 +31,9 @@ export async function encodeBuiltin(
   const ffmpeg = requireBuiltin(format);
   const { width, height, numFrames: numPieces } = video;
   const words = encodingArguments("wasm", format, video, FILES);
+  const weights = lumaWeights("wasm", format);
   const pieceOf = async (index: number) => {
-    const frame = await runInSlices(rgbToI420.inPieces(video.frame(index), width, height));
+    const frame = await runInSlices(rgbToI420.inPieces(video.frame(index), width, height, weights));
     options.onFrame?.(index + 1);
     return frame;
   };

@@ -1,27 +1,39 @@
 import { type Pausable, pausable } from "@vd/tensor";
 
-/** Weights of red, green and blue in luma. Source: ITU-R BT.709-6, item 3.2. */
-const LUMA_RED = 0.2126;
-const LUMA_GREEN = 0.7152;
-const LUMA_BLUE = 0.0722;
+/** Weights of red, green and blue in luma; their sum is 1. */
+export interface LumaWeights {
+  red: number;
+  green: number;
+  blue: number;
+}
 
-/** 1.8556 and 1.5748 scale B - Y and R - Y to +-0.5. Source: ITU-R BT.709-6, item 3.3. */
-const BLUE_RANGE = 2 * (1 - LUMA_BLUE);
-const RED_RANGE = 2 * (1 - LUMA_RED);
+/** Source: ITU-R BT.709-6, item 3.2. */
+export const BT709: LumaWeights = { red: 0.2126, green: 0.7152, blue: 0.0722 };
+
+/** Source: ITU-R BT.601-7, item 2.5.1. */
+export const BT601: LumaWeights = { red: 0.299, green: 0.587, blue: 0.114 };
 
 /**
- * Converts a picture to I420 in BT.709 limited range: luma 16 to 235, chroma 16 to 240, each the mean of 2 x 2 pixels.
- * The mean is taken in RGB, so that chroma of hard edges does not shift. rgb: [H,W,3], 0 to 255; H and W even. Returns luma
+ * Converts a picture to I420 in limited range: luma 16 to 235, chroma 16 to 240, each the mean of 2 x 2 pixels.
+ * The mean is taken in RGB, so that chroma of hard edges does not shift. rgb: [H,W,3], 0 to 255; H and W even. weights: default BT.709. Returns luma
  * [H,W], then blue chroma and red chroma [H/2,W/2]. Pauses after every two rows.
  */
-export const rgbToI420 = pausable(function* (rgb: Uint8Array, width: number, height: number): Pausable<Uint8Array> {
+export const rgbToI420 = pausable(function* (
+  rgb: Uint8Array,
+  width: number,
+  height: number,
+  weights: LumaWeights = BT709,
+): Pausable<Uint8Array> {
+  // What scales B - Y and R - Y to +-0.5. Source: ITU-R BT.709-6, item 3.3.
+  const blueRange = 2 * (1 - weights.blue);
+  const redRange = 2 * (1 - weights.red);
   const numPixels = width * height;
   const planes = new Uint8Array((numPixels * 3) / 2);
   let blueIndex = numPixels;
   let redIndex = numPixels + numPixels / 4;
   for (let y = 0; y < height; y += 2) {
     for (let i = y * width; i < (y + 2) * width; i++) {
-      const luma = lumaOf(rgb[3 * i]!, rgb[3 * i + 1]!, rgb[3 * i + 2]!);
+      const luma = lumaOf(weights, rgb[3 * i]!, rgb[3 * i + 1]!, rgb[3 * i + 2]!);
       planes[i] = Math.round(16 + (219 / 255) * luma);
     }
     for (let x = 0; x < width; x += 2) {
@@ -30,17 +42,17 @@ export const rgbToI420 = pausable(function* (rgb: Uint8Array, width: number, hei
       const red = meanOfFour(rgb, above, below);
       const green = meanOfFour(rgb, above + 1, below + 1);
       const blue = meanOfFour(rgb, above + 2, below + 2);
-      const luma = lumaOf(red, green, blue);
-      planes[blueIndex++] = Math.round(128 + ((224 / 255) * (blue - luma)) / BLUE_RANGE);
-      planes[redIndex++] = Math.round(128 + ((224 / 255) * (red - luma)) / RED_RANGE);
+      const luma = lumaOf(weights, red, green, blue);
+      planes[blueIndex++] = Math.round(128 + ((224 / 255) * (blue - luma)) / blueRange);
+      planes[redIndex++] = Math.round(128 + ((224 / 255) * (red - luma)) / redRange);
     }
     yield;
   }
   return planes;
 });
 
-function lumaOf(red: number, green: number, blue: number): number {
-  return LUMA_RED * red + LUMA_GREEN * green + LUMA_BLUE * blue;
+function lumaOf(weights: LumaWeights, red: number, green: number, blue: number): number {
+  return weights.red * red + weights.green * green + weights.blue * blue;
 }
 
 /** Mean of one colour over two neighbours in a row and the two below; indices are those of the left ones. */

@@ -1,6 +1,6 @@
 import { gradientFrames } from "../../../../tooling/testing/gradient-frames";
 import type { VideoFrames } from "../../src/video/video-frames";
-import { rgbToI420 } from "../../src/video/yuv";
+import { type LumaWeights, rgbToI420 } from "../../src/video/yuv";
 
 /** @returns a video of a disc that moves over a gradient. */
 export function gradientVideo(width: number, height: number, numFrames: number, fps = 7): VideoFrames {
@@ -13,10 +13,14 @@ export function gradientVideo(width: number, height: number, numFrames: number, 
 }
 
 /** @returns RGB frames [F,H,W,3] as I420 planes: what 4:2:0 formats can keep of them. */
-export function planesOf(frames: Uint8Array, { width, height, numFrames }: VideoFrames): Uint8Array {
+export function planesOf(
+  frames: Uint8Array,
+  { width, height, numFrames }: VideoFrames,
+  weights?: LumaWeights,
+): Uint8Array {
   const frameBytes = width * height * 3;
   const frame = (i: number) => frames.subarray(i * frameBytes, (i + 1) * frameBytes);
-  return Buffer.concat(Array.from({ length: numFrames }, (_, i) => rgbToI420(frame(i), width, height)));
+  return Buffer.concat(Array.from({ length: numFrames }, (_, i) => rgbToI420(frame(i), width, height, weights)));
 }
 
 /** Peak signal-to-noise ratio of bytes in dB; Infinity when they are equal. */

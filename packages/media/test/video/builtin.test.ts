@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { lumaWeights } from "../../src/ffmpeg/encoding-arguments";
 import { encodeBuiltin } from "../../src/video/builtin";
 import { convertByFfmpeg, decodeByFfmpeg } from "../support/ffmpeg";
 import { gradientVideo, planesOf, psnr } from "../support/video";
@@ -39,7 +40,7 @@ describe("encodeBuiltin", () => {
       const file = await encodeBuiltin(format, video, { onFrame: (numDone) => done.push(numDone) });
       expect(done).toEqual(Array.from({ length: video.numFrames }, (_, i) => i + 1));
       const decoded = await decodeByFfmpeg(file);
-      const planes = planesOf(video.data, video);
+      const planes = planesOf(video.data, video, lumaWeights("wasm", format));
       expect(psnr(planes, decoded)).toBeGreaterThan(44);
       // A mean over fewer samples says little.
       if (video.width >= 64) for (const shift of meanShifts(planes, decoded, video)) expect(shift).toBeLessThan(0.15);
@@ -61,6 +62,16 @@ describe("encodeBuiltin", () => {
     const bitstream = await convertByFfmpeg(file, ["-c", "copy", "-f", "h264"]);
     const again = await convertByFfmpeg(bitstream, ["-c", "copy", "-f", "mp4"]);
     expect(letters(again)).toContain(BT709_COLR);
+  });
+
+  it("stores the colours as decoders read them", async () => {
+    const [width, height] = [32, 32];
+    const orange = Uint8Array.from({ length: width * height * 3 }, (_, i) => [230, 120, 30][i % 3]!);
+    const video = { width, height, numFrames: 1, fps: 7, data: orange, frame: () => orange };
+    for (const format of ["mp4", "webm"] as const) {
+      const rgb = await convertByFfmpeg(await encodeBuiltin(format, video), ["-f", "rawvideo", "-pix_fmt", "rgb24"]);
+      for (const [i, value] of rgb.entries()) expect(Math.abs(value - orange[i]!)).toBeLessThanOrEqual(3);
+    }
   });
 
   it("chooses the level by the frame rate too", async () => {

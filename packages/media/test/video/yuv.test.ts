@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { rgbToI420 } from "../../src/video/yuv";
+import { BT601, rgbToI420 } from "../../src/video/yuv";
 
 function flat(red: number, green: number, blue: number, width = 2, height = 2): Uint8Array {
   return Uint8Array.from({ length: width * height * 3 }, (_, i) => [red, green, blue][i % 3]!);
@@ -18,6 +18,11 @@ describe("rgbToI420", () => {
     ["grey", [128, 128, 128], [126, 128, 128]],
   ])("maps %s", (_, [r, g, b], [y, cb, cr]) => {
     expect([...rgbToI420(flat(r!, g!, b!), 2, 2)]).toEqual([y, y, y, y, cb, cr]);
+  });
+
+  it("takes BT.601's weights too", () => {
+    expect([...rgbToI420(flat(255, 0, 0), 2, 2, BT601)]).toEqual([81, 81, 81, 81, 90, 240]);
+    expect([...rgbToI420(flat(0, 0, 255), 2, 2, BT601)]).toEqual([41, 41, 41, 41, 240, 110]);
   });
 
   it("keeps luma per pixel and means chroma over 2 x 2", () => {
