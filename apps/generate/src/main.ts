@@ -14,15 +14,18 @@ export async function main(pipelineFactory: PipelineFactory, argv: readonly stri
     });
   }
   if (argv[0] === "completion-server") {
-    const { COMP_LINE, COMP_POINT, SHELL } = process.env;
-    (await import("./completion/server")).answerShell({ COMP_LINE, COMP_POINT, SHELL });
+    const { answerShell } = await import("./completion/server");
+    answerShell({
+      COMP_LINE: process.env.COMP_LINE,
+      COMP_POINT: process.env.COMP_POINT,
+      SHELL: process.env.SHELL,
+    });
     return;
   }
   process.exitCode = await run(argv, dependenciesOf(pipelineFactory, version));
 }
 
 function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Dependencies {
-  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
   const isInteractive = process.stdin.isTTY && process.stderr.isTTY;
   return {
     io: {
@@ -35,7 +38,11 @@ function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Depe
     signals: process,
     version,
     ffmpeg: "ffmpeg",
-    variables: { NO_COLOR, FORCE_COLOR, TERM },
+    variables: {
+      NO_COLOR: process.env.NO_COLOR,
+      FORCE_COLOR: process.env.FORCE_COLOR,
+      TERM: process.env.TERM,
+    },
     openFile,
     peakRssBytes: () => process.resourceUsage().maxRSS * 1024,
   };

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { FakeHub } from "../../../../packages/hub/test/client/fake-hub";
+import { FakeHub } from "../../../../tooling/testing/fake-hub";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { FakeProcess, runCommand } from "../support/harness";
 

@@ -1,8 +1,8 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { COMMIT } from "../../../../tooling/testing/fake-hub";
 import { type PlannedDownload, resolveModel } from "../../src/index";
-import { COMMIT } from "./fake-hub";
 import { useWorkbench } from "./workbench";
 
 const bench = useWorkbench();

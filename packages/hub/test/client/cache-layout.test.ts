@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from "node:
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { COMMIT, NEXT_COMMIT } from "../../../../tooling/testing/fake-hub";
 import {
   blobPath,
   linkIntoSnapshot,
@@ -11,7 +12,6 @@ import {
   snapshotDir,
   writeRef,
 } from "../../src/client/cache-layout";
-import { COMMIT, NEXT_COMMIT } from "./fake-hub";
 
 let dir: string;
 beforeEach(async () => {

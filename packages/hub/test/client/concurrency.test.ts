@@ -4,8 +4,8 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { bytes, digestOf } from "../../../../tooling/testing/fake-hub";
 import { resolveModel } from "../../src/index";
-import { bytes, digestOf } from "./fake-hub";
 import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();

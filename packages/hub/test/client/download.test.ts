@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { breakAfter, bytes, COMMIT, digestOf, type FakeFile, sendRange } from "../../../../tooling/testing/fake-hub";
 import { type DownloadProgress, resolveModel } from "../../src/index";
-import { breakAfter, bytes, COMMIT, digestOf, type FakeFile, sendRange } from "./fake-hub";
 import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();

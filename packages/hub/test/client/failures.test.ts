@@ -2,11 +2,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { bytes, COMMIT, NEXT_COMMIT } from "../../../../tooling/testing/fake-hub";
 import { requestedWaitMs } from "../../src/client/failures";
 import { hubSettings } from "../../src/client/settings";
 import { downloadSnapshot } from "../../src/client/snapshot";
 import { resolveModel } from "../../src/index";
-import { bytes, COMMIT, NEXT_COMMIT } from "./fake-hub";
 import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();
@@ -148,7 +148,7 @@ describe("retry", () => {
     await bench.hub.stop();
     const error = await failureOf(resolveModel(NAME, options));
     expect(error.message).toMatch(/ECONNREFUSED.*Check the network connection/);
-    bench.hub = await (await import("./fake-hub")).FakeHub.start();
+    bench.hub = await (await import("../../../../tooling/testing/fake-hub")).FakeHub.start();
   });
 
   it("tells a machine without a network after one more attempt, not after all of them", async () => {

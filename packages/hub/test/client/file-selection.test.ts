@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { svdFiles } from "../../../../tooling/testing/fake-hub";
 import { selectModelFiles, selectWeightFiles } from "../../src/index";
-import { svdFiles } from "./fake-hub";
 
 const stem = "unet/diffusion_pytorch_model";
 const weights = (names: string[], dtype: "fp32" | "fp16" | "bf16") => selectWeightFiles(new Set(names), "unet", dtype);

@@ -2,8 +2,8 @@ import { lstat, mkdir, readdir, readFile, readlink, realpath, rm, stat, writeFil
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { COMMIT, digestOf, NEXT_COMMIT } from "../../../../tooling/testing/fake-hub";
 import { resolveModel } from "../../src/index";
-import { COMMIT, digestOf, NEXT_COMMIT } from "./fake-hub";
 import { expectSame, useWorkbench } from "./workbench";
 
 const bench = useWorkbench();

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
+import { FakeHub } from "../../../../tooling/testing/fake-hub";
 import type { HubOptions, HubTuning } from "../../src/index";
-import { FakeHub } from "./fake-hub";
 
 /** Waits of milliseconds instead of seconds. */
 export const QUICK: Partial<HubTuning> = {
