@@ -1,4 +1,4 @@
-// @vd/svd-pipeline behind Express: POST a picture to /video, get an MP4. `node examples/express.mjs 3000` serves on that
+// @vd/svd-pipeline behind Express: POST a picture to /video, get an MP4. `PORT=3000 node examples/express.mjs` serves on that
 // port; without one it asks itself for a video once and ends.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -36,7 +36,7 @@ app.use((error, _request, response, next) => {
   response.status(isVdError(error) ? 400 : 500).json({ code, message });
 });
 
-const port = Number(process.argv[2] ?? 0);
+const port = Number(process.env.PORT ?? 0);
 const server = app.listen(port, "127.0.0.1");
 await once(server, "listening");
 const url = `http://127.0.0.1:${server.address().port}`;

@@ -74,9 +74,10 @@ describe("artifacts", () => {
       writeFileSync(join(context.checkout, name), name);
     }
     const upload = ACTIONS["actions/upload-artifact"];
-    upload({ name: "addons", path: "x/*/a.node\nx/*/b.json\n" }, context);
+    const orNone = { "if-no-files-found": "warn" };
+    upload({ name: "addons", path: "x/*/a.node\nx/*/b.json\n", ...orNone }, context);
     expect(filesOf(join(context.artifacts, "addons"))).toEqual(["linux/a.node", "linux/b.json", "win/a.node"]);
-    upload({ name: "whole", path: "y" }, context);
+    upload({ name: "whole", path: "y", ...orNone }, context);
     ACTIONS["actions/download-artifact"]({ name: "addons", path: "z/here" }, context);
     expect(existsSync(join(context.checkout, "z/here/win/a.node"))).toBe(true);
     const none = { name: "none", path: "nowhere", "if-no-files-found": "error" };

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import { addonSources, objectsOf } from "../../../build/addon/sources.mjs";
 
-const isasOf = (path: string, arch = "x64") => objectsOf(path, arch).map(({ isa }) => isa);
+const isasOf = (path: string, arch: NodeJS.Architecture = "x64") => objectsOf(path, arch).map(({ isa }) => isa);
 const flagsOf = (path: string, isa: string) => objectsOf(path, "x64").find((each) => each.isa === isa)!.flags;
 
 describe("the addon's sources", () => {
