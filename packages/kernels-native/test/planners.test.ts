@@ -142,6 +142,12 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(candidates(75)["gradients of bf16"]).toEqual(["attention_backward_plain_bf16_d512"]);
     });
 
+    test("launch what is asked for of the gradients, and need no memory for it", () => {
+      const sums = "0 attention_backward_delta_f16";
+      expect(candidates(80)["gradients by v"]).toEqual([`${sums} attention_backward_dkv_f16_d64`]);
+      expect(candidates(80)["gradients by nothing"]).toEqual([sums]);
+    });
+
     test("have none for operands of several types or more rows than a grid counts", () => {
       expect(candidates(90)["attention of two types"]).toEqual([]);
       expect(rejected(90, "attention of two types")).toEqual({ "attention_*": "k has another element type than q" });

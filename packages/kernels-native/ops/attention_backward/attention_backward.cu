@@ -12,10 +12,16 @@ using namespace vd::device;
 #define VD_GRADIENTS(type, name, dim, keys)                                                                                        \
   VD_KERNEL(attention_backward_dq_##name##_d##dim, AttentionBackwardParams, 128, 1, attention_dq<FlashConfig<type, dim, keys, 4>>) \
   VD_KERNEL(attention_backward_dkv_##name##_d##dim, AttentionBackwardParams, 128, 1, attention_dkv<FlashConfig<type, dim, keys, 4>>)
+// Rows of a tile: what leaves sums and scores in registers. On sm_75 a product of depth 16 is two, which takes more of them.
+#if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)
+#define VD_TILE_128 32
+#else
+#define VD_TILE_128 16
+#endif
 #define VD_GRADIENTS_ALL(type, name) \
-  VD_GRADIENTS(type, name, 64, 64)   \
+  VD_GRADIENTS(type, name, 64, 32)   \
   VD_GRADIENTS(type, name, 96, 32)   \
-  VD_GRADIENTS(type, name, 128, 32)
+  VD_GRADIENTS(type, name, 128, VD_TILE_128)
 #define VD_GRADIENTS_PLAIN(type, name, dim, parts)                                                                         \
   VD_KERNEL(attention_backward_dq_plain_##name##_d##dim, AttentionBackwardParams, 256, 1, attention_dq_plain<type, parts>) \
   VD_KERNEL(attention_backward_dkv_plain_##name##_d##dim, AttentionBackwardParams, 256, 1, attention_dkv_plain<type, parts>)

@@ -16,7 +16,9 @@ constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
 
 /** Rows of the tensor-core kernels' blocks, of queries or of keys. */
 constexpr int kBlockRows = 64;
-/** Of the plain kernels' blocks. */
+/** Rows of the tiles that pass, at most. */
+constexpr int kTileRows = 32;
+/** Rows of the plain kernels' blocks. */
 constexpr int kPlainRows = 32;
 
 /** Blocks of `rows` that a sequence of `count` takes, packed ones included. */
@@ -97,8 +99,7 @@ void add_mma(const AttentionBackwardArgs& a, const AttentionBackwardParams& p, c
   const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
   bool isTaken = false;
   for (const int dim : {64, 96, 128}) {
-    const int tile = dim <= 64 ? 64 : 32;
-    const int64_t staticBytes = 2 * tile * 4, bytes = int64_t{2} * (kBlockRows + tile) * (dim * 2 + 16);
+    const int64_t staticBytes = 2 * kTileRows * 4, bytes = int64_t{2} * (kBlockRows + kTileRows) * (dim * 2 + 16);
     const std::string kind = cuda::type_name(dtype) + "_d" + std::to_string(dim);
     const cuda::Reason reason = cuda::first_of(
         {wrongType, cuda::if_so(p.dim > dim, {"is for heads of at most #, the row has heads of #", {dim, p.dim}}),

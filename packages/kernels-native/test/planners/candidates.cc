@@ -134,6 +134,14 @@ void print_attention(const cuda::DeviceInfo& device) {
   print("gradients d160", attention_backward_cuda_variants(attention_backward(100, 160, DType::f16), device, true));
 }
 
+/** Launches for gradients by some of the operands: of the first variant, with its workspace. */
+void print_gradients(const char* name, const AttentionBackwardArgs& a, const cuda::DeviceInfo& device) {
+  const cuda::Variant variant = attention_backward_cuda_variants(a, device, false).variants.front();
+  std::string line = std::to_string(variant.workspaceBytes);
+  for (const cuda::Launch& launch : variant.launches) line += " " + launch.symbol;
+  std::printf("%s\t%s\t\n", name, line.c_str());
+}
+
 /** Launches of attention whose heads are changed first: names, workspace, and what the second one reads q and k from. */
 void print_staged(const cuda::DeviceInfo& device) {
   AttentionArgs a = attention(100, 64, DType::f16);
@@ -236,6 +244,11 @@ int main(int argc, char** argv) {
   print_float16(device);
   print_attention(device);
   print_staged(device);
+  AttentionBackwardArgs gradients = attention_backward(100, 64, DType::f16);
+  gradients.dq = gradients.dk = Tensor{};
+  print_gradients("gradients by v", gradients, device);
+  gradients.dv = Tensor{};
+  print_gradients("gradients by nothing", gradients, device);
   print_others(device);
   print_elementwise(device);
   print_token_norms(device);
