@@ -20,7 +20,6 @@ interface Report {
   ran: number;
   overwritten: number;
   stopped: number;
-  stoppedInside: number;
   endings: Record<"calls" | "programs" | "offsets" | "lifecycle", Record<string, number>>;
 }
 
@@ -62,7 +61,7 @@ async function fuzz(): Promise<Report> {
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
 test("at least 10,000 calls with anything: typed errors or results, and the process lives", async () => {
-  const { compiled, ran, overwritten, stopped, stoppedInside, endings, cases } = await fuzz();
+  const { compiled, ran, overwritten, stopped, endings, cases } = await fuzz();
   const numEndings = Object.values(endings).reduce((total, counts) => total + sum(counts), 0);
   expect(numEndings).toBeGreaterThanOrEqual(10_000);
   expect(sum(endings.calls)).toBe(numCalls);
@@ -72,7 +71,7 @@ test("at least 10,000 calls with anything: typed errors or results, and the proc
   expect(ran).toBeGreaterThan(numPrograms / 10);
   expect(endings.calls.value).toBeGreaterThan(numCalls / 10);
   expect(Object.keys(endings.programs)).toEqual(expect.arrayContaining(["shape", "dtype", "layout", "attr", "value"]));
-  expect([overwritten, stopped, stoppedInside]).toEqual([8, 8, 90]);
+  expect([overwritten, stopped]).toEqual([16, 8]);
   const foreseen = [...Object.keys(ERROR_CODES), "value", "TypeError", "the caller's own"];
   expect(foreseen).toEqual(expect.arrayContaining(Object.values(endings).flatMap((counts) => Object.keys(counts))));
 }, 120_000);

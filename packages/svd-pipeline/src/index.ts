@@ -48,6 +48,7 @@ export type { ModelComponents } from "./opening/components";
 export { openModelFolder } from "./opening/folder";
 export { type Models, makeModels } from "./opening/models";
 export { openSingleFile, type SingleFileOptions } from "./opening/single-file";
+export type { WarningListener } from "./opening/warnings";
 export { StableVideoDiffusionPipeline } from "./pipeline";
 export { chooseDecodeChunk, type DecodeChunkOptions } from "./stages/decode-chunk";
 export {

@@ -17,6 +17,7 @@ import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
 import { openSingleFile } from "./opening/single-file";
+import type { WarningListener } from "./opening/warnings";
 import { autoSize } from "./options/auto-size";
 import { batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
@@ -78,9 +79,14 @@ export class StableVideoDiffusionPipeline {
   }
 
   /** Wires the model's modules; the event loop turns meanwhile. */
-  private static async make(components: ModelComponents, load: CheckedLoad, denoiser?: ChosenDenoiser) {
+  private static async make(
+    components: ModelComponents,
+    load: CheckedLoad,
+    onWarning: WarningListener | undefined,
+    denoiser?: ChosenDenoiser,
+  ) {
     const { device, precision, tuning } = load;
-    const models = await runInSlices(makeModels.inPieces(components));
+    const models = await runInSlices(makeModels.inPieces(components, onWarning));
     return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
   }
 
@@ -126,7 +132,7 @@ export class StableVideoDiffusionPipeline {
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
     throwIfAborted(options.signal, dir, { work: "the opening" });
     const components = await openModelFolder(dir, load.format);
-    const pipeline = await StableVideoDiffusionPipeline.make(components, load, denoiser);
+    const pipeline = await StableVideoDiffusionPipeline.make(components, load, warnThrough(options), denoiser);
     options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
     return pipeline;
   }
@@ -150,10 +156,9 @@ export class StableVideoDiffusionPipeline {
   private static async openFile(path: string, options: LoadOptions): Promise<StableVideoDiffusionPipeline> {
     const load = checkLoad(path, options);
     const denoiser = await chosenDenoiser(options, load.device);
-    const { onProgress } = options;
-    const onWarning = onProgress && ((message: string) => onProgress(loadMessage(message)));
+    const onWarning = warnThrough(options);
     const components = await openSingleFile(path, { ...options.singleFile, ...(onWarning && { onWarning }) });
-    return StableVideoDiffusionPipeline.make(components, load, denoiser);
+    return StableVideoDiffusionPipeline.make(components, load, onWarning, denoiser);
   }
 
   /**
@@ -349,6 +354,10 @@ async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
 
 /** What there is to say before anything is loaded. */
 const loadMessage = (message: string): ProgressEvent => ({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message });
+
+/** Warnings as messages to `onProgress`; undefined without one. */
+const warnThrough = ({ onProgress }: LoadOptions): WarningListener | undefined =>
+  onProgress && ((message) => onProgress(loadMessage(message)));
 
 /** What denoises by the options; a fallback is told to `onProgress`. */
 function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): Promise<ChosenDenoiser | undefined> {

@@ -51,6 +51,7 @@ export {
   writeTuningTable,
 } from "./tune/table";
 export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
+export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
 export * from "./weights/safetensors";
-export { mapWeightFile, type WeightEntry, Weights } from "./weights/weights";
+export { mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

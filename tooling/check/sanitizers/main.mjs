@@ -12,12 +12,14 @@ import { undetected } from "./self-test.mjs";
 
 const usage = `Usage: pnpm check:sanitizers [--full]
 
-  --full  the fuzzer at full length, the loader's scenarios and the goldens too`;
+  --full  the fuzzer at full length, 10,000 stopped workers, the loader's scenarios and the goldens too`;
 
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 /** Calls and programs of the fuzzer. */
 const FUZZ = { short: ["800", "600"], full: ["8000", "6000"] };
 const FUZZ_SEED = "20240917";
+/** Workers that are stopped inside calls, and how many are under way at a time. */
+const TERMINATIONS = { short: ["200", "4"], full: ["10000", "4"] };
 
 /** A step that runs Node.js with `env`; true if it ended well. */
 function runNode(words, env) {
@@ -30,11 +32,12 @@ function runNode(words, env) {
   return status === 0;
 }
 
-/** Runs the fuzzer of the addon's calls in a process of its own. */
-function fuzz(counts, env) {
+/** Runs a program of the addon's tests in a process of its own; its first argument is the file that names the call under
+ *  way. */
+function runProgram(name, args, env) {
   const folder = mkdtempSync(join(tmpdir(), "vd-sanitizers-"));
-  const program = join(packageDir, "test/addon-fuzz/main.ts");
-  const words = ["--expose-gc", "--import", "tsx", program, join(folder, "journal.txt"), ...counts, FUZZ_SEED];
+  const program = join(packageDir, "test", name);
+  const words = ["--expose-gc", "--import", "tsx", program, join(folder, "journal.txt"), ...args];
   try {
     return runNode(words, { ...env, TSX_TSCONFIG_PATH: join(packageDir, "tsconfig.json") });
   } finally {
@@ -60,7 +63,8 @@ function steps(full) {
     ["threads without data races", async () => spawnSync(await buildThreads(), { stdio: "inherit" }).status === 0],
     ["the addon compiles", compile],
     ["conformance suite", () => vitest("packages/tensor/test/ops.test.ts")],
-    ["fuzzer", () => fuzz(full ? FUZZ.full : FUZZ.short, env)],
+    ["fuzzer", () => runProgram("addon-fuzz/main.ts", [...(full ? FUZZ.full : FUZZ.short), FUZZ_SEED], env)],
+    ["stopped workers", () => runProgram("termination/main.ts", full ? TERMINATIONS.full : TERMINATIONS.short, env)],
     ["driver layer", () => vitest(...driver)],
   ];
   const more = [

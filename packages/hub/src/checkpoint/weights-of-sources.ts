@@ -1,14 +1,23 @@
 import { allocateBuffer, type DType, VdError } from "@vd/kernels-native";
-import { makeStorage, mapWeightFile, type SafetensorsFile, type WeightEntry, Weights } from "@vd/tensor";
+import {
+  decodeFloat64,
+  makeStorage,
+  mapWeightFile,
+  roundedNotice,
+  type SafetensorsFile,
+  type WeightEntry,
+  Weights,
+} from "@vd/tensor";
 import { sourceBytes, sourceRange } from "./tensor-bytes";
 import type { TensorSource } from "./tensor-source";
 
-const DTYPES: Readonly<Record<string, DType>> = { F32: "f32", F16: "f16", BF16: "bf16" };
+/** Types in which weights are used; float64 is rounded. */
+const DTYPES: Readonly<Record<string, DType>> = { F32: "f32", F16: "f16", BF16: "bf16", F64: "f32" };
 
 function dtypeOf(path: string, name: string, stored: string): DType {
   const dtype = DTYPES[stored];
   if (dtype) return dtype;
-  throw new VdError({ code: "dtype", where: `${path}] [${name}`, expected: "F32, F16 or BF16", got: stored });
+  throw new VdError({ code: "dtype", where: `${path}] [${name}`, expected: "F32, F16, BF16 or F64", got: stored });
 }
 
 /**
@@ -23,19 +32,24 @@ export function weightsOfSources(
 ): Weights {
   const mapped = mapWeightFile(file.path);
   const entries = new Map<string, WeightEntry>();
+  const wide: string[] = [];
   for (const [name, source] of sources) {
     const dtype = dtypeOf(file.path, name, source.dtype);
     const range = sourceRange(source);
-    if (range && "name" in source) {
+    const isWide = source.dtype === "F64";
+    if (isWide) wide.push(name);
+    if (range && "name" in source && !isWide) {
       const byteOffset = file.entry(source.name).byteOffset + range.byteOffset;
       entries.set(name, { dtype, shape: source.shape, storage: mapped, byteOffset });
       continue;
     }
-    const bytes = sourceBytes(source, (stored) => file.readBytes(stored));
+    const stored = sourceBytes(source, (part) => file.readBytes(part));
+    const bytes = isWide ? decodeFloat64(stored) : stored;
     const buffer = allocateBuffer(bytes.byteLength);
     buffer.writeSync(bytes);
     const storage = makeStorage("weights", bytes.byteLength, name, { buffer, byteOffset: 0 });
     entries.set(name, { dtype, shape: source.shape, storage, byteOffset: 0 });
   }
-  return Weights.fromEntries(`${file.path} (${label})`, entries);
+  const title = `${file.path} (${label})`;
+  return Weights.fromEntries(title, entries, wide.length > 0 ? [roundedNotice(title, wide)] : []);
 }

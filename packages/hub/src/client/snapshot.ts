@@ -26,6 +26,7 @@ import { selectModelFiles } from "./file-selection";
 import { findCachedSnapshot, notCachedError } from "./local-snapshot";
 import { isCommitHash } from "./names";
 import { forEachParallel } from "./parallel";
+import { pickleHint } from "./pickles";
 import { ProgressMeter } from "./progress";
 import type { HubSettings } from "./settings";
 
@@ -107,6 +108,7 @@ function selectListed(listed: readonly ListedFile[], settings: HubSettings, repo
   );
   if (missing.length === 0) return listed.filter(({ name }) => files.includes(name));
   const single = listed.find(({ name }) => /^[^/]+\.safetensors$/.test(name));
+  const pickles = pickleHint(listed.map(({ name }) => name).filter((name) => missing.includes(safetensorsOf(name))));
   throw new VdError({
     code: "weights",
     where: repo,
@@ -114,10 +116,15 @@ function selectListed(listed: readonly ListedFile[], settings: HubSettings, repo
     got: `a repository without ${missing.join(", ")}`,
     hint:
       single === undefined
-        ? "Choose a repository in the diffusers layout, e.g. stabilityai/stable-video-diffusion-img2vid-xt."
+        ? (pickles ??
+          "Choose a repository in the diffusers layout, e.g. stabilityai/stable-video-diffusion-img2vid-xt.")
         : `If ${single.name} is a single-file checkpoint, download that file and give its path.`,
   });
 }
+
+/** The name that a network's pickle has as safetensors: transformers' `pytorch_model` is `model` there. */
+const safetensorsOf = (name: string): string =>
+  name.replace(/\.[^./]+$/, ".safetensors").replace(/\/pytorch_model\./, "/model.");
 
 async function fetchFiles(
   settings: HubSettings,

@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { type Pausable, Weights } from "@vd/tensor";
 import { selectWeightFiles } from "../client/file-selection";
+import { isPickle, pickleHint } from "../client/pickles";
 import type { WeightFormat } from "../client/settings";
 
 /** A network's weights, and the files that hold them. */
@@ -31,15 +32,16 @@ export function* openComponentWeights(
 }
 
 function noWeights(folder: string, names: readonly string[]): VdError {
-  const foreign = names.filter((name) => /\.(?:bin|ckpt|pt|pth|h5|msgpack|onnx)$/.test(name));
+  const foreign = names.filter((name) => /\.(?:h5|msgpack|onnx)$/.test(name) || isPickle(name));
   return new VdError({
     code: "weights",
     where: folder,
     expected: "weights in .safetensors files",
     got: foreign.length > 0 ? foreign.slice(0, 3).join(", ") : "none",
     hint:
-      foreign.length > 0
-        ? "Get the safetensors version of the model, or convert it."
-        : "The model is not complete: download or copy it again.",
+      pickleHint(names) ??
+      (foreign.length > 0
+        ? "Get the safetensors version of the model."
+        : "The model is not complete: download or copy it again."),
   });
 }

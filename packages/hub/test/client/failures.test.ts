@@ -80,6 +80,8 @@ describe("refusals", () => {
     expect(error.got).toBe(`a repository without ${UNET}`);
     expect(error.hint).toMatch(/svd_xt.safetensors is a single-file checkpoint/);
     bench.hub.files.delete("svd_xt.safetensors");
+    expect((await failureOf(resolveModel(NAME, bench.options()))).hint).toMatch(/never loaded.*convert it once/);
+    for (const name of bench.hub.files.keys()) if (name.endsWith(".bin")) bench.hub.files.delete(name);
     expect((await failureOf(resolveModel(NAME, bench.options()))).hint).toMatch(/diffusers layout/);
   });
 

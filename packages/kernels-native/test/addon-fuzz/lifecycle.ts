@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { setTimeout } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { Addon } from "../../src/addon-types";
 import { addonPath } from "../../src/load";
@@ -24,35 +23,6 @@ device.compile(Float64Array.from(workerData.words), [], buffers).then((program) 
   parentPort.postMessage("running");
 });
 `;
-
-/** Calls that a worker makes without end: objects of the addon's classes, and errors. */
-const CALLS = [
-  "addon.allocateBuffer(64)",
-  'addon.openDevice({ threads: 1, isa: "best", reference: false })',
-  "try { addon.allocateBuffer(-1) } catch {}",
-];
-const CALLING_WORKER = `
-const { parentPort, workerData } = require("node:worker_threads");
-const addon = require(workerData.addonPath);
-const call = new Function("addon", workerData.call);
-parentPort.postMessage("calling");
-for (;;) call(addon);
-`;
-
-/** Stops workers in the middle of a call that the event loop waits for, `count` for each of CALLS. */
-export async function stopInsideCalls(count: number): Promise<number> {
-  let stopped = 0;
-  for (let i = 0; i < count; i++)
-    for (const call of CALLS) {
-      note("stopping a worker inside a call", { i, call });
-      const worker = new Worker(CALLING_WORKER, { eval: true, workerData: { addonPath: addonPath(), call } });
-      await once(worker, "message");
-      await setTimeout(i % 4);
-      await worker.terminate();
-      stopped++;
-    }
-  return stopped;
-}
 
 /** The rows of `program` so often that a run takes a while. */
 const repeated = ({ words }: EncodedCase, times: number) => Array.from({ length: times }, () => words).flat();

@@ -7,7 +7,7 @@ import { loadAddon } from "../../src/load";
 import { fuzzCalls } from "./calls";
 import { encodeCase, isSmall } from "./encode-case";
 import { closeJournal, openJournal } from "./journal";
-import { freeWhileRunning, stopInsideCalls, stopWorkers } from "./lifecycle";
+import { freeWhileRunning, stopWorkers } from "./lifecycle";
 import { overwriteOffsets } from "./offsets";
 import type { Tally } from "./outcome";
 import { Pool } from "./pool";
@@ -41,7 +41,6 @@ const { compiled, ran } = await fuzzPrograms(addon, cases, tallies.programs, Num
 const overwritten = await overwriteOffsets(addon, tallies.offsets);
 await freeWhileRunning(addon, valid, tallies.lifecycle, 6);
 const stopped = await stopWorkers(valid, 8);
-const stoppedInside = await stopInsideCalls(30);
 closeJournal();
 const endings = Object.fromEntries(Object.entries(tallies).map(([name, tally]) => [name, Object.fromEntries(tally)]));
-console.log(JSON.stringify({ cases: cases.length, compiled, ran, overwritten, stopped, stoppedInside, endings }));
+console.log(JSON.stringify({ cases: cases.length, compiled, ran, overwritten, stopped, endings }));

@@ -1,8 +1,9 @@
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, type PausableModule, pausable, type Tensor } from "@vd/tensor";
+import { type Pausable, type PausableModule, pausable, type Tensor, type Weights } from "@vd/tensor";
 import { type TemporalVae, temporalVae } from "@vd/vae-opt";
 import { type ClipVisionOutputs, clipVision, type Unet, unet } from "../models/index";
 import type { ModelComponents } from "./components";
+import { type WarningListener, warnProcess } from "./warnings";
 
 /** The forward functions of all parts. */
 export interface Models {
@@ -17,12 +18,30 @@ const NUM_MICRO_CONDITIONS = 3;
 /** Buffers of older checkpoints that hold no weights. */
 const isIndexBuffer = (name: string) => name.endsWith("position_ids");
 
+/** Warns of weights that no part of a model takes, as the reference does, and of weights in another type. */
+function warnOfWeights(weights: Weights, source: string, onWarning: WarningListener): void {
+  const unused = weights.unused(isIndexBuffer);
+  if (unused.length > 0) {
+    const some = `${unused.slice(0, 3).join(", ")}${unused.length > 3 ? ", …" : ""}`;
+    onWarning(
+      `${source}: ${unused.length} weights are not used: ${some}. If the configuration and the weights come from ` +
+        "different models, or the model has parts that this package does not know, its videos will be wrong.",
+    );
+  }
+  for (const notice of weights.notices) onWarning(notice);
+}
+
 /**
  * Makes all models and checks every weight against its configuration. Pauses between the models' blocks.
  *
- * @throws VdError `weights` naming the first key that is missing, misshapen or not asked for
+ * @param onWarning hears of weights that are not asked for, and of those that are used in another type than they are
+ *   stored in. Default: a warning of the process
+ * @throws VdError `weights` naming the first key that is missing or misshapen
  */
-export const makeModels = pausable(function* (components: ModelComponents): Pausable<Models> {
+export const makeModels = pausable(function* (
+  components: ModelComponents,
+  onWarning: WarningListener = warnProcess,
+): Pausable<Models> {
   const { unet: denoiser, vae, imageEncoder } = components;
   const models: Models = {
     unet: yield* unet.inPieces(denoiser.weights, denoiser.config),
@@ -30,7 +49,8 @@ export const makeModels = pausable(function* (components: ModelComponents): Paus
     imageEncoder: clipVision(imageEncoder.weights, imageEncoder.config),
   };
   yield;
-  for (const part of [denoiser, vae, imageEncoder]) part.weights.expectAllUsed(isIndexBuffer);
+  for (const [name, part] of Object.entries({ unet: denoiser, vae, image_encoder: imageEncoder }))
+    warnOfWeights(part.weights, `${components.source} (${name})`, onWarning);
   checkFit(components);
   return models;
 });

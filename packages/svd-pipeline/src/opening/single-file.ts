@@ -8,6 +8,7 @@ import { parseClipVisionConfig, parseUnetConfig } from "../models/index";
 import type { ModelComponents } from "./components";
 import { CLIP_MEAN, CLIP_STD } from "./folder";
 import { CLIP_UNTOLD, UNET_UNTOLD, type UntoldRules, VAE_UNTOLD, withUntold } from "./untold";
+import { type WarningListener, warnProcess } from "./warnings";
 
 /** Calls what knows names only; its errors leave with the file's name. */
 function inFile<T>(path: string, body: () => T): T {
@@ -24,7 +25,7 @@ function inFile<T>(path: string, body: () => T): T {
 export interface SingleFileOptions extends InferenceOptions {
   /** Hears of values that neither weights nor options nor a configuration beside the file tell. Default: a warning of the
    *  process. */
-  onWarning?: ((message: string) => void) | undefined;
+  onWarning?: WarningListener | undefined;
 }
 
 /**
@@ -42,7 +43,7 @@ export interface SingleFileOptions extends InferenceOptions {
  * ```
  */
 export async function openSingleFile(path: string, options: SingleFileOptions = {}): Promise<ModelComponents> {
-  const { onWarning = (message: string) => process.emitWarning(message, "VdWarning"), ...inference } = options;
+  const { onWarning = warnProcess, ...inference } = options;
   using file = await runInSlices(SafetensorsFile.open.inPieces(path));
   const components = inFile(path, () => originalToDiffusers(file.entries.values()));
   const configs = inFile(path, () => inferConfigs(components, inference));

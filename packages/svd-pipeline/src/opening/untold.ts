@@ -4,6 +4,7 @@ import { readJson } from "@vd/hub";
 import type { VaeConfig } from "@vd/vae-opt";
 import type { ComponentName, InferenceOptions } from "../checkpoint/index";
 import type { ClipVisionConfig, UnetConfig } from "../models/index";
+import type { WarningListener } from "./warnings";
 
 /** A field of a configuration that weights do not tell, and where else its value can come from. */
 interface Untold<Config> {
@@ -85,7 +86,7 @@ export async function withUntold<Config>(
   config: Config,
   rules: UntoldRules<Config>,
   options: InferenceOptions,
-  onWarning: (message: string) => void,
+  onWarning: WarningListener,
 ): Promise<Config> {
   const open = rules.untold.filter(({ option }) => option === undefined || options[option] === undefined);
   const beside = await readBeside(path, rules);

@@ -48,7 +48,7 @@ export const LOAD_TABLE = {
       ...{ type: "InferenceOptions", imports: ["InferenceOptions"], expected: "an object" },
       is: isObject,
     }),
-    doc: "What the weights of a checkpoint in one file cannot tell.",
+    doc: "What the weights of a checkpoint in one file cannot tell. `unet/config.json`, `vae/config.json` and `image_encoder/config.json` in the file's folder tell it too; what is only guessed is warned of.",
     default: found("as in the published models"),
   },
   hub: {

@@ -16,7 +16,9 @@ export interface LoadOptions {
   /** What denoises instead of this package's kernels: a name that a package has registered, such as "onnxruntime" or
    *  "tensorrt" of `@vd/tensorrt`, or what makes a denoiser. Default: own kernels on the device. */
   denoiser?: string | DenoiserFactory | undefined;
-  /** What the weights of a checkpoint in one file cannot tell. Default: as in the published models. */
+  /** What the weights of a checkpoint in one file cannot tell. `unet/config.json`, `vae/config.json` and
+   *  `image_encoder/config.json` in the file's folder tell it too; what is only guessed is warned of. Default: as in
+   *  the published models. */
   singleFile?: InferenceOptions | undefined;
   /** Where models of the Hugging Face Hub come from and go to. Default: what the environment says. */
   hub?: Omit<HubOptions, "signal" | "onProgress" | "dtype"> | undefined;

@@ -49,6 +49,7 @@ export class StackedStorage implements Storage {
   private async copiedAside(): Promise<DeviceBuffer> {
     const whole = allocateBuffer(this.bytes);
     for (const [i, part] of this.parts.entries()) {
+      await part.storage.fill?.();
       const { buffer, byteOffset } = part.storage.place!;
       await whole.copyFrom(buffer, byteOffset + part.byteOffset, i * this.partBytes, this.partBytes);
     }

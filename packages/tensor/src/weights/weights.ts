@@ -5,6 +5,7 @@ import { nearestNames } from "../nearest-names";
 import { type Pausable, pausable } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
+import { ConvertedStorage, decodeFloat64 } from "./converted-storage";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
 
@@ -26,6 +27,8 @@ interface Shared {
   otherTypes: ReadonlyMap<string, string>;
   used: Set<string>;
   merged: Map<string, Tensor>;
+  /** Sentences about weights that are used in another form than they are stored in. */
+  notices: string[];
 }
 
 /**
@@ -42,7 +45,12 @@ export function mapWeightFile(path: string): Storage {
 interface FoundWeights {
   entries: Map<string, WeightEntry>;
   otherTypes: Map<string, string>;
+  /** Weights in float64. */
+  wide: string[];
 }
+
+/** At most three of the names, for messages. */
+const someOf = (names: readonly string[]) => `${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 
 /** Weights between two pauses. */
 const PIECE = 128;
@@ -51,18 +59,42 @@ function* entriesOf(checkpoint: Checkpoint): Pausable<FoundWeights> {
   const files = new Map<string, Storage>();
   const otherTypes = new Map<string, string>();
   const entries = new Map<string, WeightEntry>();
+  const wide: string[] = [];
   for (const [name, { file, entry }] of checkpoint.entries) {
     const dtype = DTYPES[entry.dtype];
-    if (!dtype) {
+    if (!dtype && entry.dtype !== "F64") {
       otherTypes.set(name, entry.dtype);
       continue;
     }
     const storage = files.get(file.path) ?? mapWeightFile(file.path);
     files.set(file.path, storage);
-    entries.set(name, { dtype, shape: entry.shape, storage, byteOffset: entry.byteOffset });
+    const { shape, byteOffset } = entry;
+    if (dtype) entries.set(name, { dtype, shape, storage, byteOffset });
+    else {
+      const stored = { buffer: storage.place!.buffer, byteOffset, bytes: entry.byteLength, decode: decodeFloat64 };
+      const converted = new ConvertedStorage(name, entry.byteLength / Float64Array.BYTES_PER_ELEMENT, stored);
+      entries.set(name, { dtype: "f32", shape, storage: converted, byteOffset: 0 });
+      wide.push(name);
+    }
     if (entries.size % PIECE === 0) yield;
   }
-  return { entries, otherTypes };
+  return { entries, otherTypes, wide };
+}
+
+/** Returns the sentence about weights in float64. label: the file. */
+export const roundedNotice = (label: string, names: readonly string[]): string =>
+  `${label}: weights stored in float64 are rounded to float32, ${names.length} in all: ${someOf(names)}.`;
+
+/** A packed tensor as float32, converted when it is needed. */
+function inFloat32(part: Tensor): Tensor {
+  const { dtype, dims, storage } = part;
+  if (dtype === "f32") return part;
+  const { buffer, byteOffset } = storage.place!;
+  const converted = new ConvertedStorage(storage.name, countOf(dims), {
+    ...{ buffer, byteOffset: byteOffset + part.byteOffset, bytes: packedBytes(dims, dtype) },
+    decode: (bytes) => decodeStored(bytes, dtype),
+  });
+  return packedTensor(converted, dims, "f32");
 }
 
 /**
@@ -95,16 +127,27 @@ export class Weights {
   static readonly open = pausable(function* (path: string, options: CheckpointOptions = {}): Pausable<Weights> {
     const checkpoint = yield* openCheckpoint.inPieces(path, options);
     try {
-      const { entries, otherTypes } = yield* entriesOf(checkpoint);
-      return new Weights({ label: path, entries, otherTypes, used: new Set(), merged: new Map() }, "");
+      const { entries, otherTypes, wide } = yield* entriesOf(checkpoint);
+      const notices = wide.length > 0 ? [roundedNotice(path, wide)] : [];
+      return new Weights({ label: path, entries, otherTypes, used: new Set(), merged: new Map(), notices }, "");
     } finally {
       checkpoint.close();
     }
   });
 
-  /** Weights from entries made elsewhere, e.g. by renaming. label: for messages. */
-  static fromEntries(label: string, entries: ReadonlyMap<string, WeightEntry>): Weights {
-    return new Weights({ label, entries, otherTypes: new Map(), used: new Set(), merged: new Map() }, "");
+  /** Weights from entries made elsewhere, e.g. by renaming. label: for messages. notices: as {@link notices}. */
+  static fromEntries(
+    label: string,
+    entries: ReadonlyMap<string, WeightEntry>,
+    notices: readonly string[] = [],
+  ): Weights {
+    const empty = { otherTypes: new Map(), used: new Set<string>(), merged: new Map() };
+    return new Weights({ label, entries, ...empty, notices: [...notices] }, "");
+  }
+
+  /** Sentences about weights that are used in another type than they are stored in. */
+  get notices(): readonly string[] {
+    return this.shared.notices;
   }
 
   /** The names below `prefix` as a checkpoint of their own: paths start anew. */
@@ -133,9 +176,9 @@ export class Weights {
   }
 
   /**
-   * Weights stacked along their first dimension, copied once.
+   * Weights stacked along their first dimension, copied once; in float32 where their types differ, which is noticed.
    *
-   * @throws VdError as {@link tensor}; all must have one type
+   * @throws VdError as {@link tensor}
    */
   stackRows(names: readonly string[], dims: readonly number[]): Tensor {
     const key = names.map((name) => this.full(name)).join("+");
@@ -163,30 +206,35 @@ export class Weights {
    *
    * @throws VdError `weights` naming keys that no module has taken
    */
-  expectAllUsed(ignore: (name: string) => boolean = () => false): void {
-    const prefix = this.path ? `${this.prefix}${this.path}.` : this.prefix;
-    const unused = [...this.shared.entries.keys()].filter(
-      (name) => name.startsWith(prefix) && !this.shared.used.has(name) && !ignore(name.slice(prefix.length)),
-    );
+  expectAllUsed(ignore?: (name: string) => boolean): void {
+    const unused = this.unused(ignore);
     if (unused.length === 0) return;
     throw new VdError({
       code: "weights",
       where: this.shared.label,
       expected: "only weights that the configuration asks for",
-      got: `${unused.length} more: ${unused.slice(0, 3).join(", ")}${unused.length > 3 ? ", …" : ""}`,
+      got: `${unused.length} more: ${someOf(unused)}`,
       hint: "config.json and the weights come from different models, or the model has parts that are not supported.",
     });
   }
 
-  private stack(key: string, parts: readonly Tensor[], dims: readonly number[]): Tensor {
+  /** The keys below this scope that no module has taken. ignore: keys that may be left. */
+  unused(ignore: (name: string) => boolean = () => false): string[] {
+    const prefix = this.path ? `${this.prefix}${this.path}.` : this.prefix;
+    return [...this.shared.entries.keys()].filter(
+      (name) => name.startsWith(prefix) && !this.shared.used.has(name) && !ignore(name.slice(prefix.length)),
+    );
+  }
+
+  private stack(key: string, stored: readonly Tensor[], dims: readonly number[]): Tensor {
+    const types = stored.map((part) => part.dtype);
+    const isMixed = types.some((type) => type !== types[0]);
+    if (isMixed) {
+      const { label, notices } = this.shared;
+      notices.push(`${label}: ${key} have different types (${types.join(", ")}) and are used as f32.`);
+    }
+    const parts = isMixed ? stored.map(inFloat32) : stored;
     const dtype = parts[0]!.dtype;
-    if (parts.some((part) => part.dtype !== dtype))
-      throw new VdError({
-        code: "weights",
-        where: key,
-        expected: "weights of one type",
-        got: parts.map((p) => p.dtype).join(", "),
-      });
     const storage = new StackedStorage(key, parts, packedBytes(dims, dtype));
     return packedTensor(storage, [dims[0]! * parts.length, ...dims.slice(1)], dtype);
   }

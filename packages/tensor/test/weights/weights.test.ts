@@ -108,6 +108,18 @@ describe("weights", () => {
     w.scope("norm").expectAllUsed();
   });
 
+  test("in float64 are rounded to float32 when they are needed, and noticed", async () => {
+    const wide = join(folder, "wide.safetensors");
+    writeSafetensors(wide, [{ name: "wide", dtype: "F64", shape: [3], data: Float64Array.of(0.1, -2, 1e300) }]);
+    const w = Weights.open(wide);
+    const wanted = [Math.fround(0.1), -2, Number.POSITIVE_INFINITY];
+    expect([...eager.readSync(w.tensor("wide", [3]))]).toEqual(wanted);
+    expect(w.notices).toEqual([`${wide}: weights stored in float64 are rounded to float32, 1 in all: wide.`]);
+    const aside = Weights.open(wide).tensor("wide", [3]);
+    await aside.storage.fill?.();
+    expect([...eager.readSync(aside)]).toEqual(wanted);
+  });
+
   test("may be single numbers, with or without a dimension", () => {
     expect(open().at("mixer").scalar("mix_factor")).toBe(0.5);
     expect(open().scalar("mixer.bare")).toBe(0.25);
@@ -134,13 +146,21 @@ describe("stackRows", () => {
     w.expectAllUsed();
   });
 
-  test("wants one type and one shape", () => {
+  test("converts weights of different types to float32, off the event loop or at once, and notices it", async () => {
+    for (const fills of [true, false]) {
+      const w = open();
+      const both = w.at("attn").stackRows(["to_q.weight", "half"], [2, 2]);
+      if (fills) await both.storage.fill?.();
+      const half = w.at("attn").tensor("half", [2, 2]);
+      expect([...eager.readSync(both)]).toEqual([1, 2, 3, 4, ...eager.readSync(half)]);
+      expect(w.notices).toEqual([
+        `${path}: attn.to_q.weight+attn.half have different types (f32, f16) and are used as f32.`,
+      ]);
+    }
+  });
+
+  test("wants one shape", () => {
     const w = open().at("attn");
-    expect(failure(() => w.stackRows(["to_q.weight", "half"], [2, 2]))).toMatchObject({
-      code: "weights",
-      expected: "weights of one type",
-      got: "f32, f16",
-    });
     expect(failure(() => w.stackRows(["to_q.weight", "to_k.weight"], [2, 3])).got).toBe("[2,2]");
   });
 });
