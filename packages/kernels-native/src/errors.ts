@@ -53,7 +53,7 @@ export class VdError extends Error {
 }
 
 /** A `data:` URL of more than a few characters, and any other word that fills a screen by itself. */
-const ENDLESS_WORD = /data:[^\s,"']{0,200},[^\s"']{40,}|[^\s"']{1000,}/g;
+const ENDLESS_WORD = /data:[^\s,"'()]{0,200},[^\s"'()]{40,}|[^\s"'()]{1000,}/g;
 const SHOWN_CHARACTERS = 48;
 
 /** A text with its endless words cut: a picture given as a `data:` URL is no reading matter. */

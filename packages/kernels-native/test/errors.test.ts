@@ -31,6 +31,8 @@ describe("a message", () => {
     expect(error.got).toBe(`"${dataUrl.slice(0, 48)}… (22024 characters)", which is neither`);
     expect(error.hint).toMatch(/^\/home\/me\/data:image\/png;base64,\/iVB.*… \(22034 characters\) does not exist\.$/);
     expect(error.where).toMatch(/^data:image\/png.*…/);
+    const inBrackets = new VdError({ code: "io", where: "IMAGE", expected: "a file", got: `too long (${dataUrl})` });
+    expect(inBrackets.got).toMatch(/^too long \(data:.*… \(22024 characters\)\)$/);
   });
 
   it("leaves short ones and long paths as they are", () => {

@@ -7,7 +7,7 @@ import type { ModelSource } from "../../src/model/source";
 export interface FakeOptions {
   /** How long each step takes. */
   stepMs?: number;
-  onLoad?(source: ModelSource, options: ModelLoading): void | Promise<void>;
+  onLoad?(source: ModelSource, options: ModelLoading): unknown;
   onGenerate?(options: GenerateOptions): void;
   onDispose?(): void;
   /** Thrown in the middle of denoising. */

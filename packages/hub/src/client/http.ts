@@ -228,7 +228,8 @@ class Connection {
         cause: error,
       });
     }
-    const isUnreachable = code !== undefined && UNREACHABLE_CODES.test(code);
+    // Without a code it is the address itself that cannot be used, such as a port that is never asked.
+    const isUnreachable = code === undefined || UNREACHABLE_CODES.test(code);
     return new TransientFailure(code === undefined ? message : `${message} (${code})`, { cause: error, isUnreachable });
   }
 }

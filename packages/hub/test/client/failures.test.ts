@@ -165,6 +165,15 @@ describe("retry", () => {
     expect(numAttempts).toBe(2);
   });
 
+  it("tells an address that cannot be used as soon", async () => {
+    const startMs = performance.now();
+    const tuning = { maxAttempts: 5, baseDelayMs: 200, maxDelayMs: 10_000 };
+    const error = await failureOf(resolveModel(NAME, bench.options({ endpoint: "http://127.0.0.1:9", tuning })));
+    expect(error.message).toContain("bad port");
+    // Five attempts would wait for 3 s in all.
+    expect(performance.now() - startMs).toBeLessThan(2500);
+  });
+
   it("keeps all attempts for a connection that breaks off after the Hub has answered", async () => {
     let numAttempts = 0;
     const away: typeof fetch = (input, init) => {
