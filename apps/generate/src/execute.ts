@@ -77,7 +77,7 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
-  const { width, height } = { ...USUAL_USE, ...settings.generate };
+  const { width = USUAL_USE.width, height = USUAL_USE.height } = settings.generate;
   requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
   const image = settings.image ?? bundledPicture();

@@ -88,7 +88,7 @@ export const OUTPUT_TABLE = {
   },
   encoder: {
     kind: choice(ENCODERS, "EncoderChoice"),
-    doc: "What makes .mp4 files: builtin, ffmpeg (libx264, must be on the PATH) or auto, which is builtin.",
+    doc: "What makes .mp4 and .webm files: builtin, ffmpeg (must be on the PATH) or auto, which is builtin.",
     default: always(ENCODERS[0]),
     cli: { flags: "--encoder <NAME>" },
   },

@@ -1,4 +1,4 @@
-/** Every choice of what makes MP4 files, the default first. */
+/** Every choice of what makes MP4 and WebM files, the default first. */
 export const ENCODERS = ["auto", "builtin", "ffmpeg"] as const;
 
 /** One of {@link ENCODERS}. */
