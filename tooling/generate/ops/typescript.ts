@@ -133,7 +133,7 @@ export function opsPage(ops: readonly OpDefinition[]): string {
         n,
         s.kind,
         s.default === undefined ? "required" : `default ${JSON.stringify(s.default)}`,
-        s.doc,
+        s.kind === "enums" ? `${s.doc}: at most ${s.length} of ${s.values.slice(1).join(", ")}` : s.doc,
       ]),
       ...Object.entries(op.outputs).map(([n, s]) => [`→ ${n}`, dimsText(s), dtypesText(s.dtype), s.doc]),
     ].map((cells) => `| ${cells.map((cell) => cell!.replaceAll("|", "\\|")).join(" | ")} |`);

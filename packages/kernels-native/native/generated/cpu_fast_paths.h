@@ -4,6 +4,7 @@
 /** X(id, ArgsType) for every op with a fast path on the CPU. */
 #define VD_FOR_EACH_CPU_FAST_PATH(X) \
   X(attention, AttentionArgs) \
+  X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(elementwise, ElementwiseArgs) \
   X(group_norm, GroupNormArgs) \
@@ -11,4 +12,5 @@
   X(layer_norm, LayerNormArgs) \
   X(linear, LinearArgs) \
   X(pointwise, PointwiseArgs) \
+  X(pool, PoolArgs) \
   X(rms_norm, RmsNormArgs)

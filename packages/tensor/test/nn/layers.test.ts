@@ -259,6 +259,13 @@ describe("pools", () => {
     expectNear(await run({ x }, (g, t) => layer(g, t.x!)), wanted);
   });
 
+  test("find NaN the largest, as PyTorch does", async () => {
+    const data = Float64Array.from({ length: 16 }, (_, i) => (i === 5 ? Number.NaN : i));
+    const layer = maxPool({ kernel: [1, 2, 2] });
+    const got = await run({ x: { dims: [1, 1, 4, 4, 1], data } }, (g, t) => layer(g, t.x!));
+    expect([...got.data]).toEqual([Number.NaN, 7, 13, 15]);
+  });
+
   test("take no windows of padding alone", () => {
     const layer = maxPool({ kernel: [1, 3, 3], padding: [0, 0, 2, 0, 0, 0] });
     const error = failure(() => layer(new Graph(), new Graph().input("x", [1, 1, 4, 4, 3])));

@@ -9,9 +9,8 @@
 #include "../../../native/core/float_element.h"
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/norm_statistics.h"
+#include "../../../native/cpu/scale_channels.h"
 #include "../../../native/cpu/tile_epilogue.h"
-
-#include "group_norm_kernels.h"
 
 namespace vd::cpu {
 namespace {
@@ -28,7 +27,7 @@ struct GroupStats {
 class GroupNorm final : public PreparedRow {
  public:
   GroupNorm(const GroupNormArgs& args, Isa isa)
-      : args_(args), kernels_(group_norm_kernels_of(isa)), shape_(args), statistics_(shape_, args.eps, isa) {
+      : args_(args), kernels_(scale_channels_of(isa)), shape_(args), statistics_(shape_, args.eps, isa) {
     if (!args.stats.present()) ownStats_.resize(static_cast<size_t>(2 * shape_.regions * shape_.groups));
   }
 
@@ -79,12 +78,12 @@ class GroupNorm final : public PreparedRow {
       rows.numPixels = std::min(kNormBlockPixels, shape_.regionPixels - inRegion);
       rows.channels = part.channels;
       const int64_t c = part.firstChannel;
-      kernels_.scale_channels(rows, center + c, scale + c, offset + c, args_.act);
+      kernels_.rows(rows, center + c, scale + c, offset + c, args_.act);
     }
   }
 
   GroupNormArgs args_;
-  const GroupNormKernels& kernels_;
+  const ScaleChannels& kernels_;
   NormShape shape_;
   NormStatistics statistics_;
   std::vector<float> ownStats_;
