@@ -39,12 +39,15 @@ const placed = (operands: Operands): Record<string, Tensor> =>
     ]),
   );
 
+type Forward = Parameters<typeof eager.ops.attention>[0];
+type Backward = Parameters<typeof eager.ops.attentionBackward>[0];
+
 /** Result and log-sum-exp by the fast path. */
 async function forward({ operands, attrs }: Call): Promise<{ y: Plain; lse: Plain }> {
   const { q } = operands as { q: Plain };
   const [b, f, s] = q.dims as [number, number, number];
   const lse = eager.zeros([b, f, attrs.heads, s]);
-  const y = await eager.ops.attention({ ...(placed(operands) as never), ...attrs, outputs: { lse } });
+  const y = await eager.ops.attention({ ...placed(operands), ...attrs, outputs: { lse } } as unknown as Forward);
   const read = (t: Tensor): Plain => ({ dims: t.dims, data: Float64Array.from(eager.readSync(t)) });
   return { y: read(y), lse: read(lse) };
 }
@@ -54,7 +57,8 @@ async function backward(call: Call, dy: Plain): Promise<Record<"dq" | "dk" | "dv
   const { y, lse } = await forward(call);
   const { q, k, v } = call.operands as { q: Plain; k: Plain; v: Plain };
   const outputs = { dq: eager.zeros(q.dims), dk: eager.zeros(k.dims), dv: eager.zeros(v.dims) };
-  await eager.ops.attentionBackward({ ...(placed({ ...call.operands, y, lse, dy }) as never), ...call.attrs, outputs });
+  const given = { ...placed({ ...call.operands, y, lse, dy }), ...call.attrs, outputs };
+  await eager.ops.attentionBackward(given as unknown as Backward);
   return { dq: eager.readSync(outputs.dq), dk: eager.readSync(outputs.dk), dv: eager.readSync(outputs.dv) };
 }
 
@@ -115,7 +119,7 @@ describe("attention of any shape", () => {
     const alone = new Eager(openDevice("cpu", { threads: 1 }));
     await fc.assert(
       fc.asyncProperty(calls, async ({ operands, attrs }) => {
-        const call = { ...(placed(operands) as never), ...attrs };
+        const call = { ...placed(operands), ...attrs } as unknown as Forward;
         const [a, b] = [await eager.ops.attention(call), await alone.ops.attention(call)];
         expect(Buffer.from(eager.readSync(a).buffer)).toEqual(Buffer.from(alone.readSync(b).buffer));
       }),
@@ -270,7 +274,12 @@ describe("gradients", () => {
     const dims = [1, 1, 4, 8];
     const operands = placed({ q: random("q", dims), k: random("k", dims), v: random("v", dims), y: random("y", dims) });
     const rest = { lse: eager.zeros([1, 1, 2, 4]), dy: eager.tensor(new Float32Array(32).fill(1), dims) };
-    const delta = await eager.ops.attentionBackward({ ...(operands as never), ...rest, heads: 2, scale: 1 });
+    const delta = await eager.ops.attentionBackward({
+      ...operands,
+      ...rest,
+      heads: 2,
+      scale: 1,
+    } as unknown as Backward);
     expect(delta.dims).toEqual([1, 1, 2, 4]);
     const y = eager.readSync(operands.y!);
     expect(eager.readSync(delta)[1]).toBeCloseTo(y[8]! + y[9]! + y[10]! + y[11]!, 5);

@@ -7,6 +7,8 @@ export interface OutputSettings {
   output: string;
   /** Replaces the output if it is there. Otherwise the run stops before any work. Default: true. */
   overwrite: boolean;
+  /** Opens the video when it is done, with the program that the desktop has for it. Default: false. */
+  open: boolean;
   /** What makes .mp4 and .webm files: builtin, ffmpeg (must be on the PATH) or auto, which is builtin. Default:
    *  auto. */
   encoder: EncoderChoice;
