@@ -76,6 +76,27 @@ describe("generate", () => {
       expect(sameBytes((await pipeline.generate({ ...QUICK, image })).data, wanted)).toBe(true);
   });
 
+  it("cuts the picture to the video's shape at the focus, and stretches it when asked to", async () => {
+    // Grey above, blue in the middle, grey below: only the cut at the top is grey all over.
+    const data = Uint8Array.from({ length: 32 * 96 * 3 }, (_, i) => {
+      const isBlue = Math.floor(i / 96) >= 32 && Math.floor(i / 96) < 64;
+      return isBlue ? [20, 40, 220][i % 3]! : 128;
+    });
+    const image = { width: 32, height: 96, data };
+    const top = { width: 32, height: 32, data: data.slice(0, 32 * 32 * 3) };
+    const framesOf = async (options: object) => (await pipeline.generate({ ...QUICK, image, ...options })).data;
+    const wanted = await framesOf({ image: top });
+    expect(sameBytes(await framesOf({ focus: "top" }), wanted)).toBe(true);
+    expect(sameBytes(await framesOf({}), wanted)).toBe(false);
+    expect(sameBytes(await framesOf({ fit: "stretch" }), await framesOf({ fit: "stretch", focus: "top" }))).toBe(true);
+  });
+
+  it("takes its size from the picture's shape", async () => {
+    const image = { width: 30, height: 60, data: new Uint8Array(30 * 60 * 3).fill(90) };
+    const video = await pipeline.generate({ ...QUICK, image, width: 64, height: 64, autoSize: true });
+    expect([video.width, video.height]).toEqual([32, 64]);
+  });
+
   it("animates pictures of other sizes and shapes than the video's", async () => {
     for (const [width, height] of [
       [2, 2],
