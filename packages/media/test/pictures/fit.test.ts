@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noiseImage } from "../../../../tooling/testing/pictures";
-import { FITS, fitPicture, parseFocus } from "../../src/pictures/fit";
+import { FITS, fitFloats, fitPicture, parseFocus } from "../../src/pictures/fit";
 import { resizeLanczos } from "../../src/pictures/lanczos";
 import type { RgbImage } from "../../src/pictures/rgb-image";
 
@@ -92,5 +92,31 @@ describe("parseFocus", () => {
     expect(parseFocus("top-right")).toEqual({ x: 1, y: 0 });
     expect(parseFocus("left")).toEqual({ x: 0, y: 0.5 });
     expect(parseFocus("12.5%,100%")).toEqual({ x: 0.125, y: 1 });
+  });
+});
+
+describe("fitFloats", () => {
+  /** Planes whose numbers say where they lie: 100 · plane + 10 · y + x. */
+  const image = {
+    ...{ width: 4, height: 2 },
+    data: Float32Array.from({ length: 24 }, (_, i) => 100 * Math.floor(i / 8) + 10 * Math.floor((i % 8) / 4) + (i % 4)),
+  };
+
+  it("cuts each plane as pixels are cut", () => {
+    const { width, height, data } = fitFloats(image, 64, 64, { focus: { x: 1, y: 0.5 } });
+    expect([width, height]).toEqual([2, 2]);
+    expect(Array.from(data)).toEqual([2, 3, 12, 13, 102, 103, 112, 113, 202, 203, 212, 213]);
+  });
+
+  it("leaves a picture of the shape, or a stretched one, as it is", () => {
+    expect(fitFloats(image, 128, 64)).toBe(image);
+    expect(fitFloats(image, 64, 64, { fit: "stretch" })).toBe(image);
+  });
+
+  it("refuses bars, which would be resized", () => {
+    expect(() => fitFloats(image, 64, 64, { fit: "contain" })).toThrow(
+      /\[fit\] expected cover or stretch .* got contain/,
+    );
+    expect(fitFloats(image, 128, 64, { fit: "contain" })).toBe(image);
   });
 });

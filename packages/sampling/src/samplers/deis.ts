@@ -7,7 +7,7 @@ import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
 import { ddpmBetas, readAlphas } from "../schedule/alphas";
-import type { SigmaModel, SigmaTable } from "../schedule/sigma-model";
+import { requireFalling, type SigmaModel, type SigmaTable } from "../schedule/sigma-model";
 import { deisTable } from "../solvers/deis-levels";
 import { deisUpdate } from "../solvers/deis-update";
 import type { DpmPredict } from "../solvers/dpm-predict";
@@ -98,6 +98,7 @@ function fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
 /** DEIS of second order on samples data + σ·noise; the step to 0 is of first order. */
 function overModel(model: SigmaModel, options: SamplerOptions): Sampler {
   const { sigmas } = model;
+  requireFalling(sigmas, className);
   const schedule: DeisSchedule = {
     ...{ space: "ve", table: model, order: 2 },
     orderLimit: (call) => (sigmas[call + 1] === 0 ? 1 : 2),

@@ -1,7 +1,13 @@
 import { mul } from "../arithmetic/values";
 import type { SamplerDefinition } from "../definition";
 import { eulerModel } from "../schedule/euler-model";
-import { type SdeHistory, type SdeRule, scaledSlope, sdeMultistepSampler } from "../solvers/sde-multistep";
+import {
+  type SdeHistory,
+  type SdeRule,
+  scaledSlope,
+  sdeMultistepOverModel,
+  sdeMultistepSampler,
+} from "../solvers/sde-multistep";
 
 const className = "sample_dpmpp_2m_sde";
 
@@ -18,5 +24,5 @@ export const dpmpp2mSde: SamplerDefinition = {
   name: "dpmpp_2m_sde",
   className,
   fromConfig: (config, options) => sdeMultistepSampler(eulerModel(config, options), options, rule),
-  overModel: (model, options) => sdeMultistepSampler(model, options, rule),
+  overModel: (model, options) => sdeMultistepOverModel(model, options, rule),
 };

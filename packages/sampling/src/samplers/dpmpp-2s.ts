@@ -4,7 +4,7 @@ import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
 import type { Sampler } from "../sampler";
 import { ddpmBetas, readAlphas } from "../schedule/alphas";
-import type { SigmaModel } from "../schedule/sigma-model";
+import { requireFalling, type SigmaModel } from "../schedule/sigma-model";
 import { readSolverType } from "../solvers/dpm-multistep";
 import { predictOverModel, readPredict } from "../solvers/dpm-predict";
 import { dpmSinglestepSampler, singlestepOrders } from "../solvers/dpm-singlestep";
@@ -51,6 +51,7 @@ function fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
 
 /** DPM-Solver++(2S) on samples data + σ·noise, every second noise level being the middle of a step. */
 function overModel(model: SigmaModel, options: SamplerOptions): Sampler {
+  requireFalling(model.sigmas, className);
   const steps = model.timesteps.length;
   const schedule = {
     ...({ className, table: model, space: "ve", algorithm: "dpmsolver++", type: "midpoint" } as const),

@@ -1,7 +1,13 @@
 import { add, mul, sub, type Values } from "../arithmetic/values";
 import type { SamplerDefinition } from "../definition";
 import { eulerModel } from "../schedule/euler-model";
-import { type SdeHistory, type SdeRule, scaledSlope, sdeMultistepSampler } from "../solvers/sde-multistep";
+import {
+  type SdeHistory,
+  type SdeRule,
+  scaledSlope,
+  sdeMultistepOverModel,
+  sdeMultistepSampler,
+} from "../solvers/sde-multistep";
 
 const className = "sample_dpmpp_3m_sde";
 
@@ -28,5 +34,5 @@ export const dpmpp3mSde: SamplerDefinition = {
   name: "dpmpp_3m_sde",
   className,
   fromConfig: (config, options) => sdeMultistepSampler(eulerModel(config, options), options, rule),
-  overModel: (model, options) => sdeMultistepSampler(model, options, rule),
+  overModel: (model, options) => sdeMultistepOverModel(model, options, rule),
 };

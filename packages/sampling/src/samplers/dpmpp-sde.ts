@@ -20,6 +20,7 @@ const sdeClass: SpacedClass = { className, betas: kDiffusionBetas, predictions: 
  */
 function joinNoise({ sigma, mid, next }: TwoStageStep, first: Values, second: Values): Values {
   const span = sigma - next;
+  if (span === 0) return second;
   return add(mul(Math.sqrt((sigma - mid) / span), first), mul(Math.sqrt((mid - next) / span), second));
 }
 

@@ -5,7 +5,7 @@ import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
 import { ddpmBetas } from "../schedule/alphas";
-import type { SigmaModel } from "../schedule/sigma-model";
+import { requireFalling, type SigmaModel } from "../schedule/sigma-model";
 import { type SpacedClass, spacedModel } from "../schedule/spaced-model";
 import { slopeAt } from "../solvers/two-stage";
 
@@ -69,5 +69,8 @@ export const lms: SamplerDefinition = {
   className,
   fromConfig: (config, options) =>
     lmsSampler(spacedModel(new ConfigReader(config, className), options, lmsClass), options),
-  overModel: lmsSampler,
+  overModel(model, options) {
+    requireFalling(model.sigmas, className);
+    return lmsSampler(model, options);
+  },
 };

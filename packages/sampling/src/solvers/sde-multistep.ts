@@ -2,7 +2,7 @@ import { denoise } from "../arithmetic/preconditioning";
 import { add, mul, sub, type Values } from "../arithmetic/values";
 import { numberOption, type SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
-import type { SigmaModel } from "../schedule/sigma-model";
+import { requireFalling, type SigmaModel } from "../schedule/sigma-model";
 
 /** What a correction of a higher order works with. */
 export interface SdeHistory {
@@ -47,7 +47,8 @@ export function sdeMultistepSampler(model: SigmaModel, options: SamplerOptions, 
     const gains = predictions.map((_, i) => gainAt(call - i));
     const stretched = gains[0]! * (1 + eta);
     const moved = add(mul(Math.exp(-stretched), x), mul(-Math.expm1(-stretched), denoised));
-    const correction = rule.correction({ predictions, gains, stretched });
+    // A step of no length, which a table's repeated last level makes, moves nothing.
+    const correction = stretched === 0 ? undefined : rule.correction({ predictions, gains, stretched });
     const corrected = correction ? add(moved, correction) : moved;
     if (!draws(call)) return { x: corrected, denoised, state: next };
     const fresh = sigmas[call + 1]! * Math.sqrt(-Math.expm1(-2 * gains[0]! * eta)) * deviation;
@@ -61,6 +62,16 @@ export function sdeMultistepSampler(model: SigmaModel, options: SamplerOptions, 
     inputScaleAt: (call) => model.precondition(sigmas[call]!).input,
     noiseAt: draws,
   });
+}
+
+/**
+ * As {@link sdeMultistepSampler} for noise levels that a caller chose.
+ *
+ * @throws VdError `attr` for levels that do not fall
+ */
+export function sdeMultistepOverModel(model: SigmaModel, options: SamplerOptions, rule: SdeRule): Sampler {
+  requireFalling(model.sigmas, rule.className);
+  return sdeMultistepSampler(model, options, rule);
 }
 
 /** Returns the slope of the predictions over λ between the newest two of `predictions`, `gain` apart, times the step's `h`. */
