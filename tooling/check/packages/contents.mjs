@@ -21,7 +21,7 @@ const OTHERS = {
     /^(feature_extractor|image_encoder|scheduler|unet|vae)\/[\w.]+\.(json|safetensors)$/,
     /^samples\/[\w.-]+\.(png|webp)$/,
   ],
-  "@vd/generate": [/^schema\/[\w.]+\.schema\.json$/],
+  "@vd/generate": [/^schema\/[\w.]+\.schema\.json$/, /^man\/[\w-]+\.1$/],
   "@vd/profiler": [/^schema\/[\w.]+\.schema\.json$/],
   "@vd/bench": [/^peers\/[\w./-]+\.(py|json|md|txt)$/],
 };
