@@ -39,14 +39,32 @@ def heads_first(x, heads):
     return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
+def attention_mask(t, clips, frames, dtype):
+    """The mask as scaled_dot_product_attention wants it for clips·frames rows, or None: flags as booleans, summands in q's type."""
+    if "mask" not in t:
+        return None
+    mask = t["mask"].bool() if t["mask"].dtype == torch.uint8 else t["mask"].to(dtype)
+    return mask.repeat_interleave(frames, 0) if mask.shape[0] == clips > 1 else mask
+
+
 def attention(t, attrs):
+    for name in ("cuQ", "cuK", "normQ", "normK", "rotaryQ", "rotaryK"):
+        if name in t:
+            raise NotImplementedError(f"scaled_dot_product_attention has no {name}")
+    if any(attrs.get("window", [])):
+        raise NotImplementedError("scaled_dot_product_attention has no windows")
+    isTime = attrs.get("axis", "space") == "time"
+    q, k, v = t["q"], t["k"], t["v"]
+    if isTime and "mask" in t:
+        raise NotImplementedError("masks over time are not compared")
+    mask = attention_mask(t, q.shape[0], q.shape[1], q.dtype)
+
     def attend(q, k, v):
-        y = F.scaled_dot_product_attention(*(heads_first(x, attrs["heads"]) for x in (q, k, v)), scale=attrs["scale"],
-                                           is_causal=attrs.get("causal", False))
+        y = F.scaled_dot_product_attention(*(heads_first(x, attrs["heads"]) for x in (q, k, v)), attn_mask=mask,
+                                           scale=attrs["scale"], is_causal=attrs.get("causal", False))
         return y.transpose(1, 2).flatten(2)
 
-    q, k, v = t["q"], t["k"], t["v"]
-    if attrs.get("axis", "space") != "time":
+    if not isTime:
         return attend(*(x.flatten(0, 1) for x in (q, k, v))).reshape(q.shape)
     # A batch at a time, where pixels are a dimension without copies.
     return torch.stack([attend(*(x[b].transpose(0, 1) for x in (q, k, v))).transpose(0, 1) for b in range(q.shape[0])])
