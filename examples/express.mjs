@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { devices, isVdError } from "@vd/kernels-native";
-import { encodeBuiltinMp4 } from "@vd/media";
+import { encodeBuiltin } from "@vd/media";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import express from "express";
 
@@ -28,7 +28,7 @@ app.post("/video", express.raw({ type: "image/*", limit: "20mb" }), async (reque
   response.once("close", () => stop.abort());
   const options = { image: request.body, numFrames: 4, steps: 2, seed: 42, signal: stop.signal };
   const video = await enqueue(() => pipeline.generate(options));
-  response.type("video/mp4").send(Buffer.from(await encodeBuiltinMp4(video, {})));
+  response.type("video/mp4").send(Buffer.from(await encodeBuiltin("mp4", video)));
 });
 app.use((error, _request, response, next) => {
   if (response.headersSent || response.destroyed) return next(error);

@@ -6,7 +6,12 @@ export const EXAMPLES = {
   "tensor.mjs": [/same result: true/, /working memory: \d+ bytes/, /in the file: y/],
   "hub.mjs": [/to download: unet\/\S+fp16\.safetensors$/m, /weights of 1 file: f32/, /missing: 0 unknown: 0/],
   "sampling.mjs": [/^euler: within 0\.000 of the data, linear/m, /guidance of 5 frames: 1 2 3 2 1/],
-  "media.mjs": [/as Pillow does: 48 x 32/, /clip\.mp4: written by builtin/, /frame-%d\.png: written by sharp/],
+  "media.mjs": [
+    /not squeezed: 64 x 64/,
+    /as Pillow does: 32 x 32/,
+    /clip\.mp4: written by builtin/,
+    /frame-%d\.png: written by sharp/,
+  ],
   "vae-opt.mjs": [/PSNR of the first frame: [23]\d\.\d dB/, /chunks give the same frames: true/],
   "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],

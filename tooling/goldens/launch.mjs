@@ -11,7 +11,7 @@ const child = spawn(
   ["--import", import.meta.resolve("tsx"), here("main.ts"), ...process.argv.slice(2)],
   {
     cwd: startedByScript || process.cwd(),
-    env: { ...process.env, TSX_TSCONFIG_PATH: here("../tsconfig.json") },
+    env: { ...process.env, TSX_TSCONFIG_PATH: here("../../tsconfig.json") },
     stdio: "inherit",
   },
 );

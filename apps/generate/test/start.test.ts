@@ -39,16 +39,7 @@ function packagesLoadedBy(...argv: string[]): string[] {
 }
 
 /** What options are made of; and a library for command lines. */
-const LEAN = [
-  "commander",
-  "generate",
-  "kernels-native",
-  "media",
-  "node-gyp-build",
-  "sampling",
-  "svd-pipeline",
-  "tensor",
-];
+const LEAN = ["commander", "generate", "kernels-native", "media", "sampling", "svd-pipeline", "tensor"];
 
 it("loads for help only what options need: no pictures, no Hub, no bar, no profiler", () => {
   expect(packagesLoadedBy("--help")).toEqual(LEAN);

@@ -21,7 +21,7 @@ describe("suggest", () => {
   it.each([
     ["--sampler ", samplerNames],
     ["--sampler eu", samplerNames.filter((name) => name.startsWith("eu"))],
-    ["--sampler=dd", ["--sampler=ddim"]],
+    ["--sampler=dd", ["--sampler=ddim", "--sampler=ddpm"]],
     ["--device ", ["cpu", "cuda"]],
     ["--dtype fp", ["fp32", "fp16"]],
     ["--st", ["--steps"]],

@@ -167,8 +167,8 @@ describe("parseArguments", () => {
         --no-overwrite            stops, before any work, if the output is there
         --open                    opens the video when it is done, with the program
                                   that the desktop has for it
-        --encoder <NAME>          what makes .mp4 files: builtin, ffmpeg (libx264,
-                                  must be on the PATH) or auto, which is builtin
+        --encoder <NAME>          what makes .mp4 and .webm files: builtin, ffmpeg
+                                  (must be on the PATH) or auto, which is builtin
                                   (auto)
         --preview[=FILE]          keeps a preview picture up to date while it works:
                                   OUTPUT.preview.webp, or a FILE that ends in .webp,

@@ -87,6 +87,8 @@ export async function runWasmFfmpeg(ffmpeg: WasmFfmpeg, work: WasmWork, signal?:
   const worker = new Worker(new URL("./ffmpeg-worker.js", import.meta.url), {
     workerData: { ...plain, core: ffmpeg.core, wasm, port: workersPort, numSent },
     transferList: [workersPort],
+    // Words for the main program, such as --input-type, are none of its.
+    execArgv: [],
   });
   const sendPiece = async (index: number) => {
     const piece = await pieceOf!(index);

@@ -17,7 +17,7 @@ function importsOf(dir: string): Set<string> {
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
   );
-  const texts = files.filter((path) => /\.tsx?$/.test(path)).map((path) => readFileSync(path, "utf8"));
+  const texts = files.filter((path) => /\.(?:tsx?|js)$/.test(path)).map((path) => readFileSync(path, "utf8"));
   const pattern =
     /(?:^|\n)\s*(?:import|export)\s[^;]*?from\s+"([^".][^"]*)"|import\("([^".][^"]*)"\)|^import "([^".][^"]*)"/gm;
   const named = texts.flatMap((text) => [...text.matchAll(pattern)].map(([, a, b, c]) => (a ?? b ?? c)!));

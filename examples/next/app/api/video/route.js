@@ -1,5 +1,5 @@
 import { devices, isVdError } from "@vd/kernels-native";
-import { encodeBuiltinMp4 } from "@vd/media";
+import { encodeBuiltin } from "@vd/media";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 
 export const dynamic = "force-dynamic";
@@ -22,7 +22,7 @@ export async function POST(request) {
     const pipeline = await opening;
     const generated = queue.then(() => pipeline.generate({ image, numFrames: 4, steps: 2, signal: request.signal }));
     queue = generated.catch(() => {});
-    const file = await encodeBuiltinMp4(await generated, {});
+    const file = await encodeBuiltin("mp4", await generated);
     return new Response(file, { headers: { "content-type": "video/mp4" } });
   } catch (error) {
     if (!isVdError(error)) throw error;
