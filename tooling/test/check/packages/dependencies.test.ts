@@ -9,6 +9,8 @@ const USED_OTHERWISE: Readonly<Record<string, readonly string[]>> = {
   "@vd/kernels-native": ["node-gyp-build", "@vd/kernels-cuda"],
   "@vd/bench": ["@vd/model-tiny-svd"],
   "@vd/generate": ["@vd/model-tiny-svd"],
+  // Found by require.resolve: it may be left out.
+  "@vd/media": ["@ffmpeg/core"],
 };
 
 /** Names of the packages that the sources of a package import; types alone count too, for its own types need them. */
