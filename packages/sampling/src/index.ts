@@ -15,6 +15,7 @@ export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, tri
 export { type LinearSteps, linearSteps } from "./linear-steps";
 export { MAX_STEPS, type SamplerOptions } from "./options";
 export { type Sampler, type SamplerState, type StepInput, type StepResult, startStep } from "./sampler";
+export type { SamplerName, SchedulerClassName } from "./samplers.generated";
 export { dynamicFlowShift, type FlowShiftKind, flowShift, stretchToTerminal } from "./schedule/flow-shift";
 export type { SigmaModel, SigmaTable } from "./schedule/sigma-model";
 export {
