@@ -155,6 +155,7 @@ void add_few_columns(const ConvArgs& a, const cuda::MmaProblem& problem, const c
 }  // namespace
 
 cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  if (a.groups > 1 || a.transposed || a.past.present() || a.framePadding != FramePadding::zeros) return cuda::Candidates(explain);
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   const cuda::MmaProblem portable = mma_problem(a, epilogue);
   cuda::Candidates out(explain);
