@@ -185,10 +185,10 @@ template <class T, bool kClip> __device__ __forceinline__ T a_element(const Matm
     const T* source = clip_source<T>(p, s, tap);
     return source == nullptr || c >= p.channels ? zero : source[c];
   } else {
-  if (p.x2 != nullptr && k >= p.channels) return static_cast<const T*>(p.x2)[(s.base + s.w) * p.pitch2 + (k - p.channels)];
-  const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
-  const int64_t pixel = tap_pixel(p, s, tap);
-  return pixel < 0 || c >= p.channels ? zero : static_cast<const T*>(p.x)[pixel * p.pitch + c];
+    if (p.x2 != nullptr && k >= p.channels) return static_cast<const T*>(p.x2)[(s.base + s.w) * p.pitch2 + (k - p.channels)];
+    const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
+    const int64_t pixel = tap_pixel(p, s, tap);
+    return pixel < 0 || c >= p.channels ? zero : static_cast<const T*>(p.x)[pixel * p.pitch + c];
   }
 }
 

@@ -52,7 +52,8 @@ __device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_
 }
 
 /** Loads a box of frame `f`, which may lie in front of x or repeat a border. */
-__device__ __forceinline__ void matmul_load_clip(const MatmulSm90Params& p, uint32_t dst, uint32_t full, int c, int w, int h, int f, int b) {
+__device__ __forceinline__ void matmul_load_clip(const MatmulSm90Params& p, uint32_t dst, uint32_t full, int c, int w, int h, int f,
+                                                 int b) {
   if (p.replicate) f = min(max(f, -p.pastFrames), p.lastFrame);
   if (f < 0 && p.pastFrames > 0) ptx::tma_load_5d(dst, &p.a2, full, c, w, h, f + p.pastFrames, b);
   else ptx::tma_load_5d(dst, &p.a, full, c, w, h, f, b);

@@ -7,8 +7,7 @@ namespace vd::device {
 
 /** One variant: element type, index into kMatmulTiles, whether the activation is gated (kGeglu, what the code calls both kinds),
  *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, and whether frames of x may lie in the past or repeat. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false>
-struct MatmulConfig {
+template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false> struct MatmulConfig {
   using T = T_;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;

@@ -11,16 +11,16 @@
 #include "pack.cuh"
 
 /** Tiles of tileM pixels by tileN columns of a 16-bit type, with 16-byte loads and without. */
-#define VD_MATMUL_MMA(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks)                 \
+#define VD_MATMUL_MMA(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks)           \
   VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, MatmulMmaParams, threads, minBlocks,          \
-            matmul_mma<MmaConfig<type, tileM, tileN, true, swiglu, clip>>)                            \
+            matmul_mma<MmaConfig<type, tileM, tileN, true, swiglu, clip>>)                      \
   VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_scalar, MatmulMmaParams, threads, minBlocks, \
             matmul_mma<MmaConfig<type, tileM, tileN, false, swiglu, clip>>)
 
 /** Tiles of float32 in `products` tf32 products. */
-#define VD_MATMUL_TF32(op, swiglu, clip, products, tileM, tileN, threads, minBlocks, minBlocksScalar)            \
+#define VD_MATMUL_TF32(op, swiglu, clip, products, tileM, tileN, threads, minBlocks, minBlocksScalar)      \
   VD_KERNEL(op##_tf32x##products##_m##tileM##n##tileN, MatmulMmaParams, threads, minBlocks,                \
-            matmul_tf32<Tf32Config<tileM, tileN, true, products == 2, swiglu, clip>>)                            \
+            matmul_tf32<Tf32Config<tileM, tileN, true, products == 2, swiglu, clip>>)                      \
   VD_KERNEL(op##_tf32x##products##_m##tileM##n##tileN##_scalar, MatmulMmaParams, threads, minBlocksScalar, \
             matmul_tf32<Tf32Config<tileM, tileN, false, products == 2, swiglu, clip>>)
 
@@ -47,6 +47,6 @@
   VD_KERNEL(op##_plain_bf16, MatmulMmaParams, 256, 2, matmul_plain<__nv_bfloat16, swiglu, clip>)
 
 /** Every kernel of `op` on the portable matrix cores; the file says `using namespace vd::device` before. */
-#define VD_MATMUL_KERNELS(op)   \
+#define VD_MATMUL_KERNELS(op)          \
   VD_MATMUL_PRODUCTS(op, false, false) \
   VD_KERNEL(op##_pack, PackParams, 256, 2, pack_weights)

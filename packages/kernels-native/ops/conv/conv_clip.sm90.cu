@@ -5,7 +5,7 @@
 
 using namespace vd::device;
 
-#define VD_CONV(type, name, tile, tileName)                                        \
+#define VD_CONV(type, name, tile, tileName)                                            \
   VD_KERNEL(conv_sm90_##name##_##tileName##_clip, MatmulSm90Params, kMatmulThreads, 1, \
             matmul_sm90<MatmulConfig<type, tile, false, false, false, true>>)
 #define VD_CONV_ALL(type, name)      \

@@ -26,7 +26,8 @@ __device__ __forceinline__ GroupStrip group_strip(const MatmulMmaParams& p, int6
 
 /** The source of a tap for each pixel of a strip, null in the padding. */
 template <class T>
-__device__ __forceinline__ void group_sources(const MatmulMmaParams& p, const GroupStrip& strip, int tap, const T* (&sources)[kGroupPixels]) {
+__device__ __forceinline__ void group_sources(const MatmulMmaParams& p, const GroupStrip& strip, int tap,
+                                              const T* (&sources)[kGroupPixels]) {
   SourcePixel source = strip.source;
 #pragma unroll
   for (int i = 0; i < kGroupPixels; ++i, source.w += p.stride[2]) sources[i] = i < strip.count ? clip_source<T>(p, source, tap) : nullptr;
@@ -123,8 +124,8 @@ template <class T> __device__ __forceinline__ void conv_depthwise(const ConvGrou
 
 using namespace vd::device;
 
-#define VD_CONV_GROUPS(type, name)                                               \
-  VD_KERNEL(conv_groups_##name, ConvGroupsParams, 256, 2, conv_groups<type>)     \
+#define VD_CONV_GROUPS(type, name)                                           \
+  VD_KERNEL(conv_groups_##name, ConvGroupsParams, 256, 2, conv_groups<type>) \
   VD_KERNEL(conv_depthwise_##name, ConvGroupsParams, 256, 2, conv_depthwise<type>)
 
 VD_CONV_GROUPS(float, f32)

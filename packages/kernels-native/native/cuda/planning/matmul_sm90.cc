@@ -58,8 +58,8 @@ Reason clip_reason(const MatmulTile& tile) {
 
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
-  return first_of({if_so(p.clip, clip_reason(tile)), if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), tail_reason(p, tile),
-                   shared_memory_reason(p, tile, device)});
+  return first_of({if_so(p.clip, clip_reason(tile)), if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile),
+                   tail_reason(p, tile), shared_memory_reason(p, tile, device)});
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
