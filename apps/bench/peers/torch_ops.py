@@ -81,23 +81,40 @@ def conv_frames(t, attrs):
     if (top, left) != (bottom, right):
         x, padding = F.pad(x, (left, right, top, bottom)), 0
     weight = t["weight"].squeeze(2).contiguous(memory_format=torch.channels_last)
-    y = F.conv2d(x, weight, t.get("bias"), stride=attrs.get("stride", [1, 1, 1])[1:], padding=padding)
+    stride = attrs.get("stride", [1, 1, 1])[1:]
+    if attrs.get("transposed"):
+        y = F.conv_transpose2d(x, weight, t.get("bias"), stride=stride, padding=padding)
+    else:
+        y = F.conv2d(x, weight, t.get("bias"), stride=stride, padding=padding, groups=attrs.get("groups", 1))
     y = y.permute(0, 2, 3, 1)
     return epilogue(y.reshape(b, f, *y.shape[1:]), t, attrs)
 
 
 def conv(t, attrs):
+    if "past" in t:
+        t = {**t, "x": torch.cat([t["past"], t["x"]], dim=1)}
     if t["weight"].shape[2] == 1 and attrs.get("stride", [1])[0] == 1 and not any(attrs.get("padding", [0, 0])[:2]):
         return conv_frames(t, attrs)
     x = t["x"].permute(0, 4, 1, 2, 3)
     if attrs.get("upsample"):
         x = F.interpolate(x, scale_factor=(1, 2, 2), mode="nearest")
     front, back, top, bottom, left, right = attrs.get("padding", [0] * 6)
+    if attrs.get("framePadding") == "replicate" and front + back > 0:
+        x, front, back = F.pad(x, (0, 0, 0, 0, front, back), mode="replicate"), 0, 0
     padding = (front, top, left)
     if (front, top, left) != (back, bottom, right):
         x, padding = F.pad(x, (left, right, top, bottom, front, back)), 0
-    y = F.conv3d(x, t["weight"], t.get("bias"), stride=attrs.get("stride", [1, 1, 1]), padding=padding)
+    y = F.conv3d(x, t["weight"], t.get("bias"), stride=attrs.get("stride", [1, 1, 1]), padding=padding, groups=attrs.get("groups", 1))
     return epilogue(y.permute(0, 2, 3, 4, 1), t, attrs)
+
+
+def conv_norm_act(t, attrs):
+    """Convolution, batch norm and activation as a model writes them: the same function with the bias as the norm's."""
+    act, plain = attrs["act"], {**attrs, "act": "none"}
+    y = conv({"x": t["x"], "weight": t["weight"]}, plain)
+    b, f, h, w, c = y.shape
+    y = F.batch_norm(y.reshape(b * f, h, w, c).permute(0, 3, 1, 2), t["zeros"], t["ones"], t["ones"], t["bias"], eps=0)
+    return ACTIVATIONS[act](y.permute(0, 2, 3, 1).reshape(b, f, h, w, c))
 
 
 def prepared(op, operands):
@@ -107,14 +124,17 @@ def prepared(op, operands):
         image = operands["image"].expand(-1, frames, -1, -1, -1)
         rows = [torch.zeros_like(image), image] if "guidance" in operands else [image]
         return {**operands, "imageRows": torch.cat(rows)}
-    if op != "conv":
+    if op not in ("conv", "conv_norm_act"):
         return operands
     weight = operands["weight"]
     if weight.shape[2] == 1:
         weight = weight.squeeze(2).contiguous(memory_format=torch.channels_last).unsqueeze(2)
     else:
         weight = weight.contiguous(memory_format=torch.channels_last_3d)
-    return {**operands, "weight": weight}
+    statistics = {}
+    if op == "conv_norm_act":
+        statistics = {"zeros": torch.zeros_like(operands["bias"]), "ones": torch.ones_like(operands["bias"])}
+    return {**operands, **statistics, "weight": weight}
 
 
 def linear(t, attrs):
@@ -212,4 +232,5 @@ def sampler_step(t, attrs):
     return following
 
 
-OPS = {f.__name__: f for f in (attention, conv, linear, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise, sampler_step)}
+OPS = {f.__name__: f for f in (attention, conv, conv_norm_act, linear, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise,
+                                   sampler_step)}

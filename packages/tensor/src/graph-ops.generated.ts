@@ -98,7 +98,7 @@ export interface BatchNormOptions extends CallOptions {
 export interface ConvOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
   x: Tensor;
-  /** filters, as in the checkpoint [K,C,T,R,S] f32|f16|bf16 */
+  /** filters, as in the checkpoint: [K,C/groups,T,R,S], or transposed [C,K,1,4,4] [M,D,T,R,S] f32|f16|bf16 */
   weight: Tensor;
   /** added per output channel [K] f32|f16|bf16 */
   bias?: Tensor | undefined;
@@ -108,9 +108,11 @@ export interface ConvOptions extends CallOptions {
   residual?: Tensor | undefined;
   /** a second one, e.g. the other branch of a blend [B,G,P,Q,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
+  /** frames in front of x, of x's type. A clip in chunks gives the same bits as in one piece, where each chunk after the first has the last T − 1 input frames before it here and no padding in front [B,N,H,W,C] f32|f16|bf16 */
+  past?: Tensor | undefined;
   /** steps in frames, height, width; default [1,1,1] */
   stride?: readonly [number, number, number] | undefined;
-  /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
+  /** size at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
   padding?: readonly [number, number, number, number, number, number] | undefined;
   /** double height and width by nearest neighbour first; default false */
   upsample?: boolean | undefined;
@@ -122,6 +124,12 @@ export interface ConvOptions extends CallOptions {
   residualScale?: number | undefined;
   /** factor of `residual2`; default 1 */
   residual2Scale?: number | undefined;
+  /** groups of channels that do not mix; divides C and K; default 1 */
+  groups?: number | undefined;
+  /** what pads in frames: zeros, or the first and the last frame again; default "zeros" */
+  framePadding?: "zeros" | "replicate" | undefined;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1; default false */
+  transposed?: boolean | undefined;
 }
 
 /** Arguments of {@link GraphOps.copy}. */
@@ -451,16 +459,18 @@ export abstract class GraphOps {
     return this.record("batch_norm", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
+  /** Convolves a channels-last clip over frames, height and width and applies the shared epilogue. Before that, `past` frames may stand in front of x, and nearest-2x may double height and width. Padding is zeros; in frames it may repeat the first and the last one. With groups, each group of output channels sees the group of input channels at the same place. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width. Padding by zeros adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
    *  x: [B,F,H,W,C] activations.
-   *  weight: [K,C,T,R,S] filters, as in the checkpoint.
+   *  weight: [M,D,T,R,S] filters, as in the checkpoint: [K,C/groups,T,R,S], or transposed [C,K,1,4,4].
    *  bias: [K] added per output channel.
    *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
    *  residual: [B,G,P,Q,K] added after the activation.
    *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
+   *  past: [B,N,H,W,C] frames in front of x, of x's type. A clip in chunks gives the same bits as in one piece, where each chunk after the first has the last T − 1 input frames before it here and no padding in front.
    *  Returns y: [B,G,P,Q,K] result.
    *  Source: https://arxiv.org/abs/1603.07285
    *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py
+   *  Source: https://arxiv.org/abs/2310.05737 (convolutions that are causal in frames)
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   conv(options: ConvOptions): Tensor {
     return this.record("conv", options);

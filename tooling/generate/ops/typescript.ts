@@ -119,7 +119,7 @@ function meaning(spec: TensorSpec): string {
     ...(spec.optional ? ["optional"] : []),
     ...(spec.offsets ? [`checked before each run: never falling, at most ${spec.offsets.into}`] : []),
     ...(spec.halfOnCpu ? ["16-bit floats on the CPU too"] : []),
-    ...(spec.apart ? ["apart from all operands"] : []),
+    ...(spec.apart ? [`apart from ${spec.apart === "all" ? "all operands" : spec.apart.join(", ")}`] : []),
   ];
   return `${spec.doc}${notes.length > 0 ? ` (${notes.join("; ")})` : ""}`;
 }

@@ -61,11 +61,11 @@ export default defineOp({
   },
   derived: attentionLengths,
   outputs: {
-    y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, halfOnCpu: true, apart: true, doc: "result" },
+    y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, halfOnCpu: true, apart: "all", doc: "result" },
     lse: {
       dims: ["B", "F", attr("heads"), "S"],
       dtype: ["f32"],
-      apart: true,
+      apart: "all",
       optional: true,
       doc: "natural log-sum-exp of the masked, scaled scores",
     },

@@ -29,7 +29,7 @@ export default defineOp({
     delta: {
       dims: ["B", "F", attr("heads"), "S"],
       dtype: ["f32"],
-      apart: true,
+      apart: "all",
       doc: "sums of dy · y over the channels of a head, from which all gradients are computed",
     },
     dq: {
@@ -37,7 +37,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
-      apart: true,
+      apart: "all",
       doc: "gradient by q",
     },
     dk: {
@@ -45,7 +45,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
-      apart: true,
+      apart: "all",
       doc: "gradient by k; where one frame of keys serves all frames, the sum over them",
     },
     dv: {
@@ -53,7 +53,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
-      apart: true,
+      apart: "all",
       doc: "gradient by v; where one frame of values serves all frames, the sum over them",
     },
   },
