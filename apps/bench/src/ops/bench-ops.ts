@@ -77,7 +77,7 @@ function unfusedContenders(
     for (const [i, tensors] of sets.entries()) unfused(g, tensors, i);
   };
   const layout = layoutGraph(record, { dtype: ready.bench.dtype });
-  const names = isGpu ? ["ours-unfused", "ours-unfused-graph"] : ["ours-unfused"];
+  const names = isGpu ? ["unfused", "unfused-graph"] : ["unfused"];
   return names.map((name) => [name, () => ourOp(ready, layout, name, name.endsWith("-graph"))] as const);
 }
 
