@@ -31,6 +31,10 @@ export default defineOp({
     "upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the " +
     "weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that " +
     "are not finite reach the results whose windows hold them, as infinities or NaN.",
+  formula: [
+    "sum[g,p,q,k] = Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
+    "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+  ],
   source: ["https://arxiv.org/abs/1603.07285", "huggingface/diffusers@58eb52c src/diffusers/models/resnet.py"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },

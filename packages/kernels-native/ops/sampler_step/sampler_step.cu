@@ -1,8 +1,8 @@
 // sampler_step: guidance, bounds and blend of the data prediction, the sampler's linear combinations and the denoiser's next
-// input in one launch, a pixel a thread: latents have 4 channels, and all of a pixel's terms are read before its results are
-// written, which may lie in the same place. Dynamic thresholding first selects its quantile (sampler_step_quantile.cuh).
-// A step that has none of noise to draw, bounds and blend has a kernel without code for them, which takes fewer registers.
-// Symbols: sampler_step_scalar, sampler_step_data, sampler_step_threshold.
+// input in one launch. An element a thread, whose terms are all read before its results are written, which may lie in the same
+// place; a pixel a thread where a blend depends on all of its channels. Dynamic thresholding first selects its quantile
+// (sampler_step_quantile.cuh). A step that has none of noise to draw, bounds and blend has a kernel without code for them, which takes
+// fewer registers. Symbols: sampler_step_scalar, sampler_step_data, sampler_step_threshold.
 #include "sampler_step_quantile.cuh"
 
 #include "../../device/elementwise.cuh"
@@ -10,6 +10,12 @@
 using namespace vd::device;
 
 namespace {
+
+/** a / b, with 32 bits where they are enough: 64 take several times as long. */
+__device__ __forceinline__ int64_t quotient(int64_t a, int64_t b) {
+  if (((a | b) >> 32) == 0) return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
+  return a / b;
+}
 
 /** The terms of one element, in the order of the coefficients' columns; the data's comes behind them. */
 struct Terms {
@@ -20,15 +26,15 @@ __device__ __forceinline__ float guided(const SamplerStepParams& p, int64_t pixe
   const float first = load_any(p.prediction, p.predictionType, pixel * p.predictionPitch + c);
   if (p.guidance == nullptr) return first;
   const float second = load_any(p.prediction, p.predictionType, (p.pixels + pixel) * p.predictionPitch + c);
-  return fmaf(p.guidance[pixel / p.pixelsPerFrame], second - first, first);
+  return fmaf(p.guidance[quotient(pixel, p.pixelsPerFrame)], second - first, first);
 }
 
 /** kWhole: of a kernel that draws noise, bounds and blends. */
 template <bool kWhole> __device__ __forceinline__ float unit_noise(const SamplerStepParams& p, int64_t pixel, int c) {
   if (p.noise != nullptr) return p.noise[pixel * p.noisePitch + c];
   if (!kWhole || p.philox == nullptr) return 0.0f;
-  const int64_t plane = pixel / p.pixelsPerFrame * p.channels + c;
-  return philox_normal(philox_state(p.philox), plane * p.pixelsPerFrame + pixel % p.pixelsPerFrame, p.lanes);
+  const int64_t frame = quotient(pixel, p.pixelsPerFrame), inFrame = pixel - frame * p.pixelsPerFrame;
+  return philox_normal(philox_state(p.philox), (frame * p.channels + c) * p.pixelsPerFrame + inFrame, p.lanes);
 }
 
 template <bool kWhole> __device__ __forceinline__ Terms read_terms(const SamplerStepParams& p, int64_t pixel, int c) {
@@ -66,8 +72,13 @@ __device__ __forceinline__ float bounded(const SamplerStepParams& p, float data,
   return p.bounds == DataBounds::clip ? clipped : clipped / scale;
 }
 
+/** The pixel's place in its frame. */
+__device__ __forceinline__ int64_t pixel_in_frame(const SamplerStepParams& p, int64_t pixel) {
+  return pixel - quotient(pixel, p.pixelsPerFrame) * p.pixelsPerFrame;
+}
+
 __device__ __forceinline__ float previous(const SamplerStepParams& p, int64_t pixel, int c) {
-  return p.previous[(p.previousIsOneFrame ? pixel % p.pixelsPerFrame : pixel) * p.previousPitch + c];
+  return p.previous[(p.previousIsOneFrame ? pixel_in_frame(p, pixel) : pixel) * p.previousPitch + c];
 }
 
 /** True if no channel of a pixel is farther from `previous` than the threshold. */
@@ -99,34 +110,51 @@ __device__ __forceinline__ void step_element(const SamplerStepParams& p, int64_t
   for (int row = 0; row < p.rows; ++row) store_any(p.input, p.inputType, (row * p.pixels + pixel) * p.inputPitch + c, inputScale * next);
 }
 
-/** The picture's channels of the next input, zero in the unconditional row. */
-__device__ __forceinline__ void put_image(const SamplerStepParams& p, int64_t pixel) {
-  for (int c = 0; c < p.imageChannels; ++c) {
-    const float v = load_any(p.image, p.imageType, pixel % p.pixelsPerFrame * p.imagePitch + c);
+/** Every `step`-th of the picture's channels of the next input from `first` on, zero in the unconditional row. */
+__device__ __forceinline__ void put_image(const SamplerStepParams& p, int64_t pixel, int first, int step) {
+  if (p.input == nullptr) return;
+  for (int c = first; c < p.imageChannels; c += step) {
+    const float v = load_any(p.image, p.imageType, pixel_in_frame(p, pixel) * p.imagePitch + c);
     for (int row = 0; row < p.rows; ++row)
       store_any(p.input, p.inputType, (row * p.pixels + pixel) * p.inputPitch + p.channels + c, p.rows == 2 && row == 0 ? 0.0f : v);
   }
 }
 
-template <bool kWhole> __device__ __forceinline__ void step_pixels(const SamplerStepParams& p, float scale) {
-  for_each_item(p.pixels, [&](int64_t pixel) {
-    const bool blended = kWhole && is_blended(p, pixel, scale);
-    for (int c = 0; c < p.channels; ++c) step_element<kWhole>(p, pixel, c, scale, blended);
-    if (p.input != nullptr) put_image(p, pixel);
+/** The step of every element on its own. */
+template <bool kWhole> __device__ __forceinline__ void step_elements(const SamplerStepParams& p, float scale) {
+  for_each_item(p.pixels * p.channels, [&](int64_t i) {
+    const int64_t pixel = quotient(i, p.channels);
+    const int c = static_cast<int>(i - pixel * p.channels);
+    step_element<kWhole>(p, pixel, c, scale, false);
+    put_image(p, pixel, c, p.channels);
   });
 }
 
-template <bool kWhole> __device__ __forceinline__ void sampler_step(const SamplerStepParams& p) { step_pixels<kWhole>(p, 1.0f); }
+/** The step of every pixel, whose channels decide together whether it is blended. */
+__device__ __forceinline__ void step_pixels(const SamplerStepParams& p, float scale) {
+  for_each_item(p.pixels, [&](int64_t pixel) {
+    const bool blended = is_blended(p, pixel, scale);
+    for (int c = 0; c < p.channels; ++c) step_element<true>(p, pixel, c, scale, blended);
+    put_image(p, pixel, 0, 1);
+  });
+}
+
+template <bool kWhole> __device__ __forceinline__ void sampler_step(const SamplerStepParams& p) {
+  if (kWhole && p.previous != nullptr) step_pixels(p, 1.0f);
+  else step_elements<kWhole>(p, 1.0f);
+}
 
 /** Waits for all blocks several times, so it must be launched as one that has all of them resident. */
 __device__ __forceinline__ void sampler_step_of_threshold(const SamplerStepThresholdParams& p) {
   const SamplerStepParams& step = p.step;
   const float scale = select_scale(p, [&](auto&& visit) {
-    for_each_item(step.pixels, [&](int64_t pixel) {
-      for (int c = 0; c < step.channels; ++c) visit(pixel * step.channels + c, predicted_data(step, read_terms<true>(step, pixel, c)));
+    for_each_item(step.pixels * step.channels, [&](int64_t i) {
+      const int64_t pixel = quotient(i, step.channels);
+      visit(i, predicted_data(step, read_terms<true>(step, pixel, static_cast<int>(i - pixel * step.channels))));
     });
   });
-  step_pixels<true>(step, scale);
+  if (step.previous != nullptr) step_pixels(step, scale);
+  else step_elements<true>(step, scale);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ cuda::Variant threshold_variant(const SamplerStepArgs& a, const cuda::DeviceInfo
   cuda::Launch launch;
   launch.symbol = "sampler_step_threshold";
   launch.block = device::kThresholdThreads;
-  launch.grid[0] = static_cast<uint32_t>(std::min<int64_t>(cuda::ceil_div(p.step.pixels, device::kThresholdThreads), device.numSms));
+  launch.grid[0] = static_cast<uint32_t>(std::min<int64_t>(cuda::ceil_div(count, device::kThresholdThreads), device.numSms));
   launch.allResident = true;
   launch.set_params(p);
   const uint64_t dataAt = cuda::round_up(sizeof(device::ThresholdWork), 256);
@@ -97,8 +97,10 @@ cuda::Variant threshold_variant(const SamplerStepArgs& a, const cuda::DeviceInfo
 cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& a, const cuda::DeviceInfo& device, bool explain) {
   cuda::Candidates out(explain);
   const bool isPlain = !a.philox.present() && !a.previous.present() && a.bounds == StepBounds::none;
+  // A blend takes a pixel a thread.
+  const int64_t items = a.previous.present() ? a.x.pixels() : a.x.count();
   if (a.bounds == StepBounds::threshold) out.add(threshold_variant(a, device));
-  else cuda::add_elementwise(isPlain ? "sampler_step_scalar" : "sampler_step_data", a.x.pixels(), step_params(a), out);
+  else cuda::add_elementwise(isPlain ? "sampler_step_scalar" : "sampler_step_data", items, step_params(a), out);
   return out;
 }
 

@@ -9,6 +9,13 @@ export default defineOp({
     "One step of a sampler in one launch: guidance per frame, the data prediction kept within bounds and blended with " +
     "earlier latents, linear combinations of sample, prediction, noise, history and data as the coefficients say, then " +
     "the denoiser's next input. Noise is given, or drawn on the device.",
+  formula: [
+    "p = prediction₀[f] + guidance[f] · (prediction₁[f] − prediction₀[f])",
+    "terms = (x, p, noise, history…)",
+    "data = coefficients[last] · terms, within bounds; then data + weight · (previous − data) where max |data − previous| ≤ threshold",
+    "next, denoised, nextHistory… = coefficients[0], coefficients[1], … · (terms, data)",
+    "input = (inputScale · next, image) in every row, zeros for image in the unconditional one",
+  ],
   source: [
     "https://arxiv.org/abs/2206.00364 algorithm 1, https://arxiv.org/abs/2211.01095 eq. 9",
     "huggingface/diffusers@58eb52c src/diffusers/schedulers/scheduling_euler_discrete.py `step`",
