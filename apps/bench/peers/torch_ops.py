@@ -220,12 +220,50 @@ def guided(t):
     return plain + t["guidance"].reshape(1, -1, 1, 1, 1) * (conditional - plain)
 
 
+def unit_noise(t, x):
+    if "philox" not in t:
+        return t.get("noise")
+    low, high, *_ = (int(word) for word in t["philox"])
+    generator = torch.Generator(x.device).manual_seed(((high & 0xFFFFFFFF) << 32) | (low & 0xFFFFFFFF))
+    _, frames, height, width, channels = x.shape
+    planes = torch.randn((1, frames, channels, height, width), device=x.device, generator=generator)
+    return planes.permute(0, 1, 3, 4, 2)
+
+
+def bounded(data, attrs):
+    """As diffusers' schedulers clip and threshold (`_threshold_sample`)."""
+    if attrs.get("bounds") == "clip":
+        return data.clamp(-attrs.get("clipRange", 1.0), attrs.get("clipRange", 1.0))
+    if attrs.get("bounds") != "threshold":
+        return data
+    rows = data.reshape(data.shape[0], -1)
+    scale = torch.quantile(rows.abs(), attrs.get("quantile", 0.995), dim=1)
+    scale = torch.clamp(scale, min=1, max=attrs.get("maxValue", 1.0)).unsqueeze(1)
+    return (torch.clamp(rows, -scale, scale) / scale).reshape(data.shape)
+
+
+def blended(data, t):
+    if "previous" not in t:
+        return data
+    weight, threshold = t["blend"]
+    near = (data - t["previous"]).abs().amax(-1, keepdim=True) <= threshold
+    return torch.where(near, torch.lerp(data, t["previous"].expand_as(data), weight), data)
+
+
 def sampler_step(t, attrs):
     """The sequence of launches that one step is without fusion."""
-    if attrs.get("numHistory", 0):
-        raise NotImplementedError("only steps without history have a sequence to compare with")
     prediction, x, k = guided(t).float(), t["x"].float(), t["coefficients"]
-    following = k[0, 0] * x + k[0, 1] * prediction
+    count = attrs.get("numHistory", 0)
+    terms = [x, prediction, unit_noise(t, x), *(t["history"].split(1) if count else [])]
+
+    def combined(row):
+        return sum(k[row, i] * term for i, term in enumerate(terms) if term is not None)
+
+    if k.shape[0] > count + 2:
+        terms.append(blended(bounded(combined(count + 2), attrs), t))
+    following = combined(0)
+    for h in range(count):
+        combined(2 + h)
     scaled = (following * t["inputScale"]).to(t["prediction"].dtype)
     rows = torch.cat([scaled, scaled]) if "guidance" in t else scaled
     torch.cat([rows, t["imageRows"]], dim=-1)

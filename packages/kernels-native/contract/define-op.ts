@@ -67,6 +67,8 @@ export interface Tolerance {
 export interface OpDefinition {
   id: string;
   summary: string;
+  /** What is computed, a line per equation, by the names of operands and attributes; those that are absent drop out. */
+  formula: readonly string[];
   source: readonly string[];
   inputs: Readonly<Record<string, TensorSpec>>;
   attrs: Readonly<Record<string, AttrSpec>>;

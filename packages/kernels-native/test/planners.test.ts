@@ -14,7 +14,7 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
   ...["attention", "attention_backward", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
-  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "token_embed"],
+  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "sampler_step", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -326,6 +326,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows.resize!.rejected).toHaveProperty("resize_scalar");
       expect(rows.token_embed!.rejected).toEqual({ token_embed_vector: "token is not 16-byte aligned" });
       expect(rows.frames_out!.rejected).toEqual({ frames_out_wide: "takes eight elements at a time, there are 27" });
+    });
+
+    test("of sampler_step wait for each other to threshold, as many blocks as run at once", () => {
+      const rows = candidates(90);
+      expect(rows.sampler_step).toEqual(["sampler_step_scalar"]);
+      expect(rows["sampler_step clipped"]).toEqual(["sampler_step_data"]);
+      // Counts of three passes, then the data predictions.
+      expect(rows["sampler_step of 72 lines"]).toEqual(["sampler_step_threshold 100 3711232 resident"]);
+      expect(rows["sampler_step of 1 lines"]).toEqual(["sampler_step_threshold 13 76032 resident"]);
     });
 
     test("where it takes too much working memory, unless nothing takes less", () => {

@@ -356,20 +356,36 @@ export interface SamplerStepOptions extends CallOptions {
   prediction: Tensor;
   /** sample before the step [B1,F,H,W,C] f32 */
   x: Tensor;
-  /** rows: next sample, denoised, next history; columns: x, guided prediction, noise, history [numHistory+2,numHistory+3] f32 */
+  /** rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. With bounds or previous (D = 1) one more row, the data prediction from those terms, and one more column, the weight of what bounds and blend leave of it [(numHistory+2)+D,(numHistory+3)+D] f32 */
   coefficients: Tensor;
   /** scale per frame, with two rows [F] f32 */
   guidance?: Tensor | undefined;
   /** unit noise; absent where its column is 0 [B1,F,H,W,C] f32 */
   noise?: Tensor | undefined;
+  /** instead of noise: lower and upper half of a seed, then of the number of engine calls before (torch's offset / 4). Element i of the clip as planes [F,C,H,W] gets what torch.randn(…, device='cuda') gives it [4] i32 */
+  philox?: Tensor | undefined;
   /** what multistep samplers remember [numHistory,F,H,W,C] f32 */
   history?: Tensor | undefined;
+  /** clean latents that the data prediction is blended with, of one frame or of each [B1,1|F,H,W,C] f32 */
+  previous?: Tensor | undefined;
+  /** weight of previous, and the largest difference of any channel up to which a pixel is blended [2] f32 */
+  blend?: Tensor | undefined;
   /** latents of the picture [B1,1,H,W,C2] f32|f16|bf16 */
   image?: Tensor | undefined;
   /** preconditioning factor of the next input; default 1 [B1] f32 */
   inputScale?: Tensor | undefined;
   /** tensors of history; default 0 */
   numHistory?: number | undefined;
+  /** how the data prediction is bounded: clip to ±clipRange, or dynamic thresholding: to ±s, then over s, where s is the clip's quantile of magnitudes, at least 1 and at most maxValue; default "none" */
+  bounds?: "none" | "clip" | "threshold" | undefined;
+  /** largest magnitude that clip leaves; default 1 */
+  clipRange?: number | undefined;
+  /** which quantile thresholding takes, interpolated linearly; default 0.995 */
+  quantile?: number | undefined;
+  /** largest s of thresholding; default 1 */
+  maxValue?: number | undefined;
+  /** threads of torch's kernel, among which philox numbers are dealt; default one per element; default 2147483647 */
+  lanes?: number | undefined;
 }
 
 /** Arguments of {@link GraphOps.spaceToDepth}. */
@@ -651,18 +667,23 @@ export abstract class GraphOps {
     return this.record("rms_norm", options);
   }
 
-  /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input.
+  /** One step of a sampler in one launch: guidance per frame, the data prediction kept within bounds and blended with earlier latents, linear combinations of sample, prediction, noise, history and data as the coefficients say, then the denoiser's next input. Noise is given, or drawn on the device.
    *  prediction: [B,F,H,W,C] the denoiser's result; of two rows the unconditional one first.
    *  x: [B1,F,H,W,C] sample before the step.
-   *  coefficients: [numHistory+2,numHistory+3] rows: next sample, denoised, next history; columns: x, guided prediction, noise, history.
+   *  coefficients: [(numHistory+2)+D,(numHistory+3)+D] rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. With bounds or previous (D = 1) one more row, the data prediction from those terms, and one more column, the weight of what bounds and blend leave of it.
    *  guidance: [F] scale per frame, with two rows.
    *  noise: [B1,F,H,W,C] unit noise; absent where its column is 0.
+   *  philox: [4] instead of noise: lower and upper half of a seed, then of the number of engine calls before (torch's offset / 4). Element i of the clip as planes [F,C,H,W] gets what torch.randn(…, device='cuda') gives it.
    *  history: [numHistory,F,H,W,C] what multistep samplers remember.
+   *  previous: [B1,1|F,H,W,C] clean latents that the data prediction is blended with, of one frame or of each.
+   *  blend: [2] weight of previous, and the largest difference of any channel up to which a pixel is blended.
    *  image: [B1,1,H,W,C2] latents of the picture.
    *  inputScale: [B1] preconditioning factor of the next input; default 1.
    *  Returns next: [B1,F,H,W,C] sample after the step; may be x.
    *  Source: https://arxiv.org/abs/2206.00364 algorithm 1, https://arxiv.org/abs/2211.01095 eq. 9
    *  Source: huggingface/diffusers@58eb52c src/diffusers/schedulers/scheduling_euler_discrete.py `step`
+   *  Source: https://arxiv.org/abs/2205.11487 section 2.3 (dynamic thresholding)
+   *  Source: J. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), Philox4x32-10; pytorch/pytorch aten/src/ATen/native/cuda/DistributionTemplates.h (order of the numbers)
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   samplerStep(options: SamplerStepOptions): Tensor {
     return this.record("sampler_step", options);

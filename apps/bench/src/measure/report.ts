@@ -9,7 +9,7 @@ export interface BenchRow extends Partial<Summary> {
   suite: string;
   /** Shape or case within the suite. */
   name: string;
-  /** ours, ours-graph, or a peer's name. */
+  /** ours, ours-graph, unfused (the sequence of our ops that an op fuses), or a peer's name. */
   contender: string;
   /** Of one run. */
   flops?: number;

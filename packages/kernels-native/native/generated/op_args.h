@@ -15,6 +15,7 @@ enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
 enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };
 enum class PoolMode : int32_t { max = 0, average = 1 };
 enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
+enum class StepBounds : int32_t { none = 0, clip = 1, threshold = 2 };
 
 /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. */
 struct AttentionArgs {
@@ -412,20 +413,26 @@ struct RmsNormArgs {
   float eps;
 };
 
-/** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input. */
+/** One step of a sampler in one launch: guidance per frame, the data prediction kept within bounds and blended with earlier latents, linear combinations of sample, prediction, noise, history and data as the coefficients say, then the denoiser's next input. Noise is given, or drawn on the device. */
 struct SamplerStepArgs {
   /** [B,F,H,W,C]: the denoiser's result; of two rows the unconditional one first. */
   Tensor prediction;
   /** [B1,F,H,W,C]: sample before the step. */
   Tensor x;
-  /** [numHistory+2,numHistory+3]: rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. */
+  /** [(numHistory+2)+D,(numHistory+3)+D]: rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. With bounds or previous (D = 1) one more row, the data prediction from those terms, and one more column, the weight of what bounds and blend leave of it. */
   Tensor coefficients;
   /** [F], may be absent: scale per frame, with two rows. */
   Tensor guidance;
   /** [B1,F,H,W,C], may be absent: unit noise; absent where its column is 0. */
   Tensor noise;
+  /** [4], may be absent: instead of noise: lower and upper half of a seed, then of the number of engine calls before (torch's offset / 4). Element i of the clip as planes [F,C,H,W] gets what torch.randn(…, device='cuda') gives it. */
+  Tensor philox;
   /** [numHistory,F,H,W,C], may be absent: what multistep samplers remember. */
   Tensor history;
+  /** [B1,1|F,H,W,C], may be absent: clean latents that the data prediction is blended with, of one frame or of each. */
+  Tensor previous;
+  /** [2], may be absent: weight of previous, and the largest difference of any channel up to which a pixel is blended. */
+  Tensor blend;
   /** [B1,1,H,W,C2], may be absent: latents of the picture. */
   Tensor image;
   /** [B1], may be absent: preconditioning factor of the next input; default 1. */
@@ -440,6 +447,16 @@ struct SamplerStepArgs {
   Tensor input;
   /** tensors of history. */
   int64_t numHistory;
+  /** how the data prediction is bounded: clip to ±clipRange, or dynamic thresholding: to ±s, then over s, where s is the clip's quantile of magnitudes, at least 1 and at most maxValue. */
+  StepBounds bounds;
+  /** largest magnitude that clip leaves. */
+  float clipRange;
+  /** which quantile thresholding takes, interpolated linearly. */
+  float quantile;
+  /** largest s of thresholding. */
+  float maxValue;
+  /** threads of torch's kernel, among which philox numbers are dealt; default one per element. */
+  int64_t lanes;
 };
 
 /** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx. */
@@ -785,14 +802,22 @@ inline SamplerStepArgs read_sampler_step_args(const Row& row) {
   args.coefficients = row.tensors[2];
   args.guidance = row.tensors[3];
   args.noise = row.tensors[4];
-  args.history = row.tensors[5];
-  args.image = row.tensors[6];
-  args.inputScale = row.tensors[7];
-  args.next = row.tensors[8];
-  args.denoised = row.tensors[9];
-  args.nextHistory = row.tensors[10];
-  args.input = row.tensors[11];
+  args.philox = row.tensors[5];
+  args.history = row.tensors[6];
+  args.previous = row.tensors[7];
+  args.blend = row.tensors[8];
+  args.image = row.tensors[9];
+  args.inputScale = row.tensors[10];
+  args.next = row.tensors[11];
+  args.denoised = row.tensors[12];
+  args.nextHistory = row.tensors[13];
+  args.input = row.tensors[14];
   args.numHistory = static_cast<int64_t>(row.attrs[0]);
+  args.bounds = static_cast<StepBounds>(static_cast<int32_t>(row.attrs[1]));
+  args.clipRange = static_cast<float>(row.attrs[2]);
+  args.quantile = static_cast<float>(row.attrs[3]);
+  args.maxValue = static_cast<float>(row.attrs[4]);
+  args.lanes = static_cast<int64_t>(row.attrs[5]);
   return args;
 }
 

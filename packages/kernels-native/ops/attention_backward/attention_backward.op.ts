@@ -15,6 +15,14 @@ export default defineOp({
     "Computes the gradients of attention by its queries, keys and values, those that are given a place, from the result y, " +
     "the log-sum-exp lse and the gradient dy of the result. Rows without any allowed key add nothing. q and k are those of " +
     "the products: normalised and rotated if they were.",
+  formula: [
+    "p[i,j] = exp(scale · q[i] · k[j] + mask[i,j] − lse[i])",
+    "delta[i] = dy[i] · y[i]",
+    "ds[i,j] = p[i,j] · (dy[i] · v[j] − delta[i])",
+    "dq[i] = scale · Σⱼ ds[i,j] · k[j]",
+    "dk[j] = scale · Σᵢ ds[i,j] · q[i]",
+    "dv[j] = Σᵢ p[i,j] · dy[i]",
+  ],
   source: ["https://arxiv.org/abs/2205.14135", "https://arxiv.org/abs/2307.08691"],
   inputs: {
     ...attentionOperands,

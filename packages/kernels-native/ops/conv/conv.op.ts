@@ -72,6 +72,11 @@ export default defineOp({
     "same place. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width. Padding by zeros " +
     "adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give " +
     "NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.",
+  formula: [
+    "sum[g,p,q,k] = Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
+    "transposed: sum[g,p,q,k] = Σ over r,s,c with 2·i + r = p + 1, 2·j + s = q + 1 of x[g,i,j,c] · weight[c,k,0,r,s]",
+    "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+  ],
   source: [
     "https://arxiv.org/abs/1603.07285",
     "huggingface/diffusers@58eb52c src/diffusers/models/resnet.py",

@@ -227,6 +227,20 @@ void print_others(const cuda::DeviceInfo& device) {
   embed.x = embed.y = embed.position = tensor({1, 1, 4, 8}, DType::f16);
   embed.token.data = reinterpret_cast<void*>(uintptr_t{4098});
   print("token_embed", token_embed_cuda_variants(embed, device, true));
+  SamplerStepArgs step{};
+  step.prediction = step.x = step.next = tensor({1, 25, 72, 128, 4});
+  step.coefficients = tensor({2, 3});
+  print("sampler_step", sampler_step_cuda_variants(step, device, true));
+  step.bounds = StepBounds::clip;
+  print("sampler_step clipped", sampler_step_cuda_variants(step, device, true));
+  step.bounds = StepBounds::threshold;
+  for (const int64_t height : {int64_t{72}, int64_t{1}}) {
+    step.x.dims[2] = height;
+    const cuda::Variant variant = sampler_step_cuda_variants(step, device, false).variants.front();
+    const cuda::Launch& launch = variant.launches.front();
+    std::printf("sampler_step of %d lines\t%s %d %zu%s\t\n", static_cast<int>(height), launch.symbol.c_str(), launch.grid[0],
+                variant.workspaceBytes, launch.allResident ? " resident" : "");
+  }
   FramesOutArgs frames{};
   frames.x = tensor({1, 1, 3, 3, 3}, DType::f16);
   frames.y = tensor({1, 1, 3, 3, 3}, DType::u8);
