@@ -128,7 +128,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         ["attention_local_f16_d64", "attention_local_plain_f16_d512"],
         ["attention_local_bf16_d64", "attention_local_plain_bf16_d512"],
       ];
-      expect(names(90)).toEqual(all);
+      expect(names(80)).toEqual(all);
+      expect(names(90)).toEqual(all.map((own, i) => (i === 0 ? own : ["sm90_range_d64", ...own!])));
       expect(names(75)).toEqual([all[0], all[1], ["attention_local_plain_bf16_d512"]]);
       expect(rejected(90, "window of f16").sm90_d64).toContain("the row has heads of 40");
       expect(rejected(90, "window of f16")["attention_mma_*"]).toBe("has no window");
@@ -230,15 +231,20 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(variants("gated residual, other names")).toEqual(["elementwise_f16_add_product"]);
       expect(variants("gated residual odd")).toEqual(["elementwise_scalar"]);
       expect(variants("gated residual mixed")).toEqual(["elementwise_vector"]);
-      expect(variants("seldom expression")).toEqual(["elementwise_vector"]);
+      expect(variants("seldom expression")).toEqual(["elementwise_f16_program"]);
       expect(rejected(80, "gated residual mixed")).toEqual({
         "elementwise_f16_*": "b has another element type than y",
+        elementwise_f16_program: "b has another element type than y",
       });
       expect(rejected(80, "seldom expression")).toEqual({
         "elementwise_f16_*": "is for expressions that have kernels of their own",
       });
       const odd = "y has 641 channels, which 8 does not divide";
-      expect(rejected(80, "gated residual odd")).toEqual({ "elementwise_f16_*": odd, elementwise_vector: odd });
+      expect(rejected(80, "gated residual odd")).toEqual({
+        "elementwise_f16_*": odd,
+        elementwise_f16_program: odd,
+        elementwise_vector: odd,
+      });
     });
 
     test("of norms of tokens by what follows them and the length of rows", () => {
@@ -249,7 +255,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(found(80)["layer_norm scale on gaps"]!.rejected.layer_norm_modulated_f16_l16c5).toBe(
         "scale has pixels 644 elements apart, which 8 does not divide",
       );
-      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l256c3", "rms_norm_bf16_block"]);
+      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l32c12", "rms_norm_bf16_block"]);
       expect(found(80).rms_norm!.rejected.rms_norm_bf16_l32c8).toBe("holds 2048 channels, a row has 3072");
     });
 

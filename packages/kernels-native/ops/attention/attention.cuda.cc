@@ -118,6 +118,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   const AttentionArgs a = stage.staged();
   if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
   if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
+  add_range_attention(a, device, out);
   add_portable_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;

@@ -21,6 +21,16 @@ struct AttentionSm90Params {
   float scale;          // of scores, times log2(e)
 };
 
+/** Of the Hopper kernels for rows that see one range of keys, or keys that a mask leaves. Tensor maps are [B·F, S, heads, D], so that
+ * channels behind a head are zeros; the addresses of q, k and v in `rows` are not used. */
+struct AttentionRangeParams {
+  TensorMap q, k, v;
+  AttentionLocalParams rows;
+  int32_t keyFrames;      // F of k: 1 or frames
+  int32_t headsTogether;  // heads and frames whose longest tiles come first
+  int32_t numTiles;
+};
+
 /** Queries or keys that are normalised and rotated: rows of heads side by side. */
 struct AttentionHeadsSide {
   const void* x;
