@@ -22,6 +22,8 @@ export interface OpBench {
   repeats: number;
   /** A contender that has taken this long in a case takes no further turn in it. */
   limitMs: number;
+  /** Whether ours also runs by every other kernel that could, as a contender of its own. */
+  everyVariant: boolean;
   /** Undefined where ours runs alone. */
   peer: PeerProcess | undefined;
   work: string;
@@ -39,15 +41,17 @@ export interface ReadyCase {
   result?: Float32Array;
 }
 
-async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean): Promise<Contender> {
+/** Ours, launched row by row or captured as a graph; variant: the kernel, instead of the device's choice. */
+async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean, variant?: string): Promise<Contender> {
   const { bench, sizes } = ready;
-  const plan = await Plan.load(bench.device, layout, { capture });
+  const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
+  const plan = await Plan.load(bench.device, layout, { capture, ...variants });
   try {
     const firstUs = (await plan.run()).elapsedUs / sizes.numSets;
     if (!ready.result && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
     const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / sizes.numSets;
     return {
-      name: capture ? "ours-graph" : "ours",
+      name: [capture ? "ours-graph" : "ours", ...(variant === undefined ? [] : [variant])].join(" "),
       facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}) },
       async run(repeats) {
         const times: number[] = [];
@@ -83,6 +87,14 @@ async function tryAll(
   return { contenders, missing };
 }
 
+/** The kernels that could compute a case but the device's choice, each as a contender. */
+async function otherVariants(ready: ReadyCase, layout: GraphLayout, capture: boolean) {
+  const plan = await Plan.load(ready.bench.device, layout);
+  const names = (plan.candidates[0] ?? []).filter((name) => name !== plan.info.variants[0]);
+  plan.freeSync();
+  return names.map((name) => [`ours ${name}`, () => ourOp(ready, layout, capture, name)] as const);
+}
+
 /** Times one case: ours launched row by row, ours as a graph on a GPU, and the peer's op in the same ways. */
 async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
   const { device, dtype, signal, rounds, repeats, limitMs } = bench;
@@ -96,6 +108,7 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
     const { contenders, missing } = await tryAll(ready, [
       ["ours", () => ourOp(ready, layout, false)],
       ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, true)] as const] : []),
+      ...(bench.everyVariant ? await otherVariants(ready, layout, isGpu) : []),
       ...peerContenders(ready, isGpu),
     ]);
     const turns = { suite: "ops", name: each.name, rounds, repeats, limitMs, signal, onTurn: () => {} };

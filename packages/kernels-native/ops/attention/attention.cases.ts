@@ -401,6 +401,14 @@ export default defineCases(attention, {
     space("svd-xt.vae.mid.attention", [1, 8, 9216, 9216, 1, 512]),
     space("svd-xt.clip.layer0", [1, 1, 257, 257, 16, 80]),
     space("video.causal.s4096", [1, 1, 4096, 4096, 16, 128], { attrs: causal }),
+    space("video.causal.s4096.d64", [1, 1, 4096, 4096, 16, 64], { attrs: causal }),
+    space("video.mask.s4096", [1, 1, 4096, 4096, 16, 128], {
+      inputs: { mask: { dims: [1, 1, 4096, 4096], fill: { mean: 0, deviation: 2 } } },
+    }),
+    space("video.flags.s4096", [1, 1, 4096, 4096, 16, 64], {
+      inputs: { mask: { dims: [1, 1, 4096, 4096], dtype: "u8", fill: "flags" } },
+    }),
+    space("video.cross.s4096x512", [2, 1, 4096, 512, 16, 128]),
     space("video.window.s16384", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [512, 0, 0] } }),
     space("video.box.16x32x32", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [3, 6, 6], grid: [32, 32] } }),
     space("video.text.mask", [2, 1, 4096, 512, 16, 128], {
