@@ -359,6 +359,18 @@ const tiles: Case[] = [
     inputs: { ...offsets([0, 160, 300], [0, 129, 300]), ...additive([1, 1, 300, 300], "f16") },
     attrs: { window: [60, 0, 0], ...causal },
   }),
+  tiled("head of 512, causal", [1, 1, 150, 150, 1, 512], { attrs: causal }),
+  tiled("head of 264, window", [1, 2, 70, 200, 1, 264], { attrs: { window: [40, 0, 0] } }),
+  tiled("head of 512, mask and one frame of keys", [1, 2, 70, 140, 1, 512], {
+    inputs: additive([1, 1, 1, 140], "f32"),
+    fk: 1,
+  }),
+  tiled("head of 512, packed, flags that hide all of one", [1, 1, 140, 140, 1, 512], {
+    inputs: {
+      ...offsets([0, 1, 1, 90, 130], [0, 20, 50, 70, 140]),
+      ...flags([1, 1, 1, 140], [...Array(71).fill(1), ...Array(70).fill(0)]),
+    },
+  }),
   tiled("norms, rotary and causal", [1, 1, 200, 260, 2, 64], {
     inputs: { ...norms(64), ...rotary(200, 260, 64) },
     attrs: causal,

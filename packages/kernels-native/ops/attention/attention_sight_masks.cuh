@@ -36,9 +36,9 @@ __device__ __forceinline__ AttentionPlace moved(const AttentionSight& sight, con
   return to;
 }
 
-/** What hides scores [64, 128] of a warpgroup; this thread has those of rows `row` and `row` + 8. kMasked: also masks and
+/** What hides scores [64, 2 · kCount] of a warpgroup; this thread has those of rows `row` and `row` + 8. kMasked: also masks and
  *  windows of rows and columns. */
-template <bool kMasked> class SightMasks {
+template <bool kMasked, int kCount = 64> class SightMasks {
  public:
   /** firstRow: of the warpgroup; not behind the sequence's last one. */
   __device__ __forceinline__ SightMasks(const AttentionLocalParams&, const Work& w, int firstRow, int row)
@@ -48,32 +48,35 @@ template <bool kMasked> class SightMasks {
   static __device__ __forceinline__ float unit(const AttentionLocalParams& p, float scale) { return adds(p) ? 1.0f : scale; }
 
   /** Hides what is not seen of the tile of keys at `key0`, and adds the mask. */
-  __device__ __forceinline__ void apply(const AttentionLocalParams& p, const Work& w, float (&scores)[64], int key0) const {
+  __device__ __forceinline__ void apply(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0) const {
     if (kMasked && p.mask) {
       if (p.maskType == kU8) forbid(p, w, scores, key0);
       else if (p.maskType == kF16) add<__half>(p, w, scores, key0);
       else if (p.maskType == kBf16) add<__nv_bfloat16>(p, w, scores, key0);
       else add<float>(p, w, scores, key0);
     }
-    if (key0 + 128 <= w.keyEnd && p.sight.all_see(first_, last_, key0 - w.key0, key0 + 127 - w.key0)) return;
+    if (key0 + kKeys <= w.keyEnd && p.sight.all_see(first_, last_, key0 - w.key0, key0 + kKeys - 1 - w.key0)) return;
     hide_outside_range(p, w, scores, key0);
     if (kMasked && (p.sight.window[1] > 0 || p.sight.window[2] > 0)) hide_outside_box(p, w, scores, key0);
   }
 
  private:
+  static constexpr int kKeys = 2 * kCount;
+
   static __device__ __forceinline__ bool adds(const AttentionLocalParams& p) { return kMasked && p.mask && p.maskType != kU8; }
 
   /** Of this thread's r-th row in its sequence; of a row behind its end, the last one's. */
   __device__ __forceinline__ int place_of_row(const Work& w, int r) const { return min(row_ + 8 * r, w.rowEnd - 1) - w.firstRow; }
 
-  __device__ __forceinline__ void hide_outside_range(const AttentionLocalParams& p, const Work& w, float (&scores)[64], int key0) const {
+  __device__ __forceinline__ void hide_outside_range(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount],
+                                                     int key0) const {
     const int column = key0 + 2 * (threadIdx.x & 3);
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int at = place_of_row(w, r);
       const int begin = w.key0 + p.sight.key_begin(at, at) - column, end = w.key0 + p.sight.key_end(at, at, w.keyEnd - w.key0) - column;
 #pragma unroll
-      for (int i = 0; i < 16; ++i)
+      for (int i = 0; i < kCount / 4; ++i)
 #pragma unroll
         for (int part = 0; part < 2; ++part)
           if (8 * i + part < begin || 8 * i + part >= end) scores[4 * i + 2 * r + part] = -INFINITY;
@@ -81,12 +84,12 @@ template <bool kMasked> class SightMasks {
   }
 
   /** Keys' places are counted on from the thread's first one: a division for each would cost more than the products. */
-  __device__ __forceinline__ void hide_outside_box(const AttentionLocalParams& p, const Work& w, float (&scores)[64], int key0) const {
+  __device__ __forceinline__ void hide_outside_box(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0) const {
     const SightBox boxes[2] = {{p.sight, p.sight.place(place_of_row(w, 0))}, {p.sight, p.sight.place(place_of_row(w, 1))}};
     const AttentionPlace one = p.sight.place(1), eight = p.sight.place(8);
     AttentionPlace at = p.sight.place(key0 - w.key0 + 2 * static_cast<int>(threadIdx.x & 3));
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < kCount / 4; ++i) {
       const AttentionPlace next = moved(p.sight, at, one);
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
@@ -99,21 +102,21 @@ template <bool kMasked> class SightMasks {
 
   /** Calls use(score, offset in the mask) for each of the scores whose key there is. */
   template <class Use>
-  __device__ __forceinline__ void for_each_masked(const AttentionLocalParams& p, const Work& w, float (&scores)[64], int key0,
+  __device__ __forceinline__ void for_each_masked(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0,
                                                   Use&& use) const {
     const int column = key0 + 2 * (threadIdx.x & 3), keys = w.keyEnd - column;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const int64_t at = w.batch * p.maskBatch + w.head * p.maskHead + min(row_ + 8 * r, w.rowEnd - 1) * p.maskRow + column;
 #pragma unroll
-      for (int i = 0; i < 16; ++i)
+      for (int i = 0; i < kCount / 4; ++i)
 #pragma unroll
         for (int part = 0; part < 2; ++part)
           if (8 * i + part < keys) use(scores[4 * i + 2 * r + part], at + 8 * i + part);
     }
   }
 
-  __device__ __forceinline__ void forbid(const AttentionLocalParams& p, const Work& w, float (&scores)[64], int key0) const {
+  __device__ __forceinline__ void forbid(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0) const {
     const uint8_t* mask = static_cast<const uint8_t*>(p.mask);
     for_each_masked(p, w, scores, key0, [&](float& score, int64_t at) {
       if (__ldg(mask + at) == 0) score = -INFINITY;
@@ -121,7 +124,7 @@ template <bool kMasked> class SightMasks {
   }
 
   template <class M>
-  __device__ __forceinline__ void add(const AttentionLocalParams& p, const Work& w, float (&scores)[64], int key0) const {
+  __device__ __forceinline__ void add(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0) const {
     const M* mask = static_cast<const M*>(p.mask);
     for_each_masked(p, w, scores, key0,
                     [&](float& score, int64_t at) { score = fmaf(score, p.scale, to_float(__ldg(mask + at))) * kLog2e; });
