@@ -128,10 +128,25 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         ["attention_local_f16_d64", "attention_local_plain_f16_d512"],
         ["attention_local_bf16_d64", "attention_local_plain_bf16_d512"],
       ];
-      expect(names(90)).toEqual(all);
+      expect(names(80)).toEqual(all);
+      expect(names(90)).toEqual(all.map((own, i) => (i === 0 ? own : ["sm90_range_d64", ...own!])));
       expect(names(75)).toEqual([all[0], all[1], ["attention_local_plain_bf16_d512"]]);
       expect(rejected(90, "window of f16").sm90_d64).toContain("the row has heads of 40");
       expect(rejected(90, "window of f16")["attention_mma_*"]).toBe("has no window");
+    });
+
+    test("on Hopper go to tensor cores that read shared memory, whatever part of the keys rows see", () => {
+      const rows = candidates(90);
+      expect(rows["causal attention"]![0]).toBe("sm90_range_d128");
+      expect(rows["attention in boxes"]![0]).toBe("sm90_masked_d64");
+      expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
+      expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
+      expect(rows["half attention d40"]![0]).toBe("sm90_range_d64");
+      const why = rejected(90, "attention in boxes");
+      expect(why["sm90_range_*"]).toBe("has no window of rows or columns");
+      expect(why.sm90_masked_d512).toBe("is for larger heads than 64");
+      expect(rejected(90, "causal attention")["sm90_masked_*"]).toBe("has neither a mask nor a window of rows or columns");
+      expect(rejected(80, "causal attention")).toMatchObject({ "sm90_range_*": "needs compute capability 9.0" });
     });
 
     test("and its gradients suit the head and the type", () => {
@@ -230,15 +245,20 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(variants("gated residual, other names")).toEqual(["elementwise_f16_add_product"]);
       expect(variants("gated residual odd")).toEqual(["elementwise_scalar"]);
       expect(variants("gated residual mixed")).toEqual(["elementwise_vector"]);
-      expect(variants("seldom expression")).toEqual(["elementwise_vector"]);
+      expect(variants("seldom expression")).toEqual(["elementwise_f16_program"]);
       expect(rejected(80, "gated residual mixed")).toEqual({
         "elementwise_f16_*": "b has another element type than y",
+        elementwise_f16_program: "b has another element type than y",
       });
       expect(rejected(80, "seldom expression")).toEqual({
         "elementwise_f16_*": "is for expressions that have kernels of their own",
       });
       const odd = "y has 641 channels, which 8 does not divide";
-      expect(rejected(80, "gated residual odd")).toEqual({ "elementwise_f16_*": odd, elementwise_vector: odd });
+      expect(rejected(80, "gated residual odd")).toEqual({
+        "elementwise_f16_*": odd,
+        elementwise_f16_program: odd,
+        elementwise_vector: odd,
+      });
     });
 
     test("of norms of tokens by what follows them and the length of rows", () => {
@@ -249,7 +269,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(found(80)["layer_norm scale on gaps"]!.rejected.layer_norm_modulated_f16_l16c5).toBe(
         "scale has pixels 644 elements apart, which 8 does not divide",
       );
-      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l256c3", "rms_norm_bf16_block"]);
+      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l32c12", "rms_norm_bf16_block"]);
       expect(found(80).rms_norm!.rejected.rms_norm_bf16_l32c8).toBe("holds 2048 channels, a row has 3072");
     });
 

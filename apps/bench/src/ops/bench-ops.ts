@@ -23,6 +23,8 @@ export interface OpBench {
   repeats: number;
   /** A contender that has taken this long in a case takes no further turn in it. */
   limitMs: number;
+  /** Whether ours also runs by every other kernel that could, as a contender of its own. */
+  everyVariant: boolean;
   /** Undefined where ours runs alone. */
   peer: PeerProcess | undefined;
   work: string;
@@ -40,10 +42,21 @@ export interface ReadyCase {
   result?: Float32Array;
 }
 
-/** Ours over a layout of the case, by the name that rows have. */
-async function ourOp(ready: ReadyCase, layout: GraphLayout, name: string, capture: boolean): Promise<Contender> {
+/** How ours runs in a contender. */
+interface OurRun {
+  /** As rows call it. */
+  name: string;
+  /** As a graph, instead of launch by launch. */
+  capture: boolean;
+  /** The kernel, instead of the device's choice. */
+  variant?: string;
+}
+
+/** Ours over a layout of the case. */
+async function ourOp(ready: ReadyCase, layout: GraphLayout, { name, capture, variant }: OurRun): Promise<Contender> {
   const { bench, sizes } = ready;
-  const plan = await Plan.load(bench.device, layout, { capture });
+  const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
+  const plan = await Plan.load(bench.device, layout, { capture, ...variants });
   try {
     const firstUs = (await plan.run()).elapsedUs / sizes.numSets;
     if (name === "ours" && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
@@ -78,7 +91,7 @@ function unfusedContenders(
   };
   const layout = layoutGraph(record, { dtype: ready.bench.dtype });
   const names = isGpu ? ["unfused", "unfused-graph"] : ["unfused"];
-  return names.map((name) => [name, () => ourOp(ready, layout, name, name.endsWith("-graph"))] as const);
+  return names.map((name) => [name, () => ourOp(ready, layout, { name, capture: name.endsWith("-graph") })] as const);
 }
 
 /** Makes contenders one after the other; of one that cannot be made, the row says why. */
@@ -101,6 +114,18 @@ async function tryAll(
   return { contenders, missing };
 }
 
+/** The kernels that could compute a case but the device's choice, each as a contender. */
+async function otherVariants(ready: ReadyCase, layout: GraphLayout, capture: boolean) {
+  const plan = await Plan.load(ready.bench.device, layout);
+  const names = (plan.candidates[0] ?? []).filter((name) => name !== plan.info.variants[0]);
+  plan.freeSync();
+  const graph = capture ? "ours-graph" : "ours";
+  return names.map(
+    (variant) =>
+      [`ours ${variant}`, () => ourOp(ready, layout, { name: `${graph} ${variant}`, capture, variant })] as const,
+  );
+}
+
 /** Times one case: ours launched row by row, ours as a graph on a GPU, the sequence of ours that an op fuses, and the peer's op
  *  in the same ways. */
 async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
@@ -113,9 +138,10 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
     const ready: ReadyCase = { bench, each, operands, sizes };
     const isGpu = device.kind === "cuda";
     const { contenders, missing } = await tryAll(ready, [
-      ["ours", () => ourOp(ready, layout, "ours", false)],
-      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, "ours-graph", true)] as const] : []),
+      ["ours", () => ourOp(ready, layout, { name: "ours", capture: false })],
+      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, { name: "ours-graph", capture: true })] as const] : []),
       ...unfusedContenders(ready, placed.sets, isGpu),
+      ...(bench.everyVariant ? await otherVariants(ready, layout, isGpu) : []),
       ...peerContenders(ready, isGpu),
     ]);
     const turns = { suite: "ops", name: each.name, rounds, repeats, limitMs, signal, onTurn: () => {} };

@@ -163,6 +163,16 @@ void print_attention(const cuda::DeviceInfo& device) {
     forward(("window" + name).c_str(), local);
     print(("gradients" + name).c_str(), attention_backward_cuda_variants(attention_backward(100, 40, type), device, true));
   }
+  AttentionArgs causal = attention(100, 128, DType::f16);
+  causal.causal = true;
+  forward("causal attention", causal);
+  AttentionArgs box = attention(100, 64, DType::bf16);
+  box.window[1] = box.window[2] = 3;
+  box.grid[0] = box.grid[1] = 10;
+  forward("attention in boxes", box);
+  AttentionArgs causalLarge = attention(100, 512, DType::f16);
+  causalLarge.causal = true;
+  forward("causal attention d512", causalLarge);
   AttentionArgs mixed = attention(100, 64, DType::f16);
   mixed.k.dtype = DType::f32;
   forward("attention of two types", mixed);
