@@ -1,5 +1,5 @@
-import type { DeviceBuffer } from "@vd/kernels-native";
-import { type Graph, makeStorage, packedBytes, packedTensor, type Tensor } from "@vd/tensor";
+import { type Device, type DeviceBuffer, VdError } from "@vd/kernels-native";
+import { type Graph, makeStorage, packedBytes, packedTensor, type Storage, type Tensor } from "@vd/tensor";
 
 /** Where a causal convolution keeps the frames that it needs again before the next piece of the clip: the same tensor for
  *  the same `path`, so that one piece writes what the next one reads. dims: [1,frames,H,W,C]. */
@@ -18,31 +18,74 @@ export function clipMemory(): FrameMemory {
   };
 }
 
-/** The memory of a stream: one block that outlives runs and is shared by the plans of its pieces. */
-export interface StreamMemory {
-  memory: FrameMemory;
-  /** Of all that was asked for so far. */
-  bytes(): number;
+/** A part of a stream's block of memory, which is allocated once its size is known. */
+class KeptStorage implements Storage {
+  readonly kind = "state";
+  readonly id: number;
+
+  constructor(
+    readonly name: string,
+    readonly bytes: number,
+    private readonly byteOffset: number,
+    private readonly block: () => DeviceBuffer | undefined,
+  ) {
+    this.id = makeStorage("state", bytes, name).id;
+  }
+
+  get place(): { buffer: DeviceBuffer; byteOffset: number } {
+    const buffer = this.block();
+    if (!buffer) throw new VdError({ code: "internal", where: this.name, expected: "allocated memory", got: "none" });
+    return { buffer, byteOffset: this.byteOffset };
+  }
 }
 
-/**
- * Returns the memory of a stream. Every graph that asks for the same paths in the same order finds them at the same places
- * of `buffer`; without one the graph can be laid out, to learn its size, but not be loaded.
- */
-export function streamMemory(buffer?: DeviceBuffer): StreamMemory {
-  const kept = new Map<string, Tensor>();
-  let end = 0;
-  const memory: FrameMemory = (g, path, dims) => {
-    const known = kept.get(path);
+/** The memory of a stream: one block that outlives runs and that the plans of all its pieces share. */
+export class StreamMemory {
+  private readonly kept = new Map<string, Tensor>();
+  private end = 0;
+  private block: DeviceBuffer | undefined;
+
+  /** For recording pieces; those of one shape may be laid out before {@link allocate} and loaded after it. */
+  readonly memory: FrameMemory = (g, path, dims) => {
+    const known = this.kept.get(path);
     if (known) return known;
+    if (this.block)
+      throw new VdError({
+        code: "internal",
+        where: path,
+        expected: "memory that the first piece asked for",
+        got: "more",
+      });
     const bytes = packedBytes(dims, g.dtype);
-    const storage = makeStorage("state", bytes, path, buffer && { buffer, byteOffset: end });
-    end += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+    const storage = new KeptStorage(path, bytes, this.end, () => this.block);
+    this.end += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
     const tensor = packedTensor(storage, dims, g.dtype);
-    kept.set(path, tensor);
+    this.kept.set(path, tensor);
     return tensor;
   };
-  return { memory, bytes: () => end };
+
+  /** Bytes of all that was asked for so far. */
+  get bytes(): number {
+    return this.end;
+  }
+
+  /** The block. */
+  get buffer(): DeviceBuffer {
+    return this.block!;
+  }
+
+  /**
+   * Allocates the block, once one piece has been recorded.
+   *
+   * @throws VdError `memory`
+   */
+  async allocate(device: Device): Promise<void> {
+    this.block = await device.allocate(Math.max(this.end, ALIGNMENT));
+  }
+
+  async free(): Promise<void> {
+    await this.block?.free();
+  }
 }
 
 /** A piece of a clip on its way through the model. */
