@@ -220,7 +220,7 @@ export class CausalVideoAutoencoder {
       incomplete: lastFrames,
       rule: {
         ...{ where: "encode", what: "frames", channels: this.config.inChannels, multiple: pictureFactor(this.config) },
-        ...{ most: 2, hint: "Frames are in [-1,1]: levels of 8 bits are divided by 127.5, less 1." },
+        ...{ most: 8, hint: "Frames are in [-1,1]: levels of 8 bits are divided by 127.5, less 1." },
       },
       planFor: (height, width) => {
         const factor = pictureFactor(this.config);
