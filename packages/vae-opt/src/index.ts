@@ -24,6 +24,15 @@ export type { HostMap, MapSize } from "./decoding/host-map";
 export { type BlockTiles, type DecodePieces, describePieces, type TileChoice } from "./decoding/pieces";
 export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
 export { availableBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";
+export {
+  collectFrames,
+  createFrameLoader,
+  FrameLoader,
+  type FrameLoaderOptions,
+  type LoadedFrame,
+} from "./frames/frame-loader";
+export type { FrameSource } from "./frames/sources";
+export { optimalNumWorkers } from "./frames/workers";
 export { type Availability, isFp8Available } from "./optimization/fp8";
 export {
   type Optimizable,
@@ -40,3 +49,9 @@ export { type Posterior, posterior, posteriorMode } from "./posterior";
 export { NORM_GROUPS, parseVaeConfig, spatialFactor, type VaeConfig } from "./temporal-decoder/config";
 export type { DecodeHeadOptions, DecodeOptions, Decoder, DecoderBlock, DecoderEnd } from "./temporal-decoder/decoder";
 export { type TemporalVae, temporalVae } from "./temporal-decoder/vae";
+export {
+  type OpenTinyOptions,
+  TinyAutoencoder,
+  type TinyCallOptions,
+  type TinyStream,
+} from "./tiny/tiny-autoencoder";

@@ -1,5 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { chooseDecodePieces } from "../decoding/choose-pieces";
+import { tileStages } from "../decoding/decode-tiles";
 import { blockMaps, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
 import { decodeStage } from "../decoding/stages";
 import type { DecodeRequest } from "./decode";
@@ -25,7 +26,7 @@ export interface PlannedDecode {
   message: string;
 }
 
-/** Part of the memory of pieces that did not fit after all, for the next try. */
+/** Part of the memory that pieces allocated which did not fit after all, for the next try. */
 const NEXT_SHARE = 0.7;
 
 const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
@@ -63,10 +64,16 @@ export async function choosePieces({ vae, shape, runs }: DecodeRequest, budgetBy
 /** Returns pieces that take clearly less than those that did not fit after all; undefined if there are none. */
 export async function smallerPieces(request: DecodeRequest, failed: DecodePieces): Promise<DecodePieces | undefined> {
   const { vae, shape, runs } = request;
-  const failedBytes = failed.tiles ? runs.peakBytes : await runs.bytesOf(decodeStage(vae, shape, failed.chunkFrames));
-  const { pieces, fits } = await chooseDecodePieces(vae, shape, {
-    budgetBytes: NEXT_SHARE * failedBytes,
-    bytesOf: runs.bytesOf,
-  });
+  const stages = failed.tiles
+    ? tileStages(vae, shape, failed.tiles).map(([stage]) => stage)
+    : [decodeStage(vae, shape, failed.chunkFrames)];
+  let own = 0;
+  let weights = 0;
+  for (const stage of stages) {
+    const memory = await runs.memoryOf(stage);
+    if (memory.peakBytes > own) [own, weights] = [memory.peakBytes, memory.weightBytes];
+  }
+  const budgetBytes = NEXT_SHARE * own + weights;
+  const { pieces, fits } = await chooseDecodePieces(vae, shape, { budgetBytes, bytesOf: runs.bytesOf });
   return fits ? pieces : undefined;
 }

@@ -1,6 +1,14 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
 import { type Device, isVdError } from "@vd/kernels-native";
-import { type GraphLayout, layoutGraph, Plan, runInSlices, type Tuning, type WorkObserver } from "@vd/tensor";
+import {
+  type GraphLayout,
+  layoutGraph,
+  Plan,
+  type PlanMemory,
+  runInSlices,
+  type Tuning,
+  type WorkObserver,
+} from "@vd/tensor";
 import type { StageRunner, VaeStage } from "../decoding/stages";
 
 /** What stages are run with. */
@@ -16,20 +24,24 @@ export interface StageRunsOptions {
 
 /** Lays stages out, each once, and runs them. */
 export class StageRuns {
-  private readonly sizes = new Map<string, number>();
+  private readonly memories = new Map<string, PlanMemory>();
   /** Most bytes that a stage took, weights and working memory included. */
   peakBytes = 0;
 
   constructor(private readonly options: StageRunsOptions) {}
 
-  /** Bytes that a stage takes by its layout, its weights included. The layout is not kept. */
+  /** Bytes that a stage takes by its layout, its weights included. */
   readonly bytesOf = async (stage: VaeStage): Promise<number> => {
-    const known = this.sizes.get(stage.key);
-    if (known !== undefined) return known;
-    const { peakBytes, weightBytes } = (await this.record(stage)).memory;
-    this.sizes.set(stage.key, peakBytes + weightBytes);
+    const { peakBytes, weightBytes } = await this.memoryOf(stage);
     return peakBytes + weightBytes;
   };
+
+  /** What a stage takes by its layout, which is not kept. */
+  async memoryOf(stage: VaeStage): Promise<PlanMemory> {
+    const memory = this.memories.get(stage.key) ?? (await this.record(stage)).memory;
+    this.memories.set(stage.key, memory);
+    return memory;
+  }
 
   /**
    * Loads a stage, hands its plan to `body` and frees it.

@@ -57,7 +57,7 @@ export interface DecodeClipOptions extends VaeCallOptions {
 }
 
 /** Smaller pieces are tried as often after a device ran out of memory. */
-const MOST_RETRIES = 4;
+const MOST_RETRIES = 8;
 
 /**
  * Stable Video Diffusion's autoencoder, opened alone. One call at a time; further ones wait.

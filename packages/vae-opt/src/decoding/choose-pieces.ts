@@ -1,4 +1,5 @@
 import type { TemporalVae } from "../temporal-decoder/vae";
+import { mapBytes } from "./host-map";
 import { type BlockTiles, blockMaps, type DecodePieces, type TileChoice } from "./pieces";
 import {
   type BlockPart,
@@ -106,8 +107,8 @@ async function blockTiles(
     const key = JSON.stringify([taken, made]);
     const at = (stage: typeof spatialStage, map: BlockPart["map"]) => (size: number) =>
       bytesOf(stage(vae, shape, { block, map, size }));
-    const frameBytes = (taken.height * taken.width * taken.channels * 4) | 0 || 1;
-    const rowBytes = made.numFrames * made.width * made.channels * 4;
+    const frameBytes = mapBytes({ ...taken, numFrames: 1 });
+    const rowBytes = mapBytes({ ...made, height: 1 });
     const found = known.get(key) ?? {
       frames: await largestPiece(taken.numFrames, frameBytes, at(spatialStage, taken), budgetBytes),
       rows: await largestPiece(made.height, rowBytes, at(temporalStage, made), budgetBytes),

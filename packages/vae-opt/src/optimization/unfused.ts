@@ -22,7 +22,10 @@ function upsampleThenConv(call: ConvCall, record: RecordCall): Tensor {
 }
 
 /** Returns how calls are recorded where fusions are off; undefined if nothing changes. */
-export function unfused({ fusedSilu, fusedUpsample }: OptimizationSwitches): RewriteCall | undefined {
+export function unfused({
+  fusedSilu,
+  fusedUpsample,
+}: Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample">): RewriteCall | undefined {
   if (fusedSilu && fusedUpsample) return undefined;
   return (op: OpId, call: CallOptions, record: RecordCall) => {
     if (!fusedSilu && op === "group_norm" && (call as NormCall).act === "silu") return normThenSilu(call, record);

@@ -63,7 +63,7 @@ describe("decoding", () => {
 
   it("goes on with smaller pieces where the device runs out of memory, and says so", async () => {
     const whole = await vae.decode(LATENTS);
-    const limited = await SvdAutoencoder.fromPretrained(TINY, { device: withLimit(700_000) });
+    const limited = await SvdAutoencoder.fromPretrained(TINY, { device: withLimit(1_800_000) });
     const notices: string[] = [];
     const frames = await limited.decode(LATENTS, { onNotice: (message) => notices.push(message) });
     expect(notices.length).toBeGreaterThan(0);
