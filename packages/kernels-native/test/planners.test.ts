@@ -145,7 +145,9 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       const why = rejected(90, "attention in boxes");
       expect(why["sm90_range_*"]).toBe("has no window of rows or columns");
       expect(why.sm90_masked_d512).toBe("is for larger heads than 64");
-      expect(rejected(90, "causal attention")["sm90_masked_*"]).toBe("has neither a mask nor a window of rows or columns");
+      expect(rejected(90, "causal attention")["sm90_masked_*"]).toBe(
+        "has neither a mask nor a window of rows or columns",
+      );
       expect(rejected(80, "causal attention")).toMatchObject({ "sm90_range_*": "needs compute capability 9.0" });
     });
 

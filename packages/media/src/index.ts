@@ -29,6 +29,8 @@ export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame,
 export { encodeBuiltin, requireBuiltin } from "./video/builtin";
 export { ENCODERS, type EncoderChoice } from "./video/encoders";
 export { requireStorable } from "./video/max-side";
+export { readAnimation } from "./video/read-animation";
+export { type ReadVideoOptions, readVideo } from "./video/read-video";
 export {
   defaultPreviewPath,
   type FileFormat,

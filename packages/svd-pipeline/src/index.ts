@@ -63,7 +63,7 @@ export { type Models, makeModels } from "./opening/models";
 export { openSingleFile, type SingleFileOptions } from "./opening/single-file";
 export type { WarningListener } from "./opening/warnings";
 export { StableVideoDiffusionPipeline } from "./pipeline";
-export { chooseDecodeChunk, type DecodeChunkOptions } from "./stages/decode-chunk";
+export { type ChoosePiecesOptions, choosePieces } from "./stages/choose-pieces";
 export {
   conditionStage,
   decodeStage,

@@ -1,5 +1,6 @@
 import { frameChunks, runInSlices } from "@vd/tensor";
-import { decodeStage } from "../stages/definitions";
+import { decodeInTiles, joinedFrames, type TileChoice } from "@vd/vae-opt";
+import { decodeShape, decodeStage } from "../stages/definitions";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
 import type { DecodedFrames } from "./video";
@@ -33,12 +34,24 @@ export async function decodePreview(run: GenerationRun, step: number, denoised: 
 
 function decodeClip(run: GenerationRun, latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
   const { models, shape, options } = run.context;
+  if (shape.decodeTiles && numFrames === shape.numFrames) return decodeTiles(run, latents, shape.decodeTiles);
   return run.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
     await plan.write("latents", latents);
     await plan.run({ signal: options.signal });
     const [data, bytes] = [await plan.readBytes("levels"), await plan.readBytes("frames")];
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });
+}
+
+async function decodeTiles(run: GenerationRun, latents: Float32Array, tiles: TileChoice): Promise<DecodedFrames> {
+  const { models, shape, options } = run.context;
+  const results = await decodeInTiles({
+    ...{ vae: models.vae, shape: decodeShape(shape, shape.numFrames), tiles, latents, signal: options.signal },
+    outputs: ["frames", "levels"],
+    run: (stage, body) => run.loader.run(stage, body),
+  });
+  const frames = results.get("frames")!;
+  return { data: joinedFrames(results.get("levels")!), raw: { dtype: frames.dtype, bytes: joinedFrames(frames) } };
 }
 
 async function joinClips({ context }: GenerationRun, parts: readonly DecodedFrames[]): Promise<DecodedFrames> {

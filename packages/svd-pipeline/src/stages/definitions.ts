@@ -1,6 +1,7 @@
 import type { DType } from "@vd/kernels-native";
 import type { DataBounds } from "@vd/sampling";
 import { frameRange, type Graph, type Pausable, type SamplerStepOptions, type Tensor } from "@vd/tensor";
+import { type DecodeShape, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
 import type { StageDefinition } from "./stage";
@@ -16,6 +17,8 @@ export interface StageShape {
   /** 2 with guidance: the unconditional row, then the conditional one. */
   rows: 1 | 2;
   decodeChunk: number | undefined;
+  /** How the whole clip is decoded in tiles, where nothing else fits. */
+  decodeTiles?: TileChoice | undefined;
   /** Element type of activations; default f32. */
   dtype?: DType | undefined;
 }
@@ -194,20 +197,16 @@ export function sampleStage(
   };
 }
 
+/** What decides the shapes of decoding `numFrames` of a generation's frames. */
+export function decodeShape({ width, height, factor, dtype = "f32" }: StageShape, numFrames: number): DecodeShape {
+  return { numFrames, height: height / factor, width: width / factor, dtype };
+}
+
 /** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */
-export function decodeStage(models: Models, shape: StageShape, numFrames = shape.numFrames): StageDefinition {
-  const { config, decode } = models.vae;
-  const [height, width] = [shape.height / shape.factor, shape.width / shape.factor];
-  return {
-    name: "decode",
-    key: `decode ${numFrames} ${shape.decodeChunk}`,
-    dtype: shape.dtype,
-    *build(g) {
-      const planes = g.input("latents", [1, numFrames, config.latentChannels, height, width], "f32");
-      const z = yield* planesIn(g, planes, { name: "latents", scale: Math.fround(1 / config.scalingFactor) });
-      const frames = yield* decode.inPieces(g, z, { chunkFrames: shape.decodeChunk });
-      g.output("frames", frames);
-      g.output("levels", g.framesOut({ name: "levels", x: frames }));
-    },
-  };
+export function decodeStage(
+  models: Pick<Models, "vae">,
+  shape: StageShape,
+  numFrames = shape.numFrames,
+): StageDefinition {
+  return vaeDecodeStage(models.vae, decodeShape(shape, numFrames), shape.decodeChunk);
 }

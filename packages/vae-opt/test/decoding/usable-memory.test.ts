@@ -1,7 +1,7 @@
 import { totalmem } from "node:os";
 import { type Device, openDevice } from "@vd/kernels-native";
 import { expect, it } from "vitest";
-import { availableBytes, usableBytes } from "../../src/stages/usable-memory";
+import { availableBytes, usableBytes } from "../../src/decoding/usable-memory";
 
 const GIB = 2 ** 30;
 

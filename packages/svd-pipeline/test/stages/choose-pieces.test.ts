@@ -2,7 +2,7 @@ import type { Device } from "@vd/kernels-native";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openModelFolder } from "../../src/index";
 import { type Models, makeModels } from "../../src/opening/models";
-import { chooseDecodeChunk } from "../../src/stages/decode-chunk";
+import { choosePieces } from "../../src/stages/choose-pieces";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { StageLayouts } from "../../src/stages/stage";
 import { TINY_SVD } from "../support/tiny-model";
@@ -26,8 +26,9 @@ const gpu = (freeBytes: number, residentBytes = 0) =>
     memory: async () => ({ freeBytes, residentBytes, totalBytes: 2 * freeBytes }),
   }) as unknown as Device;
 
-const choose = (device: Device, residentBytes = 0) =>
-  chooseDecodeChunk(models, SHAPE, { device, memory: "full", layouts, residentBytes });
+const pieces = (device: Device, residentBytes = 0) =>
+  choosePieces(models, SHAPE, { device, memory: "full", layouts, residentBytes });
+const choose = async (device: Device, residentBytes = 0) => (await pieces(device, residentBytes)).chunkFrames;
 
 describe("the frames that are decoded at a time", () => {
   it("are all of them where the memory suffices", async () => {
@@ -48,7 +49,13 @@ describe("the frames that are decoded at a time", () => {
     expect(await choose(gpu(0.9 * whole, weights), weights)).toBeGreaterThan(0);
   });
 
-  it("are all of them where no number would do, so that the device says what is missing", async () => {
-    expect(await choose(gpu(0.1 * bytesAt(undefined)))).toBeUndefined();
+  it("see tiles of the picture where no number of frames at a time would do", async () => {
+    const { chunkFrames, tiles } = await pieces(gpu(0.2 * bytesAt(undefined)));
+    expect(chunkFrames).toBeUndefined();
+    expect(tiles!.blocks.length).toBeGreaterThan(0);
+  });
+
+  it("are all of them where not even tiles would do, so that the device says what is missing", async () => {
+    expect(await pieces(gpu(0.01 * bytesAt(undefined)))).toEqual({});
   });
 });

@@ -1,16 +1,24 @@
 import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
-import type { ConfigJson, InferenceOptions } from "./infer-configs";
 import { vaeLayoutOfDiffusers } from "./vae-names";
 
 /** Size of the published models' training pictures. */
 const SAMPLE_SIZE = 768;
+
+/** What an autoencoder's weights do not tell; the default is that of the published models. */
+export interface VaeInference {
+  /** Scale between the autoencoder's latents and the denoiser's. Default 0.18215. */
+  scalingFactor?: number | undefined;
+}
 
 /**
  * `vae/config.json` from shapes.
  *
  * @throws VdError `weights` where a tensor is missing
  */
-export function inferVaeConfig(shapes: Shapes, { scalingFactor = 0.18215 }: InferenceOptions): ConfigJson {
+export function inferVaeConfig(
+  shapes: Shapes,
+  { scalingFactor = 0.18215 }: VaeInference = {},
+): Record<string, unknown> {
   const { encoderLayers } = vaeLayoutOfDiffusers(new Set(shapes.keys()));
   return {
     _class_name: "AutoencoderKLTemporalDecoder",
