@@ -93,7 +93,7 @@ function filesOf(id: string, accept: (name: string) => boolean): string[] {
 }
 
 /** The instruction sets for which an op has inner loops of its own on an architecture. */
-function instructionSets(id: string, arch: string): string {
+function instructionSets(id: string, arch: "x64" | "arm64"): string {
   const isOwn = (name: string) => name.endsWith(".simd.cc") || (arch === "x64" && name.endsWith("_avx512.cc"));
   const sets = filesOf(id, isOwn).flatMap((name) => objectsOf(name, arch).map(({ isa }) => isa ?? ""));
   return [...new Set(sets)].join(", ");
@@ -102,7 +102,7 @@ function instructionSets(id: string, arch: string): string {
 function cpuText(id: string): string[] {
   const link = (file: string) => `[${file}](../../packages/kernels-native/ops/${id}/${file})`;
   const fast = existsSync(join(packageDir, `ops/${id}/cpu/${id}_fast.cc`));
-  const own = ["x64", "arm64"]
+  const own = (["x64", "arm64"] as const)
     .map((arch) => [arch, instructionSets(id, arch)] as const)
     .filter(([, sets]) => sets !== "");
   const loops = own.map(([arch, sets]) => `${sets} (${arch})`).join("; ");
