@@ -149,7 +149,7 @@ export function opPage(facts: OpFacts): string {
   const history = `docs/kernels/${op.id}.md`;
   const measured = measuredText(op.id, reports);
   return [
-    HEAD(`ops/${op.id}, its cases and reports`) + `# ${op.id}\n`,
+    `${HEAD(`ops/${op.id}, its cases and reports`)}# ${op.id}\n`,
     `${op.summary}\n`,
     ...["```text", ...op.formula, "```"],
     ...(existsSync(join(ROOT, history))
