@@ -46,8 +46,6 @@ describe("a new op", () => {
   /** Objects that do not change with the formula. */
   const made = new Map<string, Promise<string>>();
   const once = (source: string) => made.get(source) ?? made.set(source, compiled(source)).get(source)!;
-| undefined;
-  let pool: Promise<string> | undefined;
 
   /** Compiles one file of C++ and returns the object's path. */
   async function compiled(source: string): Promise<string> {
