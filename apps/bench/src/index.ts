@@ -2,4 +2,5 @@
 
 export { type MachineInfo, machineInfo } from "./io/machine";
 export { encodePlainPng, readPicture, testPicture } from "./io/pictures";
+export { plannedCases } from "./ops/plan-ops";
 export { type Dependencies, run as runBench } from "./run";

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 /** What the generator of ops reads and writes. */
 const COPIED = [
-  ...["tooling/build", "tooling/generate", "apps/bench/src", "reports", "docs/kernels"],
+  ...["tooling/build", "tooling/generate", "tooling/measure", "apps/bench/src", "reports", "docs/kernels"],
   ...["contract", "device", "native", "ops"].map((name) => `packages/kernels-native/${name}`),
   ...["package.json", "tsconfig.json", "tsconfig.base.json"],
 ];
