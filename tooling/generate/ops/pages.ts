@@ -107,7 +107,7 @@ function instructionSets(id: string, arch: "x64" | "arm64"): string {
 function cpuText(id: string): string[] {
   const link = (file: string) => `[${file}](../../packages/kernels-native/ops/${id}/${file})`;
   const fast = existsSync(join(packageDir, `ops/${id}/cpu/${id}_fast.cc`));
-  const own = ["x64", "arm64"]
+  const own = (["x64", "arm64"] as const)
     .map((arch) => [arch, instructionSets(id, arch)] as const)
     .filter(([, sets]) => sets !== "");
   const loops = own.map(([arch, sets]) => `${sets} (${arch})`).join("; ");
