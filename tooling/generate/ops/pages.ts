@@ -6,6 +6,7 @@ import type { DType, OpDefinition, TensorSpec } from "../../../packages/kernels-
 import { objectsOf } from "../../build/addon/sources.mjs";
 import { imageName, packageDir, sourcesFor, TARGETS } from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
+import type { PlannersReport } from "../../measure/planners/report";
 import { measuredText, type OpsReport } from "./measured";
 import { dimsText } from "./names";
 
@@ -16,7 +17,11 @@ export interface OpFacts {
   op: OpDefinition;
   cases: OpCases;
   reports: readonly OpsReport[];
+  planners: PlannersReport;
 }
+
+/** Architectures with machine code of their own. */
+const NUM_MACHINE_CODES = TARGETS.filter((target) => !target.startsWith("ptx")).length;
 
 const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
@@ -133,6 +138,28 @@ function gpuText(id: string): string[] {
   ];
 }
 
+const mebibytes = (bytes: number) => (bytes === 0 ? "0" : `${(bytes / 2 ** 20).toFixed(2)} MiB`);
+
+/** What the planner chooses first for each shape, and the working memory that it takes. */
+function plannedText(id: string, { dtype, kernelHash, rows }: PlannersReport): string[] {
+  const own = rows.filter(({ name }) => name.startsWith(`${id}.`));
+  if (own.length === 0) return [];
+  const cells = own.flatMap(({ name, variants }) =>
+    variants.map(({ variant, workspaceBytes, launches, numVariants, architectures }) => [
+      ...[
+        name.slice(id.length + 1),
+        variant,
+        architectures.length === NUM_MACHINE_CODES ? "all" : architectures.join(", "),
+      ],
+      ...[String(launches), mebibytes(workspaceBytes), String(numVariants)],
+    ]),
+  );
+  return [
+    `What the planner chooses for the shapes below in ${dtype}, and the working memory that it takes beyond operands and results (kernels ${kernelHash.slice(0, 8)}, \`pnpm report:planners\`):`,
+    ...table(["case", "variant", "architectures", "launches", "workspace", "variants to choose from"], cells),
+  ];
+}
+
 function casesText({ op, cases }: OpFacts): string[] {
   const { correctness, bench } = cases;
   return [
@@ -149,7 +176,7 @@ export function opPage(facts: OpFacts): string {
   const history = `docs/kernels/${op.id}.md`;
   const measured = measuredText(op.id, reports);
   return [
-    HEAD(`ops/${op.id}, its cases and reports`) + `# ${op.id}\n`,
+    `${HEAD(`ops/${op.id}, its cases and reports`)}# ${op.id}\n`,
     `${op.summary}\n`,
     ...["```text", ...op.formula, "```"],
     ...(existsSync(join(ROOT, history))
@@ -157,7 +184,7 @@ export function opPage(facts: OpFacts): string {
       : []),
     ...argumentsText(op),
     ...toleranceText(op),
-    ...["## Where it runs", "", ...cpuText(op.id), ...gpuText(op.id)],
+    ...["## Where it runs", "", ...cpuText(op.id), ...gpuText(op.id), ...plannedText(op.id, facts.planners)],
     ...casesText(facts),
     ...["## Measured", "", ...(measured.length > 0 ? measured : ["No report in the tree has rows of it.", ""])],
     `Source: ${op.source.join(", ")}\n`,
