@@ -6,14 +6,14 @@
 namespace vd::device {
 
 /** One variant: element type, index into kMatmulTiles, whether the activation is gated (kGeglu, what the code calls both kinds),
- *  whether boxes are plain rows (linear), and whether the gate is silu, not gelu. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false> struct MatmulConfig {
+ *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, and whether frames of x may lie in the past or repeat. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false> struct MatmulConfig {
   using T = T_;
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
   static constexpr int kCluster = kTile.cluster;
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
-  static constexpr bool kSwiglu = kSwiglu_;
+  static constexpr bool kSwiglu = kSwiglu_, kClip = kClip_;
   static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;

@@ -14,7 +14,7 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
   ...["attention", "attention_backward", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
-  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "token_embed"],
+  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "sampler_step", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -284,7 +284,32 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         expect(candidates(smVersion)["half conv narrow"]![0]).toBe("conv_narrow_f16");
         expect(rejected(smVersion, "half conv narrow").conv_few_f16).toBe("is for at most 8 channels, x has 320");
         expect(candidates(smVersion)["half conv few"]![0]).toBe("conv_few_f16");
+        // A frame of padding behind the clip is a frame more of results, which that kernel does not count.
+        expect(candidates(smVersion)["half conv narrow padded behind"]).not.toContain("conv_narrow_f16");
       }
+    });
+
+    test("of convolutions by groups, past frames and transposing", () => {
+      const variants = (row: string, smVersion = 90) => candidates(smVersion)[row]!;
+      expect(variants("half conv 2 groups", 80)).toEqual([
+        ...["conv_mma_f16_m64n64", "conv_mma_f16_m128n128", "conv_plain_f16", "conv_groups_f16"],
+      ]);
+      expect(variants("half conv 2 groups")[0]).toMatch(/^sm90_/);
+      expect(variants("half conv 64 groups")).toEqual(["conv_groups_f16"]);
+      expect(rejected(90, "half conv 64 groups")).toMatchObject({
+        conv_depthwise_f16: "is for a filter for every channel",
+        "dense_*": "is for at most 32 groups, there are 64",
+      });
+      expect(variants("half conv depthwise", 75)).toEqual(["conv_depthwise_f16", "conv_groups_f16"]);
+      expect(variants("half conv clip", 80)).toContain("conv_clip_mma_f16_m128n128");
+      expect(variants("half conv clip", 80).at(-1)).toBe("conv_clip_plain_f16");
+      expect(variants("half conv clip")[0]).toMatch(/^sm90_/);
+      expect(rejected(90, "half conv clip").sm90_m128n160ps).toBe("has no past frames and repeats none");
+      expect(variants("half conv clip of 3", 80)[0]).toBe("conv_clip_few_f16");
+      expect(candidates(90)["half conv clip of two types"]).toBeUndefined();
+      expect(variants("half conv transposed")[0]).toMatch(/^sm90_/);
+      expect(variants("half conv transposed", 80)).toContain("conv_clip_mma_f16_m128n128");
+      expect(variants("half conv transposed", 80).at(-1)).toBe("conv_clip_plain_f16");
     });
 
     test("of attention by head, axis and type", () => {
@@ -323,6 +348,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows.resize!.rejected).toHaveProperty("resize_scalar");
       expect(rows.token_embed!.rejected).toEqual({ token_embed_vector: "token is not 16-byte aligned" });
       expect(rows.frames_out!.rejected).toEqual({ frames_out_wide: "takes eight elements at a time, there are 27" });
+    });
+
+    test("of sampler_step wait for each other to threshold, as many blocks as run at once", () => {
+      const rows = candidates(90);
+      expect(rows.sampler_step).toEqual(["sampler_step_scalar"]);
+      expect(rows["sampler_step clipped"]).toEqual(["sampler_step_data"]);
+      // Counts of three passes, then the data predictions.
+      expect(rows["sampler_step of 72 lines"]).toEqual(["sampler_step_threshold 100 3711232 resident"]);
+      expect(rows["sampler_step of 1 lines"]).toEqual(["sampler_step_threshold 13 76032 resident"]);
     });
 
     test("where it takes too much working memory, unless nothing takes less", () => {

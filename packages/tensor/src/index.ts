@@ -7,7 +7,14 @@ export {
   elementwise,
 } from "./elementwise";
 export * from "./files/index";
-export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
+export {
+  Graph,
+  type GraphOptions,
+  makeStorage,
+  packedTensor,
+  type RecordCall,
+  type RewriteCall,
+} from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";

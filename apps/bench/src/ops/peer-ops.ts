@@ -11,7 +11,7 @@ import { type OpOperand, operandsOf } from "./operands";
 /** Makes the peer, which must be there, hold `numSets` copies of the operands. output: where it writes its first result. */
 async function prepare(
   bench: OpBench,
-  { op, opCase }: BenchCase,
+  { op, opCase, peerOp = op }: BenchCase,
   operands: readonly OpOperand[],
   numSets: number,
   output?: string,
@@ -24,7 +24,7 @@ async function prepare(
   }));
   await streamSafetensors(inputs, patterns);
   const dims = Object.fromEntries(operands.map((operand) => [operand.name, operand.dims]));
-  const request = { op, attrs: opCase.attrs ?? {}, dims, dtype, numSets, inputs };
+  const request = { op: peerOp, attrs: opCase.attrs ?? {}, dims, dtype, numSets, inputs };
   return peer.request("op_prepare", { ...request, ...(output === undefined ? {} : { output }) });
 }
 

@@ -1,4 +1,4 @@
-// Elements of the float types in host memory, at any byte address: weights may lie in a memory-mapped file.
+// Elements of the float types in host memory. Reading takes any byte address: weights may lie in a memory-mapped file.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,26 +14,25 @@ constexpr bool is_float(DType type) { return type == DType::f32 || type == DType
 
 /** Returns element `index` of an array of f32, f16 or bf16. */
 inline float load_element(const void* data, DType type, int64_t index) {
-  const auto* bytes = static_cast<const std::byte*>(data) + index * bytes_of(type);
+  const auto* bytes = static_cast<const std::byte*>(data);
   if (type == DType::f32) {
     float value;
-    std::memcpy(&value, bytes, sizeof value);
+    std::memcpy(&value, bytes + index * int64_t{sizeof value}, sizeof value);
     return value;
   }
   uint16_t half;
-  std::memcpy(&half, bytes, sizeof half);
+  std::memcpy(&half, bytes + index * int64_t{sizeof half}, sizeof half);
   return type == DType::f16 ? half_to_float(half) : bfloat16_to_float(half);
 }
 
-/** Writes element `index` of an array of f32, f16 or bf16, rounded to nearest even. */
+/** Writes element `index` of an array of f32, f16 or bf16 that is aligned to its type, rounded to nearest even. */
 inline void store_element(void* data, DType type, int64_t index, float value) {
-  auto* bytes = static_cast<std::byte*>(data) + index * bytes_of(type);
+  // Typed stores: after one by bytes a loop would have to read its tensors' sizes and addresses again.
   if (type == DType::f32) {
-    std::memcpy(bytes, &value, sizeof value);
-    return;
+    static_cast<float*>(data)[index] = value;
+  } else {
+    static_cast<uint16_t*>(data)[index] = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
   }
-  const uint16_t half = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
-  std::memcpy(bytes, &half, sizeof half);
 }
 
 }  // namespace vd
