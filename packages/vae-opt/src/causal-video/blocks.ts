@@ -3,8 +3,8 @@ import { imageAttention } from "../temporal-decoder/attention";
 import { type CausalConv, causalConv, copyOf, type FrameSource } from "./causal-conv";
 import type { Piece } from "./frame-memory";
 
-/** Of all group norms. Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py. */
-const EPS = 1e-6;
+/** Added to the variance by all group norms. Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py. */
+export const NORM_EPS = 1e-6;
 
 /** Records a part of the model for a piece of a clip; `out` is where the result must be written. x: [1,F,H,W,C]. */
 export type CausalModule = (g: Graph, x: Tensor, piece: Piece, out?: Tensor) => Tensor;
@@ -29,7 +29,7 @@ export const quantConv = (w: Weights, channels: number): ((g: Graph, x: Tensor) 
 
 /** A norm of each frame and SiLU, written where a convolution wants its input. */
 function normalised(w: Weights, channels: number, groups: number): (x: Tensor, piece: Piece) => FrameSource {
-  const norm = groupNorm(w, { channels, groups, eps: EPS, act: "silu" });
+  const norm = groupNorm(w, { channels, groups, eps: NORM_EPS, act: "silu" });
   return (x, piece) => ({
     dims: x.dims,
     write: (g, out) => {

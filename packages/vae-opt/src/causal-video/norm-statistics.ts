@@ -1,6 +1,6 @@
 import { type Graph, reshape, type Tensor } from "@vd/tensor";
+import { NORM_EPS } from "./blocks";
 import type { Piece } from "./frame-memory";
-import type { PieceShape } from "./session";
 
 /** Names of a norm's statistics in a plan: what it takes, [1,F,groups,2], and what it measures of its part of the picture, per row:
  *  [1,F·rows,groups,2]. */
@@ -10,11 +10,8 @@ const MEASURED = "measured ";
 /** Added to variances where they are measured and taken off again; far below any that matters. */
 const EPS = 1e-12;
 
-/** Mean and 1/√(variance + eps) are what norms take. Source: ByteDance-Seed/SeedVR: all norms have this one. */
-const NORM_EPS = 1e-6;
-
 /** Records, for strips, that norms take given statistics and measure each row of theirs; undefined for whole pictures. */
-export function statisticsFor({ part }: Pick<PieceShape, "part">): Piece["statistics"] {
+export function statisticsFor({ part }: { part: string }): Piece["statistics"] {
   if (part !== "strips") return undefined;
   return (g: Graph, path: string, x: Tensor, groups: number) => {
     const [, frames, rows, width, channels] = x.dims as [number, number, number, number, number];

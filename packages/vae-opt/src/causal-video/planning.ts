@@ -13,7 +13,7 @@ export interface StreamPlan {
   /** Frames that layers compute at a time within a piece. */
   framesAtOnce: number;
   /** Rows of latents of the strips over which the model's outer part runs; undefined: it runs over whole pictures. The result is
-   *  the same to about 70 dB, but each strip is computed several times. */
+   *  the same to 70 dB or more, but each strip is computed several times. */
   stripHeight?: number | undefined;
   /** Bytes on the device at most, weights included: for a clip of any length. */
   bytes: number;
@@ -52,8 +52,10 @@ const STRIP_ROWS = [64, 48, 32, 24, 16, 8, 4, 2, 1];
 /** Part of a device's free memory that is left for others. */
 const SPARE = 0.1;
 
+const spareHostBytes = () => (1 - SPARE) * (process.availableMemory?.() ?? freemem());
+
 async function spareBytes(device: Device): Promise<number> {
-  if (device.kind === "cpu") return (1 - SPARE) * (process.availableMemory?.() ?? freemem());
+  if (device.kind === "cpu") return spareHostBytes();
   const { freeBytes, residentBytes } = await device.memory();
   return (1 - SPARE) * (freeBytes + residentBytes);
 }
@@ -95,7 +97,7 @@ async function* choices(
     if (stripHeight >= height) continue;
     const shape: PieceShape = { ...smallest, framesAtOnce: ALL_FRAMES, part: "strips", height: stripHeight, width };
     const outer = await sessionBytes(resources, direction, shape);
-    const hostBytes = 2 * stripsOf(height, stripHeight, reach).length * outer.kept;
+    const hostBytes = stripsOf(height, stripHeight, reach).length * outer.kept;
     yield { ...smallest, stripHeight, deviceBytes: inner.bytes + outer.bytes, hostBytes };
   }
 }
@@ -128,11 +130,14 @@ export async function planDirection(
   const factor = pictureFactor(resources.model.config);
   checkRequest(request, factor);
   const [height, width] = [request.height / factor, request.width / factor];
-  const most = request.maxBytes ?? (await spareBytes(resources.device));
+  const { device } = resources;
+  const most = request.maxBytes ?? (await spareBytes(device));
+  const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes();
   let least = Number.POSITIVE_INFINITY;
   for await (const { deviceBytes, ...choice } of choices(resources, direction, height, width)) {
     throwIfAborted(request.signal, "plan");
-    const bytes = deviceBytes + (resources.device.kind === "cpu" ? choice.hostBytes : 0);
+    const bytes = deviceBytes + (device.kind === "cpu" ? choice.hostBytes : 0);
+    if (choice.hostBytes > mostOfHost) continue;
     least = Math.min(least, bytes);
     if (bytes <= most) return { ...choice, bytes };
   }

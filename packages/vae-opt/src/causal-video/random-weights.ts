@@ -36,7 +36,10 @@ function* fill(
 
 /** Returns random weights in float16 of everything that the configuration asks for, for measurements: the same seed gives the
  *  same ones. Pauses after some values. */
-export const randomCausalVaeWeights = pausable(function* (config: CausalVaeConfig, seed = 0): Pausable<Weights> {
+export const randomCausalVaeWeights = pausable(function* (
+  config: CausalVaeConfig,
+  seed: number | undefined = 0,
+): Pausable<Weights> {
   const pool = new CpuGenerator(seed).randn(POOL_LENGTH);
   const entries = new Map<string, WeightEntry>();
   for (const tensor of causalVaeTensors(config)) {

@@ -13,14 +13,9 @@ import {
 import { inputDims, partOf, type Session } from "./session";
 import { putRows, rowsOf, type Strip, scaled, stripsOf } from "./strips";
 
-/** Statistics that move normalised values by no more than this part of their deviation are those of the whole picture. */
-const SAME = 2e-4;
-
-/** What a strip keeps between pieces: before and after the one that runs. */
-interface KeptFrames {
-  before: DeviceBuffer;
-  after: DeviceBuffer;
-}
+/** Statistics that move normalised values by no more than this part of their deviation stay as they are: the pass that follows
+ *  has those of the whole picture to a small part of it. */
+const SAME = 2e-2;
 
 /** One piece on its way through the strips. */
 interface StripPiece {
@@ -35,11 +30,13 @@ interface StripPiece {
  * Runs the outer part of the model over strips of the picture, one after the other, to the result that the whole picture has.
  * Rows beyond a strip, as many as reach into it, take care of its convolutions. Its norms take statistics of the whole picture,
  * which are found by repetition: they are guessed, the strips measure them, and that goes on until they stay as they are. Each
- * time one norm more is right for certain, so it ends; since pieces resemble the ones before, it mostly ends after a few.
+ * time one norm more is right for certain, so it ends; since pieces resemble the ones before, it mostly ends after a few. A last
+ * pass makes the result.
  */
 export class StripSession {
   private readonly strips: Strip[];
-  private readonly kept: KeptFrames[];
+  /** What each strip keeps between pieces. */
+  private readonly kept: DeviceBuffer[];
   private statistics = new Map<string, Float32Array>();
   /** How often each piece ran, for tests. */
   readonly passes: number[] = [];
@@ -51,7 +48,7 @@ export class StripSession {
   ) {
     const { direction, resources, shape, stream } = session;
     this.strips = stripsOf(height, shape.height, resources.model.parts[direction].reach);
-    this.kept = this.strips.map(() => ({ before: allocateBuffer(stream.bytes), after: allocateBuffer(stream.bytes) }));
+    this.kept = this.strips.map(() => allocateBuffer(stream.bytes));
   }
 
   /**
@@ -68,31 +65,27 @@ export class StripSession {
       this.statistics.set(path, repeatLast(known, groups, frames));
     }
     for (let pass = 1; ; pass++) {
-      const { result, measured } = await this.runOnce(plan, piece);
+      const { measured } = await this.runOnce(plan, piece);
       const change = Math.max(
         ...norms.map(({ path }) => statisticsChange(this.statistics.get(path)!, measured.get(path)!)),
       );
       this.statistics = measured;
-      if (change > SAME && pass <= norms.length) continue;
-      for (const kept of this.kept) [kept.before, kept.after] = [kept.after, kept.before];
-      this.passes.push(pass);
-      return result;
+      if (change > SAME && pass < norms.length) continue;
+      this.passes.push(pass + 1);
+      return (await this.runOnce(plan, piece, this.resultFor(piece))).result!;
     }
   }
 
   async free(): Promise<void> {
-    for (const { before, after } of this.kept) {
-      await before.free();
-      await after.free();
-    }
+    for (const buffer of this.kept) await buffer.free();
   }
 
-  /** Runs all strips with the statistics as they are: the result, and the statistics that were measured. */
-  private async runOnce(plan: Plan, piece: StripPiece): Promise<{ result: Clip; measured: Map<string, Float32Array> }> {
+  /** Runs all strips with the statistics as they are, and measures what they would be. With a place for the result the piece
+   *  is done: what the strips keep for the next one is kept. */
+  private async runOnce(plan: Plan, piece: StripPiece, result?: Clip) {
     const norms = normsOf(plan.layout.graph);
     const pooled = norms.map(({ frames, groups }) => new PooledStatistics(frames, groups));
     for (const { path } of norms) await plan.write(givenName(path), this.statistics.get(path)!);
-    const result = this.resultFor(piece);
     const { height } = this.session.shape;
     for (const [i, strip] of this.strips.entries()) {
       piece.checkOpen();
@@ -106,15 +99,16 @@ export class StripSession {
     return { result, measured: new Map(measured) };
   }
 
-  private async runStrip(plan: Plan, { x, begins, signal }: StripPiece, index: number, result: Clip): Promise<void> {
+  private async runStrip(plan: Plan, { x, begins, signal }: StripPiece, index: number, result?: Clip): Promise<void> {
     const { shape, stream } = this.session;
-    const { before, after } = this.kept[index]!;
+    const kept = this.kept[index]!;
     const strip = this.strips[index]!;
-    if (!begins) await stream.buffer.copyFrom(before, 0, 0, stream.bytes);
+    if (!begins) await stream.buffer.copyFrom(kept, 0, 0, stream.bytes);
     const scale = x.dims[1] / this.height;
     await plan.write("x", rowsOf(x, strip.top * scale, (strip.top + shape.height) * scale).values);
     await plan.run({ signal });
-    await after.copyFrom(stream.buffer, 0, 0, stream.bytes);
+    if (!result) return;
+    await kept.copyFrom(stream.buffer, 0, 0, stream.bytes);
     const growth = result.dims[1] / this.height;
     const dims = [result.dims[0], shape.height * growth, result.dims[2], result.dims[3]] as const;
     putRows(result, { values: await plan.read("y"), dims }, scaled(strip, growth));
