@@ -7,6 +7,7 @@ export {
   elementwise,
 } from "./elementwise";
 export * from "./files/index";
+export * from "./float8";
 export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
