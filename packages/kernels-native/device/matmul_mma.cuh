@@ -10,6 +10,7 @@
 #include "kernel.cuh"
 #include "matmul_mma.h"
 #include "ptx/mma.cuh"
+#include "quantized.cuh"
 #include "ring.cuh"
 
 namespace vd::device {
@@ -276,7 +277,7 @@ struct WarpTile {
 };
 
 /** One tile of the product: `multiply(acc, a, b, warp, step)` adds what a stage contributes to a warp's block of Sum, `finish(acc,
- *  warp)` makes the float32 sums of it that the tail takes. */
+ *  warp, store)` calls `store` with the float32 sums that the tail takes. */
 template <class Config, class Sum, class Multiply, class Finish>
 __device__ __forceinline__ void matmul_tile(const MatmulMmaParams& p, Multiply multiply, Finish finish) {
   constexpr int kBytesA = Config::kTileM * 64, kBytesB = Config::kTileN * 64, kStages = Config::kStages;
@@ -302,7 +303,7 @@ __device__ __forceinline__ void matmul_tile(const MatmulMmaParams& p, Multiply m
   });
 
   float* staging = reinterpret_cast<float*>(ring) + warp * (32 * 36);
-  mma_store<Config>(p, finish(acc, tile), staging, tile.row, tile.col);
+  finish(acc, tile, [&](const float (&sums)[Config::kRowBlocks][4][4]) { mma_store<Config>(p, sums, staging, tile.row, tile.col); });
 }
 
 /** The same where the sums are what the tail takes; `multiply(acc, a, b, warpM, warpN)`. */
@@ -310,7 +311,7 @@ template <class Config, class Multiply> __device__ __forceinline__ void matmul_t
   using Sums = float[Config::kRowBlocks][4][4];
   matmul_tile<Config, float>(
       p, [&](Sums& acc, uint32_t a, uint32_t b, const WarpTile& tile, int) { multiply(acc, a, b, tile.m, tile.n); },
-      [](Sums& acc, const WarpTile&) -> Sums& { return acc; });
+      [](Sums& acc, const WarpTile&, auto store) { store(acc); });
 }
 
 template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulMmaParams& p) {

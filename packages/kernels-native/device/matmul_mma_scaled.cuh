@@ -5,7 +5,6 @@
 #pragma once
 #include "matmul_mma.cuh"
 #include "matmul_scales.cuh"
-#include "quantized.cuh"
 
 namespace vd::device {
 
@@ -54,7 +53,8 @@ __device__ __forceinline__ void scale_sums(const ScaledMmaParams& p, const WarpT
 }
 
 /** Tiles of operands of type Q whose channels can be moved 16 at a time. */
-template <class Q, int kTileM, int kTileN, bool kSwiglu, bool kBlocked> __device__ __forceinline__ void scaled_mma(const ScaledMmaParams& p) {
+template <class Q, int kTileM, int kTileN, bool kSwiglu, bool kBlocked>
+__device__ __forceinline__ void scaled_mma(const ScaledMmaParams& p) {
   using Config = MmaConfig<Q, kTileM, kTileN, true, kSwiglu>;
   constexpr bool kInt8 = std::is_same_v<Q, int8_t>;
   using Product = std::conditional_t<kInt8, int32_t, float>;
@@ -78,13 +78,13 @@ template <class Q, int kTileM, int kTileN, bool kSwiglu, bool kBlocked> __device
       }
     }
   };
-  float scaled[Config::kRowBlocks][4][4];
-  const auto finish = [&](Sums& acc, const WarpTile& tile) -> auto& {
+  const auto finish = [&](Sums& acc, const WarpTile& tile, auto store) {
     if constexpr (kBlocked) {
-      return acc;
+      store(acc);
     } else {
+      float scaled[Config::kRowBlocks][4][4];
       scale_sums<Config, false>(p, tile, acc, 0, scaled);
-      return scaled;
+      store(scaled);
     }
   };
   matmul_tile<Config, Sum>(p.matmul, multiply, finish);
@@ -93,25 +93,24 @@ template <class Q, int kTileM, int kTileN, bool kSwiglu, bool kBlocked> __device
 }  // namespace vd::device
 
 /** Tiles of operands of an 8-bit type, with scales for all blocks and for each. */
-#define VD_SCALED_MMA(op, swiglu, type, name, tileM, tileN, threads, minBlocks)                                     \
-  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, ScaledMmaParams, threads, minBlocks,                              \
-            scaled_mma<type, tileM, tileN, swiglu, false>)                                                          \
-  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_blocks, ScaledMmaParams, threads, minBlocks,                     \
+#define VD_SCALED_MMA(op, swiglu, type, name, tileM, tileN, threads, minBlocks)                                                       \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, ScaledMmaParams, threads, minBlocks, scaled_mma<type, tileM, tileN, swiglu, false>) \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_blocks, ScaledMmaParams, threads, minBlocks,                                       \
             scaled_mma<type, tileM, tileN, swiglu, true>)
 
 /** What tensor cores multiply in float8. */
 #if __CUDA_ARCH__ >= 890 || !defined(__CUDA_ARCH__)
-#define VD_SCALED_FLOAT8(op, swiglu)                                      \
-  VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 128, 128, 256, 1)      \
+#define VD_SCALED_FLOAT8(op, swiglu)                                 \
+  VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 128, 128, 256, 1) \
   VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 64, 64, 128, 2)
 #else
 #define VD_SCALED_FLOAT8(op, swiglu)
 #endif
 
 /** Every product of `op` on the portable cores; swiglu: whether a gated activation is that, not geglu. */
-#define VD_SCALED_PRODUCTS(op, swiglu)                                                          \
-  VD_SCALED_MMA(op, swiglu, int8_t, i8, 128, 128, 256, 1)                                       \
-  VD_SCALED_MMA(op, swiglu, int8_t, i8, 64, 64, 128, 2)                                         \
-  VD_SCALED_FLOAT8(op, swiglu)                                                                  \
-  VD_KERNEL(op##_plain_i8, ScaledMmaParams, 256, 2, scaled_plain<int8_t, swiglu>)               \
+#define VD_SCALED_PRODUCTS(op, swiglu)                                            \
+  VD_SCALED_MMA(op, swiglu, int8_t, i8, 128, 128, 256, 1)                         \
+  VD_SCALED_MMA(op, swiglu, int8_t, i8, 64, 64, 128, 2)                           \
+  VD_SCALED_FLOAT8(op, swiglu)                                                    \
+  VD_KERNEL(op##_plain_i8, ScaledMmaParams, 256, 2, scaled_plain<int8_t, swiglu>) \
   VD_KERNEL(op##_plain_f8e4m3, ScaledMmaParams, 256, 2, scaled_plain<__nv_fp8_e4m3, swiglu>)

@@ -79,6 +79,8 @@ inline constexpr MatmulTile kMatmulTiles[] = {
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 5;
+/** Most sums of integers that a thread turns into results at once without spilling; larger tiles promote parts of them. */
+inline constexpr int kMostIntegerSums = 64;
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
 inline constexpr int kMatmulThreads = 384;
 /** Channels of the sources of rows tiles. */

@@ -1,8 +1,9 @@
 // Products of 8-bit operands on the Hopper matrix core: what their scales make of the tensor cores' sums.
 //
 // Sums of float8 products have about 14 bits in the tensor cores, so sums of a few blocks are promoted: added to float32
-// registers. A warpgroup then holds both; of tiles whose sums would not fit twice it promotes one part after the other, while the
-// other warpgroup has the tensor cores. With scales for each block the same addition multiplies by them.
+// registers. So are sums of integers in large tiles: turned into floats at the end, 128 of them would need twice the registers. A warpgroup
+// then holds both; of tiles whose sums would not fit twice it promotes one part after the other, while the other warpgroup has the tensor
+// cores. With scales for each block the same addition multiplies by them.
 //
 //   m128n192p  96 + 96 registers, a promotion every 512 of the reduction
 //   m256n128p  two parts of 64 rows: 128 + 64 registers, a promotion of each every 128
@@ -53,10 +54,17 @@ template <class Config> struct MatmulRowScales {
   }
 };
 
-/** acc = sums · scales, which are the same for all blocks of the reduction. */
-template <class Config, class Sum>
+/** A sum of integers as float32. In the order of the program, so that a register becomes free before the next one is needed. */
+__device__ __forceinline__ float matmul_float(int32_t sum) {
+  float v;
+  asm volatile("cvt.rn.f32.s32 %0, %1;" : "=f"(v) : "r"(sum));
+  return v;
+}
+__device__ __forceinline__ float matmul_float(float sum) { return sum; }
+
+/** acc *= scales, which are the same for all blocks of the reduction. */
+template <class Config>
 __device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
-                                             const Sum (&sums)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                              float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
   const MatmulRowScales<Config> rows(p, index, rowOffset);
   float row[Config::kRowBlocks][2];
@@ -76,8 +84,8 @@ __device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const Ma
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           const int at = block * 4 + 2 * part;
-          acc[m][n][at] = static_cast<float>(sums[m][n][at]) * (row[m][part] * column.x);
-          acc[m][n][at + 1] = static_cast<float>(sums[m][n][at + 1]) * (row[m][part] * column.y);
+          acc[m][n][at] *= row[m][part] * column.x;
+          acc[m][n][at + 1] *= row[m][part] * column.y;
         }
     }
 }
@@ -169,7 +177,7 @@ __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Param
         at = start;
         matmul_multiply_part<Config>(part, shared, rowOffset, m, n, at, blocks, first, last);
 #pragma unroll
-        for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = scales.add(acc[m][n][i], static_cast<float>(part[i]), i);
+        for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = scales.add(acc[m][n][i], matmul_float(part[i]), i);
       }
     start = at;
   }
@@ -183,15 +191,20 @@ __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params&
                                                          uint32_t count, int handOver) {
   if constexpr (Config::kTile.promote > 0) {
     matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count);
-    if constexpr (!Config::kTile.blocked) matmul_scale<Config>(p, index, rowOffset, acc, acc);
+    if constexpr (Config::kTile.blocked) return;
   } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
     int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
     matmul_accumulate<Config>(sums, shared, rowOffset, count, p.numKBlocks, handOver);
-    matmul_scale<Config>(p, index, rowOffset, sums, acc);
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int n = 0; n < Config::kColBlocks; ++n)
+#pragma unroll
+        for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = matmul_float(sums[m][n][i]);
   } else {
     matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
-    matmul_scale<Config>(p, index, rowOffset, acc, acc);
   }
+  matmul_scale<Config>(p, index, rowOffset, acc);
 }
 
 }  // namespace vd::device

@@ -23,33 +23,38 @@ export const FLOAT8_E5M2_VALUES: Readonly<Float32Array> = table(5);
 /** The largest number of float8 e4m3. */
 export const FLOAT8_E4M3_MAX = 448;
 
+const scratch = new Float32Array(1);
+const scratchBits = new Uint32Array(scratch.buffer);
+/** 448, 2^-6 (the smallest normal number) and 2^14 as float32 bits. */
+const [largest, smallestNormal, aboveSubnormals] = [0x43e0_0000, 0x3c80_0000, 0x4680_0000];
+
+function float32BitsToFloat8(bits: number): number {
+  const magnitude = bits & 0x7fff_ffff;
+  if (magnitude > 0x7f80_0000) return 0x7f;
+  const sign = (bits >>> 24) & 0x80;
+  if (magnitude >= largest) return sign | 0x7e;
+  if (magnitude >= smallestNormal)
+    // Rebias the exponent from 127 to 7; the carry of the rounding goes into the exponent.
+    return sign | ((magnitude - 0x3c00_0000 + 0x7_ffff + ((magnitude >>> 20) & 1)) >>> 20);
+  // Adding 2^14 rounds to multiples of 2^-9 and leaves their number at the bottom of the mantissa.
+  scratchBits[0] = magnitude;
+  scratch[0] = scratch[0]! + 2 ** 14;
+  return sign | (scratchBits[0]! - aboveSubnormals);
+}
+
 /** The float8 e4m3 code of the float32 nearest to `value`, ties to even, beyond ±448 the largest; NaN is 0x7f. What
  *  `cvt.rn.satfinite.e4m3x2.f32` does, and torch's float8_e4m3fn for numbers that it can hold. */
 export function float32ToFloat8(value: number): number {
-  const magnitude = Math.abs(Math.fround(value));
-  if (Number.isNaN(magnitude)) return 0x7f;
-  const sign = Math.sign(value) < 0 || Object.is(value, -0) ? 0x80 : 0;
-  // Numbers below 2^-6 are multiples of 2^-9; above, eight steps to each power of two.
-  const exponent = Math.max(Math.floor(Math.log2(Math.max(magnitude, 2 ** -6))), -6);
-  const step = 2 ** (exponent - 3);
-  const steps = magnitude / step;
-  const floor = Math.floor(steps);
-  const rest = steps - floor;
-  const rounded = floor + (rest > 0.5 || (rest === 0.5 && floor % 2 === 1) ? 1 : 0);
-  const limited = Math.min(rounded * step, FLOAT8_E4M3_MAX);
-  return sign | codeOfMagnitude(limited);
-}
-
-/** The code of a number that float8 e4m3 has. */
-function codeOfMagnitude(magnitude: number): number {
-  if (magnitude < 2 ** -6) return magnitude * 2 ** 9;
-  const exponent = Math.floor(Math.log2(magnitude));
-  return ((exponent + 7) << 3) | (magnitude / 2 ** (exponent - 3) - 8);
+  scratch[0] = value;
+  return float32BitsToFloat8(scratchBits[0]!);
 }
 
 /** The float8 e4m3 codes [n] of float32 values [n], see {@link float32ToFloat8}. */
 export function toFloat8Array(values: Float32Array): Uint8Array {
-  return Uint8Array.from(values, float32ToFloat8);
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const codes = new Uint8Array(bits.length);
+  for (let i = 0; i < bits.length; i++) codes[i] = float32BitsToFloat8(bits[i]!);
+  return codes;
 }
 
 /** The float32 values [n] of float8 e4m3 codes [n]. */

@@ -1,4 +1,5 @@
-// Elements of the float types, and of those that stand for numbers in 8 bits, in host memory, at any byte address: weights may lie in a memory-mapped file.
+// Elements of the float types, and of those that stand for numbers in 8 bits, in host memory, at any byte address: weights may lie in a
+// memory-mapped file.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -25,8 +25,9 @@ cuda::Reason sm90_reason(const ConvQ8Args& a, const cuda::DeviceInfo& device) {
 cuda::MatmulProblem sm90_problem(const ConvQ8Args& a, cuda::Variant& base, const Epilogue& epilogue) {
   cuda::MatmulProblem p{};
   const bool int8 = a.x.dtype == DType::i8, bf16 = a.y.dtype == DType::bf16;
-  p.symbolPrefix = int8 ? bf16 ? "conv_q8_sm90_i8_bf16_" : "conv_q8_sm90_i8_f16_"
-                        : bf16 ? "conv_q8_sm90_f8e4m3_bf16_" : "conv_q8_sm90_f8e4m3_f16_";
+  p.symbolPrefix = int8   ? bf16 ? "conv_q8_sm90_i8_bf16_" : "conv_q8_sm90_i8_f16_"
+                   : bf16 ? "conv_q8_sm90_f8e4m3_bf16_"
+                          : "conv_q8_sm90_f8e4m3_f16_";
   p.x = a.x;
   cuda::set_geometry(p, geometry_of(a));
   p.channels = a.x.channels();

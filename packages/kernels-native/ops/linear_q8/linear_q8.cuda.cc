@@ -25,8 +25,9 @@ cuda::Reason sm90_reason(const LinearQ8Args& a, const cuda::DeviceInfo& device) 
 cuda::MatmulProblem sm90_problem(const LinearQ8Args& a, cuda::Variant& base, const Epilogue& epilogue) {
   cuda::MatmulProblem p{};
   const bool int8 = a.x.dtype == DType::i8, bf16 = a.y.dtype == DType::bf16;
-  p.symbolPrefix = int8 ? bf16 ? "linear_q8_sm90_i8_bf16_" : "linear_q8_sm90_i8_f16_"
-                        : bf16 ? "linear_q8_sm90_f8e4m3_bf16_" : "linear_q8_sm90_f8e4m3_f16_";
+  p.symbolPrefix = int8   ? bf16 ? "linear_q8_sm90_i8_bf16_" : "linear_q8_sm90_i8_f16_"
+                   : bf16 ? "linear_q8_sm90_f8e4m3_bf16_"
+                          : "linear_q8_sm90_f8e4m3_f16_";
   p.x = a.x;
   for (int i = 0; i < 3; ++i) {
     p.source[i] = p.out[i] = 1;

@@ -71,7 +71,8 @@ cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::Devic
   } else {
     const bool rows = a.per == ScalesPer::row;
     const int64_t lanes = rows || !vector ? 32 : 16;
-    variant.launches.push_back(make_launch((rows ? "quantize_rows" : "quantize_blocks") + suffix, p.pixels * p.groups * lanes, kNoLimit, p));
+    variant.launches.push_back(
+        make_launch((rows ? "quantize_rows" : "quantize_blocks") + suffix, p.pixels * p.groups * lanes, kNoLimit, p));
   }
   variant.name = variant.launches.back().symbol;
   out.add(std::move(variant));

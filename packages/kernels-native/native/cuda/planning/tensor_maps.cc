@@ -9,7 +9,8 @@ Reason copy_engine_access_reason(const Tensor& tensor, const char* operand) {
 }
 
 Reason copy_engine_reason(const Tensor& tensor, const char* operand) {
-  return first_of({if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), copy_engine_access_reason(tensor, operand)});
+  return first_of(
+      {if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), copy_engine_access_reason(tensor, operand)});
 }
 
 Box choose_box(const MatmulProblem& p, int limit) {
