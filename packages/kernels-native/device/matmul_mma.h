@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "epilogue.h"
+#include "matmul_scales.h"
 
 namespace vd::device {
 
@@ -23,6 +24,12 @@ struct MatmulMmaParams {
   int32_t tapChannels;     // C': channels of one tap in B
   int32_t depth;           // K
   int32_t gated;           // geglu or swiglu
+};
+
+/** The same of 8-bit operands. */
+struct ScaledMmaParams {
+  MatmulMmaParams matmul;
+  MatmulScales scales;
 };
 
 /** Most output channels, channels, and taps times channels of the kernel for convolutions of few channels to few. */

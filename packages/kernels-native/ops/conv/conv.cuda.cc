@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "../../native/cuda/planning/conv_geometry.h"
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/matmul_mma.h"
-#include "../../native/cuda/planning/matmul_sm90.h"
 
 namespace vd {
 
 namespace {
 
 using namespace device;
+
+cuda::ConvGeometry geometry_of(const ConvArgs& a) { return {a.x, a.weight, a.y, a.stride, a.padding, a.upsample}; }
 
 bool is_unit_upsample(const ConvArgs& a) {
   const int64_t* k = a.weight.dims;
@@ -44,31 +46,7 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   cuda::MatmulProblem p{};
   p.symbolPrefix = a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
   p.x = a.x;
-  p.phases = a.upsample ? 4 : 1;
-  for (int i = 0; i < 4; ++i) {
-    p.source[i] = a.x.dim(i);
-    p.out[i] = a.y.dim(i) / (a.upsample && i >= 2 ? 2 : 1);
-  }
-  for (int i = 0; i < 3; ++i) {
-    p.kernel[i] = a.upsample && i > 0 ? 2 : static_cast<int>(a.weight.dim(2 + i));
-    p.stride[i] = static_cast<int>(a.stride[i]);
-    p.padding[i] = static_cast<int>(a.padding[2 * i]);
-  }
-  // Frames that do not mix are one long run of frames; pixels that do not mix are one long row.
-  if (p.kernel[0] == 1 && p.stride[0] == 1 && p.padding[0] == 0 && p.out[1] == p.source[1]) {
-    p.source[1] = p.out[1] = p.source[0] * p.source[1];
-    p.source[0] = p.out[0] = 1;
-  }
-  const bool pointwise = p.kernel[1] == 1 && p.kernel[2] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.padding[1] == 0 &&
-                         p.padding[2] == 0 && p.out[2] == p.source[2] && p.out[3] == p.source[3];
-  if (pointwise && p.phases == 1) {
-    p.source[3] = p.out[3] = p.source[2] * p.source[3];
-    p.source[2] = p.out[2] = 1;
-    if (p.source[0] == 1 && p.kernel[0] == 1 && p.stride[0] == 1 && p.padding[0] == 0) {
-      p.source[3] = p.out[3] = p.source[1] * p.source[3];
-      p.source[1] = p.out[1] = 1;
-    }
-  }
+  cuda::set_geometry(p, geometry_of(a));
   p.channels = a.x.channels();
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));
@@ -79,26 +57,6 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   return p;
 }
 
-/** The row as the portable cores see it; returns the number of taps. */
-int set_geometry(MatmulMmaParams& p, const ConvArgs& a) {
-  int taps = 1;
-  for (int i = 0; i < 3; ++i) {
-    p.source[i] = static_cast<int32_t>(a.x.dim(1 + i));
-    p.out[i] = static_cast<int32_t>(a.y.dim(1 + i));
-    p.kernel[i] = static_cast<int32_t>(a.weight.dim(2 + i));
-    p.stride[i] = static_cast<int32_t>(a.stride[i]);
-    p.padding[i] = static_cast<int32_t>(a.padding[2 * i]);
-    taps *= p.kernel[i];
-  }
-  p.upsample = a.upsample;
-  p.rows = static_cast<int32_t>(a.y.pixels());
-  p.columns = static_cast<int32_t>(a.y.channels());
-  p.channels = static_cast<int32_t>(a.x.channels());
-  p.tapChannels = static_cast<int32_t>(cuda::round_up(p.channels, 16 / bytes_of(a.x.dtype)));
-  p.depth = taps * p.tapChannels;
-  return taps;
-}
-
 cuda::MmaProblem mma_problem(const ConvArgs& a, const Epilogue& epilogue) {
   cuda::MmaProblem problem{"conv", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
   MatmulMmaParams& p = problem.params;
@@ -107,7 +65,7 @@ cuda::MmaProblem mma_problem(const ConvArgs& a, const Epilogue& epilogue) {
   p.pitch = a.x.pitch;
   PackParams pack{};
   pack.kind = PackKind::conv;
-  pack.taps = set_geometry(p, a);
+  pack.taps = cuda::set_geometry(p, geometry_of(a));
   pack.rows = p.columns;
   pack.channels = p.channels;
   pack.paddedChannels = p.tapChannels;
