@@ -1,6 +1,6 @@
 export type { VideoFrames, VideoLatents } from "./autoencoder/checks";
 export type { VaeSourceOptions } from "./autoencoder/open";
-export type { PlannedDecode, PlanRequest } from "./autoencoder/plan";
+export type { DecodePlanRequest, PlannedDecode } from "./autoencoder/plan";
 export {
   type DecodeClipOptions,
   type EncodeClipOptions,
@@ -8,6 +8,7 @@ export {
   SvdAutoencoder,
   type VaeCallOptions,
 } from "./autoencoder/svd-autoencoder";
+export * from "./causal-video/index";
 export { inferVaeConfig, type VaeInference } from "./checkpoint/infer-vae";
 export { type VaeLayout, vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./checkpoint/vae-names";
 export {

@@ -6,7 +6,7 @@ import { decodeStage } from "../decoding/stages";
 import type { DecodeRequest } from "./decode";
 
 /** What a plan is made for. */
-export interface PlanRequest {
+export interface DecodePlanRequest {
   /** Most bytes that a stage may take on the device, weights included. Default: what the device has left. */
   maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;

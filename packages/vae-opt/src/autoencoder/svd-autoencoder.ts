@@ -12,7 +12,7 @@ import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLaten
 import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
 import { openVae, openVaeFile, type VaeComponents, type VaeSourceOptions } from "./open";
-import { choosePieces, type PlannedDecode, type PlanRequest, smallerPieces } from "./plan";
+import { choosePieces, type DecodePlanRequest, type PlannedDecode, smallerPieces } from "./plan";
 import { StageRuns } from "./stage-runs";
 
 /** How to open an autoencoder. */
@@ -136,7 +136,7 @@ export class SvdAutoencoder extends OptimizableModel {
    * @param size of the latents
    * @throws VdError `memory` where even the smallest pieces take more, `shape`, `cancelled`
    */
-  plan(size: Omit<VideoLatents, "data">, request: PlanRequest = {}): Promise<PlannedDecode> {
+  plan(size: Omit<VideoLatents, "data">, request: DecodePlanRequest = {}): Promise<PlannedDecode> {
     return this.inTurn("plan", async () => choosePieces(this.request(size, request), await this.budget(request)));
   }
 
