@@ -75,10 +75,12 @@ export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor
 const ELEMENTS_PER_COPY = 1 << 17;
 const ELEMENTS_PER_CONVERSION = 1 << 15;
 
-/** How many elements go to the device at once: all where they are floats in shared memory, which the addon reads in place. */
+/** How many elements go to the device at once: all where they are as the device stores them, in shared memory, which the
+ *  addon reads in place. */
 function pieceLength(data: ArrayLike<number>, dtype: DType): number {
-  if (dtype !== "f32" || !(data instanceof Float32Array)) return ELEMENTS_PER_CONVERSION;
-  return types.isSharedArrayBuffer(data.buffer) ? data.length : ELEMENTS_PER_COPY;
+  const isStored = dtype === "f32" ? data instanceof Float32Array : data instanceof Uint16Array;
+  if (!isStored) return ELEMENTS_PER_CONVERSION;
+  return types.isSharedArrayBuffer((data as Float32Array | Uint16Array).buffer) ? data.length : ELEMENTS_PER_COPY;
 }
 
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must

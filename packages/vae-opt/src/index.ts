@@ -43,9 +43,9 @@ export {
   type OptimizationReport,
 } from "./optimization/model";
 export { type AutocastOptions, configureAutocast, optimizeForWindowsBlackwell } from "./optimization/optimize";
+export { rewriteOf } from "./optimization/rewrite";
 export type { OptimizationSwitches, VaePrecision } from "./optimization/switches";
 export type { TuningCacheOptions } from "./optimization/tuning-cache";
-export { unfused } from "./optimization/unfused";
 export { type Posterior, posterior, posteriorMode } from "./posterior";
 export { NORM_GROUPS, parseVaeConfig, spatialFactor, type VaeConfig } from "./temporal-decoder/config";
 export type { DecodeHeadOptions, DecodeOptions, Decoder, DecoderBlock, DecoderEnd } from "./temporal-decoder/decoder";

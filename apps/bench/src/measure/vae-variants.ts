@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import type { RewriteCall, Tuning } from "@vd/tensor";
-import { isFp8Available, unfused } from "@vd/vae-opt";
+import { isFp8Available, rewriteOf } from "@vd/vae-opt";
 import { relativeL2 } from "../stats/summary";
 import { type Contender, ourContender } from "./contenders";
 import { type PartContext, plainPart } from "./our-parts";
@@ -11,7 +11,8 @@ export interface VaeVariant {
   load(): Promise<Contender>;
 }
 
-const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false };
+const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, fp8: false };
+const EVERYTHING = { fusedSilu: true, fusedUpsample: true, fp8: true };
 
 const unavailable = (reason: string): VdError =>
   new VdError({ code: "unsupported", where: "vae", expected: "a device for it", got: reason });
@@ -47,10 +48,11 @@ export function vaeVariants(
   };
   const eight = async (): Promise<Contender> => {
     const { available, reason } = isFp8Available(device);
-    throw unavailable(available ? "Autoencoders do not use them yet." : reason);
+    if (!available) throw unavailable(reason);
+    return load("ours-optimised-fp8", { dtype: "f16", rewrite: rewriteOf(EVERYTHING) });
   };
   return [
-    { name: "ours-plain", load: () => load("ours-plain", { tuning: false, rewrite: unfused(NOTHING_FUSED) }) },
+    { name: "ours-plain", load: () => load("ours-plain", { tuning: false, rewrite: rewriteOf(NOTHING_FUSED) }) },
     { name: "ours-optimised", load: () => load("ours-optimised", {}) },
     { name: "ours-optimised-fp16", load: () => half("ours-optimised-fp16") },
     { name: "ours-optimised-fp8", load: eight },

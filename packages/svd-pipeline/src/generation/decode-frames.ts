@@ -1,5 +1,5 @@
 import { frameChunks, runInSlices } from "@vd/tensor";
-import { decodeInTiles, joinedFrames, type TileChoice } from "@vd/vae-opt";
+import { decodeInTiles, type HostMap, joinedFrames, type TileChoice } from "@vd/vae-opt";
 import { decodeShape, decodeStage } from "../stages/definitions";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
@@ -48,8 +48,11 @@ async function decodeTiles(run: GenerationRun, latents: Float32Array, tiles: Til
     outputs: ["frames", "levels"],
     run: (stage, body) => run.loader.run(stage, body),
   });
+  const joined = (map: HostMap) =>
+    runInSlices(joinedFrames.inPieces(map), { signal: options.signal, where: "generation" });
   const frames = results.get("frames")!;
-  return { data: joinedFrames(results.get("levels")!), raw: { dtype: frames.dtype, bytes: joinedFrames(frames) } };
+  const raw = { dtype: frames.dtype, bytes: await joined(frames) };
+  return { data: await joined(results.get("levels")!), raw };
 }
 
 async function joinClips({ context }: GenerationRun, parts: readonly DecodedFrames[]): Promise<DecodedFrames> {

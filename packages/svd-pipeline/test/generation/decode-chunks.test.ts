@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { maxDifference } from "../../../../tooling/testing/pictures";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
@@ -46,5 +46,21 @@ describe("decoding in chunks", () => {
     expect(maxDifference(isolated.data, whole.data)).toBeGreaterThan(1);
     expect(sameBytes((await decoded(14, true)).data, whole.data)).toBe(true);
     expect(sameBytes((await decoded(undefined, true)).data, whole.data)).toBe(true);
+  });
+});
+
+describe("decoding in tiles", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it("is what happens where no chunk fits, and gives the whole decode", async () => {
+    const options = { ...OPTIONS, numFrames: 8, width: 128, height: 128 };
+    const atOnce = await pipeline.generate(options);
+    const { peakBytes } = (await pipeline.plan(options)).stages.find(({ name }) => name === "decode")!;
+    vi.spyOn(process, "constrainedMemory").mockReturnValue(0.5 * peakBytes);
+    const { stages } = await pipeline.plan(options);
+    expect(stages.map(({ name }) => name)).toContain("decode tiles");
+    const tiled = await pipeline.generate(options);
+    expect(maxDifference(tiled.floats(), atOnce.floats())).toBeLessThan(1e-5);
+    expect(maxDifference(tiled.data, atOnce.data)).toBeLessThanOrEqual(1);
   });
 });

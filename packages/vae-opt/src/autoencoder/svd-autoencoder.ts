@@ -1,11 +1,11 @@
 import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
-import { decodeStored, type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
 import type { DecodeShape } from "../decoding/stages";
 import { type MemoryUse, usableBytes } from "../decoding/usable-memory";
 import { OptimizableModel } from "../optimization/model";
+import { rewriteOf } from "../optimization/rewrite";
 import { PRECISIONS, type VaePrecision } from "../optimization/switches";
-import { unfused } from "../optimization/unfused";
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
 import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
@@ -157,7 +157,7 @@ export class SvdAutoencoder extends OptimizableModel {
         const precision = this.encodePrecision(watched.precision);
         const runs = this.runs(watched.signal);
         const job = { vae: this.vae, video, switches, dtype: PRECISIONS[precision], runs, options: watched };
-        return encodeFrames({ ...job, budgetBytes: await this.budget(watched), rewrite: unfused(switches) });
+        return encodeFrames({ ...job, budgetBytes: await this.budget(watched), rewrite: rewriteOf(switches) });
       }),
     );
   }
@@ -176,11 +176,10 @@ export class SvdAutoencoder extends OptimizableModel {
         const dims = [numFrames, this.config.latentChannels, height, width];
         const { signal } = watched;
         await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
-        const { bytes, dtype } = await this.decodeOrSmaller(request, latents.data, watched);
+        const data = await this.decodeOrSmaller(request, latents.data, watched);
         const size = { numFrames, width: width * this.factor, height: height * this.factor };
-        const data = decodeStored(bytes, dtype);
         const shape = [numFrames, size.height, size.width, this.config.outChannels];
-        await runInSlices(checkResults.inPieces("decode", data, shape, dtype), { signal });
+        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), { signal });
         return { ...size, data };
       }),
     );
@@ -230,7 +229,7 @@ export class SvdAutoencoder extends OptimizableModel {
       width: checkSize("width", size?.width),
       dtype: PRECISIONS[switches.precision],
       latentScale: scaled ? undefined : 1,
-      rewrite: unfused(switches),
+      rewrite: rewriteOf(switches),
     };
     return { vae: this.vae, shape, runs: this.runs(signal) };
   }
