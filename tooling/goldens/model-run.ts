@@ -22,6 +22,8 @@ export interface ModelRun {
   build(g: Graph): void;
   inputs: Readonly<Record<string, ArrayLike<number>>>;
   expectations: readonly Expectation[];
+  /** Goldens of five dimensions are (b,c,f,h,w); default: those that say so in their names. */
+  framesInside?: boolean;
 }
 
 /** The planes of ours in golden order. ours: [B,F,H,W,C] → (b·f,c,h,w), or (b,c,f,h,w) if `framesInside`. */
@@ -38,10 +40,16 @@ function planes(values: Float32Array, dims: readonly number[], framesInside: boo
   return result;
 }
 
-/** Ours in the order of the golden called `name` with `rank` dimensions. */
-export function inGoldenOrder(values: Float32Array, dims: readonly number[], name: string, rank: number): Float32Array {
+/** Ours in the order of the golden called `name` with `rank` dimensions. framesInside: as in {@link ModelRun}. */
+export function inGoldenOrder(
+  values: Float32Array,
+  dims: readonly number[],
+  name: string,
+  rank: number,
+  framesInside = name.includes("(b,c,f,h,w)"),
+): Float32Array {
   const isPicture = dims.length === 5 && rank >= 4;
-  return isPicture ? planes(values, dims, name.includes("(b,c,f,h,w)")) : values;
+  return isPicture ? planes(values, dims, framesInside) : values;
 }
 
 /** What the reference computes for every clip and we compute once, repeated to the golden's length. */
@@ -84,6 +92,7 @@ export async function* runModel({
   build,
   inputs,
   expectations,
+  framesInside,
 }: ModelRun): AsyncGenerator<TensorCheck> {
   const device = openDevice(context.device);
   const taps = new Set(expectations.map(({ ours }) => ours));
@@ -98,7 +107,9 @@ export async function* runModel({
     const order = ({ ours }: Expectation) => rowOf(graph, graph.outputs.get(ours)!);
     for (const { golden, ours } of kept.sort((a, b) => order(a) - order(b))) {
       const dims = graph.outputs.get(ours)!.dims;
-      const values = inGoldenOrder(plan.readSync(ours), dims, golden, fixture.shape(golden).length);
+      const rank = fixture.shape(golden).length;
+      const inside = framesInside === undefined ? undefined : framesInside && rank === 5;
+      const values = inGoldenOrder(plan.readSync(ours), dims, golden, rank, inside);
       const expected = fixture.float64(golden);
       yield* withinLimits(golden, repeated(values, expected.length), expected, limits);
     }

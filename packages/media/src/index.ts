@@ -21,6 +21,7 @@ export {
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage, type PictureUse } from "./pictures/load-image";
+export type { PictureSource, SharpLike } from "./pictures/picture-source";
 export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
@@ -28,6 +29,8 @@ export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame,
 export { encodeBuiltin, requireBuiltin } from "./video/builtin";
 export { ENCODERS, type EncoderChoice } from "./video/encoders";
 export { requireStorable } from "./video/max-side";
+export { readAnimation } from "./video/read-animation";
+export { type ReadVideoOptions, readVideo } from "./video/read-video";
 export {
   defaultPreviewPath,
   type FileFormat,
@@ -38,6 +41,7 @@ export {
 export type { EncodeOptions, VideoFrames } from "./video/video-frames";
 export {
   checkOutput,
+  encodeVideo,
   type WriteOptions,
   type WrittenVideo,
   writeVideo,

@@ -11,6 +11,12 @@ import {
   type Tensor,
 } from "./tensor";
 
+/** Records one call of an op as it is, and returns its first result. */
+export type RecordCall = (op: OpId, options: CallOptions) => Tensor;
+
+/** What a graph records instead of a call: other calls through `record`, or the same one. Returns the first result. */
+export type RewriteCall = (op: OpId, options: CallOptions, record: RecordCall) => Tensor;
+
 /** How a graph is recorded. */
 export interface GraphOptions {
   /** Names of intermediate tensors to keep as outputs, as given to {@link Graph.tap}; "*" keeps all. */
@@ -99,7 +105,20 @@ export class Graph extends GraphOps {
     if (this.wants(name) && !this.outputs.has(name)) this.output(name, typeof make === "function" ? make() : make);
   }
 
+  /** Sends every further call through `rewrite`, before any rewriting that was asked for earlier: a way to record a model
+   *  differently, e.g. without fusions, that its modules know nothing of. */
+  rewriteCalls(rewrite: RewriteCall): void {
+    const record = this.recordCall;
+    this.recordCall = (op, options) => rewrite(op, options, record);
+  }
+
   protected record(op: OpId, options: CallOptions): Tensor {
+    return this.recordCall(op, options);
+  }
+
+  private recordCall: RecordCall = (op, options) => this.addRow(op, options);
+
+  private addRow(op: OpId, options: CallOptions): Tensor {
     const name = options.name ?? `${op}#${this.rows.length}`;
     const call = checkCall(op, name, options as CallOptions & Record<string, unknown>);
     const specs = Object.entries(OPS[op].outputs) as [string, TensorSpec][];

@@ -8,7 +8,14 @@ export {
 } from "./elementwise";
 export * from "./files/index";
 export * from "./float8";
-export { Graph, type GraphOptions, makeStorage, packedTensor } from "./graph";
+export {
+  Graph,
+  type GraphOptions,
+  makeStorage,
+  packedTensor,
+  type RecordCall,
+  type RewriteCall,
+} from "./graph";
 export type * from "./graph-ops.generated";
 export * from "./half";
 export { decodeStored } from "./host";

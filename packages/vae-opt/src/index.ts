@@ -1,4 +1,58 @@
+export type { VideoFrames, VideoLatents } from "./autoencoder/checks";
+export type { VaeSourceOptions } from "./autoencoder/open";
+export type { PlannedDecode, PlanRequest } from "./autoencoder/plan";
+export {
+  type DecodeClipOptions,
+  type EncodeClipOptions,
+  type OpenVaeOptions,
+  SvdAutoencoder,
+  type VaeCallOptions,
+} from "./autoencoder/svd-autoencoder";
+export * from "./causal-video/index";
+export { inferVaeConfig, type VaeInference } from "./checkpoint/infer-vae";
+export { type VaeLayout, vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./checkpoint/vae-names";
+export {
+  addFoldedVaeLayer,
+  chooseVaeEncoder,
+  currentVaeName,
+  VAE_PREFIXES,
+  VAE_UNUSED,
+  vaePairsOfOriginal,
+} from "./checkpoint/vae-parts";
+export { type ChosenPieces, chooseDecodePieces, type PieceBudget } from "./decoding/choose-pieces";
+export { decodeInTiles, type FramesOutput, joinedFrames, type TiledDecode, tileStages } from "./decoding/decode-tiles";
+export type { HostMap, MapSize } from "./decoding/host-map";
+export { type BlockTiles, type DecodePieces, describePieces, type TileChoice } from "./decoding/pieces";
+export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
+export { availableBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";
+export {
+  collectFrames,
+  createFrameLoader,
+  FrameLoader,
+  type FrameLoaderOptions,
+  type LoadedFrame,
+} from "./frames/frame-loader";
+export type { FrameSource } from "./frames/sources";
+export { optimalNumWorkers } from "./frames/workers";
+export { type Availability, isFp8Available } from "./optimization/fp8";
+export {
+  type Optimizable,
+  OptimizableModel,
+  type OptimizationChange,
+  type OptimizationOptions,
+  type OptimizationReport,
+} from "./optimization/model";
+export { type AutocastOptions, configureAutocast, optimizeForWindowsBlackwell } from "./optimization/optimize";
+export type { OptimizationSwitches, VaePrecision } from "./optimization/switches";
+export type { TuningCacheOptions } from "./optimization/tuning-cache";
+export { unfused } from "./optimization/unfused";
 export { type Posterior, posterior, posteriorMode } from "./posterior";
 export { NORM_GROUPS, parseVaeConfig, spatialFactor, type VaeConfig } from "./temporal-decoder/config";
-export type { DecodeOptions } from "./temporal-decoder/decoder";
+export type { DecodeHeadOptions, DecodeOptions, Decoder, DecoderBlock, DecoderEnd } from "./temporal-decoder/decoder";
 export { type TemporalVae, temporalVae } from "./temporal-decoder/vae";
+export {
+  type OpenTinyOptions,
+  TinyAutoencoder,
+  type TinyCallOptions,
+  type TinyStream,
+} from "./tiny/tiny-autoencoder";

@@ -11,7 +11,7 @@ export interface Posterior {
 }
 
 /** Log-variances are clamped to this range. Source: diffusers models/autoencoders/vae.py DiagonalGaussianDistribution. */
-const LOG_VARIANCE_RANGE = [-30, 20] as const;
+export const LOG_VARIANCE_RANGE = [-30, 20] as const;
 
 /** Pixels between two pauses. */
 const PIECE = 1_024;

@@ -4,7 +4,7 @@
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import {
-  chooseDecodeChunk,
+  choosePieces,
   decodeStage,
   makeModels,
   openModelFolder,
@@ -74,7 +74,7 @@ async function layoutsAt(size: string): Promise<StageLayout[]> {
     ["full", weightBytes],
     ["low", 0],
   ] as const)
-    chunks.add(await chooseDecodeChunk(models, shape, { device, layouts, memory, residentBytes }));
+    chunks.add((await choosePieces(models, shape, { device, layouts, memory, residentBytes })).chunkFrames);
   for (const decodeChunk of chunks) {
     const layout = layouts.of(decodeStage(models, { ...shape, decodeChunk }));
     found.push({ name: `${size} decode by ${decodeChunk ?? "all"}`, layout });

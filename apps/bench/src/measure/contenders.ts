@@ -1,5 +1,5 @@
 import { type Device, VdError } from "@vd/kernels-native";
-import { Plan, SafetensorsFile } from "@vd/tensor";
+import { Plan, SafetensorsFile, type Tuning } from "@vd/tensor";
 import { relativeL2 } from "../stats/summary";
 import { MemoryWatch } from "./memory-watch";
 import { opGroups } from "./op-groups";
@@ -27,15 +27,26 @@ export interface OurContender extends Contender {
 /** Runs per row of {@link opGroups}. */
 const TABLE_RUNS = 3;
 
-/** Loads a plan of ours, runs it and keeps the result. capture: replay a CUDA graph. */
+/** How a plan of ours is loaded. */
+export interface OurContenderOptions {
+  /** Replay a CUDA graph. */
+  capture: boolean;
+  /** What decides kernel variants. Default: the table that comes with the package for the device. */
+  tuning?: Tuning;
+  /** Default `ours`, or `ours-graph`. */
+  name?: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Loads a plan of ours, runs it and keeps the result. */
 export async function ourContender(
   device: Device,
   ours: OurPart,
-  { capture, signal }: { capture: boolean; signal?: AbortSignal | undefined },
+  { capture, signal, tuning, name = capture ? "ours-graph" : "ours" }: OurContenderOptions,
 ): Promise<OurContender> {
   const watch = await MemoryWatch.start(device);
   const startMs = performance.now();
-  const plan = await Plan.load(device, ours.layout, { capture });
+  const plan = await Plan.load(device, ours.layout, { capture, tuning });
   try {
     const loadUs = (performance.now() - startMs) * 1000;
     ours.fill(plan);
@@ -50,7 +61,7 @@ export async function ourContender(
     };
     const peakBytes = watch.peakBytes ?? planned.plannedBytes + planned.packedBytes;
     return {
-      name: capture ? "ours-graph" : "ours",
+      name,
       facts: { flops, bytes, loadUs, firstUs, peakBytes, ...planned },
       output,
       table,

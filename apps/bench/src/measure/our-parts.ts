@@ -10,7 +10,7 @@ import {
   type StageDefinition,
   type StageShape,
 } from "@vd/svd-pipeline";
-import { type Graph, type GraphLayout, layoutGraph, Plan } from "@vd/tensor";
+import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";
@@ -72,7 +72,13 @@ export function toPlanes(values: Float32Array, numPixels: number, channels: numb
   return planes;
 }
 
-const layoutOf = ({ build, dtype = "f32" }: StageDefinition) => layoutGraph(build, { dtype });
+function layoutOf({ build, dtype = "f32" }: StageDefinition, rewrite?: RewriteCall): GraphLayout {
+  const record = (g: Graph) => {
+    if (rewrite) g.rewriteCalls(rewrite);
+    return build(g);
+  };
+  return layoutGraph(record, { dtype });
+}
 
 /** Computes what all denoiser calls share. */
 async function conditioning(context: PartContext, embedding: Float32Array) {
@@ -128,7 +134,8 @@ async function unetPart(context: PartContext): Promise<OurPart> {
 export const toChannelsLast = (planes: Float32Array, numPixels: number, channels: number): Float32Array =>
   toPlanes(planes, channels, numPixels);
 
-function plainPart(context: PartContext, part: Exclude<PlanPart, "unet">): OurPart {
+/** Plans a part with one plan and one input. rewrite: how calls are recorded; default: as the model makes them. */
+export function plainPart(context: PartContext, part: Exclude<PlanPart, "unet">, rewrite?: RewriteCall): OurPart {
   const { models, components, options } = context;
   const shape = stageShapeOf(context);
   const sizes = sizesOf(context);
@@ -150,7 +157,7 @@ function plainPart(context: PartContext, part: Exclude<PlanPart, "unet">): OurPa
     },
   };
   const { stage, read } = kinds[part];
-  return { part, inputs, layout: layoutOf(stage()), fill: (plan) => plan.writeSync(name, input.data), read };
+  return { part, inputs, layout: layoutOf(stage(), rewrite), fill: (plan) => plan.writeSync(name, input.data), read };
 }
 
 /**

@@ -21,6 +21,7 @@ import type { PeerProcess } from "./peer-process";
 import type { BenchFile, BenchRow } from "./report";
 import { type SelfProgram, startContenders } from "./start";
 import { takeTurns } from "./turns";
+import { vaeVariants } from "./vae-variants";
 
 /** A measurement under way. */
 export interface Session {
@@ -176,8 +177,22 @@ export async function measurePart(session: Session, part: PlanPart): Promise<voi
     field.add(peerName(mode), await attemptPeer(session, mode, load));
   }
   await race(session, field, options.rounds, options.repeats);
+  if (part === "vae" || part === "encode") await measureSwitches(session, part, reference ?? output);
   await peer?.request("release", { part }).catch(() => undefined);
   await context.device.trim();
+}
+
+/** Measures what the autoencoder's optimisations gain, each step beside the plain path. */
+async function measureSwitches(
+  session: Session,
+  part: "vae" | "encode",
+  reference: Float32Array | undefined,
+): Promise<void> {
+  const { context, signal } = session;
+  const field = new Field(`${part}-switches`, caseName(part, context));
+  for (const { name, load } of vaeVariants(context, part, reference, signal))
+    field.add(name, await attempt(session, name, load));
+  await race(session, field, context.options.rounds, context.options.repeats);
 }
 
 /** Measures a picture file to frames. */

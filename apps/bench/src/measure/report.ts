@@ -5,11 +5,12 @@ import type { Summary } from "../stats/summary";
 
 /** One thing measured. Its key, {@link rowKey}, is the same in every run of the same command. */
 export interface BenchRow extends Partial<Summary> {
-  /** ops, clip, encode, unet, vae, start, e2e or memory. */
+  /** ops, clip, encode, unet, vae, start, e2e or memory; encode-switches and vae-switches for what optimisations gain. */
   suite: string;
   /** Shape or case within the suite. */
   name: string;
-  /** ours, ours-graph, or a peer's name. */
+  /** ours, ours-graph, unfused (the sequence of our ops that an op fuses), one of the autoencoder's ways (ours-plain,
+   *  ours-optimised, …), or a peer's name. */
   contender: string;
   /** Of one run. */
   flops?: number;

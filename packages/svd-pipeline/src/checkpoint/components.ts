@@ -1,8 +1,8 @@
 import type { NamePair } from "@vd/hub";
+import { vaeLayoutOfDiffusers, vaeNamePairs, vaePairsOfOriginal } from "@vd/vae-opt";
 import { clipLayersOfDiffusers, clipLayersOfOriginal, clipNamePairs } from "./clip-names";
 import type { ComponentName } from "./component-names";
 import { unetLayoutOfDiffusers, unetLayoutOfOriginal, unetNamePairs } from "./unet-names";
-import { vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./vae-names";
 
 /** How a network is named on both sides; names are relative to the network. */
 export interface ComponentNames {
@@ -23,7 +23,7 @@ export const COMPONENT_NAMING: Readonly<Record<ComponentName, ComponentNames>> =
     originalPrefix: () => "model.diffusion_model.",
   },
   vae: {
-    pairsOfOriginal: (names) => vaeNamePairs(vaeLayoutOfOriginal(names)),
+    pairsOfOriginal: vaePairsOfOriginal,
     pairsOfDiffusers: (names) => vaeNamePairs(vaeLayoutOfDiffusers(names)),
     originalPrefix: (name) => (name.startsWith("decoder.") ? "first_stage_model." : ENCODER_PREFIX),
   },

@@ -3,14 +3,13 @@ import {
   exportsOfPairs,
   firstOf,
   type NameFaults,
-  type NamePair,
-  type RelativeEntries,
   requireAllNames,
   sourcesOfPairs,
   type TensorEntry,
   type TensorSource,
 } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
+import { addFoldedVaeLayer } from "@vd/vae-opt";
 import { COMPONENT_NAMES, type ComponentName } from "./component-names";
 import { COMPONENT_NAMING } from "./components";
 import { locateNetworks } from "./locate";
@@ -38,11 +37,11 @@ export function originalToDiffusers(
   for (const component of components) {
     const relative = located.components[component];
     if (relative.size === 0) throw absentError(component, located.unknown);
-    const found = sourcesOfPairs(withoutFoldedLayer(component, relative), relative);
+    const found = sourcesOfPairs(COMPONENT_NAMING[component].pairsOfOriginal(new Set(relative.keys())), relative);
     faults.missing.push(...found.missing.map((name) => prefixed(component, name)));
     faults.unknown.push(...found.unknown);
     const sources = new Map<string, TensorSource>(found.sources);
-    if (component === "vae") addFoldedLayer(sources, relative);
+    if (component === "vae") addFoldedVaeLayer(sources, relative);
     result.set(component, sources);
   }
   requireSvdNames(faults, "a Stable Video Diffusion checkpoint in the original names");
@@ -70,27 +69,6 @@ export function diffusersToOriginal(
   }
   requireSvdNames(faults, "a Stable Video Diffusion model in the folder layout");
   return result;
-}
-
-/** The pairs of a network; without `quant_conv` where the file has none, because it is folded into the encoder. */
-function withoutFoldedLayer(component: ComponentName, relative: RelativeEntries): NamePair[] {
-  const pairs = COMPONENT_NAMING[component].pairsOfOriginal(new Set(relative.keys()));
-  const folded = component === "vae" && !hasQuantConv(relative);
-  return folded ? pairs.filter(({ original }) => !original.startsWith("quant_conv.")) : pairs;
-}
-
-/** The encoder of `first_stage_model` has no `quant_conv` of its own: a layer that changes nothing takes its place. */
-function addFoldedLayer(sources: Map<string, TensorSource>, relative: RelativeEntries): void {
-  const out = relative.get("encoder.conv_out.weight");
-  const channels = out?.shape[0];
-  if (hasQuantConv(relative) || out === undefined || channels === undefined) return;
-  const { dtype } = out;
-  sources.set("quant_conv.weight", { made: "identity", dtype, shape: [channels, channels, 1, 1] });
-  sources.set("quant_conv.bias", { made: "zeros", dtype, shape: [channels] });
-}
-
-function hasQuantConv(relative: RelativeEntries): boolean {
-  return relative.has("quant_conv.weight") || relative.has("quant_conv.bias");
 }
 
 function prefixed(component: ComponentName, name: string): string {

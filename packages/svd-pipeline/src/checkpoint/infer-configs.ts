@@ -1,8 +1,8 @@
 import type { Shapes } from "@vd/hub";
+import { inferVaeConfig } from "@vd/vae-opt";
 import type { ComponentName } from "./component-names";
 import { inferClipConfig } from "./infer-clip";
 import { inferUnetConfig } from "./infer-unet";
-import { inferVaeConfig } from "./infer-vae";
 
 /** What weights do not tell; the defaults are those of the published models. */
 export interface InferenceOptions {

@@ -1,5 +1,6 @@
 import { frameChunks, runInSlices } from "@vd/tensor";
-import { decodeStage } from "../stages/definitions";
+import { decodeInTiles, joinedFrames, type TileChoice } from "@vd/vae-opt";
+import { decodeShape, decodeStage } from "../stages/definitions";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
 import type { DecodedFrames } from "./video";
@@ -7,13 +8,15 @@ import type { DecodedFrames } from "./video";
 /** Decodes all frames, in one clip or, if asked for, in chunks that do not see each other. latents: [F,C,h,w]. */
 export async function decodeFrames(run: GenerationRun, latents: Float32Array): Promise<DecodedFrames> {
   const { context, progress } = run;
-  const { isolateDecodeChunks, decodeChunk, numFrames } = context.checked;
+  const { isolateDecodeChunks, decodeChunk, numFrames, width, height } = context.checked;
   const chunks = frameChunks(numFrames, isolateDecodeChunks ? (decodeChunk ?? numFrames) : numFrames);
   const perFrame = latents.length / numFrames;
   const parts: DecodedFrames[] = [];
   progress.report("decode", 0, chunks.length);
   for (const [begin, end] of chunks) {
-    parts.push(await decodeClip(run, latents.subarray(begin * perFrame, end * perFrame), end - begin));
+    const part = await decodeClip(run, latents.subarray(begin * perFrame, end * perFrame), end - begin);
+    parts.push(part);
+    context.options.onFrames?.({ first: begin, numFrames: end - begin, width, height, frames: part.data });
     progress.report("decode", parts.length, chunks.length);
   }
   return parts.length === 1 ? parts[0]! : joinClips(run, parts);
@@ -31,12 +34,24 @@ export async function decodePreview(run: GenerationRun, step: number, denoised: 
 
 function decodeClip(run: GenerationRun, latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
   const { models, shape, options } = run.context;
+  if (shape.decodeTiles && numFrames === shape.numFrames) return decodeTiles(run, latents, shape.decodeTiles);
   return run.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
     await plan.write("latents", latents);
     await plan.run({ signal: options.signal });
     const [data, bytes] = [await plan.readBytes("levels"), await plan.readBytes("frames")];
     return { data, raw: { dtype: plan.layout.graph.outputs.get("frames")!.dtype, bytes } };
   });
+}
+
+async function decodeTiles(run: GenerationRun, latents: Float32Array, tiles: TileChoice): Promise<DecodedFrames> {
+  const { models, shape, options } = run.context;
+  const results = await decodeInTiles({
+    ...{ vae: models.vae, shape: decodeShape(shape, shape.numFrames), tiles, latents, signal: options.signal },
+    outputs: ["frames", "levels"],
+    run: (stage, body) => run.loader.run(stage, body),
+  });
+  const frames = results.get("frames")!;
+  return { data: joinedFrames(results.get("levels")!), raw: { dtype: frames.dtype, bytes: joinedFrames(frames) } };
 }
 
 async function joinClips({ context }: GenerationRun, parts: readonly DecodedFrames[]): Promise<DecodedFrames> {

@@ -1,7 +1,7 @@
 import { countOf, type Device, VdError } from "@vd/kernels-native";
 import { compile, type GraphLayout, NUM_GROUPS, type Plan } from "@vd/tensor";
+import { availableBytes } from "@vd/vae-opt";
 import type { CountedLayout } from "../stages/generation-stages";
-import { availableBytes } from "../stages/usable-memory";
 import type { GenerationEstimate, StageEstimate } from "../types";
 
 /** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */

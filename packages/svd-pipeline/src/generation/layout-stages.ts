@@ -1,5 +1,5 @@
 import { stepNeeds } from "../denoising/chosen-sampling";
-import { chooseDecodeChunk } from "../stages/decode-chunk";
+import { choosePieces } from "../stages/choose-pieces";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
 import type { GenerationContext } from "./context";
 
@@ -25,21 +25,22 @@ async function weightsBefore(context: GenerationContext): Promise<number> {
   return sum;
 }
 
-/** Decides how many frames are decoded at a time, where the caller leaves it open. */
-async function settleDecodeChunk(context: GenerationContext): Promise<void> {
+/** Decides how many frames are decoded at a time, or in which tiles, where the caller leaves it open. */
+async function settlePieces(context: GenerationContext): Promise<void> {
   const { models, shape, device, layouts, checked } = context;
   if (checked.decodeChunk !== undefined || checked.outputType === "latent") return;
   const residentBytes = await weightsBefore(context);
   const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
-  context.shape = { ...shape, decodeChunk: await chooseDecodeChunk(models, shape, options) };
+  const { chunkFrames, tiles } = await choosePieces(models, shape, options);
+  context.shape = { ...shape, decodeChunk: chunkFrames, decodeTiles: tiles };
 }
 
 /**
- * Lays out all stages of a generation, and decides how many frames are decoded at a time where the caller leaves it open.
+ * Lays out all stages of a generation, and decides how its frames are decoded where the caller leaves it open.
  *
  * @throws VdError from the ops' checks, `cancelled` once the signal has fired
  */
 export async function layoutStages(context: GenerationContext): Promise<CountedLayout[]> {
-  await settleDecodeChunk(context);
+  await settlePieces(context);
   return layoutGeneration(context.models, context.shape, stageCounts(context), context.options.signal);
 }

@@ -1,7 +1,7 @@
 import type { CompileOptions, Device } from "@vd/kernels-native";
+import { usableBytes } from "@vd/vae-opt";
 import { stepNeeds } from "../denoising/chosen-sampling";
 import { stagesBefore } from "../stages/generation-stages";
-import { usableBytes } from "../stages/usable-memory";
 import type { GenerationContext, GenerationRun } from "./context";
 
 /** Returns how the denoiser is compiled. A CUDA graph takes a call to record, which pays where it is replayed. */

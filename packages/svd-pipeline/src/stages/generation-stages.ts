@@ -1,7 +1,9 @@
 import { frameChunks, type GraphLayout } from "@vd/tensor";
+import { tileStages } from "@vd/vae-opt";
 import type { Models } from "../opening/models";
 import {
   conditionStage,
+  decodeShape,
   decodeStage,
   denoiseStage,
   embedImageStage,
@@ -36,8 +38,9 @@ export interface StageCounts {
   layouts: StageLayouts;
 }
 
-/** Decoding as one clip or, in isolated chunks, as clips of one length and perhaps a shorter one. */
+/** Decoding as one clip, whole or in tiles, or, in isolated chunks, as clips of one length and perhaps a shorter one. */
 function decodeStages(models: Models, shape: StageShape, clipFrames: number): [StageDefinition, number][] {
+  if (shape.decodeTiles) return tileStages(models.vae, decodeShape(shape, shape.numFrames), shape.decodeTiles);
   const lengths = frameChunks(shape.numFrames, clipFrames).map(([begin, end]) => end - begin);
   return [...new Set(lengths)].map((length) => [
     decodeStage(models, shape, length),

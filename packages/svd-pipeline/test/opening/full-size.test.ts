@@ -1,7 +1,7 @@
 import type { TensorEntry } from "@vd/hub";
 import { allocateBuffer, countOf } from "@vd/kernels-native";
-import { Graph, makeStorage, type Pausable, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
-import { parseVaeConfig } from "@vd/vae-opt";
+import { Graph, layoutGraph, makeStorage, type Pausable, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
+import { chooseDecodePieces, describePieces, parseVaeConfig } from "@vd/vae-opt";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { parseClipVisionConfig, parseUnetConfig } from "../../src/index";
@@ -131,5 +131,24 @@ describe("SVD-XT at 25 frames of 1024×576", () => {
     const chunked = (await layoutsOf({ decodeChunk: 2 })).get("decode")!;
     expect(chunked.memory.peakBytes).toBeLessThan(0.5 * layouts.get("decode")!.memory.peakBytes);
     expect(chunked.cost.flops / 1e12 / tera("decode")).toBeLessThan(1.02);
+  });
+
+  it.each([
+    [1024, 576, 4],
+    [2048, 1152, 16],
+    [2048, 1152, 6],
+  ])("decodes %i×%i in float16 within %i GiB", async (width, height, gibibytes) => {
+    const budgetBytes = gibibytes * 2 ** 30;
+    const shape = { numFrames: 25, height: height / 8, width: width / 8, dtype: "f16" as const };
+    const { pieces, bytes, fits } = await chooseDecodePieces(models.vae, shape, {
+      budgetBytes,
+      async bytesOf({ build, dtype }) {
+        const { peakBytes, weightBytes } = layoutGraph(build, { dtype }).memory;
+        return peakBytes + weightBytes;
+      },
+    });
+    expect(fits).toBe(true);
+    expect(bytes).toBeLessThanOrEqual(budgetBytes);
+    expect(describePieces(pieces)).toMatch(/^in tiles: \d+ blocks whole, then whole pictures of/);
   });
 });

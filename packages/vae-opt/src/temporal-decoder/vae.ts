@@ -1,15 +1,13 @@
-import { type Pausable, type PausableModule, pausable, type Tensor, type Weights } from "@vd/tensor";
+import { type Pausable, type PausableModule, pausable, type Weights } from "@vd/tensor";
 import type { VaeConfig } from "./config";
-import { type DecodeOptions, decoder } from "./decoder";
+import { type Decoder, decoder } from "./decoder";
 import { encoder } from "./encoder";
 
 /** Stable Video Diffusion's autoencoder as forward functions. */
-export interface TemporalVae {
+export interface TemporalVae extends Decoder {
   config: VaeConfig;
   /** x: [N,1,H,W,3] in [-1,1] → moments [N,1,H/f,W/f,2·latentChannels]: means, then log-variances. */
   encode: PausableModule;
-  /** z: [B,F,h,w,latentChannels], divided by the scaling factor → frames [B,F,H,W,3]. */
-  decode: PausableModule<[z: Tensor, options?: DecodeOptions]>;
 }
 
 /**
@@ -36,7 +34,7 @@ export interface TemporalVae {
 export const temporalVae = pausable(function* (w: Weights, config: VaeConfig): Pausable<TemporalVae> {
   const encode = encoder(w, config);
   yield;
-  const decode = decoder(w, config);
+  const decoding = decoder(w, config);
   yield;
-  return { config, encode, decode };
+  return { config, encode, ...decoding };
 });

@@ -43,6 +43,11 @@ class RandomWeights {
     return tensorOf(valuesOf(this.full(name), dims), dims);
   }
 
+  /** Whether a weight is there is asked only for names that other files have. */
+  has(): boolean {
+    return false;
+  }
+
   stackRows(names: readonly string[], dims: readonly number[]): Tensor {
     const stacked = new Float32Array(names.length * countOf(dims));
     names.forEach((name, i) => {

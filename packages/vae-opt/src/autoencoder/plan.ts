@@ -1,0 +1,79 @@
+import { VdError } from "@vd/kernels-native";
+import { chooseDecodePieces } from "../decoding/choose-pieces";
+import { tileStages } from "../decoding/decode-tiles";
+import { blockMaps, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
+import { decodeStage } from "../decoding/stages";
+import type { DecodeRequest } from "./decode";
+
+/** What a plan is made for. */
+export interface PlanRequest {
+  /** Most bytes that a stage may take on the device, weights included. Default: what the device has left. */
+  maxBytes?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** How a clip will be decoded. */
+export interface PlannedDecode {
+  pieces: DecodePieces;
+  /** Bytes on the device of the stage that takes most: activations, inputs and outputs, weights. Kernels may take up to
+   *  256 MiB of working memory more. */
+  peakBytes: number;
+  /** Bytes of feature maps in host memory, for a decode in tiles. */
+  hostBytes: number;
+  /** What a decode of all frames at once would take on the device. */
+  wholeBytes: number;
+  /** All of it as a sentence. */
+  message: string;
+}
+
+/** Part of the memory that pieces allocated which did not fit after all, for the next try. */
+const NEXT_SHARE = 0.7;
+
+const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+
+/**
+ * Chooses the pieces of a decode within a number of bytes.
+ *
+ * @throws VdError `memory` where the smallest take more
+ */
+export async function choosePieces({ vae, shape, runs }: DecodeRequest, budgetBytes: number): Promise<PlannedDecode> {
+  const { bytesOf } = runs;
+  const { pieces, bytes, fits } = await chooseDecodePieces(vae, shape, { budgetBytes, bytesOf });
+  const { numFrames, width, height } = shape;
+  const grown = blockMaps(vae, shape).at(-1)!.made;
+  if (!fits) {
+    const expected = `a decode that fits into ${inGibibytes(budgetBytes)}`;
+    const got = `${inGibibytes(bytes)} for its smallest pieces`;
+    throw new VdError({
+      code: "memory",
+      where: "plan",
+      expected,
+      got,
+      hint: "Give more memory, or decode smaller pictures.",
+    });
+  }
+  const wholeBytes = await bytesOf(decodeStage(vae, shape, undefined));
+  const onHost = pieces.tiles ? hostBytes(blockMaps(vae, shape), pieces.tiles) : 0;
+  const message =
+    `${numFrames} frames of ${grown.width}×${grown.height} (latents ${width}×${height}) are decoded ` +
+    `${describePieces(pieces)}: ${inGibibytes(bytes)} on the device` +
+    `${onHost > 0 ? ` and ${inGibibytes(onHost)} in host memory` : ""}, of ${inGibibytes(wholeBytes)} for all at once.`;
+  return { pieces, peakBytes: bytes, hostBytes: onHost, wholeBytes, message };
+}
+
+/** Returns pieces that take clearly less than those that did not fit after all; undefined if there are none. */
+export async function smallerPieces(request: DecodeRequest, failed: DecodePieces): Promise<DecodePieces | undefined> {
+  const { vae, shape, runs } = request;
+  const stages = failed.tiles
+    ? tileStages(vae, shape, failed.tiles).map(([stage]) => stage)
+    : [decodeStage(vae, shape, failed.chunkFrames)];
+  let own = 0;
+  let weights = 0;
+  for (const stage of stages) {
+    const memory = await runs.memoryOf(stage);
+    if (memory.peakBytes > own) [own, weights] = [memory.peakBytes, memory.weightBytes];
+  }
+  const budgetBytes = NEXT_SHARE * own + weights;
+  const { pieces, fits } = await chooseDecodePieces(vae, shape, { budgetBytes, bytesOf: runs.bytesOf });
+  return fits ? pieces : undefined;
+}

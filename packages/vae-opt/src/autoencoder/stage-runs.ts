@@ -1,0 +1,76 @@
+import { checkUnchanged, type OpenFile } from "@vd/hub";
+import { type Device, isVdError } from "@vd/kernels-native";
+import {
+  type GraphLayout,
+  layoutGraph,
+  Plan,
+  type PlanMemory,
+  runInSlices,
+  type Tuning,
+  type WorkObserver,
+} from "@vd/tensor";
+import type { StageRunner, VaeStage } from "../decoding/stages";
+
+/** What stages are run with. */
+export interface StageRunsOptions {
+  device: Device;
+  /** The weights' files. */
+  files: readonly OpenFile[];
+  /** What decides kernel variants of a layout. */
+  tuningFor(layout: GraphLayout): Promise<Tuning>;
+  observer?: WorkObserver | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Lays stages out, each once, and runs them. */
+export class StageRuns {
+  private readonly memories = new Map<string, PlanMemory>();
+  /** Most bytes that a stage took, weights and working memory included. */
+  peakBytes = 0;
+
+  constructor(private readonly options: StageRunsOptions) {}
+
+  /** Bytes that a stage takes by its layout, its weights included. */
+  readonly bytesOf = async (stage: VaeStage): Promise<number> => {
+    const { peakBytes, weightBytes } = await this.memoryOf(stage);
+    return peakBytes + weightBytes;
+  };
+
+  /** What a stage takes by its layout, which is not kept. */
+  async memoryOf(stage: VaeStage): Promise<PlanMemory> {
+    const memory = this.memories.get(stage.key) ?? (await this.record(stage)).memory;
+    this.memories.set(stage.key, memory);
+    return memory;
+  }
+
+  /**
+   * Loads a stage, hands its plan to `body` and frees it.
+   *
+   * @throws VdError as `Plan.load`, `io` where a file of weights was changed meanwhile
+   */
+  readonly run: StageRunner = async (stage, body) => {
+    const { device, files, observer, tuningFor } = this.options;
+    checkUnchanged(files);
+    // A stage that is run fills in what it tells of its graph, so it is recorded anew.
+    const layout = await this.record(stage);
+    const tuning = await tuningFor(layout);
+    const plan = await Plan.load(device, layout, { name: stage.name, observer, tuning });
+    try {
+      const { weightBytes, peakBytes } = plan.memory;
+      this.peakBytes = Math.max(this.peakBytes, weightBytes + peakBytes + plan.info.scratchBytes);
+      return await body(plan);
+    } finally {
+      await plan.free();
+    }
+  };
+
+  /** True for what a device says that has no memory left. */
+  isMemoryError(error: unknown): boolean {
+    return isVdError(error) && error.code === "memory";
+  }
+
+  private record({ name, dtype, build }: VaeStage): Promise<GraphLayout> {
+    const { signal } = this.options;
+    return runInSlices(layoutGraph.inPieces(build, { dtype }), { signal, where: `layout of "${name}"` });
+  }
+}

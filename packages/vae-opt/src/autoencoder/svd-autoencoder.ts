@@ -1,0 +1,280 @@
+import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import { decodeStored, type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { type DecodePieces, describePieces } from "../decoding/pieces";
+import type { DecodeShape } from "../decoding/stages";
+import { type MemoryUse, usableBytes } from "../decoding/usable-memory";
+import { OptimizableModel } from "../optimization/model";
+import { PRECISIONS, type VaePrecision } from "../optimization/switches";
+import { unfused } from "../optimization/unfused";
+import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
+import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
+import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
+import { type DecodeRequest, decodePieces } from "./decode";
+import { encodeFrames } from "./encode";
+import { openVae, openVaeFile, type VaeComponents, type VaeSourceOptions } from "./open";
+import { choosePieces, type PlannedDecode, type PlanRequest, smallerPieces } from "./plan";
+import { StageRuns } from "./stage-runs";
+
+/** How to open an autoencoder. */
+export interface OpenVaeOptions extends VaeSourceOptions {
+  /** What computes: `cpu` (default), `cuda`, or an open device. */
+  device?: DeviceKind | Device | undefined;
+  /** How much of a GPU's memory to take where a call does not say: at most 16 GiB (`full`, default) or 8 GiB (`low`). */
+  memory?: MemoryUse | undefined;
+  /** Hears of all work: a profiler. */
+  observer?: WorkObserver | undefined;
+}
+
+/** What encoding and decoding have in common. */
+export interface VaeCallOptions {
+  /** Most bytes that a stage may take on the device, weights included. Default: what the device has left. */
+  maxBytes?: number | undefined;
+  /** False for latents as the autoencoder has them, without the scaling factor that denoisers want. Default true. */
+  scaled?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+  /** Hears sentences about what was done otherwise than planned, such as smaller pieces for want of memory. */
+  onNotice?: ((message: string) => void) | undefined;
+}
+
+/** How to encode. */
+export interface EncodeClipOptions extends VaeCallOptions {
+  /** `mode`: the most likely latents (default); `sample`: drawn from the encoder's Gaussian. */
+  latents?: "mode" | "sample" | undefined;
+  /** Of the noise of `sample`, as torch's CPU generator draws it. Default 0. */
+  seed?: number | bigint | undefined;
+  /** The noise of `sample` itself, [F,C,h,w]. */
+  noise?: Float32Array | undefined;
+  /** Type of activations for this call. Default: float32 where the configuration says `force_upcast`, else the model's. */
+  precision?: VaePrecision | undefined;
+}
+
+/** How to decode. */
+export interface DecodeClipOptions extends VaeCallOptions {
+  /** The pieces that {@link SvdAutoencoder.plan} chose, or others. */
+  pieces?: DecodePieces | undefined;
+  /** Hears of finished parts. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** Smaller pieces are tried as often after a device ran out of memory. */
+const MOST_RETRIES = 8;
+
+/**
+ * Stable Video Diffusion's autoencoder, opened alone. One call at a time; further ones wait.
+ *
+ * A new one takes the plain path. {@link enableWindowsBlackwellOptimizations} turns everything on that the device has.
+ *
+ * @example
+ * ```ts
+ * import { SvdAutoencoder } from "@vd/vae-opt";
+ *
+ * const vae = await SvdAutoencoder.fromPretrained("models/tiny-svd");
+ * vae.enableWindowsBlackwellOptimizations();
+ * const video = { numFrames: 2, width: 64, height: 64, data: new Float32Array(2 * 64 * 64 * 3) };
+ * const latents = await vae.encode(video);
+ * console.log(latents.width, latents.height, (await vae.plan(latents, { maxBytes: 2 ** 30 })).message);
+ * const frames = await vae.decode(latents);
+ * console.log(frames.width, frames.height);
+ * await vae.close();
+ * ```
+ */
+export class SvdAutoencoder extends OptimizableModel {
+  private readonly vae: TemporalVae;
+  private queue: Promise<unknown> = Promise.resolve();
+  private isClosed = false;
+
+  private constructor(
+    private readonly components: VaeComponents,
+    vae: TemporalVae,
+    device: Device,
+    private readonly options: OpenVaeOptions,
+  ) {
+    super(device);
+    this.vae = vae;
+  }
+
+  private static async make(components: VaeComponents, options: OpenVaeOptions): Promise<SvdAutoencoder> {
+    const { device = "cpu", signal } = options;
+    const opened = typeof device === "string" ? openDevice(device) : device;
+    const vae = await runInSlices(temporalVae.inPieces(components.weights, components.config), { signal });
+    return new SvdAutoencoder(components, vae, opened, options);
+  }
+
+  /**
+   * Opens the autoencoder of a model's folder (its part `vae`), the autoencoder's own folder, a .safetensors file or a model of
+   * the Hugging Face Hub. Weights are mapped, not read.
+   *
+   * @throws VdError `io`, `weights`, `unsupported`, `attr` or `cancelled`
+   */
+  static async fromPretrained(source: string, options: OpenVaeOptions = {}): Promise<SvdAutoencoder> {
+    return SvdAutoencoder.make(await openVae(source, options), options);
+  }
+
+  /**
+   * Opens the autoencoder in one .safetensors file: a whole checkpoint with the original names, or a file of the folder
+   * layout.
+   *
+   * @throws VdError as {@link fromPretrained}
+   */
+  static async fromSingleFile(path: string, options: OpenVaeOptions = {}): Promise<SvdAutoencoder> {
+    return SvdAutoencoder.make(await openVaeFile(path, options), options);
+  }
+
+  get config(): VaeConfig {
+    return this.components.config;
+  }
+
+  /** By how much latents are smaller than frames, along a side. */
+  get factor(): number {
+    return spatialFactor(this.config);
+  }
+
+  /**
+   * Says how latents of a size will be decoded within a number of bytes: whole, over some frames at a time, or in tiles.
+   * Nothing is computed.
+   *
+   * @param size of the latents
+   * @throws VdError `memory` where even the smallest pieces take more, `shape`, `cancelled`
+   */
+  plan(size: Omit<VideoLatents, "data">, request: PlanRequest = {}): Promise<PlannedDecode> {
+    return this.inTurn("plan", async () => choosePieces(this.request(size, request), await this.budget(request)));
+  }
+
+  /**
+   * Encodes a video. Returns latents [F,C,h,w], times the scaling factor.
+   *
+   * @throws VdError `shape`, `dtype` or `attr` for frames that cannot be encoded, `memory`, `cancelled`
+   */
+  encode(video: VideoFrames, options: EncodeClipOptions = {}): Promise<VideoLatents> {
+    return this.inTurn("encode", () =>
+      withCallbacks(options, ["onNotice"], "encode", async (watched) => {
+        const { numFrames, width, height } = this.checkedFrames(video);
+        const dims = [numFrames, height, width, this.config.inChannels];
+        await runInSlices(checkValues.inPieces("encode] [data", video.data, dims, "picture"), {
+          signal: watched.signal,
+        });
+        const switches = this.active;
+        const precision = this.encodePrecision(watched.precision);
+        const runs = this.runs(watched.signal);
+        const job = { vae: this.vae, video, switches, dtype: PRECISIONS[precision], runs, options: watched };
+        return encodeFrames({ ...job, budgetBytes: await this.budget(watched), rewrite: unfused(switches) });
+      }),
+    );
+  }
+
+  /**
+   * Decodes latents to frames in about [-1,1]. Falls back to smaller pieces where the device runs out of memory after all.
+   *
+   * @throws VdError `shape`, `dtype` or `attr` for latents that cannot be decoded, `unsupported` for results that are not
+   *   finite, `memory`, `cancelled`
+   */
+  decode(latents: VideoLatents, options: DecodeClipOptions = {}): Promise<VideoFrames> {
+    return this.inTurn("decode", () =>
+      withCallbacks(options, ["onNotice", "onProgress"], "decode", async (watched) => {
+        const request = this.request(latents, watched);
+        const { numFrames, height, width } = request.shape;
+        const dims = [numFrames, this.config.latentChannels, height, width];
+        const { signal } = watched;
+        await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
+        const { bytes, dtype } = await this.decodeOrSmaller(request, latents.data, watched);
+        const size = { numFrames, width: width * this.factor, height: height * this.factor };
+        const data = decodeStored(bytes, dtype);
+        const shape = [numFrames, size.height, size.width, this.config.outChannels];
+        await runInSlices(checkResults.inPieces("decode", data, shape, dtype), { signal });
+        return { ...size, data };
+      }),
+    );
+  }
+
+  /** Ends the use of the autoencoder once calls under way are done, and lets go of its weights on the device. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.queue.catch(() => undefined);
+    await this.device.trim();
+  }
+
+  /** Does what {@link close} does: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private async decodeOrSmaller(request: DecodeRequest, data: Float32Array, options: DecodeClipOptions) {
+    let pieces = options.pieces ?? (await choosePieces(request, await this.budget(options))).pieces;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await decodePieces(request, pieces, { data, options });
+      } catch (error) {
+        const smaller =
+          request.runs.isMemoryError(error) && attempt < MOST_RETRIES
+            ? await smallerPieces(request, pieces)
+            : undefined;
+        if (!smaller) throw error;
+        options.onNotice?.(
+          `The device ran out of memory decoding ${describePieces(pieces)}; it goes on with ${describePieces(smaller)}.`,
+        );
+        pieces = smaller;
+        await this.device.trim();
+      }
+    }
+  }
+
+  /** A decode's shapes, recorded as the switches say. */
+  private request(
+    size: Omit<VideoLatents, "data">,
+    { scaled = true, signal }: Pick<VaeCallOptions, "scaled" | "signal">,
+  ): DecodeRequest {
+    const switches = this.active;
+    const shape: DecodeShape = {
+      numFrames: checkSize("numFrames", size?.numFrames),
+      height: checkSize("height", size?.height),
+      width: checkSize("width", size?.width),
+      dtype: PRECISIONS[switches.precision],
+      latentScale: scaled ? undefined : 1,
+      rewrite: unfused(switches),
+    };
+    return { vae: this.vae, shape, runs: this.runs(signal) };
+  }
+
+  private checkedFrames(video: VideoFrames): Omit<VideoFrames, "data"> {
+    const numFrames = checkSize("numFrames", video?.numFrames);
+    for (const side of ["width", "height"] as const) {
+      const size = checkSize(side, video?.[side]);
+      if (size % this.factor !== 0)
+        throw new VdError({ code: "shape", where: side, expected: `a multiple of ${this.factor}`, got: String(size) });
+    }
+    return { numFrames, width: video.width, height: video.height };
+  }
+
+  private encodePrecision(asked: VaePrecision | undefined): VaePrecision {
+    if (this.device.kind === "cpu") return "float32";
+    return asked ?? (this.config.forceUpcast ? "float32" : this.active.precision);
+  }
+
+  private async budget({ maxBytes }: { maxBytes?: number | undefined }): Promise<number> {
+    if (maxBytes === undefined) return usableBytes(this.device, this.options.memory ?? "full");
+    if (typeof maxBytes === "number" && maxBytes > 0) return maxBytes;
+    throw new VdError({
+      code: "attr",
+      where: "maxBytes",
+      expected: "a positive number of bytes",
+      got: String(maxBytes),
+    });
+  }
+
+  private runs(signal: AbortSignal | undefined): StageRuns {
+    const { device, components, options } = this;
+    const tuningFor = (layout: GraphLayout) => this.tuningFor(layout, signal);
+    return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor });
+  }
+
+  /** Runs `work` after what was called before. */
+  private inTurn<T>(where: string, work: () => Promise<T>): Promise<T> {
+    if (this.isClosed)
+      return Promise.reject(
+        new VdError({ code: "unsupported", where, expected: "an open autoencoder", got: "one that was closed" }),
+      );
+    const result = this.queue.then(work, work);
+    this.queue = result.catch(() => undefined);
+    return result;
+  }
+}

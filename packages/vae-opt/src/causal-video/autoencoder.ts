@@ -1,0 +1,238 @@
+import { type Device, type DeviceKind, type DType, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
+import { runInSlices, type Weights } from "@vd/tensor";
+import { type Posterior, posterior } from "../posterior";
+import { type Clip, joinClips } from "./clip";
+import { type CausalVaeConfig, frameFactor, pictureFactor } from "./config";
+import { type CausalVideoVae, causalVideoVae } from "./model";
+import { openWeights } from "./opening";
+import { type CausalVaePlan, type PlanRequest, planDirection, type StreamPlan } from "./planning";
+import { DirectionSessions } from "./session";
+import { type ClipSource, runStream } from "./stream";
+
+/** How the autoencoder is opened. */
+export interface CausalVaeOptions {
+  /** A device, or the kind of one to open; default `cpu`. */
+  device?: Device | DeviceKind;
+  /** Type of what layers compute. Default: float32 on the CPU, which has no other, and float16 on a GPU. Weights may be
+   *  stored in any type. */
+  dtype?: "float32" | "float16" | "bfloat16";
+  /** Default: what the folder's config.json says; without one the published model's. */
+  config?: CausalVaeConfig;
+  /** Memory that one direction may take, its weights included; default: what the device has to spare. More is never planned. */
+  maxBytes?: number;
+  signal?: AbortSignal;
+}
+
+/** How a clip is decoded. */
+export interface DecodeStreamOptions {
+  /** Stops before the next layer. */
+  signal?: AbortSignal | undefined;
+  /** How to cut the work; default: what {@link CausalVideoAutoencoder.plan} finds for the clip's size. */
+  plan?: StreamPlan | undefined;
+}
+
+/** How a clip is encoded. */
+export interface EncodeStreamOptions extends DecodeStreamOptions {
+  /** What becomes of last frames that are too few for a latent: filled up with copies of the last one, which is the default,
+   *  or dropped, as the reference's encoder does. */
+  lastFrames?: "repeat" | "drop" | undefined;
+  /** Draws so many normal numbers, for latents that are sampled; without, they are the most likely ones. */
+  noise?: ((count: number) => ArrayLike<number>) | undefined;
+}
+
+/** What encoding gives. */
+export interface EncodedClip extends Posterior {
+  /** Of `mode`, `std` and samples: [frames,height,width,channels]. */
+  dims: Clip["dims"];
+}
+
+const TYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<string, DType>;
+
+function chooseType(device: Device, dtype: CausalVaeOptions["dtype"]): DType {
+  const chosen = dtype ?? (device.kind === "cpu" ? "float32" : "float16");
+  if (!Object.hasOwn(TYPES, chosen))
+    throw new VdError({ code: "attr", where: "dtype", expected: Object.keys(TYPES).join(", "), got: String(chosen) });
+  if (device.kind === "cpu" && chosen !== "float32")
+    throw new VdError({
+      ...{ code: "unsupported", where: "dtype", expected: "float32 on the CPU", got: chosen },
+      hint: "Weights stored in half precision are read as they are; only what layers compute is float32.",
+    });
+  return TYPES[chosen];
+}
+
+/**
+ * SeedVR2's causal video autoencoder on a device: clips of any length to latents and back, in memory that does not grow with
+ * the length. One latent stands for the first frame, each further one for four frames; height and width shrink by eight.
+ *
+ * @example
+ * ```ts
+ * import { CausalVideoAutoencoder } from "@vd/vae-opt";
+ *
+ * const vae = await CausalVideoAutoencoder.fromPretrained("ema_vae_fp16.safetensors");
+ * const frames = { values: new Float32Array(5 * 64 * 64 * 3), dims: [5, 64, 64, 3] as const }; // grey, in [-1,1]
+ * const latents = await vae.encode(frames); // 2 x 8 x 8 x 16
+ * for await (const piece of vae.decodeStream({ values: latents.mode, dims: latents.dims })) console.log(piece.dims);
+ * await vae.close();
+ * ```
+ */
+export class CausalVideoAutoencoder {
+  private readonly encoding: DirectionSessions;
+  private readonly decoding: DirectionSessions;
+  private closed = false;
+
+  private constructor(
+    readonly model: CausalVideoVae,
+    readonly device: Device,
+    /** Element type of activations. */
+    readonly dtype: DType,
+    private readonly maxBytes: number | undefined,
+  ) {
+    const resources = { model, device, dtype, isClosed: () => this.closed };
+    this.encoding = new DirectionSessions("encode", resources);
+    this.decoding = new DirectionSessions("decode", resources);
+  }
+
+  get config(): CausalVaeConfig {
+    return this.model.config;
+  }
+
+  /**
+   * Opens a .safetensors file, or a folder with one and perhaps a config.json.
+   *
+   * @throws VdError `io` or `weights` for files that cannot be read or do not fit, `unsupported` for a device or type that
+   *   this machine does not have, `cancelled`
+   */
+  static async fromPretrained(path: string, options: CausalVaeOptions = {}): Promise<CausalVideoAutoencoder> {
+    const { weights, config } = await openWeights(path, options);
+    return CausalVideoAutoencoder.fromWeights(weights, config, options);
+  }
+
+  /**
+   * Makes the autoencoder from weights that are open already, such as random ones for a measurement.
+   *
+   * @throws VdError `weights` naming the first key that does not fit, `unsupported`, `cancelled`
+   */
+  static async fromWeights(
+    weights: Weights,
+    config: CausalVaeConfig,
+    options: Omit<CausalVaeOptions, "config"> = {},
+  ): Promise<CausalVideoAutoencoder> {
+    const { device: wanted = "cpu", dtype, maxBytes, signal } = options;
+    if (maxBytes !== undefined && !(maxBytes > 0))
+      throw new VdError({ code: "attr", where: "maxBytes", expected: "a positive number", got: String(maxBytes) });
+    throwIfAborted(signal, "opening the autoencoder");
+    const device = typeof wanted === "string" ? openDevice(wanted) : wanted;
+    const type = chooseType(device, dtype);
+    const model = await runInSlices(causalVideoVae.inPieces(weights, config), {
+      signal,
+      where: "opening the autoencoder",
+    });
+    return new CausalVideoAutoencoder(model, device, type, maxBytes);
+  }
+
+  /**
+   * Finds how to cut the work on frames of `height` × `width` pixels so that each direction stays within `maxBytes`, its
+   * weights included: over time first, which changes nothing; into tiles, whose seams are blended, only if that is not enough.
+   *
+   * @throws VdError `memory` if even the smallest tiles take more
+   */
+  async plan(request: PlanRequest): Promise<CausalVaePlan> {
+    const { maxBytes = this.maxBytes } = request;
+    const encode = await planDirection("encode", this, { ...request, maxBytes });
+    return { encode, decode: await planDirection("decode", this, { ...request, maxBytes }) };
+  }
+
+  /**
+   * Encodes a clip. frames: [F,H,W,3] in [-1,1], H and W multiples of 8 → the latents' distribution,
+   * [⌈(F−1)/4⌉+1,H/8,W/8,16].
+   *
+   * @throws VdError `shape`, `dtype` or `attr` for frames that are not, `memory`, `cancelled`, `weights` if results are not
+   *   finite
+   */
+  async encode(frames: Clip, options: Omit<EncodeStreamOptions, "noise"> = {}): Promise<EncodedClip> {
+    const pieces: Clip[] = [];
+    for await (const piece of this.momentsOf(frames, options)) pieces.push(piece);
+    const { values, dims } = joinClips(pieces);
+    const channels = this.config.latentChannels;
+    return { ...posterior(values, channels), dims: [dims[0], dims[1], dims[2], channels] };
+  }
+
+  /**
+   * Encodes a clip of any length, given whole or in pieces of any lengths, and yields latents as soon as they are computed,
+   * [f,H/8,W/8,16] each.
+   *
+   * @throws VdError as {@link encode}
+   */
+  async *encodeStream(frames: ClipSource, options: EncodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
+    const { latentChannels } = this.config;
+    for await (const { values, dims } of this.momentsOf(frames, options)) {
+      const { mode, sample } = posterior(values, latentChannels);
+      const latents = options.noise ? sample(options.noise(mode.length)) : mode;
+      yield { values: latents, dims: [dims[0], dims[1], dims[2], latentChannels] };
+    }
+  }
+
+  /**
+   * Decodes a clip. latents: [F,h,w,16] as encoding gives them, not times `config.scalingFactor` → frames in about [-1,1],
+   * [4·(F−1)+1,8h,8w,3].
+   *
+   * @throws VdError as {@link encode}
+   */
+  async decode(latents: Clip, options: DecodeStreamOptions = {}): Promise<Clip> {
+    const pieces: Clip[] = [];
+    for await (const piece of this.decodeStream(latents, options)) pieces.push(piece);
+    return joinClips(pieces);
+  }
+
+  /**
+   * Decodes a clip of any length, given whole or in pieces of any lengths, and yields frames as soon as they are computed,
+   * [f,8h,8w,3] each.
+   *
+   * @throws VdError as {@link encode}
+   */
+  decodeStream(latents: ClipSource, options: DecodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
+    return runStream(latents, this.decoding, {
+      ...options,
+      unit: 1,
+      incomplete: "drop",
+      rule: {
+        ...{ where: "decode", what: "latents", channels: this.config.latentChannels, multiple: 1, most: 100 },
+        hint: "Latents are about ±5; a transformer's are divided by config.scalingFactor first.",
+      },
+      planFor: (height, width) => this.planOne("decode", height, width),
+    });
+  }
+
+  /** Lets go of the device's memory; streams that are under way end with an error. */
+  async close(): Promise<void> {
+    this.closed = true;
+    await this.encoding.free();
+    await this.decoding.free();
+  }
+
+  private momentsOf(frames: ClipSource, options: EncodeStreamOptions): AsyncGenerator<Clip, void, void> {
+    const { lastFrames = "repeat", ...rest } = options;
+    if (lastFrames !== "repeat" && lastFrames !== "drop")
+      throw new VdError({ code: "attr", where: "lastFrames", expected: "repeat or drop", got: String(lastFrames) });
+    return runStream(frames, this.encoding, {
+      ...rest,
+      unit: frameFactor(this.config),
+      incomplete: lastFrames,
+      rule: {
+        ...{ where: "encode", what: "frames", channels: this.config.inChannels, multiple: pictureFactor(this.config) },
+        ...{ most: 8, hint: "Frames are in [-1,1]: levels of 8 bits are divided by 127.5, less 1." },
+      },
+      planFor: (height, width) => {
+        const factor = pictureFactor(this.config);
+        return this.planOne("encode", height / factor, width / factor);
+      },
+    });
+  }
+
+  /** height, width: of latents. */
+  private planOne(direction: "encode" | "decode", height: number, width: number): Promise<StreamPlan> {
+    const factor = pictureFactor(this.config);
+    const { maxBytes } = this;
+    return planDirection(direction, this, { height: height * factor, width: width * factor, maxBytes });
+  }
+}

@@ -1,0 +1,116 @@
+import { VdError } from "@vd/kernels-native";
+import { type Pausable, pausable } from "@vd/tensor";
+
+/** Frames or latents of a clip, or of a piece of one, channels last. */
+export interface Clip {
+  /** As many numbers as `dims` has elements, the last dimension's next to each other. */
+  values: Float32Array;
+  dims: readonly [frames: number, height: number, width: number, channels: number];
+}
+
+/** What a clip must be like. */
+export interface ClipRule {
+  /** Who complains. */
+  where: string;
+  /** `frames` or `latents`. */
+  what: string;
+  channels: number;
+  /** Height and width must be multiples of it. */
+  multiple: number;
+  /** The largest absolute value. */
+  most: number;
+  /** What to do about larger ones, as a sentence. */
+  hint: string;
+}
+
+/** Values between two pauses. */
+const PIECE = 65_536;
+
+const MAX_SIDE = 2 ** 16;
+
+function checkDims({ values, dims }: Clip, { where, what, channels, multiple }: ClipRule): void {
+  const fail = (code: "shape" | "dtype", expected: string, got: string): never => {
+    throw new VdError({ code, where: `${where}] [${what}`, expected, got });
+  };
+  if (!(values instanceof Float32Array))
+    fail("dtype", "values in a Float32Array", Object.prototype.toString.call(values));
+  const isDims = Array.isArray(dims) && dims.length === 4 && dims.every((n) => Number.isInteger(n) && n >= 1);
+  if (!isDims) fail("shape", "dims [frames,height,width,channels] of at least 1", JSON.stringify(dims) ?? "none");
+  const [frames, height, width, given] = dims;
+  if (given !== channels) fail("shape", `${channels} channels, the last of dims`, `[${dims}]`);
+  const fits = (side: number) => side % multiple === 0 && side <= MAX_SIDE;
+  if (!fits(height) || !fits(width)) {
+    const sides = multiple === 1 ? "sides" : `height and width that are multiples of ${multiple}`;
+    fail("shape", `${sides} of at most ${MAX_SIDE}`, `${height} × ${width}`);
+  }
+  const count = frames * height * width * channels;
+  if (values.length !== count) fail("shape", `${count} values for [${dims}]`, String(values.length));
+}
+
+/** The largest absolute value; NaN where one is not a number. */
+function largest(values: Float32Array): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) {
+    const size = Math.abs(values[i]!);
+    if (!(size <= most)) most = size;
+    if (Number.isNaN(most)) return most;
+  }
+  return most;
+}
+
+/**
+ * Checks a clip that a caller gives. Pauses after some values.
+ *
+ * @throws VdError `shape`, `dtype`, or `attr` for values that are not finite or out of range
+ */
+export const checkClip = pausable(function* (clip: Clip, rule: ClipRule): Pausable<void> {
+  checkDims(clip, rule);
+  const { where, what, most, hint } = rule;
+  for (let begin = 0; begin < clip.values.length; begin += PIECE) {
+    const found = largest(clip.values.subarray(begin, begin + PIECE));
+    if (!(found <= most))
+      throw new VdError({
+        ...{ code: "attr", where: `${where}] [${what}`, expected: `finite values of at most ±${most}` },
+        ...{ got: Number.isNaN(found) ? "NaN" : String(found), hint },
+      });
+    yield;
+  }
+});
+
+/**
+ * Checks what the model computed: finite input must give finite output. Pauses after some values.
+ *
+ * @throws VdError `weights`
+ */
+export const checkResult = pausable(function* (values: Float32Array, where: string): Pausable<void> {
+  for (let begin = 0; begin < values.length; begin += PIECE) {
+    const found = largest(values.subarray(begin, begin + PIECE));
+    if (!Number.isFinite(found))
+      throw new VdError({
+        ...{ code: "weights", where, expected: "finite results", got: "infinite ones or NaN" },
+        hint: "Either float16 has overflowed, then open the model with dtype bfloat16, or the weights are damaged.",
+      });
+    yield;
+  }
+});
+
+/** The frames `begin` to `end` of a clip, without a copy. */
+export function framesOf({ values, dims }: Clip, begin: number, end: number): Clip {
+  const [, height, width, channels] = dims;
+  const size = height * width * channels;
+  return { values: values.subarray(begin * size, end * size), dims: [end - begin, height, width, channels] };
+}
+
+/** Several pieces in a row as one clip; all have the same height, width and channels. */
+export function joinClips(pieces: readonly Clip[]): Clip {
+  if (pieces.length === 1) return pieces[0]!;
+  const [, height, width, channels] = pieces[0]!.dims;
+  const frames = pieces.reduce((sum, { dims }) => sum + dims[0], 0);
+  const values = new Float32Array(frames * height * width * channels);
+  let at = 0;
+  for (const piece of pieces) {
+    values.set(piece.values, at);
+    at += piece.values.length;
+  }
+  return { values, dims: [frames, height, width, channels] };
+}

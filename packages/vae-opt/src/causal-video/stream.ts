@@ -1,0 +1,156 @@
+import { throwIfAborted, VdError } from "@vd/kernels-native";
+import { runInSlices } from "@vd/tensor";
+import { type Clip, type ClipRule, checkClip, checkResult, framesOf, joinClips } from "./clip";
+import { pictureFactor } from "./config";
+import type { StreamPlan } from "./planning";
+import type { DirectionSessions } from "./session";
+import { TiledSession } from "./tiled-session";
+
+/** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for. */
+export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
+
+/** How a stream runs. */
+export interface StreamOptions {
+  rule: ClipRule;
+  /** Input frames for one latent behind the clip's first frame. */
+  unit: number;
+  /** What becomes of last frames that are fewer. */
+  incomplete: "repeat" | "drop";
+  plan?: StreamPlan | undefined;
+  /** Plans for pictures of `height` × `width` of the input. */
+  planFor(height: number, width: number): Promise<StreamPlan>;
+  signal?: AbortSignal | undefined;
+}
+
+const isClip = (source: ClipSource): source is Clip =>
+  typeof source === "object" && source !== null && "dims" in source;
+
+function piecesOf(source: ClipSource, where: string): Iterable<Clip> | AsyncIterable<Clip> {
+  const isIterable =
+    typeof source === "object" && source !== null && (Symbol.iterator in source || Symbol.asyncIterator in source);
+  if (!isClip(source) && !isIterable)
+    throw new VdError({ code: "attr", where, expected: "a clip, or an iterable of its pieces", got: typeof source });
+  return isClip(source) ? [source] : source;
+}
+
+/** Frames that wait until there are enough of them for a piece. */
+class Waiting {
+  private pieces: Clip[] = [];
+  count = 0;
+
+  add(piece: Clip): void {
+    this.pieces.push(piece);
+    this.count += piece.dims[0];
+  }
+
+  /** Takes the first `count` frames; those of one piece without a copy. */
+  take(count: number): Clip {
+    const taken: Clip[] = [];
+    let missing = count;
+    while (missing > 0) {
+      const piece = this.pieces[0]!;
+      const part = Math.min(missing, piece.dims[0]);
+      taken.push(framesOf(piece, 0, part));
+      if (part === piece.dims[0]) this.pieces.shift();
+      else this.pieces[0] = framesOf(piece, part, piece.dims[0]);
+      missing -= part;
+    }
+    this.count -= count;
+    return joinClips(taken);
+  }
+}
+
+/** Cuts what comes in into the pieces that the plan has, runs them, and hands out the results. */
+class Run {
+  private readonly waiting = new Waiting();
+  private session: TiledSession | undefined;
+  private latentsPerRun = 1;
+  private size: readonly [height: number, width: number] | undefined;
+  private last: Clip | undefined;
+  private begun = false;
+
+  constructor(
+    private readonly sessions: DirectionSessions,
+    private readonly options: StreamOptions,
+  ) {}
+
+  /** Checks a piece of the input and takes it in. */
+  async add(piece: Clip): Promise<void> {
+    const { rule, signal } = this.options;
+    await runInSlices(checkClip.inPieces(piece, rule), { signal, where: rule.where });
+    const [frames, height, width] = piece.dims;
+    this.size ??= [height, width];
+    if (height !== this.size[0] || width !== this.size[1])
+      throw new VdError({
+        ...{ code: "shape", where: `${rule.where}] [${rule.what}` },
+        ...{ expected: `${this.size.join(" × ")} as in the first piece`, got: `${height} × ${width}` },
+      });
+    if (!this.session) await this.open(height, width);
+    this.last = framesOf(piece, frames - 1, frames);
+    this.waiting.add(piece);
+  }
+
+  /** Runs whole pieces as long as there are frames for them. */
+  async *drain(): AsyncGenerator<Clip, void, void> {
+    if (!this.begun && this.waiting.count > 0) {
+      yield await this.run(1);
+      this.begun = true;
+    }
+    while (this.begun && this.waiting.count >= this.options.unit * this.latentsPerRun)
+      yield await this.run(this.latentsPerRun);
+  }
+
+  /** Runs what is left when the input has ended. */
+  async *finish(): AsyncGenerator<Clip, void, void> {
+    const { unit, incomplete, rule } = this.options;
+    if (!this.begun)
+      throw new VdError({ code: "shape", where: `${rule.where}] [${rule.what}`, expected: "one or more", got: "none" });
+    const missing = (unit - (this.waiting.count % unit)) % unit;
+    if (incomplete === "repeat") for (let i = 0; i < missing; i++) this.waiting.add(this.last!);
+    const latents = Math.floor(this.waiting.count / unit);
+    if (latents > 0) yield await this.run(latents);
+  }
+
+  async close(): Promise<void> {
+    await this.session?.close();
+  }
+
+  private async open(height: number, width: number): Promise<void> {
+    const { plan, planFor } = this.options;
+    const chosen = plan ?? (await planFor(height, width));
+    const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
+    this.latentsPerRun = chosen.latentsPerRun;
+    this.session = await TiledSession.open(this.sessions, chosen, height / factor, width / factor);
+  }
+
+  private async run(latents: number): Promise<Clip> {
+    const { unit, signal, rule } = this.options;
+    throwIfAborted(signal, rule.where);
+    const begins = !this.begun;
+    const input = this.waiting.take(begins ? unit * (latents - 1) + 1 : unit * latents);
+    const result = await this.session!.run(input, latents, begins, signal);
+    await runInSlices(checkResult.inPieces(result.values, rule.where), { signal, where: rule.where });
+    return result;
+  }
+}
+
+/** Runs a stream: yields each piece's result as soon as it is there. */
+export async function* runStream(
+  source: ClipSource,
+  sessions: DirectionSessions,
+  options: StreamOptions,
+): AsyncGenerator<Clip, void, void> {
+  const { signal, rule } = options;
+  throwIfAborted(signal, rule.where);
+  sessions.checkOpen();
+  const run = new Run(sessions, options);
+  try {
+    for await (const piece of piecesOf(source, `${rule.where}] [${rule.what}`)) {
+      await run.add(piece);
+      yield* run.drain();
+    }
+    yield* run.finish();
+  } finally {
+    await run.close();
+  }
+}

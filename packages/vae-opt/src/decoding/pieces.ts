@@ -1,0 +1,74 @@
+import type { TemporalVae } from "../temporal-decoder/vae";
+import { type HostMap, type MapSize, mapBytes } from "./host-map";
+import type { DecodeShape } from "./stages";
+
+/** How one block of a tiled decode is cut. */
+export interface BlockTiles {
+  /** Frames at a time in the half that sees whole pictures. */
+  frames: number;
+  /** Rows of a tile in the half that sees all frames. */
+  rows: number;
+}
+
+/** How a decode is cut into tiles: maps lie in host memory, and each half of a block is computed piece by piece along the
+ *  axis that it does not look along, so that the result is that of the whole decode. */
+export interface TileChoice {
+  /** Blocks that are computed on the device as a whole before tiles begin. */
+  numHeadBlocks: number;
+  /** Frames at a time in these. */
+  headChunkFrames: number;
+  /** Of the blocks behind them, and of what comes behind the last block. */
+  blocks: readonly BlockTiles[];
+}
+
+/** How a clip is decoded: whole, over a few frames at a time, or in tiles. The result is the same. */
+export interface DecodePieces {
+  /** Frames that spatial layers compute at a time; undefined for all. Unused with tiles. */
+  chunkFrames?: number | undefined;
+  tiles?: TileChoice | undefined;
+}
+
+/** The maps around the halves of a block: what it takes, and what its first half returns, which is of its result's size. */
+export interface BlockMaps {
+  taken: MapSize;
+  made: MapSize;
+}
+
+/** Returns the maps of every block from the first on, and of the end. */
+export function blockMaps(vae: TemporalVae, { numFrames, height, width, dtype }: DecodeShape): BlockMaps[] {
+  const size = { numFrames, dtype };
+  let [h, w] = [height, width];
+  const maps = vae.blocks.map(({ grow, cin, channels }): BlockMaps => {
+    const taken = { ...size, height: h, width: w, channels: cin };
+    [h, w] = [h * grow, w * grow];
+    return { taken, made: { ...size, height: h, width: w, channels } };
+  });
+  const { cin, channels } = vae.end;
+  const end = { ...size, height: h, width: w };
+  return [...maps, { taken: { ...end, channels: cin }, made: { ...end, channels } }];
+}
+
+/** Returns the most bytes of host memory that maps of a tiled decode take at a time. */
+export function hostBytes(maps: readonly BlockMaps[], { numHeadBlocks }: TileChoice): number {
+  return Math.max(...maps.slice(numHeadBlocks).map(({ taken, made }) => mapBytes(taken) + mapBytes(made)));
+}
+
+/** True if a block's result can take the place of what it took: its halves look along other axes than the pieces go. */
+export const canReplace = ({ taken, made }: BlockMaps, map: HostMap): boolean =>
+  mapBytes(taken) === mapBytes(made) && taken.height === made.height && map.channels === made.channels;
+
+/** The shortest and the longest length of what is cut, as words. */
+function rangeOf(values: readonly number[]): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return least === most ? String(most) : `${least} to ${most}`;
+}
+
+/** Returns what pieces mean, as a part of a sentence. */
+export function describePieces({ chunkFrames, tiles }: DecodePieces): string {
+  if (!tiles)
+    return chunkFrames === undefined ? "whole" : `${chunkFrames} frame${chunkFrames > 1 ? "s" : ""} at a time`;
+  const { numHeadBlocks, blocks } = tiles;
+  const [frames, rows] = [blocks.map((block) => block.frames), blocks.map((block) => block.rows)];
+  const begin = numHeadBlocks > 0 ? `${numHeadBlocks} blocks whole, then ` : "";
+  return `in tiles: ${begin}whole pictures of ${rangeOf(frames)} frames in turn with all frames of ${rangeOf(rows)} rows`;
+}

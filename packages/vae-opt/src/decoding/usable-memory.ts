@@ -1,0 +1,25 @@
+import { totalmem } from "node:os";
+import type { Device } from "@vd/kernels-native";
+
+/** How much of a GPU work may take: as much as keeps it fast, or as little as fits a small card. */
+export type MemoryUse = "full" | "low";
+
+/** Returns the bytes of memory that this process may have at all. */
+export function availableBytes(): number {
+  const limit = process.constrainedMemory?.() ?? 0;
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** What work may take of a GPU. */
+const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = { full: 16 * 2 ** 30, low: 8 * 2 ** 30 };
+/** Part of the memory that is left for others: the driver's context, working memory of kernels. */
+const SPARE = 0.03;
+/** On the CPU, which shares its memory with everything else. */
+const CPU_SHARE = 0.7;
+
+/** Returns the bytes of the device's memory that work may take, its weights included. */
+export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
+  if (device.kind === "cpu") return CPU_SHARE * availableBytes();
+  const now = await device.memory();
+  return (1 - SPARE) * Math.min(LIMIT_BYTES[memory], now.freeBytes + now.residentBytes);
+}

@@ -1,0 +1,143 @@
+import { throwIfAborted, VdError } from "@vd/kernels-native";
+import { fitPicture, type RgbImage } from "@vd/media";
+import { runInSlices } from "@vd/tensor";
+import type { VideoFrames } from "../autoencoder/checks";
+import { inOrder, readAhead } from "./prefetch";
+import { type FrameSource, openSource } from "./sources";
+import { optimalNumWorkers } from "./workers";
+
+/** How frames are loaded. */
+export interface FrameLoaderOptions {
+  /** Pictures that are decoded at a time. Default {@link optimalNumWorkers}. */
+  workers?: number | undefined;
+  /** Frames that are kept ready, decoding ones included. Default twice the workers. */
+  prefetch?: number | undefined;
+  /** Cuts and scales frames to this size, as the pipeline does with pictures. Default: as they are. */
+  size?: { width: number; height: number } | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** A frame and its place. */
+export interface LoadedFrame extends RgbImage {
+  /** From 0. */
+  index: number;
+}
+
+/** Most frames and workers that can be asked for. */
+const MOST = 1_024;
+
+function checkCount(name: string, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback;
+  if (Number.isInteger(value) && value >= 1 && value <= MOST) return value;
+  const expected = `a whole number from 1 to ${MOST}`;
+  throw new VdError({ code: "attr", where: `createFrameLoader] [${name}`, expected, got: String(value) });
+}
+
+/** Frames in their order, decoded ahead of whoever takes them. Iterate over it once. */
+export class FrameLoader implements AsyncIterable<LoadedFrame> {
+  readonly workers: number;
+  readonly prefetch: number;
+  private isTaken = false;
+
+  constructor(
+    private readonly source: FrameSource,
+    private readonly options: FrameLoaderOptions,
+  ) {
+    this.workers = checkCount("workers", options.workers, optimalNumWorkers());
+    this.prefetch = checkCount("prefetch", options.prefetch, 2 * this.workers);
+    const { size } = options;
+    if (size) for (const side of ["width", "height"] as const) checkCount(side, Math.ceil(size[side] / 64), 1);
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<LoadedFrame> {
+    if (this.isTaken) {
+      const expected = "one loop over the frames";
+      throw new VdError({ code: "unsupported", where: "createFrameLoader", expected, got: "a second one" });
+    }
+    this.isTaken = true;
+    return this.numbered();
+  }
+
+  private async *numbered(): AsyncGenerator<LoadedFrame> {
+    const { signal } = this.options;
+    let index = 0;
+    for await (const frame of this.frames()) {
+      throwIfAborted(signal, "createFrameLoader", { work: "the reading" });
+      yield { ...frame, index: index++ };
+    }
+  }
+
+  private async *frames(): AsyncGenerator<RgbImage> {
+    const { size, signal } = this.options;
+    const found = await openSource(this.source, { use: size, signal });
+    const { workers, prefetch } = this;
+    if (found.kind === "stream") yield* readAhead(this.fitted(found.frames), prefetch);
+    else {
+      const load = async (path: string) => {
+        throwIfAborted(signal, path, { work: "the reading" });
+        return this.fit(await found.load(path));
+      };
+      yield* inOrder(found.paths, load, { workers: Math.min(workers, prefetch), prefetch });
+    }
+  }
+
+  private async *fitted(frames: AsyncIterable<RgbImage>): AsyncGenerator<RgbImage> {
+    for await (const frame of frames) yield await this.fit(frame);
+  }
+
+  private async fit(frame: RgbImage): Promise<RgbImage> {
+    const { size, signal } = this.options;
+    if (!size || (frame.width === size.width && frame.height === size.height)) return frame;
+    return runInSlices(fitPicture.inPieces(frame, size.width, size.height), { signal, where: "createFrameLoader" });
+  }
+}
+
+/**
+ * Loads frames of a folder of pictures (PNG, JPEG, WebP, in the order of the numbers in their names), of paths of pictures,
+ * of an animated GIF or WebP, or of a video file (MP4, WebM). They come in order, decoded ahead of the loop that takes them;
+ * no more than `prefetch` are held, so that memory stays bounded however long the video is. Leaving the loop ends the work.
+ *
+ * @throws VdError `attr` for wrong options; in the loop `io` for what cannot be read, `cancelled`
+ * @example
+ * ```ts
+ * import { createFrameLoader } from "@vd/vae-opt";
+ *
+ * for await (const { index, width, height, data } of createFrameLoader("frames", { prefetch: 8 }))
+ *   console.log(index, width, height, data.length); // 0 …
+ * ```
+ */
+export function createFrameLoader(source: FrameSource, options: FrameLoaderOptions = {}): FrameLoader {
+  return new FrameLoader(source, options);
+}
+
+/**
+ * Collects frames of a loader as a video for an autoencoder: values in [-1,1].
+ *
+ * @param most frames; the loop ends behind them. Default: all
+ * @throws VdError as the loader; `shape` where frames differ in size, `io` where there are none
+ */
+export async function collectFrames(
+  frames: AsyncIterable<RgbImage>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<VideoFrames> {
+  const parts: Float32Array[] = [];
+  let first: RgbImage | undefined;
+  for await (const frame of frames) {
+    first ??= frame;
+    if (frame.width !== first.width || frame.height !== first.height)
+      throw new VdError({
+        code: "shape",
+        where: `frame ${parts.length}`,
+        expected: `${first.width}×${first.height} pixels, as the frames before`,
+        got: `${frame.width}×${frame.height}`,
+        hint: "Give the loader a size.",
+      });
+    parts.push(Float32Array.from(frame.data, (level) => level / 127.5 - 1));
+    if (parts.length >= most) break;
+  }
+  if (!first) throw new VdError({ code: "io", where: "frames", expected: "at least one frame", got: "none" });
+  const { width, height } = first;
+  const data = new Float32Array(parts.length * parts[0]!.length);
+  for (const [i, part] of parts.entries()) data.set(part, i * part.length);
+  return { numFrames: parts.length, width, height, data };
+}

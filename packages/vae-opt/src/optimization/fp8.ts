@@ -1,0 +1,38 @@
+import { type Device, devices, OPS } from "@vd/kernels-native";
+
+/** Whether 8-bit floats can be used, and why not. */
+export interface Availability {
+  available: boolean;
+  /** A sentence. */
+  reason: string;
+}
+
+/** The first compute capability with matrix products of 8-bit floats. */
+const FIRST_CAPABILITY = 8.9;
+/** The op that an autoencoder, which is made of convolutions, would need. */
+const FP8_CONVOLUTION = "conv_q8";
+
+/**
+ * Returns whether models of this package can compute in 8-bit floats on a device, and if not, why.
+ *
+ * @example
+ * ```ts
+ * import { openDevice } from "@vd/kernels-native";
+ * import { isFp8Available } from "@vd/vae-opt";
+ *
+ * const { available, reason } = isFp8Available(openDevice("cpu"));
+ * console.log(available, reason); // false, and why
+ * ```
+ */
+export function isFp8Available(device: Device): Availability {
+  const no = (reason: string): Availability => ({ available: false, reason });
+  if (device.kind === "cpu") return no("The CPU has no 8-bit floating-point arithmetic.");
+  const { computeCapability = "0.0" } = devices().find(({ name }) => name === device.name) ?? {};
+  if (Number(computeCapability) < FIRST_CAPABILITY)
+    return no(
+      `${device.name} has compute capability ${computeCapability}; 8-bit floats need ${FIRST_CAPABILITY} or more.`,
+    );
+  if (!Object.hasOwn(OPS, FP8_CONVOLUTION))
+    return no("This build has no convolution in 8-bit floats, and autoencoders are made of convolutions.");
+  return { available: true, reason: `${device.name} multiplies 8-bit floats.` };
+}

@@ -1,0 +1,65 @@
+import { VdError } from "@vd/kernels-native";
+import type { Optimizable, OptimizableModel, OptimizationOptions } from "./model";
+import { checkPrecision, type VaePrecision } from "./switches";
+
+/**
+ * Turns on what makes a model faster on this machine, and returns it: measured kernel variants, fusions, 16-bit
+ * activations. The name is that of the machines it was first made for; what applies is turned on everywhere, and what does
+ * not is said in `model.optimizationReport`. `model.disableOptimizations()` goes back.
+ *
+ * @throws VdError `attr` for an unknown switch
+ * @example
+ * ```ts
+ * import { optimizeForWindowsBlackwell, SvdAutoencoder } from "@vd/vae-opt";
+ *
+ * const vae = optimizeForWindowsBlackwell(await SvdAutoencoder.fromPretrained("models/tiny-svd"), { autotune: false });
+ * for (const { name, state, reason } of vae.optimizationReport.changes) console.log(name, state, reason);
+ * ```
+ */
+export function optimizeForWindowsBlackwell<Model extends Optimizable>(
+  model: Model,
+  options: OptimizationOptions = {},
+): Model {
+  if (typeof model?.enableWindowsBlackwellOptimizations !== "function")
+    throw new VdError({
+      code: "attr",
+      where: "optimizeForWindowsBlackwell",
+      expected: "a model of this package, such as SvdAutoencoder",
+      got: model === null ? "null" : typeof model,
+    });
+  return model.enableWindowsBlackwellOptimizations(options);
+}
+
+/** What a scope of another precision is. */
+export interface AutocastOptions {
+  /** Type of activations inside the scope. */
+  precision: VaePrecision;
+  /** False for a scope that changes nothing. Default true. */
+  enabled?: boolean | undefined;
+}
+
+/**
+ * Opens a scope in which a model's activations have another type. Calls that begin inside it use it, whatever else is on;
+ * scopes may be nested, the innermost counts. On the CPU activations stay float32.
+ *
+ * @returns what closes the scope: with `using` at the end of the block
+ * @throws VdError `attr` for an unknown precision
+ * @example
+ * ```ts
+ * import { configureAutocast, SvdAutoencoder } from "@vd/vae-opt";
+ *
+ * const vae = await SvdAutoencoder.fromPretrained("models/tiny-svd");
+ * {
+ *   using scope = configureAutocast(vae, { precision: "float16" });
+ *   console.log(scope.precision);
+ * }
+ * ```
+ */
+export function configureAutocast(
+  model: OptimizableModel,
+  { precision, enabled = true }: AutocastOptions,
+): Disposable & { readonly precision: VaePrecision } {
+  const checked = checkPrecision("precision", precision);
+  const leave = enabled ? model.enterPrecision(checked) : () => {};
+  return { precision: checked, [Symbol.dispose]: leave };
+}

@@ -1,0 +1,251 @@
+import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import { compile, frameChunks, type PausableModule, type Plan, runInSlices } from "@vd/tensor";
+import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "../autoencoder/checks";
+import { StageRuns } from "../autoencoder/stage-runs";
+import type { VaeStage } from "../decoding/stages";
+import { PRECISIONS, type VaePrecision } from "../optimization/switches";
+import { type FrameMode, tinyDecoder, tinyEncoder } from "./model";
+import { openTiny, type TinyComponents, type TinyHalf } from "./open";
+
+/** How to open a tiny autoencoder. */
+export interface OpenTinyOptions {
+  /** What computes: `cpu` (default), `cuda`, or an open device. */
+  device?: DeviceKind | Device | undefined;
+  /** Type of activations. Default: float16 on a GPU, float32 on the CPU. */
+  precision?: VaePrecision | undefined;
+}
+
+/** What calls of a tiny autoencoder take. */
+export interface TinyCallOptions {
+  /** Frames at a time. Default: all. A frame sees the one before it, whatever the number. */
+  chunkFrames?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Channels at both ends of a half, and by how much a picture is larger than its latents. */
+interface HalfSizes {
+  latentChannels: number;
+  factor: number;
+}
+
+function sizesOf(half: TinyHalf, latentEnd: "first" | "last"): HalfSizes {
+  const { layers } = half;
+  const end = latentEnd === "first" ? layers[0]!.cin : layers[layers.length - 1]!.cout;
+  return { latentChannels: end, factor: 2 ** layers.filter(({ kind }) => kind === "resample").length };
+}
+
+/** Decodes frames one by one, each knowing the ones before. */
+export interface TinyStream {
+  /** latents: [C,h,w] → the frame, [H,W,3] in about [-1,1]. @throws VdError as `decode` */
+  next(latents: Float32Array): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/**
+ * TAESD (pictures) or TAESDV (videos: each frame sees the one before): a decoder of some million weights for previews and
+ * few-step generation, and its encoder. Latents are scaled as denoisers have them. Weights are not part of this package.
+ *
+ * @example
+ * ```ts
+ * import { TinyAutoencoder } from "@vd/vae-opt";
+ *
+ * const tiny = await TinyAutoencoder.fromPretrained("taesdv.safetensors");
+ * const frames = await tiny.decode({ numFrames: 2, width: 8, height: 8, data: new Float32Array(2 * 4 * 8 * 8) });
+ * console.log(frames.width, frames.height); // 64 64
+ * await tiny.close();
+ * ```
+ */
+export class TinyAutoencoder {
+  private readonly decodeModule: PausableModule<[z: import("@vd/tensor").Tensor, mode?: FrameMode]> | undefined;
+  private readonly encodeModule: PausableModule | undefined;
+  readonly precision: VaePrecision;
+
+  private constructor(
+    private readonly components: TinyComponents,
+    readonly device: Device,
+    { precision }: OpenTinyOptions,
+  ) {
+    const { decoder, encoder } = components;
+    this.decodeModule = decoder && tinyDecoder(decoder.weights, decoder.layers);
+    this.encodeModule = encoder && tinyEncoder(encoder.weights, encoder.layers);
+    for (const half of [decoder, encoder]) half?.weights.expectAllUsed((name) => /^\d+\.skip\.bias$/.test(name));
+    this.precision = device.kind === "cpu" ? "float32" : (precision ?? "float16");
+  }
+
+  /**
+   * Opens taesdv.safetensors, taesd_decoder.safetensors, taesd_encoder.safetensors, a folder with both, or one of diffusers'
+   * AutoencoderTiny.
+   *
+   * @throws VdError `io` where there are no weights, saying where to get them; `weights` for another layout, `unsupported`
+   */
+  static async fromPretrained(source: string, options: OpenTinyOptions = {}): Promise<TinyAutoencoder> {
+    const { device = "cpu" } = options;
+    const components = await openTiny(source);
+    return new TinyAutoencoder(components, typeof device === "string" ? openDevice(device) : device, options);
+  }
+
+  /** True if frames see those before them. */
+  get seesFrames(): boolean {
+    return this.components.decoder?.layers.some((layer) => layer.kind === "block" && layer.memory) ?? false;
+  }
+
+  /**
+   * Decodes latents to frames in about [-1,1].
+   *
+   * @throws VdError `shape`, `dtype` or `attr` for latents that cannot be decoded, `unsupported` without a decoder, `memory`,
+   *   `cancelled`
+   */
+  async decode(latents: VideoLatents, { chunkFrames, signal }: TinyCallOptions = {}): Promise<VideoFrames> {
+    const { latentChannels, factor } = sizesOf(this.half("decoder"), "first");
+    const { numFrames, height: h, width: w } = checkedSize(latents);
+    const dims = [numFrames, latentChannels, h, w];
+    await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
+    const size = { numFrames, height: h * factor, width: w * factor };
+    const data = new Float32Array(numFrames * size.height * size.width * 3);
+    const [perFrame, framePixels] = [latentChannels * h * w, size.height * size.width * 3];
+    // A chunk begins with the frames that its own first frame can see, so that chunks are as the whole.
+    for (const [begin, end] of frameChunks(numFrames, chunkFrames ?? numFrames)) {
+      const from = Math.max(begin - this.reach, 0);
+      const part = latents.data.subarray(from * perFrame, end * perFrame);
+      const frames = await this.run(
+        this.decodeStage([end - from, latentChannels, h, w]),
+        "latents",
+        part,
+        "frames",
+        signal,
+      );
+      data.set(frames.subarray((begin - from) * framePixels), begin * framePixels);
+    }
+    await runInSlices(checkResults.inPieces("decode", data, [numFrames, framePixels], this.dtype), { signal });
+    return { ...size, data };
+  }
+
+  /**
+   * Encodes frames to latents [F,C,h,w].
+   *
+   * @throws VdError as {@link decode}
+   */
+  async encode(video: VideoFrames, { chunkFrames, signal }: TinyCallOptions = {}): Promise<VideoLatents> {
+    const { latentChannels, factor } = sizesOf(this.half("encoder"), "last");
+    const { numFrames, height, width } = checkedSize(video);
+    for (const [side, size] of [
+      ["width", width],
+      ["height", height],
+    ] as const)
+      if (size % factor !== 0)
+        throw new VdError({ code: "shape", where: side, expected: `a multiple of ${factor}`, got: String(size) });
+    await runInSlices(checkValues.inPieces("encode] [data", video.data, [numFrames, height, width, 3], "picture"), {
+      signal,
+    });
+    const [h, w] = [height / factor, width / factor];
+    const data = new Float32Array(numFrames * latentChannels * h * w);
+    const framePixels = height * width * 3;
+    for (const [begin, end] of frameChunks(numFrames, chunkFrames ?? numFrames)) {
+      const part = video.data.subarray(begin * framePixels, end * framePixels);
+      const stage = this.encodeStage([end - begin, height, width]);
+      data.set(await this.run(stage, "pixels", part, "latents", signal), begin * latentChannels * h * w);
+    }
+    await runInSlices(checkResults.inPieces("encode", data, [numFrames, latentChannels, h, w], this.dtype), { signal });
+    return { numFrames, height: h, width: w, data };
+  }
+
+  /**
+   * Opens a stream of frames of one size: for real time, one frame after the other in bounded memory.
+   *
+   * @throws VdError `shape`, `unsupported` without a decoder, `memory`
+   */
+  async stream({ width, height }: { width: number; height: number }): Promise<TinyStream> {
+    const { latentChannels } = sizesOf(this.half("decoder"), "first");
+    const dims = [1, latentChannels, checkSize("height", height), checkSize("width", width)] as const;
+    const plan = await compile(this.device, this.decodeStage(dims, "stream").build, { dtype: this.dtype });
+    return {
+      async next(latents) {
+        checkValues("next", latents, dims, "latent");
+        await plan.write("latents", latents);
+        await plan.run();
+        return plan.read("frames");
+      },
+      close: () => plan.free(),
+    };
+  }
+
+  /** Lets go of weights on the device. */
+  async close(): Promise<void> {
+    await this.device.trim();
+  }
+
+  /** Frames before a frame that reach into it: one for each block with memory. */
+  private get reach(): number {
+    return this.components.decoder?.layers.filter((layer) => layer.kind === "block" && layer.memory).length ?? 0;
+  }
+
+  private get dtype() {
+    return PRECISIONS[this.precision];
+  }
+
+  private half(name: "encoder" | "decoder"): TinyHalf {
+    const half = this.components[name];
+    if (half) return half;
+    const { source } = this.components;
+    const hint = `TAESD keeps it in a file of its own: give the folder with taesd_${name}.safetensors.`;
+    throw new VdError({
+      code: "unsupported",
+      where: source,
+      expected: `weights of the ${name}`,
+      got: "the other half",
+      hint,
+    });
+  }
+
+  private decodeStage([f, c, h, w]: readonly [number, number, number, number], mode: FrameMode = "clip"): VaeStage {
+    const decode = this.decodeModule!;
+    return {
+      name: "tiny decode",
+      key: `tiny decode ${f} ${h}x${w} ${mode}`,
+      dtype: this.dtype,
+      *build(g) {
+        const planes = g.input("latents", [1, f, c, h, w], "f32");
+        const z = g.layoutIn({ name: "latents", x: planes, out: g.empty([1, f, h, w, c]) });
+        g.output("frames", yield* decode.inPieces(g, z, mode));
+      },
+    };
+  }
+
+  private encodeStage([f, height, width]: readonly [number, number, number]): VaeStage {
+    const encode = this.encodeModule!;
+    return {
+      name: "tiny encode",
+      key: `tiny encode ${f} ${height}x${width}`,
+      dtype: this.dtype,
+      *build(g) {
+        const x = g.input("pixels", [1, f, height, width, 3]);
+        const z = yield* encode.inPieces(g, x);
+        const [b, n, h, w, c] = z.dims as [number, number, number, number, number];
+        g.output("latents", g.layoutOut({ name: "latents", x: z, out: g.empty([b, n, c, h, w], "f32") }));
+      },
+    };
+  }
+
+  private run(
+    stage: VaeStage,
+    input: string,
+    data: Float32Array,
+    output: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Float32Array> {
+    const { device, components } = this;
+    const runs = new StageRuns({ device, files: components.files, signal, tuningFor: async () => undefined });
+    return runs.run(stage, async (plan: Plan) => {
+      await plan.write(input, data);
+      await plan.run({ signal });
+      return plan.read(output);
+    });
+  }
+}
+
+function checkedSize(given: Omit<VideoLatents, "data">): { numFrames: number; height: number; width: number } {
+  const [numFrames, height, width] = [given?.numFrames, given?.height, given?.width].map((size, i) =>
+    checkSize(["numFrames", "height", "width"][i]!, size),
+  ) as [number, number, number];
+  return { numFrames, height, width };
+}

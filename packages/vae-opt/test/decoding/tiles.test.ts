@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { openDevice } from "@vd/kernels-native";
+import { decodeStored, layoutGraph, Plan, Weights } from "@vd/tensor";
+import { expect, it } from "vitest";
+import { chooseDecodePieces } from "../../src/decoding/choose-pieces";
+import { decodeInTiles, joinedFrames } from "../../src/decoding/decode-tiles";
+import { decodeStage, type StageRunner, type VaeStage } from "../../src/decoding/stages";
+import { parseVaeConfig, temporalVae } from "../../src/index";
+import { noise } from "../support/run-module";
+
+const dir = "models/tiny-svd/vae";
+const config = parseVaeConfig(JSON.parse(readFileSync(`${dir}/config.json`, "utf8")));
+const vae = temporalVae(Weights.open(dir), config);
+const device = openDevice("cpu", { threads: 2 });
+const SHAPE = { numFrames: 3, height: 6, width: 5, dtype: "f32" as const };
+const latents = noise(3 * 4 * 6 * 5);
+
+const run: StageRunner = async (stage, body) => {
+  const plan = await Plan.load(device, layoutGraph(stage.build, { dtype: stage.dtype }));
+  try {
+    return await body(plan);
+  } finally {
+    plan.freeSync();
+  }
+};
+const bytesOf = async ({ build, dtype }: VaeStage) => {
+  const { peakBytes, weightBytes } = layoutGraph(build, { dtype }).memory;
+  return peakBytes + weightBytes;
+};
+
+/** PSNR against frames in [-1,1], in dB. */
+function psnr(a: Float32Array, b: Float32Array): number {
+  const squares = a.reduce((sum, value, i) => sum + (value - b[i]!) ** 2, 0);
+  return 10 * Math.log10((4 * a.length) / squares);
+}
+
+it("decodes in tiles of any size to what it decodes at once: there are no seams", async () => {
+  const whole = await run(decodeStage(vae, SHAPE, undefined), async (plan) => {
+    await plan.write("latents", latents);
+    await plan.run();
+    return { frames: await plan.read("frames"), levels: await plan.readBytes("levels") };
+  });
+  const numBlocks = vae.blocks.length;
+  for (const [numHeadBlocks, frames, rows] of [
+    [2, 2, 5],
+    [11, 1, 20],
+  ] as const) {
+    const blocks = Array.from({ length: numBlocks - numHeadBlocks + 1 }, () => ({ frames, rows }));
+    const tiles = { numHeadBlocks, headChunkFrames: 2, blocks };
+    const results = await decodeInTiles({ vae, shape: SHAPE, tiles, latents, outputs: ["frames", "levels"], run });
+    const made = decodeStored(joinedFrames(results.get("frames")!), "f32");
+    expect(psnr(made, whole.frames)).toBeGreaterThan(100);
+    const levels = joinedFrames(results.get("levels")!);
+    expect(levels.every((level, i) => Math.abs(level - whole.levels[i]!) <= 1)).toBe(true);
+  }
+});
+
+it("takes less of the device the smaller the budget is", async () => {
+  const clip = { ...SHAPE, numFrames: 12 };
+  const whole = await bytesOf(decodeStage(vae, clip, undefined));
+  const choices: boolean[] = [];
+  for (const share of [1, 0.7, 0.3]) {
+    const { pieces, bytes, fits } = await chooseDecodePieces(vae, clip, { budgetBytes: share * whole, bytesOf });
+    expect(fits).toBe(true);
+    expect(bytes).toBeLessThanOrEqual(share * whole);
+    choices.push(pieces.tiles !== undefined);
+  }
+  expect([choices[0], choices.at(-1)]).toEqual([false, true]);
+});

@@ -1,0 +1,25 @@
+import { totalmem } from "node:os";
+import { type Device, openDevice } from "@vd/kernels-native";
+import { expect, it } from "vitest";
+import { availableBytes, usableBytes } from "../../src/decoding/usable-memory";
+
+const GIB = 2 ** 30;
+
+/** A GPU with as much free memory, and as much that this process holds already. */
+const gpu = (freeBytes: number, residentBytes: number) =>
+  ({ kind: "cuda", memory: async () => ({ freeBytes, residentBytes }) }) as unknown as Device;
+
+it("the memory of this process is that of the machine or less", () => {
+  expect(availableBytes()).toBeGreaterThan(2 ** 28);
+  expect(availableBytes()).toBeLessThanOrEqual(totalmem());
+});
+
+it("the CPU may use 70 % of it", async () => {
+  expect(await usableBytes(openDevice("cpu"), "full")).toBeCloseTo(0.7 * availableBytes(), 0);
+});
+
+it("a GPU may be used up to 97 % of what is free or held already, and of 16 GiB, or of 8 GiB with little memory", async () => {
+  expect(await usableBytes(gpu(3 * GIB, GIB), "full")).toBeCloseTo(0.97 * 4 * GIB, 0);
+  expect(await usableBytes(gpu(80 * GIB, 0), "full")).toBeCloseTo(0.97 * 16 * GIB, 0);
+  expect(await usableBytes(gpu(80 * GIB, 0), "low")).toBeCloseTo(0.97 * 8 * GIB, 0);
+});

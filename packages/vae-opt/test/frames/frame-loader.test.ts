@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import type { RgbImage } from "@vd/media";
+import { outputTarget, writeVideo } from "@vd/media";
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import { gradientFrames } from "../../../../tooling/testing/gradient-frames";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
+import { inOrder } from "../../src/frames/prefetch";
+import { collectFrames, createFrameLoader, optimalNumWorkers } from "../../src/index";
+
+const [WIDTH, HEIGHT, FRAMES] = [32, 24, 12];
+const data = gradientFrames(WIDTH, HEIGHT, FRAMES);
+const frameBytes = WIDTH * HEIGHT * 3;
+const frameOf = (i: number) => data.subarray(i * frameBytes, (i + 1) * frameBytes);
+const video = { width: WIDTH, height: HEIGHT, numFrames: FRAMES, fps: 8, data, frame: frameOf };
+
+async function folderOfPictures(): Promise<string> {
+  const folder = temporaryFolder();
+  for (let i = 0; i < FRAMES; i++)
+    await sharp(frameOf(i), { raw: { width: WIDTH, height: HEIGHT, channels: 3 } })
+      .png()
+      .toFile(join(folder, `f${i}.png`));
+  return folder;
+}
+
+async function all(frames: AsyncIterable<RgbImage>): Promise<RgbImage[]> {
+  const found: RgbImage[] = [];
+  for await (const frame of frames) found.push(frame);
+  return found;
+}
+
+/** Mean absolute difference of levels. */
+const distance = (a: Uint8Array, b: Uint8Array) =>
+  a.reduce((sum, level, i) => sum + Math.abs(level - b[i]!), 0) / a.length;
+
+describe("a frame loader", () => {
+  it("gives the pictures of a folder in the order of their numbers, bit for bit", async () => {
+    const frames = await all(createFrameLoader(await folderOfPictures(), { workers: 3, prefetch: 5 }));
+    expect(frames.length).toBe(FRAMES);
+    for (const [i, frame] of frames.entries()) expect(Buffer.compare(frame.data, frameOf(i))).toBe(0);
+  });
+
+  it.each([
+    ["x.mp4", 6],
+    ["x.webm", 6],
+    ["x.gif", 8],
+    ["x.webp", 6],
+  ])("reads %s", async (name, most) => {
+    const path = join(temporaryFolder(), name);
+    await writeVideo(outputTarget(path), video, { overwrite: true, encoder: "auto", ffmpeg: "/no/such/ffmpeg" });
+    const frames = await all(createFrameLoader(path, { prefetch: 2 }));
+    expect(frames.length).toBe(FRAMES);
+    expect([frames[0]!.width, frames[0]!.height]).toEqual([WIDTH, HEIGHT]);
+    for (const i of [0, FRAMES - 1]) expect(distance(frames[i]!.data, frameOf(i))).toBeLessThan(most);
+  });
+
+  it("ends with its loop, and once its signal fires", async () => {
+    const folder = await folderOfPictures();
+    for await (const { index } of createFrameLoader(folder)) if (index === 2) break;
+    const controller = new AbortController();
+    const loop = async () => {
+      for await (const { index } of createFrameLoader(folder, { signal: controller.signal }))
+        if (index === 1) controller.abort();
+    };
+    await expect(loop()).rejects.toMatchObject({ code: "cancelled" });
+  });
+
+  it("says what is wrong with its source and its options", async () => {
+    expect(() => createFrameLoader("x", { workers: 0 })).toThrow(/workers.*from 1 to 1024/);
+    expect(() => createFrameLoader("x", { prefetch: 1.5 })).toThrow(/prefetch/);
+    await expect(all(createFrameLoader("/no/such/folder"))).rejects.toMatchObject({ code: "io" });
+    await expect(all(createFrameLoader(temporaryFolder()))).rejects.toMatchObject({ code: "io" });
+    await expect(all(createFrameLoader(7 as never))).rejects.toMatchObject({ code: "attr" });
+  });
+
+  it("fits frames to a size, and makes a video of them", async () => {
+    const loader = createFrameLoader(await folderOfPictures(), { size: { width: 16, height: 16 } });
+    const { numFrames, width, height, data: values } = await collectFrames(loader, 4);
+    expect([numFrames, width, height, values.length]).toEqual([4, 16, 16, 4 * 16 * 16 * 3]);
+    expect(values.every((x) => x >= -1 && x <= 1)).toBe(true);
+  });
+});
+
+it("reading ahead holds no more than it may, makes no more at a time, and keeps the order", async () => {
+  let [running, most, made] = [0, 0, 0];
+  const load = async (i: number) => {
+    most = Math.max(most, ++running);
+    await new Promise((resolve) => setTimeout(resolve, (7 * i) % 5));
+    running--;
+    made++;
+    return i;
+  };
+  const taken: number[] = [];
+  for await (const i of inOrder(
+    Array.from({ length: 20 }, (_, i) => i),
+    load,
+    { workers: 3, prefetch: 5 },
+  )) {
+    taken.push(i);
+    await new Promise((resolve) => setTimeout(resolve, 3));
+    expect(made - taken.length).toBeLessThanOrEqual(5);
+  }
+  expect(taken).toEqual(taken.map((_, i) => i));
+  expect(taken.length).toBe(20);
+  expect(most).toBe(3);
+});
+
+it("decodes no more pictures at a time than there are threads, and fewer on Windows", () => {
+  expect(optimalNumWorkers("linux", 16)).toBe(4);
+  expect(optimalNumWorkers("linux", 2)).toBe(1);
+  expect(optimalNumWorkers("win32", 4)).toBe(2);
+  expect(optimalNumWorkers("darwin", 1)).toBe(1);
+});

@@ -1,0 +1,109 @@
+import { openDevice } from "@vd/kernels-native";
+import { type Graph, layoutGraph } from "@vd/tensor";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  configureAutocast,
+  isFp8Available,
+  optimizeForWindowsBlackwell,
+  SvdAutoencoder,
+  unfused,
+} from "../../src/index";
+import { PLAIN } from "../../src/optimization/switches";
+import { noise } from "../support/run-module";
+
+const device = openDevice("cpu", { threads: 2 });
+let vae: SvdAutoencoder;
+beforeAll(async () => {
+  vae = await SvdAutoencoder.fromPretrained("models/tiny-svd", { device });
+});
+afterAll(() => vae.close());
+
+const LATENTS = { numFrames: 2, width: 3, height: 2, data: noise(2 * 4 * 3 * 2) };
+
+describe("a model's optimisations", () => {
+  it("are off at first, turned on by one call that returns the model, and off again by another", () => {
+    expect(vae.optimizations).toEqual(PLAIN);
+    expect(optimizeForWindowsBlackwell(vae)).toBe(vae);
+    expect(vae.optimizations).toEqual({
+      ...PLAIN,
+      fusedSilu: true,
+      fusedUpsample: true,
+      fusedReparameterization: true,
+    });
+    expect(vae.disableOptimizations()).toBe(vae);
+    expect(vae.optimizations).toEqual(PLAIN);
+  });
+
+  it("are switches of their own", () => {
+    vae.enableWindowsBlackwellOptimizations({ fusedSilu: false });
+    expect(vae.optimizations).toEqual({ ...PLAIN, fusedUpsample: true, fusedReparameterization: true });
+    vae.disableOptimizations();
+  });
+
+  it("are reported: what the CPU has not is skipped and said", () => {
+    const { platform, changes } = optimizeForWindowsBlackwell(vae, {
+      fp8: true,
+      mixedPrecision: "float16",
+      channelsLast: true,
+    }).optimizationReport;
+    expect(platform).toContain("a CPU");
+    const stateOf = Object.fromEntries(changes.map(({ name, state }) => [name, state]));
+    expect(stateOf).toEqual({
+      ...{ autotune: "skipped", mixedPrecision: "skipped", fp8: "skipped", channelsLast: "always" },
+      ...{ fusedSilu: "on", fusedUpsample: "on", fusedReparameterization: "on" },
+    });
+    expect(changes.every(({ reason }) => reason.endsWith("."))).toBe(true);
+    vae.disableOptimizations();
+  });
+
+  it("change frames by rounding only", async () => {
+    const plain = await vae.decode(LATENTS);
+    const fused = await vae.enableWindowsBlackwellOptimizations().decode(LATENTS);
+    vae.disableOptimizations();
+    expect(fused.data.every((value, i) => Math.abs(value - plain.data[i]!) < 1e-4)).toBe(true);
+  });
+
+  it("are checked", () => {
+    expect(() => vae.enableWindowsBlackwellOptimizations({ fusedSilu: 1 as never })).toThrow(/fusedSilu/);
+    expect(() => vae.enableWindowsBlackwellOptimizations({ turbo: true } as never)).toThrow(/an unknown switch/);
+    expect(() => vae.enableWindowsBlackwellOptimizations({ mixedPrecision: "float8" as never })).toThrow(/float16/);
+    expect(() => optimizeForWindowsBlackwell(undefined as never)).toThrow(/a model of this package/);
+  });
+});
+
+it("without fusions, SiLU and upsampling are rows of their own", () => {
+  const rowsOf = (switches: Partial<typeof PLAIN>) =>
+    layoutGraph((g: Graph) => {
+      const rewrite = unfused({ ...PLAIN, ...switches });
+      if (rewrite) g.rewriteCalls(rewrite);
+      const [weight, filter] = [
+        g.constant(new Float32Array(4), [4]),
+        g.constant(new Float32Array(4 * 4 * 9), [4, 4, 1, 3, 3]),
+      ];
+      const x = g.input("x", [1, 1, 2, 2, 4]);
+      const y = g.groupNorm({ name: "norm", x, weight, bias: weight, groups: 2, eps: 1e-6, act: "silu" });
+      g.output("y", g.conv({ name: "conv", x: y, weight: filter, padding: [0, 0, 1, 1, 1, 1], upsample: true }));
+    }).graph.rows.map(({ name }) => name);
+  expect(rowsOf({})).toEqual(["norm", "norm.silu", "conv.upsample", "conv"]);
+  expect(rowsOf({ fusedSilu: true })).toEqual(["norm", "conv.upsample", "conv"]);
+  expect(rowsOf({ fusedUpsample: true })).toEqual(["norm", "norm.silu", "conv"]);
+  expect(rowsOf({ fusedSilu: true, fusedUpsample: true })).toEqual(["norm", "conv"]);
+});
+
+it("8-bit floats are not for the CPU", () => {
+  const { available, reason } = isFp8Available(device);
+  expect(available).toBe(false);
+  expect(reason).toMatch(/CPU/);
+});
+
+it("an autocast scope ends with its block, and refuses what is no precision", () => {
+  let left = 0;
+  const model = { enterPrecision: () => () => left++ } as unknown as SvdAutoencoder;
+  {
+    using scope = configureAutocast(model, { precision: "bfloat16" });
+    expect(scope.precision).toBe("bfloat16");
+    expect(left).toBe(0);
+  }
+  expect(left).toBe(1);
+  expect(() => configureAutocast(model, { precision: "int4" as never })).toThrow(/bfloat16/);
+});
