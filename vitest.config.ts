@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { sourceAliases } from "./tooling/build/packages.mjs";
@@ -14,5 +15,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Vitest's own choice leaves a core to itself, which is half of a small machine.
+    maxWorkers: availableParallelism(),
   },
 });

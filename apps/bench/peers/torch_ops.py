@@ -90,23 +90,40 @@ def conv_frames(t, attrs):
     if (top, left) != (bottom, right):
         x, padding = F.pad(x, (left, right, top, bottom)), 0
     weight = t["weight"].squeeze(2).contiguous(memory_format=torch.channels_last)
-    y = F.conv2d(x, weight, t.get("bias"), stride=attrs.get("stride", [1, 1, 1])[1:], padding=padding)
+    stride = attrs.get("stride", [1, 1, 1])[1:]
+    if attrs.get("transposed"):
+        y = F.conv_transpose2d(x, weight, t.get("bias"), stride=stride, padding=padding)
+    else:
+        y = F.conv2d(x, weight, t.get("bias"), stride=stride, padding=padding, groups=attrs.get("groups", 1))
     y = y.permute(0, 2, 3, 1)
     return epilogue(y.reshape(b, f, *y.shape[1:]), t, attrs)
 
 
 def conv(t, attrs):
+    if "past" in t:
+        t = {**t, "x": torch.cat([t["past"], t["x"]], dim=1)}
     if t["weight"].shape[2] == 1 and attrs.get("stride", [1])[0] == 1 and not any(attrs.get("padding", [0, 0])[:2]):
         return conv_frames(t, attrs)
     x = t["x"].permute(0, 4, 1, 2, 3)
     if attrs.get("upsample"):
         x = F.interpolate(x, scale_factor=(1, 2, 2), mode="nearest")
     front, back, top, bottom, left, right = attrs.get("padding", [0] * 6)
+    if attrs.get("framePadding") == "replicate" and front + back > 0:
+        x, front, back = F.pad(x, (0, 0, 0, 0, front, back), mode="replicate"), 0, 0
     padding = (front, top, left)
     if (front, top, left) != (back, bottom, right):
         x, padding = F.pad(x, (left, right, top, bottom, front, back)), 0
-    y = F.conv3d(x, t["weight"], t.get("bias"), stride=attrs.get("stride", [1, 1, 1]), padding=padding)
+    y = F.conv3d(x, t["weight"], t.get("bias"), stride=attrs.get("stride", [1, 1, 1]), padding=padding, groups=attrs.get("groups", 1))
     return epilogue(y.permute(0, 2, 3, 4, 1), t, attrs)
+
+
+def conv_norm_act(t, attrs):
+    """Convolution, batch norm and activation as a model writes them: the same function with the bias as the norm's."""
+    act, plain = attrs["act"], {**attrs, "act": "none"}
+    y = conv({"x": t["x"], "weight": t["weight"]}, plain)
+    b, f, h, w, c = y.shape
+    y = F.batch_norm(y.reshape(b * f, h, w, c).permute(0, 3, 1, 2), t["zeros"], t["ones"], t["ones"], t["bias"], eps=0)
+    return ACTIVATIONS[act](y.permute(0, 2, 3, 1).reshape(b, f, h, w, c))
 
 
 def prepared(op, operands):
@@ -116,14 +133,17 @@ def prepared(op, operands):
         image = operands["image"].expand(-1, frames, -1, -1, -1)
         rows = [torch.zeros_like(image), image] if "guidance" in operands else [image]
         return {**operands, "imageRows": torch.cat(rows)}
-    if op != "conv":
+    if op not in ("conv", "conv_norm_act"):
         return operands
     weight = operands["weight"]
     if weight.shape[2] == 1:
         weight = weight.squeeze(2).contiguous(memory_format=torch.channels_last).unsqueeze(2)
     else:
         weight = weight.contiguous(memory_format=torch.channels_last_3d)
-    return {**operands, "weight": weight}
+    statistics = {}
+    if op == "conv_norm_act":
+        statistics = {"zeros": torch.zeros_like(operands["bias"]), "ones": torch.ones_like(operands["bias"])}
+    return {**operands, **statistics, "weight": weight}
 
 
 def linear(t, attrs):
@@ -237,16 +257,55 @@ def guided(t):
     return plain + t["guidance"].reshape(1, -1, 1, 1, 1) * (conditional - plain)
 
 
+def unit_noise(t, x):
+    if "philox" not in t:
+        return t.get("noise")
+    low, high, *_ = (int(word) for word in t["philox"])
+    generator = torch.Generator(x.device).manual_seed(((high & 0xFFFFFFFF) << 32) | (low & 0xFFFFFFFF))
+    _, frames, height, width, channels = x.shape
+    planes = torch.randn((1, frames, channels, height, width), device=x.device, generator=generator)
+    return planes.permute(0, 1, 3, 4, 2)
+
+
+def bounded(data, attrs):
+    """As diffusers' schedulers clip and threshold (`_threshold_sample`)."""
+    if attrs.get("bounds") == "clip":
+        return data.clamp(-attrs.get("clipRange", 1.0), attrs.get("clipRange", 1.0))
+    if attrs.get("bounds") != "threshold":
+        return data
+    rows = data.reshape(data.shape[0], -1)
+    scale = torch.quantile(rows.abs(), attrs.get("quantile", 0.995), dim=1)
+    scale = torch.clamp(scale, min=1, max=attrs.get("maxValue", 1.0)).unsqueeze(1)
+    return (torch.clamp(rows, -scale, scale) / scale).reshape(data.shape)
+
+
+def blended(data, t):
+    if "previous" not in t:
+        return data
+    weight, threshold = t["blend"]
+    near = (data - t["previous"]).abs().amax(-1, keepdim=True) <= threshold
+    return torch.where(near, torch.lerp(data, t["previous"].expand_as(data), weight), data)
+
+
 def sampler_step(t, attrs):
     """The sequence of launches that one step is without fusion."""
-    if attrs.get("numHistory", 0):
-        raise NotImplementedError("only steps without history have a sequence to compare with")
     prediction, x, k = guided(t).float(), t["x"].float(), t["coefficients"]
-    following = k[0, 0] * x + k[0, 1] * prediction
+    count = attrs.get("numHistory", 0)
+    terms = [x, prediction, unit_noise(t, x), *(t["history"].split(1) if count else [])]
+
+    def combined(row):
+        return sum(k[row, i] * term for i, term in enumerate(terms) if term is not None)
+
+    if k.shape[0] > count + 2:
+        terms.append(blended(bounded(combined(count + 2), attrs), t))
+    following = combined(0)
+    for h in range(count):
+        combined(2 + h)
     scaled = (following * t["inputScale"]).to(t["prediction"].dtype)
     rows = torch.cat([scaled, scaled]) if "guidance" in t else scaled
     torch.cat([rows, t["imageRows"]], dim=-1)
     return following
 
 
-OPS = {f.__name__: f for f in (attention, conv, linear, linear_q8, quantize, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise, sampler_step)}
+OPS = {f.__name__: f for f in (attention, conv, conv_norm_act, linear, linear_q8, quantize, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise,
+                                   sampler_step)}

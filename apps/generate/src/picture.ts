@@ -9,15 +9,13 @@ import { bundledPicture } from "./model/bundled";
 const WORLD_SIDE = 128;
 
 /**
- * Reads the picture to animate, before a model is loaded. use: at which size it will be used.
+ * Reads the picture to animate, a path or an address, before a model is loaded. use: at which size it will be used.
  *
  * @throws VdError `io` when it cannot be read or is no picture, `unsupported` or `memory` as `loadImage` does
  */
 export async function readPicture(path: string, use: PictureUse): Promise<RgbImage> {
   const expected = "a picture file";
-  if (/^https?:/i.test(path)) {
-    throw new VdError({ code: "io", where: "IMAGE", expected, got: "a web address", hint: "Download it first" });
-  }
+  if (/^(https?|file|data):/i.test(path)) return loadImage(path, use);
   const bytes = await readRegularFile(path).catch((error: unknown) => {
     throw error instanceof VdError ? error : fileError(path, expected, error, "IMAGE");
   });

@@ -20,8 +20,8 @@ export interface TensorSpec {
   /** The CPU takes 16-bit floats here. It computes in float32 and takes them for constant operands, else only where this
    *  says so. */
   halfOnCpu?: true;
-  /** Of a result: no byte of it may belong to another operand, which is read while this is written. */
-  apart?: true;
+  /** Of a result: no byte of it may belong to these operands, or any, which are read while this is written. */
+  apart?: "all" | readonly string[];
 }
 
 /** One attribute: a compile-time constant of a recorded row. */
@@ -67,6 +67,8 @@ export interface Tolerance {
 export interface OpDefinition {
   id: string;
   summary: string;
+  /** What is computed, a line per equation, by the names of operands and attributes; those that are absent drop out. */
+  formula: readonly string[];
   source: readonly string[];
   inputs: Readonly<Record<string, TensorSpec>>;
   attrs: Readonly<Record<string, AttrSpec>>;

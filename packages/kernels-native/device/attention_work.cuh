@@ -16,10 +16,9 @@ struct Work {
   int head, frame, batch;
 };
 
-/** Packed sequences take block indices in turn; rows before the first and after the last have no keys. */
-__device__ __forceinline__ bool find_work(const AttentionMmaParams& p, int blockRows, Work* w) {
-  const int headFrame = blockIdx.x / p.numQTiles;
-  int tile = blockIdx.x % p.numQTiles;
+/** The work on rows of a head and frame; false: there are fewer tiles. Packed sequences take tiles in turn; rows before the first
+ *  and after the last have no keys. */
+__device__ __forceinline__ bool find_work(const AttentionMmaParams& p, int blockRows, int headFrame, int tile, Work* w) {
   w->head = headFrame % p.heads;
   w->frame = headFrame / p.heads % p.frames;
   w->batch = headFrame / p.heads / p.frames;
@@ -38,6 +37,11 @@ __device__ __forceinline__ bool find_work(const AttentionMmaParams& p, int block
     tile -= tiles;
   }
   return false;
+}
+
+/** The work of this block, where blocks take the tiles of one head and frame after those of another. */
+__device__ __forceinline__ bool find_work(const AttentionMmaParams& p, int blockRows, Work* w) {
+  return find_work(p, blockRows, blockIdx.x / p.numQTiles, blockIdx.x % p.numQTiles, w);
 }
 
 /** Score of one pair after scale and mask, times log2(e); -inf when the pair is not allowed. */

@@ -6,7 +6,7 @@
 
 namespace vd::device {
 
-template <class T> __device__ __forceinline__ void matmul_few(const MatmulMmaParams& p) {
+template <class T, bool kClip = false> __device__ __forceinline__ void matmul_few(const MatmulMmaParams& p) {
   __shared__ float filters[kFewDepth][kFewColumns];
   for (int i = threadIdx.x; i < p.depth * kFewColumns; i += blockDim.x) {
     const int k = i / kFewColumns, n = i % kFewColumns;
@@ -19,9 +19,15 @@ template <class T> __device__ __forceinline__ void matmul_few(const MatmulMmaPar
     const SourcePixel source = source_pixel(p, static_cast<int>(row));
     float sum[kFewColumns] = {};
     for (int tap = 0; tap < taps; ++tap) {
-      const int64_t pixel = tap_pixel(p, source, tap);
-      if (pixel < 0) continue;
-      const T* x = static_cast<const T*>(p.x) + pixel * p.pitch;
+      const T* x;
+      if constexpr (kClip) {
+        x = clip_source<T>(p, source, tap);
+        if (x == nullptr) continue;
+      } else {
+        const int64_t pixel = tap_pixel(p, source, tap);
+        if (pixel < 0) continue;
+        x = static_cast<const T*>(p.x) + pixel * p.pitch;
+      }
       for (int c = 0; c < p.channels; ++c) {
         const float v = to_float(x[c]);
 #pragma unroll

@@ -15,13 +15,13 @@
 
 namespace vd::device {
 
-/** One variant: element type, rows, columns, whether chunks of channels may be moved as 16 bytes, and whether a gated activation
- *  is swiglu, not geglu. */
-template <class T_, int kTileM_, int kTileN_, bool kVector_, bool kSwiglu_ = false> struct MmaConfig {
+/** One variant: element type, rows, columns, whether chunks of channels may be moved as 16 bytes, whether a gated activation is
+ *  swiglu, not geglu, and whether x is a clip with past or repeated frames, or results are a phase of y. */
+template <class T_, int kTileM_, int kTileN_, bool kVector_, bool kSwiglu_ = false, bool kClip_ = false> struct MmaConfig {
   using T = T_;
   static constexpr int kTileM = kTileM_, kTileN = kTileN_, kStages = 3;
   static constexpr int kDepth = 64 / sizeof(T), kChunk = 16 / sizeof(T);  // elements of a row of a stage, of 16 bytes
-  static constexpr bool kVector = kVector_, kSwiglu = kSwiglu_;
+  static constexpr bool kVector = kVector_, kSwiglu = kSwiglu_, kClip = kClip_;
   static constexpr int kWarpsN = kTileN / 32, kWarpsM = 2;
   static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
   static constexpr int kRowBlocks = kTileM / kWarpsM / 16;
@@ -65,6 +65,32 @@ __device__ __forceinline__ int64_t tap_pixel(const MatmulMmaParams& p, const Sou
   return s.base + (static_cast<int64_t>(f) * p.source[1] + h) * p.source[2] + w;
 }
 
+/** Elements of a tap's source pixel in x or its past, or null in the padding. */
+template <class T> __device__ __forceinline__ const T* clip_source(const MatmulMmaParams& p, const SourcePixel& s, int tap) {
+  const int kw = tap % p.kernel[2], rest = tap / p.kernel[2], scale = p.upsample ? 2 : 1;
+  const int w = s.w + kw, h = s.h + rest % p.kernel[1];
+  int f = s.f + rest / p.kernel[1];
+  if (p.replicate) f = min(max(f, -p.pastFrames), p.source[0] - 1);
+  if (w < 0 || h < 0 || w >= p.source[2] * scale || h >= p.source[1] * scale) return nullptr;
+  if (f < -p.pastFrames || f >= p.source[0]) return nullptr;
+  const int pixel = (p.upsample ? h >> 1 : h) * p.source[2] + (p.upsample ? w >> 1 : w);
+  const int64_t framePixels = static_cast<int64_t>(p.source[1]) * p.source[2];
+  if (f >= 0) return static_cast<const T*>(p.x) + (s.base + f * framePixels + pixel) * p.pitch;
+  const int64_t batch = s.base / (framePixels * p.source[0]);
+  return static_cast<const T*>(p.past) + (((batch + 1) * p.pastFrames + f) * framePixels + pixel) * p.pastPitch;
+}
+
+/** Pixel of y that row `row` of the product is. */
+template <bool kClip> __device__ __forceinline__ int64_t output_pixel(const MatmulMmaParams& p, int64_t row) {
+  if constexpr (kClip) {
+    if (p.phaseStep == 2) {
+      const int64_t w = row % p.out[2], line = row / p.out[2];
+      return ((2 * line + p.phaseRow) * p.out[2] + w) * 2 + p.phaseColumn;
+    }
+  }
+  return row;
+}
+
 /** Row of the weights behind column `n` of the product; geglu interleaves blocks of 8 values and 8 gates. */
 __device__ __forceinline__ int weight_row(const MatmulMmaParams& p, int n) {
   return p.gated ? (n >> 3 & 1) * (p.columns >> 1) + (n >> 4) * 8 + (n & 7) : n;
@@ -106,9 +132,14 @@ template <class Config> struct MmaVectorLoader {
       const T* source = nullptr;
       if (row < p.rows && tap < numTaps) {
         const SourcePixel s = source_pixel(p, row);
-        const int64_t pixel = tap_pixel(p, s, tap);
-        if (second) source = static_cast<const T*>(p.x2) + pixel * p.pitch2 - p.channels;
-        else if (pixel >= 0) source = static_cast<const T*>(p.x) + pixel * p.pitch - tap * p.tapChannels;
+        if constexpr (Config::kClip) {
+          source = clip_source<T>(p, s, tap);
+          if (source != nullptr) source -= tap * p.tapChannels;
+        } else {
+          const int64_t pixel = tap_pixel(p, s, tap);
+          if (second) source = static_cast<const T*>(p.x2) + pixel * p.pitch2 - p.channels;
+          else if (pixel >= 0) source = static_cast<const T*>(p.x) + pixel * p.pitch - tap * p.tapChannels;
+        }
       }
       set_source(i, source);
     }
@@ -147,13 +178,19 @@ template <class T> __device__ __forceinline__ uint4 pack_chunk(const float (&v)[
 }
 
 /** Element (pixel, k) of A, 0 in the padding and beyond the depth. */
-template <class T> __device__ __forceinline__ T a_element(const MatmulMmaParams& p, const SourcePixel& s, int k) {
+template <class T, bool kClip> __device__ __forceinline__ T a_element(const MatmulMmaParams& p, const SourcePixel& s, int k) {
   const T zero = from_float<T>(0.0f);
   if (k >= p.depth || s.f < -(1 << 29)) return zero;
-  if (p.x2 != nullptr && k >= p.channels) return static_cast<const T*>(p.x2)[(s.base + s.w) * p.pitch2 + (k - p.channels)];
-  const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
-  const int64_t pixel = tap_pixel(p, s, tap);
-  return pixel < 0 || c >= p.channels ? zero : static_cast<const T*>(p.x)[pixel * p.pitch + c];
+  if constexpr (kClip) {
+    const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
+    const T* source = clip_source<T>(p, s, tap);
+    return source == nullptr || c >= p.channels ? zero : source[c];
+  } else {
+    if (p.x2 != nullptr && k >= p.channels) return static_cast<const T*>(p.x2)[(s.base + s.w) * p.pitch2 + (k - p.channels)];
+    const int tap = k / p.tapChannels, c = k - tap * p.tapChannels;
+    const int64_t pixel = tap_pixel(p, s, tap);
+    return pixel < 0 || c >= p.channels ? zero : static_cast<const T*>(p.x)[pixel * p.pitch + c];
+  }
 }
 
 /** Moves element by element, for channels or addresses that chunks do not suit. */
@@ -179,7 +216,7 @@ template <class Config> struct MmaScalarLoader {
     for (int i = 0; i < Config::kChunksA; ++i) {
       float v[Config::kChunk];
 #pragma unroll
-      for (int j = 0; j < Config::kChunk; ++j) v[j] = to_float(a_element<T>(p, pixels[i], k + j));
+      for (int j = 0; j < Config::kChunk; ++j) v[j] = to_float(a_element<T, Config::kClip>(p, pixels[i], k + j));
       ptx::store_shared16(chunk_slot(a, threadIdx.x + i * Config::kThreads), pack_chunk<T>(v));
     }
 #pragma unroll
@@ -266,7 +303,8 @@ __device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float 
       const int row = i / chunks, chunk = i % chunks;
       const int64_t pixel = row0 + 32 * part + row;
       const int col = p.gated ? (col0 >> 1) + 8 * chunk : col0 + 8 * chunk;
-      if (pixel < p.rows) staged_tail<Config::kSwiglu>(p, staging + row * kPitch + chunk * (p.gated ? 16 : 8), pixel, col);
+      if (pixel < p.rows)
+        staged_tail<Config::kSwiglu>(p, staging + row * kPitch + chunk * (p.gated ? 16 : 8), output_pixel<Config::kClip>(p, pixel), col);
     }
   }
 }
@@ -326,7 +364,7 @@ struct NoScales {
 
 /** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For types that a device's tensor cores lack.
  *  With geglu, columns alternate value and gate one by one. scales: turns stored elements into numbers. */
-template <class T, bool kSwiglu = false, class Scales = NoScales>
+template <class T, bool kSwiglu = false, bool kClip = false, class Scales = NoScales>
 __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Scales& scales = {}) {
   constexpr int kDepth = 16, kPitch = 68;
   __shared__ __align__(16) float a[kDepth][kPitch], b[kDepth][kPitch];
@@ -343,7 +381,7 @@ __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Sca
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int k = k0 + loadDepth + j;
-      a[loadDepth + j][loadRow] = scales.pixel(p, row0 + loadRow, k, to_float(a_element<T>(p, pixel, k)));
+      a[loadDepth + j][loadRow] = scales.pixel(p, row0 + loadRow, k, to_float(a_element<T, kClip>(p, pixel, k)));
       b[loadDepth + j][loadRow] = n < p.columns && k < p.depth ? scales.weight(weightRow, k, to_float(weights[k])) : 0.0f;
     }
     __syncthreads();
@@ -368,9 +406,10 @@ __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Sca
 #pragma unroll 1
     for (int e = threadIdx.x; e < 16 * (p.gated ? 32 : 64); e += 256) {
       const int row = p.gated ? e / 32 : e / 64, column = p.gated ? e % 32 : e % 64;
-      const int64_t pixel = row0 + row * 4 + i;
+      const int64_t productRow = row0 + row * 4 + i;
       const int col = (p.gated ? col0 >> 1 : col0) + column;
-      if (pixel >= p.rows || col >= p.epilogue.n) continue;
+      if (productRow >= p.rows || col >= p.epilogue.n) continue;
+      const int64_t pixel = output_pixel<kClip>(p, productRow);
       const float* v = staged + row * 64 + column * (p.gated ? 2 : 1);
       finish1(p.epilogue, p.gated ? gated<kSwiglu>(p.epilogue, v[0], v[1], pixel, col) : v[0], pixel, col, p.gated);
     }

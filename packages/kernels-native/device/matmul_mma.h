@@ -24,6 +24,13 @@ struct MatmulMmaParams {
   int32_t tapChannels;     // C': channels of one tap in B
   int32_t depth;           // K
   int32_t gated;           // geglu or swiglu
+  // What conv_clip's kernels know besides.
+  const void* past;        // [B, pastFrames, H, W, C]: frames in front of x, whose numbers are below 0
+  int64_t pastPitch;
+  int32_t pastFrames;
+  int32_t replicate;       // 1: frames outside are the first or the last again
+  int32_t phaseStep;       // 2: results are every second row and column of y, from these on; 1: all
+  int32_t phaseRow, phaseColumn;
 };
 
 /** The same of 8-bit operands. */

@@ -21,7 +21,7 @@ struct ElementScales {
 };
 
 template <class Q, bool kSwiglu> __device__ __forceinline__ void scaled_plain(const ScaledMmaParams& p) {
-  matmul_plain<Q, kSwiglu>(p.matmul, ElementScales{p.scales, p.matmul.epilogue});
+  matmul_plain<Q, kSwiglu, false>(p.matmul, ElementScales{p.scales, p.matmul.epilogue});
 }
 
 /** acc = sums · scales of block `block`, added to what is there if kAdd. */

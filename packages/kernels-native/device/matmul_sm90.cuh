@@ -52,6 +52,14 @@ __device__ __forceinline__ void matmul_load_b(const MatmulSm90Params& p, uint32_
   }
 }
 
+/** Loads a box of frame `f`, which may lie in front of x or repeat a border. */
+__device__ __forceinline__ void matmul_load_clip(const MatmulSm90Params& p, uint32_t dst, uint32_t full, int c, int w, int h, int f,
+                                                 int b) {
+  if (p.replicate) f = min(max(f, -p.pastFrames), p.lastFrame);
+  if (f < 0 && p.pastFrames > 0) ptx::tma_load_5d(dst, &p.a2, full, c, w, h, f + p.pastFrames, b);
+  else ptx::tma_load_5d(dst, &p.a, full, c, w, h, f, b);
+}
+
 /** The producer thread: every stage of every tile of this block. */
 template <class Config>
 __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const MatmulShared<Config>& shared, int rank, int numTiles) {
@@ -77,7 +85,8 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
           for (int c = 0; c < p.blocksPerTap * Config::kBlock; c += Config::kBlock) {
             await_free(shared, at);
             const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
-            ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, box.b);
+            if constexpr (Config::kClip) matmul_load_clip(p, shared.a(at.stage), full, c, w, h, f, box.b);
+            else ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, box.b);
             matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, phase, rank);
             at.advance();
           }

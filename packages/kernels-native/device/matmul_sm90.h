@@ -12,7 +12,7 @@ namespace vd::device {
  *  and blocks of 128 bytes of channels, then over blocks of a second source. Linear is the case of one tap and W = all rows. */
 struct MatmulSm90Params {
   TensorMap a;    // [B,F,H,W,C] of x
-  TensorMap a2;   // of x2, linear only
+  TensorMap a2;   // of x2, linear only; kernels of clips: [B,N,H,W,C] of the frames in front of x
   TensorMap b;    // weights: [phases, N, taps, C]; geglu: [N/8, 2, 8, C]
   TensorMap y;         // [B,F,H,W,N], staged tiles only
   TensorMap residual;  // like y, where there is one
@@ -34,6 +34,10 @@ struct MatmulSm90Params {
   int32_t numParts;     // of the columns, rows tiles only: a block takes the tiles of one part for its rows
   int32_t numPhases;    // 1, or 4 for a nearest-2x upsample: phase = 2 * (row & 1) + (column & 1)
   int32_t aBytes;       // bytes of one box
+  // Kernels of clips only, whose boxes have one frame.
+  int32_t pastFrames;   // numbered from -pastFrames to -1
+  int32_t lastFrame;    // of x
+  int32_t replicate;    // frames outside are the first or the last again
   MatmulScales scales;  // of 8-bit operands
 };
 

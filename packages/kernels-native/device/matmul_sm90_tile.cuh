@@ -6,8 +6,10 @@
 namespace vd::device {
 
 /** One variant: element type, index into kMatmulTiles, whether the activation is gated (kGeglu, what the code calls both kinds),
- *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, and the type of the operands. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, class Operand_ = T_> struct MatmulConfig {
+ *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, whether frames of x may lie in the past or repeat, and
+ *  the type of the operands. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false, class Operand_ = T_>
+struct MatmulConfig {
   using T = T_;              // of results, residuals and frame bias
   using Operand = Operand_;  // of x and weights
   static constexpr bool kScaled = sizeof(Operand) == 1;  // 8-bit operands have scales
@@ -16,7 +18,7 @@ template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool 
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
   static constexpr int kCluster = kTile.cluster;
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
-  static constexpr bool kSwiglu = kSwiglu_;
+  static constexpr bool kSwiglu = kSwiglu_, kClip = kClip_;
   static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;

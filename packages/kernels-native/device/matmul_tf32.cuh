@@ -20,9 +20,9 @@
 
 namespace vd::device {
 
-/** One variant: rows, columns, 16-byte loads, whether every weight is a tf32 number, and whether a gated activation is swiglu. */
-template <int kTileM, int kTileN, bool kVector, bool kExact_, bool kSwiglu = false>
-struct Tf32Config : MmaConfig<float, kTileM, kTileN, kVector, kSwiglu> {
+/** One variant: rows, columns, 16-byte loads, whether every weight is a tf32 number, and as in MmaConfig. */
+template <int kTileM, int kTileN, bool kVector, bool kExact_, bool kSwiglu = false, bool kClip = false>
+struct Tf32Config : MmaConfig<float, kTileM, kTileN, kVector, kSwiglu, kClip> {
   static constexpr bool kExact = kExact_;
 };
 

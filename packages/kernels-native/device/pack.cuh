@@ -16,10 +16,26 @@ __device__ __forceinline__ float pack_upsample(const PackParams& p, int64_t base
   return sum;
 }
 
+/** Weight of 2x2 tap (i, j) of phase (a, b): results of that parity meet every second tap, backwards. */
+__device__ __forceinline__ float pack_transposed(const PackParams& p, int row, int c, int phase, int tap) {
+  const int r = 3 - (phase >> 1) - 2 * (tap >> 1), s = 3 - (phase & 1) - 2 * (tap & 1);
+  return load_any(p.source, p.sourceType, (static_cast<int64_t>(c) * p.rows + row) * 16 + r * 4 + s);
+}
+
+/** Target element i of a filter of groups. */
+__device__ __forceinline__ float pack_groups(const PackParams& p, int64_t i) {
+  const int64_t row = i % p.rows, rest = i / p.rows, c = rest % p.channels, tap = rest / p.channels;
+  return load_any(p.source, p.sourceType, (row * p.channels + c) * p.taps + tap);
+}
+
 __device__ __forceinline__ void pack_weights(const PackParams& p) {
   for_each_item(p.count, [&](int64_t i) {
     if (p.kind == PackKind::convert) {
       store_any(p.target, p.targetType, i, load_any(p.source, p.sourceType, i));
+      return;
+    }
+    if (p.kind == PackKind::convGroups) {
+      store_any(p.target, p.targetType, i, pack_groups(p, i));
       return;
     }
     const int c = static_cast<int>(i % p.paddedChannels);
@@ -29,8 +45,11 @@ __device__ __forceinline__ void pack_weights(const PackParams& p) {
     const int row = static_cast<int>(rest % p.rows), phase = static_cast<int>(rest / p.rows);
     const int64_t filter = static_cast<int64_t>(row) * p.channels + c;
     float v = 0.0f;
-    if (c < p.channels)
-      v = p.kind == PackKind::conv ? load_any(p.source, p.sourceType, filter * p.taps + tap) : pack_upsample(p, filter * 9, phase, tap);
+    if (c < p.channels) {
+      if (p.kind == PackKind::conv) v = load_any(p.source, p.sourceType, filter * p.taps + tap);
+      else if (p.kind == PackKind::convTransposed) v = pack_transposed(p, row, c, phase, tap);
+      else v = pack_upsample(p, filter * 9, phase, tap);
+    }
     store_any(p.target, p.targetType, i, v);
   });
 }

@@ -8,6 +8,8 @@ enum class PackKind : int32_t {
   convert = 0,       // same order, another element type
   conv = 1,          // [K,C,taps] → [K,taps,C']
   convUpsample = 2,  // [K,C,1,3,3] → [4,K,2x2,C']: nearest-2x then 3x3 as four 2x2, phase = 2 * (row & 1) + (column & 1)
+  convTransposed = 3,  // [C,K,1,4,4] → [4,K,2x2,C']: the taps that meet pixels, phases as above
+  convGroups = 4,    // [K,C,taps] → [taps,C,K], C: channels of a group
 };
 
 /** C' is C rounded up to 16 bytes of the target, the rest zeros. */

@@ -47,7 +47,7 @@ __device__ __forceinline__ void finish_token8(const TokenNormParams& p, float (&
   }
 }
 
-/** The same for one channel. */
+/** Everything behind the normalisation, for one channel. */
 __device__ __forceinline__ float finish_token(const TokenNormParams& p, float v, int c, int64_t scaleAt, int64_t shiftAt) {
   if (p.weight) v *= load_any(p.weight, p.weightType, c);
   if (p.bias) v += load_any(p.bias, p.biasType, c);
@@ -59,7 +59,7 @@ __device__ __forceinline__ float finish_token(const TokenNormParams& p, float v,
 /** Rows in registers. kCentred: about their mean (layer_norm), else about 0 (rms_norm). */
 template <class T, int kLanes, int kChunks, bool kCentred> __device__ __forceinline__ void token_norm_rows(const TokenNormParams& p) {
   const int lane = threadIdx.x % kLanes, vectors = p.channels / 8;
-  const uint32_t row = blockIdx.x * (kTokenNormThreads / kLanes) + threadIdx.x / kLanes;
+  const uint32_t row = kLanes == kTokenNormThreads ? blockIdx.x : (blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
   const bool inside = row < p.rows;
   const T* x = static_cast<const T*>(p.x) + (inside ? row : 0) * p.pitch;
   float v[kChunks][8];
@@ -71,6 +71,14 @@ template <class T, int kLanes, int kChunks, bool kCentred> __device__ __forceinl
 #pragma unroll
       for (int i = 0; i < 8; ++i) v[j][i] = 0.0f;
     }
+  }
+  if (p.rows <= kTokenNormFewRows) {
+#pragma unroll
+    for (int j = 0; j < kChunks; ++j)
+      if (lane + j * kLanes < vectors) {
+        prefetch_any(p.weight, p.weightType, (lane + j * kLanes) * 8);
+        prefetch_any(p.bias, p.biasType, (lane + j * kLanes) * 8);
+      }
   }
   const auto sum_of = [&](auto&& term) {
     float sum = 0.0f;
@@ -137,14 +145,16 @@ template <class T, bool kCentred> __device__ __forceinline__ void token_norm_blo
 
 }  // namespace vd::device
 
-#define VD_TOKEN_NORM_ROWS(op, type, name, lanes, chunks, centred) \
-  VD_KERNEL(op##_##name##_l##lanes##c##chunks, TokenNormParams, kTokenNormThreads, 2, token_norm_rows<type, lanes, chunks, centred>)
+#define VD_TOKEN_NORM_ROWS(op, type, name, lanes, chunks, centred)                                                            \
+  VD_KERNEL(op##_##name##_l##lanes##c##chunks, TokenNormParams, kTokenNormThreads, (sizeof(type) == 4 && chunks > 8 ? 1 : 2), \
+            token_norm_rows<type, lanes, chunks, centred>)
 #define VD_TOKEN_NORM_OF(op, type, name, centred)     \
   VD_TOKEN_NORM_ROWS(op, type, name, 8, 5, centred)   \
   VD_TOKEN_NORM_ROWS(op, type, name, 16, 5, centred)  \
   VD_TOKEN_NORM_ROWS(op, type, name, 32, 5, centred)  \
+  VD_TOKEN_NORM_ROWS(op, type, name, 32, 6, centred)  \
   VD_TOKEN_NORM_ROWS(op, type, name, 32, 8, centred)  \
-  VD_TOKEN_NORM_ROWS(op, type, name, 256, 1, centred) \
+  VD_TOKEN_NORM_ROWS(op, type, name, 32, 12, centred) \
   VD_TOKEN_NORM_ROWS(op, type, name, 256, 3, centred) \
   VD_KERNEL(op##_##name##_block, TokenNormParams, kTokenNormThreads, 2, token_norm_block<type, centred>)
 

@@ -28,8 +28,11 @@ struct TokenNormParams {
 struct TokenNormShape {
   int lanes, chunks;
 };
+/** Of a block; of blocks for few rows a part, where warps or less own a row. */
 inline constexpr int kTokenNormThreads = 256;
 /** The shapes that kernels are compiled for, the narrowest first (VD_TOKEN_NORM in token_norm.cuh). */
-inline constexpr TokenNormShape kTokenNormShapes[] = {{8, 5}, {16, 5}, {32, 5}, {32, 8}, {256, 1}, {256, 3}};
+inline constexpr TokenNormShape kTokenNormShapes[] = {{8, 5}, {16, 5}, {32, 5}, {32, 6}, {32, 8}, {32, 12}, {256, 3}};
+/** Rows up to which weights are asked for before the sums are known: later ones find them in the cache. */
+inline constexpr uint32_t kTokenNormFewRows = 4096;
 
 }  // namespace vd::device

@@ -4,6 +4,8 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "ptx/math.cuh"
+
 namespace vd::device {
 
 enum ElementType : int { kF32 = 0, kF16 = 1, kBf16 = 2, kI32 = 3, kU8 = 4 };
@@ -119,6 +121,10 @@ __device__ __forceinline__ void store_any(void* p, int type, int64_t i, float v)
   if (type == kF16) static_cast<__half*>(p)[i] = __float2half_rn(v);
   else if (type == kBf16) static_cast<__nv_bfloat16*>(p)[i] = __float2bfloat16_rn(v);
   else static_cast<float*>(p)[i] = v;
+}
+/** Asks for the line of element `i` of an array that may be absent. */
+__device__ __forceinline__ void prefetch_any(const void* p, int type, int64_t i) {
+  if (p) ptx::prefetch_l2(static_cast<const uint8_t*>(p) + i * (type == kF32 ? 4 : 2));
 }
 __device__ __forceinline__ void load8_any(const void* p, int type, int64_t i, float (&v)[8]) {
   if (type == kF16) load8(static_cast<const __half*>(p) + i, v);

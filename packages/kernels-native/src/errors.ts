@@ -27,7 +27,8 @@ export interface VdErrorDetails {
  * ```
  */
 export class VdError extends Error {
-  override readonly name = "VdError";
+  /** `AbortError` for `cancelled`, as of everything in Node.js that an AbortSignal ends, else `VdError`. */
+  override readonly name: "VdError" | "AbortError";
   readonly code: ErrorCode;
   readonly where: string;
   readonly expected: string;
@@ -44,6 +45,7 @@ export class VdError extends Error {
       `[${where}] expected ${expected}, got ${got}${hint ? `${/[.!?]$/.test(got) ? "" : "."} ${hint}` : ""}`,
       cause === undefined ? undefined : { cause },
     );
+    this.name = code === "cancelled" ? "AbortError" : "VdError";
     this.code = code;
     this.where = where;
     this.expected = expected;
@@ -66,7 +68,8 @@ function shortened(text: string): string {
 
 /** True for errors of this software, also across realms and duplicate installs. */
 export function isVdError(error: unknown): error is VdError {
-  return error instanceof Error && error.name === "VdError" && "code" in error && "where" in error;
+  if (!(error instanceof Error) || !("code" in error) || !("where" in error)) return false;
+  return error.name === "VdError" || (error.name === "AbortError" && error.code === "cancelled");
 }
 
 /** What a cancelled piece of work tells of itself. */

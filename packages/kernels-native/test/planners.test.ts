@@ -14,7 +14,7 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
   ...["attention", "attention_backward", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
-  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "token_embed"],
+  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "sampler_step", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -128,10 +128,27 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         ["attention_local_f16_d64", "attention_local_plain_f16_d512"],
         ["attention_local_bf16_d64", "attention_local_plain_bf16_d512"],
       ];
-      expect(names(90)).toEqual(all);
+      expect(names(80)).toEqual(all);
+      expect(names(90)).toEqual(all.map((own, i) => (i === 0 ? own : ["sm90_range_d64", ...own!])));
       expect(names(75)).toEqual([all[0], all[1], ["attention_local_plain_bf16_d512"]]);
       expect(rejected(90, "window of f16").sm90_d64).toContain("the row has heads of 40");
       expect(rejected(90, "window of f16")["attention_mma_*"]).toBe("has no window");
+    });
+
+    test("on Hopper go to tensor cores that read shared memory, whatever part of the keys rows see", () => {
+      const rows = candidates(90);
+      expect(rows["causal attention"]![0]).toBe("sm90_range_d128");
+      expect(rows["attention in boxes"]![0]).toBe("sm90_masked_d64");
+      expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
+      expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
+      expect(rows["half attention d40"]![0]).toBe("sm90_range_d64");
+      const why = rejected(90, "attention in boxes");
+      expect(why["sm90_range_*"]).toBe("has no window of rows or columns");
+      expect(why.sm90_masked_d512).toBe("is for larger heads than 64");
+      expect(rejected(90, "causal attention")["sm90_masked_*"]).toBe(
+        "has neither a mask nor a window of rows or columns",
+      );
+      expect(rejected(80, "causal attention")).toMatchObject({ "sm90_range_*": "needs compute capability 9.0" });
     });
 
     test("and its gradients suit the head and the type", () => {
@@ -230,15 +247,20 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(variants("gated residual, other names")).toEqual(["elementwise_f16_add_product"]);
       expect(variants("gated residual odd")).toEqual(["elementwise_scalar"]);
       expect(variants("gated residual mixed")).toEqual(["elementwise_vector"]);
-      expect(variants("seldom expression")).toEqual(["elementwise_vector"]);
+      expect(variants("seldom expression")).toEqual(["elementwise_f16_program"]);
       expect(rejected(80, "gated residual mixed")).toEqual({
         "elementwise_f16_*": "b has another element type than y",
+        elementwise_f16_program: "b has another element type than y",
       });
       expect(rejected(80, "seldom expression")).toEqual({
         "elementwise_f16_*": "is for expressions that have kernels of their own",
       });
       const odd = "y has 641 channels, which 8 does not divide";
-      expect(rejected(80, "gated residual odd")).toEqual({ "elementwise_f16_*": odd, elementwise_vector: odd });
+      expect(rejected(80, "gated residual odd")).toEqual({
+        "elementwise_f16_*": odd,
+        elementwise_f16_program: odd,
+        elementwise_vector: odd,
+      });
     });
 
     test("of norms of tokens by what follows them and the length of rows", () => {
@@ -249,7 +271,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(found(80)["layer_norm scale on gaps"]!.rejected.layer_norm_modulated_f16_l16c5).toBe(
         "scale has pixels 644 elements apart, which 8 does not divide",
       );
-      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l256c3", "rms_norm_bf16_block"]);
+      expect(found(80).rms_norm!.variants).toEqual(["rms_norm_bf16_l32c12", "rms_norm_bf16_block"]);
       expect(found(80).rms_norm!.rejected.rms_norm_bf16_l32c8).toBe("holds 2048 channels, a row has 3072");
     });
 
@@ -262,7 +284,32 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         expect(candidates(smVersion)["half conv narrow"]![0]).toBe("conv_narrow_f16");
         expect(rejected(smVersion, "half conv narrow").conv_few_f16).toBe("is for at most 8 channels, x has 320");
         expect(candidates(smVersion)["half conv few"]![0]).toBe("conv_few_f16");
+        // A frame of padding behind the clip is a frame more of results, which that kernel does not count.
+        expect(candidates(smVersion)["half conv narrow padded behind"]).not.toContain("conv_narrow_f16");
       }
+    });
+
+    test("of convolutions by groups, past frames and transposing", () => {
+      const variants = (row: string, smVersion = 90) => candidates(smVersion)[row]!;
+      expect(variants("half conv 2 groups", 80)).toEqual([
+        ...["conv_mma_f16_m64n64", "conv_mma_f16_m128n128", "conv_plain_f16", "conv_groups_f16"],
+      ]);
+      expect(variants("half conv 2 groups")[0]).toMatch(/^sm90_/);
+      expect(variants("half conv 64 groups")).toEqual(["conv_groups_f16"]);
+      expect(rejected(90, "half conv 64 groups")).toMatchObject({
+        conv_depthwise_f16: "is for a filter for every channel",
+        "dense_*": "is for at most 32 groups, there are 64",
+      });
+      expect(variants("half conv depthwise", 75)).toEqual(["conv_depthwise_f16", "conv_groups_f16"]);
+      expect(variants("half conv clip", 80)).toContain("conv_clip_mma_f16_m128n128");
+      expect(variants("half conv clip", 80).at(-1)).toBe("conv_clip_plain_f16");
+      expect(variants("half conv clip")[0]).toMatch(/^sm90_/);
+      expect(rejected(90, "half conv clip").sm90_m128n160ps).toBe("has no past frames and repeats none");
+      expect(variants("half conv clip of 3", 80)[0]).toBe("conv_clip_few_f16");
+      expect(candidates(90)["half conv clip of two types"]).toBeUndefined();
+      expect(variants("half conv transposed")[0]).toMatch(/^sm90_/);
+      expect(variants("half conv transposed", 80)).toContain("conv_clip_mma_f16_m128n128");
+      expect(variants("half conv transposed", 80).at(-1)).toBe("conv_clip_plain_f16");
     });
 
     test("of attention by head, axis and type", () => {
@@ -301,6 +348,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows.resize!.rejected).toHaveProperty("resize_scalar");
       expect(rows.token_embed!.rejected).toEqual({ token_embed_vector: "token is not 16-byte aligned" });
       expect(rows.frames_out!.rejected).toEqual({ frames_out_wide: "takes eight elements at a time, there are 27" });
+    });
+
+    test("of sampler_step wait for each other to threshold, as many blocks as run at once", () => {
+      const rows = candidates(90);
+      expect(rows.sampler_step).toEqual(["sampler_step_scalar"]);
+      expect(rows["sampler_step clipped"]).toEqual(["sampler_step_data"]);
+      // Counts of three passes, then the data predictions.
+      expect(rows["sampler_step of 72 lines"]).toEqual(["sampler_step_threshold 100 3711232 resident"]);
+      expect(rows["sampler_step of 1 lines"]).toEqual(["sampler_step_threshold 13 76032 resident"]);
     });
 
     test("where it takes too much working memory, unless nothing takes less", () => {

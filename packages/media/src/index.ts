@@ -21,6 +21,7 @@ export {
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
 export { loadImage, type PictureUse } from "./pictures/load-image";
+export type { PictureSource, SharpLike } from "./pictures/picture-source";
 export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
@@ -40,6 +41,7 @@ export {
 export type { EncodeOptions, VideoFrames } from "./video/video-frames";
 export {
   checkOutput,
+  encodeVideo,
   type WriteOptions,
   type WrittenVideo,
   writeVideo,

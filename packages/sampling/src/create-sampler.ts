@@ -5,7 +5,7 @@ import type { SamplerDefinition } from "./definition";
 import type { SamplerOptions } from "./options";
 import type { Sampler } from "./sampler";
 import { euler } from "./samplers/euler";
-import { SAMPLERS } from "./samplers.generated";
+import { SAMPLERS, type SamplerName } from "./samplers.generated";
 
 /** Every sampler there is: the default, then the others in the order of their files. */
 export const samplerDefinitions: readonly SamplerDefinition[] = [
@@ -14,7 +14,7 @@ export const samplerDefinitions: readonly SamplerDefinition[] = [
 ];
 
 /** The short names that {@link createSampler} takes, the default first. */
-export const samplerNames: readonly string[] = samplerDefinitions.map(({ name }) => name);
+export const samplerNames = samplerDefinitions.map(({ name }) => name) as readonly SamplerName[];
 
 /**
  * The definition for a short name (`euler`, `dpmpp_2m`) or a diffusers class name. Throws `attr` with the list and the

@@ -1,4 +1,5 @@
 /** Samplers (schedulers), guidance and preconditioning, with torch's arithmetic. */
+export type { DataBounds } from "./arithmetic/limiter";
 export {
   denoise,
   edmPreconditioning,
@@ -12,9 +13,10 @@ export type { SchedulerConfig } from "./config";
 export { createSampler, findSampler, samplerDefinitions, samplerNames } from "./create-sampler";
 export type { SamplerDefinition } from "./definition";
 export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
-export { type LinearSteps, linearSteps } from "./linear-steps";
+export { type LinearSteps, linearSteps, withDataColumn } from "./linear-steps";
 export { MAX_STEPS, type SamplerOptions } from "./options";
 export { type Sampler, type SamplerState, type StepInput, type StepResult, startStep } from "./sampler";
+export type { SamplerName, SchedulerClassName } from "./samplers.generated";
 export { dynamicFlowShift, type FlowShiftKind, flowShift, stretchToTerminal } from "./schedule/flow-shift";
 export type { SigmaModel, SigmaTable } from "./schedule/sigma-model";
 export {

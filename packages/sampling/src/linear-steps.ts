@@ -1,3 +1,5 @@
+import { VdError } from "@vd/kernels-native";
+import type { DataBounds } from "./arithmetic/limiter";
 import type { Values } from "./arithmetic/values";
 import type { Sampler, SamplerState } from "./sampler";
 
@@ -5,7 +7,12 @@ import type { Sampler, SamplerState } from "./sampler";
 export interface LinearSteps {
   /** Tensors that calls hand on to the next one, H. */
   numHistory: number;
-  /** Per call [2 + H, 3 + H]: next sample, denoised, next history from sample, prediction, noise, history. */
+  /** The tables have a row and a column for the data prediction, D = 1, else 0. */
+  hasData: boolean;
+  /** What happens to the data prediction between its row and its column. */
+  bounds: DataBounds | undefined;
+  /** Per call [2 + H + D, 3 + H + D]: next sample, denoised, next history, data prediction from sample, prediction, noise,
+   *  history, data. */
   tables: readonly Float32Array[];
 }
 
@@ -53,8 +60,25 @@ function coefficientsOf(answer: Float32Array, numTerms: number): Float64Array | 
   return agrees ? first : undefined;
 }
 
+/** What a sampler's limiter is given, while it returns a term of its own. */
+class LimiterProbe {
+  private readonly given: Float32Array[] = [];
+
+  constructor(private readonly answer: Float32Array) {}
+
+  readonly limit = (data: Float32Array): Float32Array => {
+    this.given.push(data);
+    return this.answer;
+  };
+
+  /** What it was given, if it was asked once. */
+  get data(): Float32Array | undefined {
+    return this.given.length === 1 ? this.given[0] : undefined;
+  }
+}
+
 function probe(sampler: Sampler, call: number, state: SamplerState | undefined): Probe | undefined {
-  const numTerms = NUM_TERMS + latentsIn(state).length;
+  const numTerms = NUM_TERMS + latentsIn(state).length + (sampler.bounds ? 1 : 0);
   let term = 0;
   const unit = () => {
     const at = term++;
@@ -64,26 +88,33 @@ function probe(sampler: Sampler, call: number, state: SamplerState | undefined):
   };
   const [x, modelOutput, noise] = [unit(), unit(), unit()];
   const given = replaceLatents(state, unit) as SamplerState | undefined;
-  const result = sampler.step(call, { x, modelOutput, noise, state: given });
-  const answers = [result.x, result.denoised, ...latentsIn(result.state)];
-  const rows = answers.map((answer) => coefficientsOf(answer, numTerms));
+  const limiter = sampler.bounds && new LimiterProbe(unit());
+  const result = sampler.step(call, { x, modelOutput, noise, state: given, limit: limiter?.limit });
+  const answers = [result.x, result.denoised, ...latentsIn(result.state), ...(limiter ? [limiter.data] : [])];
+  const rows = answers.map((answer) => answer && coefficientsOf(answer, numTerms));
   return rows.every((row) => row !== undefined) ? { rows, state: result.state } : undefined;
 }
 
 /** Fits a call's coefficients into a table with room for all of the history; missing parts stay zero. */
-function tableOf(rows: readonly Float64Array[], numHistory: number): Float32Array {
-  const width = NUM_TERMS + numHistory;
-  const table = new Float32Array((NUM_RESULTS + numHistory) * width);
+function tableOf(rows: readonly Float64Array[], numHistory: number, hasData: boolean): Float32Array {
+  const [width, height] = [NUM_TERMS + numHistory + Number(hasData), NUM_RESULTS + numHistory + Number(hasData)];
+  const table = new Float32Array(height * width);
   rows.forEach((row, r) => {
-    table.set(row, r * width);
+    const isData = hasData && r === rows.length - 1;
+    const at = (isData ? height - 1 : r) * width;
+    table.set(hasData ? row.subarray(0, -1) : row, at);
+    if (hasData) table[at + width - 1] = row.at(-1)!;
   });
   return table;
 }
 
 /** The calls of a sampler as matrices. They are found by asking: each call is given unit vectors, element by element, so
- *  a new sampler needs nothing for it. Undefined for a sampler that is not linear, as with clipping or thresholding, or
- *  keeps more than `mostHistory` tensors. sampler: one of dtype float32, else the coefficients are rounded. */
+ *  a new sampler needs nothing for it. A sampler with bounds is linear before and after it applies them. Undefined for one
+ *  that is not linear otherwise, that thresholds parts of the latents on their own, or keeps more than `mostHistory`
+ *  tensors. sampler: one of dtype float32, else the coefficients are rounded. */
 export function linearSteps(sampler: Sampler, mostHistory = 8): LinearSteps | undefined {
+  const { bounds } = sampler;
+  if (bounds?.kind === "threshold" && bounds.batch !== 1) return undefined;
   const probes: Probe[] = [];
   let state: SamplerState | undefined;
   for (let call = 0; call < sampler.numModelCalls; call++) {
@@ -92,7 +123,40 @@ export function linearSteps(sampler: Sampler, mostHistory = 8): LinearSteps | un
     probes.push(found);
     state = found.state;
   }
-  const numHistory = Math.max(0, ...probes.map(({ rows }) => rows.length - NUM_RESULTS));
+  const numFixed = NUM_RESULTS + (bounds ? 1 : 0);
+  const numHistory = Math.max(0, ...probes.map(({ rows }) => rows.length - numFixed));
   if (numHistory > mostHistory) return undefined;
-  return { numHistory, tables: probes.map(({ rows }) => tableOf(rows, numHistory)) };
+  const tables = probes.map(({ rows }) => tableOf(rows, numHistory, bounds !== undefined));
+  return { numHistory, hasData: bounds !== undefined, bounds, tables };
+}
+
+/** The table of a call in terms of its data prediction: the model's output enters through it alone. */
+function withData(table: Float32Array, numHistory: number): Float32Array {
+  const [width, height] = [NUM_TERMS + numHistory, NUM_RESULTS + numHistory];
+  const denoised = table.subarray(width, 2 * width);
+  const rows = Array.from({ length: height }, (_, r) => {
+    const row = Float64Array.from(table.subarray(r * width, (r + 1) * width));
+    const share = row[1]! / denoised[1]!;
+    return Float64Array.from([...row.map((value, k) => (k === 1 ? 0 : value - share * denoised[k]!)), share]);
+  });
+  return tableOf([...rows, Float64Array.from([...denoised, 0])], numHistory, true);
+}
+
+/**
+ * Returns the same steps with a row and a column for the data prediction, so that it can be changed between the two, as by a
+ * blend with earlier latents: what the model said is then what the changed prediction means. Steps that have them already
+ * stay as they are.
+ *
+ * @throws VdError `attr` for a call whose data prediction does not depend on the model's output
+ */
+export function withDataColumn(steps: LinearSteps): LinearSteps {
+  if (steps.hasData) return steps;
+  const { numHistory, tables } = steps;
+  const width = NUM_TERMS + numHistory;
+  const blind = tables.findIndex((table) => table[width + 1] === 0);
+  if (blind >= 0) {
+    const expected = "a data prediction that depends on the model's output";
+    throw new VdError({ code: "attr", where: `withDataColumn call ${blind}`, expected, got: "one that does not" });
+  }
+  return { ...steps, hasData: true, tables: tables.map((table) => withData(table, numHistory)) };
 }

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { type DataBounds, type Limiter, limiterOf } from "./arithmetic/limiter";
 import { applyScale, type Scale, scaleFactor, unscaled } from "./arithmetic/preconditioning";
 import type { Mixture } from "./arithmetic/prediction";
 import { add, cast, type LatentDtype, mul, type Values } from "./arithmetic/values";
@@ -20,6 +21,9 @@ export interface StepInput {
   noise?: Float32Array | undefined;
   /** What the step before returned; undefined at the first call. */
   state?: SamplerState | undefined;
+  /** Takes the place of what keeps the data prediction within the sampler's `bounds`: it is given the prediction and returns
+   *  what the step goes on with. */
+  limit?: ((data: Float32Array) => Float32Array) | undefined;
 }
 
 /** What a step leads to. */
@@ -52,6 +56,8 @@ export interface Sampler {
   readonly numSteps: number;
   /** The type in which the reference draws noise for a step. */
   readonly noiseDtype: LatentDtype;
+  /** How each step keeps its data prediction within bounds; undefined where it does not. */
+  readonly bounds: DataBounds | undefined;
   /** The model's timestep at a call. */
   modelTimestep(call: number): number;
   /** The step, from 0, that a call belongs to; Heun makes two calls per step, but for the last. */
@@ -96,6 +102,8 @@ export interface UpdateInput<State> {
   /** Empty where `noiseAt` is false. */
   noise: Values;
   state: State;
+  /** Keeps the data prediction within `bounds`; an update rule that has them calls it once. */
+  limit: Limiter;
 }
 
 /** What an update rule gives back; `x` is rounded to the sampler's dtype afterwards. */
@@ -115,6 +123,8 @@ export interface SamplerParts<State> {
   /** null for an update rule that remembers nothing. */
   initialState: State;
   update(input: UpdateInput<State>): UpdateResult<State>;
+  /** Default: none. */
+  bounds?: DataBounds | undefined;
   /** Default: the model gets the sample as it is. */
   inputScaleAt?(call: number): Scale;
   /** Default: never. */
@@ -182,7 +192,8 @@ const none = new Float32Array(0);
 
 /** Makes the public sampler: checks, dtype bookkeeping and defaults around an update rule. */
 export function makeSampler<State>(parts: SamplerParts<State>): Sampler {
-  const { className, dtype, sigmas, timesteps, initNoiseSigma } = parts;
+  const { className, dtype, sigmas, timesteps, initNoiseSigma, bounds } = parts;
+  const ownLimit = limiterOf(bounds);
   const numModelCalls = timesteps.length;
   const noiseDtype = parts.noiseDtype ?? dtype;
   const scaleAt = (call: number): Scale => parts.inputScaleAt?.(check(call)) ?? unscaled;
@@ -198,11 +209,13 @@ export function makeSampler<State>(parts: SamplerParts<State>): Sampler {
   function step(call: number, input: StepInput): StepResult {
     const needsNoise = noiseDrawsAt(call);
     checkStepInput(parts, call, input, needsNoise);
+    const { limit } = input;
     const result = parts.update({
       call,
       x: { data: input.x, dtype },
       output: { data: input.modelOutput, dtype },
       noise: { data: needsNoise && input.noise ? input.noise : none, dtype: noiseDtype },
+      limit: limit ? (data) => ({ ...data, data: limit(data.data) }) : ownLimit,
       state: input.state === undefined ? parts.initialState : (input.state as unknown as State),
     });
     const { data } = cast(result.x, dtype);
@@ -220,7 +233,7 @@ export function makeSampler<State>(parts: SamplerParts<State>): Sampler {
   }
 
   return {
-    ...{ className, dtype, sigmas, timesteps, initNoiseSigma, numModelCalls, noiseDtype, addNoise },
+    ...{ className, dtype, sigmas, timesteps, initNoiseSigma, numModelCalls, noiseDtype, bounds, addNoise },
     startingAt: (step) => makeSampler(partsFrom({ ...parts, stepIndexOf, mixtureAt }, step)),
     numSteps: numModelCalls === 0 ? 0 : stepIndexOf(numModelCalls - 1) + 1,
     modelTimestep: (call) => timesteps[check(call)]!,

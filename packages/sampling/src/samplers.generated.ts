@@ -52,3 +52,57 @@ export const SAMPLERS: readonly SamplerDefinition[] = [
   tcd,
   unipc,
 ];
+
+/** The short name of a sampler. */
+export type SamplerName =
+  | "ddim"
+  | "ddpm"
+  | "deis"
+  | "dpmpp_2m"
+  | "dpmpp_2m_sde"
+  | "dpmpp_2s"
+  | "dpmpp_2s_a"
+  | "dpmpp_3m_sde"
+  | "dpmpp_sde"
+  | "edm_dpmpp_2m"
+  | "edm_euler"
+  | "euler"
+  | "euler_a"
+  | "flow_euler"
+  | "flow_heun"
+  | "heun"
+  | "ipndm"
+  | "kdpm2"
+  | "kdpm2_a"
+  | "lcm"
+  | "lms"
+  | "pndm"
+  | "tcd"
+  | "unipc";
+
+/** The name of a diffusers class that a sampler follows. */
+export type SchedulerClassName =
+  | "DDIMScheduler"
+  | "DDPMScheduler"
+  | "DEISMultistepScheduler"
+  | "DPMSolverMultistepScheduler"
+  | "sample_dpmpp_2m_sde"
+  | "DPMSolverSinglestepScheduler"
+  | "sample_dpmpp_2s_ancestral"
+  | "sample_dpmpp_3m_sde"
+  | "DPMSolverSDEScheduler"
+  | "EDMDPMSolverMultistepScheduler"
+  | "EDMEulerScheduler"
+  | "EulerDiscreteScheduler"
+  | "EulerAncestralDiscreteScheduler"
+  | "FlowMatchEulerDiscreteScheduler"
+  | "FlowMatchHeunDiscreteScheduler"
+  | "HeunDiscreteScheduler"
+  | "IPNDMScheduler"
+  | "KDPM2DiscreteScheduler"
+  | "KDPM2AncestralDiscreteScheduler"
+  | "LCMScheduler"
+  | "LMSDiscreteScheduler"
+  | "PNDMScheduler"
+  | "TCDScheduler"
+  | "UniPCMultistepScheduler";

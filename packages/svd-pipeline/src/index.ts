@@ -18,7 +18,17 @@ export {
   type TensorSource,
   type WeightFormat,
 } from "@vd/hub";
-export { type FloatImage, framesToUint8, framesToUnit, loadImage, type PictureFit, type RgbImage } from "@vd/media";
+export {
+  type FileFormat,
+  type FloatImage,
+  framesToUint8,
+  framesToUnit,
+  loadImage,
+  type PictureFit,
+  type PictureSource,
+  type RgbImage,
+  type WrittenVideo,
+} from "@vd/media";
 export {
   createSampler,
   findSampler,
@@ -28,8 +38,10 @@ export {
   type LatentDtype,
   linearGuidance,
   type Sampler,
+  type SamplerName,
   type SamplerOptions,
   type SamplerState,
+  type SchedulerClassName,
   type SchedulerConfig,
   type StepInput,
   type StepResult,
@@ -43,6 +55,7 @@ export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixe
 export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
+export type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 export * from "./models/index";
 export type { ModelComponents } from "./opening/components";
 export { openModelFolder } from "./opening/folder";

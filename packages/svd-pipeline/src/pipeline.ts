@@ -13,13 +13,15 @@ import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { Generation } from "./generation/generation";
 import { layoutStages } from "./generation/layout-stages";
 import { Scratch } from "./generation/scratch";
+import { generationEvents } from "./generation/stream";
+import { Turns } from "./generation/turns";
 import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
 import { openSingleFile } from "./opening/single-file";
 import type { WarningListener } from "./opening/warnings";
 import { autoSize } from "./options/auto-size";
-import { batchJobs } from "./options/check-batch";
+import { type BatchJob, batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
 import { type CheckedLoad, checkLoad } from "./options/check-load";
 import type { StageShape } from "./stages/definitions";
@@ -30,6 +32,7 @@ import type {
   GeneratedVideo,
   GenerateOptions,
   GenerationEstimate,
+  GenerationEvent,
   LoadOptions,
   Precision,
   ProgressEvent,
@@ -52,7 +55,7 @@ function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefault
 }
 
 /**
- * Stable Video Diffusion: a picture in, a video out. One generation at a time.
+ * Stable Video Diffusion: a picture in, a video out. Generations of one pipeline wait for each other, in the order of the calls.
  *
  * @example
  * ```ts
@@ -67,7 +70,7 @@ function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefault
 export class StableVideoDiffusionPipeline {
   readonly defaults: GenerateDefaults;
   private opened: OpenModel | undefined;
-  private busy = false;
+  private readonly turns = new Turns();
   private recorded: { key: string; layouts: StageLayouts } | undefined;
   private scratch = new Scratch();
 
@@ -196,11 +199,27 @@ export class StableVideoDiffusionPipeline {
    * for (const { width, height, data } of video) console.log(width, height, data.length);
    * ```
    */
-  generate(options: GenerateOptions): Promise<GeneratedVideo> {
-    return this.exclusively(async () => {
-      this.check(options);
-      return this.generateOne(options);
-    });
+  async generate(options: GenerateOptions): Promise<GeneratedVideo> {
+    this.check(options);
+    return this.turns.run(() => this.generateOne(options), options.signal, "generation");
+  }
+
+  /**
+   * Generates a video and yields what happens meanwhile: progress, previews (where `previewEvery` or `onPreview` asks for them),
+   * frames as they are decoded, and the video last. Leaving the loop cancels the generation.
+   *
+   * @throws VdError as {@link generate}
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * for await (const event of pipeline.stream({ image: "start.png", previewEvery: 5 })) {
+   *   if (event.type === "progress") console.log(event.stage, event.step, event.steps);
+   *   if (event.type === "video") await event.video.save("clip.mp4");
+   * }
+   * ```
+   */
+  stream(options: GenerateOptions): AsyncGenerator<GenerationEvent, void, undefined> {
+    return generationEvents(options, (watched) => this.generate(watched));
   }
 
   /**
@@ -216,41 +235,25 @@ export class StableVideoDiffusionPipeline {
    * console.log(videos.length, videos.map(({ seed }) => seed)); // 4 [ 1n, 1n, 2n, 2n ]
    * ```
    */
-  generateBatch(options: BatchOptions): Promise<GeneratedVideo[]> {
-    return this.exclusively(async () => {
-      const jobs = batchJobs(options);
-      const checked = jobs.map((job) => this.check(job.options).checked);
-      checkResultBytes(jobs.reduce((sum, { numVideos }, i) => sum + numVideos * resultBytes(checked[i]!), 0));
-      const numVideos = jobs.reduce((sum, job) => sum + job.numVideos, 0);
-      const videos: GeneratedVideo[] = [];
-      for (const job of jobs) {
-        const shared: SharedPicture = { part: { index: 0, count: job.numVideos } };
-        for (let index = 0; index < job.numVideos; index++) {
-          shared.part = { index, count: job.numVideos };
-          const numbered = numberedOptions(job.options, videos.length + 1, numVideos);
-          videos.push(await this.generateOne(numbered, shared));
-        }
-      }
-      return videos;
-    });
+  async generateBatch(options: BatchOptions): Promise<GeneratedVideo[]> {
+    const jobs = batchJobs(options);
+    const checked = jobs.map((job) => this.check(job.options).checked);
+    checkResultBytes(jobs.reduce((sum, { numVideos }, i) => sum + numVideos * resultBytes(checked[i]!), 0));
+    return this.turns.run(() => this.generateJobs(jobs), options.signal, "generation");
   }
 
-  /** Runs `work` unless other work of the pipeline is under way. */
-  private async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    if (this.busy)
-      throw new VdError({
-        code: "unsupported",
-        where: "generate",
-        expected: "one generation of a pipeline at a time",
-        got: "a second one",
-        hint: "Await the first, or open a second pipeline.",
-      });
-    this.busy = true;
-    try {
-      return await work();
-    } finally {
-      this.busy = false;
+  private async generateJobs(jobs: readonly BatchJob[]): Promise<GeneratedVideo[]> {
+    const numVideos = jobs.reduce((sum, job) => sum + job.numVideos, 0);
+    const videos: GeneratedVideo[] = [];
+    for (const job of jobs) {
+      const shared: SharedPicture = { part: { index: 0, count: job.numVideos } };
+      for (let index = 0; index < job.numVideos; index++) {
+        shared.part = { index, count: job.numVideos };
+        const numbered = numberedOptions(job.options, videos.length + 1, numVideos);
+        videos.push(await this.generateOne(numbered, shared));
+      }
     }
+    return videos;
   }
 
   private async generateOne(options: GenerateOptions, shared?: SharedPicture): Promise<GeneratedVideo> {
@@ -258,7 +261,7 @@ export class StableVideoDiffusionPipeline {
     // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
     this.scratch = new Scratch();
     const run = () =>
-      withCallbacks(options, ["onProgress", "onPreview"], "generation", async (watched) =>
+      withCallbacks(options, ["onProgress", "onPreview", "onFrames"], "generation", async (watched) =>
         generateIn({ ...(await this.context(watched, scratch)), shared }),
       );
     const video = await observed(options.profiler, "generate", run);

@@ -1,4 +1,6 @@
-import type { RgbImage } from "@vd/media";
+import type { Readable } from "node:stream";
+import type { FileFormat, RgbImage, WrittenVideo } from "@vd/media";
+import type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
 export type { MemoryUse, OutputType, Precision } from "./options/choices";
@@ -50,6 +52,24 @@ export interface Preview {
   frames: Uint8Array;
 }
 
+/** Frames that were decoded together. */
+export interface DecodedChunk {
+  /** Index of the first one in the video. */
+  first: number;
+  numFrames: number;
+  width: number;
+  height: number;
+  /** [F,H,W,3] in 8 bits. */
+  frames: Uint8Array;
+}
+
+/** What happens in a generation. */
+export type GenerationEvent =
+  | ({ type: "progress" } & ProgressEvent)
+  | ({ type: "preview" } & Preview)
+  | ({ type: "frames" } & DecodedChunk)
+  | { type: "video"; video: GeneratedVideo };
+
 /** One stage of a generation before it runs. */
 export interface StageEstimate {
   name: string;
@@ -93,6 +113,24 @@ export interface GeneratedVideo {
   /** Frame `i`, a view of `data`: [H,W,3]. Throws VdError `attr` for a frame that the video does not have, `unsupported` where
    *  nothing was decoded. */
   frame(i: number): Uint8Array;
+  /**
+   * Writes the video as a file, whole or not at all: .mp4, .webm, .gif or .webp by the name's ending, PNG frames for
+   * `frame-%03d.png` or `folder/`.
+   *
+   * @throws VdError `attr` for another name, `io` for a place that cannot be written to, `shape` for odd sides of .mp4 and .webm,
+   *   `unsupported` where the encoder is not installed or nothing was decoded; the signal's reason when it is cancelled
+   * @example
+   * ```ts
+   * const video = await pipeline.generate({ image: "start.png" });
+   * await video.save("clip.mp4");
+   * ```
+   */
+  save(path: string, options?: VideoSaveOptions): Promise<WrittenVideo>;
+  /** Returns the bytes of the video as a file. Throws as {@link save}, but for `io`. */
+  toBuffer(format: FileFormat, options?: VideoEncodeOptions): Promise<Buffer>;
+  /** Returns a stream of the bytes of the video as a file, which is encoded once the stream is read; what {@link toBuffer} throws is the
+   *  stream's error. */
+  toStream(format: FileFormat, options?: VideoEncodeOptions): Readable;
   /** Frame after frame, as pictures. */
   [Symbol.iterator](): Iterator<RgbImage>;
   /** Per stage. */

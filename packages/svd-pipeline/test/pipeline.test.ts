@@ -50,17 +50,44 @@ describe("generate", () => {
     expect(sameBytes(a.data, b.data)).toBe(false);
   });
 
-  it("refuses a second generation while one runs, and goes on with the first", async () => {
+  it("lets generations wait for each other, in the order of the calls", async () => {
+    const order: string[] = [];
+    const seeds = [7, 8, 9];
+    const runs = seeds.map(async (seed) => {
+      const video = await pipeline.generate({ ...QUICK, seed });
+      order.push(String(seed));
+      return video;
+    });
+    const { image, seed: _, ...rest } = QUICK;
+    const batch = pipeline.generateBatch({ ...rest, images: [image], seeds: [9] });
+    expect((await pipeline.plan(QUICK)).flops).toBeGreaterThan(0);
+    const videos = await Promise.all(runs);
+    expect(order).toEqual(["7", "8", "9"]);
+    for (const [i, seed] of seeds.entries())
+      expect(sameBytes((await pipeline.generate({ ...QUICK, seed })).data, videos[i]!.data)).toBe(true);
+    expect(sameBytes((await batch)[0]!.data, videos[2]!.data)).toBe(true);
+  });
+
+  it("gives up a generation that is cancelled while it waits, and goes on with the others", async () => {
     const first = pipeline.generate(QUICK);
-    const error = await failureOf(pipeline.generate(QUICK));
-    expect(error.code).toBe("unsupported");
-    expect(error.message).toMatchInlineSnapshot(
-      `"[generate] expected one generation of a pipeline at a time, got a second one. Await the first, or open a second pipeline."`,
-    );
-    const plan = await pipeline.plan(QUICK);
-    expect(plan.flops).toBeGreaterThan(0);
-    const video = await first;
-    expect(sameBytes((await pipeline.generate(QUICK)).data, video.data)).toBe(true);
+    const controller = new AbortController();
+    const second = failureOf(pipeline.generate({ ...QUICK, signal: controller.signal }));
+    const third = pipeline.generate(QUICK);
+    controller.abort(new Error("no longer wanted"));
+    const error = await second;
+    expect(error).toMatchObject({ name: "AbortError", code: "cancelled", cause: { message: "no longer wanted" } });
+    expect(sameBytes((await third).data, (await first).data)).toBe(true);
+  });
+
+  it("refuses wrong options at once, also while another generation runs", async () => {
+    const first = pipeline.generate(QUICK);
+    let isDone = false;
+    void first.then(() => {
+      isDone = true;
+    });
+    const error = await failureOf(pipeline.generate({ ...QUICK, steps: 0 }));
+    expect([error.code, isDone]).toEqual(["attr", false]);
+    await first;
   });
 
   it("lets two pipelines work at once, with the bytes that each gives alone", async () => {

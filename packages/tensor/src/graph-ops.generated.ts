@@ -98,7 +98,7 @@ export interface BatchNormOptions extends CallOptions {
 export interface ConvOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
   x: Tensor;
-  /** filters, as in the checkpoint [K,C,T,R,S] f32|f16|bf16 */
+  /** filters, as in the checkpoint: [K,C/groups,T,R,S], or transposed [C,K,1,4,4] [M,D,T,R,S] f32|f16|bf16 */
   weight: Tensor;
   /** added per output channel [K] f32|f16|bf16 */
   bias?: Tensor | undefined;
@@ -108,9 +108,11 @@ export interface ConvOptions extends CallOptions {
   residual?: Tensor | undefined;
   /** a second one, e.g. the other branch of a blend [B,G,P,Q,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
+  /** frames in front of x, of x's type. A clip in chunks gives the same bits as in one piece, where each chunk after the first has the last T − 1 input frames before it here and no padding in front [B,N,H,W,C] f32|f16|bf16 */
+  past?: Tensor | undefined;
   /** steps in frames, height, width; default [1,1,1] */
   stride?: readonly [number, number, number] | undefined;
-  /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
+  /** size at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
   padding?: readonly [number, number, number, number, number, number] | undefined;
   /** double height and width by nearest neighbour first; default false */
   upsample?: boolean | undefined;
@@ -122,6 +124,12 @@ export interface ConvOptions extends CallOptions {
   residualScale?: number | undefined;
   /** factor of `residual2`; default 1 */
   residual2Scale?: number | undefined;
+  /** groups of channels that do not mix; divides C and K; default 1 */
+  groups?: number | undefined;
+  /** what pads in frames: zeros, or the first and the last frame again; default "zeros" */
+  framePadding?: "zeros" | "replicate" | undefined;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1; default false */
+  transposed?: boolean | undefined;
 }
 
 /** Arguments of {@link GraphOps.convQ8}. */
@@ -418,20 +426,36 @@ export interface SamplerStepOptions extends CallOptions {
   prediction: Tensor;
   /** sample before the step [B1,F,H,W,C] f32 */
   x: Tensor;
-  /** rows: next sample, denoised, next history; columns: x, guided prediction, noise, history [numHistory+2,numHistory+3] f32 */
+  /** rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. With bounds or previous (D = 1) one more row, the data prediction from those terms, and one more column, the weight of what bounds and blend leave of it [(numHistory+2)+D,(numHistory+3)+D] f32 */
   coefficients: Tensor;
   /** scale per frame, with two rows [F] f32 */
   guidance?: Tensor | undefined;
   /** unit noise; absent where its column is 0 [B1,F,H,W,C] f32 */
   noise?: Tensor | undefined;
+  /** instead of noise: lower and upper half of a seed, then of the number of engine calls before (torch's offset / 4). Element i of the clip as planes [F,C,H,W] gets what torch.randn(…, device='cuda') gives it [4] i32 */
+  philox?: Tensor | undefined;
   /** what multistep samplers remember [numHistory,F,H,W,C] f32 */
   history?: Tensor | undefined;
+  /** clean latents that the data prediction is blended with, of one frame or of each [B1,1|F,H,W,C] f32 */
+  previous?: Tensor | undefined;
+  /** weight of previous, and the largest difference of any channel up to which a pixel is blended [2] f32 */
+  blend?: Tensor | undefined;
   /** latents of the picture [B1,1,H,W,C2] f32|f16|bf16 */
   image?: Tensor | undefined;
   /** preconditioning factor of the next input; default 1 [B1] f32 */
   inputScale?: Tensor | undefined;
   /** tensors of history; default 0 */
   numHistory?: number | undefined;
+  /** how the data prediction is bounded: clip to ±clipRange, or dynamic thresholding: to ±s, then over s, where s is the clip's quantile of magnitudes, at least 1 and at most maxValue; default "none" */
+  bounds?: "none" | "clip" | "threshold" | undefined;
+  /** largest magnitude that clip leaves; default 1 */
+  clipRange?: number | undefined;
+  /** which quantile thresholding takes, interpolated linearly; default 0.995 */
+  quantile?: number | undefined;
+  /** largest s of thresholding; default 1 */
+  maxValue?: number | undefined;
+  /** threads of torch's kernel, among which philox numbers are dealt; default one per element; default 2147483647 */
+  lanes?: number | undefined;
 }
 
 /** Arguments of {@link GraphOps.spaceToDepth}. */
@@ -521,16 +545,18 @@ export abstract class GraphOps {
     return this.record("batch_norm", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
+  /** Convolves a channels-last clip over frames, height and width and applies the shared epilogue. Before that, `past` frames may stand in front of x, and nearest-2x may double height and width. Padding is zeros; in frames it may repeat the first and the last one. With groups, each group of output channels sees the group of input channels at the same place. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width. Padding by zeros adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN.
    *  x: [B,F,H,W,C] activations.
-   *  weight: [K,C,T,R,S] filters, as in the checkpoint.
+   *  weight: [M,D,T,R,S] filters, as in the checkpoint: [K,C/groups,T,R,S], or transposed [C,K,1,4,4].
    *  bias: [K] added per output channel.
    *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
    *  residual: [B,G,P,Q,K] added after the activation.
    *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
+   *  past: [B,N,H,W,C] frames in front of x, of x's type. A clip in chunks gives the same bits as in one piece, where each chunk after the first has the last T − 1 input frames before it here and no padding in front.
    *  Returns y: [B,G,P,Q,K] result.
    *  Source: https://arxiv.org/abs/1603.07285
    *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py
+   *  Source: https://arxiv.org/abs/2310.05737 (convolutions that are causal in frames)
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   conv(options: ConvOptions): Tensor {
     return this.record("conv", options);
@@ -757,18 +783,23 @@ export abstract class GraphOps {
     return this.record("rms_norm", options);
   }
 
-  /** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input.
+  /** One step of a sampler in one launch: guidance per frame, the data prediction kept within bounds and blended with earlier latents, linear combinations of sample, prediction, noise, history and data as the coefficients say, then the denoiser's next input. Noise is given, or drawn on the device.
    *  prediction: [B,F,H,W,C] the denoiser's result; of two rows the unconditional one first.
    *  x: [B1,F,H,W,C] sample before the step.
-   *  coefficients: [numHistory+2,numHistory+3] rows: next sample, denoised, next history; columns: x, guided prediction, noise, history.
+   *  coefficients: [(numHistory+2)+D,(numHistory+3)+D] rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. With bounds or previous (D = 1) one more row, the data prediction from those terms, and one more column, the weight of what bounds and blend leave of it.
    *  guidance: [F] scale per frame, with two rows.
    *  noise: [B1,F,H,W,C] unit noise; absent where its column is 0.
+   *  philox: [4] instead of noise: lower and upper half of a seed, then of the number of engine calls before (torch's offset / 4). Element i of the clip as planes [F,C,H,W] gets what torch.randn(…, device='cuda') gives it.
    *  history: [numHistory,F,H,W,C] what multistep samplers remember.
+   *  previous: [B1,1|F,H,W,C] clean latents that the data prediction is blended with, of one frame or of each.
+   *  blend: [2] weight of previous, and the largest difference of any channel up to which a pixel is blended.
    *  image: [B1,1,H,W,C2] latents of the picture.
    *  inputScale: [B1] preconditioning factor of the next input; default 1.
    *  Returns next: [B1,F,H,W,C] sample after the step; may be x.
    *  Source: https://arxiv.org/abs/2206.00364 algorithm 1, https://arxiv.org/abs/2211.01095 eq. 9
    *  Source: huggingface/diffusers@58eb52c src/diffusers/schedulers/scheduling_euler_discrete.py `step`
+   *  Source: https://arxiv.org/abs/2205.11487 section 2.3 (dynamic thresholding)
+   *  Source: J. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), Philox4x32-10; pytorch/pytorch aten/src/ATen/native/cuda/DistributionTemplates.h (order of the numbers)
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   samplerStep(options: SamplerStepOptions): Tensor {
     return this.record("sampler_step", options);

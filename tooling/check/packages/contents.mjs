@@ -21,6 +21,11 @@ const OTHERS = {
     /^(feature_extractor|image_encoder|scheduler|unet|vae)\/[\w.]+\.(json|safetensors)$/,
     /^samples\/[\w.-]+\.(png|webp)$/,
   ],
+  "@vd/model-tiny-live": [
+    /^(MODEL_CARD\.md|live\.json)$/,
+    /^unet\/[\w.]+\.(json|safetensors)$/,
+    /^start\/[\w-]+\.png$/,
+  ],
   "@vd/generate": [/^schema\/[\w.]+\.schema\.json$/, /^man\/[\w-]+\.1$/],
   "@vd/profiler": [/^schema\/[\w.]+\.schema\.json$/],
   "@vd/bench": [/^peers\/[\w./-]+\.(py|json|md|txt)$/],

@@ -96,6 +96,15 @@ const tensorsOf = (op: OpDefinition): [string, TensorSpec][] => [
   ...Object.entries(op.outputs),
 ];
 
+/** Bit i set: result `name` may share no byte with tensor i. */
+function apartMask(op: OpDefinition, name: string, { apart }: TensorSpec): number {
+  if (!apart) return 0;
+  return tensorsOf(op).reduce((bits, [other], i) => {
+    const counts = other !== name && (apart === "all" || apart.includes(other));
+    return counts ? bits | (1 << i) : bits;
+  }, 0);
+}
+
 function argsStruct(op: OpDefinition): string {
   const tensors = tensorsOf(op).map(
     ([name, spec]) =>
@@ -219,7 +228,7 @@ function opRow(op: OpDefinition): string {
     );
     const into = spec.offsets ? scope.find(scope.symbols, spec.offsets.into) : -1;
     const mask = spec.dtype.reduce((bits, dtype) => bits | (1 << DTYPE_NAMES.indexOf(dtype)), 0);
-    return `{${quote(name)}, ${dims}, ${mask}u, ${Boolean(spec.optional)}, ${Boolean(spec.constant)}, ${name in op.outputs}, ${into}, ${Boolean(spec.halfOnCpu)}, ${Boolean(spec.apart)}}`;
+    return `{${quote(name)}, ${dims}, ${mask}u, ${Boolean(spec.optional)}, ${Boolean(spec.constant)}, ${name in op.outputs}, ${into}, ${Boolean(spec.halfOnCpu)}, ${apartMask(op, name, spec)}u}`;
   });
   const tensors = array(`k_${id}_tensors`, "TensorRow", tensorRows);
   const attrs = array(`k_${id}_attrs`, "AttrRow", Object.entries(op.attrs).map(attrRow));

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { OpCases } from "../../../packages/kernels-native/contract/define-case";
 import type { OpDefinition } from "../../../packages/kernels-native/contract/op-kit";
 import { ROOT } from "../../build/workspace.mjs";
 import type { GeneratedFile } from "../generated-file";
@@ -13,22 +14,39 @@ import {
   opPlannersHeader,
   opsTable,
 } from "./cpp";
-import { graphOps, opsCases, opsIndex, opsPage, opsReferences } from "./typescript";
+import { opsReports } from "./measured";
+import { opPage, opsListPage } from "./pages";
+import { graphOps, opsCases, opsIndex, opsReferences } from "./typescript";
 
 const kernels = join(ROOT, "packages/kernels-native");
+
+/** The default export of an op's file; ids: of the ops. */
+async function loadAll<T>(ids: readonly string[], ending: string): Promise<T[]> {
+  const modules = await Promise.all(
+    ids.map((id) => import(pathToFileURL(join(kernels, `ops/${id}/${id}.${ending}`)).href)),
+  );
+  return modules.map((module) => (module.default?.default ?? module.default) as T);
+}
 
 async function loadOps(): Promise<OpDefinition[]> {
   const ids = readdirSync(join(kernels, "ops"))
     .filter((name) => !name.includes("."))
     .sort();
-  const modules = await Promise.all(
-    ids.map((id) => import(pathToFileURL(join(kernels, `ops/${id}/${id}.op.ts`)).href)),
-  );
-  return modules.map((module, i) => {
-    const definition = (module.default?.default ?? module.default) as OpDefinition;
+  const ops = await loadAll<OpDefinition>(ids, "op.ts");
+  ops.forEach((definition, i) => {
     if (definition.id !== ids[i]) throw new Error(`ops/${ids[i]}: the id inside is ${definition.id}`);
-    return definition;
   });
+  return ops;
+}
+
+/** The page of every op, by path. */
+async function pages(ops: readonly OpDefinition[]): Promise<GeneratedFile[]> {
+  const reports = opsReports();
+  const cases = await loadAll<OpCases>(
+    ops.map(({ id }) => id),
+    "cases.ts",
+  );
+  return ops.map((op, i) => [join(ROOT, `docs/ops/${op.id}.md`), opPage({ op, cases: cases[i]!, reports })]);
 }
 
 /** Returns every file that follows from the op contract. */
@@ -48,6 +66,7 @@ export async function files(): Promise<GeneratedFile[]> {
     [join(kernels, "native/generated/op_planners.h"), opPlannersHeader(ids)],
     [join(kernels, "native/generated/ops_table.inc"), opsTable(ops)],
     [join(ROOT, "packages/tensor/src/graph-ops.generated.ts"), graphOps(ops)],
-    [join(ROOT, "docs/ops.md"), opsPage(ops)],
+    [join(ROOT, "docs/ops.md"), opsListPage(ops)],
+    ...(await pages(ops)),
   ];
 }

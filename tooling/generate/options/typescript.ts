@@ -37,7 +37,7 @@ function typeOf(kind: Kind, form: InterfaceSpec["form"]): string {
 /** The names that a type needs from elsewhere. */
 function importsOf({ kind }: OptionRow): readonly string[] {
   if (kind.kind === "object") return kind.imports ?? [];
-  return kind.kind === "choice" && kind.type !== "string" ? [kind.type] : [];
+  return kind.kind === "choice" && kind.type !== "string" ? kind.type.split(" | ") : [];
 }
 
 /** What a type does not say of the values: ranges, units, the words of a choice; empty where it says all. */
@@ -86,5 +86,5 @@ export function optionTypes(specs: readonly InterfaceSpec[], from: string, value
         .map((entry) => member(entry, spec.form))
         .join("\n")}\n}\n`,
   );
-  return `// Generated from ${from} by tooling/gen-options. Do not edit.\n${imports}\n${interfaces.join("\n")}`;
+  return `// Generated from ${from} by tooling/generate/options. Do not edit.\n${imports}\n${interfaces.join("\n")}`;
 }

@@ -6,10 +6,14 @@ import type { GeneratedFile } from "../generated-file";
 const SHARED_WIDTHS = [32, 64, 128, 160, 256];
 /** Widths of such products with the columns of b contiguous. */
 const SHARED_TRANSPOSED_WIDTHS = [256];
-/** Products with a in registers: width, and 1 where the columns of b are contiguous. Attention's values with a column of
- *  ones, and rows that stay in registers. */
+/** Products with a in registers: width, and 1 where the columns of b are contiguous. Attention's values, with a column of
+ *  ones or without, and rows that stay in registers. */
 const REGISTER_SHAPES = [
+  [64, 1],
   [72, 1],
+  [80, 1],
+  [96, 1],
+  [128, 1],
   [128, 0],
   [160, 0],
 ] as const;

@@ -87,7 +87,7 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
     const common = { dtype: DTYPES[precision], rounds, repeats, limitMs };
     const timing = { ...common, device: kind, contenders: contendersOn(kind, peer !== undefined), rates: file.rates };
     tellPlan(planOps(cases, timing), timing, missing, reporter);
-    const bench = { ...common, device, peer, work, reporter, signal };
+    const bench = { ...common, everyVariant: texts.variants === true, device, peer, work, reporter, signal };
     await benchOps(cases, bench, async (rows) => {
       file.rows.push(...rows);
       if (typeof texts.json === "string") await saveBenchFile(texts.json, file);
@@ -149,6 +149,7 @@ export function addOps(program: Command, context: CommandContext): void {
     .addOption(ownOption("repeats"))
     .addOption(ownOption("limit"))
     .addOption(ownOption("usePeers"))
+    .addOption(ownOption("variants"))
     .addOption(ownOption("dryRun"))
     .addOption(ownOption("why"));
   withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {

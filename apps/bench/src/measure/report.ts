@@ -9,7 +9,8 @@ export interface BenchRow extends Partial<Summary> {
   suite: string;
   /** Shape or case within the suite. */
   name: string;
-  /** ours, ours-graph, one of the autoencoder's ways (ours-plain, ours-optimised, …), or a peer's name. */
+  /** ours, ours-graph, unfused (the sequence of our ops that an op fuses), one of the autoencoder's ways (ours-plain,
+   *  ours-optimised, …), or a peer's name. */
   contender: string;
   /** Of one run. */
   flops?: number;

@@ -1,5 +1,5 @@
 import type { Device, DType } from "@vd/kernels-native";
-import { type GraphLayout, Plan } from "@vd/tensor";
+import { type Graph, type GraphLayout, layoutGraph, Plan } from "@vd/tensor";
 import type { Reporter } from "../io/reporter";
 import { type Contender, reasonOf } from "../measure/contenders";
 import type { PeerProcess } from "../measure/peer-process";
@@ -8,8 +8,9 @@ import { takeTurns } from "../measure/turns";
 import { cacheBytes } from "./cache-size";
 import type { BenchCase } from "./cases";
 import { type OpSizes, opLayout, opSizes } from "./op-plan";
-import { type OpOperand, operandsOf, placeOperands } from "./operands";
+import { type OpOperand, operandsOf, type PlacedOperands, placeOperands } from "./operands";
 import { countPeerLaunches, peerContenders } from "./peer-ops";
+import { unfusedStep } from "./unfused-step";
 
 /** Results up to this many elements are compared with the peer's. */
 const COMPARED_ELEMENTS = 2 ** 25;
@@ -22,6 +23,8 @@ export interface OpBench {
   repeats: number;
   /** A contender that has taken this long in a case takes no further turn in it. */
   limitMs: number;
+  /** Whether ours also runs by every other kernel that could, as a contender of its own. */
+  everyVariant: boolean;
   /** Undefined where ours runs alone. */
   peer: PeerProcess | undefined;
   work: string;
@@ -39,15 +42,27 @@ export interface ReadyCase {
   result?: Float32Array;
 }
 
-async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean): Promise<Contender> {
+/** How ours runs in a contender. */
+interface OurRun {
+  /** As rows call it. */
+  name: string;
+  /** As a graph, instead of launch by launch. */
+  capture: boolean;
+  /** The kernel, instead of the device's choice. */
+  variant?: string;
+}
+
+/** Ours over a layout of the case. */
+async function ourOp(ready: ReadyCase, layout: GraphLayout, { name, capture, variant }: OurRun): Promise<Contender> {
   const { bench, sizes } = ready;
-  const plan = await Plan.load(bench.device, layout, { capture });
+  const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
+  const plan = await Plan.load(bench.device, layout, { capture, ...variants });
   try {
     const firstUs = (await plan.run()).elapsedUs / sizes.numSets;
-    if (!ready.result && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
+    if (name === "ours" && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
     const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / sizes.numSets;
     return {
-      name: capture ? "ours-graph" : "ours",
+      name,
       facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}) },
       async run(repeats) {
         const times: number[] = [];
@@ -61,6 +76,22 @@ async function ourOp(ready: ReadyCase, layout: GraphLayout, capture: boolean): P
     plan.freeSync();
     throw error;
   }
+}
+
+/** The sequence of our own ops that does what the case's op does in one, where there is one. */
+function unfusedContenders(
+  ready: ReadyCase,
+  sets: PlacedOperands["sets"],
+  isGpu: boolean,
+): (readonly [string, () => Promise<Contender>])[] {
+  const unfused = unfusedStep(ready.each);
+  if (!unfused) return [];
+  const record = (g: Graph) => {
+    for (const [i, tensors] of sets.entries()) unfused(g, tensors, i);
+  };
+  const layout = layoutGraph(record, { dtype: ready.bench.dtype });
+  const names = isGpu ? ["unfused", "unfused-graph"] : ["unfused"];
+  return names.map((name) => [name, () => ourOp(ready, layout, { name, capture: name.endsWith("-graph") })] as const);
 }
 
 /** Makes contenders one after the other; of one that cannot be made, the row says why. */
@@ -83,7 +114,20 @@ async function tryAll(
   return { contenders, missing };
 }
 
-/** Times one case: ours launched row by row, ours as a graph on a GPU, and the peer's op in the same ways. */
+/** The kernels that could compute a case but the device's choice, each as a contender. */
+async function otherVariants(ready: ReadyCase, layout: GraphLayout, capture: boolean) {
+  const plan = await Plan.load(ready.bench.device, layout);
+  const names = (plan.candidates[0] ?? []).filter((name) => name !== plan.info.variants[0]);
+  plan.freeSync();
+  const graph = capture ? "ours-graph" : "ours";
+  return names.map(
+    (variant) =>
+      [`ours ${variant}`, () => ourOp(ready, layout, { name: `${graph} ${variant}`, capture, variant })] as const,
+  );
+}
+
+/** Times one case: ours launched row by row, ours as a graph on a GPU, the sequence of ours that an op fuses, and the peer's op
+ *  in the same ways. */
 async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
   const { device, dtype, signal, rounds, repeats, limitMs } = bench;
   const operands = operandsOf(each, dtype);
@@ -94,8 +138,10 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
     const ready: ReadyCase = { bench, each, operands, sizes };
     const isGpu = device.kind === "cuda";
     const { contenders, missing } = await tryAll(ready, [
-      ["ours", () => ourOp(ready, layout, false)],
-      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, true)] as const] : []),
+      ["ours", () => ourOp(ready, layout, { name: "ours", capture: false })],
+      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, { name: "ours-graph", capture: true })] as const] : []),
+      ...unfusedContenders(ready, placed.sets, isGpu),
+      ...(bench.everyVariant ? await otherVariants(ready, layout, isGpu) : []),
       ...peerContenders(ready, isGpu),
     ]);
     const turns = { suite: "ops", name: each.name, rounds, repeats, limitMs, signal, onTurn: () => {} };

@@ -9,6 +9,8 @@ export interface BenchCase {
   /** `<op>.<layer>`. */
   name: string;
   opCase: OpCase;
+  /** What the peer does for it, where that is not its version of `op`. */
+  peerOp?: string;
 }
 
 /** Shapes that the projects measured which this one grew out of: [batch, heads, tokens, head width]. */
@@ -36,6 +38,18 @@ const originConv: BenchCase = {
   },
 };
 
+/** A convolution with the batch norm behind it folded in, and SiLU: one launch beside the peer's three. */
+const convNormAct: BenchCase = {
+  op: "conv",
+  name: "conv.conv_bn_silu.3x3.256",
+  opCase: {
+    name: "conv_bn_silu.3x3.256",
+    inputs: { x: [1, 16, 80, 80, 256], weight: [256, 256, 1, 3, 3], bias: [256] },
+    attrs: { padding: [0, 0, 1, 1, 1, 1], act: "silu" },
+  },
+  peerOp: "conv_norm_act",
+};
+
 /** Most elements of an operand that the CPU computes in reasonable time. */
 const MOST_CPU_ELEMENTS = 2 ** 23;
 
@@ -44,12 +58,12 @@ const isForCpu = ({ opCase }: BenchCase) =>
     (given) => countOf(operandOf(given).dims) <= MOST_CPU_ELEMENTS,
   );
 
-/** Every named shape of every op, and the origin projects' own. */
+/** Every named shape of every op, the origin projects' own, and what the peer has several ops for. */
 export function benchCases(): BenchCase[] {
   const named = (Object.entries(OP_CASES) as [OpId, OpCases][]).flatMap(([op, { bench }]) =>
     bench.map((opCase) => ({ op, name: `${op}.${opCase.name}`, opCase })),
   );
-  return [...ORIGIN_ATTENTION.map(originAttention), originConv, ...named];
+  return [...ORIGIN_ATTENTION.map(originAttention), originConv, convNormAct, ...named];
 }
 
 /** Shapes that a CPU takes seconds to minutes for, each time: they are timed there when their names are asked for. */

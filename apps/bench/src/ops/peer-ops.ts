@@ -11,7 +11,7 @@ import { type OpOperand, operandsOf } from "./operands";
 /** Makes the peer, which must be there, hold `numSets` copies of the operands. output: where it writes its first result. */
 async function prepare(
   bench: OpBench,
-  { op, opCase }: BenchCase,
+  { op, opCase, peerOp = op }: BenchCase,
   operands: readonly OpOperand[],
   numSets: number,
   output?: string,
@@ -32,7 +32,7 @@ async function prepare(
   );
   const scales = operands.filter(({ name }) => name.endsWith("Scale")).map(({ name }) => [name, "f32"]);
   const dtypes = { ...ownTypes, ...Object.fromEntries(scales) };
-  const request = { op, attrs: opCase.attrs ?? {}, dims, dtype, dtypes, numSets, inputs };
+  const request = { op: peerOp, attrs: opCase.attrs ?? {}, dims, dtype, dtypes, numSets, inputs };
   return peer.request("op_prepare", { ...request, ...(output === undefined ? {} : { output }) });
 }
 

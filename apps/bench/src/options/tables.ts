@@ -96,6 +96,11 @@ export const BENCH_TABLE = {
     doc: "Tells, instead of timing, which kernel computes each op, and why no other does.",
     cli: { flags: "--why" },
   },
+  variants: {
+    kind: boolean,
+    doc: "Times every kernel that could compute an op, not only the one that does.",
+    cli: { flags: "--variants" },
+  },
   dryRun: {
     kind: boolean,
     doc: "Prints what would be timed and about how long it takes; times nothing.",

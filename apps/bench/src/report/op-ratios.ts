@@ -24,7 +24,10 @@ const NUM_ENDS = 10;
 
 /** For each op that a peer has too: how many times longer the peer takes. */
 export function opRatios(rows: readonly BenchRow[]): OpRatio[] {
-  const ops = rows.filter((row) => row.suite === "ops").filter(isTimed);
+  // The sequence that an op fuses is no peer.
+  const ops = rows
+    .filter(({ suite, contender }) => suite === "ops" && !contender.startsWith("unfused"))
+    .filter(isTimed);
   return ops
     .filter((row) => !isOurs(row))
     .flatMap((peer) => {

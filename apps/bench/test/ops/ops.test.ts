@@ -121,6 +121,22 @@ describe("vd-bench ops", () => {
     expect(readdirSync(folder).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
+  it("times other variants where there are some: not on the CPU", async () => {
+    const json = join(temporaryFolder(), "out.json");
+    const run = await vdBench([
+      "ops",
+      "tiny.unet.down0.res0.time_emb_proj",
+      ...QUICK,
+      "--variants",
+      "--no-peers",
+      "--json",
+      json,
+    ]);
+    expect(run.status).toBe(0);
+    const { rows } = JSON.parse(readFileSync(json, "utf8")) as BenchFile;
+    expect(rows.map(({ contender }) => contender)).toEqual(["ours"]);
+  });
+
   it("asks a peer for the same op and tells of its difference", async () => {
     const json = join(temporaryFolder(), "out.json");
     const args = ["ops", "layer_norm.tiny.unet.down0", ...QUICK, "--json", json, "--peer-script", STAND_IN];

@@ -1,4 +1,4 @@
-// Generated from options/tables.ts by tooling/gen-options. Do not edit.
+// Generated from options/tables.ts by tooling/generate/options. Do not edit.
 import type { EncoderChoice } from "./value-types";
 
 /** What becomes of the video, with all defaults. */

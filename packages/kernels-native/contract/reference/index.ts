@@ -2,7 +2,6 @@
 export * from "./activations";
 export * from "./attention";
 export * from "./attention";
-export * from "./convolution";
 export * from "./epilogue";
 export * from "./gates";
 export * from "./modulation";

@@ -1,4 +1,4 @@
-// Approximate functions of the special-function unit. PTX ISA: "Floating Point Instructions: ex2, rcp"; "prefetch".
+// Approximate functions of the special-function unit. PTX ISA: "Floating Point Instructions: ex2, rcp, sqrt"; "prefetch".
 #pragma once
 #include <stdint.h>
 
@@ -18,5 +18,12 @@ __device__ __forceinline__ float reciprocal_approx(float x) {
 }
 /** Asks for a line to be brought into L2. */
 __device__ __forceinline__ void prefetch_l2(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+/** The square root within 1 unit in the last place. */
+__device__ __forceinline__ float sqrt_approx(float x) {
+  float y;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 
 }  // namespace vd::device::ptx

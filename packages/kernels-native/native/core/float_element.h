@@ -1,5 +1,5 @@
-// Elements of the float types, and of those that stand for numbers in 8 bits, in host memory, at any byte address: weights may lie in a
-// memory-mapped file.
+// Elements of the float types, and of those that stand for numbers in 8 bits, in host memory. Reading takes any byte address: weights
+// may lie in a memory-mapped file.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,32 +16,32 @@ constexpr bool is_float(DType type) { return type == DType::f32 || type == DType
 
 /** Returns element `index` of an array of f32, f16, bf16, f8e4m3 or i8. */
 inline float load_element(const void* data, DType type, int64_t index) {
-  const auto* bytes = static_cast<const std::byte*>(data) + index * bytes_of(type);
+  const auto* bytes = static_cast<const std::byte*>(data);
   if (type == DType::f32) {
     float value;
-    std::memcpy(&value, bytes, sizeof value);
+    std::memcpy(&value, bytes + index * int64_t{sizeof value}, sizeof value);
     return value;
   }
-  if (type == DType::f8e4m3) return float8_to_float(static_cast<uint8_t>(*bytes));
-  if (type == DType::i8) return static_cast<int8_t>(*bytes);
+  if (type == DType::f8e4m3) return float8_to_float(static_cast<uint8_t>(bytes[index]));
+  if (type == DType::i8) return static_cast<int8_t>(bytes[index]);
   uint16_t half;
-  std::memcpy(&half, bytes, sizeof half);
+  std::memcpy(&half, bytes + index * int64_t{sizeof half}, sizeof half);
   return type == DType::f16 ? half_to_float(half) : bfloat16_to_float(half);
 }
 
-/** Writes element `index` of an array of f32, f16, bf16, f8e4m3 or i8, rounded to nearest even; the last two saturate. */
+/** Writes element `index` of an array of f32, f16 or bf16 that is aligned to its type, rounded to nearest even. */
 inline void store_element(void* data, DType type, int64_t index, float value) {
-  auto* bytes = static_cast<std::byte*>(data) + index * bytes_of(type);
+  // Typed stores: after one by bytes a loop would have to read its tensors' sizes and addresses again.
   if (type == DType::f32) {
-    std::memcpy(bytes, &value, sizeof value);
-    return;
+    static_cast<float*>(data)[index] = value;
+  } else {
+    static_cast<uint16_t*>(data)[index] = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
   }
-  if (bytes_of(type) == 1) {
-    *bytes = static_cast<std::byte>(type == DType::i8 ? static_cast<uint8_t>(float_to_int8(value)) : float_to_float8(value));
-    return;
-  }
-  const uint16_t half = type == DType::f16 ? float_to_half(value) : float_to_bfloat16(value);
-  std::memcpy(bytes, &half, sizeof half);
+}
+
+/** Writes element `index` of an array of f8e4m3 or i8, rounded to nearest even, saturating. */
+inline void store_code(void* data, DType type, int64_t index, float value) {
+  static_cast<uint8_t*>(data)[index] = type == DType::i8 ? static_cast<uint8_t>(float_to_int8(value)) : float_to_float8(value);
 }
 
 }  // namespace vd

@@ -39,8 +39,8 @@ struct TensorRow {
   int offsets_into;
   /** The CPU takes 16-bit floats here although the contents may change. */
   bool half_on_cpu;
-  /** Shares no byte with another operand. */
-  bool apart;
+  /** Bit i set: shares no byte with tensor i of the op. */
+  uint32_t apart;
 };
 
 enum class AttrKind : uint8_t { integer, real };

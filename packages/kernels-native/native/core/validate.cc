@@ -73,7 +73,7 @@ class RowChecker {
       if (value_of(rule.test) == 0) throw Error(ErrorCode::attr, where(rule.where), rule.expected, std::to_string(value_of(rule.got)));
     }
     for (int t = 0; t < op_.num_tensors; ++t)
-      if (op_.tensors[t].apart && row_.tensors[t].present()) check_apart(t);
+      if (op_.tensors[t].apart != 0 && row_.tensors[t].present()) check_apart(t);
   }
 
  private:
@@ -103,10 +103,12 @@ class RowChecker {
   }
 
   void check_apart(int t) const {
-    for (int other = 0; other < op_.num_tensors; ++other)
-      if (other != t && row_.tensors[other].present() && share_bytes(row_.tensors[t], row_.tensors[other]))
+    for (int other = 0; other < op_.num_tensors; ++other) {
+      const bool counts = (op_.tensors[t].apart >> other & 1) != 0 && row_.tensors[other].present();
+      if (counts && share_bytes(row_.tensors[t], row_.tensors[other]))
         throw Error(ErrorCode::layout, where(op_.tensors[t].name), "memory that holds no other operand",
                     std::string("that of ") + op_.tensors[other].name);
+    }
   }
 
   static int64_t clamp(__int128 v) {

@@ -84,21 +84,31 @@ ReadyLaunch make_ready(Context& context, const Launch& launch, const BaseAddress
   for (int i = 0; i < 3; ++i) ready.grid[i] = launch.grid[i];
   ready.block = launch.block;
   ready.cluster = launch.cluster;
+  ready.allResident = launch.allResident;
   ready.sharedBytes = launch.sharedBytes;
   return ready;
 }
 
 void launch_on(const Stream& stream, ReadyLaunch& launch, const std::string& where) {
-  driver::LaunchAttribute cluster{};
-  cluster.id = driver::kClusterDimension;
-  cluster.value.cluster[0] = launch.cluster;
-  cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
+  driver::LaunchAttribute attributes[2] = {};
+  unsigned numAttributes = 0;
+  if (launch.cluster > 1) {
+    driver::LaunchAttribute& cluster = attributes[numAttributes++];
+    cluster.id = driver::kClusterDimension;
+    cluster.value.cluster[0] = launch.cluster;
+    cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
+  }
+  if (launch.allResident) {
+    driver::LaunchAttribute& cooperative = attributes[numAttributes++];
+    cooperative.id = driver::kCooperative;
+    cooperative.value.cooperative = 1;
+  }
   const driver::LaunchConfig config = {{launch.grid[0], launch.grid[1], launch.grid[2]},
                                        {launch.block, 1, 1},
                                        launch.sharedBytes,
                                        stream.handle(),
-                                       &cluster,
-                                       launch.cluster > 1 ? 1u : 0u};
+                                       attributes,
+                                       numAttributes};
   void* params[] = {launch.params.data()};
   const driver::Result result = stream.context().api().launch_kernel(&config, launch.function, params, nullptr);
   if (result != driver::kSuccess) stream.context().check(result, where);

@@ -15,6 +15,7 @@ struct ReadyLaunch {
   unsigned grid[3] = {1, 1, 1};
   unsigned block = 1;
   unsigned cluster = 1;
+  bool allResident = false;
   unsigned sharedBytes = 0;
 };
 

@@ -9,7 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kSpin = 200us;
+/** A sleep of kSleep takes half as long again: so that no wait seems more than a few percent longer than it was, shorter
+ *  ones are spent asking, as CUDA itself does by default. */
+constexpr auto kSpin = 10ms;
 constexpr auto kSleep = 100us;
 /** No single run takes this long; a device that does is not coming back. */
 constexpr auto kMostWait = 600s;

@@ -10,11 +10,13 @@ namespace vd {
 enum class AttentionAxis : int32_t { space = 0, time = 1 };
 enum class RotaryPairs : int32_t { adjacent = 0, halves = 1 };
 enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5, swiglu = 6 };
+enum class FramePadding : int32_t { zeros = 0, replicate = 1 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
 enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };
 enum class PoolMode : int32_t { max = 0, average = 1 };
 enum class ScalesPer : int32_t { tensor = 0, row = 1, block = 2 };
 enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
+enum class StepBounds : int32_t { none = 0, clip = 1, threshold = 2 };
 
 /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. */
 struct AttentionArgs {
@@ -122,11 +124,11 @@ struct BatchNormArgs {
   Activation act;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, optionally after nearest-2x upsampling of height and width, and applies the shared epilogue. Padding adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN. */
+/** Convolves a channels-last clip over frames, height and width and applies the shared epilogue. Before that, `past` frames may stand in front of x, and nearest-2x may double height and width. Padding is zeros; in frames it may repeat the first and the last one. With groups, each group of output channels sees the group of input channels at the same place. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width. Padding by zeros adds nothing on the CPU, whatever the weights; a GPU multiplies its zeros, so that weights which are not finite give NaN at the borders there. Inputs that are not finite reach the results whose windows hold them, as infinities or NaN. */
 struct ConvArgs {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
-  /** [K,C,T,R,S]: filters, as in the checkpoint. */
+  /** [M,D,T,R,S]: filters, as in the checkpoint: [K,C/groups,T,R,S], or transposed [C,K,1,4,4]. */
   Tensor weight;
   /** [K], may be absent: added per output channel. */
   Tensor bias;
@@ -136,11 +138,13 @@ struct ConvArgs {
   Tensor residual;
   /** [B,G,P,Q,K], may be absent: a second one, e.g. the other branch of a blend. */
   Tensor residual2;
+  /** [B,N,H,W,C], may be absent: frames in front of x, of x's type. A clip in chunks gives the same bits as in one piece, where each chunk after the first has the last T − 1 input frames before it here and no padding in front. */
+  Tensor past;
   /** [B,G,P,Q,K]: result. */
   Tensor y;
   /** steps in frames, height, width. */
   int64_t stride[3];
-  /** zeros at front, back, top, bottom, left, right. */
+  /** size at front, back, top, bottom, left, right. */
   int64_t padding[6];
   /** double height and width by nearest neighbour first. */
   bool upsample;
@@ -152,6 +156,12 @@ struct ConvArgs {
   float residualScale;
   /** factor of `residual2`. */
   float residual2Scale;
+  /** groups of channels that do not mix; divides C and K. */
+  int64_t groups;
+  /** what pads in frames: zeros, or the first and the last frame again. */
+  FramePadding framePadding;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1. */
+  bool transposed;
 };
 
 /** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 640 of them; sums of integers are exact. */
@@ -482,20 +492,26 @@ struct RmsNormArgs {
   float eps;
 };
 
-/** One step of a sampler in one pass: guidance per frame, then linear combinations of sample, prediction, noise and history as the coefficients say, then the denoiser's next input. */
+/** One step of a sampler in one launch: guidance per frame, the data prediction kept within bounds and blended with earlier latents, linear combinations of sample, prediction, noise, history and data as the coefficients say, then the denoiser's next input. Noise is given, or drawn on the device. */
 struct SamplerStepArgs {
   /** [B,F,H,W,C]: the denoiser's result; of two rows the unconditional one first. */
   Tensor prediction;
   /** [B1,F,H,W,C]: sample before the step. */
   Tensor x;
-  /** [numHistory+2,numHistory+3]: rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. */
+  /** [(numHistory+2)+D,(numHistory+3)+D]: rows: next sample, denoised, next history; columns: x, guided prediction, noise, history. With bounds or previous (D = 1) one more row, the data prediction from those terms, and one more column, the weight of what bounds and blend leave of it. */
   Tensor coefficients;
   /** [F], may be absent: scale per frame, with two rows. */
   Tensor guidance;
   /** [B1,F,H,W,C], may be absent: unit noise; absent where its column is 0. */
   Tensor noise;
+  /** [4], may be absent: instead of noise: lower and upper half of a seed, then of the number of engine calls before (torch's offset / 4). Element i of the clip as planes [F,C,H,W] gets what torch.randn(…, device='cuda') gives it. */
+  Tensor philox;
   /** [numHistory,F,H,W,C], may be absent: what multistep samplers remember. */
   Tensor history;
+  /** [B1,1|F,H,W,C], may be absent: clean latents that the data prediction is blended with, of one frame or of each. */
+  Tensor previous;
+  /** [2], may be absent: weight of previous, and the largest difference of any channel up to which a pixel is blended. */
+  Tensor blend;
   /** [B1,1,H,W,C2], may be absent: latents of the picture. */
   Tensor image;
   /** [B1], may be absent: preconditioning factor of the next input; default 1. */
@@ -510,6 +526,16 @@ struct SamplerStepArgs {
   Tensor input;
   /** tensors of history. */
   int64_t numHistory;
+  /** how the data prediction is bounded: clip to ±clipRange, or dynamic thresholding: to ±s, then over s, where s is the clip's quantile of magnitudes, at least 1 and at most maxValue. */
+  StepBounds bounds;
+  /** largest magnitude that clip leaves. */
+  float clipRange;
+  /** which quantile thresholding takes, interpolated linearly. */
+  float quantile;
+  /** largest s of thresholding. */
+  float maxValue;
+  /** threads of torch's kernel, among which philox numbers are dealt; default one per element. */
+  int64_t lanes;
 };
 
 /** Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx. */
@@ -624,7 +650,8 @@ inline ConvArgs read_conv_args(const Row& row) {
   args.frameBias = row.tensors[3];
   args.residual = row.tensors[4];
   args.residual2 = row.tensors[5];
-  args.y = row.tensors[6];
+  args.past = row.tensors[6];
+  args.y = row.tensors[7];
   args.stride[0] = static_cast<int64_t>(row.attrs[0]);
   args.stride[1] = static_cast<int64_t>(row.attrs[1]);
   args.stride[2] = static_cast<int64_t>(row.attrs[2]);
@@ -639,6 +666,9 @@ inline ConvArgs read_conv_args(const Row& row) {
   args.outScale = static_cast<float>(row.attrs[11]);
   args.residualScale = static_cast<float>(row.attrs[12]);
   args.residual2Scale = static_cast<float>(row.attrs[13]);
+  args.groups = static_cast<int64_t>(row.attrs[14]);
+  args.framePadding = static_cast<FramePadding>(static_cast<int32_t>(row.attrs[15]));
+  args.transposed = row.attrs[16] != 0;
   return args;
 }
 
@@ -906,14 +936,22 @@ inline SamplerStepArgs read_sampler_step_args(const Row& row) {
   args.coefficients = row.tensors[2];
   args.guidance = row.tensors[3];
   args.noise = row.tensors[4];
-  args.history = row.tensors[5];
-  args.image = row.tensors[6];
-  args.inputScale = row.tensors[7];
-  args.next = row.tensors[8];
-  args.denoised = row.tensors[9];
-  args.nextHistory = row.tensors[10];
-  args.input = row.tensors[11];
+  args.philox = row.tensors[5];
+  args.history = row.tensors[6];
+  args.previous = row.tensors[7];
+  args.blend = row.tensors[8];
+  args.image = row.tensors[9];
+  args.inputScale = row.tensors[10];
+  args.next = row.tensors[11];
+  args.denoised = row.tensors[12];
+  args.nextHistory = row.tensors[13];
+  args.input = row.tensors[14];
   args.numHistory = static_cast<int64_t>(row.attrs[0]);
+  args.bounds = static_cast<StepBounds>(static_cast<int32_t>(row.attrs[1]));
+  args.clipRange = static_cast<float>(row.attrs[2]);
+  args.quantile = static_cast<float>(row.attrs[3]);
+  args.maxValue = static_cast<float>(row.attrs[4]);
+  args.lanes = static_cast<int64_t>(row.attrs[5]);
   return args;
 }
 

@@ -1,4 +1,5 @@
 import { type CaseOf, defineCases, type Operand } from "../../contract/define-case";
+import type { DType } from "../../contract/dtype";
 import attention from "./attention.op";
 
 type Case = CaseOf<typeof attention>;
@@ -287,6 +288,95 @@ const typedExtras = (["f16", "bf16"] as const).map((dtype): Case => {
   };
 });
 
+/** 16-bit rows over several tiles of 128 queries and 128 keys: what the Hopper kernels for part of the keys take. */
+function tiled(
+  name: string,
+  [b, f, s, l, heads, head]: [number, number, number, number, number, number],
+  more: { inputs?: Case["inputs"]; attrs?: Case["attrs"]; fk?: number } = {},
+  dtype: DType = "f16",
+): Case {
+  const rows = (frames: number, tokens: number): Operand => ({
+    dims: [b, frames, tokens, heads * head],
+    dtype,
+    gap: 8,
+  });
+  const keys = rows(more.fk ?? f, l);
+  const inputs = { q: rows(f, s), k: keys, v: keys, ...more.inputs };
+  return { ...space(`tiles, ${name}`, [b, f, s, l, heads, head], { ...more, inputs }), outGap: 8 };
+}
+
+const flags = (dims: readonly number[], values: readonly number[]): { mask: Operand } => ({
+  mask: { dims, dtype: "u8", gap: 1, fill: { values } },
+});
+const additive = (dims: readonly number[], dtype: DType): { mask: Operand } => ({
+  mask: { dims, dtype, gap: 3, fill: { mean: 0, deviation: 2 } },
+});
+const offsets = (cuQ: number[], cuK: number[]) => ({ cuQ: frames(cuQ), cuK: frames(cuK) });
+const tiles: Case[] = [
+  tiled("all keys", [1, 3, 129, 257, 2, 128], { fk: 1 }),
+  tiled("all keys, head of 80", [1, 1, 257, 257, 1, 80]),
+  tiled("all keys, head of 72", [1, 1, 40, 130, 2, 72], {}, "bf16"),
+  tiled("one key", [1, 1, 130, 1, 1, 64]),
+  ...([40, 64, 96, 104, 128] as const).map((head) =>
+    tiled(`causal, head of ${head}`, [1, 1, 300, 300, 1, head], { attrs: causal }),
+  ),
+  tiled("causal, more keys", [2, 1, 140, 390, 1, 64], { attrs: causal }),
+  tiled("causal, more queries", [1, 2, 390, 140, 1, 128], { attrs: causal }, "bf16"),
+  tiled("window", [1, 1, 400, 400, 1, 64], { attrs: { window: [70, 0, 0] } }),
+  tiled("window, more queries than keys see", [1, 1, 400, 30, 1, 128], { attrs: { window: [9, 0, 0] } }),
+  tiled("window, causal", [1, 1, 300, 500, 1, 96], { attrs: { window: [150, 0, 0], ...causal } }),
+  tiled("box", [1, 1, 392, 392, 1, 64], { attrs: { window: [2, 3, 2], grid: [7, 8] } }),
+  tiled("box, narrow frames, causal", [1, 1, 270, 330, 1, 128], {
+    attrs: { window: [0, 2, 2], grid: [5, 3], ...causal },
+  }),
+  tiled("box of columns", [1, 1, 153, 153, 1, 64], { attrs: { window: [0, 0, 2], grid: [1, 9] } }, "bf16"),
+  tiled("frames", [1, 1, 280, 280, 1, 64], { attrs: { window: [3, 0, 0], grid: [4, 7] } }),
+  ...(["f32", "f16", "bf16"] as const).map((dtype) =>
+    tiled(`mask ${dtype}`, [2, 1, 135, 263, 2, 64], { inputs: additive([1, 2, 135, 263], dtype) }),
+  ),
+  tiled("mask of all queries", [2, 1, 135, 263, 2, 128], { inputs: additive([2, 1, 1, 263], "f32") }, "bf16"),
+  tiled("flags, head of 80", [1, 2, 135, 263, 2, 80], { inputs: flags([1, 1, 1, 263], [1, 0, 0, 1, 0]) }),
+  tiled("flags, causal", [1, 1, 300, 300, 1, 64], {
+    inputs: flags([1, 1, 300, 300], [1, 0, 1, 1, 0, 0, 0]),
+    attrs: causal,
+  }),
+  tiled("flags that hide all", [1, 1, 140, 260, 1, 64], { inputs: flags([1, 1, 140, 260], [0]) }),
+  tiled("flags that hide some rows", [1, 1, 140, 130, 1, 128], {
+    inputs: flags([1, 1, 140, 130], [...Array(131 * 9).fill(0), ...Array(131 * 3).fill(1)]),
+  }),
+  tiled("flags that hide the first keys", [1, 1, 130, 400, 1, 64], {
+    inputs: flags([1, 1, 1, 400], [...Array(300).fill(0), ...Array(101).fill(1)]),
+  }),
+  tiled("packed", [1, 2, 420, 440, 1, 64], { inputs: offsets([0, 0, 1, 131, 400], [0, 3, 4, 204, 440]) }),
+  tiled("packed, one without keys", [1, 1, 300, 300, 2, 128], { inputs: offsets([0, 150, 290], [20, 20, 290]) }),
+  tiled(
+    "packed, causal",
+    [1, 1, 420, 420, 1, 128],
+    { inputs: offsets([5, 6, 200, 420], [0, 1, 300, 420]), attrs: causal },
+    "bf16",
+  ),
+  tiled("packed, mask and window", [1, 1, 300, 300, 1, 64], {
+    inputs: { ...offsets([0, 160, 300], [0, 129, 300]), ...additive([1, 1, 300, 300], "f16") },
+    attrs: { window: [60, 0, 0], ...causal },
+  }),
+  tiled("head of 512, causal", [1, 1, 150, 150, 1, 512], { attrs: causal }),
+  tiled("head of 264, window", [1, 2, 70, 200, 1, 264], { attrs: { window: [40, 0, 0] } }),
+  tiled("head of 512, mask and one frame of keys", [1, 2, 70, 140, 1, 512], {
+    inputs: additive([1, 1, 1, 140], "f32"),
+    fk: 1,
+  }),
+  tiled("head of 512, packed, flags that hide all of one", [1, 1, 140, 140, 1, 512], {
+    inputs: {
+      ...offsets([0, 1, 1, 90, 130], [0, 20, 50, 70, 140]),
+      ...flags([1, 1, 1, 140], [...Array(71).fill(1), ...Array(70).fill(0)]),
+    },
+  }),
+  tiled("norms, rotary and causal", [1, 1, 200, 260, 2, 64], {
+    inputs: { ...norms(64), ...rotary(200, 260, 64) },
+    attrs: causal,
+  }),
+];
+
 /** Scores of ten thousand, positive and negative. */
 const extremes: Case[] = [
   space("scores of 1e4", [1, 1, 20, 70, 1, 4], {
@@ -310,7 +400,7 @@ const extremes: Case[] = [
 export default defineCases(attention, {
   correctness: [
     ...[...plain, ...views, ...masks, ...sequences, ...overTime, ...masksOverTime, ...windows, ...transformed],
-    ...[...types, ...typedExtras, ...extremes, ...risingScores],
+    ...[...types, ...typedExtras, ...extremes, ...risingScores, ...tiles],
   ],
   bench: [
     space("tiny.unet.down0.attn0.spatial", [2, 14, 256, 256, 1, 64]),
@@ -323,6 +413,14 @@ export default defineCases(attention, {
     space("svd-xt.vae.mid.attention", [1, 8, 9216, 9216, 1, 512]),
     space("svd-xt.clip.layer0", [1, 1, 257, 257, 16, 80]),
     space("video.causal.s4096", [1, 1, 4096, 4096, 16, 128], { attrs: causal }),
+    space("video.causal.s4096.d64", [1, 1, 4096, 4096, 16, 64], { attrs: causal }),
+    space("video.mask.s4096", [1, 1, 4096, 4096, 16, 128], {
+      inputs: { mask: { dims: [1, 1, 4096, 4096], fill: { mean: 0, deviation: 2 } } },
+    }),
+    space("video.flags.s4096", [1, 1, 4096, 4096, 16, 64], {
+      inputs: { mask: { dims: [1, 1, 4096, 4096], dtype: "u8", fill: "flags" } },
+    }),
+    space("video.cross.s4096x512", [2, 1, 4096, 512, 16, 128]),
     space("video.window.s16384", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [512, 0, 0] } }),
     space("video.box.16x32x32", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [3, 6, 6], grid: [32, 32] } }),
     space("video.text.mask", [2, 1, 4096, 512, 16, 128], {

@@ -96,7 +96,7 @@ cuda::Variant sm90_d512(const AttentionArgs& a) {
   launch.cluster = 2;
   const int64_t sequences = a.q.dim(0) * a.q.dim(1), keySequences = a.k.dim(0) * a.k.dim(1);
   launch.grid[0] = static_cast<uint32_t>(p.numQTiles * a.heads * sequences);
-  launch.sharedBytes = 3 * 64 * 1024 + 4 * 8192 + 1024;  // Q, K, V; two of P; partial scores
+  launch.sharedBytes = kAttentionD512SharedBytes;
   launch.set_params(p);
   launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, q), a.q, p.seqQ, sequences, 64));
   launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, k), a.k, p.seqK, keySequences, 32));
@@ -118,6 +118,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   const AttentionArgs a = stage.staged();
   if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
   if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
+  add_range_attention(a, device, out);
   add_portable_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;

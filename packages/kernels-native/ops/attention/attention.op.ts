@@ -24,6 +24,11 @@ export default defineOp({
   summary:
     "Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; " +
     "q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞.",
+  formula: [
+    "score[i,j] = scale · q[i] · k[j] + mask[i,j], for the keys j that query i sees",
+    "y[i] = Σⱼ exp(score[i,j] − lse[i]) · v[j]",
+    "lse[i] = ln Σⱼ exp(score[i,j])",
+  ],
   source: [
     "https://arxiv.org/abs/2205.14135",
     "pytorch/pytorch torch/nn/functional.py scaled_dot_product_attention",
@@ -61,11 +66,11 @@ export default defineOp({
   },
   derived: attentionLengths,
   outputs: {
-    y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, halfOnCpu: true, apart: true, doc: "result" },
+    y: { dims: ["B", "F", "S", "E"], dtype: FLOATS, halfOnCpu: true, apart: "all", doc: "result" },
     lse: {
       dims: ["B", "F", attr("heads"), "S"],
       dtype: ["f32"],
-      apart: true,
+      apart: "all",
       optional: true,
       doc: "natural log-sum-exp of the masked, scaled scores",
     },

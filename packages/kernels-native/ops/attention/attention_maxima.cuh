@@ -9,7 +9,9 @@ namespace vd::device {
 inline constexpr float kMaximumSlack = 8.0f;
 
 /** Takes the largest scores of a block, of this thread's two rows, as their maxima where a row of the warp exceeds its
- *  maximum by more than the slack. Returns whether one did; factors: what older sums and outputs must be multiplied with. */
+ *  maximum by more than the slack. Returns whether one did; factors: what older sums and outputs must be multiplied with.
+ *  kHidden: rows may have no score so far, their maximum is -inf then. */
+template <bool kHidden = false>
 __device__ __forceinline__ bool raise_maxima(float (&maxima)[2], const float (&best)[2], float scale, float (&factors)[2]) {
   const bool exceeds = (best[0] - maxima[0]) * scale > kMaximumSlack || (best[1] - maxima[1]) * scale > kMaximumSlack;
   factors[0] = factors[1] = 1.0f;
@@ -17,7 +19,7 @@ __device__ __forceinline__ bool raise_maxima(float (&maxima)[2], const float (&b
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float raised = fmaxf(best[r], maxima[r]);
-    factors[r] = ptx::exp2_approx((maxima[r] - raised) * scale);
+    if (!kHidden || raised != -INFINITY) factors[r] = ptx::exp2_approx((maxima[r] - raised) * scale);
     maxima[r] = raised;
   }
   return true;

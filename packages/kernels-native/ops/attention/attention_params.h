@@ -7,6 +7,9 @@
 
 namespace vd::device {
 
+/** Dynamic shared memory of the Hopper kernels for heads of 512: Q, K and V; two tiles of P; partial scores; 1 KiB to align all. */
+inline constexpr int kAttentionD512SharedBytes = 3 * 64 * 1024 + 4 * 8192 + 1024;
+
 /** Tensor maps are [B·F, S, heads·D], copied in boxes of 64 channels. */
 struct AttentionSm90Params {
   TensorMap q, k, v;
@@ -19,6 +22,20 @@ struct AttentionSm90Params {
   int32_t numQTiles;    // per head and frame
   int32_t numTiles;
   float scale;          // of scores, times log2(e)
+};
+
+/** Where AttentionSm90Params has its maps, too. */
+struct AttentionMaps {
+  TensorMap q, k, v;
+};
+
+/** Of the Hopper kernels for rows that see part of the keys. Tensor maps are [B·F, S, heads, D], so that
+ * channels behind a head are zeros; the addresses of q, k and v in `rows` are not used. */
+struct AttentionRangeParams : AttentionMaps {
+  AttentionLocalParams rows;
+  int32_t keyFrames;      // F of k: 1 or frames
+  int32_t headsTogether;  // heads and frames whose longest tiles come first
+  int32_t numTiles;
 };
 
 /** Queries or keys that are normalised and rotated: rows of heads side by side. */

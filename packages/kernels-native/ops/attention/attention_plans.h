@@ -13,6 +13,9 @@ bool has_attention_window(const AttentionArgs& args);
 /** What the kernels for plain requests do not do, if the row asks for it. */
 cuda::Reason attention_request_reason(const AttentionArgs& args);
 
+/** Adds the Hopper kernels for rows that see part of the keys. */
+void add_range_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
+
 /** Adds the kernels of every architecture that can do the row. */
 void add_portable_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 

@@ -15,6 +15,14 @@ export default defineOp({
     "Computes the gradients of attention by its queries, keys and values, those that are given a place, from the result y, " +
     "the log-sum-exp lse and the gradient dy of the result. Rows without any allowed key add nothing. q and k are those of " +
     "the products: normalised and rotated if they were.",
+  formula: [
+    "p[i,j] = exp(scale · q[i] · k[j] + mask[i,j] − lse[i])",
+    "delta[i] = dy[i] · y[i]",
+    "ds[i,j] = p[i,j] · (dy[i] · v[j] − delta[i])",
+    "dq[i] = scale · Σⱼ ds[i,j] · k[j]",
+    "dk[j] = scale · Σᵢ ds[i,j] · q[i]",
+    "dv[j] = Σᵢ p[i,j] · dy[i]",
+  ],
   source: ["https://arxiv.org/abs/2205.14135", "https://arxiv.org/abs/2307.08691"],
   inputs: {
     ...attentionOperands,
@@ -29,7 +37,7 @@ export default defineOp({
     delta: {
       dims: ["B", "F", attr("heads"), "S"],
       dtype: ["f32"],
-      apart: true,
+      apart: "all",
       doc: "sums of dy · y over the channels of a head, from which all gradients are computed",
     },
     dq: {
@@ -37,7 +45,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
-      apart: true,
+      apart: "all",
       doc: "gradient by q",
     },
     dk: {
@@ -45,7 +53,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
-      apart: true,
+      apart: "all",
       doc: "gradient by k; where one frame of keys serves all frames, the sum over them",
     },
     dv: {
@@ -53,7 +61,7 @@ export default defineOp({
       dtype: FLOATS,
       optional: true,
       halfOnCpu: true,
-      apart: true,
+      apart: "all",
       doc: "gradient by v; where one frame of values serves all frames, the sum over them",
     },
   },

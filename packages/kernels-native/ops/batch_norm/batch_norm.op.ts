@@ -15,6 +15,7 @@ export default defineOp({
   summary:
     "Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · " +
     "weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost.",
+  formula: ["y = act((x − mean[c]) / √(variance[c] + eps) · weight[c] + bias[c])"],
   source: ["https://arxiv.org/abs/1502.03167"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },

@@ -5,14 +5,14 @@
 #include "../../native/cuda/planning/conv_geometry.h"
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/matmul_mma.h"
+#include "../../native/cuda/planning/matmul_sm90.h"
+#include "conv_plans.h"
 
 namespace vd {
 
 namespace {
 
 using namespace device;
-
-cuda::ConvGeometry geometry_of(const ConvArgs& a) { return {a.x, a.weight, a.y, a.stride, a.padding, a.upsample}; }
 
 bool is_unit_upsample(const ConvArgs& a) {
   const int64_t* k = a.weight.dims;
@@ -22,22 +22,27 @@ bool is_unit_upsample(const ConvArgs& a) {
   return kernel && stride && p[0] == 0 && p[1] == 0 && p[2] == 1 && p[3] == 1 && p[4] == 1 && p[5] == 1;
 }
 
+/** True where results are four phases of 2x2 filters. */
+bool has_phases(const ConvArgs& a) { return a.upsample || a.transposed; }
+
 /** Why the Hopper core cannot do the row, whatever the tile. */
 cuda::Reason sm90_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
   const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
-  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"), cuda::if_so(large, {"has no strides above 8"}),
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"),
+                         cuda::if_so(a.past.present(), cuda::copy_engine_reason(a.past, "past")),
+                         cuda::if_so(large, {"has no strides above 8"}),
                          cuda::if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"})});
 }
 
 /** Weights [phases, K, taps, C'] in x's type. */
 cuda::Address pack_filters(cuda::Variant& base, const ConvArgs& a, int taps, int64_t paddedChannels) {
   PackParams p{};
-  p.kind = a.upsample ? PackKind::convUpsample : PackKind::conv;
-  p.rows = static_cast<int32_t>(a.weight.dim(0));
-  p.channels = static_cast<int32_t>(a.weight.dim(1));
+  p.kind = a.upsample ? PackKind::convUpsample : a.transposed ? PackKind::convTransposed : PackKind::conv;
+  p.rows = static_cast<int32_t>(a.y.channels());
+  p.channels = static_cast<int32_t>(a.x.channels());
   p.paddedChannels = static_cast<int32_t>(paddedChannels);
   p.taps = taps;
-  p.count = (a.upsample ? 4ll : 1ll) * p.rows * taps * paddedChannels;
+  p.count = (has_phases(a) ? 4ll : 1ll) * p.rows * taps * paddedChannels;
   p.targetType = static_cast<int32_t>(a.x.dtype);
   return cuda::Address::packed(cuda::add_pack(base, a.weight, "conv_pack", p));
 }
@@ -46,7 +51,22 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   cuda::MatmulProblem p{};
   p.symbolPrefix = a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
   p.x = a.x;
-  cuda::set_geometry(p, geometry_of(a));
+  p.phases = has_phases(a) ? 4 : 1;
+  p.clip = reads_clip(a);
+  p.past = a.past;
+  p.replicate = a.framePadding == FramePadding::replicate;
+  p.suffix = p.clip ? "_clip" : "";
+  for (int i = 0; i < 4; ++i) {
+    p.source[i] = a.x.dim(i);
+    p.out[i] = a.y.dim(i) / (p.phases == 4 && i >= 2 ? 2 : 1);
+  }
+  for (int i = 0; i < 3; ++i) {
+    p.kernel[i] = p.phases == 4 && i > 0 ? 2 : static_cast<int>(a.weight.dim(2 + i));
+    p.stride[i] = a.transposed ? 1 : static_cast<int>(a.stride[i]);
+    p.padding[i] = static_cast<int>(a.padding[2 * i]);
+  }
+  p.padding[0] += past_frames(a);
+  cuda::join_axes(p);
   p.channels = a.x.channels();
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));
@@ -57,22 +77,85 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   return p;
 }
 
-cuda::MmaProblem mma_problem(const ConvArgs& a, const Epilogue& epilogue) {
-  cuda::MmaProblem problem{"conv", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
+}  // namespace
+
+int set_geometry(MatmulMmaParams& p, const ConvArgs& a) {
+  int taps = 1;
+  for (int i = 0; i < 3; ++i) {
+    p.source[i] = static_cast<int32_t>(a.x.dim(1 + i));
+    p.out[i] = static_cast<int32_t>(a.y.dim(1 + i));
+    p.kernel[i] = static_cast<int32_t>(a.weight.dim(2 + i));
+    p.stride[i] = static_cast<int32_t>(a.stride[i]);
+    p.padding[i] = static_cast<int32_t>(a.padding[2 * i]);
+    taps *= p.kernel[i];
+  }
+  p.padding[0] += past_frames(a);
+  p.past = a.past.data;
+  p.pastPitch = a.past.pitch;
+  p.pastFrames = past_frames(a);
+  p.replicate = a.framePadding == FramePadding::replicate;
+  p.phaseStep = 1;
+  p.upsample = a.upsample;
+  p.rows = static_cast<int32_t>(a.y.pixels());
+  p.columns = static_cast<int32_t>(a.y.channels());
+  p.channels = static_cast<int32_t>(a.x.channels());
+  p.tapChannels = static_cast<int32_t>(cuda::round_up(p.channels, 16 / bytes_of(a.x.dtype)));
+  p.depth = taps * p.tapChannels;
+  return taps;
+}
+
+namespace {
+
+/** The row on the portable cores but for its weights; taps: how many they have. */
+cuda::MmaProblem mma_shape(const ConvArgs& a, const Epilogue& epilogue, int& taps) {
+  cuda::MmaProblem problem{reads_clip(a) || a.transposed ? "conv_clip" : "conv", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
   MatmulMmaParams& p = problem.params;
   p.x = a.x.data;
   p.epilogue = epilogue;
   p.pitch = a.x.pitch;
+  taps = set_geometry(p, a);
+  const int64_t chunk = 16 / bytes_of(a.x.dtype);
+  problem.unchunked = cuda::first_of({cuda::access_reason(a.x, "x", chunk, true), cuda::access_reason(a.past, "past", chunk, true)});
+  return problem;
+}
+
+cuda::MmaProblem mma_problem(const ConvArgs& a, const Epilogue& epilogue) {
+  int taps = 0;
+  cuda::MmaProblem problem = mma_shape(a, epilogue, taps);
+  const MatmulMmaParams& p = problem.params;
   PackParams pack{};
   pack.kind = PackKind::conv;
-  pack.taps = cuda::set_geometry(p, geometry_of(a));
+  pack.taps = taps;
   pack.rows = p.columns;
   pack.channels = p.channels;
   pack.paddedChannels = p.tapChannels;
   pack.count = static_cast<int64_t>(p.columns) * p.depth;
   pack.targetType = static_cast<int32_t>(a.x.dtype);
   problem.weights = cuda::Address::packed(cuda::add_pack(problem.base, a.weight, "conv_pack", pack));
-  problem.unchunked = cuda::access_reason(a.x, "x", 16 / bytes_of(a.x.dtype), true);
+  return problem;
+}
+
+/** One phase of a transposed row: 2x2 filters over x, whose results are every second row and column of y. */
+cuda::MmaProblem phase_problem(const ConvArgs& a, const Epilogue& epilogue, int phase) {
+  constexpr int kTaps = 4;
+  int taps = 0;
+  cuda::MmaProblem problem = mma_shape(a, epilogue, taps);
+  MatmulMmaParams& p = problem.params;
+  for (int i = 1; i < 3; ++i) {
+    p.out[i] = p.source[i];
+    p.kernel[i] = 2;
+    p.stride[i] = 1;
+  }
+  p.phaseStep = 2;
+  p.phaseRow = phase >> 1;
+  p.phaseColumn = phase & 1;
+  p.padding[1] = 1 - p.phaseRow;
+  p.padding[2] = 1 - p.phaseColumn;
+  p.rows = static_cast<int32_t>(a.x.pixels());
+  p.depth = kTaps * p.tapChannels;
+  const cuda::Address filters = pack_filters(problem.base, a, kTaps, p.tapChannels);
+  const uint64_t bytes = static_cast<uint64_t>(p.columns) * p.depth * bytes_of(a.x.dtype);
+  problem.weights = cuda::Address::packed(filters.pack, phase * bytes);
   return problem;
 }
 
@@ -86,7 +169,7 @@ cuda::Reason few_reason(const MatmulMmaParams& p) {
 /** Why the kernel for 3x3 filters of many channels to few cannot do the row: it takes a step of one, whole chunks of 32 channels,
  *  16-bit tensor cores, and frames whose elements 31 bits can count. */
 cuda::Reason narrow_reason(const ConvArgs& a, const MatmulMmaParams& p, const cuda::DeviceInfo& device) {
-  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0;
+  const bool filter = p.kernel[0] == 1 && p.kernel[1] == 3 && p.kernel[2] == 3 && p.padding[0] == 0 && p.out[0] == p.source[0];
   const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && !p.upsample;
   const int64_t elements = static_cast<int64_t>(p.source[1]) * p.source[2] * p.pitch;
   return cuda::first_of(
@@ -100,7 +183,7 @@ cuda::Reason narrow_reason(const ConvArgs& a, const MatmulMmaParams& p, const cu
 /** Adds the kernel for few output channels that can do the row, if there is one. */
 void add_few_columns(const ConvArgs& a, const cuda::MmaProblem& problem, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   const MatmulMmaParams& p = problem.params;
-  const std::string type = cuda::type_name(a.x.dtype), few = "conv_few_" + type, narrow = "conv_narrow_" + type;
+  const std::string type = cuda::type_name(a.x.dtype), few = problem.op + "_few_" + type, narrow = "conv_narrow_" + type;
   if (out.allows({few}, few_reason(p))) {
     out.add(cuda::mma_variant(problem, few, 256, std::min<int64_t>(cuda::ceil_div(p.rows, 256), 1 << 16)));
     out.reject({narrow}, {"is for more channels: conv_few does the row"});
@@ -110,20 +193,38 @@ void add_few_columns(const ConvArgs& a, const cuda::MmaProblem& problem, const c
   }
 }
 
+/** Adds the portable cores: a launch, or for a transposed row one for each phase. */
+void add_portable(const ConvArgs& a, const Epilogue& epilogue, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  if (!a.transposed) return cuda::add_matmul_mma(mma_problem(a, epilogue), device, out);
+  cuda::Candidates phases(false);
+  for (int phase = 0; phase < 4; ++phase) {
+    cuda::Candidates one(false);
+    cuda::add_matmul_mma(phase_problem(a, epilogue, phase), device, one);
+    if (phase == 0) phases = std::move(one);
+    else join_launches(phases, one);
+  }
+  for (cuda::Variant& variant : phases.variants) out.add(std::move(variant));
+}
+
 }  // namespace
 
-cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  const cuda::MmaProblem portable = mma_problem(a, epilogue);
   cuda::Candidates out(explain);
-  add_few_columns(a, portable, device, out);
+  if (!a.transposed) add_few_columns(a, mma_problem(a, epilogue), device, out);
   if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
     cuda::add_matmul_sm90(problem, base, device, out);
   }
-  cuda::add_matmul_mma(portable, device, out);
+  add_portable(a, epilogue, device, out);
   return out;
+}
+
+cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  // No kernel reads two types as one clip.
+  if (a.past.present() && a.past.dtype != a.x.dtype) return cuda::Candidates(explain);
+  return a.groups > 1 ? grouped_conv_variants(a, device, explain) : dense_conv_variants(a, device, explain);
 }
 
 }  // namespace vd

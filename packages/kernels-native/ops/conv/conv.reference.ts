@@ -1,16 +1,88 @@
 import {
   at,
   biasesAt,
-  convolution,
+  type Plain,
   type PlainCall,
   type PlainResults,
   plain,
   withEpilogue,
 } from "../../contract/reference";
 
-/** conv by the definition of a convolution. */
+type Sizes5 = [number, number, number, number, number];
+
+/** The clip behind its past frames. */
+function withPast(call: PlainCall): Plain {
+  const [x, past] = [call.operand("x"), call.optional("past")];
+  if (!past) return x;
+  const [b, f, h, w, c] = x.dims as Sizes5;
+  const before = past.dims[1]!;
+  return plain([b, before + f, h, w, c], (i, frame, ...rest) =>
+    frame < before ? at(past, i, frame, ...rest) : at(x, i, frame - before, ...rest),
+  );
+}
+
+/** The map that is convolved: x behind its past, with its padding around it, grown by nearest neighbour before. */
+function framed(call: PlainCall): Plain {
+  const x = withPast(call);
+  const grow = call.flag("upsample") ? 2 : 1;
+  const replicate = call.word("framePadding") === "replicate";
+  const [front, back, top, bottom, left, right] = call.list("padding") as [...Sizes5, number];
+  const [b, f, h, w, c] = x.dims as Sizes5;
+  const dims = [b, f + front + back, grow * h + top + bottom, grow * w + left + right, c];
+  return plain(dims, (i, frame, row, column, channel) => {
+    const [z, u] = [row - top, column - left];
+    const y = replicate ? Math.min(Math.max(frame - front, 0), f - 1) : frame - front;
+    if (y < 0 || y >= f || z < 0 || z >= grow * h || u < 0 || u >= grow * w) return 0;
+    return at(x, i, y, Math.floor(z / grow), Math.floor(u / grow), channel);
+  });
+}
+
+/** A correlation without zeros over the framed clip. */
+function correlated(call: PlainCall): Plain {
+  const x = framed(call);
+  const weight = call.operand("weight");
+  const [K, D, T, R, S] = weight.dims as Sizes5;
+  const [b, F, H, W, C] = x.dims as Sizes5;
+  const perGroup = K / call.number("groups");
+  const [df, dh, dw] = call.list("stride") as [number, number, number];
+  const steps = (size: number, kernel: number, step: number) => Math.floor((size - kernel) / step) + 1;
+  return plain([b, steps(F, T, df), steps(H, R, dh), steps(W, S, dw), K], (i, g, p, q, k) => {
+    const first = Math.floor(k / perGroup) * D;
+    let sum = biasesAt(call, i, g, k);
+    for (let t = 0; t < T; t++)
+      for (let r = 0; r < R; r++)
+        for (let s = 0; s < S; s++) {
+          const pixel = (((i * F + g * df + t) * H + p * dh + r) * W + q * dw + s) * C + first;
+          for (let c = 0; c < D; c++) sum += x.data[pixel + c]! * weight.data[(((k * D + c) * T + t) * R + r) * S + s]!;
+        }
+    return sum;
+  });
+}
+
+/** Every pixel of x adds its filters, a multiple, to the part of the result that they cover: the adjoint of a convolution. */
+function scattered(call: PlainCall): Plain {
+  const [x, weight] = [call.operand("x"), call.operand("weight")];
+  const [C, K, , R, S] = weight.dims as Sizes5;
+  const [b, f, h, w] = x.dims as Sizes5;
+  const [, dh, dw] = call.list("stride") as [number, number, number];
+  const [, , top, bottom, left, right] = call.list("padding") as [...Sizes5, number];
+  const [P, Q] = [(h - 1) * dh + R - top - bottom, (w - 1) * dw + S - left - right];
+  const sums = plain([b, f, P, Q, K], (i, g, _p, _q, k) => biasesAt(call, i, g, k));
+  for (let pixel = 0; pixel < b * f * h * w; pixel++) {
+    const [frame, row, column] = [Math.floor(pixel / (h * w)), Math.floor(pixel / w) % h, pixel % w];
+    for (let tap = 0; tap < R * S; tap++) {
+      const [p, q] = [row * dh + Math.floor(tap / S) - top, column * dw + (tap % S) - left];
+      if (p < 0 || p >= P || q < 0 || q >= Q) continue;
+      const target = ((frame * P + p) * Q + q) * K;
+      for (let c = 0; c < C; c++)
+        for (let k = 0; k < K; k++)
+          sums.data[target + k]! += x.data[pixel * C + c]! * weight.data[(c * K + k) * R * S + tap]!;
+    }
+  }
+  return sums;
+}
+
+/** conv, forwards as a correlation, transposed by adding up what every pixel contributes. */
 export default function conv(call: PlainCall): PlainResults {
-  const sums = convolution(call);
-  const product = plain(sums.dims, (i, g, p, q, k) => at(sums, i, g, p, q, k) + biasesAt(call, i, g, k));
-  return { y: withEpilogue(call, product) };
+  return { y: withEpilogue(call, call.flag("transposed") ? scattered(call) : correlated(call)) };
 }

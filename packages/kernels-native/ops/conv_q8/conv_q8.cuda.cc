@@ -13,8 +13,6 @@ using namespace device;
 constexpr const char* kPack = "conv_q8_pack";
 constexpr const char* kPackCodes = "conv_q8_pack_codes";
 
-cuda::ConvGeometry geometry_of(const ConvQ8Args& a) { return {a.x, a.weight, a.y, a.stride, a.padding, false}; }
-
 /** Why the Hopper core cannot do the row, whatever the tile. */
 cuda::Reason sm90_reason(const ConvQ8Args& a, const cuda::DeviceInfo& device) {
   const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
@@ -29,7 +27,17 @@ cuda::MatmulProblem sm90_problem(const ConvQ8Args& a, cuda::Variant& base, const
                    : bf16 ? "conv_q8_sm90_f8e4m3_bf16_"
                           : "conv_q8_sm90_f8e4m3_f16_";
   p.x = a.x;
-  cuda::set_geometry(p, geometry_of(a));
+  p.phases = 1;
+  for (int i = 0; i < 4; ++i) {
+    p.source[i] = a.x.dim(i);
+    p.out[i] = a.y.dim(i);
+  }
+  for (int i = 0; i < 3; ++i) {
+    p.kernel[i] = static_cast<int>(a.weight.dim(2 + i));
+    p.stride[i] = static_cast<int>(a.stride[i]);
+    p.padding[i] = static_cast<int>(a.padding[2 * i]);
+  }
+  cuda::join_axes(p);
   p.channels = a.x.channels();
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 16));
@@ -51,7 +59,20 @@ cuda::ScaledMmaProblem mma_problem(const ConvQ8Args& a, const Epilogue& epilogue
   p.x = a.x.data;
   p.epilogue = epilogue;
   p.pitch = a.x.pitch;
-  const int taps = cuda::set_geometry(p, geometry_of(a));
+  int taps = 1;
+  for (int i = 0; i < 3; ++i) {
+    p.source[i] = static_cast<int32_t>(a.x.dim(1 + i));
+    p.out[i] = static_cast<int32_t>(a.y.dim(1 + i));
+    p.kernel[i] = static_cast<int32_t>(a.weight.dim(2 + i));
+    p.stride[i] = static_cast<int32_t>(a.stride[i]);
+    p.padding[i] = static_cast<int32_t>(a.padding[2 * i]);
+    taps *= p.kernel[i];
+  }
+  p.rows = static_cast<int32_t>(a.y.pixels());
+  p.columns = static_cast<int32_t>(a.y.channels());
+  p.channels = static_cast<int32_t>(a.x.channels());
+  p.tapChannels = static_cast<int32_t>(cuda::round_up(p.channels, 16));
+  p.depth = taps * p.tapChannels;
   problem.weights = cuda::pack_codes(problem.base, a.weight, p.tapChannels, taps, kPackCodes);
   problem.scales = cuda::make_scales(problem.base, a.xScale, a.weightScale, kPack);
   problem.unchunked = cuda::access_reason(a.x, "x", 16, true);

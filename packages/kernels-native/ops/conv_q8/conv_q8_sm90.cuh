@@ -5,7 +5,7 @@
 
 #define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                     \
   VD_KERNEL(conv_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
-            matmul_sm90<MatmulConfig<type, tile, false, false, false, q>>)
+            matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q>>)
 
 /** Small tiles. */
 #define VD_CONV_Q8_SMALL(q, qName, type, name)  \

@@ -3,6 +3,7 @@ import { defineOp, FLOATS } from "../../contract/op-kit";
 export default defineOp({
   id: "copy",
   summary: "Copies tokens into another element type or pixel pitch.",
+  formula: ["y = x"],
   source: ["https://pytorch.org/docs/stable/generated/torch.Tensor.copy_.html"],
   inputs: { x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "source" } },
   attrs: {},

@@ -5,6 +5,9 @@ export default defineOp({
   summary:
     "Builds the denoiser's input: noisy latents times inputScale, then the image's latents as further channels on every " +
     "frame; with two rows the first is the unconditional one, whose image latents are zero.",
+  formula: [
+    "y[row] = (inputScale · latents, image), side by side in channels; with two rows row 0 has zeros for image",
+  ],
   source: [
     "huggingface/diffusers@58eb52c src/diffusers/pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py",
   ],

@@ -7,6 +7,10 @@ export default defineOp({
   summary:
     "Moves channels into frames, height and width. channels_first: channel = c · block + (dt · bh + dy) · bw + dx, as " +
     "pixel_shuffle; channels_last: channel = ((dy · bw + dx) · bt + dt) · C + c, as SeedVR's upsampler.",
+  formula: [
+    "channels_first: y[f·bt + dt, h·bh + dy, w·bw + dx, c] = x[f, h, w, c·block + (dt·bh + dy)·bw + dx]",
+    "channels_last: y[f·bt + dt, h·bh + dy, w·bw + dx, c] = x[f, h, w, ((dy·bw + dx)·bt + dt)·C + c]",
+  ],
   source: [
     "https://arxiv.org/abs/1609.05158",
     "ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py Upsample3D",

@@ -86,7 +86,7 @@ class Call {
       tensors_[i] = all[program_.operands[i]];
       params_.operands[i] = operand_of(*tensors_[i], y_);
     }
-    std::copy(std::begin(program_.code), std::end(program_.code), params_.code);
+    set_program();
     std::copy(std::begin(program_.constants), std::end(program_.constants), params_.constants);
     params_.y = y_.data;
     params_.yType = static_cast<int32_t>(y_.dtype);
@@ -118,8 +118,11 @@ class Call {
   }
 
   /** Why there is no kernel for the expression itself. */
-  cuda::Reason form_reason() const {
-    cuda::Reason reason = cuda::if_so(form() == nullptr, {"is for expressions that have kernels of their own"});
+  cuda::Reason form_reason() const { return cuda::if_so(form() == nullptr, {"is for expressions that have kernels of their own"}); }
+
+  /** Why kernels that are compiled for the result's type cannot read the operands. */
+  cuda::Reason type_reason() const {
+    cuda::Reason reason;
     for (int i = 0; i < program_.numOperands && !reason; ++i)
       reason = cuda::if_so(tensors_[i]->dtype != y_.dtype, {"has another element type than y", {}, kNames[program_.operands[i]]});
     return reason;
@@ -141,6 +144,21 @@ class Call {
   DType type() const { return y_.dtype; }
 
  private:
+  /** The program for the interpreter: what is pushed only to be given to a function at once is named by the function. */
+  void set_program() {
+    int numCodes = 0;
+    for (int i = 0; i < kElementwiseLength && program_.code[i] != kEnd; ++i) {
+      int code = program_.code[i];
+      const int next = i + 1 < kElementwiseLength ? program_.code[i + 1] : kEnd;
+      if (code <= kK3 && next >= kAdd) {
+        code = fused_code(next, code);
+        ++i;
+      }
+      params_.program[numCodes / 8] |= static_cast<uint64_t>(code) << (numCodes % 8 * 8);
+      ++numCodes;
+    }
+  }
+
   void set_sizes() {
     flat_ = y_.pitch == y_.channels();
     for (int i = 0; i < program_.numOperands; ++i) flat_ = flat_ && is_dense(*tensors_[i], y_);
@@ -166,10 +184,11 @@ cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda:
   cuda::Candidates out(explain);
   const Call call(a);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
-  const cuda::Reason unaligned = call.vector_reason(), general = call.form_reason();
+  const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";
-  if (out.allows({prefix, "*"}, cuda::first_of({unaligned, general})))
+  if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()})))
     out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
+  else if (out.allows({prefix, "program"}, mixed)) out.add(call.variant(prefix + "program", 8, 1));
   else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.variant("elementwise_vector", 8, 1));
   else out.add(call.variant("elementwise_scalar", 1, 1));
   return out;

@@ -20,6 +20,7 @@ export default defineOp({
     "memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an " +
     "operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function " +
     "elementwise() of @vd/tensor writes such programs.",
+  formula: ["y = code(a, b, c, d, k0, …), for each element"],
   source: ["https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops"],
   inputs: {
     a: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "first operand, of the result's shape" },

@@ -42,6 +42,14 @@ enum ElementwiseCode : uint8_t {
   kMax
 };
 
+/** Codes of an interpreted program from here on: a function of two numbers whose second one is an operand or a constant, instead of
+ *  that being pushed before. */
+inline constexpr int kElementwiseFused = kMax + 1;
+/** Operands and constants that there are. */
+inline constexpr int kElementwiseSources = kK3 - kA + 1;
+/** The code of `function` with `source`. */
+constexpr int fused_code(int function, int source) { return kElementwiseFused + (function - kAdd) * kElementwiseSources + source - kA; }
+
 /** An operand whose sizes are those of the result or 1; strides are in elements, 0 where it is broadcast. */
 struct ElementwiseOperand {
   const void* data;
@@ -59,7 +67,8 @@ struct ElementwiseParams {
   uint32_t clips, frames, tokens;
   int32_t yType;
   float constants[kElementwiseConstants];
-  uint8_t code[kElementwiseLength];
+  uint64_t program[2];  // of the interpreter: codes of eight bits, the first lowest
 };
+static_assert(sizeof(ElementwiseParams::program) == kElementwiseLength);
 
 }  // namespace vd::device

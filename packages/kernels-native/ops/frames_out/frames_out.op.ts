@@ -4,6 +4,7 @@ export default defineOp({
   id: "frames_out",
   summary:
     "Turns decoded frames, nominally in [-1,1], into 8 bits: clamp(x/2 + 0.5, 0, 1) · 255, rounded half to even; NaN gives 0.",
+  formula: ["y = round(255 · min(max(x/2 + 0.5, 0), 1)), halves to even"],
   source: ["huggingface/diffusers@58eb52c src/diffusers/image_processor.py `denormalize`, `numpy_to_pil`"],
   inputs: { x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "frames" } },
   attrs: {},

@@ -16,6 +16,7 @@ import {
 export default defineOp({
   id: "group_norm",
   summary: "Normalises channel groups of a clip, optionally of two inputs side by side, then applies an activation.",
+  formula: ["y = act((x − mean[g]) / √(variance[g] + eps) · weight[c] + bias[c]), channel c in group g"],
   source: ["https://arxiv.org/abs/1803.08494", "huggingface/diffusers@58eb52c src/diffusers/models/resnet.py"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },

@@ -3,6 +3,7 @@ import { add, attr, bool, choose, defineOp, divides, FLOATS, float, int } from "
 export default defineOp({
   id: "group_norm_stats",
   summary: "Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts.",
+  formula: ["stats[g] = (mean[g], 1 / √(variance[g] + eps))"],
   source: ["https://arxiv.org/abs/1803.08494"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },

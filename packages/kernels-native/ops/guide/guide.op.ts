@@ -3,6 +3,7 @@ import { defineOp, eq, FLOATS } from "../../contract/op-kit";
 export default defineOp({
   id: "guide",
   summary: "Classifier-free guidance per frame: y = unconditional + scale[f] · (conditional − unconditional).",
+  formula: ["y[f] = x₀[f] + scale[f] · (x₁[f] − x₀[f])"],
   source: ["https://arxiv.org/abs/2207.12598 eq. 6"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "predictions, the unconditional row first" },

@@ -7,6 +7,7 @@
 // Symbols: layer_norm_<dtype>_l<lanes>c<chunks>, layer_norm_<dtype>_block.
 #include "../../device/kernel.cuh"
 #include "../../device/reduce.cuh"
+#include "../../device/token_norm.h"
 #include "../../device/vec.cuh"
 #include "layer_norm_params.h"
 
@@ -27,6 +28,14 @@ template <class T, int kLanes, int kChunks> __device__ __forceinline__ void laye
 #pragma unroll
   for (int j = 0; j < kChunks; ++j)
     if (lane + j * kLanes < chunks) load8(x + (lane + j * kLanes) * 8, v[j]);
+  if (p.rows <= kTokenNormFewRows) {
+#pragma unroll
+    for (int j = 0; j < kChunks; ++j)
+      if (lane + j * kLanes < chunks) {
+        prefetch_any(p.weight, p.weightType, (lane + j * kLanes) * 8);
+        prefetch_any(p.bias, p.biasType, (lane + j * kLanes) * 8);
+      }
+  }
 #pragma unroll
   for (int j = 0; j < kChunks; ++j)
     if (lane + j * kLanes < chunks)

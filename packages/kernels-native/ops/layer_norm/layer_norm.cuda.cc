@@ -33,13 +33,13 @@ cuda::Reason general_reason(const LayerNormArgs& a) {
 
 }  // namespace
 
-cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo& device, bool explain) {
   cuda::Candidates out(explain);
   if (!out.allows({"layer_norm_", cuda::type_name(a.x.dtype), "_*"}, general_reason(a))) {
-    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, a.eps}, "layer_norm_modulated", out);
+    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, a.eps}, "layer_norm_modulated", device, out);
     return out;
   }
-  device::LayerNormParams p{};
+  vd::device::LayerNormParams p{};
   p.x = a.x.data;
   p.weight = a.weight.data;
   p.bias = a.bias.data;
@@ -54,7 +54,6 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
   const cuda::Reason unaligned = vector_reason(a);
   const std::string prefix = "layer_norm_" + cuda::type_name(a.x.dtype) + "_";
   cuda::Launch launch;
-  launch.block = 256;
   launch.set_params(p);
   for (const RowShape& shape : kRowShapes) {
     const std::string name = prefix + "l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);
@@ -64,10 +63,12 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
                                     cuda::if_so(!out.variants.empty(), {"has more room than a row needs"})})))
       continue;
     launch.symbol = name;
-    launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.rows, 256 / shape.lanes));
+    launch.block = cuda::token_norm_threads(p.rows, shape.lanes, device);
+    launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.rows * shape.lanes, launch.block));
     out.add({launch.symbol, 0, {}, {launch}});
   }
   launch.symbol = prefix + "block";
+  launch.block = 256;
   launch.grid[0] = static_cast<uint32_t>(p.rows);
   out.add({launch.symbol, 0, {}, {launch}});
   return out;

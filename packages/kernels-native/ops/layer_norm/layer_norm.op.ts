@@ -5,6 +5,7 @@ export default defineOp({
   summary:
     "Normalises each token over its channels to mean 0 and variance 1; then the learned weight and bias, and the " +
     "modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift.",
+  formula: ["y = ((x − mean) / √(variance + eps) · weight + bias) · (1 + scale) + shift, statistics over channels"],
   source: ["https://arxiv.org/abs/1607.06450", "https://arxiv.org/abs/2212.09748"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },

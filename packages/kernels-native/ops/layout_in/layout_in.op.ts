@@ -3,6 +3,7 @@ import { defineOp, FLOATS, float } from "../../contract/op-kit";
 export default defineOp({
   id: "layout_in",
   summary: "Turns planes [B,F,C,H,W] into channels-last pixels: y = scale · x + shift.",
+  formula: ["y[b,f,h,w,c] = scale · x[b,f,c,h,w] + shift"],
   source: ["https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html"],
   inputs: { x: { dims: ["B", "F", "C", "H", "W"], dtype: FLOATS, doc: "planes" } },
   attrs: { scale: float("factor", 1), shift: float("added", 0) },

@@ -3,6 +3,7 @@ import { defineOp, FLOATS, float } from "../../contract/op-kit";
 export default defineOp({
   id: "layout_out",
   summary: "Turns channels-last pixels into planes [B,F,C,H,W]: y = scale · x + shift.",
+  formula: ["y[b,f,c,h,w] = scale · x[b,f,h,w,c] + shift"],
   source: ["https://pytorch.org/tutorials/intermediate/memory_format_tutorial.html"],
   inputs: { x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "pixels" } },
   attrs: { scale: float("factor", 1), shift: float("added", 0) },

@@ -17,6 +17,10 @@ export default defineOp({
   summary:
     "Multiplies tokens, optionally of two inputs side by side, with a weight matrix and applies the shared epilogue; " +
     "with geglu the first half of the columns is multiplied by gelu of the second, with swiglu by silu of it.",
+  formula: [
+    "sum[s,n] = Σ꜀ (x, x2)[s,c] · weight[n,c]",
+    "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+  ],
   source: ["https://arxiv.org/abs/2002.05202", "huggingface/diffusers@58eb52c src/diffusers/models/activations.py"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },

@@ -5,4 +5,4 @@
 
 using namespace vd::device;
 
-VD_MATMUL_PRODUCTS(linear_swiglu, true)
+VD_MATMUL_PRODUCTS(linear_swiglu, true, false)

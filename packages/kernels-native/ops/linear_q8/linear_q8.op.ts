@@ -20,6 +20,10 @@ export default defineOp({
     "y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all " +
     "blocks are applied once. Sums of float8 products are added up in float32 after at most 640 channels, so that the " +
     "error does not grow with their number; sums of integers are exact. Gated activations as in linear.",
+  formula: [
+    "sum[s,n] = Σ over blocks g of xScale[s,g] · weightScale[n,g] · Σ over c in g of x[s,c] · weight[n,c]",
+    "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+  ],
   source: ["https://arxiv.org/abs/2209.05433", "https://arxiv.org/abs/2412.19437", "https://arxiv.org/abs/2002.05202"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: QUANTIZED, doc: "tokens" },

@@ -13,6 +13,7 @@ import {
 export default defineOp({
   id: "pointwise",
   summary: "Combines up to three tensors element by element: act(aScale · a + bScale · b · c + frameBias).",
+  formula: ["y = act(aScale · a + bScale · b · c + frameBias)"],
   source: ["huggingface/diffusers@58eb52c src/diffusers/models/activations.py"],
   inputs: {
     a: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "first operand" },

@@ -23,6 +23,10 @@ export default defineOp({
   summary:
     "Takes the largest number, or the average, of a window that slides over frames, height and width. Padding never is the " +
     "largest; in averages it counts as zeros or not at all.",
+  formula: [
+    "max: y = the largest x of the window",
+    "average: y = Σ x of the window / the window's elements that count",
+  ],
   source: ["pytorch/pytorch aten/src/ATen/native/Pool.h, AveragePool3d.cpp, DilatedMaxPool3d.cpp"],
   inputs: { x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" } },
   attrs: {

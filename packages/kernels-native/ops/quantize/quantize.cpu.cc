@@ -46,7 +46,7 @@ void quantize_reference(const QuantizeArgs& a, ThreadPool& pool) {
       const int64_t from = g * width, to = std::min(from + width, C);
       const float scale = whole ? common : a.scale.present() ? at(a.scale, i, g) : scale_of(a, largest(a.x, i, from, to));
       const float inverse = 1.0f / scale;
-      for (int64_t c = from; c < to; ++c) put(a.y, i, c, at(a.x, i, c) * inverse);
+      for (int64_t c = from; c < to; ++c) store_code(a.y.data, a.y.dtype, i * a.y.pitch + c, at(a.x, i, c) * inverse);
       if (a.scales.present() && !whole) put(a.scales, i, g, scale);
     }
   });

@@ -5,6 +5,11 @@ export default defineOp({
   summary:
     "Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or " +
     "bicubic (A = −0.75) interpolation without antialiasing.",
+  formula: [
+    "nearest: y[p,q] = x[⌊p · H / height⌋, ⌊q · W / width⌋]",
+    "bilinear, bicubic: y[p,q] = Σ over i,j of w(u − i) · w(v − j) · x[i,j], u = (p + ½) · H / height − ½, v alike;",
+    "  with alignCorners u = p · (H − 1) / (height − 1)",
+  ],
   source: ["pytorch/pytorch aten/src/ATen/native/UpSample.h"],
   inputs: { x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" } },
   attrs: {

@@ -5,6 +5,7 @@ export default defineOp({
   summary:
     "Divides each token by the root mean square of its channels; then the learned weight, and the modulation of adaptive " +
     "norms: x / sqrt(mean(x²) + eps) · weight · (1 + scale) + shift.",
+  formula: ["y = x / √(mean(x²) + eps) · weight · (1 + scale) + shift, the mean over channels"],
   source: ["https://arxiv.org/abs/1910.07467"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },

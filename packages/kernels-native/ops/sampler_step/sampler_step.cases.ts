@@ -11,25 +11,55 @@ interface Parts {
   /** Channels of the picture's latents; default as many as the sample has. 0: no next input. */
   imageChannels?: number;
   denoised?: boolean;
+  bounds?: "clip" | "threshold";
+  quantile?: number;
+  maxValue?: number;
+  /** Draws the noise: a seed and engine calls, dealt to so many lanes. */
+  philox?: { words: readonly number[]; lanes?: number };
+  /** Frames of the latents to blend with, the weight and the threshold. */
+  blend?: { frames: number; weight: number; threshold: number };
 }
 
-function step(name: string, size: Size, { rows, numHistory = 0, noise, imageChannels, denoised }: Parts): Case {
+/** Operands of the parts that a step may have. */
+function optionalInputs([F, H, W, C]: Size, { rows, numHistory = 0, noise, philox, blend }: Parts) {
+  return {
+    ...(rows === 2 ? { guidance: [F] } : {}),
+    ...(noise ? { noise: [1, F, H, W, C] } : {}),
+    ...(philox ? { philox: { dims: [4], dtype: "i32", fill: { values: philox.words } } as const } : {}),
+    ...(numHistory > 0 ? { history: [numHistory, F, H, W, C] } : {}),
+    ...(blend
+      ? {
+          previous: [1, blend.frames, H, W, C],
+          blend: { dims: [2], fill: { values: [blend.weight, blend.threshold] } },
+        }
+      : {}),
+  };
+}
+
+function step(name: string, size: Size, parts: Parts): Case {
+  const { rows, numHistory = 0, imageChannels, denoised, bounds, quantile, maxValue, philox, blend } = parts;
   const [F, H, W, C] = size;
   const image = imageChannels ?? C;
+  const numData = bounds || blend ? 1 : 0;
   const inputs: Record<string, Operand | readonly number[]> = {
     prediction: [rows, F, H, W, C],
     x: [1, F, H, W, C],
-    coefficients: [numHistory + 2, numHistory + 3],
-    ...(rows === 2 ? { guidance: [F] } : {}),
-    ...(noise ? { noise: [1, F, H, W, C] } : {}),
-    ...(numHistory > 0 ? { history: [numHistory, F, H, W, C] } : {}),
+    coefficients: [numHistory + 2 + numData, numHistory + 3 + numData],
+    ...optionalInputs(size, parts),
     ...(image > 0 ? { image: [1, 1, H, W, image], inputScale: [1] } : {}),
   };
   const also: ("denoised" | "nextHistory" | "input")[] = [];
   if (denoised) also.push("denoised");
   if (numHistory > 0) also.push("nextHistory");
   if (image > 0) also.push("input");
-  return { name, inputs, attrs: { numHistory }, also };
+  const attrs = {
+    numHistory,
+    ...(bounds ? { bounds } : {}),
+    ...(quantile === undefined ? {} : { quantile }),
+    ...(maxValue === undefined ? {} : { maxValue }),
+    ...(philox?.lanes === undefined ? {} : { lanes: philox.lanes }),
+  };
+  return { name, inputs, attrs, also };
 }
 
 const halfPrediction = { dims: [2, 3, 4, 5, 4], dtype: "f16" } as const;
@@ -65,10 +95,65 @@ export default defineCases(samplerStep, {
       },
       outGap: 3,
     },
+    step("clipped", [2, 3, 5, 4], { rows: 2, bounds: "clip", denoised: true, noise: true }),
+    step("thresholded", [2, 3, 5, 4], { rows: 1, bounds: "threshold", quantile: 0.7, maxValue: 9, denoised: true }),
+    step("thresholded at the top", [1, 3, 2, 3], { rows: 1, bounds: "threshold", quantile: 1, maxValue: 100 }),
+    step("thresholded, all the same", [1, 2, 2, 1], { rows: 1, bounds: "threshold", quantile: 0.5, imageChannels: 0 }),
+    {
+      ...step("thresholded, many blocks and history", [2, 41, 37, 4], {
+        ...{ rows: 2, numHistory: 2, bounds: "threshold", maxValue: 50, denoised: true },
+      }),
+      outGap: 1,
+    },
+    {
+      ...step("thresholded, few magnitudes", [2, 6, 5, 4], {
+        rows: 1,
+        bounds: "threshold",
+        quantile: 0.61,
+        maxValue: 50,
+      }),
+      inputs: {
+        ...step("", [2, 6, 5, 4], { rows: 1, bounds: "threshold" }).inputs,
+        prediction: { dims: [1, 2, 6, 5, 4], fill: { values: [3, -3, 7, 3, -7] } },
+        x: { dims: [1, 2, 6, 5, 4], fill: { values: [2] } },
+      },
+    },
+    step("blended with one frame", [3, 4, 5, 4], {
+      ...{ rows: 2, denoised: true, blend: { frames: 1, weight: 0.6, threshold: 3 } },
+    }),
+    step("blended with each frame, bounded, with history", [3, 4, 5, 4], {
+      ...{ rows: 1, numHistory: 1, bounds: "clip", blend: { frames: 3, weight: 0.25, threshold: 1.5 } },
+    }),
+    step("blended behind thresholding", [3, 4, 5, 4], {
+      ...{ rows: 2, bounds: "threshold", quantile: 0.9, maxValue: 20, denoised: true },
+      blend: { frames: 1, weight: 0.5, threshold: 1 },
+    }),
+    step("drawn noise", [2, 3, 5, 4], { rows: 2, denoised: true, philox: { words: [1234, 0, 0, 0] } }),
+    step("drawn noise, few lanes", [3, 7, 5, 3], { rows: 1, philox: { words: [-5, 77, -1, 3], lanes: 37 } }),
+    step("drawn noise, thresholded", [2, 3, 5, 4], {
+      ...{ rows: 2, bounds: "threshold", maxValue: 7, philox: { words: [42, 0, 8, 0], lanes: 64 } },
+    }),
   ],
   bench: [
     step("tiny.sampler_step", [14, 16, 16, 4], { rows: 2 }),
     step("svd-xt.sampler_step", [25, 72, 128, 4], { rows: 2 }),
     step("svd-xt.sampler_step.multistep", [25, 72, 128, 4], { rows: 2, numHistory: 2 }),
+    step("svd-xt.sampler_step.ancestral", [25, 72, 128, 4], { rows: 2, noise: true }),
+    step("svd-xt.sampler_step.philox", [25, 72, 128, 4], { rows: 2, philox: { words: [42, 0, 0, 0], lanes: 270_336 } }),
+    step("svd-xt.sampler_step.clip", [25, 72, 128, 4], { rows: 2, bounds: "clip" }),
+    step("svd-xt.sampler_step.threshold", [25, 72, 128, 4], { rows: 2, bounds: "threshold", maxValue: 10 }),
+    step("svd-xt.sampler_step.blend", [25, 72, 128, 4], {
+      ...{ rows: 2, blend: { frames: 25, weight: 0.5, threshold: 1 } },
+    }),
+    step("svd-xt.sampler_step.everything", [25, 72, 128, 4], {
+      ...{
+        rows: 2,
+        numHistory: 2,
+        bounds: "threshold",
+        maxValue: 10,
+        philox: { words: [42, 0, 0, 0], lanes: 270_336 },
+      },
+      blend: { frames: 25, weight: 0.5, threshold: 1 },
+    }),
   ],
 });

@@ -12,6 +12,7 @@ const wholeBlocks = (size: string, axis: number) => ({
 export default defineOp({
   id: "space_to_depth",
   summary: "Moves frames, height and width into channels: channel = c · block + (dt · bh + dy) · bw + dx.",
+  formula: ["y[f, h, w, c·block + (dt·bh + dy)·bw + dx] = x[f·bt + dt, h·bh + dy, w·bw + dx, c]"],
   source: ["https://arxiv.org/abs/1609.05158"],
   inputs: { x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" } },
   attrs: { block: ints("shrinkage of frames, height, width", 3, { min: 1, max: 16 }) },

@@ -3,6 +3,7 @@ import { attr, defineOp, eq, float, int, mod } from "../../contract/op-kit";
 export default defineOp({
   id: "timestep_embedding",
   summary: "Embeds numbers as cosines then sines of geometric frequencies, computed in float32.",
+  formula: ["ω[i] = maxPeriod^(−i / (width/2 − downscaleShift))", "y = (cos(t · ω), sin(t · ω))"],
   source: [
     "https://arxiv.org/abs/1706.03762",
     "huggingface/diffusers@58eb52c src/diffusers/models/embeddings.py get_timestep_embedding",

@@ -3,6 +3,7 @@ import { add, defineOp, FLOATS } from "../../contract/op-kit";
 export default defineOp({
   id: "token_embed",
   summary: "Puts a learned token before the others and adds a position embedding to all of them.",
+  formula: ["y[0] = token + position[0]", "y[s + 1] = x[s] + position[s + 1]"],
   source: ["https://arxiv.org/abs/2010.11929 eq. 1"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "patch tokens" },

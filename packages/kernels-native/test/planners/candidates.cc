@@ -41,6 +41,34 @@ ConvArgs conv(int64_t size, int64_t channels, int64_t columns, DType weightType,
   for (int i = 0; i < 3; ++i) a.stride[i] = 1;
   for (int i = 2; i < 6; ++i) a.padding[i] = 1;
   a.outScale = 1;
+  a.groups = 1;
+  return a;
+}
+
+/** conv in groups: filters of `channels` to as many in each. */
+ConvArgs grouped_conv(int64_t size, int64_t groups, int64_t channels, DType type) {
+  ConvArgs a = conv(size, groups * channels, groups * channels, type, type);
+  a.weight = tensor({groups * channels, channels, 1, 3, 3}, type);
+  a.groups = groups;
+  return a;
+}
+
+/** conv of four frames behind two past ones. */
+ConvArgs clip_conv(int64_t size, int64_t channels, DType type) {
+  ConvArgs a = conv(size, channels, channels, type, type);
+  a.x = a.y = tensor({1, 4, size, size, channels}, type);
+  a.past = tensor({1, 2, size, size, channels}, type);
+  a.weight = tensor({channels, channels, 3, 3, 3}, type);
+  return a;
+}
+
+/** conv that doubles height and width. */
+ConvArgs transposed_conv(int64_t size, int64_t channels, int64_t columns, DType type) {
+  ConvArgs a = conv(size, channels, columns, type, type);
+  a.weight = tensor({channels, columns, 1, 4, 4}, type);
+  a.y = tensor({1, 1, 2 * size, 2 * size, columns}, type);
+  a.stride[1] = a.stride[2] = 2;
+  a.transposed = true;
   return a;
 }
 
@@ -108,6 +136,19 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv far", conv_cuda_variants(far, device, true));
   print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, true));
   print("half conv few", conv_cuda_variants(conv(64, 3, 3, f16, f16), device, true));
+  ConvArgs behind = conv(64, 320, 4, f16, f16);
+  behind.y.dims[1] = 2;
+  behind.padding[1] = 1;
+  print("half conv narrow padded behind", conv_cuda_variants(behind, device, true));
+  print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, true));
+  print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, true));
+  print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, true));
+  print("half conv clip", conv_cuda_variants(clip_conv(64, 320, f16), device, true));
+  print("half conv clip of 3", conv_cuda_variants(clip_conv(64, 3, f16), device, true));
+  ConvArgs mixed = clip_conv(64, 320, f16);
+  mixed.past.dtype = DType::f32;
+  print("half conv clip of two types", conv_cuda_variants(mixed, device, true));
+  print("half conv transposed", conv_cuda_variants(transposed_conv(64, 320, 160, f16), device, true));
   print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, true));
   print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, true));
 }
@@ -122,6 +163,16 @@ void print_attention(const cuda::DeviceInfo& device) {
     forward(("window" + name).c_str(), local);
     print(("gradients" + name).c_str(), attention_backward_cuda_variants(attention_backward(100, 40, type), device, true));
   }
+  AttentionArgs causal = attention(100, 128, DType::f16);
+  causal.causal = true;
+  forward("causal attention", causal);
+  AttentionArgs box = attention(100, 64, DType::bf16);
+  box.window[1] = box.window[2] = 3;
+  box.grid[0] = box.grid[1] = 10;
+  forward("attention in boxes", box);
+  AttentionArgs causalLarge = attention(100, 512, DType::f16);
+  causalLarge.causal = true;
+  forward("causal attention d512", causalLarge);
   AttentionArgs mixed = attention(100, 64, DType::f16);
   mixed.k.dtype = DType::f32;
   forward("attention of two types", mixed);
@@ -186,6 +237,20 @@ void print_others(const cuda::DeviceInfo& device) {
   embed.x = embed.y = embed.position = tensor({1, 1, 4, 8}, DType::f16);
   embed.token.data = reinterpret_cast<void*>(uintptr_t{4098});
   print("token_embed", token_embed_cuda_variants(embed, device, true));
+  SamplerStepArgs step{};
+  step.prediction = step.x = step.next = tensor({1, 25, 72, 128, 4});
+  step.coefficients = tensor({2, 3});
+  print("sampler_step", sampler_step_cuda_variants(step, device, true));
+  step.bounds = StepBounds::clip;
+  print("sampler_step clipped", sampler_step_cuda_variants(step, device, true));
+  step.bounds = StepBounds::threshold;
+  for (const int64_t height : {int64_t{72}, int64_t{1}}) {
+    step.x.dims[2] = height;
+    const cuda::Variant variant = sampler_step_cuda_variants(step, device, false).variants.front();
+    const cuda::Launch& launch = variant.launches.front();
+    std::printf("sampler_step of %d lines\t%s %d %zu%s\t\n", static_cast<int>(height), launch.symbol.c_str(), launch.grid[0],
+                variant.workspaceBytes, launch.allResident ? " resident" : "");
+  }
   FramesOutArgs frames{};
   frames.x = tensor({1, 1, 3, 3, 3}, DType::f16);
   frames.y = tensor({1, 1, 3, 3, 3}, DType::u8);

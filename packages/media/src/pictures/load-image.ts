@@ -1,47 +1,18 @@
-import { readFile, stat } from "node:fs/promises";
 import { VdError } from "@vd/kernels-native";
 import type { Metadata, Sharp } from "sharp";
 import { foreignAsPng, refuseHeic } from "./foreign";
+import { type PictureSource, readPicture, WANTED_PICTURE } from "./picture-source";
 import { checkRgbImage, type RgbImage } from "./rgb-image";
 import { loadSharp } from "./sharp";
 
 /** Pillow refuses more: twice what a quarter gibibyte of RGB holds. Source: python-pillow/Pillow src/PIL/Image.py. */
 const maxPixels = 178_956_970;
-/** No sensible picture file is larger; a film or a checkpoint passed by mistake is. */
-const maxFileBytes = 512 * 2 ** 20;
-
-const wanted = "a picture (PNG, JPEG, WebP, AVIF, GIF, TIFF, SVG, BMP, ICO or PPM)";
 
 /** Up to this many pixels a picture is decoded as it is: what follows resizes it as Pillow does, bit for bit. */
 const PLAIN_PIXELS = 2 ** 24;
 /** How many times wider and higher than needed a larger picture stays: then the second resize hides how the first was done.
  *  Measured beside Pillow in load-image.test.ts. */
 const SPARE = 2;
-
-const readFailures: Readonly<Record<string, string>> = {
-  ENOENT: "no such file",
-  ENOTDIR: "a path that leads through a file",
-  EISDIR: "a folder",
-  EACCES: "a file that may not be read (permission denied)",
-};
-
-async function readFileBytes(path: string): Promise<Uint8Array> {
-  const failed = (got: string, hint?: string, cause?: unknown) =>
-    new VdError({ code: "io", where: path, expected: wanted, got, hint, cause });
-  if (/^https?:/i.test(path)) throw failed("a web address", "Download the picture and pass the file.");
-  try {
-    // Looked at before it is opened: opening a pipe would wait for its writer.
-    const stats = await stat(path);
-    if (stats.isDirectory()) throw failed("a folder", "Pass one picture file.");
-    if (!stats.isFile()) throw failed("a device or pipe");
-    if (stats.size > maxFileBytes) throw failed(`a file of ${Math.round(stats.size / 2 ** 20)} MiB`);
-    return await readFile(path);
-  } catch (cause) {
-    if (cause instanceof VdError) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw failed(readFailures[code ?? ""] ?? message, code === "ENOENT" ? "Check the path." : undefined, cause);
-  }
-}
 
 /** The formula that Pillow converts with; colour profiles are left aside there too. [pixels,4] to [pixels,3]. */
 function cmykToRgb(cmyk: Uint8Array): Uint8Array {
@@ -58,7 +29,7 @@ function describeFailure(where: string, bytes: Uint8Array, cause: unknown): VdEr
   const foreign = /unsupported image format/.test(message);
   const got = foreign ? `${bytes.length} bytes that are none` : `a damaged one (${message})`;
   const hint = foreign ? "Convert it to PNG first." : "The file may be cut off: copy or download it again.";
-  return new VdError({ code: "io", where, expected: wanted, got, hint, cause });
+  return new VdError({ code: "io", where, expected: WANTED_PICTURE, got, hint, cause });
 }
 
 function checkSize(where: string, { width, height }: Metadata): void {
@@ -99,7 +70,7 @@ async function decodeBy(sharp: typeof import("sharp").default, bytes: Uint8Array
 }
 
 async function decode(bytes: Uint8Array, where: string, use?: PictureUse): Promise<RgbImage> {
-  if (bytes.length === 0) throw new VdError({ code: "io", where, expected: wanted, got: "an empty file" });
+  if (bytes.length === 0) throw new VdError({ code: "io", where, expected: WANTED_PICTURE, got: "an empty file" });
   refuseHeic(bytes, where);
   const sharp = await loadSharp();
   try {
@@ -112,7 +83,7 @@ async function decode(bytes: Uint8Array, where: string, use?: PictureUse): Promi
 }
 
 /**
- * Loads a picture from a file, from a file's bytes or from pixels (which are checked and returned as they are), as
+ * Loads a picture from any {@link PictureSource}, pixels being checked and returned as they are, as
  * Pillow's `convert("RGB")` gives it after its EXIF orientation is applied: [H,W,3]. Alpha is dropped, not blended;
  * colour profiles are not applied; of an animation the first frame counts. Unlike in Pillow, 16-bit grey keeps its high
  * bytes, where Pillow turns all but the darkest 256 levels white. use: at which size it will be used; a picture of more
@@ -130,13 +101,21 @@ async function decode(bytes: Uint8Array, where: string, use?: PictureUse): Promi
  * console.log(width, height, data.length === 3 * width * height); // …, …, true
  * ```
  */
-export async function loadImage(source: string | Uint8Array | RgbImage, use?: PictureUse): Promise<RgbImage> {
-  if (typeof source === "string") return decode(await readFileBytes(source), source, use);
-  if (source instanceof Uint8Array) return decode(source, "image bytes", use);
-  if (typeof source === "object" && source !== null && "data" in source) {
+export async function loadImage(source: PictureSource, use?: PictureUse): Promise<RgbImage> {
+  if (isPixels(source)) {
     checkRgbImage(source, "image");
     return source;
   }
-  const expected = "a path, a picture file's bytes, or { width, height, data }";
+  const read = await readPicture(source);
+  if (read) return decode(read.bytes, read.where, use);
+  const expected = "a path or address, a picture file's bytes, Blob or stream, or { width, height, data }";
   throw new VdError({ code: "attr", where: "image", expected, got: source === null ? "null" : typeof source });
 }
+
+/** Plain objects with `data`; streams and the like may have a member of that name too. */
+const isPixels = (source: unknown): source is RgbImage =>
+  typeof source === "object" &&
+  source !== null &&
+  "data" in source &&
+  !(Symbol.asyncIterator in source) &&
+  !(source instanceof Blob);

@@ -84,12 +84,36 @@ export async function writeVideo(
   }
   const { format, path } = target;
   const fileBytes = await placeFile(path, placeOf(options), async (temporary) => {
-    if (format === "gif") return writeSynced(temporary, await encodeGif(video, options));
-    if (format === "webp") return writeSynced(temporary, await encodeWebp(video, options));
-    if (encoder === "builtin") return writeSynced(temporary, await encodeBuiltin(format, video, options));
+    if (encoder !== "ffmpeg" || format === "gif" || format === "webp")
+      return writeSynced(temporary, await encodeVideo(format, video, options));
     return encodeWithFfmpeg(options.ffmpeg ?? FFMPEG, format, resolve(temporary), video, options);
   });
   return { fileBytes, encoder, warning: warnOfDroppedFrames(format, video) };
+}
+
+/**
+ * Returns a video as the bytes of a file: MP4 and WebM by the built-in encoder, GIF and WebP by sharp.
+ *
+ * @throws VdError `shape` for odd sides of MP4 and WebM, `unsupported` where the encoder is not installed; the signal's reason
+ *   when it is cancelled
+ * @example
+ * ```ts
+ * import { encodeVideo } from "@vd/media";
+ *
+ * const frame = new Uint8Array(64 * 64 * 3);
+ * const video = { width: 64, height: 64, numFrames: 2, fps: 7, data: new Uint8Array(2 * frame.length), frame: () => frame };
+ * const bytes = await encodeVideo("webp", video);
+ * console.log(bytes.length > 0); // true
+ * ```
+ */
+export async function encodeVideo(
+  format: FileFormat,
+  video: VideoFrames,
+  options: EncodeOptions = {},
+): Promise<Uint8Array> {
+  if (format === "gif") return encodeGif(video, options);
+  if (format === "webp") return encodeWebp(video, options);
+  return encodeBuiltin(format, video, options);
 }
 
 function encoderOf(target: OutputTarget, { encoder }: WriteOptions): WrittenVideo["encoder"] {

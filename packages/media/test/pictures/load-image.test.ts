@@ -230,11 +230,10 @@ describe("a large picture", () => {
 });
 
 describe("faults", () => {
-  test("a missing file, a folder and a web address", async () => {
+  test("a missing file and a folder", async () => {
     expect(await errorOf(join(folder, "none.png"))).toMatchObject({ code: "io", got: "no such file" });
     mkdirSync(join(folder, "sub"));
     expect(await errorOf(join(folder, "sub"))).toMatchObject({ code: "io", got: "a folder" });
-    expect(await errorOf("https://example.org/a.png")).toMatchObject({ code: "io", got: "a web address" });
   });
 
   test("an empty file, a file of something else and cut-off pictures", async () => {

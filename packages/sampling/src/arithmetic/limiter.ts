@@ -3,10 +3,32 @@ import type { ConfigReader } from "../config";
 import type { SamplerOptions } from "../options";
 import { cast, clamp, type LatentDtype, type Values } from "./values";
 
-/** Keeps a data prediction within bounds, or leaves it alone. */
+/** How a sampler keeps its data prediction within bounds. */
+export type DataBounds =
+  | {
+      kind: "clip";
+      /** Magnitudes end there. */
+      range: number;
+    }
+  | {
+      /** Dynamic thresholding, section 2.3 of https://arxiv.org/abs/2205.11487. */
+      kind: "threshold";
+      /** Which quantile of the magnitudes is the divisor, once it is within 1 and `maxValue`. */
+      quantile: number;
+      maxValue: number;
+      /** Equal parts, one after another, each with a quantile of its own. */
+      batch: number;
+    };
+
+/** Keeps a data prediction within a sampler's bounds. */
 export type Limiter = (data: Values) => Values;
 
-const leave: Limiter = (data) => data;
+/** What keeps data within `bounds`; without bounds it leaves them alone. */
+export function limiterOf(bounds: DataBounds | undefined): Limiter {
+  if (bounds === undefined) return (data) => data;
+  if (bounds.kind === "clip") return (data) => clamp(data, bounds.range);
+  return threshold(bounds.quantile, bounds.maxValue, bounds.batch);
+}
 
 /** torch.quantile with linear interpolation in float32; `sorted` rises. */
 function quantile(sorted: Float32Array, ratio: number): number {
@@ -48,14 +70,14 @@ function castBack(data: Float32Array, dtype: LatentDtype): Values {
 }
 
 /** Reads `thresholding`, `dynamic_thresholding_ratio` and `sample_max_value`; undefined when it is off. */
-export function readThresholding(reader: ConfigReader, options: SamplerOptions): Limiter | undefined {
+export function readThresholding(reader: ConfigReader, options: SamplerOptions): DataBounds | undefined {
   if (!reader.flag("thresholding", false)) return undefined;
-  const ratio = reader.number("dynamic_thresholding_ratio", 0.995);
+  const quantile = reader.number("dynamic_thresholding_ratio", 0.995);
   const batch = options.batch ?? 1;
   if (!Number.isInteger(batch) || batch < 1) {
     throw new VdError({ code: "attr", where: "batch", expected: "an integer of at least 1", got: String(batch) });
   }
-  return threshold(ratio, reader.number("sample_max_value", 1), batch);
+  return { kind: "threshold", quantile, maxValue: reader.number("sample_max_value", 1), batch };
 }
 
 /**
@@ -63,10 +85,13 @@ export function readThresholding(reader: ConfigReader, options: SamplerOptions):
  *
  * @throws VdError `attr`
  */
-export function readLimiter(reader: ConfigReader, options: SamplerOptions, clipByDefault: boolean): Limiter {
+export function readBounds(
+  reader: ConfigReader,
+  options: SamplerOptions,
+  clipByDefault: boolean,
+): DataBounds | undefined {
   const thresholding = readThresholding(reader, options);
   if (thresholding !== undefined) return thresholding;
-  if (!reader.flag("clip_sample", clipByDefault)) return leave;
-  const range = reader.number("clip_sample_range", 1);
-  return (data) => clamp(data, range);
+  if (!reader.flag("clip_sample", clipByDefault)) return undefined;
+  return { kind: "clip", range: reader.number("clip_sample_range", 1) };
 }

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { readLimiter } from "../arithmetic/limiter";
+import { readBounds } from "../arithmetic/limiter";
 import { denoise } from "../arithmetic/preconditioning";
 import { type Mixture, noiseOf, predictData, predictNoise } from "../arithmetic/prediction";
 import { add, div, mul, sub, type Values } from "../arithmetic/values";
@@ -85,9 +85,9 @@ function ddimFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampl
   const eta = numberOption(options.eta, "eta", 0);
   const { timesteps, steps, sigmas } = scheduleOf(reader, options, eta);
   const kind = reader.choice("prediction_type", ["epsilon", "sample", "v_prediction"], "epsilon");
-  const limit = readLimiter(reader, options, true);
+  const bounds = readBounds(reader, options, true);
 
-  function update({ call, x, output, noise }: UpdateInput<null>): UpdateResult<null> {
+  function update({ call, x, output, noise, limit }: UpdateInput<null>): UpdateResult<null> {
     const step = steps[call]!;
     const epsilon = predictNoise(kind, step.from, output, x);
     const data = limit(predictData(kind, step.from, output, x));
@@ -100,6 +100,7 @@ function ddimFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampl
     initNoiseSigma: 1,
     dtype: options.dtype ?? "float32",
     initialState: null,
+    bounds,
     noiseAt: () => eta > 0,
     mixtureAt: (call) => steps[call]!.from,
   });

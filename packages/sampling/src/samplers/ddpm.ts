@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { readLimiter } from "../arithmetic/limiter";
+import { readBounds } from "../arithmetic/limiter";
 import { denoise } from "../arithmetic/preconditioning";
 import { type Mixture, predictData } from "../arithmetic/prediction";
 import { add, mul } from "../arithmetic/values";
@@ -77,10 +77,10 @@ function ddpmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampl
     return ddpmStep(alphas[timestep]!, next === undefined ? 1 : alphas[next]!, type);
   });
   const kind = reader.choice("prediction_type", ["epsilon", "sample", "v_prediction"], "epsilon");
-  const limit = readLimiter(reader, options, true);
+  const bounds = readBounds(reader, options, true);
   const draws = (call: number) => timesteps[call]! > 0;
 
-  function update({ call, x, output, noise }: UpdateInput<null>): UpdateResult<null> {
+  function update({ call, x, output, noise, limit }: UpdateInput<null>): UpdateResult<null> {
     const step = steps[call]!;
     const data = limit(predictData(kind, step.from, output, x));
     const mean = add(mul(step.data, data), mul(step.sample, x));
@@ -92,6 +92,7 @@ function ddpmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sampl
     sigmas: sigmasOf(steps.map(({ from }) => from)),
     dtype: options.dtype ?? "float32",
     initialState: null,
+    bounds,
     noiseAt: draws,
     mixtureAt: (call) => steps[call]!.from,
   });

@@ -1,4 +1,4 @@
-import { readThresholding } from "../arithmetic/limiter";
+import { type DataBounds, readThresholding } from "../arithmetic/limiter";
 import { denoise } from "../arithmetic/preconditioning";
 import { noiseOf, predictData } from "../arithmetic/prediction";
 import type { Values } from "../arithmetic/values";
@@ -28,6 +28,7 @@ interface DeisSchedule {
   /** How many steps of a call may look back. */
   orderLimit(call: number): number;
   predict: DpmPredict;
+  bounds?: DataBounds | undefined;
   inputScaleAt?: Parameters<typeof makeSampler>[0]["inputScaleAt"];
 }
 
@@ -36,8 +37,8 @@ function deisSampler(schedule: DeisSchedule, options: SamplerOptions): Sampler {
   const { sigmas, timesteps, initNoiseSigma } = table;
   const parts = (index: number) => mixtureAt(space, sigmas[index]!);
 
-  function update({ call, x, output, state }: UpdateInput<DeisState>): UpdateResult<DeisState> {
-    const { denoised, prediction } = schedule.predict(call, output, x);
+  function update({ call, x, output, state, limit }: UpdateInput<DeisState>): UpdateResult<DeisState> {
+    const { denoised, prediction } = schedule.predict(call, output, x, limit);
     const predictions = [prediction, ...state.predictions].slice(0, schedule.order);
     const order = Math.min(predictions.length, schedule.orderLimit(call), 3);
     const from = Array.from({ length: order }, (_, i) => parts(call - i));
@@ -49,26 +50,21 @@ function deisSampler(schedule: DeisSchedule, options: SamplerOptions): Sampler {
     ...{ className, sigmas, timesteps, initNoiseSigma, update },
     dtype: options.dtype ?? "float32",
     initialState: { predictions: [] },
+    bounds: schedule.bounds,
     mixtureAt: parts,
     ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),
   });
 }
 
-function readPredict(
-  reader: ConfigReader,
-  options: SamplerOptions,
-  space: SolverSpace,
-  sigmas: Float32Array,
-): DpmPredict {
+function readPredict(reader: ConfigReader, space: SolverSpace, sigmas: Float32Array): DpmPredict {
   const kinds = ["epsilon", "sample", "v_prediction", "flow_prediction"] as const;
   const kind = reader.choice("prediction_type", kinds, "epsilon");
-  const limit = readThresholding(reader, options);
-  return (call, output, x) => {
+  return (call, output, x, limit) => {
     const parts = mixtureAt(space, sigmas[call]!);
     // The flow prediction is defined by σ itself, also where the samples are not flow samples.
     const used = kind === "flow_prediction" ? { ...parts, noise: sigmas[call]! } : parts;
     const data = predictData(kind, used, output, x);
-    const denoised = limit?.(data) ?? data;
+    const denoised = limit(data);
     return { denoised, prediction: noiseOf(parts, denoised, x) };
   };
 }
@@ -90,7 +86,8 @@ function fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
   const schedule: DeisSchedule = {
     ...{ space, table: { ...table, initNoiseSigma: 1 }, order: reader.integer("solver_order", 2, 1) },
     orderLimit: readOrderLimit(reader, table.timesteps.length),
-    predict: readPredict(reader, options, space, table.sigmas),
+    predict: readPredict(reader, space, table.sigmas),
+    bounds: readThresholding(reader, options),
   };
   return deisSampler(schedule, options);
 }

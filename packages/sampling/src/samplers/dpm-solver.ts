@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { readThresholding } from "../arithmetic/limiter";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
@@ -51,13 +52,15 @@ function dpmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
   const table = dpmSolverTable(reader, options, alphas, multistepLevels);
   const space = reader.flag("use_flow_sigmas", false) ? "flow" : "vp";
   const algorithm = readAlgorithm(reader);
+  const bounds = readThresholding(reader, options);
   const mixtures = (call: number) => mixtureAt(space, table.sigmas[call]!);
   const schedule: DpmSchedule = {
     ...{ className, space, algorithm, type: readSolverType(reader) },
     table: { ...table, initNoiseSigma: 1 },
     order: reader.integer("solver_order", 2, 1),
     orderLimit: readOrderLimit(reader, table.timesteps.length),
-    predict: readPredict(reader, options, className, algorithm, mixtures, table.sigmas),
+    predict: readPredict(reader, bounds, className, algorithm, mixtures, table.sigmas),
+    bounds,
   };
   checkOrder(schedule);
   return dpmMultistepSampler(schedule, options);

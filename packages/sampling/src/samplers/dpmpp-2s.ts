@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { readThresholding } from "../arithmetic/limiter";
 import { ConfigReader, type SchedulerConfig } from "../config";
 import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
@@ -40,11 +41,13 @@ function fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
   const endsInZero = readFinalSigma(reader) === "zero";
   // The reference turns this on where the orders would not come out even, or the last level is 0.
   const lowerOrderFinal = reader.flag("lower_order_final", false) || steps % order !== 0 || endsInZero;
+  const bounds = readThresholding(reader, options);
   const mixtures = (call: number) => mixtureAt(space, table.sigmas[call]!);
   const schedule = {
     ...({ className, space, algorithm, type: readSolverType(reader), table: { ...table, initNoiseSigma: 1 } } as const),
     orders: singlestepOrders({ steps, order, lowerOrderFinal, endsInZero }),
-    predict: readPredict(reader, options, className, algorithm, mixtures, table.sigmas),
+    predict: readPredict(reader, bounds, className, algorithm, mixtures, table.sigmas),
+    bounds,
   };
   return dpmSinglestepSampler(schedule, options);
 }

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { readThresholding } from "../arithmetic/limiter";
+import { type Limiter, readThresholding } from "../arithmetic/limiter";
 import { denoise } from "../arithmetic/preconditioning";
 import type { Values } from "../arithmetic/values";
 import { ConfigReader, type SchedulerConfig } from "../config";
@@ -39,15 +39,14 @@ function fromConfig(config: SchedulerConfig, options: SamplerOptions): Sampler {
   const model = modelOf(config, options);
   const { sigmas } = model;
   const order = reader.integer("solver_order", 2, 1);
-  const limit = readThresholding(reader, options);
   const schedule = {
     ...({ className, table: model, space: "ve", algorithm: readAlgorithm(reader, order) } as const),
     ...{ type: readSolverType(reader), order, orderLimit: readOrderLimit(reader, model.timesteps.length) },
-    predict(call: number, output: Values, x: Values) {
-      const data = denoise(model.precondition(sigmas[call]!), output, x);
-      const denoised = limit?.(data) ?? data;
+    predict(call: number, output: Values, x: Values, limit: Limiter) {
+      const denoised = limit(denoise(model.precondition(sigmas[call]!), output, x));
       return { denoised, prediction: denoised };
     },
+    bounds: readThresholding(reader, options),
     inputScaleAt: (call: number) => model.precondition(sigmas[call]!).input,
   };
   return dpmMultistepSampler(schedule, options);

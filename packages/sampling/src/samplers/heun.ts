@@ -1,5 +1,6 @@
+import type { DataBounds } from "../arithmetic/limiter";
 import { denoise } from "../arithmetic/preconditioning";
-import { add, clamp, div, mul, sub, type Values } from "../arithmetic/values";
+import { add, div, mul, sub, type Values } from "../arithmetic/values";
 import { ConfigReader } from "../config";
 import type { SamplerDefinition } from "../definition";
 import type { SamplerOptions } from "../options";
@@ -26,16 +27,15 @@ interface HeunState {
 
 /**
  * Heun's method: a step is Euler's (even calls) and then the mean of both slopes (odd calls); the last step, to 0, is
- * Euler's alone. `clipRange` limits the prediction. The sample keeps the latents' dtype. Source:
+ * Euler's alone. `bounds` limits the prediction. The sample keeps the latents' dtype. Source:
  * huggingface/diffusers@58eb52c schedulers/scheduling_heun_discrete.py `step`.
  */
-function heunSampler(model: SigmaModel, options: SamplerOptions, clipRange?: number): Sampler {
+function heunSampler(model: SigmaModel, options: SamplerOptions, bounds?: DataBounds): Sampler {
   const sigmas = Float32Array.from(perCall(Array.from(model.sigmas), true));
 
-  function update({ call, x, output, state }: UpdateInput<HeunState>): UpdateResult<HeunState> {
+  function update({ call, x, output, state, limit }: UpdateInput<HeunState>): UpdateResult<HeunState> {
     const sigma = sigmas[call]!;
-    const raw = denoise(model.precondition(sigma), output, x);
-    const denoised = clipRange === undefined ? raw : clamp(raw, clipRange);
+    const denoised = limit(denoise(model.precondition(sigma), output, x));
     const slope = div(sub(x, denoised), sigma);
     if (state.half === undefined) {
       const next = add(x, mul(slope, round(sigmas[call + 1]! - sigma)));
@@ -51,6 +51,7 @@ function heunSampler(model: SigmaModel, options: SamplerOptions, clipRange?: num
     initNoiseSigma: model.initNoiseSigma,
     dtype: options.dtype ?? "float32",
     initialState: {},
+    bounds,
     inputScaleAt: (call) => model.precondition(sigmas[call]!).input,
     stepIndexOf: (call) => call >> 1,
   });
@@ -66,7 +67,7 @@ export const heun: SamplerDefinition = {
     return heunSampler(
       spacedModel(reader, options, heunClass),
       options,
-      clips ? reader.number("clip_sample_range", 1) : undefined,
+      clips ? { kind: "clip", range: reader.number("clip_sample_range", 1) } : undefined,
     );
   },
   overModel: (model, options) => heunSampler(model, options),

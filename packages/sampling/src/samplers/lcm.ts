@@ -1,4 +1,4 @@
-import { readLimiter } from "../arithmetic/limiter";
+import { readBounds } from "../arithmetic/limiter";
 import { denoise } from "../arithmetic/preconditioning";
 import { type Mixture, predictData } from "../arithmetic/prediction";
 import { add, mul, type Values } from "../arithmetic/values";
@@ -55,9 +55,9 @@ function lcmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
   const mixtures = timesteps.map((timestep) => mixtureOf(alphas[timestep]!));
   const scaling = reader.number("timestep_scaling", 10);
   const kind = reader.choice("prediction_type", ["epsilon", "sample", "v_prediction"], "epsilon");
-  const limit = readLimiter(reader, options, false);
+  const bounds = readBounds(reader, options, false);
 
-  function update({ call, x, output, noise }: UpdateInput<null>): UpdateResult<null> {
+  function update({ call, x, output, noise, limit }: UpdateInput<null>): UpdateResult<null> {
     const data = limit(predictData(kind, mixtures[call]!, output, x));
     const weights = boundary(timesteps[call]!, scaling);
     const denoised = add(mul(weights.output, data), mul(weights.skip, x));
@@ -71,6 +71,7 @@ function lcmFromConfig(config: SchedulerConfig, options: SamplerOptions): Sample
     initNoiseSigma: 1,
     dtype: options.dtype ?? "float32",
     initialState: null,
+    bounds,
     noiseAt: (call) => call !== steps - 1,
     mixtureAt: (call) => mixtures[call]!,
   });

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { readThresholding } from "../arithmetic/limiter";
+import { type DataBounds, readThresholding } from "../arithmetic/limiter";
 import type { Scale } from "../arithmetic/preconditioning";
 import { predictData, predictNoise } from "../arithmetic/prediction";
 import type { Values } from "../arithmetic/values";
@@ -9,7 +9,7 @@ import type { SamplerOptions } from "../options";
 import { makeSampler, type Sampler, type UpdateInput, type UpdateResult } from "../sampler";
 import { ddpmBetas, readAlphas, smallestFloat16, trainingSigmas } from "../schedule/alphas";
 import { requireFalling, type SigmaModel, type SigmaTable } from "../schedule/sigma-model";
-import { predictOverModel } from "../solvers/dpm-predict";
+import { type DpmPredict, predictOverModel } from "../solvers/dpm-predict";
 import { mixtureAt, type SolverSpace } from "../solvers/solver-space";
 import { unipcTable } from "../solvers/unipc-levels";
 import { type UnipcStretch, type UnipcType, unipcCorrect, unipcPredict } from "../solvers/unipc-update";
@@ -34,7 +34,8 @@ interface UnipcSchedule {
   lowerOrderFinal: boolean;
   /** Steps whose result is not corrected. */
   uncorrected: readonly number[];
-  predict(call: number, output: Values, x: Values): { denoised: Values; prediction: Values };
+  predict: DpmPredict;
+  bounds?: DataBounds | undefined;
   inputScaleAt?: (call: number) => Scale;
 }
 
@@ -54,8 +55,8 @@ function unipcSampler(schedule: UnipcSchedule, options: SamplerOptions): Sampler
     return Math.min(limit, history);
   }
 
-  function update({ call, x, output, state }: UpdateInput<UnipcState>): UpdateResult<UnipcState> {
-    const { denoised, prediction } = schedule.predict(call, output, x);
+  function update({ call, x, output, state, limit }: UpdateInput<UnipcState>): UpdateResult<UnipcState> {
+    const { denoised, prediction } = schedule.predict(call, output, x, limit);
     const { last } = state;
     const corrected =
       last === undefined || schedule.uncorrected.includes(call - 1)
@@ -71,6 +72,7 @@ function unipcSampler(schedule: UnipcSchedule, options: SamplerOptions): Sampler
     ...{ className, sigmas, timesteps, initNoiseSigma, update },
     dtype: options.dtype ?? "float32",
     initialState: { predictions: [] },
+    bounds: schedule.bounds,
     mixtureAt: parts,
     ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),
   });
@@ -79,25 +81,23 @@ function unipcSampler(schedule: UnipcSchedule, options: SamplerOptions): Sampler
 /** The prediction that the solver works on, from the config. */
 function readPredict(
   reader: ConfigReader,
-  options: SamplerOptions,
   table: Pick<SigmaTable, "sigmas">,
   space: SolverSpace,
   predictsData: boolean,
-): UnipcSchedule["predict"] {
+): DpmPredict {
   const kinds = ["epsilon", "sample", "v_prediction", "flow_prediction"] as const;
   const kind = reader.choice("prediction_type", kinds, "epsilon");
-  const limit = readThresholding(reader, options);
   if (kind === "flow_prediction" && !predictsData) {
     const where = `${className}.prediction_type`;
     throw new VdError({ code: "attr", where, expected: "predict_x0 with flow_prediction", got: "predict_x0: false" });
   }
-  return (call, output, x) => {
+  return (call, output, x, limit) => {
     const parts = mixtureAt(space, table.sigmas[call]!);
     // The flow prediction is defined by σ itself, also where the samples are not flow samples.
     const used = kind === "flow_prediction" ? { ...parts, noise: table.sigmas[call]! } : parts;
     const data = predictData(kind, used, output, x);
     if (!predictsData) return { denoised: data, prediction: predictNoise(kind, parts, output, x) };
-    const denoised = limit?.(data) ?? data;
+    const denoised = limit(data);
     return { denoised, prediction: denoised };
   };
 }
@@ -125,7 +125,9 @@ function unipcFromConfig(config: SchedulerConfig, options: SamplerOptions): Samp
       order: reader.integer("solver_order", 2, 1),
       lowerOrderFinal: reader.flag("lower_order_final", true),
       uncorrected: reader.optionalNumbers("disable_corrector") ?? [],
-      predict: readPredict(reader, options, table, space, predictsData),
+      predict: readPredict(reader, table, space, predictsData),
+      // The reference bounds the data where they are what it extrapolates.
+      bounds: predictsData ? readThresholding(reader, options) : undefined,
     },
     options,
   );

@@ -1,3 +1,4 @@
+import type { DataBounds } from "../arithmetic/limiter";
 import type { Scale } from "../arithmetic/preconditioning";
 import { cast, type Values } from "../arithmetic/values";
 import type { ConfigReader } from "../config";
@@ -25,6 +26,7 @@ export interface DpmSchedule {
   /** How many steps of a call may look back, from the ends' rules. */
   orderLimit(call: number): number;
   predict: DpmPredict;
+  bounds?: DataBounds | undefined;
   inputScaleAt?: (call: number) => Scale;
 }
 
@@ -34,8 +36,8 @@ export function dpmMultistepSampler(schedule: DpmSchedule, options: SamplerOptio
   const { sigmas, timesteps, initNoiseSigma } = table;
   const stochastic = algorithm.startsWith("sde");
 
-  function update({ call, x, output, noise, state }: UpdateInput<DpmState>): UpdateResult<DpmState> {
-    const { denoised, prediction } = schedule.predict(call, output, x);
+  function update({ call, x, output, noise, state, limit }: UpdateInput<DpmState>): UpdateResult<DpmState> {
+    const { denoised, prediction } = schedule.predict(call, output, x, limit);
     const history = [prediction, ...state.predictions].slice(0, schedule.order);
     const order = Math.min(history.length, schedule.orderLimit(call), 3);
     const from = Array.from({ length: order }, (_, i) => mixtureAt(space, sigmas[call - i]!));
@@ -49,6 +51,7 @@ export function dpmMultistepSampler(schedule: DpmSchedule, options: SamplerOptio
     dtype: options.dtype ?? "float32",
     noiseDtype: "float32",
     initialState: { predictions: [] },
+    bounds: schedule.bounds,
     noiseAt: () => stochastic,
     mixtureAt: (call) => mixtureAt(space, sigmas[call]!),
     ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),

@@ -1,17 +1,21 @@
 import { VdError } from "@vd/kernels-native";
-import { readThresholding } from "../arithmetic/limiter";
+import type { DataBounds, Limiter } from "../arithmetic/limiter";
 import { denoise, type Scale } from "../arithmetic/preconditioning";
 import { type MixturePrediction, noiseOf, predictData, predictNoise } from "../arithmetic/prediction";
 import type { Values } from "../arithmetic/values";
 import type { ConfigReader } from "../config";
-import type { SamplerOptions } from "../options";
 import type { SigmaModel } from "../schedule/sigma-model";
 import type { DpmAlgorithm } from "./dpm-solver-update";
 import { readFinalSigma } from "./solver-levels";
 import type { mixtureAt } from "./solver-space";
 
-/** Returns the data prediction of a call, for previews, and what the algorithm extrapolates. */
-export type DpmPredict = (call: number, output: Values, x: Values) => { denoised: Values; prediction: Values };
+/** Returns the data prediction of a call, kept within bounds by `limit`, for previews, and what the algorithm extrapolates. */
+export type DpmPredict = (
+  call: number,
+  output: Values,
+  x: Values,
+  limit: Limiter,
+) => { denoised: Values; prediction: Values };
 
 /** Returns how a model of samples data + σ·noise predicts data, and how its input is scaled. */
 export function predictOverModel(model: SigmaModel): { predict: DpmPredict; inputScaleAt(call: number): Scale } {
@@ -43,13 +47,13 @@ function checkAlgorithm(
 }
 
 /**
- * Reads the prediction that an algorithm works on, thresholded where the config says so.
+ * Reads the prediction that an algorithm works on; where it has bounds, the noise follows from the bounded data.
  *
  * @throws VdError `attr` for what the algorithm cannot do
  */
 export function readPredict(
   reader: ConfigReader,
-  options: SamplerOptions,
+  bounds: DataBounds | undefined,
   className: string,
   algorithm: DpmAlgorithm,
   mixtures: (call: number) => ReturnType<typeof mixtureAt>,
@@ -58,19 +62,18 @@ export function readPredict(
   const kinds = ["epsilon", "sample", "v_prediction", "flow_prediction"] as const;
   const kind = reader.choice("prediction_type", kinds, "epsilon");
   checkAlgorithm(reader, className, algorithm, kind);
-  const limit = readThresholding(reader, options);
-  return (call, output, x) => {
+  return (call, output, x, limit) => {
     const parts = mixtures(call);
     // The flow prediction is defined by σ itself, also where the samples are not flow samples.
     const used = kind === "flow_prediction" ? { ...parts, noise: sigmas[call]! } : parts;
     if (algorithm.endsWith("++")) {
       const data = predictData(kind, used, output, x);
-      const denoised = limit?.(data) ?? data;
+      const denoised = limit(data);
       return { denoised, prediction: denoised };
     }
     const epsilon = predictNoise(kind, parts, output, x);
     const data = predictData("epsilon", parts, epsilon, x);
-    if (limit === undefined) return { denoised: data, prediction: epsilon };
+    if (bounds === undefined) return { denoised: data, prediction: epsilon };
     const denoised = limit(data);
     return { denoised, prediction: noiseOf(parts, denoised, x) };
   };

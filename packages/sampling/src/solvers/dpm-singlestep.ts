@@ -1,3 +1,4 @@
+import type { DataBounds } from "../arithmetic/limiter";
 import type { Scale } from "../arithmetic/preconditioning";
 import { mul, sub, type Values } from "../arithmetic/values";
 import type { SamplerOptions } from "../options";
@@ -19,6 +20,7 @@ export interface SinglestepSchedule {
   /** The order that each call completes: 1 begins a step, 2 and 3 take it again from its start. */
   orders: readonly number[];
   predict: DpmPredict;
+  bounds?: DataBounds | undefined;
   inputScaleAt?: (call: number) => Scale;
 }
 
@@ -68,8 +70,15 @@ export function dpmSinglestepSampler(schedule: SinglestepSchedule, options: Samp
   const parts = (index: number) => mixtureAt(space, sigmas[index]!);
   const keeps = Math.max(...orders);
 
-  function update({ call, x, output, noise, state }: UpdateInput<SinglestepState>): UpdateResult<SinglestepState> {
-    const { denoised, prediction } = schedule.predict(call, output, x);
+  function update({
+    call,
+    x,
+    output,
+    noise,
+    state,
+    limit,
+  }: UpdateInput<SinglestepState>): UpdateResult<SinglestepState> {
+    const { denoised, prediction } = schedule.predict(call, output, x, limit);
     const predictions = [prediction, ...state.predictions].slice(0, keeps);
     // Beginning in the middle of a schedule, there is no step yet that a call could go on with.
     const order = Math.min(orders[call]!, predictions.length);
@@ -87,6 +96,7 @@ export function dpmSinglestepSampler(schedule: SinglestepSchedule, options: Samp
     ...{ className, sigmas, timesteps, initNoiseSigma, update },
     dtype: options.dtype ?? "float32",
     initialState: { predictions: [] },
+    bounds: schedule.bounds,
     noiseAt: () => algorithm.startsWith("sde"),
     mixtureAt: parts,
     ...(schedule.inputScaleAt && { inputScaleAt: schedule.inputScaleAt }),

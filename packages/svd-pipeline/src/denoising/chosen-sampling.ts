@@ -33,7 +33,8 @@ export async function samplingFor(
 export function stepNeeds({ sampler, linear }: Sampling): StepNeeds | undefined {
   if (!linear) return undefined;
   const calls = Array.from({ length: sampler.numModelCalls }, (_, call) => call);
-  return { numHistory: linear.numHistory, drawsNoise: calls.some((call) => sampler.noiseDrawsAt(call)) };
+  const drawsNoise = calls.some((call) => sampler.noiseDrawsAt(call));
+  return { numHistory: linear.numHistory, drawsNoise, bounds: linear.bounds };
 }
 
 /** The sampler that checked options mean for a model. */

@@ -23,7 +23,7 @@ export interface DeviceStepperInput {
   signal?: AbortSignal | undefined;
 }
 
-/** Takes a linear sampler's steps on the device, where the latents stay from step to step. */
+/** Takes the steps of a sampler that has {@link LinearSteps} on the device, where the latents stay from step to step. */
 export class DeviceStepper implements Stepper {
   private constructor(private readonly input: DeviceStepperInput) {}
 

@@ -8,13 +8,15 @@ import type { DecodedFrames } from "./video";
 /** Decodes all frames, in one clip or, if asked for, in chunks that do not see each other. latents: [F,C,h,w]. */
 export async function decodeFrames(run: GenerationRun, latents: Float32Array): Promise<DecodedFrames> {
   const { context, progress } = run;
-  const { isolateDecodeChunks, decodeChunk, numFrames } = context.checked;
+  const { isolateDecodeChunks, decodeChunk, numFrames, width, height } = context.checked;
   const chunks = frameChunks(numFrames, isolateDecodeChunks ? (decodeChunk ?? numFrames) : numFrames);
   const perFrame = latents.length / numFrames;
   const parts: DecodedFrames[] = [];
   progress.report("decode", 0, chunks.length);
   for (const [begin, end] of chunks) {
-    parts.push(await decodeClip(run, latents.subarray(begin * perFrame, end * perFrame), end - begin));
+    const part = await decodeClip(run, latents.subarray(begin * perFrame, end * perFrame), end - begin);
+    parts.push(part);
+    context.options.onFrames?.({ first: begin, numFrames: end - begin, width, height, frames: part.data });
     progress.report("decode", parts.length, chunks.length);
   }
   return parts.length === 1 ? parts[0]! : joinClips(run, parts);

@@ -2,6 +2,7 @@ import { type DType, VdError } from "@vd/kernels-native";
 import type { RgbImage } from "@vd/media";
 import { decodeStored } from "@vd/tensor";
 import type { GeneratedVideo } from "../types";
+import { videoFiles } from "./video-files";
 
 /** Decoded frames. */
 export interface DecodedFrames {
@@ -51,8 +52,9 @@ export function makeVideo(parts: VideoParts): GeneratedVideo {
   const data = latents ? new Uint8Array() : decoded("data").data;
   const frameBytes = width * height * 3;
   const frame = (i: number) => decoded("frame").data.subarray(i * frameBytes, (i + 1) * frameBytes);
-  return {
+  const video: GeneratedVideo = {
     ...{ width, height, numFrames, fps, seed, data, timings, peakBytes },
+    ...videoFiles(() => video),
     ...(latents && { latents }),
     floats: () => toUnitPlanes(parts, decoded("floats").raw),
     frame(i) {
@@ -69,4 +71,5 @@ export function makeVideo(parts: VideoParts): GeneratedVideo {
       for (let i = 0; i < numFrames; i++) yield { width, height, data: frame(i) };
     },
   };
+  return video;
 }

@@ -10,7 +10,7 @@ const isList = (value: unknown) => Array.isArray(value) && value.length > 0 && v
 export const BATCH_TABLE = {
   images: {
     kind: object({
-      ...{ type: "readonly (string | Uint8Array | RgbImage | FloatImage)[]", imports: ["RgbImage", "FloatImage"] },
+      ...{ type: "readonly (PictureSource | FloatImage)[]", imports: ["PictureSource", "FloatImage"] },
       ...{ expected: `a list of 1 to ${MAX_VIDEOS} pictures`, is: isList },
     }),
     doc: "The pictures to animate, each as `image` takes one. A single one goes with every seed.",

@@ -38,12 +38,12 @@ const GUIDANCE_FORM = rangeForm(
 export const GENERATE_TABLE = {
   image: {
     kind: object({
-      ...{ type: "string | Uint8Array | RgbImage | FloatImage", imports: ["RgbImage", "FloatImage"] },
+      ...{ type: "PictureSource | FloatImage", imports: ["PictureSource", "FloatImage"] },
       expected: "a picture",
       // What cannot be read as a picture is refused, with its reason, when it is read.
       is: () => true,
     }),
-    doc: "The picture to animate: a path, a picture file's bytes, or pixels: bytes [H,W,3], or floats [3,H,W] from 0 to 1, which are brought to the size by their nearest pixels, as diffusers does with tensors.",
+    doc: "The picture to animate: a path or an `https:`, `file:` or `data:` address, a picture file's bytes (Buffer, ArrayBuffer, Blob), a stream of them, an object of the library sharp, or pixels: bytes [H,W,3], or floats [3,H,W] from 0 to 1, which are brought to the size by their nearest pixels, as diffusers does with tensors.",
     required: true,
   },
   width: {
@@ -129,7 +129,7 @@ export const GENERATE_TABLE = {
   sampler: {
     kind: choice(
       samplerNames,
-      "string",
+      "SamplerName | SchedulerClassName",
       samplerNames.map((name) => findSampler(name).className),
     ),
     doc: "Method of the denoising steps. The class names of diffusers are taken too.",
@@ -182,6 +182,10 @@ export const GENERATE_TABLE = {
   onStepEnd: {
     kind: callback("((step: StepEnd) => StepEndResult | Promise<StepEndResult>)", "StepEnd", "StepEndResult"),
     doc: "Called after each denoising step with the latents; those that it returns take their place. Without it the latents stay on the device.",
+  },
+  onFrames: {
+    kind: callback("((chunk: DecodedChunk) => void)", "DecodedChunk"),
+    doc: "Called with frames as they are decoded: with all of them, or chunk after chunk with `isolateDecodeChunks`. Errors as of `onPreview`.",
   },
   onPreview: {
     kind: callback("((preview: Preview) => void)", "Preview"),

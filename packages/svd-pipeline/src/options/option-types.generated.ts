@@ -1,5 +1,5 @@
-// Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/gen-options. Do not edit.
-import type { DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, Precision, Preview, ProgressEvent, RgbImage, StepEnd, StepEndResult, WorkObserver } from "./value-types";
+// Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
+import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -31,9 +31,10 @@ export interface LoadOptions {
 
 /** What to generate. Everything but the picture has a default that suits the model. */
 export interface GenerateOptions {
-  /** The picture to animate: a path, a picture file's bytes, or pixels: bytes [H,W,3], or floats [3,H,W] from 0 to
-   *  1, which are brought to the size by their nearest pixels, as diffusers does with tensors. */
-  image: string | Uint8Array | RgbImage | FloatImage;
+  /** The picture to animate: a path or an `https:`, `file:` or `data:` address, a picture file's bytes (Buffer,
+   *  ArrayBuffer, Blob), a stream of them, an object of the library sharp, or pixels: bytes [H,W,3], or floats
+   *  [3,H,W] from 0 to 1, which are brought to the size by their nearest pixels, as diffusers does with tensors. */
+  image: PictureSource | FloatImage;
   /** Width of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
   width?: number | undefined;
   /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
@@ -66,10 +67,8 @@ export interface GenerateOptions {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance?: GuidanceShape | undefined;
-  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, ddpm, deis,
-   *  dpmpp_2m, dpmpp_2m_sde, dpmpp_2s, dpmpp_2s_a, dpmpp_3m_sde, dpmpp_sde, edm_dpmpp_2m, edm_euler, euler_a,
-   *  flow_euler, flow_heun, heun, ipndm, kdpm2, kdpm2_a, lcm, lms, pndm, tcd, unipc. Default: the model's own. */
-  sampler?: string | undefined;
+  /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
+  sampler?: SamplerName | SchedulerClassName | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas?: readonly number[] | Float32Array | Float64Array | undefined;
   /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
@@ -96,6 +95,9 @@ export interface GenerateOptions {
   /** Called after each denoising step with the latents; those that it returns take their place. Without it the
    *  latents stay on the device. */
   onStepEnd?: ((step: StepEnd) => StepEndResult | Promise<StepEndResult>) | undefined;
+  /** Called with frames as they are decoded: with all of them, or chunk after chunk with `isolateDecodeChunks`.
+   *  Errors as of `onPreview`. */
+  onFrames?: ((chunk: DecodedChunk) => void) | undefined;
   /** Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the
    *  generation fails with its error. */
   onPreview?: ((preview: Preview) => void) | undefined;
@@ -109,7 +111,7 @@ export interface GenerateOptions {
 /** What a batch takes besides the options of one generation. */
 export interface BatchLists {
   /** The pictures to animate, each as `image` takes one. A single one goes with every seed. */
-  images: readonly (string | Uint8Array | RgbImage | FloatImage)[];
+  images: readonly (PictureSource | FloatImage)[];
   /** One seed for each picture, or a single one for all of them. Without seeds each picture has a random one. */
   seeds?: readonly (number | bigint)[] | undefined;
   /** Videos of each picture and seed, which take one part after another of the seed's noise: diffusers'
@@ -186,10 +188,8 @@ export interface GenerateValues {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance: GuidanceShape;
-  /** Method of the denoising steps. The class names of diffusers are taken too. One of euler, ddim, ddpm, deis,
-   *  dpmpp_2m, dpmpp_2m_sde, dpmpp_2s, dpmpp_2s_a, dpmpp_3m_sde, dpmpp_sde, edm_dpmpp_2m, edm_euler, euler_a,
-   *  flow_euler, flow_heun, heun, ipndm, kdpm2, kdpm2_a, lcm, lms, pndm, tcd, unipc. Default: the model's own. */
-  sampler: string | undefined;
+  /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
+  sampler: SamplerName | SchedulerClassName | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
   sigmas: readonly number[] | undefined;
   /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */

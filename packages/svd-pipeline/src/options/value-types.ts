@@ -2,10 +2,10 @@
 
 export type { HubOptions } from "@vd/hub";
 export type { DeviceKind } from "@vd/kernels-native";
-export type { FloatImage, PictureFit, RgbImage } from "@vd/media";
-export type { GuidanceShape } from "@vd/sampling";
+export type { FloatImage, PictureFit, PictureSource } from "@vd/media";
+export type { GuidanceShape, SamplerName, SchedulerClassName } from "@vd/sampling";
 export type { WorkObserver } from "@vd/tensor";
 export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
-export type { Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
+export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
 export type { MemoryUse, OutputType, Precision } from "./choices";

@@ -1,5 +1,6 @@
 import type { DType } from "@vd/kernels-native";
-import { frameRange, type Graph, type Pausable, type Tensor } from "@vd/tensor";
+import type { DataBounds } from "@vd/sampling";
+import { frameRange, type Graph, type Pausable, type SamplerStepOptions, type Tensor } from "@vd/tensor";
 import { type DecodeShape, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
@@ -145,18 +146,34 @@ export interface StepNeeds {
   numHistory: number;
   /** Some of its steps add noise. */
   drawsNoise: boolean;
+  /** How it bounds its data prediction. */
+  bounds?: DataBounds | undefined;
+}
+
+/** The attributes of sampler_step for a sampler's bounds. */
+function boundsAttributes(
+  bounds: DataBounds | undefined,
+): Pick<SamplerStepOptions, "bounds" | "clipRange" | "quantile" | "maxValue"> {
+  if (bounds === undefined) return {};
+  if (bounds.kind === "clip") return { bounds: "clip", clipRange: bounds.range };
+  return { bounds: "threshold", quantile: bounds.quantile, maxValue: bounds.maxValue };
 }
 
 /** One denoiser call and the sampler's step after it, which leaves the input of the next call. States `x` [1,F,h,w,C], `input`
- *  [B,F,h,w,2·C] and `history`; `coefficients` [2+H,3+H] (see op sampler_step), `image` [1,1,h,w,C], `inputScale` [1] of the next
+ *  [B,F,h,w,2·C] and `history`; `coefficients` [2+H+D,3+H+D] (see op sampler_step; D is 1 with bounds), `image` [1,1,h,w,C], `inputScale` [1] of the next
  *  call, with guidance `guidance` [F], where needed `noise` [1,F,h,w,C], and what `predict` reads → `denoised` [1,F,h,w,C],
  *  `firstFrame` of x. */
-export function sampleStage(models: Models, shape: StageShape, { numHistory, drawsNoise }: StepNeeds): StageDefinition {
+export function sampleStage(
+  models: Models,
+  shape: StageShape,
+  { numHistory, drawsNoise, bounds }: StepNeeds,
+): StageDefinition {
+  const numData = bounds ? 1 : 0;
   const latents = latentSizes(models, shape);
   const size = [shape.numFrames, ...latents];
   return {
     name: "denoise",
-    key: `denoise ${numHistory} ${drawsNoise}`,
+    key: `denoise ${numHistory} ${drawsNoise} ${JSON.stringify(bounds)}`,
     dtype: shape.dtype,
     *build(g) {
       const x = g.state("x", [1, ...size], "f32");
@@ -165,8 +182,8 @@ export function sampleStage(models: Models, shape: StageShape, { numHistory, dra
       const history = numHistory > 0 ? g.state("history", [numHistory, ...size], "f32") : undefined;
       const denoised = g.empty([1, ...size], "f32");
       g.samplerStep({
-        ...{ name: "sampler_step", prediction, x, history, numHistory },
-        coefficients: g.input("coefficients", [2 + numHistory, 3 + numHistory], "f32"),
+        ...{ name: "sampler_step", prediction, x, history, numHistory, ...boundsAttributes(bounds) },
+        coefficients: g.input("coefficients", [2 + numHistory + numData, 3 + numHistory + numData], "f32"),
         guidance: shape.rows === 2 ? g.input("guidance", [shape.numFrames], "f32") : undefined,
         noise: drawsNoise ? g.input("noise", [1, ...size], "f32") : undefined,
         image: g.input("image", [1, 1, ...latents]),

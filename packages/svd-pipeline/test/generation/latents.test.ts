@@ -99,7 +99,7 @@ describe("what is called after each step", () => {
     );
   });
 
-  it.each(["euler", "heun", "unipc"])("may hand the same latents back on the device: %s", async (sampler) => {
+  it.each(["euler", "heun", "unipc"] as const)("may hand the same latents back on the device: %s", async (sampler) => {
     const options = { ...QUICK, sampler };
     const plain = await latentsOf(options);
     expect(await latentsOf({ ...options, onStepEnd: async ({ latents }) => latents })).toEqual(plain);
@@ -171,7 +171,7 @@ describe("a batch", () => {
 
   it("draws the noise of each step for all videos of a picture at once, as the reference does", async () => {
     const { image, seed, ...rest } = QUICK;
-    const sampled = { ...rest, sampler: "euler_a", outputType: "latent" as const };
+    const sampled = { ...rest, sampler: "euler_a", outputType: "latent" } as const;
     const batch = { ...sampled, images: [image], seeds: [seed], videosPerPicture: 2 };
     const [first, second] = (await pipeline.generateBatch(batch)).map(({ latents }) => latents!);
     const [again] = await pipeline.generateBatch(batch);

@@ -6,6 +6,8 @@ import { type Pausable, pausable } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { ConvertedStorage, decodeFloat64 } from "./converted-storage";
+import { foldBatchNorm } from "./fold";
+import { FoldedStorage } from "./folded-storage";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
 
@@ -51,6 +53,9 @@ interface FoundWeights {
 
 /** At most three of the names, for messages. */
 const someOf = (names: readonly string[]) => `${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
+
+/** Filters, scale, shift, mean and variance. */
+type Vectors = [Float32Array, Float32Array, Float32Array, Float32Array, Float32Array];
 
 /** Weights between two pauses. */
 const PIECE = 128;
@@ -191,6 +196,30 @@ export class Weights {
     );
     this.shared.merged.set(key, merged);
     return merged;
+  }
+
+  /**
+   * Filters `conv.weight`, of `dims` with the output channels first, and the batch norm `norm` behind them as one convolution in
+   * float32, folded once, when it is needed. bias: whether there is a `conv.bias`. Source: {@link foldBatchNorm}.
+   *
+   * @throws VdError as {@link tensor}
+   */
+  foldBatchNorm(
+    { conv, norm }: { conv: string; norm: string },
+    { dims, bias = false, eps }: { dims: readonly number[]; bias?: boolean | undefined; eps: number },
+  ): { weight: Tensor; bias: Tensor } {
+    const channels = [dims[0]!];
+    const names = ["weight", "bias", "running_mean", "running_var"].map((name) => `${norm}.${name}`);
+    const parts = [this.tensor(`${conv}.weight`, dims), ...names.map((name) => this.tensor(name, channels))];
+    if (bias) parts.push(this.tensor(`${conv}.bias`, channels));
+    const folded = (kind: "weight" | "bias", shape: readonly number[]) => {
+      const storage = new FoldedStorage(this.full(`${conv}.${kind}`), countOf(shape), parts, (numbers) => {
+        const [weight, scale, shift, mean, variance, own] = numbers as [...Vectors, Float32Array | undefined];
+        return foldBatchNorm({ weight, scale, shift, mean, variance, bias: own, eps })[kind];
+      });
+      return packedTensor(storage, shape, "f32");
+    };
+    return { weight: folded("weight", dims), bias: folded("bias", channels) };
   }
 
   /** The single number of weight `name`. */

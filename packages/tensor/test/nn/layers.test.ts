@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Graph } from "../../src/graph";
+import { toFloat16Array } from "../../src/half";
 import {
   avgPool,
   batchNorm,
+  causalConv,
   conv,
+  convNormAct,
+  convTranspose,
   embedding,
   feedForward,
   gatedResidual,
@@ -204,6 +208,62 @@ describe("batch norm", () => {
       bias: { dims: [8], data: Float64Array.from(bias) },
     };
     expectNear(both, op("conv", folded));
+  });
+});
+
+describe("convolutions", () => {
+  const x = random("x", [1, 3, 4, 5, 8]);
+  const around: [number, number, number, number, number, number] = [0, 0, 1, 1, 1, 1];
+
+  test("with a norm and an activation behind them are one launch", async () => {
+    const shapes = { "conv.weight": [6, 4, 3, 3], "conv.bias": [6], "bn.weight": [6], "bn.bias": [6] };
+    for (const dtype of ["f32", "f16"] as const) {
+      const { weights, plain } = smallWeights({ ...shapes, "bn.running_mean": [6], "bn.running_var": [6] }, { dtype });
+      const variance = plain["bn.running_var"]!.data.map(Math.abs);
+      const stored = { dims: [6], data: variance };
+      const { storage, byteOffset } = weights.tensor("bn.running_var", [6]);
+      storage.place!.buffer.writeSync(
+        dtype === "f32" ? Float32Array.from(variance) : toFloat16Array(Float32Array.from(variance)),
+        byteOffset,
+      );
+      const layer = convNormAct(weights, { cin: 8, cout: 6, kernel: [1, 3, 3], groups: 2, bias: true, eps: 1e-3 });
+      const got = await run({ x }, (g, t) => {
+        const y = layer(g, t.x!);
+        expect(g.rows.map((row) => row.op)).toEqual(["conv"]);
+        return y;
+      });
+      const weight = shaped(plain["conv.weight"]!, [6, 4, 1, 3, 3]);
+      const product = op("conv", { x, weight, bias: plain["conv.bias"] }, { padding: around, groups: 2 });
+      const statistics = { mean: plain["bn.running_mean"], variance: stored };
+      const learned = { weight: plain["bn.weight"], bias: plain["bn.bias"] };
+      const wanted = op("batch_norm", { x: product, ...statistics, ...learned }, { eps: 1e-3, act: "silu" });
+      expectNear(got, wanted, dtype === "f32" ? undefined : { nmse: 1e-5, worst: 1e-2 });
+      weights.expectAllUsed();
+    }
+  });
+
+  test("that are causal pad by what came before", async () => {
+    const { weights, plain } = smallWeights({ "c.weight": [6, 8, 3, 3, 3], "c.bias": [6] });
+    const layer = causalConv(weights.at("c"), { cin: 8, cout: 6, kernel: [3, 3, 3], framePadding: "replicate" });
+    const operands = { x, weight: plain["c.weight"], bias: plain["c.bias"] };
+    const first = op("conv", operands, { padding: [2, 0, 1, 1, 1, 1], framePadding: "replicate" });
+    expectNear(await run({ x }, (g, t) => layer(g, t.x!)), first);
+    const past = random("past", [1, 2, 4, 5, 8]);
+    expectNear(
+      await run({ x, past }, (g, t) => layer(g, t.x!, { past: t.past })),
+      op("conv", { ...operands, past }, { padding: around }),
+    );
+  });
+
+  test("that are transposed double height and width", async () => {
+    const { weights, plain } = smallWeights({ "up.weight": [8, 6, 4, 4], "up.bias": [6] });
+    const layer = convTranspose(weights.at("up"), { cin: 8, cout: 6 });
+    const wanted = op(
+      "conv",
+      { x, weight: shaped(plain["up.weight"]!, [8, 6, 1, 4, 4]), bias: plain["up.bias"] },
+      { transposed: true, stride: [1, 2, 2], padding: around },
+    );
+    expectNear(await run({ x }, (g, t) => layer(g, t.x!)), wanted);
   });
 });
 

@@ -67,6 +67,42 @@ const CASES: Record<string, Case> = {
     row: (g, { x }) =>
       g.conv({ name: "c", x: x!, weight: weight(g, [4, 8, 3, 1, 1], 2), upsample: true, padding: [1, 1, 0, 0, 0, 0] }),
   },
+  "conv in groups, step 2": {
+    inputs: { x: clip },
+    row: (g, { x }) =>
+      g.conv({
+        ...{ name: "c", x: x!, weight: weight(g, [4, 4, 1, 3, 3], 2), bias: weight(g, [4], 3), groups: 2 },
+        ...{ stride: [1, 2, 2], padding: [0, 0, 1, 1, 1, 1] },
+      }),
+  },
+  "conv over time, depthwise, the border frames again": {
+    inputs: { x: clip },
+    row: (g, { x }) =>
+      g.conv({
+        ...{ name: "c", x: x!, weight: weight(g, [8, 1, 3, 3, 3], 2), groups: 8, framePadding: "replicate" },
+        padding: [2, 1, 1, 1, 1, 1],
+      }),
+  },
+  "conv over time behind past frames, doubled": {
+    inputs: { x: clip, past: [2, 2, 4, 6, 8] },
+    row: (g, { x, past }) =>
+      g.conv({
+        ...{ name: "c", x: x!, past, weight: weight(g, [4, 8, 3, 3, 3], 2), upsample: true },
+        ...{ framePadding: "replicate", padding: [1, 0, 1, 1, 1, 1] },
+      }),
+  },
+  "conv of one frame's kernel behind past frames": {
+    inputs: { x: clip, past: [2, 1, 4, 6, 8] },
+    row: (g, { x, past }) => g.conv({ name: "c", x: x!, past, weight: weight(g, [4, 8, 1, 1, 1], 2) }),
+  },
+  "conv transposed": {
+    inputs: { x: clip, r: [2, 3, 8, 12, 4] },
+    row: (g, { x, r }) =>
+      g.conv({
+        ...{ name: "c", x: x!, weight: weight(g, [8, 4, 1, 4, 4], 2), bias: weight(g, [4], 3), residual: r },
+        ...{ transposed: true, stride: [1, 2, 2], padding: [0, 0, 1, 1, 1, 1] },
+      }),
+  },
   "linear of two inputs with geglu, a bias per clip and a residual": {
     inputs: { x: [2, 3, 5, 4], y: [2, 3, 5, 6], bias: [2, 1, 16], r: [2, 3, 5, 8] },
     row: (g, { x, y, bias, r }) =>

@@ -59,6 +59,7 @@ struct Launch {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block = 1;
   uint32_t cluster = 1;  // blocks in x that form a cluster
+  bool allResident = false;  // blocks wait for each other: a cooperative launch, refused where they cannot all run at once
   uint32_t sharedBytes = 0;
   std::vector<std::byte> params;
   std::vector<Relocation> relocations;

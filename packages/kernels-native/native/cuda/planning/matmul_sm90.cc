@@ -69,10 +69,15 @@ Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, cons
   return if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}});
 }
 
+/** Why a tile has no kernel that reads past or repeated frames. */
+Reason clip_reason(const MatmulTile& tile) {
+  return if_so(tile.staged || tile.kernel != MatmulKernel::tiles, {"has no past frames and repeats none"});
+}
+
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
-  return first_of({operands_reason(p, tile), if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile),
-                   tail_reason(p, tile), shared_memory_reason(p, tile, device)});
+  return first_of({operands_reason(p, tile), if_so(p.clip, clip_reason(tile)), if_so(tile.staged, staged_reason(p, tile, box)),
+                   own_tiles_reason(p, tile), tail_reason(p, tile), shared_memory_reason(p, tile, device)});
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
@@ -130,6 +135,9 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   groups = ceil_div(mTiles, tile.kernel == MatmulKernel::tiles ? tile.cluster : 2 * tile.cluster);
   params.numParts = tile.kernel == MatmulKernel::rows ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
   params.aBytes = box[0] * box[1] * box[2] * 128;
+  params.pastFrames = p.past.present() ? static_cast<int32_t>(p.past.dim(1)) : 0;
+  params.lastFrame = static_cast<int32_t>(p.source[1]) - 1;
+  params.replicate = p.replicate;
   return params;
 }
 
@@ -137,6 +145,11 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
 void add_maps(Launch& launch, const MatmulProblem& p, const MatmulTile& tile, const Box& source, const Box& box) {
   activation_map(launch, offsetof(MatmulSm90Params, a), p.x, p, p.channels, source);
   if (p.channels2 > 0) activation_map(launch, offsetof(MatmulSm90Params, a2), p.x2, p, p.channels2, source);
+  if (p.past.present()) {
+    MatmulProblem before = p;
+    before.source[1] = p.past.dim(1);
+    activation_map(launch, offsetof(MatmulSm90Params, a2), p.past, before, p.channels, source);
+  }
   weight_map(launch, p, tile, p.kernel[0] * p.kernel[1] * p.kernel[2]);
   if (!tile.staged) return;
   const Epilogue& e = p.epilogue;

@@ -14,6 +14,9 @@ struct MatmulProblem {
   int64_t out[4];               // B, F, H, W of one phase of the output
   int64_t channels, channels2;
   int kernel[3], stride[3], padding[3];
+  Tensor past;                  // frames in front of x, absent but for clips
+  bool clip = false;            // frames of x may lie in `past` or repeat: kernels of their own
+  bool replicate = false;       // frames outside are the first or the last again
   int phases;
   int64_t columns;              // columns of the product (2K with a gated activation)
   bool gated;                   // geglu or swiglu

@@ -19,7 +19,8 @@ Box choose_box(const MatmulProblem& p, int limit) {
   const auto cap = [&](int axis, int64_t extent) { return std::min<int64_t>(extent, 1 + 255 / p.stride[axis]); };
   for (int w = static_cast<int>(std::min<int64_t>(cap(2, p.out[3]), limit)); w >= 1; --w) {
     for (int h = static_cast<int>(std::min<int64_t>(cap(1, p.out[2]), limit / w)); h >= 1; --h) {
-      const int f = static_cast<int>(std::min<int64_t>(cap(0, p.out[1]), limit / (w * h)));
+      // The frames of a box lie in one tensor: those of a clip may lie in two, and repeat.
+      const int f = p.clip ? 1 : static_cast<int>(std::min<int64_t>(cap(0, p.out[1]), limit / (w * h)));
       // Fewest frames that need the same number of boxes, so that boxes are filled evenly.
       const int64_t boxesF = ceil_div(p.out[1], f);
       const int64_t count = boxesF * ceil_div(p.out[2], h) * ceil_div(p.out[3], w);

@@ -47,17 +47,24 @@ TokenNormParams make_params(const TokenNormOperands& o) {
 
 }  // namespace
 
-void add_token_norm(const TokenNormOperands& o, const std::string& symbol, Candidates& out) {
+uint32_t token_norm_threads(int64_t rows, int lanes, const DeviceInfo& device) {
+  uint32_t threads = kTokenNormThreads;
+  if (lanes > 32) return threads;
+  while (threads > 64 && rows * lanes / threads < 2 * device.numSms) threads /= 2;
+  return threads;
+}
+
+void add_token_norm(const TokenNormOperands& o, const std::string& symbol, const DeviceInfo& device, Candidates& out) {
   const std::string prefix = symbol + "_" + type_name(o.x.dtype) + "_";
   const int64_t rows = o.x.pixels(), channels = o.x.channels();
   if (!out.allows({prefix, "*"}, if_so(rows > kMostRows, {"is for # rows at most, x has #", {kMostRows, rows}}))) return;
   const Reason unaligned = vector_reason(o);
   const TokenNormParams params = make_params(o);
-  const auto add = [&](const std::string& name, int64_t rowsOfBlock) {
+  const auto add = [&](const std::string& name, int lanes) {
     Launch launch;
     launch.symbol = name;
-    launch.block = kTokenNormThreads;
-    launch.grid[0] = static_cast<uint32_t>(ceil_div(rows, rowsOfBlock));
+    launch.block = token_norm_threads(rows, lanes, device);
+    launch.grid[0] = static_cast<uint32_t>(ceil_div(rows * lanes, launch.block));
     launch.set_params(params);
     out.add({name, 0, {}, {std::move(launch)}});
   };
@@ -68,10 +75,10 @@ void add_token_norm(const TokenNormOperands& o, const std::string& symbol, Candi
     const Reason reason = first_of({unaligned, if_so(channels > most, {"holds # channels, a row has #", {most, channels}}),
                                     if_so(found, {"has more room than a row needs"})});
     if (!out.allows({name}, reason)) continue;
-    add(name, kTokenNormThreads / shape.lanes);
+    add(name, shape.lanes);
     found = true;
   }
-  add(prefix + "block", 1);
+  add(prefix + "block", kTokenNormThreads);
 }
 
 }  // namespace vd::cuda

@@ -15,7 +15,10 @@ struct TokenNormOperands {
   float eps;
 };
 
+/** Threads of a block where `lanes` threads own a row: few rows go to smaller blocks, so that every multiprocessor has some. */
+uint32_t token_norm_threads(int64_t rows, int lanes, const DeviceInfo& device);
+
 /** Adds the kernel that suits the row's length, and the one that takes any row. symbol: of the kernels, without type and shape. */
-void add_token_norm(const TokenNormOperands& operands, const std::string& symbol, Candidates& out);
+void add_token_norm(const TokenNormOperands& operands, const std::string& symbol, const DeviceInfo& device, Candidates& out);
 
 }  // namespace vd::cuda

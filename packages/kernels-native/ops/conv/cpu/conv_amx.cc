@@ -36,7 +36,8 @@ struct Phase {
 
 class ConvAmx final : public PreparedRow {
  public:
-  ConvAmx(const ConvArgs& args, PackCache& cache) : args_(args), frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
+  ConvAmx(const ConvArgs& args, PackCache& cache)
+      : args_(args), clip_(args), frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
     const PanelLayout layout(args.y.channels(), false, kSide, 2);
     std::vector<ConvPhase> shapes = conv_phases(args);
     const Tensor& w = args.weight;
@@ -44,16 +45,16 @@ class ConvAmx final : public PreparedRow {
     for (const ConvPhase& shape : shapes) {
       // Sums of f16 filters may need more than 11 bits.
       const DType type = args.upsample ? DType::f32 : w.dtype;
-      const int64_t k = static_cast<int64_t>(shape.taps.size()) * w.dim(1);
-      parts = std::max(parts, amx::parts_of(type, w.dim(0), k, conv_rows(w, shape)));
+      const int64_t k = static_cast<int64_t>(shape.taps.size()) * args.x.channels();
+      parts = std::max(parts, amx::parts_of(type, args.y.channels(), k, conv_rows(args, shape)));
     }
     blocking_ = choose_conv_amx_blocking(args, shapes, parts);
     for (ConvPhase& shape : shapes) {
-      std::vector<int64_t> segments(shape.taps.size(), w.dim(1));
-      if (unfolds()) segments = {static_cast<int64_t>(shape.taps.size()) * w.dim(1)};
+      std::vector<int64_t> segments(shape.taps.size(), args.x.channels());
+      if (unfolds()) segments = {static_cast<int64_t>(shape.taps.size()) * args.x.channels()};
       const PackIdentity identity{w.data, kPackKind, conv_facts(args, shape)};
       const amx::WeightForm form{segments, parts, !args.upsample && amx::keeps_compact(w.dtype, w.count())};
-      amx::PackedWeights weights = amx::pack_weights(cache, identity, layout, form, conv_rows(w, shape));
+      amx::PackedWeights weights = amx::pack_weights(cache, identity, layout, form, conv_rows(args, shape));
       phases_.push_back({std::move(shape), std::move(weights), PackedBias(args.bias, layout), {}, {}});
       make_tables(phases_.back());
     }
@@ -76,7 +77,7 @@ class ConvAmx final : public PreparedRow {
       const ConvBox box{task / (cols * rows * frames), task / (cols * rows) % frames * blocking_.boxFrames,
                         task / cols % rows * blocking_.boxRows, task % cols * blocking_.boxCols};
       std::byte* region = scratch.of(worker) + head_bytes();
-      RegionPacker packer(blocking_, args_.x, box, region);
+      RegionPacker packer(blocking_, args_.x, clip_, box, region);
       amx::Pipeline pipeline(packer);
       amx::begin();
       for (size_t i = 0; i < phases_.size(); ++i) {
@@ -98,8 +99,7 @@ class ConvAmx final : public PreparedRow {
     for (size_t frame = 0; frame < numFrames; ++frame) {
       std::vector<bool> inside;
       for (const ConvTap& tap : phase.shape.taps) {
-        const int64_t f = static_cast<int64_t>(frame) * blocking_.frameStep + tap.f;
-        inside.push_back(unfolds() || (f >= 0 && f < args_.x.dim(1)));
+        inside.push_back(unfolds() || clip_.has(static_cast<int64_t>(frame) * blocking_.frameStep + tap.f));
       }
       const auto found = std::find(seen.begin(), seen.end(), inside);
       phase.tableOfFrame.push_back(static_cast<size_t>(found - seen.begin()));
@@ -131,7 +131,7 @@ class ConvAmx final : public PreparedRow {
         const int64_t first = task * blocking_.boxCols, end = std::min(pixels, first + blocking_.boxCols);
         auto* work = reinterpret_cast<float*>(scratch.of(worker) + head_bytes());
         std::byte* region = scratch.of(worker) + head_bytes() + UnfoldPacker::work_floats(blocking_) * 4;
-        UnfoldPacker packer(blocking_, phase.shape, args_.x, first, end, work, region);
+        UnfoldPacker packer(blocking_, phase.shape, args_.x, clip_, first, end, work, region);
         std::vector<amx::Unit> units;
         for (int64_t pixel = first; pixel < end; pixel += kSide) {
           const int64_t n = std::min<int64_t>(kSide, end - pixel);
@@ -211,6 +211,7 @@ class ConvAmx final : public PreparedRow {
   }
 
   ConvArgs args_;
+  ClipFrames clip_;
   FrameMap frameMap_;
   ConvAmxBlocking blocking_;
   std::vector<Phase> phases_;

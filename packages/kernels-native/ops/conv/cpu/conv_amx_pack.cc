@@ -29,9 +29,9 @@ void RegionPacker::piece() {
   const int64_t row = box_.row * blocking_.rowStep + blocking_.h.low + row_;
   const int64_t count = std::min(piecePixels_, blocking_.inCols - col_);
   std::byte* out = region_ + ((frame_ * blocking_.inRows + row_) * blocking_.inCols + col_) * blocking_.pixel_bytes();
-  if (frame >= 0 && frame < x_.dim(1) && row >= 0 && row < x_.dim(2)) {
-    const int64_t pixel = ((box_.clip * x_.dim(1) + frame) * x_.dim(2) + row) * x_.dim(3);
-    split_planes(x_.as<float>() + pixel * x_.pitch, col_, count, out);
+  const ClipFrame source = clip_.at(box_.clip, frame);
+  if (source.pixels != nullptr && row >= 0 && row < x_.dim(2)) {
+    split_planes({source.pixels + row * x_.dim(3) * source.pitch, source.pitch}, col_, count, out);
   } else {
     for (int64_t plane = 0; plane < blocking_.planes(); ++plane) {
       std::memset(out + plane * blocking_.plane_pixels() * blocking_.pixel_bytes(), 0,
@@ -47,7 +47,7 @@ void RegionPacker::piece() {
 }
 
 /** The first plane is split, the others are the first moved by one pixel each. */
-void RegionPacker::split_planes(const float* row, int64_t first, int64_t count, std::byte* out) const {
+void RegionPacker::split_planes(const ClipFrame& row, int64_t first, int64_t count, std::byte* out) const {
   const int64_t pixelBytes = blocking_.pixel_bytes();
   const int64_t col = box_.col * blocking_.colStep + blocking_.w.low + first;
   split_pixels(row, col, count, out);
@@ -60,21 +60,22 @@ void RegionPacker::split_planes(const float* row, int64_t first, int64_t count, 
 }
 
 /** Splits `count` input pixels from column `col` of one image row, zeros outside of it. */
-void RegionPacker::split_pixels(const float* row, int64_t col, int64_t count, std::byte* out) const {
+void RegionPacker::split_pixels(const ClipFrame& row, int64_t col, int64_t count, std::byte* out) const {
   const int64_t pixelBytes = blocking_.pixel_bytes();
   const int64_t left = std::clamp<int64_t>(-col, 0, count);
   const int64_t inside = std::clamp<int64_t>(x_.dim(3) - (col + left), 0, count - left);
   if (left > 0) std::memset(out, 0, static_cast<size_t>(left * pixelBytes));
-  amx::split(
-      {row + (col + left) * x_.pitch, x_.pitch, inside, blocking_.channels, out + left * pixelBytes, pixelBytes, blocking_.part_bytes()});
+  amx::split({row.pixels + (col + left) * row.pitch, row.pitch, inside, blocking_.channels, out + left * pixelBytes, pixelBytes,
+              blocking_.part_bytes()});
   const int64_t right = count - left - inside;
   if (right > 0) std::memset(out + (left + inside) * pixelBytes, 0, static_cast<size_t>(right * pixelBytes));
 }
 
-UnfoldPacker::UnfoldPacker(const ConvAmxBlocking& blocking, const ConvPhase& phase, const Tensor& x, int64_t first, int64_t end,
-                           float* work, std::byte* region)
+UnfoldPacker::UnfoldPacker(const ConvAmxBlocking& blocking, const ConvPhase& phase, const Tensor& x, const ClipFrames& clip, int64_t first,
+                           int64_t end, float* work, std::byte* region)
     : blocking_(blocking),
       x_(x),
+      clip_(clip),
       phaseRows_(phase.rows),
       phaseCols_(phase.cols),
       left_(end - first),
@@ -110,7 +111,7 @@ void UnfoldPacker::advance() {
       ++image_;
     }
   }
-  clip_ = image_ / blocking_.frames;
+  inClip_ = image_ / blocking_.frames;
   inFrame_ = image_ % blocking_.frames * blocking_.frameStep;
   inRow_ = row_ * blocking_.rowStep;
   inCol_ = col_ * blocking_.colStep;
@@ -140,17 +141,17 @@ bool UnfoldPacker::all_inside() const {
 }
 
 void UnfoldPacker::gather(float* out) const {
-  const int64_t image = (clip_ * x_.dim(1) + inFrame_) * x_.dim(2);
+  const int64_t image = (inClip_ * x_.dim(1) + inFrame_) * x_.dim(2);
   if (x_.pitch == blocking_.channels && all_inside()) {
     const float* start = x_.as<float>() + ((image + inRow_) * x_.dim(3) + inCol_) * x_.pitch;
     return amx::gather(start, offsets_.data(), lengths_.data(), static_cast<int64_t>(runs_.size()), out);
   }
   for (const Run& run : runs_) {
-    const int64_t f = inFrame_ + run.f, h = inRow_ + run.h;
+    const int64_t h = inRow_ + run.h;
     const int64_t floats = run.taps * blocking_.channels;
-    if (f >= 0 && f < x_.dim(1) && h >= 0 && h < x_.dim(2)) {
-      const int64_t start = ((clip_ * x_.dim(1) + f) * x_.dim(2) + h) * x_.dim(3);
-      gather_run(run, x_.as<float>() + start * x_.pitch, inCol_ + run.w, out);
+    const ClipFrame source = clip_.at(inClip_, inFrame_ + run.f);
+    if (source.pixels != nullptr && h >= 0 && h < x_.dim(2)) {
+      gather_run(run, {source.pixels + h * x_.dim(3) * source.pitch, source.pitch}, inCol_ + run.w, out);
     } else {
       std::memset(out, 0, static_cast<size_t>(floats) * sizeof(float));
     }
@@ -158,14 +159,14 @@ void UnfoldPacker::gather(float* out) const {
   }
 }
 
-void UnfoldPacker::gather_run(const Run& run, const float* row, int64_t col, float* out) const {
+void UnfoldPacker::gather_run(const Run& run, const ClipFrame& row, int64_t col, float* out) const {
   const int64_t channels = blocking_.channels, width = x_.dim(3);
-  if (x_.pitch == channels && col >= 0 && col + run.taps <= width) {
-    return amx::copy(out, row + col * channels, run.taps * channels);
+  if (row.pitch == channels && col >= 0 && col + run.taps <= width) {
+    return amx::copy(out, row.pixels + col * channels, run.taps * channels);
   }
   for (int64_t tap = 0; tap < run.taps; ++tap, ++col, out += channels) {
     if (col >= 0 && col < width) {
-      amx::copy(out, row + col * x_.pitch, channels);
+      amx::copy(out, row.pixels + col * row.pitch, channels);
     } else {
       std::memset(out, 0, static_cast<size_t>(channels) * sizeof(float));
     }

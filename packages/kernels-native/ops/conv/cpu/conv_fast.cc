@@ -13,7 +13,7 @@ namespace {
 
 /** A convolution that is a linear layer over pixels. */
 bool is_pointwise(const ConvArgs& a) {
-  bool plain = !a.upsample;
+  bool plain = !a.upsample && !a.transposed && !a.past.present() && a.groups == 1;
   for (int axis = 0; axis < 3; ++axis) plain = plain && a.weight.dim(2 + axis) == 1 && a.stride[axis] == 1;
   for (const int64_t zeros : a.padding) plain = plain && zeros == 0;
   return plain;
@@ -52,6 +52,9 @@ bool is_tiny(const ConvArgs& a) {
   return a.weight.count() < kFewProducts;
 }
 
+/** Every channel of x has one filter of its own. */
+bool is_depthwise(const ConvArgs& a) { return a.groups == a.x.channels() && a.groups == a.y.channels(); }
+
 /** True if no weight is infinite or no number. */
 bool has_finite_weights(const Tensor& w) {
   const int64_t line = w.dim(4), count = w.count() / line;
@@ -68,10 +71,12 @@ bool has_finite_weights(const Tensor& w) {
  *  upsampling with a stride. */
 std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, Isa wanted) {
   if (!epilogue_supported(args) || is_gated(args.act)) return nullptr;
+  if (!absent_or_f32(args.past)) return nullptr;
   if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
   // Padding is no part of a pointwise convolution.
   if (!is_pointwise(args) && !has_finite_weights(args.weight)) return nullptr;
   const Isa isa = resolve_isa(wanted);
+  if (args.groups > 1) return is_depthwise(args) ? make_conv_depthwise(args, cache, isa) : make_conv_groups(args, cache, wanted);
   // A filter [K,C,1,1,1] is a matrix when its elements follow each other.
   if (is_pointwise(args) && args.weight.pitch == 1) return prepare_linear(as_linear(args), cache, isa);
   if constexpr (kHasAmx) {

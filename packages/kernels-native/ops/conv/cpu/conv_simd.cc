@@ -26,17 +26,18 @@ class ConvSimd final : public PreparedRow {
  public:
   ConvSimd(const ConvArgs& args, PackCache& cache, Isa isa)
       : args_(args),
+        clip_(args),
         kernels_(kernels_of(isa)),
         frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)),
         zeros_(static_cast<size_t>(args.x.channels()), 0.0f) {
     const PanelLayout layout(args.y.channels(), false, kernels_.width, kernels_.maxVecs);
     for (ConvPhase& shape : conv_phases(args)) {
       const Tensor& w = args.weight;
-      const int64_t k = static_cast<int64_t>(shape.taps.size()) * w.dim(1);
+      const int64_t k = static_cast<int64_t>(shape.taps.size()) * args.x.channels();
       const DType type = args.upsample ? DType::f32 : panel_type(w.dtype, w.count());
       PackIdentity identity{w.data, kPackKind, conv_facts(args, shape)};
       identity.facts.insert(identity.facts.end(), {static_cast<int64_t>(type), kernels_.width, kernels_.maxVecs});
-      PackedPanels panels = pack_panels(cache, identity, layout, k, type, conv_rows(w, shape));
+      PackedPanels panels = pack_panels(cache, identity, layout, k, type, conv_rows(args, shape));
       phases_.push_back({std::move(shape), std::move(panels), PackedBias(args.bias, layout)});
     }
   }
@@ -99,8 +100,7 @@ class ConvSimd final : public PreparedRow {
 
   /** Row pointers of each tap that any row has inside the input; says how many. */
   int64_t gather(const ConvPhase& shape, const Origin* origins, GemmSegment* segments) const {
-    const int64_t frames = args_.x.dim(1), height = args_.x.dim(2), width = args_.x.dim(3);
-    const auto* x = args_.x.as<float>();
+    const int64_t height = args_.x.dim(2), width = args_.x.dim(3);
     const int64_t channels = args_.x.channels();
     int64_t count = 0;
     for (size_t t = 0; t < shape.taps.size(); ++t) {
@@ -108,10 +108,10 @@ class ConvSimd final : public PreparedRow {
       GemmSegment& segment = segments[count];
       bool any = false;
       for (int r = 0; r < kTileRows; ++r) {
-        const int64_t f = origins[r].frame + tap.f, h = origins[r].row + tap.h, w = origins[r].col + tap.w;
-        const bool inside = f >= 0 && f < frames && h >= 0 && h < height && w >= 0 && w < width;
-        const int64_t pixel = ((origins[r].clip * frames + f) * height + h) * width + w;
-        segment.rows[r] = inside ? x + pixel * args_.x.pitch : zeros_.data();
+        const int64_t h = origins[r].row + tap.h, w = origins[r].col + tap.w;
+        const ClipFrame frame = clip_.at(origins[r].clip, origins[r].frame + tap.f);
+        const bool inside = frame.pixels != nullptr && h >= 0 && h < height && w >= 0 && w < width;
+        segment.rows[r] = inside ? frame.pixels + (h * width + w) * frame.pitch : zeros_.data();
         any |= inside;
       }
       segment.k = channels;
@@ -122,6 +122,7 @@ class ConvSimd final : public PreparedRow {
   }
 
   ConvArgs args_;
+  ClipFrames clip_;
   const Kernels& kernels_;
   FrameMap frameMap_;
   std::vector<float> zeros_;

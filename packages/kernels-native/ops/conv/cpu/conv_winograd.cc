@@ -70,6 +70,8 @@ class ConvWinograd final : public PreparedRow {
  public:
   ConvWinograd(const ConvArgs& args, PackCache& cache, Isa isa)
       : args_(args),
+        clip_(args),
+        firstFrame_(-args.padding[0] - (args.past.present() ? args.past.dim(1) : 0)),
         kernels_(kernels_of(isa)),
         transforms_(winograd_kernels_of(isa)),
         frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)),
@@ -113,14 +115,11 @@ class ConvWinograd final : public PreparedRow {
     const int64_t image = tile / (tileRows_ * tileCols_), frames = args_.y.dim(1);
     return {image / frames, image % frames, tile / tileCols_ % tileRows_ * 2, tile % tileCols_ * 2};
   }
-  /** Frame of x that a tap over frames reads, in all clips' frames, or -1 outside. */
-  int64_t input_frame(const Place& at, int64_t tap) const {
-    const int64_t frame = at.frame + tap - args_.padding[0], frames = args_.x.dim(1);
-    return frame >= 0 && frame < frames ? at.clip * frames + frame : -1;
-  }
+  /** Frame that a tap over frames reads. */
+  ClipFrame input_frame(const Place& at, int64_t tap) const { return clip_.at(at.clip, at.frame + tap + firstFrame_); }
   bool inside(int64_t row, int64_t col) const { return row >= 0 && row < args_.x.dim(2) && col >= 0 && col < args_.x.dim(3); }
-  const float* input_pixel(int64_t frame, int64_t row, int64_t col) const {
-    return args_.x.as<float>() + ((frame * args_.x.dim(2) + row) * args_.x.dim(3) + col) * args_.x.pitch;
+  const float* input_pixel(const ClipFrame& frame, int64_t row, int64_t col) const {
+    return frame.pixels + (row * args_.x.dim(3) + col) * frame.pitch;
   }
 
   void run_tiles(const Epilogue& epilogue, int64_t first, int64_t count, float* input, float* products) const {
@@ -136,10 +135,10 @@ class ConvWinograd final : public PreparedRow {
   /** input [16, taps, tiles, channels] of one tile and tap over frames. */
   void transform(const Place& at, int64_t tap, float* input) const {
     const float* pixels[kPoints];
-    const int64_t frame = input_frame(at, tap);
+    const ClipFrame frame = input_frame(at, tap);
     for (int64_t i = 0; i < kPoints; ++i) {
       const int64_t row = at.row + i / 4 - args_.padding[2], col = at.col + i % 4 - args_.padding[4];
-      pixels[i] = frame >= 0 && inside(row, col) ? input_pixel(frame, row, col) : zeros_.data();
+      pixels[i] = frame.pixels != nullptr && inside(row, col) ? input_pixel(frame, row, col) : zeros_.data();
     }
     transforms_.input(pixels, channels_, input, taps_ * tiles_ * pitch_);
   }
@@ -186,9 +185,9 @@ class ConvWinograd final : public PreparedRow {
   void mend(const Panel& panel, const Place& at, float* sums) const {
     double total[kMaxPanelCols] = {};
     for (int64_t i = 0; i < 9 * taps_; ++i) {
-      const int64_t frame = input_frame(at, i / 9);
+      const ClipFrame frame = input_frame(at, i / 9);
       const int64_t row = at.row + i % 9 / 3 - args_.padding[2], col = at.col + i % 3 - args_.padding[4];
-      if (frame < 0 || !inside(row, col)) continue;
+      if (frame.pixels == nullptr || !inside(row, col)) continue;
       const float* pixel = input_pixel(frame, row, col);
       if (!all_finite(pixel, channels_)) return;
       for (int n = 0; n < panel.cols.outCols; ++n) {
@@ -204,6 +203,8 @@ class ConvWinograd final : public PreparedRow {
   }
 
   ConvArgs args_;
+  ClipFrames clip_;
+  int64_t firstFrame_;  // of x or its past, which the first result's first tap reads
   const Kernels& kernels_;
   const WinogradKernels& transforms_;
   FrameMap frameMap_;
@@ -224,7 +225,7 @@ bool winograd_serves(const ConvArgs& a) {
   const bool kernel = a.weight.dim(2) <= kMaxTaps && a.weight.dim(3) == 3 && a.weight.dim(4) == 3;
   const bool step = a.stride[0] == 1 && a.stride[1] == 1 && a.stride[2] == 1;
   const int64_t c = a.x.channels();
-  return kernel && step && !a.upsample && c >= kMinChannels && c <= kMaxChannels && a.y.channels() >= kMinChannels;
+  return kernel && step && !a.upsample && !a.transposed && c >= kMinChannels && c <= kMaxChannels && a.y.channels() >= kMinChannels;
 }
 
 std::unique_ptr<PreparedRow> make_conv_winograd(const ConvArgs& args, PackCache& cache, Isa isa) {

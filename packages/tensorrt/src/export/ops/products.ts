@@ -17,30 +17,60 @@ export const NEAREST = {
   nearest_mode: "floor",
 } as const;
 
-/** A convolution: over pictures where the kernel spans one frame, else over clips, as Conv with two or three axes. */
+/** A convolution: over pictures where the kernel spans one frame, else over clips, as Conv with two or three axes; ConvTranspose
+ *  where it is transposed. */
 export function conv(c: ExportContext, row: NamedRow): void {
   const { inputs, attrs, output, name } = row;
-  const [x, weight] = [inputs.x!, inputs.weight!];
-  const [k, cin, t, r, s] = weight.dims as [number, number, number, number, number];
+  const [m, d, t, r, s] = inputs.weight!.dims as [number, number, number, number, number];
   const stride = attrs.stride as readonly number[];
-  const [front, back, top, bottom, left, right] = attrs.padding as readonly number[] as Pads;
-  const isFlat = t === 1 && stride[0] === 1 && front === 0 && back === 0;
+  const pads = attrs.padding as readonly number[] as Pads;
+  const isFlat = t === 1 && stride[0] === 1 && pads[0] === 0 && pads[1] === 0 && !inputs.past;
   const form = isFlat ? "planes" : "clips";
   const clip = clipOf(output);
-  let source = c.read(x, name).as(form, clipOf(x));
-  if (attrs.upsample) source = isFlat ? doubled(c, source) : doubledClip(c, source, clipOf(x), cin);
-  const operands = [source, c.weights.add(`${name}.weight`, weight, isFlat ? [k, cin, r, s] : [k, cin, t, r, s])];
+  const { source, padding } = isFlat ? { source: flatSource(c, row), padding: pads } : clipSource(c, row, pads);
+  const [front, back, top, bottom, left, right] = padding;
+  const operands = [source, c.weights.add(`${name}.weight`, inputs.weight!, isFlat ? [m, d, r, s] : [m, d, t, r, s])];
   if (inputs.bias) operands.push(c.weights.add(`${name}.bias`, inputs.bias));
-  const y = c.writer.node("Conv", operands, {
+  const y = c.writer.node(attrs.transposed ? "ConvTranspose" : "Conv", operands, {
     kernel_shape: isFlat ? [r, s] : [t, r, s],
     strides: isFlat ? stride.slice(1) : stride,
     pads: isFlat ? [top, left, bottom, right] : [front, top, left, back, bottom, right],
+    ...(attrs.groups === 1 ? {} : { group: attrs.groups as number }),
   });
   const biased = inputs.frameBias ? addFrameBias(c, y, inputs.frameBias, form, clip, name) : y;
-  c.write(output, c.picture(finish(c, row, biased, form, clip), k, form, clip));
+  c.write(output, c.picture(finish(c, row, biased, form, clip), output.dims[4]!, form, clip));
 }
 
-type Pads = [number, number, number, number, number, number];
+type Pads = readonly [number, number, number, number, number, number];
+
+/** x as pictures, doubled if the convolution asks for it. */
+function flatSource(c: ExportContext, { inputs, attrs, name }: NamedRow): string {
+  const source = c.read(inputs.x!, name).as("planes", clipOf(inputs.x!));
+  return attrs.upsample ? doubled(c, source) : source;
+}
+
+/** x as a clip behind its past frames, doubled if asked for, and what padding is left: Conv has no replicated one. */
+function clipSource(
+  c: ExportContext,
+  { inputs, attrs, name }: NamedRow,
+  pads: Pads,
+): { source: string; padding: Pads } {
+  const [b, frames, h, w] = clipOf(inputs.x!);
+  const [front, back, ...sides] = pads;
+  const replicated = attrs.framePadding === "replicate" ? front + back : 0;
+  const numFrames = (inputs.past?.dims[1] ?? 0) + frames + replicated;
+  let source = c.read(inputs.x!, name).as("clips", clipOf(inputs.x!));
+  if (inputs.past) {
+    const past = c.read(inputs.past, name).as("clips", clipOf(inputs.past));
+    source = c.writer.node("Concat", [past, source], { axis: 2 });
+  }
+  if (replicated > 0) {
+    const ends = c.writer.ints([0, 0, front, 0, 0, 0, 0, back, 0, 0]);
+    source = c.writer.node("Pad", [source, ends], { mode: "edge" });
+  }
+  if (attrs.upsample) source = doubledClip(c, source, [b, numFrames, h, w], inputs.x!.dims[4]!);
+  return { source, padding: replicated > 0 ? [0, 0, ...sides] : pads };
+}
 
 /** Doubles height and width of a clip, frame by frame. x: [B,C,F,H,W] → [B,C,F,2H,2W]. */
 function doubledClip(c: ExportContext, x: string, [b, f, h, w]: ClipSizes, channels: number): string {

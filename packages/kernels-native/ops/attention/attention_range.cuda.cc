@@ -1,0 +1,140 @@
+// Plans the Hopper kernels for rows that see part of the keys (attention_range.sm90.cuh).
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string>
+
+#include "../../native/cuda/planning/attention_rows.h"
+#include "../../native/cuda/planning/matmul_sm90.h"
+#include "attention_plans.h"
+#include "attention_range.h"
+
+namespace vd {
+
+namespace {
+
+using namespace device;
+
+// HeadsStage finds the maps of q and k there.
+static_assert(offsetof(AttentionMaps, q) == offsetof(AttentionSm90Params, q) &&
+              offsetof(AttentionMaps, k) == offsetof(AttentionSm90Params, k));
+
+/** Whether scores must be looked at one by one: a mask, or a window that leaves a row more than one range of keys. */
+bool is_masked(const AttentionArgs& a) { return a.mask.present() || a.window[1] > 0 || a.window[2] > 0; }
+
+/** Why no kernel for part of the keys can do the row, but for its head. */
+cuda::Reason part_reason(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  const int64_t dim = a.q.channels() / a.heads;
+  return cuda::first_of({cuda::wgmma_reason(device),
+                         cuda::if_so(dim % 8 != 0, {"is for heads of multiples of #, the row has heads of #", {8, dim}}),
+                         cuda::if_so(a.axis != AttentionAxis::space, {"is for attention over space"}), cuda::copy_engine_reason(a.q, "q"),
+                         cuda::copy_engine_reason(a.k, "k"), cuda::copy_engine_reason(a.v, "v"), cuda::copy_engine_reason(a.y, "y"),
+                         cuda::if_so(a.k.dim(2) == 0, {"has no keys", {}, "k"}), cuda::if_so(!(a.scale > 0), {"needs a positive scale"})});
+}
+
+cuda::Reason range_reason(const AttentionArgs& a, bool masked, const cuda::DeviceInfo& device) {
+  constexpr int kMost = *std::rbegin(kRangeDims);
+  const int64_t dim = a.q.channels() / a.heads;
+  return cuda::first_of({part_reason(a, device),
+                         cuda::if_so(dim > kMost, {"is for heads of at most #, the row has heads of #", {kMost, dim}}),
+                         masked ? cuda::if_so(!is_masked(a), {"has neither a mask nor a window of rows or columns"})
+                                : cuda::first_of({cuda::if_so(a.mask.present(), {"has no mask"}),
+                                                  cuda::if_so(is_masked(a), {"has no window of rows or columns"})})});
+}
+
+/** The kernel for large heads does every request; smaller heads would leave most of it empty. */
+cuda::Reason large_head_reason(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  const int64_t dim = a.q.channels() / a.heads;
+  return cuda::first_of({part_reason(a, device), cuda::if_so(dim <= 256, {"is for larger heads than #", {dim}}),
+                         cuda::if_so(dim > 512, {"is for heads of at most #, the row has heads of #", {512, dim}})});
+}
+
+/** A map over [sequences, rows, heads, channels] whose box is 64 channels of `boxRows` rows of a head. */
+cuda::TensorMapRequest head_map(uint32_t offset, const Tensor& t, int64_t heads, uint32_t boxRows) {
+  cuda::TensorMapRequest map;
+  map.paramOffset = offset;
+  map.base = cuda::Address::of(t.data);
+  map.dtype = t.dtype;
+  map.rank = 4;
+  map.dims[0] = t.channels() / heads;
+  map.dims[1] = heads;
+  map.dims[2] = t.dim(2);
+  map.dims[3] = t.dim(0) * t.dim(1);
+  map.strideBytes[0] = map.dims[0] * 2;
+  map.strideBytes[1] = t.pitch * 2;
+  map.strideBytes[2] = static_cast<uint64_t>(t.dim(2)) * t.pitch * 2;
+  map.box[0] = 64;
+  map.box[2] = boxRows;
+  return map;
+}
+
+/** How many heads and frames take turns with their longest tiles, where tiles differ: as many as the cache holds the keys of. */
+int32_t heads_together(const AttentionArgs& a, const AttentionLocalParams& rows, const cuda::DeviceInfo& device) {
+  if (!a.causal) return 1;
+  const auto bytes = static_cast<uint64_t>(rows.seqK) * rows.dim * 2 * 2;
+  return static_cast<int32_t>(std::clamp<uint64_t>(device.l2Bytes * 3 / 4 / bytes, 1, rows.numHeadsFrames));
+}
+
+/** Query rows of a block, or of a cluster, and the rows of the boxes in which operands are loaded. */
+struct PartTile {
+  int rows;
+  uint32_t q, k, v;
+};
+
+AttentionRangeParams part_params(const AttentionArgs& a, int rows, const cuda::DeviceInfo& device) {
+  AttentionRangeParams p{};
+  static_cast<AttentionMmaParams&>(p.rows) = cuda::attention_rows(a);
+  p.rows.causal = 0;
+  p.rows.sight = attention_sight(a);
+  p.rows.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.rows.seqQ, rows)) + (p.rows.numSequences ? p.rows.numSequences + 2 : 0);
+  p.keyFrames = static_cast<int32_t>(a.k.dim(1));
+  p.headsTogether = heads_together(a, p.rows, device);
+  p.numTiles = p.rows.numQTiles * p.rows.numHeadsFrames;
+  return p;
+}
+
+/** The launch of a kernel, but its grid. */
+cuda::Launch part_launch(const AttentionArgs& a, const std::string& symbol, const AttentionRangeParams& p, const PartTile& tile,
+                         int sharedBytes) {
+  cuda::Launch launch;
+  launch.symbol = symbol;
+  launch.block = kRangeThreads;
+  launch.sharedBytes = sharedBytes;
+  launch.set_params(p);
+  launch.maps.push_back(head_map(offsetof(AttentionMaps, q), a.q, a.heads, tile.q));
+  launch.maps.push_back(head_map(offsetof(AttentionMaps, k), a.k, a.heads, tile.k));
+  launch.maps.push_back(head_map(offsetof(AttentionMaps, v), a.v, a.heads, tile.v));
+  return launch;
+}
+
+cuda::Variant range_variant(const AttentionArgs& a, int dim, bool masked, const cuda::DeviceInfo& device) {
+  const AttentionRangeParams p = part_params(a, kRangeRows, device);
+  const std::string kind = masked ? "masked_" : "range_", head = "d" + std::to_string(dim);
+  cuda::Launch launch = part_launch(a, "attention_sm90_" + kind + cuda::type_name(a.q.dtype) + "_" + head, p,
+                                    {kRangeRows, kRangeRows, kRangeKeys, kRangeKeys}, range_shared_bytes(dim));
+  launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
+  return {"sm90_" + kind + head, 0, {}, {std::move(launch)}};
+}
+
+/** Clusters of two blocks with 64 rows each, which load half of every tile of 64 keys for both. */
+cuda::Variant large_head_variant(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  const AttentionRangeParams p = part_params(a, 128, device);
+  cuda::Launch launch =
+      part_launch(a, "attention_sm90_masked_" + cuda::type_name(a.q.dtype) + "_d512", p, {128, 64, 32, 16}, kAttentionD512SharedBytes);
+  launch.cluster = 2;
+  launch.grid[0] = static_cast<uint32_t>(2 * p.numTiles);
+  return {"sm90_masked_d512", 0, {}, {std::move(launch)}};
+}
+
+}  // namespace
+
+void add_range_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const int64_t given = a.q.channels() / a.heads;
+  const int* dim = std::find_if(std::begin(kRangeDims), std::end(kRangeDims), [&](int each) { return given <= each; });
+  for (const bool masked : {false, true})
+    if (out.allows({masked ? "sm90_masked_*" : "sm90_range_*"}, range_reason(a, masked, device)))
+      out.add(range_variant(a, *dim, masked, device));
+  if (out.allows({"sm90_masked_d512"}, large_head_reason(a, device))) out.add(large_head_variant(a, device));
+}
+
+}  // namespace vd

@@ -1,0 +1,137 @@
+// Plans convolutions of several groups.
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "../../native/cuda/planning/epilogue.h"
+#include "../../native/cuda/planning/packs.h"
+#include "conv_groups.h"
+#include "conv_groups_params.h"
+#include "conv_plans.h"
+
+namespace vd {
+
+namespace {
+
+using namespace device;
+
+/** Most launches of a row, and least channels of a group with which tensor cores are worth one: a guess. */
+constexpr int64_t kMostGroupLaunches = 32, kLeastGroupChannels = 16;
+
+cuda::Address moved(cuda::Address address, const std::vector<int>& packs) {
+  if (address.base == cuda::AddressBase::pack) address.pack = packs[static_cast<size_t>(address.pack)];
+  return address;
+}
+
+cuda::Launch moved(cuda::Launch launch, const std::vector<int>& packs) {
+  for (cuda::Relocation& relocation : launch.relocations) relocation.address = moved(relocation.address, packs);
+  for (cuda::TensorMapRequest& map : launch.maps) map.base = moved(map.base, packs);
+  return launch;
+}
+
+/** Position in `to` of a pack of `from`, added where it is not there yet. */
+int find_or_add(cuda::Variant& to, const cuda::Pack& pack, std::vector<int>& positions) {
+  const auto same = [&](const cuda::Pack& other) {
+    return other.source == pack.source && other.kind == pack.kind && other.targetType == pack.targetType && other.bytes == pack.bytes;
+  };
+  const auto found = std::find_if(to.packs.begin(), to.packs.end(), same);
+  const auto position = static_cast<int>(found - to.packs.begin());
+  positions.push_back(position);
+  if (found != to.packs.end()) return position;
+  // Its launches write to itself alone.
+  cuda::Pack added = pack;
+  for (cuda::Launch& launch : added.launches) launch = moved(std::move(launch), positions);
+  to.packs.push_back(std::move(added));
+  return position;
+}
+
+void append(cuda::Variant& to, const cuda::Variant& from) {
+  std::vector<int> positions;
+  for (const cuda::Pack& pack : from.packs) find_or_add(to, pack, positions);
+  for (const cuda::Launch& launch : from.launches) to.launches.push_back(moved(launch, positions));
+  to.workspaceBytes = std::max(to.workspaceBytes, from.workspaceBytes);
+}
+
+/** The row for the kernels of this file, without the number of items. */
+ConvGroupsParams groups_params(const ConvArgs& a) {
+  ConvGroupsParams p{};
+  set_geometry(p.conv, a);
+  p.conv.x = a.x.data;
+  p.conv.pitch = a.x.pitch;
+  p.conv.epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
+  p.groupChannels = static_cast<int32_t>(a.x.channels() / a.groups);
+  p.groupColumns = static_cast<int32_t>(a.y.channels() / a.groups);
+  return p;
+}
+
+/** The kernel `symbol` with `width` output channels a thread. */
+cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const std::string& symbol, int64_t width) {
+  constexpr int64_t kThreads = 256, kMostBlocks = 1 << 20;
+  PackParams pack{};
+  pack.kind = PackKind::convGroups;
+  pack.rows = p.conv.columns;
+  pack.channels = pack.paddedChannels = p.groupChannels;
+  pack.taps = static_cast<int32_t>(a.weight.count() / (a.weight.dim(0) * a.weight.dim(1)));
+  pack.count = a.weight.count();
+  pack.targetType = static_cast<int32_t>(DType::f32);
+  p.items = a.y.dim(0) * a.y.dim(1) * a.y.dim(2) * cuda::ceil_div(a.y.dim(3), kGroupPixels) * (p.conv.columns / width);
+  cuda::Variant variant;
+  const cuda::Address weights = cuda::Address::packed(cuda::add_pack(variant, a.weight, "conv_pack", pack));
+  cuda::Launch launch;
+  launch.symbol = variant.name = symbol;
+  launch.block = kThreads;
+  launch.grid[0] = static_cast<uint32_t>(std::min(cuda::ceil_div(p.items, kThreads), kMostBlocks));
+  launch.set_params(p);
+  launch.relocations.push_back({offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, weights), weights});
+  variant.launches.push_back(std::move(launch));
+  return variant;
+}
+
+/** Why the kernel for depthwise rows cannot do the row. */
+cuda::Reason depthwise_reason(const ConvArgs& a) {
+  const bool depthwise = a.groups == a.x.channels() && a.groups == a.y.channels();
+  return cuda::first_of({cuda::if_so(!depthwise, {"is for a filter for every channel"}), cuda::access_reason(a.x, "x", 8, true),
+                         cuda::access_reason(a.past, "past", 8, true)});
+}
+
+/** Why the groups cannot be rows of their own. */
+cuda::Reason launches_reason(const ConvArgs& a) {
+  const int64_t channels = a.x.channels() / a.groups;
+  return cuda::first_of(
+      {cuda::if_so(a.groups > kMostGroupLaunches, {"is for at most # groups, there are #", {kMostGroupLaunches, a.groups}}),
+       cuda::if_so(channels < kLeastGroupChannels,
+                   {"is for groups of at least # channels, they have #", {kLeastGroupChannels, channels}})});
+}
+
+/** Adds the kernels of dense rows, one group after the other. */
+void add_group_launches(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain, cuda::Candidates& out) {
+  cuda::Candidates all = dense_conv_variants(group_of(a, 0), device, explain);
+  for (int64_t i = 1; i < a.groups; ++i) join_launches(all, dense_conv_variants(group_of(a, i), device, false));
+  for (cuda::Variant& variant : all.variants) out.add(std::move(variant));
+}
+
+}  // namespace
+
+void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {
+  std::vector<cuda::Variant> joined;
+  for (cuda::Variant& variant : variants.variants) {
+    const auto named = [&](const cuda::Variant& other) { return other.name == variant.name; };
+    const auto found = std::find_if(more.variants.begin(), more.variants.end(), named);
+    if (found == more.variants.end()) continue;
+    append(variant, *found);
+    joined.push_back(std::move(variant));
+  }
+  variants.variants = std::move(joined);
+}
+
+cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  cuda::Candidates out(explain);
+  const std::string type = cuda::type_name(a.x.dtype), depthwise = "conv_depthwise_" + type;
+  const ConvGroupsParams params = groups_params(a);
+  if (out.allows({depthwise}, depthwise_reason(a))) out.add(groups_variant(a, params, depthwise, 8));
+  if (out.allows({"dense_*"}, launches_reason(a))) add_group_launches(a, device, explain, out);
+  out.add(groups_variant(a, params, "conv_groups_" + type, 1));
+  return out;
+}
+
+}  // namespace vd

@@ -1,0 +1,36 @@
+import { VdError } from "@vd/kernels-native";
+import type { LiveModelInfo } from "./types";
+
+/**
+ * Returns the action of the keys that are held (`KeyboardEvent.code`): the one whose parts, `left+jump` has two, are exactly those of the
+ * keys; of keys that no action combines, those pressed last.
+ *
+ * @example
+ * ```ts
+ * import { actionForKeys, openLiveModel } from "@vd/live";
+ *
+ * const { info } = await openLiveModel();
+ * console.log(actionForKeys(info, ["ArrowRight", "Space"])); // right+jump
+ * ```
+ */
+export function actionForKeys(model: Pick<LiveModelInfo, "actions" | "keys">, held: Iterable<string>): string {
+  const parts = [...new Set([...held].flatMap((key) => (Object.hasOwn(model.keys, key) ? [model.keys[key]!] : [])))];
+  const byParts = new Map(model.actions.map((action) => [action.split("+").sort().join("+"), action]));
+  for (let first = 0; first < parts.length; first++) {
+    const action = byParts.get(parts.slice(first).sort().join("+"));
+    if (action !== undefined) return action;
+  }
+  return model.actions[0]!;
+}
+
+/**
+ * The number of an action by its name or number.
+ *
+ * @throws VdError `attr`
+ */
+export function actionIndex(actions: readonly string[], action: string | number): number {
+  const index = typeof action === "number" ? action : actions.indexOf(action);
+  if (Number.isInteger(index) && index >= 0 && index < actions.length) return index;
+  const expected = `one of ${actions.join(", ")}, or a number below ${actions.length}`;
+  throw new VdError({ code: "attr", where: "session] [act", expected, got: String(action) });
+}

@@ -1,0 +1,250 @@
+import type { DeviceKind } from "@vd/kernels-native";
+import type { DriftMeasure } from "../drift/types";
+import type { LiveModelInfo } from "../model/types";
+
+/** Every policy for a frame that misses its deadline, the default first. */
+export const DEADLINE_POLICIES = ["skip", "repeat", "fewer-steps"] as const;
+
+/**
+ * What becomes of a frame that misses its deadline. `skip`: it is handed over when it is ready, and the ticks that passed
+ * meanwhile have no frame. `repeat`: the reader gets the frame before once more at the deadline, and the late one as soon as it
+ * is ready. `fewer-steps`: as `skip`, and the frames after it take the model's next smaller number of steps until there is time again.
+ */
+export type DeadlinePolicy = (typeof DEADLINE_POLICIES)[number];
+
+/** Who decides when a frame is made. `clock`: one is begun at every tick, `fps` times a second. `reader`: one is begun when the
+ *  reader asks for it, for files, tests and measurements: what was done before a frame was asked for always counts for it. */
+export type LivePace = "clock" | "reader";
+
+/** A picture: its rows from the top, three bytes a pixel. */
+export interface LivePicture {
+  width: number;
+  height: number;
+  /** RGB, [height, width, 3], or RGBA with four bytes a pixel, whose alpha is ignored. */
+  data: Uint8Array | Uint8ClampedArray;
+}
+
+/** One frame as a session hands it over. */
+export interface LiveFrame {
+  /** Of the frames that the model made, from 0; a repeated frame keeps its number. */
+  readonly index: number;
+  /** The tick of the session's clock at which it was begun; ticks that were skipped are missing. */
+  readonly tick: number;
+  readonly width: number;
+  readonly height: number;
+  /** RGB, [height, width, 3]: a place in the session's ring, whose contents change after the next frame is asked for. `slice()` keeps them. */
+  readonly data: Uint8Array;
+  /** The action that it was made with. */
+  readonly action: string;
+  /** Calls of the network that it took. */
+  readonly steps: number;
+  /** True for the frame before once more, which stands for one that is late. */
+  readonly repeated: boolean;
+  /** True if it was ready after its deadline. */
+  readonly late: boolean;
+  /** True if the network's deep features are those of an earlier frame. */
+  readonly cached: boolean;
+  /** From the edge at which actions were taken to the finished picture, in milliseconds. */
+  readonly latencyMs: number;
+  /** What was measured of it, every `drift.everyFrames` frames. */
+  readonly drift: DriftMeasure | undefined;
+}
+
+/** What holds a long game together; both are off at 0. */
+export interface DriftGuardOptions {
+  /** Standard deviation of the noise that is added to the context before every frame, in units of pixels in [-1, 1]. Default 0. */
+  renoise?: number | undefined;
+  /** How far each frame's mean and contrast per channel are drawn towards those of the start state, 0 to 1. Default 0. */
+  anchor?: number | undefined;
+}
+
+/** Temporal caching: the network's deep features are those of an earlier frame while the picture changes little. */
+export interface FeatureCacheOptions {
+  /** Largest mean change of the context since the features were computed, in units of pixels in [-1, 1]. Default 0.04. */
+  maxChange?: number | undefined;
+  /** Most frames that share deep features. Default 2. */
+  maxAge?: number | undefined;
+}
+
+/** The controller that chooses the number of steps frame by frame. */
+export interface AdaptiveOptions {
+  /** The part of the deadline that a frame may take, 0 to 1. Default 0.8. */
+  headroom?: number | undefined;
+  /** Most steps that it chooses; default the session's `steps`. */
+  maxSteps?: number | undefined;
+  /** Mean change between two frames below which one step is enough; default 0.01. */
+  quietChange?: number | undefined;
+}
+
+/** What `session.set` changes at the next frame's edge; what is left out stays. */
+export interface LiveParameters {
+  /** Calls of the network for a frame: one of the model's choices. */
+  steps?: number | undefined;
+  /** Milliseconds from a frame's edge to its deadline. */
+  deadlineMs?: number | undefined;
+  /** What becomes of a frame that misses it. */
+  policy?: DeadlinePolicy | undefined;
+  /** The part of a pushed picture in the newest context frame, 0 to 1. */
+  blend?: number | undefined;
+  /** Only for sessions that were created with a guard: its amounts. */
+  guard?: DriftGuardOptions | undefined;
+}
+
+/** How a session is created. */
+export interface LiveSessionOptions extends LiveParameters {
+  /** The folder of a model with live.json. Default: the bundled tiny-live. */
+  model?: string | undefined;
+  /** Width and height in pixels; default the model's. */
+  size?: { width: number; height: number } | undefined;
+  /** Frames a second of the session's clock; default the model's. */
+  fps?: number | undefined;
+  /** Who decides when a frame is made; default `clock`. */
+  pace?: LivePace | undefined;
+  /** Finished frames that may wait for the reader, 1 to 64; then the session stops until one is read. Default 2. */
+  queueFrames?: number | undefined;
+  /** A start state by its name, or its pictures, oldest first. Default: the model's first. */
+  start?: string | readonly LivePicture[] | undefined;
+  /** Seed of the noise, as `torch.Generator().manual_seed`; default 0. */
+  seed?: number | bigint | undefined;
+  /** Where the network runs; default `cpu`. */
+  device?: DeviceKind | undefined;
+  /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
+  threads?: number | undefined;
+  /** Deep features of earlier frames; default off. */
+  cache?: FeatureCacheOptions | boolean | undefined;
+  /** Steps by head-room and content; default off. */
+  adaptive?: AdaptiveOptions | boolean | undefined;
+  /** Measure drift every so many frames; 0 for never, which is the default. */
+  drift?: { everyFrames: number } | undefined;
+  /** Time the rows of every so many frames, for `stats().parts`; 0 for never, which is the default. */
+  timeEvery?: number | undefined;
+  /** Closes the session. */
+  signal?: AbortSignal | undefined;
+}
+
+/** Percentiles of a session's newest frames, in milliseconds. */
+export interface LiveTimes {
+  mean: number;
+  p50: number;
+  p95: number;
+  p99: number;
+  max: number;
+}
+
+/** What a session has measured of itself. */
+export interface LiveStats {
+  /** Frames that the model made. */
+  frames: number;
+  /** Frames that were handed over a second time. */
+  repeated: number;
+  /** Ticks that have no frame. */
+  skipped: number;
+  /** Frames that missed their deadline. */
+  misses: number;
+  /** Times that the session waited for a slow reader. */
+  stalls: number;
+  /** Frames whose deep features were those of an earlier frame. */
+  cached: number;
+  /** Frames by their number of steps. */
+  steps: Readonly<Record<number, number>>;
+  /** From the edge at which actions were taken to the finished picture, of the newest 1,024 frames. */
+  latencyMs: LiveTimes;
+  /** Standard deviation of the time between two finished frames, in milliseconds, of the newest 1,024 frames. */
+  jitterMs: number;
+  /** Finished frames a second, of the newest 1,024. */
+  fps: number;
+  /** Mean milliseconds a frame by part. `noise`: waited for it; `inputs`: written; `run`: the native call; `output`: read. With `timeEvery` the parts of
+   *  the native call too, `run.context`, `run.network`, `run.sampler`, `run.frame`, `run.drift`. */
+  parts: Readonly<Record<string, number>>;
+  /** The newest measure of drift. */
+  drift: DriftMeasure | undefined;
+}
+
+/** Everything that a session needs to go on from a frame, as plain data that can be stored and sent. */
+export interface LiveSnapshot {
+  readonly format: "vd-live/1";
+  /** Name of the model that it belongs to. */
+  readonly model: string;
+  readonly width: number;
+  readonly height: number;
+  /** Number of the next frame. */
+  readonly index: number;
+  readonly action: string;
+  readonly steps: number;
+  /** Context frames in [-1, 1], channels last, oldest first: [height, width, 3 · frames]. */
+  readonly context: Float32Array;
+  /** The noise generator: 624 words and the position of the next one. */
+  readonly generator: Uint32Array;
+  /** The same of the noise that a guard adds to the context. */
+  readonly contextGenerator?: Uint32Array | undefined;
+}
+
+/**
+ * A running model: frames are read from it with `for await`, and steered while it runs.
+ *
+ * @example
+ * ```ts
+ * import { createLiveSession } from "@vd/live";
+ *
+ * const session = await createLiveSession({ fps: 25 });
+ * session.act("right");
+ * for await (const frame of session) {
+ *   console.log(frame.index, frame.latencyMs);
+ *   if (frame.index === 50) session.act("jump");
+ *   if (frame.index === 100) break; // closes the session
+ * }
+ * ```
+ */
+export interface LiveSession extends AsyncIterable<LiveFrame> {
+  readonly model: LiveModelInfo;
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number;
+  /** True between `pause` and `resume`. */
+  readonly paused: boolean;
+  /** True after `close`, or when the reading loop ended. */
+  readonly closed: boolean;
+  /**
+   * Takes a picture of the session's size as video in: it becomes the newest context frame, by `blend`, at the next frame's edge. Of several between
+   * two edges the last one counts.
+   *
+   * @throws VdError `shape` for another size, `unsupported` for a closed session
+   */
+  push(picture: LivePicture): void;
+  /**
+   * Does `action` (its name or number) from the next frame's edge until another one follows. Each acts for one frame at least: the
+   * model's first action, which is doing nothing, waits for its turn.
+   *
+   * @throws VdError `attr` for an action that the model does not know
+   */
+  act(action: string | number): void;
+  /**
+   * Changes parameters from the next frame's edge on. A number of steps whose program is not loaded yet takes effect as soon as it is; the promise
+   * then settles.
+   *
+   * @throws VdError `attr`
+   */
+  set(parameters: LiveParameters): Promise<void>;
+  /** Stops before the next frame; settles when the frame under way is finished. Its clock stops too. */
+  pause(): Promise<void>;
+  /** Goes on after a pause. */
+  resume(): void;
+  /** Returns the state behind the newest frame that was made; waits for the one under way. */
+  snapshot(): Promise<LiveSnapshot>;
+  /**
+   * Goes on from a snapshot of the same model and size. Frames that nobody has read are dropped.
+   *
+   * @throws VdError `attr` for a snapshot of something else
+   */
+  restore(snapshot: LiveSnapshot): Promise<void>;
+  /**
+   * Starts again from a start state: its name, or its pictures, oldest first. Frames that nobody has read are dropped.
+   *
+   * @throws VdError `attr` or `shape`
+   */
+  restart(start?: string | readonly LivePicture[]): Promise<void>;
+  /** What was measured so far. */
+  stats(): LiveStats;
+  /** Ends the frame under way, the iteration and the session, and frees its memory. Can be called again. */
+  close(): Promise<void>;
+}

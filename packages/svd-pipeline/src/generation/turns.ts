@@ -1,0 +1,42 @@
+import { cancelledError } from "@vd/kernels-native";
+
+/** Lets one piece of work run at a time; others wait in the order in which they came. */
+export class Turns {
+  private isTaken = false;
+  private readonly waiting: (() => void)[] = [];
+
+  /**
+   * Runs `work`, at once if nothing else runs.
+   *
+   * @throws VdError `cancelled` as soon as the signal fires while it waits; what the work throws
+   */
+  async run<T>(work: () => Promise<T>, signal: AbortSignal | undefined, where: string): Promise<T> {
+    if (this.isTaken) await this.ownTurn(signal, where);
+    this.isTaken = true;
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      // The place stays taken for the next one, which begins a moment later.
+      if (next) next();
+      else this.isTaken = false;
+    }
+  }
+
+  private ownTurn(signal: AbortSignal | undefined, where: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        signal?.removeEventListener("abort", giveUp);
+        resolve();
+      };
+      const giveUp = () => {
+        const place = this.waiting.indexOf(begin);
+        if (place >= 0) this.waiting.splice(place, 1);
+        reject(cancelledError(where, { signal }));
+      };
+      if (signal?.aborted) return giveUp();
+      signal?.addEventListener("abort", giveUp, { once: true });
+      this.waiting.push(begin);
+    });
+  }
+}

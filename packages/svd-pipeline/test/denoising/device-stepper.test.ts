@@ -1,0 +1,95 @@
+import { openDevice } from "@vd/kernels-native";
+import { createSampler, linearSteps, type SchedulerConfig } from "@vd/sampling";
+import { layoutGraph, Plan } from "@vd/tensor";
+import { afterAll, expect, it } from "vitest";
+import { stepNeeds } from "../../src/denoising/chosen-sampling";
+import { denoise, type Stepper } from "../../src/denoising/denoise";
+import { DeviceStepper } from "../../src/denoising/device-stepper";
+import { HostStepper, predictByPlan } from "../../src/denoising/host-stepper";
+import { writeStepConstants } from "../../src/denoising/step-constants";
+import { Scratch } from "../../src/generation/scratch";
+import { openModelFolder } from "../../src/opening/folder";
+import { makeModels } from "../../src/opening/models";
+import { denoiseStage, type StageShape, sampleStage, startStage } from "../../src/stages/definitions";
+import type { StageDefinition } from "../../src/stages/stage";
+import { TINY_SVD } from "../support/tiny-model";
+
+const device = openDevice("cpu", { threads: 2 });
+const models = makeModels(await openModelFolder(TINY_SVD));
+const SHAPE: StageShape = { numFrames: 2, width: 32, height: 32, factor: 8, rows: 2, decodeChunk: undefined };
+const SIZES = [2, 4, 4, 4] as const;
+const COUNT = 2 * 4 * 4 * 4;
+const plans: Plan[] = [];
+afterAll(() => {
+  for (const plan of plans) plan.freeSync();
+});
+
+/** Numbers of about a normal distribution. */
+const numbers = (count: number, seed: number) =>
+  Float32Array.from({ length: count }, (_, i) => 2 * Math.sin(12.9898 * (i + 1) * (seed + 1)));
+
+const IMAGE = numbers(4 * 4 * 4, 5);
+
+async function load(stage: StageDefinition): Promise<Plan> {
+  const plan = await Plan.load(device, layoutGraph(stage.build));
+  plans.push(plan);
+  return plan;
+}
+
+/** A loaded denoising stage with operands that stay the same. */
+async function loadDenoising(stage: StageDefinition): Promise<Plan> {
+  const plan = await load(stage);
+  await writeStepConstants(plan, {
+    image: IMAGE,
+    cross: numbers(2 * Math.max(models.unet.crossWidth, 1), 1),
+    frames: numbers(2 * Math.max(models.unet.framesWidth, 1), 2),
+    timeIds: [6, 127, 0.02],
+    guidance: Float32Array.of(1, 2.5),
+  });
+  return plan;
+}
+
+const trained: SchedulerConfig = { _class_name: "DDIMScheduler", beta_schedule: "scaled_linear" };
+
+it.each<[string, SchedulerConfig]>([
+  ["clipped DDIM", { ...trained, clip_sample: true, clip_sample_range: 0.7 }],
+  ["clipped DDPM", { ...trained, _class_name: "DDPMScheduler", clip_sample: true }],
+  [
+    "thresholded DPM-Solver++",
+    {
+      ...{ ...trained, _class_name: "DPMSolverMultistepScheduler", thresholding: true },
+      ...{ dynamic_thresholding_ratio: 0.9, sample_max_value: 5 },
+    },
+  ],
+])("%s leads on the device where it leads on the host", async (_, config) => {
+  const sampler = createSampler(config, { steps: 4 });
+  const linear = linearSteps(sampler)!;
+  const latents = () => numbers(COUNT, 3);
+  let draws = 0;
+  const noise = async () => numbers(COUNT, 20 + draws++);
+  const [start, plan] = [
+    await load(startStage(models, SHAPE)),
+    await loadDenoising(sampleStage(models, SHAPE, stepNeeds({ sampler, linear })!)),
+  ];
+  const onDevice = await DeviceStepper.start({
+    ...{ plan, sampler, linear, noise, dims: SIZES, latents: latents(), scratch: new Scratch() },
+    async fill(first, inputScale) {
+      await start.write("latents", first);
+      await start.write("image", IMAGE);
+      await start.write("inputScale", [inputScale]);
+      await start.run();
+      await plan.copyFrom("x", start, "x");
+      await plan.copyFrom("input", start, "input");
+    },
+  });
+  const predict = predictByPlan(await loadDenoising(denoiseStage(models, SHAPE)));
+  const finish = (stepper: Stepper) => denoise(stepper, sampler, { onStep: async () => {} });
+  const got = await finish(onDevice);
+  draws = 0;
+  const wanted = await finish(new HostStepper({ predict, sampler, latents: latents(), noise }));
+  const rms = Math.sqrt(wanted.reduce((sum, v) => sum + v * v, 0) / COUNT);
+  expect(rms).toBeGreaterThan(0.01);
+  got.forEach((value, i) => {
+    expect(Math.abs(value - wanted[i]!)).toBeLessThan(1e-3 * rms);
+  });
+});
