@@ -23,6 +23,7 @@ export { type ChosenPieces, chooseDecodePieces, type PieceBudget } from "./decod
 export { decodeInTiles, type FramesOutput, joinedFrames, type TiledDecode, tileStages } from "./decoding/decode-tiles";
 export type { HostMap, MapSize } from "./decoding/host-map";
 export { type BlockTiles, type DecodePieces, describePieces, type TileChoice } from "./decoding/pieces";
+export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";
 export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
 export { availableBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";
 export {

@@ -1,3 +1,4 @@
+import { Device, VdError } from "@vd/kernels-native";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { maxDifference } from "../../../../tooling/testing/pictures";
 import type { StableVideoDiffusionPipeline } from "../../src/index";
@@ -62,5 +63,20 @@ describe("decoding in tiles", () => {
     const tiled = await pipeline.generate(options);
     expect(maxDifference(tiled.floats(), atOnce.floats())).toBeLessThan(1e-5);
     expect(maxDifference(tiled.data, atOnce.data)).toBeLessThanOrEqual(1);
+  });
+
+  it("is what follows where the device runs out of memory after all, and is told", async () => {
+    const options = { ...OPTIONS, numFrames: 8, width: 128, height: 128 };
+    const atOnce = await pipeline.generate(options);
+    const allocate = Device.prototype.allocate;
+    const messages: string[] = [];
+    vi.spyOn(Device.prototype, "allocate").mockImplementation(function (this: Device, bytes) {
+      const error = { code: "memory", where: "allocate", expected: "less", got: String(bytes) } as const;
+      return bytes > 50e6 ? Promise.reject(new VdError(error)) : allocate.call(this, bytes);
+    });
+    const onProgress = ({ message }: { message?: string }) => void (message && messages.push(message));
+    const smaller = await pipeline.generate({ ...options, onProgress });
+    expect(messages[0]).toMatch(/^The device ran out of memory decoding whole; now/);
+    expect(maxDifference(smaller.data, atOnce.data)).toBeLessThanOrEqual(1);
   });
 });

@@ -1,6 +1,7 @@
 import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
 import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
+import { smallerPieces } from "../decoding/smaller-pieces";
 import type { DecodeShape } from "../decoding/stages";
 import { type MemoryUse, usableBytes } from "../decoding/usable-memory";
 import { OptimizableModel } from "../optimization/model";
@@ -12,7 +13,7 @@ import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLaten
 import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
 import { openVae, openVaeFile, type VaeComponents, type VaeSourceOptions } from "./open";
-import { choosePieces, type DecodePlanRequest, type PlannedDecode, smallerPieces } from "./plan";
+import { choosePieces, type DecodePlanRequest, type PlannedDecode } from "./plan";
 import { StageRuns } from "./stage-runs";
 
 /** How to open an autoencoder. */
@@ -204,9 +205,7 @@ export class SvdAutoencoder extends OptimizableModel {
         return await decodePieces(request, pieces, { data, options });
       } catch (error) {
         const smaller =
-          request.runs.isMemoryError(error) && attempt < MOST_RETRIES
-            ? await smallerPieces(request, pieces)
-            : undefined;
+          request.runs.isMemoryError(error) && attempt < MOST_RETRIES ? await this.smaller(request, pieces) : undefined;
         if (!smaller) throw error;
         options.onNotice?.(
           `The device ran out of memory decoding ${describePieces(pieces)}; it goes on with ${describePieces(smaller)}.`,
@@ -215,6 +214,10 @@ export class SvdAutoencoder extends OptimizableModel {
         await this.device.trim();
       }
     }
+  }
+
+  private smaller({ vae, shape, runs }: DecodeRequest, pieces: DecodePieces): Promise<DecodePieces | undefined> {
+    return smallerPieces({ vae, shape, pieces, memoryOf: (stage) => runs.memoryOf(stage) });
   }
 
   /** A decode's shapes, recorded as the switches say. */

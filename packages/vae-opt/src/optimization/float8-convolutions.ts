@@ -23,7 +23,17 @@ type ConvCall = CallOptions & {
   stride?: readonly number[];
   padding?: readonly number[];
   upsample?: boolean;
+  past?: Tensor;
+  groups?: number;
+  framePadding?: "zeros" | "replicate";
+  transposed?: boolean;
 };
+
+/** True if there is an 8-bit convolution for a call: none upsamples, is transposed or grouped, or sees frames from elsewhere. */
+function isPlain({ weight, upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvCall): boolean {
+  if (upsample || past || groups > 1 || framePadding !== "zeros" || transposed) return false;
+  return Math.min(weight.dims[0]!, weight.dims[1]!) >= LEAST_CHANNELS;
+}
 
 const emptyTensor = (dims: readonly number[], dtype: Tensor["dtype"]): Tensor =>
   packedTensor(makeStorage("arena", countOf(dims) * elementBytes(dtype), "arena"), dims, dtype);
@@ -39,7 +49,7 @@ function resultDims({ x, weight, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0
 
 /**
  * Returns how convolutions are recorded in 8-bit floats: activations with one scale for each call, found at run time, filters
- * with one each. Convolutions of few channels and those with upsampling in them stay as they are. What a call computes at a
+ * with one each. Convolutions of few channels, and of kinds that have no 8-bit form, stay as they are. What a call computes at a
  * time (frames, tiles) decides its scale, so that pieces differ by the rounding of 8 bits.
  */
 export function float8Convolutions(): RewriteCall {
@@ -52,9 +62,8 @@ export function float8Convolutions(): RewriteCall {
     return made;
   };
   return (op: OpId, call: CallOptions, record: RecordCall) => {
-    const { upsample, ...conv } = call as ConvCall;
-    if (op !== "conv" || upsample || Math.min(conv.weight.dims[0]!, conv.weight.dims[1]!) < LEAST_CHANNELS)
-      return record(op, call);
+    if (op !== "conv" || !isPlain(call as ConvCall)) return record(op, call);
+    const { upsample, groups, framePadding, transposed, ...conv } = call as ConvCall;
     const { x } = conv;
     const scales = emptyTensor([1, 1, 1, 1], "f32");
     const codes = record("quantize", {
