@@ -94,7 +94,7 @@ async function spatialHalf(
   block: number,
   { map, maps, frames }: { map: HostMap; maps: BlockMaps; frames: number },
 ): Promise<{ made: HostMap; statistics: Float32Array | undefined }> {
-  const made = canReplace(maps, map) ? map : emptyMap(maps.made);
+  const made = canReplace(maps) ? map : emptyMap(maps.made);
   const parts: PartStatistics[] = [];
   const decoder = job.vae.blocks[block];
   const work: PieceWork = { job, block, stage: spatialStage, map, along: "frames", length: frames };
