@@ -1,7 +1,7 @@
 import { Device, VdError } from "@vd/kernels-native";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { maxDifference } from "../../../../tooling/testing/pictures";
-import type { StableVideoDiffusionPipeline } from "../../src/index";
+import type { GeneratedVideo, StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 
@@ -51,11 +51,14 @@ describe("decoding in chunks", () => {
 });
 
 describe("decoding in tiles", () => {
+  const options = { ...OPTIONS, numFrames: 8, width: 128, height: 128 };
+  let atOnce: GeneratedVideo;
+  beforeAll(async () => {
+    atOnce = await pipeline.generate(options);
+  });
   afterEach(() => vi.restoreAllMocks());
 
   it("is what happens where no chunk fits, and gives the whole decode", async () => {
-    const options = { ...OPTIONS, numFrames: 8, width: 128, height: 128 };
-    const atOnce = await pipeline.generate(options);
     const { peakBytes } = (await pipeline.plan(options)).stages.find(({ name }) => name === "decode")!;
     vi.spyOn(process, "constrainedMemory").mockReturnValue(0.5 * peakBytes);
     const { stages } = await pipeline.plan(options);
@@ -66,8 +69,6 @@ describe("decoding in tiles", () => {
   });
 
   it("is what follows where the device runs out of memory after all, and is told", async () => {
-    const options = { ...OPTIONS, numFrames: 8, width: 128, height: 128 };
-    const atOnce = await pipeline.generate(options);
     const allocate = Device.prototype.allocate;
     const messages: string[] = [];
     vi.spyOn(Device.prototype, "allocate").mockImplementation(function (this: Device, bytes) {
