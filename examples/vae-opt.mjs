@@ -1,46 +1,30 @@
-// @vd/vae-opt alone: a picture to latents and back, whole and in chunks of frames.
-import { readFileSync } from "node:fs";
+// @vd/vae-opt alone: a picture to latents and back, whole, in chunks of frames and in tiles.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { Device } from "@vd/kernels-native";
-import { compile, Weights } from "@vd/tensor";
-import { parseVaeConfig, posterior, temporalVae } from "@vd/vae-opt";
-import sharp from "sharp";
+import { collectFrames, createFrameLoader, optimizeForWindowsBlackwell, SvdAutoencoder } from "@vd/vae-opt";
 
 const model = dirname(createRequire(import.meta.url).resolve("@vd/model-tiny-svd/package.json"));
-const config = parseVaeConfig(JSON.parse(readFileSync(join(model, "vae/config.json"), "utf8")));
-const vae = temporalVae(Weights.open(join(model, "vae")), config);
-const device = Device.cpu();
-const size = 128;
+const vae = optimizeForWindowsBlackwell(await SvdAutoencoder.fromPretrained(model));
+for (const { name, state, reason } of vae.optimizationReport.changes) console.log(`${name} ${state}: ${reason}`);
 
-const bytes = await sharp(join(model, "samples/one-ball.png")).resize(size, size).removeAlpha().raw().toBuffer();
-const pixels = Float32Array.from(bytes, (level) => level / 127.5 - 1);
-
-const encode = await compile(device, (g) => g.output("moments", vae.encode(g, g.input("x", [1, 1, size, size, 3]))));
-encode.writeSync("x", pixels);
-await encode.run();
-const latents = posterior(encode.readSync("moments"), 4).mode; // 16 x 16 x 4
+const size = { width: 128, height: 128 };
+const picture = await collectFrames(createFrameLoader([join(model, "samples/one-ball.png")], { size }));
+const one = await vae.encode(picture); // 16 x 16 x 4
 
 const numFrames = 4;
-const clip = new Float32Array(numFrames * latents.length);
-for (let frame = 0; frame < numFrames; frame++) clip.set(latents, frame * latents.length);
+const data = new Float32Array(numFrames * one.data.length);
+for (let frame = 0; frame < numFrames; frame++) data.set(one.data, frame * one.data.length);
+const clip = { ...one, numFrames, data };
 
-async function decode(options) {
-  const plan = await compile(device, (g) => {
-    g.output("frames", vae.decode(g, g.input("z", [1, numFrames, size / 8, size / 8, 4]), options));
-  });
-  plan.writeSync("z", clip);
-  await plan.run();
-  return { frames: plan.readSync("frames"), peakBytes: plan.memory.peakBytes };
-}
+const whole = await vae.decode(clip);
+const chunked = await vae.decode(clip, { pieces: { chunkFrames: 1 } });
+const plan = await vae.plan(clip, { maxBytes: 12e6 });
+console.log(plan.message);
+const tiled = await vae.decode(clip, { pieces: plan.pieces });
+await vae.close();
 
-const whole = await decode();
-const chunked = await decode({ chunkFrames: 1 });
-const first = whole.frames.subarray(0, pixels.length);
-const error = first.reduce((sum, value, i) => sum + (value - pixels[i]) ** 2, 0) / pixels.length;
+const isSame = ({ data: values }) => values.every((value, i) => Math.abs(value - whole.data[i]) < 1e-4);
+const error = picture.data.reduce((sum, value, i) => sum + (value - whole.data[i]) ** 2, 0) / picture.data.length;
 console.log("PSNR of the first frame:", (10 * Math.log10(4 / error)).toFixed(1), "dB");
-console.log(
-  "chunks give the same frames:",
-  chunked.frames.every((value, i) => Math.abs(value - whole.frames[i]) < 1e-4),
-);
-console.log("memory:", whole.peakBytes, "bytes whole,", chunked.peakBytes, "in chunks");
+console.log("chunks give the same frames:", isSame(chunked));
+console.log("tiles give the same frames:", isSame(tiled));

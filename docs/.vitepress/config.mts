@@ -78,7 +78,14 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     text: "Advanced",
     collapsed: true,
     items: [
-      ...[page("architecture.md"), page("ops.md"), page("profiling.md"), page("tensorrt.md"), page("environment.md")],
+      ...[
+        page("architecture.md"),
+        page("ops.md"),
+        page("vae.md"),
+        page("profiling.md"),
+        page("tensorrt.md"),
+        page("environment.md"),
+      ],
       { text: "Ops", collapsed: true, items: pagesIn("ops") },
       { text: "Kernels' history", collapsed: true, items: pagesIn("kernels") },
       { text: "Contributing", link: "/CONTRIBUTING" },

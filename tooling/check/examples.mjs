@@ -12,7 +12,11 @@ export const EXAMPLES = {
     /clip\.mp4: written by builtin/,
     /frame-%d\.png: written by sharp/,
   ],
-  "vae-opt.mjs": [/PSNR of the first frame: [23]\d\.\d dB/, /chunks give the same frames: true/],
+  "vae-opt.mjs": [
+    /PSNR of the first frame: [23]\d\.\d dB/,
+    /chunks give the same frames: true/,
+    /tiles give the same frames: true/,
+  ],
   "causal-video.mjs": [/^planned: \d+ bytes/m, /^frames so far: 17 of size 64 x 64$/m, /^latents: 5$/m],
   "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],

@@ -259,9 +259,11 @@ class Peer:
         dtype = torch_ops.DTYPES[request["dtype"]]
         patterns = load_file(request["inputs"])
         keep = ("coefficients", "inputScale", "x") if request["op"] == "sampler_step" else ()
+        own = {name: torch_ops.DTYPES[each] for name, each in request.get("dtypes", {}).items()}
         made = {}
         for name, dims in request["dims"].items():
-            pattern, count = patterns[name].to(self.device, torch.float32 if name in keep else dtype), math.prod(dims)
+            wanted = own.get(name, torch.float32 if name in keep else dtype)
+            pattern, count = torch_ops.stored(patterns[name].to(self.device), wanted), math.prod(dims)
             made[name] = pattern.repeat(-(-count // pattern.numel()))[:count].reshape(dims).contiguous()
         return torch_ops.prepared(request["op"], made)
 

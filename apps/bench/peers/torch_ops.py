@@ -4,7 +4,16 @@ import operator
 import torch
 import torch.nn.functional as F
 
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i8": torch.int8, "f8e4m3": torch.float8_e4m3fn}
+
+
+def stored(pattern, dtype):
+    """The numbers of a pattern in another type, limited where that has 8 bits."""
+    if dtype == torch.int8:
+        return pattern.round().clamp(-127, 127).to(dtype)
+    return pattern.clamp(-448, 448).to(dtype) if dtype == torch.float8_e4m3fn else pattern.to(dtype)
+
+
 ACTIVATIONS = {"none": lambda x: x, "silu": F.silu, "gelu": F.gelu, "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
                "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x)}
 
@@ -144,6 +153,34 @@ def linear(t, attrs):
     return epilogue(F.linear(x, t["weight"], t.get("bias")), t, attrs)
 
 
+def linear_q8(t, attrs):
+    """torch._scaled_mm for float8, torch._int_mm and two products by the scales for integers, then what PyTorch does for the tail."""
+    x, weight = t["x"].flatten(0, 2), t["weight"]
+    if t["xScale"].shape[-1] > 1 or t["weightScale"].shape[-1] > 1:
+        raise NotImplementedError("scales of blocks are not compared")
+    if t["xScale"].shape[:3] != t["x"].shape[:3] or t["weightScale"].shape[0] != weight.shape[0]:
+        raise NotImplementedError("only scales of all rows are compared")
+    xScale, weightScale = t["xScale"].reshape(-1, 1), t["weightScale"].reshape(1, -1)
+    dtype = t.get("residual", t.get("bias", torch.empty(0, dtype=torch.float16))).dtype
+    if x.dtype == torch.int8:
+        y = (torch._int_mm(x, weight.t()) * xScale * weightScale).to(dtype)
+    else:
+        y = torch._scaled_mm(x, weight.t(), scale_a=xScale, scale_b=weightScale, out_dtype=torch.bfloat16, use_fast_accum=False).to(dtype)
+    if "bias" in t:
+        y = y + t["bias"]
+    return epilogue(y.reshape(*t["x"].shape[:3], -1), t, attrs)
+
+
+def quantize(t, attrs):
+    """The launches that dynamic scales are without fusion, to float8."""
+    x = t["x"]
+    if attrs.get("per") == "block":
+        x = x.unflatten(-1, (-1, 128))
+    magnitudes = x.abs().amax(dim=None if attrs.get("per", "tensor") == "tensor" else -1, keepdim=True)
+    scale = (magnitudes.float() / 448).clamp_min(2.0**-126)
+    return (x / scale).clamp(-448, 448).to(torch.float8_e4m3fn).reshape(t["x"].shape)
+
+
 def group_norm(t, attrs):
     x = torch.cat([t["x"], t["x2"]], dim=-1) if "x2" in t else t["x"]
     b, f, h, w, c = x.shape
@@ -272,5 +309,5 @@ def sampler_step(t, attrs):
     return following
 
 
-OPS = {f.__name__: f for f in (attention, conv, conv_norm_act, linear, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise,
+OPS = {f.__name__: f for f in (attention, conv, conv_norm_act, linear, linear_q8, quantize, group_norm, layer_norm, rms_norm, batch_norm, pool, elementwise,
                                    sampler_step)}

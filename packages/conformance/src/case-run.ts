@@ -105,12 +105,13 @@ export class CaseRun {
   }
 
   private compute(): PlainResults {
-    return computeReference(this.op, this.plains, this.opCase.attrs);
+    return computeReference(this.op, this.plains, this.opCase.attrs, this.opCase.outType);
   }
 
-  /** Results have the type of the first operand where the op allows it. */
+  /** Results have the type of the first operand where the op allows it; the first may have one of its own. */
   private resultType(name: string) {
     const outputs: OpDefinition["outputs"] = OPS[this.op].outputs;
+    if (name === Object.keys(outputs)[0] && this.opCase.outType !== undefined) return this.opCase.outType;
     const types: readonly DType[] = outputs[name]!.dtype;
     const [first] = Object.keys(OPS[this.op].inputs) as [string];
     const { dtype } = this.operands[first]!.tensor;

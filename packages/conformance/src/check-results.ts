@@ -11,8 +11,10 @@ type Wanted = Readonly<Record<string, ArrayLike<number>>>;
 export const operandsOf = (opCase: OpCase) =>
   Object.entries(opCase.inputs).flatMap(([name, given]) => (given ? [{ name, operand: operandOf(given) }] : []));
 
-/** Element type of the first operand, which is the result's where the op allows it. */
+/** Element type that the results' tolerance follows from: of the first result where the case says it, else of the first
+ *  operand. */
 export function firstType(op: OpId, opCase: OpCase): DType {
+  if (opCase.outType !== undefined) return opCase.outType;
   const given = opCase.inputs[Object.keys(OPS[op].inputs)[0]!];
   return (given && operandOf(given).dtype) ?? "f32";
 }

@@ -4,10 +4,12 @@ import type { Plain } from "@vd/kernels-native/references";
 import {
   elementBytes,
   fromBfloat16Array,
+  fromFloat8Array,
   fromFloat16Array,
   makeStorage,
   type Tensor,
   toBfloat16Array,
+  toFloat8Array,
   toFloat16Array,
 } from "@vd/tensor";
 
@@ -50,18 +52,22 @@ export function numbers(
   });
 }
 
-type Stored = Float32Array | Uint16Array | Int32Array | Uint8Array;
+type Stored = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
 
 function encode(values: Float32Array, dtype: DType): Stored {
   if (dtype === "f16") return toFloat16Array(values);
   if (dtype === "bf16") return toBfloat16Array(values);
   if (dtype === "i32") return Int32Array.from(values);
+  if (dtype === "f8e4m3") return toFloat8Array(values);
+  if (dtype === "i8") return Int8Array.from(values, (value) => Math.max(-127, Math.min(Math.round(value), 127)));
   return dtype === "u8" ? Uint8Array.from(values) : values;
 }
 
 function decode(stored: Stored, dtype: DType): Float64Array {
   if (dtype === "f16") return Float64Array.from(fromFloat16Array(stored as Uint16Array));
   if (dtype === "bf16") return Float64Array.from(fromBfloat16Array(stored as Uint16Array));
+  if (dtype === "f8e4m3") return Float64Array.from(fromFloat8Array(stored as Uint8Array));
+  if (dtype === "i8") return Float64Array.from(new Int8Array(stored.buffer, stored.byteOffset, stored.byteLength));
   return Float64Array.from(stored);
 }
 

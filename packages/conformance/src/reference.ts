@@ -1,16 +1,20 @@
-import { OPS, type OpId } from "@vd/kernels-native";
+import { type DType, OPS, type OpId } from "@vd/kernels-native";
 import type { AttrValue, OpDefinition } from "@vd/kernels-native/contract";
 import { type Plain, type PlainResults, plainCall, REFERENCES } from "@vd/kernels-native/references";
 
 /** Computes an op in float64 by its reference. Attributes that are not given have their defaults; operands that are
- *  undefined are absent. Returns results by the contract's names. */
+ *  undefined are absent. resultType: of the first result, for ops that round to it by their definition. Returns results by
+ *  the contract's names. */
 export function computeReference(
   op: OpId,
   operands: Readonly<Record<string, Plain | undefined>>,
   attrs: Readonly<Record<string, AttrValue | undefined>> = {},
+  resultType?: DType,
 ): PlainResults {
   const specs: OpDefinition["attrs"] = OPS[op].attrs;
   const defaults = Object.entries(specs).map(([name, spec]) => [name, spec.default]);
   const present = Object.entries(operands).filter((entry): entry is [string, Plain] => entry[1] !== undefined);
-  return REFERENCES[op](plainCall(Object.fromEntries(present), { ...Object.fromEntries(defaults), ...attrs }));
+  return REFERENCES[op](
+    plainCall(Object.fromEntries(present), { ...Object.fromEntries(defaults), ...attrs }, resultType),
+  );
 }

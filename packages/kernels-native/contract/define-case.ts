@@ -32,6 +32,9 @@ export interface OpCase<Input extends string = string, Attr extends string = str
   attrs?: { readonly [Name in Attr]?: AttrValue };
   /** Optional results to compute as well. */
   also?: readonly Output[];
+  /** Element type of the first result where that of the first operand does not decide it. Default: the first that the
+   *  contract allows. */
+  outType?: DType;
   /** Elements between pixels of the first result beyond its channels. */
   outGap?: number;
 }

@@ -4,6 +4,7 @@ import attention from "../ops/attention/attention.op";
 import attentionBackward from "../ops/attention_backward/attention_backward.op";
 import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
+import convQ8 from "../ops/conv_q8/conv_q8.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
 import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
@@ -16,8 +17,10 @@ import layerNorm from "../ops/layer_norm/layer_norm.op";
 import layoutIn from "../ops/layout_in/layout_in.op";
 import layoutOut from "../ops/layout_out/layout_out.op";
 import linear from "../ops/linear/linear.op";
+import linearQ8 from "../ops/linear_q8/linear_q8.op";
 import pointwise from "../ops/pointwise/pointwise.op";
 import pool from "../ops/pool/pool.op";
+import quantize from "../ops/quantize/quantize.op";
 import resize from "../ops/resize/resize.op";
 import rmsNorm from "../ops/rms_norm/rms_norm.op";
 import samplerStep from "../ops/sampler_step/sampler_step.op";
@@ -31,6 +34,7 @@ export const OPS = {
   attention_backward: attentionBackward,
   batch_norm: batchNorm,
   conv: conv,
+  conv_q8: convQ8,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
@@ -43,8 +47,10 @@ export const OPS = {
   layout_in: layoutIn,
   layout_out: layoutOut,
   linear: linear,
+  linear_q8: linearQ8,
   pointwise: pointwise,
   pool: pool,
+  quantize: quantize,
   resize: resize,
   rms_norm: rmsNorm,
   sampler_step: samplerStep,

@@ -10,6 +10,7 @@
 #include "kernel.cuh"
 #include "matmul_mma.h"
 #include "ptx/mma.cuh"
+#include "quantized.cuh"
 #include "ring.cuh"
 
 namespace vd::device {
@@ -229,9 +230,9 @@ template <class Config> struct MmaScalarLoader {
   }
 };
 
-/** acc += A · Bᵀ of one stage. */
-template <class Config>
-__device__ __forceinline__ void mma_stage(float (&acc)[Config::kRowBlocks][4][4], uint32_t a, uint32_t b, int warpM, int warpN) {
+/** acc += A · Bᵀ of one stage. A step is 32 bytes of depth, which lie in fragments alike whatever the elements are. */
+template <class Config, class Sum>
+__device__ __forceinline__ void mma_stage(Sum (&acc)[Config::kRowBlocks][4][4], uint32_t a, uint32_t b, int warpM, int warpN) {
   const int lane = threadIdx.x & 31;
 #pragma unroll
   for (int step = 0; step < 2; ++step) {
@@ -252,7 +253,10 @@ __device__ __forceinline__ void mma_stage(float (&acc)[Config::kRowBlocks][4][4]
       uint32_t fragA[4];
       ptx::ldmatrix_x4(fragA, chunk_at(a, row, chunk));
 #pragma unroll
-      for (int n = 0; n < 4; ++n) ptx::mma_16816<typename Config::T>(acc[m][n], fragA, fragB[n]);
+      for (int n = 0; n < 4; ++n) {
+        if constexpr (sizeof(typename Config::T) == 1) ptx::mma_16832(acc[m][n], fragA, fragB[n]);
+        else ptx::mma_16816<typename Config::T>(acc[m][n], fragA, fragB[n]);
+      }
     }
   }
 }
@@ -305,8 +309,15 @@ __device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float 
   }
 }
 
-/** One tile of the product: `multiply(acc, a, b, warpM, warpN)` adds what a stage contributes to a warp's block. */
-template <class Config, class Multiply> __device__ __forceinline__ void matmul_tile(const MatmulMmaParams& p, Multiply multiply) {
+/** A warp's block of a tile: its first row and column of the product, and its place among the block's warps. */
+struct WarpTile {
+  int row, col, m, n;
+};
+
+/** One tile of the product: `multiply(acc, a, b, warp, step)` adds what a stage contributes to a warp's block of Sum, `finish(acc,
+ *  warp, store)` calls `store` with the float32 sums that the tail takes. */
+template <class Config, class Sum, class Multiply, class Finish>
+__device__ __forceinline__ void matmul_tile(const MatmulMmaParams& p, Multiply multiply, Finish finish) {
   constexpr int kBytesA = Config::kTileM * 64, kBytesB = Config::kTileN * 64, kStages = Config::kStages;
   __shared__ __align__(128) uint8_t ring[kStages * (kBytesA + kBytesB)];
   const uint32_t base = shared_address(ring);
@@ -321,24 +332,40 @@ template <class Config, class Multiply> __device__ __forceinline__ void matmul_t
     loader.load(p, a, a + kBytesA, step * Config::kDepth);
   };
 
-  float acc[Config::kRowBlocks][4][4] = {};
+  const WarpTile tile{row0 + warpM * Config::kRowBlocks * 16, col0 + warpN * 32, warpM, warpN};
+  Sum acc[Config::kRowBlocks][4][4] = {};
   ring_start<kStages>(numSteps, load);
-  ring_run<kStages>(numSteps, load, [&](int, int stage) {
+  ring_run<kStages>(numSteps, load, [&](int step, int stage) {
     const uint32_t a = base + stage * (kBytesA + kBytesB);
-    multiply(acc, a, a + kBytesA, warpM, warpN);
+    multiply(acc, a, a + kBytesA, tile, step);
   });
 
   float* staging = reinterpret_cast<float*>(ring) + warp * (32 * 36);
-  mma_store<Config>(p, acc, staging, row0 + warpM * Config::kRowBlocks * 16, col0 + warpN * 32);
+  finish(acc, tile, [&](const float (&sums)[Config::kRowBlocks][4][4]) { mma_store<Config>(p, sums, staging, tile.row, tile.col); });
+}
+
+/** The same where the sums are what the tail takes; `multiply(acc, a, b, warpM, warpN)`. */
+template <class Config, class Multiply> __device__ __forceinline__ void matmul_tile(const MatmulMmaParams& p, Multiply multiply) {
+  using Sums = float[Config::kRowBlocks][4][4];
+  matmul_tile<Config, float>(
+      p, [&](Sums& acc, uint32_t a, uint32_t b, const WarpTile& tile, int) { multiply(acc, a, b, tile.m, tile.n); },
+      [](Sums& acc, const WarpTile&, auto store) { store(acc); });
 }
 
 template <class Config> __device__ __forceinline__ void matmul_mma(const MatmulMmaParams& p) {
   matmul_tile<Config>(p, [](auto& acc, uint32_t a, uint32_t b, int warpM, int warpN) { mma_stage<Config>(acc, a, b, warpM, warpN); });
 }
 
+/** Operands that stand for themselves. */
+struct NoScales {
+  __device__ __forceinline__ float pixel(const MatmulMmaParams&, int, int, float v) const { return v; }
+  __device__ __forceinline__ float weight(int, int, float v) const { return v; }
+};
+
 /** Plain float32 products: 64 pixels by 64 columns, each thread 4 by 4. For types that a device's tensor cores lack.
- *  With geglu, columns alternate value and gate one by one. */
-template <class T, bool kSwiglu = false, bool kClip = false> __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p) {
+ *  With geglu, columns alternate value and gate one by one. scales: turns stored elements into numbers. */
+template <class T, bool kSwiglu = false, bool kClip = false, class Scales = NoScales>
+__device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Scales& scales = {}) {
   constexpr int kDepth = 16, kPitch = 68;
   __shared__ __align__(16) float a[kDepth][kPitch], b[kDepth][kPitch];
   const int numColTiles = (p.columns + 63) / 64;
@@ -354,8 +381,8 @@ template <class T, bool kSwiglu = false, bool kClip = false> __device__ __forcei
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int k = k0 + loadDepth + j;
-      a[loadDepth + j][loadRow] = to_float(a_element<T, kClip>(p, pixel, k));
-      b[loadDepth + j][loadRow] = n < p.columns && k < p.depth ? to_float(weights[k]) : 0.0f;
+      a[loadDepth + j][loadRow] = scales.pixel(p, row0 + loadRow, k, to_float(a_element<T, kClip>(p, pixel, k)));
+      b[loadDepth + j][loadRow] = n < p.columns && k < p.depth ? scales.weight(weightRow, k, to_float(weights[k])) : 0.0f;
     }
     __syncthreads();
 #pragma unroll

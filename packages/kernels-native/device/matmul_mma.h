@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "epilogue.h"
+#include "matmul_scales.h"
 
 namespace vd::device {
 
@@ -30,6 +31,12 @@ struct MatmulMmaParams {
   int32_t replicate;       // 1: frames outside are the first or the last again
   int32_t phaseStep;       // 2: results are every second row and column of y, from these on; 1: all
   int32_t phaseRow, phaseColumn;
+};
+
+/** The same of 8-bit operands. */
+struct ScaledMmaParams {
+  MatmulMmaParams matmul;
+  MatmulScales scales;
 };
 
 /** Most output channels, channels, and taps times channels of the kernel for convolutions of few channels to few. */

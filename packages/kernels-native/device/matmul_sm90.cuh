@@ -12,6 +12,7 @@
 // row block at once; pingpong without the order barrier (a full barrier tells only the parity of its phase). What bounds it is
 // shared memory. Figures of every version: docs/kernels/matmul_sm90.md.
 #pragma once
+#include "matmul_sm90_scaled.cuh"
 #include "matmul_sm90_staged.cuh"
 #include "matmul_sm90_tail.cuh"
 #include "ptx/matrix_descriptor.cuh"
@@ -81,7 +82,7 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
 #pragma unroll 1
         for (int w = w0; w < w0 + p.kernel[2]; ++w, ++tap)
 #pragma unroll 1
-          for (int c = 0; c < p.blocksPerTap * 64; c += 64) {
+          for (int c = 0; c < p.blocksPerTap * Config::kBlock; c += Config::kBlock) {
             await_free(shared, at);
             const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
             if constexpr (Config::kClip) matmul_load_clip(p, shared.a(at.stage), full, c, w, h, f, box.b);
@@ -90,7 +91,7 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
             at.advance();
           }
 #pragma unroll 1
-    for (int c = 0; c < (p.numKBlocks - p.numKBlocks1) * 64; c += 64) {
+    for (int c = 0; c < (p.numKBlocks - p.numKBlocks1) * Config::kBlock; c += Config::kBlock) {
       await_free(shared, at);
       const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
       ptx::tma_load_5d(shared.a(at.stage), &p.a2, full, c, w0, h0, f0, box.b);
@@ -103,11 +104,11 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
 /** acc = this warpgroup's rows of A · Bᵀ over the whole reduction; stages are those from `count` on. With `handOver`
  *  the other warpgroup may start on the stages that follow. A wait on a full barrier tells only the parity of its phase,
  *  so a warpgroup must not wait while the other is still a whole ring behind. */
-template <class Config>
-__device__ __forceinline__ void matmul_accumulate(float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+template <class Config, class Sum>
+__device__ __forceinline__ void matmul_accumulate(Sum (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                   const MatmulShared<Config>& shared, int rowOffset, uint32_t count, int numKBlocks,
                                                   int handOver) {
-  using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
+  using Product = ptx::Wgmma<typename Config::Operand, Config::kWidth, 0>;
   int previous = 0;
   RingCursor<Config::kStages> at{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
   for (int k = 0; k < numKBlocks; ++k) {
@@ -159,7 +160,9 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       }
       const bool more = tile + gridDim.x / Config::kCluster < numTiles;
       if (Config::kPingpong && turn > 0) ptx::named_barrier(1 + group, 256);
-      matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, Config::kPingpong && more ? 2 - group : -1);
+      const int handOver = Config::kPingpong && more ? 2 - group : -1;
+      if constexpr (Config::kScaled) matmul_accumulate_scaled<Config>(p, acc, shared, index, rowOffset, count, handOver);
+      else matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
       if constexpr (Config::kStaged) {
         matmul_set_barrier<Config>(group);
         matmul_store_staged<Config>(p, acc, index, group, rowOffset, bias, shared.staging(set), shared.residual_at(set), residualParity);

@@ -3,12 +3,13 @@
 #include <cstdint>
 
 #include "epilogue.h"
+#include "matmul_scales.h"
 #include "tensor_map.h"
 
 namespace vd::device {
 
 /** A tile of output pixels is a box [tileF, tileH, tileW] of at most tileM pixels; the reduction runs over kernel taps
- *  and blocks of 64 channels, then over blocks of a second source. Linear is the case of one tap and W = all rows. */
+ *  and blocks of 128 bytes of channels, then over blocks of a second source. Linear is the case of one tap and W = all rows. */
 struct MatmulSm90Params {
   TensorMap a;    // [B,F,H,W,C] of x
   TensorMap a2;   // of x2, linear only; kernels of clips: [B,N,H,W,C] of the frames in front of x
@@ -17,7 +18,7 @@ struct MatmulSm90Params {
   TensorMap residual;  // like y, where there is one
   TensorMap residual2;
   Epilogue epilogue;
-  int32_t numKBlocks;   // steps of 64 of the whole reduction
+  int32_t numKBlocks;   // steps of 128 bytes of the whole reduction
   int32_t numKBlocks1;  // those that read x
   int32_t blocksPerTap;
   int32_t channels;     // of x: where x2's weights start
@@ -37,6 +38,7 @@ struct MatmulSm90Params {
   int32_t pastFrames;   // numbered from -pastFrames to -1
   int32_t lastFrame;    // of x
   int32_t replicate;    // frames outside are the first or the last again
+  MatmulScales scales;  // of 8-bit operands
 };
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
@@ -52,6 +54,8 @@ struct MatmulTile {
   bool staged;      // results and residual pass through shared memory by the copy engine: one frame a tile, no phases
   MatmulKernel kernel;
   const char* name;
+  int promote = 0;       // 8-bit operands: blocks of the reduction whose sum is added to float32 registers; 0: all are one sum
+  bool blocked = false;  // 8-bit operands: each block has scales of its own
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -68,7 +72,19 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::rows, "r128n128"},  // geglu only
     {128, 160, 160, 7, 2, true, false, false, true, MatmulKernel::rows, "r128n160"},
     {128, 256, 256, 4, 2, true, false, false, true, MatmulKernel::halves, "h128n256"},  // geglu only
+    // Of 8-bit operands. Where a warpgroup has several sums, each is promoted by itself while the other warpgroup multiplies.
+    {128, 192, 192, 5, 2, false, false, false, false, MatmulKernel::tiles, "m128n192p", 4},
+    {256, 128, 128, 4, 2, false, false, false, false, MatmulKernel::tiles, "m256n128p", 1},
+    {128, 256, 128, 4, 2, false, false, false, false, MatmulKernel::tiles, "m128n256p", 1},
+    {128, 160, 160, 5, 2, false, false, false, false, MatmulKernel::tiles, "m128n160p", 4},
+    {128, 128, 128, 6, 1, false, true, false, false, MatmulKernel::tiles, "m128n128p", 4},
+    {256, 32, 32, 5, 1, false, true, true, false, MatmulKernel::tiles, "m256n32p", 4},
+    {128, 128, 128, 6, 2, false, false, false, false, MatmulKernel::tiles, "m128n128b", 1, true},
 };
+/** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
+inline constexpr int kMostUnpromotedBlocks = 5;
+/** Most sums of integers that a thread turns into results at once without spilling; larger tiles promote parts of them. */
+inline constexpr int kMostIntegerSums = 64;
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
 inline constexpr int kMatmulThreads = 384;
 /** Channels of the sources of rows tiles. */

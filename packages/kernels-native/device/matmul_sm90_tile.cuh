@@ -6,9 +6,14 @@
 namespace vd::device {
 
 /** One variant: element type, index into kMatmulTiles, whether the activation is gated (kGeglu, what the code calls both kinds),
- *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, and whether frames of x may lie in the past or repeat. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false> struct MatmulConfig {
-  using T = T_;
+ *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, whether frames of x may lie in the past or repeat, and
+ *  the type of the operands. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false, class Operand_ = T_>
+struct MatmulConfig {
+  using T = T_;              // of results, residuals and frame bias
+  using Operand = Operand_;  // of x and weights
+  static constexpr bool kScaled = sizeof(Operand) == 1;  // 8-bit operands have scales
+  static constexpr int kBlock = 128 / sizeof(Operand);   // channels of a block of the reduction
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
   static constexpr int kCluster = kTile.cluster;

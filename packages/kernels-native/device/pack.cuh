@@ -54,4 +54,16 @@ __device__ __forceinline__ void pack_weights(const PackParams& p) {
   });
 }
 
+/** Packs codes of 8 bits, as they are: zero bytes are zeros. */
+__device__ __forceinline__ void pack_codes(const PackParams& p) {
+  const auto* source = static_cast<const uint8_t*>(p.source);
+  auto* target = static_cast<uint8_t*>(p.target);
+  for_each_item(p.count, [&](int64_t i) {
+    const int c = static_cast<int>(i % p.paddedChannels);
+    const int64_t rest = i / p.paddedChannels;
+    const int tap = static_cast<int>(rest % p.taps);
+    target[i] = c < p.channels ? source[(rest / p.taps * p.channels + c) * p.taps + tap] : 0;
+  });
+}
+
 }  // namespace vd::device

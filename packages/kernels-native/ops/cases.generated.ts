@@ -4,6 +4,7 @@ import attention from "./attention/attention.cases";
 import attentionBackward from "./attention_backward/attention_backward.cases";
 import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
+import convQ8 from "./conv_q8/conv_q8.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
 import depthToSpace from "./depth_to_space/depth_to_space.cases";
@@ -16,8 +17,10 @@ import layerNorm from "./layer_norm/layer_norm.cases";
 import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
+import linearQ8 from "./linear_q8/linear_q8.cases";
 import pointwise from "./pointwise/pointwise.cases";
 import pool from "./pool/pool.cases";
+import quantize from "./quantize/quantize.cases";
 import resize from "./resize/resize.cases";
 import rmsNorm from "./rms_norm/rms_norm.cases";
 import samplerStep from "./sampler_step/sampler_step.cases";
@@ -31,6 +34,7 @@ export const OP_CASES = {
   attention_backward: attentionBackward,
   batch_norm: batchNorm,
   conv: conv,
+  conv_q8: convQ8,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
@@ -43,8 +47,10 @@ export const OP_CASES = {
   layout_in: layoutIn,
   layout_out: layoutOut,
   linear: linear,
+  linear_q8: linearQ8,
   pointwise: pointwise,
   pool: pool,
+  quantize: quantize,
   resize: resize,
   rms_norm: rmsNorm,
   sampler_step: samplerStep,

@@ -5,6 +5,7 @@ import attention from "./attention/attention.reference";
 import attentionBackward from "./attention_backward/attention_backward.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
+import convQ8 from "./conv_q8/conv_q8.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
 import depthToSpace from "./depth_to_space/depth_to_space.reference";
@@ -17,8 +18,10 @@ import layerNorm from "./layer_norm/layer_norm.reference";
 import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
+import linearQ8 from "./linear_q8/linear_q8.reference";
 import pointwise from "./pointwise/pointwise.reference";
 import pool from "./pool/pool.reference";
+import quantize from "./quantize/quantize.reference";
 import resize from "./resize/resize.reference";
 import rmsNorm from "./rms_norm/rms_norm.reference";
 import samplerStep from "./sampler_step/sampler_step.reference";
@@ -34,6 +37,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention_backward: attentionBackward,
   batch_norm: batchNorm,
   conv: conv,
+  conv_q8: convQ8,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
@@ -46,8 +50,10 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   layout_in: layoutIn,
   layout_out: layoutOut,
   linear: linear,
+  linear_q8: linearQ8,
   pointwise: pointwise,
   pool: pool,
+  quantize: quantize,
   resize: resize,
   rms_norm: rmsNorm,
   sampler_step: samplerStep,

@@ -132,6 +132,38 @@ export interface ConvOptions extends CallOptions {
   transposed?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.convQ8}. */
+export interface ConvQ8Options extends CallOptions {
+  /** activations [B,F,H,W,C] f8e4m3|i8 */
+  x: Tensor;
+  /** of the activations: one, or one for each clip [1|B,1,1,1] f32 */
+  xScale: Tensor;
+  /** filters in the checkpoint's layout, in the type of x [K,C,T,R,S] f8e4m3|i8 */
+  weight: Tensor;
+  /** of the filters [1|K,1] f32 */
+  weightScale: Tensor;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|G,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,G,P,Q,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,G,P,Q,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** steps in frames, height, width; default [1,1,1] */
+  stride?: readonly [number, number, number] | undefined;
+  /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
+  padding?: readonly [number, number, number, number, number, number] | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.copy}. */
 export interface CopyOptions extends CallOptions {
   /** source [B,F,S,C] f32|f16|bf16 */
@@ -288,6 +320,34 @@ export interface LinearOptions extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.linearQ8}. */
+export interface LinearQ8Options extends CallOptions {
+  /** tokens [B,F,S,C] f8e4m3|i8 */
+  x: Tensor;
+  /** of the tokens, as quantize makes them [1|B,1|F,1|S,1|G] f32 */
+  xScale: Tensor;
+  /** one row per output column, in the type of x [N,C] f8e4m3|i8 */
+  weight: Tensor;
+  /** of the weight's rows, or of blocks of 128 channels of them [1|N,1|G] f32 */
+  weightScale: Tensor;
+  /** added per output channel [N] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,N] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,S,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.pointwise}. */
 export interface PointwiseOptions extends CallOptions {
   /** first operand [B,F,S,C] f32|f16|bf16 */
@@ -320,6 +380,16 @@ export interface PoolOptions extends CallOptions {
   padding?: readonly [number, number, number, number, number, number] | undefined;
   /** averages count padding as zeros; else they leave it out; default true */
   countIncludePad?: boolean | undefined;
+}
+
+/** Arguments of {@link GraphOps.quantize}. */
+export interface QuantizeOptions extends CallOptions {
+  /** tokens, or rows of a weight [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** scales that are known, as from calibration; finite and positive [SB,SF,SS,SG] f32 */
+  scale?: Tensor | undefined;
+  /** what has a scale of its own; default "tensor" */
+  per?: "tensor" | "row" | "block" | undefined;
 }
 
 /** Arguments of {@link GraphOps.resize}. */
@@ -492,6 +562,23 @@ export abstract class GraphOps {
     return this.record("conv", options);
   }
 
+  /** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 640 of them; sums of integers are exact.
+   *  x: [B,F,H,W,C] activations.
+   *  xScale: [1|B,1,1,1] of the activations: one, or one for each clip.
+   *  weight: [K,C,T,R,S] filters in the checkpoint's layout, in the type of x.
+   *  weightScale: [1|K,1] of the filters.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
+   *  residual: [B,G,P,Q,K] added after the activation.
+   *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,G,P,Q,K] result; f32 unless `out` is of another type.
+   *  Source: https://arxiv.org/abs/1603.07285
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  convQ8(options: ConvQ8Options): Tensor {
+    return this.record("conv_q8", options);
+  }
+
   /** Copies tokens into another element type or pixel pitch.
    *  x: [B,F,S,C] source.
    *  Returns y: [B,F,S,C] result, rounded to nearest even.
@@ -625,6 +712,24 @@ export abstract class GraphOps {
     return this.record("linear", options);
   }
 
+  /** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 640 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear.
+   *  x: [B,F,S,C] tokens.
+   *  xScale: [1|B,1|F,1|S,1|G] of the tokens, as quantize makes them.
+   *  weight: [N,C] one row per output column, in the type of x.
+   *  weightScale: [1|N,1|G] of the weight's rows, or of blocks of 128 channels of them.
+   *  bias: [N] added per output channel.
+   *  frameBias: [1|B,1|F,N] added per clip, frame and output channel.
+   *  residual: [B,F,S,K] added after the activation.
+   *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,F,S,K] result; f32 unless `out` is of another type.
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  Source: https://arxiv.org/abs/2412.19437
+   *  Source: https://arxiv.org/abs/2002.05202
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  linearQ8(options: LinearQ8Options): Tensor {
+    return this.record("linear_q8", options);
+  }
+
   /** Combines up to three tensors element by element: act(aScale · a + bScale · b · c + frameBias).
    *  a: [B,F,S,C] first operand.
    *  b: [B,F,S,C] second operand.
@@ -644,6 +749,17 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   pool(options: PoolOptions): Tensor {
     return this.record("pool", options);
+  }
+
+  /** Rounds numbers to 8 bits with one scale for the tensor, for each token, or for each block of 128 channels of a token: y = round(x · (1 / scale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8), every operation rounded to float32. A scale that is not given is the largest magnitude of what it is for, divided by 448 or 127, at least 2^-126. NaN counts for no largest magnitude; it stays NaN in f8e4m3 and becomes 0 in i8.
+   *  x: [B,F,S,C] tokens, or rows of a weight.
+   *  scale: [SB,SF,SS,SG] scales that are known, as from calibration; finite and positive.
+   *  Returns y: [B,F,S,C] codes; f8e4m3 unless `out` is i8.
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  Source: https://arxiv.org/abs/2412.19437
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  quantize(options: QuantizeOptions): Tensor {
+    return this.record("quantize", options);
   }
 
   /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing.

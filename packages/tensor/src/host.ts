@@ -1,5 +1,6 @@
 import { types } from "node:util";
 import { countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
+import { fromFloat8Array, toFloat8Array } from "./float8";
 import { fromBfloat16Array, fromFloat16Array, toBfloat16Array, toFloat16Array } from "./half";
 import { describe, elementBytes, type Tensor } from "./tensor";
 
@@ -20,6 +21,8 @@ function encode(data: ArrayLike<number>, dtype: DType): HostArray {
       return data instanceof Int32Array ? data : Int32Array.from(data);
     case "i8":
       return data instanceof Int8Array ? data : Int8Array.from(data);
+    case "f8e4m3":
+      return data instanceof Uint8Array ? data : toFloat8Array(asFloats(data));
     default:
       return data instanceof Uint8Array ? data : Uint8Array.from(data);
   }
@@ -40,6 +43,8 @@ export function decodeStored(bytes: Uint8Array, dtype: DType): Float32Array {
       return Float32Array.from(new Int32Array(buffer, byteOffset, count));
     case "i8":
       return Float32Array.from(new Int8Array(buffer, byteOffset, count));
+    case "f8e4m3":
+      return fromFloat8Array(new Uint8Array(buffer, byteOffset, count));
     default:
       return Float32Array.from(new Uint8Array(buffer, byteOffset, count));
   }
@@ -56,7 +61,7 @@ function checkCount(tensor: Tensor, data: ArrayLike<number>): void {
 }
 
 /**
- * Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array.
+ * Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array, float8 in a Uint8Array.
  *
  * @throws VdError `shape`
  */
@@ -70,10 +75,12 @@ export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor
 const ELEMENTS_PER_COPY = 1 << 17;
 const ELEMENTS_PER_CONVERSION = 1 << 15;
 
-/** How many elements go to the device at once: all where they are floats in shared memory, which the addon reads in place. */
+/** How many elements go to the device at once: all where they are as the device stores them, in shared memory, which the
+ *  addon reads in place. */
 function pieceLength(data: ArrayLike<number>, dtype: DType): number {
-  if (dtype !== "f32" || !(data instanceof Float32Array)) return ELEMENTS_PER_CONVERSION;
-  return types.isSharedArrayBuffer(data.buffer) ? data.length : ELEMENTS_PER_COPY;
+  const isStored = dtype === "f32" ? data instanceof Float32Array : data instanceof Uint16Array;
+  if (!isStored) return ELEMENTS_PER_CONVERSION;
+  return types.isSharedArrayBuffer((data as Float32Array | Uint16Array).buffer) ? data.length : ELEMENTS_PER_COPY;
 }
 
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must

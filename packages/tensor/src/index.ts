@@ -7,6 +7,7 @@ export {
   elementwise,
 } from "./elementwise";
 export * from "./files/index";
+export * from "./float8";
 export {
   Graph,
   type GraphOptions,
@@ -60,5 +61,6 @@ export {
 export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
 export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
+export { type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
 export * from "./weights/safetensors";
 export { mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

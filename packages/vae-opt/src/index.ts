@@ -1,6 +1,6 @@
 export type { VideoFrames, VideoLatents } from "./autoencoder/checks";
 export type { VaeSourceOptions } from "./autoencoder/open";
-export type { PlannedDecode, PlanRequest } from "./autoencoder/plan";
+export type { DecodePlanRequest, PlannedDecode } from "./autoencoder/plan";
 export {
   type DecodeClipOptions,
   type EncodeClipOptions,
@@ -23,6 +23,7 @@ export { type ChosenPieces, chooseDecodePieces, type PieceBudget } from "./decod
 export { decodeInTiles, type FramesOutput, joinedFrames, type TiledDecode, tileStages } from "./decoding/decode-tiles";
 export type { HostMap, MapSize } from "./decoding/host-map";
 export { type BlockTiles, type DecodePieces, describePieces, type TileChoice } from "./decoding/pieces";
+export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";
 export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
 export { availableBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";
 export {
@@ -43,9 +44,9 @@ export {
   type OptimizationReport,
 } from "./optimization/model";
 export { type AutocastOptions, configureAutocast, optimizeForWindowsBlackwell } from "./optimization/optimize";
+export { rewriteOf } from "./optimization/rewrite";
 export type { OptimizationSwitches, VaePrecision } from "./optimization/switches";
 export type { TuningCacheOptions } from "./optimization/tuning-cache";
-export { unfused } from "./optimization/unfused";
 export { type Posterior, posterior, posteriorMode } from "./posterior";
 export { NORM_GROUPS, parseVaeConfig, spatialFactor, type VaeConfig } from "./temporal-decoder/config";
 export type { DecodeHeadOptions, DecodeOptions, Decoder, DecoderBlock, DecoderEnd } from "./temporal-decoder/decoder";

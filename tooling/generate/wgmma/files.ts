@@ -17,14 +17,23 @@ const REGISTER_SHAPES = [
   [128, 0],
   [160, 0],
 ] as const;
+/** Widths of products of 8-bit operands, both in shared memory with their reductions contiguous, as is all that there is. */
+const QUANTIZED_WIDTHS = [32, 64, 128, 160, 192, 256];
 /** PTX's name of each C++ type. */
 const TYPES = { __half: "f16", __nv_bfloat16: "bf16" };
 
+/** The same of 8-bit types, and C++'s and PTX's names of what they are added up in. */
+const QUANTIZED_TYPES = {
+  __nv_fp8_e4m3: { ptx: "e4m3", sum: "float", ptxSum: "f32", constraint: "+f", factors: ", 1, 1" },
+  int8_t: { ptx: "s8", sum: "int32_t", ptxSum: "s32", constraint: "+r", factors: "" },
+};
+
 const HEAD = `// Generated from tooling/generate/wgmma by \`pnpm gen\`. Do not edit.
-// Warpgroup matrix products, float32 accumulators. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
+// Warpgroup matrix products, accumulators of 32 bits. PTX ISA: "Asynchronous Warpgroup Level Matrix Instructions".
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <stdint.h>
 
 namespace vd::device::ptx {
@@ -36,7 +45,7 @@ template <int kPending> __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 }
 
-/** d[64, kWidth] (+)= a[64, 16] · b[16, kWidth]; a and b in shared memory; accumulate 0 overwrites d.
+/** d[64, kWidth] (+)= a[64, 32 bytes] · b[32 bytes, kWidth]; a and b in shared memory; accumulate 0 overwrites d.
  *  kTransposeB: b lies with its columns contiguous. */
 template <class T, int kWidth, int kTransposeB> struct Wgmma;
 /** The same with a in registers. */
@@ -49,7 +58,7 @@ const list = (count: number, item: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => item(i)).join(", ");
 /** PTX's operands of the accumulators; the asm statement's other operands are numbered after them. */
 const accumulators = (count: number) => list(count, (i) => `%${i}`);
-const constraints = (count: number) => list(count, (i) => `"+f"(d[${i}])`);
+const constraints = (count: number, kind = "+f") => list(count, (i) => `"${kind}"(d[${i}])`);
 
 /** One instruction with both operands in shared memory. */
 function sharedProduct(type: string, ptx: string, width: number, transposeB: number): string {
@@ -61,6 +70,23 @@ template <> struct Wgmma<${type}, ${width}, ${transposeB}> {
         "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 2}, 0;\\n"
         "wgmma.mma_async.sync.aligned.m64n${width}k16.f32.${ptx}.${ptx} {${accumulators(n)}}, %${n}, %${n + 1}, p, 1, 1, 0, ${transposeB};\\n}"
         : ${constraints(n)}
+        : "l"(a), "l"(b), "r"(accumulate));
+  }
+};
+`;
+}
+
+/** One instruction with 8-bit operands in shared memory. */
+function quantizedProduct(type: keyof typeof QUANTIZED_TYPES, width: number): string {
+  const { ptx, sum, ptxSum, constraint, factors } = QUANTIZED_TYPES[type];
+  const n = width / 2;
+  return `
+template <> struct Wgmma<${type}, ${width}, 0> {
+  static __device__ __forceinline__ void run(${sum} (&d)[${n}], uint64_t a, uint64_t b, int accumulate) {
+    asm volatile(
+        "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 2}, 0;\\n"
+        "wgmma.mma_async.sync.aligned.m64n${width}k32.${ptxSum}.${ptx}.${ptx} {${accumulators(n)}}, %${n}, %${n + 1}, p${factors};\\n}"
+        : ${constraints(n, constraint)}
         : "l"(a), "l"(b), "r"(accumulate));
   }
 };
@@ -91,5 +117,7 @@ export function files(): GeneratedFile[] {
     ...SHARED_TRANSPOSED_WIDTHS.map((width) => sharedProduct(type, ptx, width, 1)),
     ...REGISTER_SHAPES.map(([width, transposeB]) => registerProduct(type, ptx, width, transposeB)),
   ]);
+  for (const type of ["__nv_fp8_e4m3", "int8_t"] as const)
+    products.push(...QUANTIZED_WIDTHS.map((width) => quantizedProduct(type, width)));
   return [[join(ROOT, "packages/kernels-native/device/ptx/wgmma.cuh"), HEAD + products.join("") + TAIL]];
 }

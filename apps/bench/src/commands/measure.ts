@@ -49,6 +49,7 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     reference: texts.reference !== false,
     threads: readThreads(textOf(texts, "threads")),
     image: texts.image === undefined ? undefined : text("image"),
+    causalModel: texts.causalModel === undefined ? undefined : text("causalModel"),
   };
 }
 

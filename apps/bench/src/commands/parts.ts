@@ -12,7 +12,7 @@ import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcom
 /** Commands that measure one part of a model. */
 const PART_COMMANDS = {
   unet: "time one denoiser call on both guidance rows",
-  vae: "time the picture's encoding and the decoding of all frames",
+  vae: "time the picture's encoding and the decoding of all frames, and what each optimisation of the autoencoder gains",
   clip: "time the image encoder",
   e2e: "time a picture file to frames in host memory: 14 frames in 10 steps and 25 in 25, or what is asked for",
 } as const;
@@ -76,6 +76,7 @@ export function addParts(program: Command, context: CommandContext): void {
       .addOption(ownOption("repeats"))
       .addOption(ownOption("e2eRounds"))
       .addOption(ownOption("reference"));
+    if (name === "vae") command.addOption(ownOption("causalModel"));
     command.action(async (given: Texts) => {
       const texts = given.peer === undefined ? given : { ...given, peers: given.peer };
       const outcome = texts as OutcomeOptions;

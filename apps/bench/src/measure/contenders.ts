@@ -41,7 +41,7 @@ export interface OurContenderOptions {
 /** Loads a plan of ours, runs it and keeps the result. */
 export async function ourContender(
   device: Device,
-  ours: OurPart,
+  ours: Omit<OurPart, "part" | "inputs">,
   { capture, signal, tuning, name = capture ? "ours-graph" : "ours" }: OurContenderOptions,
 ): Promise<OurContender> {
   const watch = await MemoryWatch.start(device);

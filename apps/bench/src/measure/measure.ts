@@ -8,6 +8,7 @@ import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
 import { encodePlainPng, testPicture } from "../io/pictures";
 import type { Reporter } from "../io/reporter";
+import { measureCausalVae } from "./causal-vae";
 import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
 import type { PartContext } from "./our-parts";
 import { measureGeneration, measurePart, measureStart, type Session } from "./part-runs";
@@ -60,7 +61,7 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
 
 function emptyFile(options: MeasureOptions): BenchFile {
   // Where things lie on this machine says nothing to others.
-  const { peerScript, python, output, image, model, ...told } = options;
+  const { peerScript, python, output, image, model, causalModel, ...told } = options;
   return {
     format: "vd-bench",
     version: 1,
@@ -107,4 +108,6 @@ async function runParts(session: Session): Promise<void> {
     else await measurePart(session, part);
     if (context.options.output !== undefined) await saveBenchFile(context.options.output, file);
   }
+  const { causalModel } = context.options;
+  if (causalModel !== undefined) await measureCausalVae(session, causalModel);
 }

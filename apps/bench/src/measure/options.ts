@@ -40,4 +40,6 @@ export interface MeasureOptions {
   threads?: number | undefined;
   /** A picture file for the end-to-end part; undefined: one is made. */
   image?: string | undefined;
+  /** SeedVR2's causal autoencoder, a file or folder, or random weights; undefined: it is not measured. */
+  causalModel?: string | undefined;
 }

@@ -16,12 +16,12 @@ import { ourGeneration, peerGeneration } from "./e2e";
 import { writeInputs } from "./inputs";
 import { onnxContender, onnxGeneration } from "./onnx-contender";
 import { isPythonPeer, type PeerMode } from "./options";
-import { type OurPart, ourPart, type PartContext, type PlanPart } from "./our-parts";
+import { type OurPart, ourPart, type PartContext, type PlanPart, plainPart } from "./our-parts";
 import type { PeerProcess } from "./peer-process";
 import type { BenchFile, BenchRow } from "./report";
 import { type SelfProgram, startContenders } from "./start";
 import { takeTurns } from "./turns";
-import { vaeVariants } from "./vae-variants";
+import { type RecordVariant, type VaeVariant, vaeVariants } from "./vae-variants";
 
 /** A measurement under way. */
 export interface Session {
@@ -182,17 +182,24 @@ export async function measurePart(session: Session, part: PlanPart): Promise<voi
   await context.device.trim();
 }
 
-/** Measures what the autoencoder's optimisations gain, each step beside the plain path. */
-async function measureSwitches(
+/** Loads variants, those that can be loaded, and lets them take turns. */
+export async function caseTurns(
   session: Session,
-  part: "vae" | "encode",
-  reference: Float32Array | undefined,
+  { suite, name }: { suite: string; name: string },
+  variants: readonly VaeVariant[],
 ): Promise<void> {
+  const { rounds, repeats } = session.context.options;
+  const field = new Field(suite, name);
+  for (const variant of variants) field.add(variant.name, await attempt(session, variant.name, variant.load));
+  await race(session, field, rounds, repeats);
+}
+
+/** Measures what the autoencoder's optimisations gain, each step beside the plain path. */
+function measureSwitches(session: Session, part: "vae" | "encode", reference: Float32Array | undefined): Promise<void> {
   const { context, signal } = session;
-  const field = new Field(`${part}-switches`, caseName(part, context));
-  for (const { name, load } of vaeVariants(context, part, reference, signal))
-    field.add(name, await attempt(session, name, load));
-  await race(session, field, context.options.rounds, context.options.repeats);
+  const record: RecordVariant = (dtype, rewrite) => plainPart({ ...context, dtype }, part, rewrite);
+  const variants = vaeVariants({ device: context.device, record, reference, signal });
+  return caseTurns(session, { suite: `${part}-switches`, name: caseName(part, context) }, variants);
 }
 
 /** Measures a picture file to frames. */

@@ -1,58 +1,57 @@
-import { VdError } from "@vd/kernels-native";
-import type { RewriteCall, Tuning } from "@vd/tensor";
-import { isFp8Available, unfused } from "@vd/vae-opt";
+import { type Device, type DType, VdError } from "@vd/kernels-native";
+import type { RewriteCall } from "@vd/tensor";
+import { isFp8Available, rewriteOf } from "@vd/vae-opt";
 import { relativeL2 } from "../stats/summary";
 import { type Contender, ourContender } from "./contenders";
-import { type PartContext, plainPart } from "./our-parts";
+import type { OurPart } from "./our-parts";
 
-/** A way to run the autoencoder, and what loads it. */
+/** A way to run an autoencoder, and what loads it. */
 export interface VaeVariant {
   name: string;
   load(): Promise<Contender>;
 }
 
-const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false };
+/** Lays out what is measured, for a type of activations and a way of recording. */
+export type RecordVariant = (dtype: DType, rewrite: RewriteCall | undefined) => Omit<OurPart, "part" | "inputs">;
+
+/** What variants are measured with. */
+export interface VariantOptions {
+  device: Device;
+  record: RecordVariant;
+  /** A result to hold them against; default: that of the plain path. */
+  reference: Float32Array | undefined;
+  signal: AbortSignal;
+}
+
+const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, fp8: false };
+const EVERYTHING = { fusedSilu: true, fusedUpsample: true, fp8: true };
 
 const unavailable = (reason: string): VdError =>
   new VdError({ code: "unsupported", where: "vae", expected: "a device for it", got: reason });
 
-/**
- * Returns the autoencoder on the plain path, optimised, with 16-bit activations too, and in 8 bits, as far as the device has
- * them. reference: a result to hold them against.
- */
-export function vaeVariants(
-  context: PartContext,
-  part: "vae" | "encode",
-  reference: Float32Array | undefined,
-  signal: AbortSignal,
-): VaeVariant[] {
-  const { device } = context;
-  const load = async (
-    name: string,
-    {
-      dtype = "f32" as PartContext["dtype"],
-      tuning = undefined as Tuning,
-      rewrite = undefined as RewriteCall | undefined,
-    },
-  ): Promise<Contender> => {
-    const made = await ourContender(device, plainPart({ ...context, dtype }, part, rewrite), {
-      ...{ capture: false, name, tuning, signal },
-    });
-    if (reference) made.facts.error = relativeL2(made.output, reference);
+/** Returns an autoencoder on the plain path, optimised, with 16-bit activations too, and in 8 bits, as far as the device has
+ *  them. */
+export function vaeVariants({ device, record, reference, signal }: VariantOptions): VaeVariant[] {
+  let compared = reference;
+  const load = async (name: string, dtype: DType, rewrite?: RewriteCall, tuning?: false): Promise<Contender> => {
+    const made = await ourContender(device, record(dtype, rewrite), { capture: false, name, tuning, signal });
+    if (compared) made.facts.error = relativeL2(made.output, compared);
+    compared ??= made.output;
     return made;
   };
   const half = async (name: string) => {
     if (device.kind === "cpu") throw unavailable("The CPU computes activations in float32.");
-    return load(name, { dtype: "f16" });
+    return load(name, "f16");
   };
-  const eight = async (): Promise<Contender> => {
+  const eight = async (name: string) => {
     const { available, reason } = isFp8Available(device);
-    throw unavailable(available ? "Autoencoders do not use them yet." : reason);
+    if (!available) throw unavailable(reason);
+    return load(name, "f16", rewriteOf(EVERYTHING));
   };
   return [
-    { name: "ours-plain", load: () => load("ours-plain", { tuning: false, rewrite: unfused(NOTHING_FUSED) }) },
-    { name: "ours-optimised", load: () => load("ours-optimised", {}) },
+    { name: "ours-plain", load: () => load("ours-plain", "f32", rewriteOf(NOTHING_FUSED), false) },
+    { name: "ours-optimised", load: () => load("ours-optimised", "f32") },
     { name: "ours-optimised-fp16", load: () => half("ours-optimised-fp16") },
-    { name: "ours-optimised-fp8", load: eight },
+    { name: "ours-optimised-fp8", load: () => eight("ours-optimised-fp8") },
   ];
 }

@@ -31,10 +31,22 @@ function furtherResults(g: Graph, { op, opCase }: BenchCase, tensors: Readonly<R
   return wanted.length > 0 ? { outputs: Object.fromEntries(wanted) } : {};
 }
 
+/** A place for the first result where its type is not that of the first operand: the case's own, or the graph's where operands
+ *  stand for numbers by their scales. */
+function resultPlace(g: Graph, { op, opCase }: BenchCase, tensors: Readonly<Record<string, Tensor>>) {
+  const types: readonly DType[] = Object.values(OPS[op].outputs)[0]!.dtype;
+  const first = tensors[Object.keys(OPS[op].inputs)[0]!]!.dtype;
+  const isQuantized = (first === "i8" || first === "f8e4m3") && types.includes(g.dtype);
+  const dtype = opCase.outType ?? (isQuantized ? g.dtype : undefined);
+  if (dtype === undefined) return {};
+  const { outputs } = checkCall(op, opCase.name, { ...opCase.attrs, ...tensors });
+  return { out: g.empty(outputs[0]!.dims, dtype) };
+}
+
 function record(g: Graph, bench: BenchCase, tensors: Readonly<Record<string, Tensor>>, set: number): void {
   const { op, opCase } = bench;
-  const further = furtherResults(g, bench, tensors, set);
-  const y = recordOp(g, op, { ...opCase.attrs, ...tensors, ...further, name: `${opCase.name} ${set}` });
+  const places = { ...furtherResults(g, bench, tensors, set), ...resultPlace(g, bench, tensors) };
+  const y = recordOp(g, op, { ...opCase.attrs, ...tensors, ...places, name: `${opCase.name} ${set}` });
   g.output(`result ${set}`, y);
 }
 

@@ -1,6 +1,14 @@
 import { allocateBuffer, type Device, type DeviceBuffer, DTYPES, type DType, OPS } from "@vd/kernels-native";
 import { type OpDefinition, type Operand, operandOf } from "@vd/kernels-native/contract";
-import { fromFloat16Array, makeStorage, packedTensor, type Tensor, toBfloat16Array, toFloat16Array } from "@vd/tensor";
+import {
+  fromFloat16Array,
+  makeStorage,
+  packedTensor,
+  type Tensor,
+  toBfloat16Array,
+  toFloat8Array,
+  toFloat16Array,
+} from "@vd/tensor";
 import { fillFromTable, normalCodes } from "../synth/normal-codes";
 import type { BenchCase } from "./cases";
 
@@ -61,17 +69,28 @@ export function operandsOf(bench: BenchCase, dtype: DType): OpOperand[] {
   });
 }
 
+/** The elements as they lie in memory. */
+function storedOf(values: Float32Array, dtype: DType) {
+  switch (dtype) {
+    case "f16":
+      return toFloat16Array(values);
+    case "bf16":
+      return toBfloat16Array(values);
+    case "i32":
+      return Int32Array.from(values);
+    case "u8":
+      return Uint8Array.from(values);
+    case "i8":
+      return Int8Array.from(values, (value) => Math.max(-127, Math.min(Math.round(value), 127)));
+    case "f8e4m3":
+      return toFloat8Array(values);
+    default:
+      return values;
+  }
+}
+
 function encode(values: Float32Array, dtype: DType): Uint8Array {
-  const stored =
-    dtype === "f16"
-      ? toFloat16Array(values)
-      : dtype === "bf16"
-        ? toBfloat16Array(values)
-        : dtype === "i32"
-          ? Int32Array.from(values)
-          : dtype === "u8"
-            ? Uint8Array.from(values)
-            : values;
+  const stored = storedOf(values, dtype);
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }
 

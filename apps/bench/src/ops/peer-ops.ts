@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { VdError } from "@vd/kernels-native";
+import { QUANTIZED, VdError } from "@vd/kernels-native";
 import { streamSafetensors } from "@vd/tensor";
 import { type Contender, readOutput } from "../measure/contenders";
 import type { Answer } from "../measure/peer-process";
@@ -24,7 +24,15 @@ async function prepare(
   }));
   await streamSafetensors(inputs, patterns);
   const dims = Object.fromEntries(operands.map((operand) => [operand.name, operand.dims]));
-  const request = { op: peerOp, attrs: opCase.attrs ?? {}, dims, dtype, numSets, inputs };
+  // Types of operands that the timing's own does not decide.
+  const ownTypes = Object.fromEntries(
+    operands
+      .filter((operand) => QUANTIZED.some((type) => type === operand.dtype))
+      .map((each) => [each.name, each.dtype]),
+  );
+  const scales = operands.filter(({ name }) => name.endsWith("Scale")).map(({ name }) => [name, "f32"]);
+  const dtypes = { ...ownTypes, ...Object.fromEntries(scales) };
+  const request = { op: peerOp, attrs: opCase.attrs ?? {}, dims, dtype, dtypes, numSets, inputs };
   return peer.request("op_prepare", { ...request, ...(output === undefined ? {} : { output }) });
 }
 

@@ -18,6 +18,11 @@ export const BENCH_TABLE = {
     doc: "The picture of the end-to-end part; without it one is made.",
     cli: { flags: "--image <FILE>" },
   },
+  causalModel: {
+    kind: text("a file or folder"),
+    doc: "SeedVR2's causal autoencoder, measured too; random for weights of its sizes.",
+    cli: { flags: "--causal-model <PATH>" },
+  },
   rounds: { kind: COUNT, doc: "Turns of each contender.", default: always(5), cli: { flags: "--rounds <N>" } },
   repeats: {
     kind: COUNT,

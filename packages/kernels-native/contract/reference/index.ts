@@ -3,6 +3,8 @@ export * from "./activations";
 export * from "./attention";
 export * from "./attention";
 export * from "./epilogue";
+export * from "./gates";
 export * from "./modulation";
 export * from "./moments";
 export * from "./plain";
+export * from "./rounding";

@@ -1,4 +1,5 @@
 import type { AttrValue } from "../define-case";
+import type { DType } from "../dtype";
 
 /** A packed tensor of float64 numbers. */
 export interface Plain {
@@ -15,6 +16,8 @@ export interface PlainCall {
   flag(name: string): boolean;
   word(name: string): string;
   words(name: string): readonly string[];
+  /** Element type of the first result, for ops that round to it by their definition. */
+  resultType: DType;
 }
 
 /** Results by the contract's names. */
@@ -61,6 +64,7 @@ export function beside(a: Plain, b: Plain | undefined): Plain {
 export function plainCall(
   operands: Readonly<Record<string, Plain>>,
   attrs: Readonly<Record<string, AttrValue>>,
+  resultType: DType = "f32",
 ): PlainCall {
   const operand = (name: string) => {
     const found = operands[name];
@@ -75,5 +79,6 @@ export function plainCall(
     flag: (name) => attrs[name] as boolean,
     word: (name) => attrs[name] as string,
     words: (name) => attrs[name] as readonly string[],
+    resultType,
   };
 }

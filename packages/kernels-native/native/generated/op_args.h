@@ -14,6 +14,7 @@ enum class FramePadding : int32_t { zeros = 0, replicate = 1 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
 enum class Instruction : int32_t { end = 0, a = 1, b = 2, c = 3, d = 4, k0 = 5, k1 = 6, k2 = 7, k3 = 8, neg = 9, abs = 10, square = 11, sqrt = 12, rsqrt = 13, exp = 14, log = 15, sigmoid = 16, tanh = 17, relu = 18, silu = 19, gelu = 20, gelu_tanh = 21, quick_gelu = 22, add = 23, sub = 24, mul = 25, div = 26, min = 27, max = 28 };
 enum class PoolMode : int32_t { max = 0, average = 1 };
+enum class ScalesPer : int32_t { tensor = 0, row = 1, block = 2 };
 enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
 enum class StepBounds : int32_t { none = 0, clip = 1, threshold = 2 };
 
@@ -161,6 +162,40 @@ struct ConvArgs {
   FramePadding framePadding;
   /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1. */
   bool transposed;
+};
+
+/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 640 of them; sums of integers are exact. */
+struct ConvQ8Args {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [1|B,1,1,1]: of the activations: one, or one for each clip. */
+  Tensor xScale;
+  /** [K,C,T,R,S]: filters in the checkpoint's layout, in the type of x. */
+  Tensor weight;
+  /** [1|K,1]: of the filters. */
+  Tensor weightScale;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|G,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,G,P,Q,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,G,P,Q,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,G,P,Q,K]: result; f32 unless `out` is of another type. */
+  Tensor y;
+  /** steps in frames, height, width. */
+  int64_t stride[3];
+  /** zeros at front, back, top, bottom, left, right. */
+  int64_t padding[6];
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
 };
 
 /** Copies tokens into another element type or pixel pitch. */
@@ -343,6 +378,36 @@ struct LinearArgs {
   float residual2Scale;
 };
 
+/** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 640 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear. */
+struct LinearQ8Args {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [1|B,1|F,1|S,1|G]: of the tokens, as quantize makes them. */
+  Tensor xScale;
+  /** [N,C]: one row per output column, in the type of x. */
+  Tensor weight;
+  /** [1|N,1|G]: of the weight's rows, or of blocks of 128 channels of them. */
+  Tensor weightScale;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,F,S,K]: result; f32 unless `out` is of another type. */
+  Tensor y;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Combines up to three tensors element by element: act(aScale · a + bScale · b · c + frameBias). */
 struct PointwiseArgs {
   /** [B,F,S,C]: first operand. */
@@ -379,6 +444,20 @@ struct PoolArgs {
   int64_t padding[6];
   /** averages count padding as zeros; else they leave it out. */
   bool countIncludePad;
+};
+
+/** Rounds numbers to 8 bits with one scale for the tensor, for each token, or for each block of 128 channels of a token: y = round(x · (1 / scale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8), every operation rounded to float32. A scale that is not given is the largest magnitude of what it is for, divided by 448 or 127, at least 2^-126. NaN counts for no largest magnitude; it stays NaN in f8e4m3 and becomes 0 in i8. */
+struct QuantizeArgs {
+  /** [B,F,S,C]: tokens, or rows of a weight. */
+  Tensor x;
+  /** [SB,SF,SS,SG], may be absent: scales that are known, as from calibration; finite and positive. */
+  Tensor scale;
+  /** [B,F,S,C]: codes; f8e4m3 unless `out` is i8. */
+  Tensor y;
+  /** [SB,SF,SS,SG], may be absent: what y is to be multiplied with. */
+  Tensor scales;
+  /** what has a scale of its own. */
+  ScalesPer per;
 };
 
 /** Resizes height and width by nearest neighbour (source index = floor(index · in/out) in float32), bilinear or bicubic (A = −0.75) interpolation without antialiasing. */
@@ -593,6 +672,33 @@ inline ConvArgs read_conv_args(const Row& row) {
   return args;
 }
 
+inline ConvQ8Args read_conv_q8_args(const Row& row) {
+  ConvQ8Args args{};
+  args.x = row.tensors[0];
+  args.xScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.y = row.tensors[8];
+  args.stride[0] = static_cast<int64_t>(row.attrs[0]);
+  args.stride[1] = static_cast<int64_t>(row.attrs[1]);
+  args.stride[2] = static_cast<int64_t>(row.attrs[2]);
+  args.padding[0] = static_cast<int64_t>(row.attrs[3]);
+  args.padding[1] = static_cast<int64_t>(row.attrs[4]);
+  args.padding[2] = static_cast<int64_t>(row.attrs[5]);
+  args.padding[3] = static_cast<int64_t>(row.attrs[6]);
+  args.padding[4] = static_cast<int64_t>(row.attrs[7]);
+  args.padding[5] = static_cast<int64_t>(row.attrs[8]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[9]));
+  args.outScale = static_cast<float>(row.attrs[10]);
+  args.residualScale = static_cast<float>(row.attrs[11]);
+  args.residual2Scale = static_cast<float>(row.attrs[12]);
+  return args;
+}
+
 inline CopyArgs read_copy_args(const Row& row) {
   CopyArgs args{};
   args.x = row.tensors[0];
@@ -739,6 +845,24 @@ inline LinearArgs read_linear_args(const Row& row) {
   return args;
 }
 
+inline LinearQ8Args read_linear_q8_args(const Row& row) {
+  LinearQ8Args args{};
+  args.x = row.tensors[0];
+  args.xScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.y = row.tensors[8];
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.outScale = static_cast<float>(row.attrs[1]);
+  args.residualScale = static_cast<float>(row.attrs[2]);
+  args.residual2Scale = static_cast<float>(row.attrs[3]);
+  return args;
+}
+
 inline PointwiseArgs read_pointwise_args(const Row& row) {
   PointwiseArgs args{};
   args.a = row.tensors[0];
@@ -770,6 +894,16 @@ inline PoolArgs read_pool_args(const Row& row) {
   args.padding[4] = static_cast<int64_t>(row.attrs[11]);
   args.padding[5] = static_cast<int64_t>(row.attrs[12]);
   args.countIncludePad = row.attrs[13] != 0;
+  return args;
+}
+
+inline QuantizeArgs read_quantize_args(const Row& row) {
+  QuantizeArgs args{};
+  args.x = row.tensors[0];
+  args.scale = row.tensors[1];
+  args.y = row.tensors[2];
+  args.scales = row.tensors[3];
+  args.per = static_cast<ScalesPer>(static_cast<int32_t>(row.attrs[0]));
   return args;
 }
 
@@ -856,6 +990,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(attention_backward, AttentionBackwardArgs) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
+  X(conv_q8, ConvQ8Args) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \
   X(depth_to_space, DepthToSpaceArgs) \
@@ -868,8 +1003,10 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(layout_in, LayoutInArgs) \
   X(layout_out, LayoutOutArgs) \
   X(linear, LinearArgs) \
+  X(linear_q8, LinearQ8Args) \
   X(pointwise, PointwiseArgs) \
   X(pool, PoolArgs) \
+  X(quantize, QuantizeArgs) \
   X(resize, ResizeArgs) \
   X(rms_norm, RmsNormArgs) \
   X(sampler_step, SamplerStepArgs) \

@@ -11,6 +11,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::
 cuda::Candidates attention_backward_cuda_variants(const AttentionBackwardArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& args, const cuda::DeviceInfo& device, bool explain);
@@ -23,8 +24,10 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& args, const cuda:
 cuda::Candidates layout_in_cuda_variants(const LayoutInArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates linear_cuda_variants(const LinearArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates linear_q8_cuda_variants(const LinearQ8Args& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates pool_cuda_variants(const PoolArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates quantize_cuda_variants(const QuantizeArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates resize_cuda_variants(const ResizeArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates rms_norm_cuda_variants(const RmsNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& args, const cuda::DeviceInfo& device, bool explain);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../../native/cuda/planning/conv_geometry.h"
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/matmul_mma.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
@@ -65,21 +66,7 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
     p.padding[i] = static_cast<int>(a.padding[2 * i]);
   }
   p.padding[0] += past_frames(a);
-  // Frames that do not mix are one long run of frames; pixels that do not mix are one long row.
-  if (p.kernel[0] == 1 && p.stride[0] == 1 && p.padding[0] == 0 && p.out[1] == p.source[1]) {
-    p.source[1] = p.out[1] = p.source[0] * p.source[1];
-    p.source[0] = p.out[0] = 1;
-  }
-  const bool pointwise = p.kernel[1] == 1 && p.kernel[2] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.padding[1] == 0 &&
-                         p.padding[2] == 0 && p.out[2] == p.source[2] && p.out[3] == p.source[3];
-  if (pointwise && p.phases == 1) {
-    p.source[3] = p.out[3] = p.source[2] * p.source[3];
-    p.source[2] = p.out[2] = 1;
-    if (p.source[0] == 1 && p.kernel[0] == 1 && p.stride[0] == 1 && p.padding[0] == 0) {
-      p.source[3] = p.out[3] = p.source[1] * p.source[3];
-      p.source[1] = p.out[1] = 1;
-    }
-  }
+  cuda::join_axes(p);
   p.channels = a.x.channels();
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));

@@ -84,7 +84,8 @@ export function encodeCase(id: OpId, opCase: OpCase, firstBlock = 0): EncodedCas
   }
   Object.entries(op.outputs).forEach(([name, spec], i) => {
     const wanted = i === 0 || opCase.also?.includes(name);
-    if (wanted) place({ dims: sizeOf(spec, scope), gap: i === 0 ? (opCase.outGap ?? 0) : 0 }, false);
+    const first = i === 0 ? { gap: opCase.outGap ?? 0, dtype: opCase.outType ?? "f32" } : {};
+    if (wanted) place({ dims: sizeOf(spec, scope), ...first }, false);
     else words.push(...ABSENT);
   });
   return { name: `${id}: ${opCase.name}`, words, blocks };

@@ -1,5 +1,15 @@
+import { isVdError } from "@vd/kernels-native";
 import { frameChunks, runInSlices } from "@vd/tensor";
-import { decodeInTiles, joinedFrames, type TileChoice } from "@vd/vae-opt";
+import {
+  type DecodePieces,
+  decodeInTiles,
+  describePieces,
+  type HostMap,
+  joinedFrames,
+  smallerPieces,
+  type TileChoice,
+  type VaeStage,
+} from "@vd/vae-opt";
 import { decodeShape, decodeStage } from "../stages/definitions";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
@@ -32,9 +42,41 @@ export async function decodePreview(run: GenerationRun, step: number, denoised: 
   options.onPreview?.({ step, width: checked.width, height: checked.height, numFrames: 1, frames });
 }
 
-function decodeClip(run: GenerationRun, latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
-  const { models, shape, options } = run.context;
-  if (shape.decodeTiles && numFrames === shape.numFrames) return decodeTiles(run, latents, shape.decodeTiles);
+/** Decodes one clip; in smaller pieces, with the same frames, where the device runs out of memory after all. */
+async function decodeClip(run: GenerationRun, latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
+  const { models, layouts, options, shape } = run.context;
+  const failed = { vae: models.vae, shape: decodeShape(shape, numFrames) };
+  for (let pieces = plannedPieces(run, numFrames); ; ) {
+    try {
+      return await decodePieces(run, latents, { pieces, numFrames });
+    } catch (error) {
+      if (!isVdError(error) || error.code !== "memory") throw error;
+      const memoryOf = (stage: VaeStage) => layouts.memoryOf(stage, options.signal);
+      const smaller = await smallerPieces({ ...failed, pieces, memoryOf });
+      if (!smaller) throw error;
+      const [before, after] = [pieces, smaller].map(describePieces);
+      run.progress.report("decode", 0, 1, {
+        message: `The device ran out of memory decoding ${before}; now ${after}.`,
+      });
+      pieces = smaller;
+    }
+  }
+}
+
+/** What was planned for the whole clip; parts of it, and previews, are decoded at once. */
+function plannedPieces({ context }: GenerationRun, numFrames: number): DecodePieces {
+  const { decodeChunk, decodeTiles: tiles } = context.shape;
+  return { chunkFrames: decodeChunk, tiles: numFrames === context.shape.numFrames ? tiles : undefined };
+}
+
+function decodePieces(
+  run: GenerationRun,
+  latents: Float32Array,
+  { pieces, numFrames }: { pieces: DecodePieces; numFrames: number },
+): Promise<DecodedFrames> {
+  const { models, options } = run.context;
+  const shape = { ...run.context.shape, decodeChunk: pieces.chunkFrames };
+  if (pieces.tiles) return decodeTiles(run, latents, { tiles: pieces.tiles, numFrames });
   return run.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
     await plan.write("latents", latents);
     await plan.run({ signal: options.signal });
@@ -43,15 +85,22 @@ function decodeClip(run: GenerationRun, latents: Float32Array, numFrames: number
   });
 }
 
-async function decodeTiles(run: GenerationRun, latents: Float32Array, tiles: TileChoice): Promise<DecodedFrames> {
+async function decodeTiles(
+  run: GenerationRun,
+  latents: Float32Array,
+  { tiles, numFrames }: { tiles: TileChoice; numFrames: number },
+): Promise<DecodedFrames> {
   const { models, shape, options } = run.context;
   const results = await decodeInTiles({
-    ...{ vae: models.vae, shape: decodeShape(shape, shape.numFrames), tiles, latents, signal: options.signal },
+    ...{ vae: models.vae, shape: decodeShape(shape, numFrames), tiles, latents, signal: options.signal },
     outputs: ["frames", "levels"],
     run: (stage, body) => run.loader.run(stage, body),
   });
+  const joined = (map: HostMap) =>
+    runInSlices(joinedFrames.inPieces(map), { signal: options.signal, where: "generation" });
   const frames = results.get("frames")!;
-  return { data: joinedFrames(results.get("levels")!), raw: { dtype: frames.dtype, bytes: joinedFrames(frames) } };
+  const raw = { dtype: frames.dtype, bytes: await joined(frames) };
+  return { data: await joined(results.get("levels")!), raw };
 }
 
 async function joinClips({ context }: GenerationRun, parts: readonly DecodedFrames[]): Promise<DecodedFrames> {

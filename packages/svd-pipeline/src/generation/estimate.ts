@@ -1,5 +1,5 @@
 import { countOf, type Device, VdError } from "@vd/kernels-native";
-import { compile, type GraphLayout, NUM_GROUPS, type Plan } from "@vd/tensor";
+import { compile, type GraphLayout, NUM_GROUPS, type Plan, packedBytes, type Tensor } from "@vd/tensor";
 import { availableBytes } from "@vd/vae-opt";
 import type { CountedLayout } from "../stages/generation-stages";
 import type { GenerationEstimate, StageEstimate } from "../types";
@@ -43,14 +43,21 @@ async function measureRates(device: Device): Promise<DeviceRates> {
   }
 }
 
-/** Bytes of a layout's weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
-function packedWeightBytes({ graph }: GraphLayout): number {
+/** Bytes of the weights of layouts, each weight once: stages of different lengths share theirs. */
+function bytesOfWeights(layouts: readonly GraphLayout[], bytesOf: (weight: Tensor) => number): number {
   const seen = new Map<string, number>();
-  for (const input of graph.rows.flatMap((row) => row.inputs))
-    if (input?.storage.kind === "weights")
-      seen.set(`${input.storage.id}:${input.byteOffset}`, Float32Array.BYTES_PER_ELEMENT * countOf(input.dims));
+  for (const { graph } of layouts)
+    for (const input of graph.rows.flatMap((row) => row.inputs))
+      if (input?.storage.kind === "weights") seen.set(`${input.storage.id}:${input.byteOffset}`, bytesOf(input));
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
+
+/** Bytes of a layout's weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
+const packedWeightBytes = (layout: GraphLayout): number =>
+  bytesOfWeights([layout], ({ dims }) => Float32Array.BYTES_PER_ELEMENT * countOf(dims));
+
+const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
+  bytesOfWeights(layouts, ({ dims, dtype }) => packedBytes(dims, dtype));
 
 /** Bytes that a stage needs while it runs. */
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
@@ -68,11 +75,9 @@ export async function estimate(device: Device, layouts: readonly CountedLayout[]
     estimatedUs: (layout.cost.flops / flopsPerUs + layout.cost.bytes / bytesPerUs) * runs,
   }));
   const sum = (pick: (stage: StageEstimate) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
-  // Chunks of two lengths are two stages with the same weights.
-  const weights = new Map(layouts.map(({ name, layout }) => [name, layout.memory.weightBytes]));
   return {
     stages,
-    weightBytes: [...weights.values()].reduce((total, bytes) => total + bytes, 0),
+    weightBytes: storedWeightBytes(layouts.map(({ layout }) => layout)),
     peakBytes: Math.max(...stages.map((stage) => stage.peakBytes)),
     flops: sum((stage) => stage.flops * stage.runs),
     estimatedUs: sum((stage) => stage.estimatedUs),

@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { Device, VdError } from "@vd/kernels-native";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { maxDifference } from "../../../../tooling/testing/pictures";
-import type { StableVideoDiffusionPipeline } from "../../src/index";
+import type { GeneratedVideo, StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 
@@ -46,5 +47,37 @@ describe("decoding in chunks", () => {
     expect(maxDifference(isolated.data, whole.data)).toBeGreaterThan(1);
     expect(sameBytes((await decoded(14, true)).data, whole.data)).toBe(true);
     expect(sameBytes((await decoded(undefined, true)).data, whole.data)).toBe(true);
+  });
+});
+
+describe("decoding in tiles", () => {
+  const options = { ...OPTIONS, numFrames: 8, width: 128, height: 128 };
+  let atOnce: GeneratedVideo;
+  beforeAll(async () => {
+    atOnce = await pipeline.generate(options);
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it("is what happens where no chunk fits, and gives the whole decode", async () => {
+    const { peakBytes } = (await pipeline.plan(options)).stages.find(({ name }) => name === "decode")!;
+    vi.spyOn(process, "constrainedMemory").mockReturnValue(0.5 * peakBytes);
+    const { stages } = await pipeline.plan(options);
+    expect(stages.map(({ name }) => name)).toContain("decode tiles");
+    const tiled = await pipeline.generate(options);
+    expect(maxDifference(tiled.floats(), atOnce.floats())).toBeLessThan(1e-5);
+    expect(maxDifference(tiled.data, atOnce.data)).toBeLessThanOrEqual(1);
+  });
+
+  it("is what follows where the device runs out of memory after all, and is told", async () => {
+    const allocate = Device.prototype.allocate;
+    const messages: string[] = [];
+    vi.spyOn(Device.prototype, "allocate").mockImplementation(function (this: Device, bytes) {
+      const error = { code: "memory", where: "allocate", expected: "less", got: String(bytes) } as const;
+      return bytes > 50e6 ? Promise.reject(new VdError(error)) : allocate.call(this, bytes);
+    });
+    const onProgress = ({ message }: { message?: string }) => void (message && messages.push(message));
+    const smaller = await pipeline.generate({ ...options, onProgress });
+    expect(messages[0]).toMatch(/^The device ran out of memory decoding whole; now/);
+    expect(maxDifference(smaller.data, atOnce.data)).toBeLessThanOrEqual(1);
   });
 });

@@ -8,5 +8,6 @@ export * from "./linear";
 export * from "./module";
 export * from "./norm";
 export * from "./pool";
+export * from "./quantized";
 export * from "./res-block";
 export * from "./rotary";

@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
+import { FLOAT8_E4M3_VALUES, FLOAT8_E5M2_VALUES } from "../float8";
 import { fromBfloat16Array, fromFloat16Array } from "../half";
-import { FLOAT8_E4M3_VALUES, FLOAT8_E5M2_VALUES } from "./float8";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 
 type NumberArray =

@@ -1,4 +1,4 @@
-import type { DType } from "@vd/kernels-native";
+import { decodeStored, runInSlices } from "@vd/tensor";
 import { decodeInTiles, joinedFrames } from "../decoding/decode-tiles";
 import type { DecodePieces } from "../decoding/pieces";
 import { type DecodeShape, decodeStage } from "../decoding/stages";
@@ -12,12 +12,6 @@ export interface DecodeRequest {
   runs: StageRuns;
 }
 
-/** Decoded frames as the device stores them, [F,H,W,3]. */
-export interface StoredFrames {
-  bytes: Uint8Array;
-  dtype: DType;
-}
-
 /** What a decode works on, and who hears of it. */
 export interface DecodeWork {
   /** Latents, [F,C,h,w]. */
@@ -25,26 +19,26 @@ export interface DecodeWork {
   options: { signal?: AbortSignal | undefined; onProgress?: ((done: number, total: number) => void) | undefined };
 }
 
-/** Decodes in pieces. @throws VdError `memory`, `cancelled` */
+/** Decodes in pieces to frames [F,H,W,3]. @throws VdError `memory`, `cancelled` */
 export async function decodePieces(
   { vae, shape, runs }: DecodeRequest,
   pieces: DecodePieces,
   { data, options }: DecodeWork,
-): Promise<StoredFrames> {
+): Promise<Float32Array> {
   const { signal, onProgress } = options;
   const { tiles } = pieces;
   if (tiles) {
-    const job = { vae, shape, tiles, latents: data, outputs: ["frames"] as const, run: runs.run, signal };
+    const job = { vae, shape, tiles, latents: data, outputs: ["floats"] as const, run: runs.run, signal };
     const results = await decodeInTiles({ ...job, onPart: onProgress });
-    const frames = results.get("frames")!;
-    return { bytes: joinedFrames(frames), dtype: frames.dtype };
+    const joined = joinedFrames.inPieces(results.get("floats")!);
+    return decodeStored(await runInSlices(joined, { signal, where: "decode" }), "f32");
   }
   onProgress?.(0, 1);
   return runs.run(decodeStage(vae, shape, pieces.chunkFrames), async (plan) => {
     await plan.write("latents", data);
     await plan.run({ signal });
-    const bytes = await plan.readBytes("frames");
+    const frames = await plan.read("frames");
     onProgress?.(1, 1);
-    return { bytes, dtype: plan.layout.graph.outputs.get("frames")!.dtype };
+    return frames;
   });
 }

@@ -1,12 +1,11 @@
 import { VdError } from "@vd/kernels-native";
 import { chooseDecodePieces } from "../decoding/choose-pieces";
-import { tileStages } from "../decoding/decode-tiles";
 import { blockMaps, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
 import { decodeStage } from "../decoding/stages";
 import type { DecodeRequest } from "./decode";
 
 /** What a plan is made for. */
-export interface PlanRequest {
+export interface DecodePlanRequest {
   /** Most bytes that a stage may take on the device, weights included. Default: what the device has left. */
   maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;
@@ -25,9 +24,6 @@ export interface PlannedDecode {
   /** All of it as a sentence. */
   message: string;
 }
-
-/** Part of the memory that pieces allocated which did not fit after all, for the next try. */
-const NEXT_SHARE = 0.7;
 
 const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 
@@ -59,21 +55,4 @@ export async function choosePieces({ vae, shape, runs }: DecodeRequest, budgetBy
     `${describePieces(pieces)}: ${inGibibytes(bytes)} on the device` +
     `${onHost > 0 ? ` and ${inGibibytes(onHost)} in host memory` : ""}, of ${inGibibytes(wholeBytes)} for all at once.`;
   return { pieces, peakBytes: bytes, hostBytes: onHost, wholeBytes, message };
-}
-
-/** Returns pieces that take clearly less than those that did not fit after all; undefined if there are none. */
-export async function smallerPieces(request: DecodeRequest, failed: DecodePieces): Promise<DecodePieces | undefined> {
-  const { vae, shape, runs } = request;
-  const stages = failed.tiles
-    ? tileStages(vae, shape, failed.tiles).map(([stage]) => stage)
-    : [decodeStage(vae, shape, failed.chunkFrames)];
-  let own = 0;
-  let weights = 0;
-  for (const stage of stages) {
-    const memory = await runs.memoryOf(stage);
-    if (memory.peakBytes > own) [own, weights] = [memory.peakBytes, memory.weightBytes];
-  }
-  const budgetBytes = NEXT_SHARE * own + weights;
-  const { pieces, fits } = await chooseDecodePieces(vae, shape, { budgetBytes, bytesOf: runs.bytesOf });
-  return fits ? pieces : undefined;
 }

@@ -1,18 +1,19 @@
 import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
-import { decodeStored, type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
+import { smallerPieces } from "../decoding/smaller-pieces";
 import type { DecodeShape } from "../decoding/stages";
 import { type MemoryUse, usableBytes } from "../decoding/usable-memory";
 import { OptimizableModel } from "../optimization/model";
+import { rewriteOf } from "../optimization/rewrite";
 import { PRECISIONS, type VaePrecision } from "../optimization/switches";
-import { unfused } from "../optimization/unfused";
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
 import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
 import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
 import { openVae, openVaeFile, type VaeComponents, type VaeSourceOptions } from "./open";
-import { choosePieces, type PlannedDecode, type PlanRequest, smallerPieces } from "./plan";
+import { choosePieces, type DecodePlanRequest, type PlannedDecode } from "./plan";
 import { StageRuns } from "./stage-runs";
 
 /** How to open an autoencoder. */
@@ -136,7 +137,7 @@ export class SvdAutoencoder extends OptimizableModel {
    * @param size of the latents
    * @throws VdError `memory` where even the smallest pieces take more, `shape`, `cancelled`
    */
-  plan(size: Omit<VideoLatents, "data">, request: PlanRequest = {}): Promise<PlannedDecode> {
+  plan(size: Omit<VideoLatents, "data">, request: DecodePlanRequest = {}): Promise<PlannedDecode> {
     return this.inTurn("plan", async () => choosePieces(this.request(size, request), await this.budget(request)));
   }
 
@@ -157,7 +158,7 @@ export class SvdAutoencoder extends OptimizableModel {
         const precision = this.encodePrecision(watched.precision);
         const runs = this.runs(watched.signal);
         const job = { vae: this.vae, video, switches, dtype: PRECISIONS[precision], runs, options: watched };
-        return encodeFrames({ ...job, budgetBytes: await this.budget(watched), rewrite: unfused(switches) });
+        return encodeFrames({ ...job, budgetBytes: await this.budget(watched), rewrite: rewriteOf(switches) });
       }),
     );
   }
@@ -176,11 +177,10 @@ export class SvdAutoencoder extends OptimizableModel {
         const dims = [numFrames, this.config.latentChannels, height, width];
         const { signal } = watched;
         await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
-        const { bytes, dtype } = await this.decodeOrSmaller(request, latents.data, watched);
+        const data = await this.decodeOrSmaller(request, latents.data, watched);
         const size = { numFrames, width: width * this.factor, height: height * this.factor };
-        const data = decodeStored(bytes, dtype);
         const shape = [numFrames, size.height, size.width, this.config.outChannels];
-        await runInSlices(checkResults.inPieces("decode", data, shape, dtype), { signal });
+        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), { signal });
         return { ...size, data };
       }),
     );
@@ -205,9 +205,7 @@ export class SvdAutoencoder extends OptimizableModel {
         return await decodePieces(request, pieces, { data, options });
       } catch (error) {
         const smaller =
-          request.runs.isMemoryError(error) && attempt < MOST_RETRIES
-            ? await smallerPieces(request, pieces)
-            : undefined;
+          request.runs.isMemoryError(error) && attempt < MOST_RETRIES ? await this.smaller(request, pieces) : undefined;
         if (!smaller) throw error;
         options.onNotice?.(
           `The device ran out of memory decoding ${describePieces(pieces)}; it goes on with ${describePieces(smaller)}.`,
@@ -216,6 +214,10 @@ export class SvdAutoencoder extends OptimizableModel {
         await this.device.trim();
       }
     }
+  }
+
+  private smaller({ vae, shape, runs }: DecodeRequest, pieces: DecodePieces): Promise<DecodePieces | undefined> {
+    return smallerPieces({ vae, shape, pieces, memoryOf: (stage) => runs.memoryOf(stage) });
   }
 
   /** A decode's shapes, recorded as the switches say. */
@@ -230,7 +232,7 @@ export class SvdAutoencoder extends OptimizableModel {
       width: checkSize("width", size?.width),
       dtype: PRECISIONS[switches.precision],
       latentScale: scaled ? undefined : 1,
-      rewrite: unfused(switches),
+      rewrite: rewriteOf(switches),
     };
     return { vae: this.vae, shape, runs: this.runs(signal) };
   }

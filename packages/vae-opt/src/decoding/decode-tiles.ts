@@ -1,5 +1,5 @@
-import { cancelledError, countOf } from "@vd/kernels-native";
-import { frameChunks, type Plan, runInSlices } from "@vd/tensor";
+import { cancelledError } from "@vd/kernels-native";
+import { frameChunks, type Pausable, type Plan, pausable, runInSlices } from "@vd/tensor";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { cutPart, emptyMap, type HostMap, type MapPart, type MapSize, placePart } from "./host-map";
 import { joinStatistics, type PartStatistics } from "./norm-statistics";
@@ -16,8 +16,8 @@ import {
   type VaeStage,
 } from "./stages";
 
-/** Results of a decode that can be asked for: frames as the device stores them, and in 8 bits. */
-export type FramesOutput = "frames" | "levels";
+/** Results of a decode that can be asked for: frames as the device stores them, as float32, and in 8 bits. */
+export type FramesOutput = "frames" | "floats" | "levels";
 
 /** A decode in tiles. */
 export interface TiledDecode {
@@ -78,9 +78,13 @@ async function overPieces(
     });
 }
 
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array) => new Uint8Array(buffer, byteOffset, byteLength);
+
+const OUTPUT_TYPES = { floats: "f32", levels: "u8" } as const;
+
 /** Reads an output of a piece into its place. */
 async function keep(job: TiledDecode, plan: Plan, name: string, [into, part]: [HostMap, MapPart]): Promise<void> {
-  const bytes = await plan.readBytes(name);
+  const bytes = name === "floats" ? bytesOf(await plan.read("frames")) : await plan.readBytes(name);
   await runInSlices(placePart.inPieces(into, part, bytes), { signal: job.signal, where: "decode" });
 }
 
@@ -90,7 +94,7 @@ async function spatialHalf(
   block: number,
   { map, maps, frames }: { map: HostMap; maps: BlockMaps; frames: number },
 ): Promise<{ made: HostMap; statistics: Float32Array | undefined }> {
-  const made = canReplace(maps, map) ? map : emptyMap(maps.made);
+  const made = canReplace(maps) ? map : emptyMap(maps.made);
   const parts: PartStatistics[] = [];
   const decoder = job.vae.blocks[block];
   const work: PieceWork = { job, block, stage: spatialStage, map, along: "frames", length: frames };
@@ -127,7 +131,7 @@ async function decodeEnd(
   const { made } = await spatialHalf(job, block, { map, maps, frames: tiles.frames });
   const size: MapSize = maps.made;
   const results = new Map(
-    job.outputs.map((name) => [name, emptyMap(name === "levels" ? { ...size, dtype: "u8" } : size)]),
+    job.outputs.map((name) => [name, emptyMap(name === "frames" ? size : { ...size, dtype: OUTPUT_TYPES[name] })]),
   );
   const work = { job, block, stage: temporalStage, map: made, along: "rows", length: tiles.rows } as const;
   await overPieces(work, async (plan, part) => {
@@ -199,9 +203,12 @@ export function tileStages(
   return [[head, 1], ...stages];
 }
 
-/** Returns all frames of a result in one array, [F,H,W,C] in bytes. */
-export function joinedFrames({ frames }: HostMap): Uint8Array {
-  const result = new Uint8Array(countOf([frames.length, frames[0]!.length]));
-  for (const [i, frame] of frames.entries()) result.set(frame, i * frame.length);
+/** Returns all frames of a result in one array, [F,H,W,C] in bytes. Pauses after each frame. */
+export const joinedFrames = pausable(function* ({ frames }: HostMap): Pausable<Uint8Array> {
+  const result = new Uint8Array(frames.length * frames[0]!.length);
+  for (const [i, frame] of frames.entries()) {
+    result.set(frame, i * frame.length);
+    yield;
+  }
   return result;
-}
+});

@@ -1,5 +1,5 @@
 import type { TemporalVae } from "../temporal-decoder/vae";
-import { type HostMap, type MapSize, mapBytes } from "./host-map";
+import { type MapSize, mapBytes } from "./host-map";
 import type { DecodeShape } from "./stages";
 
 /** How one block of a tiled decode is cut. */
@@ -48,14 +48,15 @@ export function blockMaps(vae: TemporalVae, { numFrames, height, width, dtype }:
   return [...maps, { taken: { ...end, channels: cin }, made: { ...end, channels } }];
 }
 
+/** True if a block's result can take the place of what it took: its halves look along other axes than the pieces go. */
+export const canReplace = ({ taken, made }: BlockMaps): boolean =>
+  taken.height === made.height && taken.channels === made.channels;
+
 /** Returns the most bytes of host memory that maps of a tiled decode take at a time. */
 export function hostBytes(maps: readonly BlockMaps[], { numHeadBlocks }: TileChoice): number {
-  return Math.max(...maps.slice(numHeadBlocks).map(({ taken, made }) => mapBytes(taken) + mapBytes(made)));
+  const bytesOf = (each: BlockMaps) => mapBytes(each.made) + (canReplace(each) ? 0 : mapBytes(each.taken));
+  return Math.max(...maps.slice(numHeadBlocks).map(bytesOf));
 }
-
-/** True if a block's result can take the place of what it took: its halves look along other axes than the pieces go. */
-export const canReplace = ({ taken, made }: BlockMaps, map: HostMap): boolean =>
-  mapBytes(taken) === mapBytes(made) && taken.height === made.height && map.channels === made.channels;
 
 /** The shortest and the longest length of what is cut, as words. */
 function rangeOf(values: readonly number[]): string {

@@ -1,5 +1,5 @@
 import { throwIfAborted, VdError } from "@vd/kernels-native";
-import { fitPicture, type RgbImage } from "@vd/media";
+import { fitPicture, type RgbImage, resizeLanczos } from "@vd/media";
 import { runInSlices } from "@vd/tensor";
 import type { VideoFrames } from "../autoencoder/checks";
 import { inOrder, readAhead } from "./prefetch";
@@ -88,7 +88,10 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
   private async fit(frame: RgbImage): Promise<RgbImage> {
     const { size, signal } = this.options;
     if (!size || (frame.width === size.width && frame.height === size.height)) return frame;
-    return runInSlices(fitPicture.inPieces(frame, size.width, size.height), { signal, where: "createFrameLoader" });
+    const slices = { signal, where: "createFrameLoader" };
+    const cut = await runInSlices(fitPicture.inPieces(frame, size.width, size.height), slices);
+    if (cut.width === size.width && cut.height === size.height) return cut;
+    return runInSlices(resizeLanczos.inPieces(cut, size.width, size.height), slices);
   }
 }
 

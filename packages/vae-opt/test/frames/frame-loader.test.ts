@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { RgbImage } from "@vd/media";
-import { outputTarget, writeVideo } from "@vd/media";
-import sharp from "sharp";
+import { loadSharp, outputTarget, writeVideo } from "@vd/media";
 import { describe, expect, it } from "vitest";
 import { gradientFrames } from "../../../../tooling/testing/gradient-frames";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
@@ -16,6 +15,7 @@ const video = { width: WIDTH, height: HEIGHT, numFrames: FRAMES, fps: 8, data, f
 
 async function folderOfPictures(): Promise<string> {
   const folder = temporaryFolder();
+  const sharp = await loadSharp();
   for (let i = 0; i < FRAMES; i++)
     await sharp(frameOf(i), { raw: { width: WIDTH, height: HEIGHT, channels: 3 } })
       .png()

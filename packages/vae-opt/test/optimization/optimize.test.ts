@@ -5,11 +5,14 @@ import {
   configureAutocast,
   isFp8Available,
   optimizeForWindowsBlackwell,
+  parseVaeConfig,
+  rewriteOf,
   SvdAutoencoder,
-  unfused,
+  temporalVae,
 } from "../../src/index";
 import { PLAIN } from "../../src/optimization/switches";
-import { noise } from "../support/run-module";
+import { randomWeights } from "../support/random-weights";
+import { noise, runModule } from "../support/run-module";
 
 const device = openDevice("cpu", { threads: 2 });
 let vae: SvdAutoencoder;
@@ -74,7 +77,7 @@ describe("a model's optimisations", () => {
 it("without fusions, SiLU and upsampling are rows of their own", () => {
   const rowsOf = (switches: Partial<typeof PLAIN>) =>
     layoutGraph((g: Graph) => {
-      const rewrite = unfused({ ...PLAIN, ...switches });
+      const rewrite = rewriteOf({ ...PLAIN, ...switches });
       if (rewrite) g.rewriteCalls(rewrite);
       const [weight, filter] = [
         g.constant(new Float32Array(4), [4]),
@@ -106,4 +109,27 @@ it("an autocast scope ends with its block, and refuses what is no precision", ()
   }
   expect(left).toBe(1);
   expect(() => configureAutocast(model, { precision: "int4" as never })).toThrow(/bfloat16/);
+});
+
+it("in 8-bit floats, convolutions of many channels take codes with scales, and frames differ by their rounding", async () => {
+  const config = parseVaeConfig({ block_out_channels: [32, 64], layers_per_block: 1, down_block_types: undefined });
+  const { decode } = temporalVae(randomWeights().weights, config);
+  const z = noise(2 * 4 * 3 * 4);
+  const run = (fp8: boolean) =>
+    runModule(
+      (g, x) => {
+        const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fp8 });
+        if (rewrite) g.rewriteCalls(rewrite);
+        const y = decode(g, x);
+        expect(g.rows.some(({ op }) => op === "conv_q8")).toBe(fp8);
+        return y;
+      },
+      [1, 2, 4, 3, 4],
+      z,
+    );
+  const [plain, eight] = [await run(false), await run(true)];
+  const distance = (i: number) => (eight.values[i]! - plain.values[i]!) ** 2;
+  const [error, size] = plain.values.reduce(([e, n], value, i) => [e! + distance(i), n! + value ** 2], [0, 0]);
+  expect(Math.sqrt(error! / size!)).toBeGreaterThan(1e-4);
+  expect(Math.sqrt(error! / size!)).toBeLessThan(0.1);
 });

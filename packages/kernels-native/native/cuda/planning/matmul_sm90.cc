@@ -37,6 +37,24 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
        if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
+/** Why a tile is not for the problem's operands: 8-bit operands have tiles of their own where sums are promoted or blocks scaled, and
+ *  none in which warpgroups have tiles of their own. */
+Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
+  if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
+  const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
+  const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
+  return first_of({if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong), {"is not for 8-bit operands"}),
+                   if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}),
+                   if_so(tile.blocked && !p.blocked, {"is for scales of blocks"}),
+                   if_so(!tile.blocked && p.blocked, {"has no scales of blocks"}),
+                   if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
+                   if_so(!floats && tile.promote == 0 && sums > kMostIntegerSums,
+                         {"has # sums a thread, of integers registers hold # beside the results", {sums, kMostIntegerSums}}),
+                   if_so(tile.promote == 0 && floats && blocks > kMostUnpromotedBlocks,
+                         {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
+}
+
 /** Why the epilogue of a tile cannot do the problem's. */
 Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool gated = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
@@ -58,8 +76,8 @@ Reason clip_reason(const MatmulTile& tile) {
 
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
-  return first_of({if_so(p.clip, clip_reason(tile)), if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile),
-                   tail_reason(p, tile), shared_memory_reason(p, tile, device)});
+  return first_of({operands_reason(p, tile), if_so(p.clip, clip_reason(tile)), if_so(tile.staged, staged_reason(p, tile, box)),
+                   own_tiles_reason(p, tile), tail_reason(p, tile), shared_memory_reason(p, tile, device)});
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
@@ -95,9 +113,10 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   MatmulSm90Params params{};
   params.epilogue = p.epilogue;
   params.epilogue.biasType = static_cast<uint8_t>(DType::f32);
-  params.blocksPerTap = static_cast<int32_t>(ceil_div(p.channels, 64));
+  params.scales = p.scales;
+  params.blocksPerTap = static_cast<int32_t>(ceil_div(p.channels, block_channels(p)));
   params.numKBlocks1 = params.blocksPerTap * p.kernel[0] * p.kernel[1] * p.kernel[2];
-  params.numKBlocks = params.numKBlocks1 + static_cast<int32_t>(ceil_div(p.channels2, 64));
+  params.numKBlocks = params.numKBlocks1 + static_cast<int32_t>(ceil_div(p.channels2, block_channels(p)));
   params.channels = static_cast<int32_t>(p.channels);
   int64_t mTiles = p.out[0];
   for (int i = 0; i < 3; ++i) {
@@ -158,6 +177,8 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
+  if (p.scales.x != nullptr)
+    launch.relocations.push_back({offsetof(MatmulSm90Params, scales) + offsetof(MatmulScales, weight), p.weightScales});
   add_maps(launch, p, tile, source, box);
   const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
   const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);

@@ -26,9 +26,18 @@ struct MatmulProblem {
   BiasSource bias;
   int64_t weightChannels;       // elements from one tap (or row) of the weights to the next
   device::Epilogue epilogue;
+  device::MatmulScales scales = {};  // of 8-bit operands
+  Address weightScales = {};
+  bool blocked = false;              // blocks of 128 channels have scales of their own
 };
 
-/** Why the copy engine cannot read a tensor: not a 16-bit float type, or base or pitch no multiple of 16 bytes. */
+/** Channels of a block of the reduction: 128 bytes of them. */
+inline int64_t block_channels(const MatmulProblem& problem) { return 128 / bytes_of(problem.x.dtype); }
+
+/** Why the copy engine cannot read a tensor: base or pitch no multiple of 16 bytes. */
+Reason copy_engine_access_reason(const Tensor& tensor, const char* operand);
+
+/** The same, or not of a 16-bit float type. */
 Reason copy_engine_reason(const Tensor& tensor, const char* operand);
 
 /** Adds a variant for each tile that can do the problem, the best guess first, each a copy of `base` with the launch added. */

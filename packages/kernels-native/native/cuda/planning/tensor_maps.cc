@@ -4,9 +4,13 @@
 
 namespace vd::cuda {
 
+Reason copy_engine_access_reason(const Tensor& tensor, const char* operand) {
+  return access_reason(tensor, operand, 16 / bytes_of(tensor.dtype), false);
+}
+
 Reason copy_engine_reason(const Tensor& tensor, const char* operand) {
   return first_of(
-      {if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), access_reason(tensor, operand, 8, false)});
+      {if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), copy_engine_access_reason(tensor, operand)});
 }
 
 Box choose_box(const MatmulProblem& p, int limit) {
@@ -44,7 +48,7 @@ void activation_map(Launch& launch, uint32_t offset, const Tensor& x, const Matm
     map.strideBytes[i] = stride;
     stride *= dims[i + 1];
   }
-  map.box[0] = 64;
+  map.box[0] = static_cast<uint32_t>(block_channels(p));
   for (int i = 0; i < 3; ++i) {
     map.box[1 + i] = static_cast<uint32_t>((box[2 - i] - 1) * p.stride[2 - i] + 1);
     map.elementStrides[1 + i] = static_cast<uint32_t>(p.stride[2 - i]);
@@ -58,10 +62,10 @@ void weight_map(Launch& launch, const MatmulProblem& p, const device::MatmulTile
   map.base = p.weights;
   map.dtype = p.x.dtype;
   map.rank = 4;
-  const uint64_t row = p.weightChannels * 2;
+  const uint64_t row = p.weightChannels * bytes_of(p.x.dtype);
   const uint64_t total = p.channels2 > 0 ? p.channels + p.channels2 : p.channels;
   map.dims[0] = total;
-  map.box[0] = 64;
+  map.box[0] = static_cast<uint32_t>(block_channels(p));
   if (p.gated) {
     const uint64_t half = p.columns / 2;
     const uint64_t dims[3] = {8, 2, half / 8}, strides[3] = {row, half * row, 8 * row};
@@ -87,7 +91,7 @@ void output_map(Launch& launch, uint32_t offset, const void* base, int64_t pitch
   TensorMapRequest map;
   map.paramOffset = offset;
   map.base = Address::of(base);
-  map.dtype = p.x.dtype;
+  map.dtype = static_cast<DType>(p.epilogue.yType);
   map.rank = 5;
   map.swizzleBytes = 64;
   map.dims[0] = static_cast<uint64_t>(p.epilogue.n);

@@ -1,0 +1,15 @@
+/** Rounds half to even. */
+export const halfToEven = (v: number): number =>
+  v % 1 === 0.5 || v % 1 === -0.5 ? 2 * Math.round(v / 2) : Math.round(v);
+
+/** The number of float8 e4m3 nearest to `v`, ties to even, at most 448 in size; NaN stays. Source:
+ *  https://arxiv.org/abs/2209.05433. */
+export function roundToE4m3(v: number): number {
+  if (Number.isNaN(v) || v === 0) return v;
+  const binade = Math.max(2 ** Math.floor(Math.log2(Math.abs(v))), 2 ** -6);
+  const rounded = (halfToEven((8 * v) / binade) * binade) / 8;
+  return Math.max(-448, Math.min(rounded, 448));
+}
+
+/** The integer nearest to `v`, ties to even, from −127 to 127; 0 for NaN. */
+export const roundToInt8 = (v: number): number => (Number.isNaN(v) ? 0 : Math.max(-127, Math.min(halfToEven(v), 127)));

@@ -1,0 +1,210 @@
+// Products of 8-bit operands on the Hopper matrix core: what their scales make of the tensor cores' sums.
+//
+// Sums of float8 products have about 14 bits in the tensor cores, so sums of a few blocks are promoted: added to float32
+// registers. So are sums of integers in large tiles: turned into floats at the end, 128 of them would need twice the registers. A warpgroup
+// then holds both; of tiles whose sums would not fit twice it promotes one part after the other, while the other warpgroup has the tensor
+// cores. With scales for each block the same addition multiplies by them.
+//
+//   m128n192p  96 + 96 registers, a promotion every 512 of the reduction
+//   m256n128p  two parts of 64 rows: 128 + 64 registers, a promotion of each every 128
+//   m128n256p  two parts of 128 columns
+#pragma once
+#include <type_traits>
+
+#include "matmul_scales.cuh"
+#include "matmul_sm90_tile.cuh"
+#include "ptx/matrix_descriptor.cuh"
+#include "ptx/wgmma.cuh"
+#include "ring_sm90.cuh"
+
+namespace vd::device {
+
+template <class Config> struct MatmulShared;
+template <class Config, class Sum>
+__device__ __forceinline__ void matmul_accumulate(Sum (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                  const MatmulShared<Config>& shared, int rowOffset, uint32_t count, int numKBlocks,
+                                                  int handOver);
+
+/** Row of the weights behind this lane's first column of the 8 columns `block` of a tile, and how many rows are in its range. */
+template <class Config> __device__ __forceinline__ int matmul_weight_row(const Epilogue& e, int tileN, int block, int& end) {
+  const int lane = 2 * (threadIdx.x & 3);
+  if constexpr (Config::kGeglu) {
+    end = (block & 1) * e.n + e.n;
+    return (block & 1) * e.n + tileN * (Config::kTileN / 2) + (block >> 1) * 8 + lane;
+  } else {
+    end = e.n;
+    return tileN * Config::kTileN + block * 8 + lane;
+  }
+}
+
+/** Where the scales of this thread's rows of a tile begin: two for each block of 64 rows. */
+template <class Config> struct MatmulRowScales {
+  const float* at[Config::kRowBlocks][2];
+
+  __device__ __forceinline__ MatmulRowScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
+    const PixelBox box = tile_box<Config>(p, index.m);
+    const int row = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const int64_t pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row + 64 * m + 8 * part);
+        at[m][part] = pixel < 0 ? p.scales.x : pixel_scale(p.scales, p.epilogue, pixel);
+      }
+  }
+};
+
+/** A sum of integers as float32. In the order of the program, so that a register becomes free before the next one is needed. */
+__device__ __forceinline__ float matmul_float(int32_t sum) {
+  float v;
+  asm volatile("cvt.rn.f32.s32 %0, %1;" : "=f"(v) : "r"(sum));
+  return v;
+}
+__device__ __forceinline__ float matmul_float(float sum) { return sum; }
+
+/** acc *= scales, which are the same for all blocks of the reduction. */
+template <class Config>
+__device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
+                                             float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
+  const MatmulRowScales<Config> rows(p, index, rowOffset);
+  float row[Config::kRowBlocks][2];
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int part = 0; part < 2; ++part) row[m][part] = __ldg(rows.at[m][part]);
+#pragma unroll
+  for (int n = 0; n < Config::kColBlocks; ++n)
+#pragma unroll
+    for (int block = 0; block < Config::kWidth / 8; ++block) {
+      int end;
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
+      const float2 column = weight_scales(p.scales, weightRow, end, 0);
+#pragma unroll
+      for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+        for (int part = 0; part < 2; ++part) {
+          const int at = block * 4 + 2 * part;
+          acc[m][n][at] *= row[m][part] * column.x;
+          acc[m][n][at + 1] *= row[m][part] * column.y;
+        }
+    }
+}
+
+/** Scales of one block of the reduction for this thread's part of a tile; nothing where all blocks share them. */
+template <class Config, bool kBlocked> struct MatmulBlockScales {
+  __device__ __forceinline__ MatmulBlockScales(const MatmulSm90Params&, const MatmulTileIndex&, int) {}
+  __device__ __forceinline__ void load(const MatmulSm90Params&, const MatmulTileIndex&, int, int, int) {}
+  __device__ __forceinline__ float add(float sum, float part, int) const { return sum + part; }
+};
+template <class Config> struct MatmulBlockScales<Config, true> {
+  MatmulRowScales<Config> rows;
+  float row[2];
+  float2 column[Config::kWidth / 8];
+
+  __device__ __forceinline__ MatmulBlockScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset)
+      : rows(p, index, rowOffset) {}
+  /** Those of part (m, n) in block k. */
+  __device__ __forceinline__ void load(const MatmulSm90Params& p, const MatmulTileIndex& index, int m, int n, int k) {
+#pragma unroll
+    for (int part = 0; part < 2; ++part) row[part] = __ldg(rows.at[m][part] + k * p.scales.xBlockStride);
+#pragma unroll
+    for (int block = 0; block < Config::kWidth / 8; ++block) {
+      int end;
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
+      column[block] = weight_scales(p.scales, weightRow, end, k);
+    }
+  }
+  /** sum + the scaled accumulator `i` of a part. */
+  __device__ __forceinline__ float add(float sum, float part, int i) const {
+    return fmaf(part, row[i / 2 % 2] * (i % 2 ? column[i / 4].y : column[i / 4].x), sum);
+  }
+};
+
+/** part = block (m, n) of the products of `blocks` stages from `at` on. first: nobody has waited for these stages; last: nobody will
+ *  read them any more. */
+template <class Config, class Sum>
+__device__ __forceinline__ void matmul_multiply_part(Sum (&part)[Config::kWidth / 2], const MatmulShared<Config>& shared, int rowOffset,
+                                                     int m, int n, RingCursor<Config::kStages>& at, int blocks, bool first, bool last) {
+  using Product = ptx::Wgmma<typename Config::Operand, Config::kWidth, 0>;
+  int previous = 0;
+  for (int i = 0; i < blocks; ++i) {
+    if (first) ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
+    const uint64_t a = ptx::matrix_descriptor(shared.a(at.stage) + (rowOffset + 64 * m) * 128);
+    const uint64_t b = ptx::matrix_descriptor(shared.b(at.stage) + n * Config::kWidth * 128);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < 4; ++step) Product::run(part, a + step * 2, b + step * 2, i > 0 || step > 0);
+    ptx::wgmma_commit();
+    if (i > 0) {
+      ptx::wgmma_wait<1>();
+      if (last) release_stage<Config::kCluster>(shared.empty_at(previous));
+    }
+    previous = at.stage;
+    at.advance();
+  }
+  ptx::wgmma_wait<0>();
+  if (last) release_stage<Config::kCluster>(shared.empty_at(previous));
+}
+
+/** acc = products over the whole reduction, sums of kTile.promote blocks promoted, with the scales of blocks where they have any. */
+template <class Config>
+__device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Params& p,
+                                                           float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                           const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
+                                                           uint32_t count) {
+  using Sum = std::conditional_t<std::is_same_v<typename Config::Operand, int8_t>, int32_t, float>;
+  constexpr int kEvery = Config::kTile.promote;
+  static_assert(!Config::kPingpong, "both warpgroups take every stage");
+  Sum part[Config::kWidth / 2];
+  MatmulBlockScales<Config, Config::kTile.blocked> scales(p, index, rowOffset);
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int n = 0; n < Config::kColBlocks; ++n)
+#pragma unroll
+      for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = 0.0f;
+  RingCursor<Config::kStages> start{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
+#pragma unroll 1
+  for (int k = 0; k < p.numKBlocks; k += kEvery) {
+    const int blocks = min(kEvery, p.numKBlocks - k);
+    RingCursor<Config::kStages> at = start;
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int n = 0; n < Config::kColBlocks; ++n) {
+        const bool first = m == 0 && n == 0, last = m == Config::kRowBlocks - 1 && n == Config::kColBlocks - 1;
+        scales.load(p, index, m, n, k);
+        at = start;
+        matmul_multiply_part<Config>(part, shared, rowOffset, m, n, at, blocks, first, last);
+#pragma unroll
+        for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = scales.add(acc[m][n][i], matmul_float(part[i]), i);
+      }
+    start = at;
+  }
+}
+
+/** acc = this warpgroup's rows of the numbers that codes and scales stand for, before the tail. As matmul_accumulate otherwise. */
+template <class Config>
+__device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params& p,
+                                                         float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                         const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
+                                                         uint32_t count, int handOver) {
+  if constexpr (Config::kTile.promote > 0) {
+    matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count);
+    if constexpr (Config::kTile.blocked) return;
+  } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
+    int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
+    matmul_accumulate<Config>(sums, shared, rowOffset, count, p.numKBlocks, handOver);
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int n = 0; n < Config::kColBlocks; ++n)
+#pragma unroll
+        for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = matmul_float(sums[m][n][i]);
+  } else {
+    matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
+  }
+  matmul_scale<Config>(p, index, rowOffset, acc);
+}
+
+}  // namespace vd::device

@@ -1,0 +1,109 @@
+import { type CaseOf, defineCases, epilogueCases, type Operand } from "../../contract/define-case";
+import convQ8 from "./conv_q8.op";
+
+type Case = CaseOf<typeof convQ8>;
+type Pads = [number, number, number, number, number, number];
+
+const TYPES = ["f8e4m3", "i8"] as const;
+type Quantized = (typeof TYPES)[number];
+
+const around = (frames: number, rows: number, columns = rows): Pads => [frames, frames, rows, rows, columns, columns];
+const scales = (dims: readonly number[]): Operand => ({ dims, fill: { mean: 0.025, deviation: 0.005 } });
+const codes = (dims: readonly number[], dtype: Quantized): Operand => ({
+  ...{ dims, dtype },
+  fill: { mean: 0, deviation: 40 },
+});
+
+interface Shape {
+  name: string;
+  x: readonly number[];
+  weight: readonly number[];
+  gap?: number;
+  more?: Partial<Case>;
+}
+
+/** A shape in both types, with a scale for each filter. */
+const both = ({ name, x, weight, gap = 0, more = {} }: Shape): Case[] =>
+  TYPES.map((dtype) => ({
+    name: `${name}, ${dtype}`,
+    ...more,
+    inputs: {
+      x: { ...codes(x, dtype), gap },
+      xScale: scales([1, 1, 1, 1]),
+      weight: codes(weight, dtype),
+      weightScale: scales([weight[0]!, 1]),
+      ...more.inputs,
+    },
+  }));
+
+const shapes: Shape[] = [
+  { name: "1x1", x: [2, 3, 5, 7, 32], weight: [16, 32, 1, 1, 1] },
+  { name: "1x1 of one channel", x: [1, 1, 3, 5, 1], weight: [1, 1, 1, 1, 1] },
+  { name: "1x1 with a step of 2", x: [1, 2, 5, 7, 9], weight: [5, 9, 1, 1, 1], more: { attrs: { stride: [1, 2, 2] } } },
+  { name: "3x3", x: [2, 2, 9, 14, 16], weight: [24, 16, 1, 3, 3], more: { attrs: { padding: around(0, 1) } } },
+  {
+    name: "3x3 from 7 to 13",
+    x: [1, 2, 6, 7, 7],
+    weight: [13, 7, 1, 3, 3],
+    more: { attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "3x3 of 160 channels on gaps, a scale for each clip",
+    x: [2, 1, 9, 17, 160],
+    weight: [168, 160, 1, 3, 3],
+    gap: 16,
+    more: {
+      inputs: { xScale: scales([2, 1, 1, 1]), bias: [168], residual: [2, 1, 9, 17, 168] } as Case["inputs"],
+      attrs: { padding: around(0, 1) },
+      outGap: 8,
+    },
+  },
+  {
+    name: "3x3 with a step of 2",
+    x: [1, 2, 13, 10, 48],
+    weight: [40, 48, 1, 3, 3],
+    more: { attrs: { padding: around(0, 1), stride: [1, 2, 2] } },
+  },
+  { name: "3x1x1", x: [2, 6, 5, 7, 144], weight: [40, 144, 3, 1, 1], more: { attrs: { padding: around(1, 0) } } },
+  { name: "3x3x3", x: [1, 4, 5, 7, 32], weight: [24, 32, 3, 3, 3], more: { attrs: { padding: around(1, 1) } } },
+  {
+    name: "3x3, one scale for all filters",
+    x: [1, 1, 7, 8, 64],
+    weight: [32, 64, 1, 3, 3],
+    more: { inputs: { weightScale: scales([1, 1]) } as Case["inputs"], attrs: { padding: around(0, 1) } },
+  },
+];
+
+const epilogue = epilogueCases({ out: [2, 3, 5, 6, 24], rows: 24 }).flatMap((each) =>
+  both({
+    name: each.name,
+    x: [2, 3, 5, 6, 32],
+    weight: [24, 32, 1, 3, 3],
+    more: { attrs: { ...each.attrs, padding: around(0, 1) }, inputs: each.inputs as Case["inputs"] },
+  }),
+);
+
+/** A timed layer with bias; results in the timing's own type. */
+const layer = (name: string, x: number[], rows: number, kernel: readonly [number, number, number]): Case[] =>
+  TYPES.map((dtype) => ({
+    name: `${name}, ${dtype}`,
+    inputs: {
+      x: codes(x, dtype),
+      xScale: scales([1, 1, 1, 1]),
+      weight: codes([rows, x[4]!, ...kernel], dtype),
+      weightScale: scales([rows, 1]),
+      bias: [rows],
+    },
+    attrs: { padding: around(Math.floor(kernel[0] / 2), Math.floor(kernel[1] / 2)) },
+  }));
+
+export default defineCases(convQ8, {
+  correctness: [...shapes.flatMap(both), ...epilogue],
+  bench: [
+    ...layer("svd-xt.unet.down0.res0.conv1", [2, 25, 72, 128, 320], 320, [1, 3, 3]),
+    ...layer("svd-xt.unet.down0.res0.temporal.conv1", [2, 25, 72, 128, 320], 320, [3, 1, 1]),
+    ...layer("svd-xt.unet.down1.res0.conv2", [2, 25, 36, 64, 640], 640, [1, 3, 3]),
+    ...layer("svd-xt.unet.up3.res0.conv1", [2, 25, 72, 128, 640], 640, [1, 3, 3]),
+    ...layer("svd-xt.unet.mid.res0.conv1", [2, 25, 9, 16, 1280], 1280, [1, 3, 3]),
+  ],
+});

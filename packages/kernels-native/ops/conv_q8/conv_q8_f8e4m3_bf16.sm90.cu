@@ -1,0 +1,9 @@
+// conv_q8 on Hopper, f8e4m3 to bf16 (conv_q8_sm90.cuh).
+#include "conv_q8_sm90.cuh"
+
+using namespace vd::device;
+
+VD_CONV_Q8_SMALL(__nv_fp8_e4m3, f8e4m3, __nv_bfloat16, bf16)
+VD_CONV_Q8_PROMOTED(__nv_fp8_e4m3, f8e4m3, __nv_bfloat16, bf16)
+VD_CONV_Q8_SUMS(__nv_fp8_e4m3, f8e4m3, __nv_bfloat16, bf16)
+VD_CONV_Q8_SMALL_PROMOTED(__nv_fp8_e4m3, f8e4m3, __nv_bfloat16, bf16)

@@ -1,0 +1,20 @@
+import { at, biasesAt, type PlainCall, type PlainResults, plain, withGatedEpilogue } from "../../contract/reference";
+
+/** linear_q8: a matrix product of the numbers that codes and scales stand for. */
+export default function linearQ8(call: PlainCall): PlainResults {
+  const [x, xScale] = [call.operand("x"), call.operand("xScale")];
+  const [weight, weightScale] = [call.operand("weight"), call.operand("weightScale")];
+  const [b, f, s, c] = x.dims as [number, number, number, number];
+  const rows = weight.dims[0]!;
+  const product = plain([b, f, s, rows], (i, j, t, row) => {
+    let sum = biasesAt(call, i!, j!, row!);
+    const token = ((i! * f + j!) * s + t!) * c;
+    for (let k = 0; k < c; k++) {
+      const block = Math.floor(k / 128);
+      const scale = at(xScale, i!, j!, t!, block) * at(weightScale, row!, block);
+      sum += x.data[token + k]! * weight.data[row! * c + k]! * scale;
+    }
+    return sum;
+  });
+  return { y: withGatedEpilogue(call, product) };
+}

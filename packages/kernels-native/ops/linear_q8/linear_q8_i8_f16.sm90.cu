@@ -1,0 +1,7 @@
+// linear_q8 on Hopper, i8 to f16 (linear_q8_sm90.cuh).
+#include "linear_q8_sm90.cuh"
+
+using namespace vd::device;
+
+VD_LINEAR_Q8_SMALL(int8_t, i8, __half, f16)
+VD_LINEAR_Q8_PROMOTED(int8_t, i8, __half, f16)

@@ -1,0 +1,119 @@
+// quantize: numbers to float8 e4m3 or 8-bit integers. Every operation is rounded as the CPU does it: a code depends on nothing else.
+//
+//   quantize_known_*   scales are given, or one scale follows from the maxima of all parts (quantize_maxima_*)
+//   quantize_rows_*    a warp finds the largest magnitude of a token, then rounds it from the first-level cache
+//   quantize_blocks_*  16 lanes do the same for each block of 128 channels (32 lanes where elements are moved one by one)
+// vector: eight elements a thread; scalar: one.
+#include "../../device/elementwise.cuh"
+#include "../../device/quantized.cuh"
+#include "quantize_params.h"
+
+using namespace vd::device;
+
+namespace {
+
+__device__ __forceinline__ float scale_of(const QuantizeParams& p, float magnitude) {
+  return fmaxf(__fdiv_rn(magnitude, p.isInt8 ? 127.0f : 448.0f), 0x1p-126f);
+}
+
+template <int kWidth> __device__ __forceinline__ float largest_of(const float (&v)[kWidth], float found) {
+#pragma unroll
+  for (int i = 0; i < kWidth; ++i) found = fmaxf(found, fabsf(v[i]));  // takes the other one for NaN
+  return found;
+}
+
+template <int kLanes> __device__ __forceinline__ float max_lanes(float v) {
+#pragma unroll
+  for (int step = kLanes / 2; step > 0; step >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, step));
+  return v;
+}
+
+/** The largest of a block of 256 threads; every thread gets it. */
+__device__ __forceinline__ float max_block(float v) {
+  __shared__ float parts[8];
+  v = max_lanes<32>(v);
+  if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  return largest_of<8>(parts, 0.0f);
+}
+
+template <class Q, int kWidth> __device__ __forceinline__ void store_codes(uint8_t* y, const float (&v)[kWidth]) {
+  if constexpr (kWidth == 8) {
+    *reinterpret_cast<uint2*>(y) = make_uint2(pack_codes4<Q>(v), pack_codes4<Q>(v + 4));
+  } else {
+    *reinterpret_cast<Q*>(y) = from_float<Q>(v[0]);
+  }
+}
+
+/** Rounds kWidth channels of a token from `c` on. */
+template <int kWidth> __device__ __forceinline__ void round_run(const QuantizeParams& p, int64_t pixel, int c, float inverse) {
+  float v[kWidth];
+  load_run<kWidth>(p.x, p.xType, pixel * p.xPitch + c, v);
+#pragma unroll
+  for (int i = 0; i < kWidth; ++i) v[i] = __fmul_rn(v[i], inverse);
+  uint8_t* y = p.y + pixel * p.yPitch + c;
+  if (p.isInt8) store_codes<int8_t, kWidth>(y, v);
+  else store_codes<__nv_fp8_e4m3, kWidth>(y, v);
+}
+
+template <int kWidth> __device__ __forceinline__ void quantize_maxima(const QuantizeParams& p) {
+  const int runs = p.channels / kWidth;
+  float found = 0.0f;
+  for_each_item(p.pixels * runs, [&](int64_t i) {
+    const int64_t pixel = i / runs;
+    float v[kWidth];
+    load_run<kWidth>(p.x, p.xType, pixel * p.xPitch + (i - pixel * runs) * kWidth, v);
+    found = largest_of<kWidth>(v, found);
+  });
+  found = max_block(found);
+  if (threadIdx.x == 0) p.maxima[blockIdx.x] = found;
+}
+
+/** The scale that follows from the maxima of all parts. */
+__device__ __forceinline__ float common_scale(const QuantizeParams& p) {
+  float found = 0.0f;
+  for (int i = threadIdx.x; i < p.numMaxima; i += blockDim.x) found = fmaxf(found, p.maxima[i]);
+  return scale_of(p, max_block(found));
+}
+
+template <int kWidth> __device__ __forceinline__ void quantize_known(const QuantizeParams& p) {
+  const float common = p.maxima != nullptr ? common_scale(p) : 0.0f;
+  const int runs = p.channels / kWidth;
+  for_each_item(p.pixels * runs, [&](int64_t i) {
+    const int64_t pixel = i / runs;
+    const int c = static_cast<int>(i - pixel * runs) * kWidth, group = c / p.width;
+    const float scale = p.maxima != nullptr ? common : p.scale[pixel * p.scalePitch + group];
+    round_run<kWidth>(p, pixel, c, __frcp_rn(scale));
+    if (p.scales != nullptr && c == group * p.width && (p.scalesPitch != 0 || pixel == 0)) p.scales[pixel * p.scalesPitch + group] = scale;
+  });
+}
+
+/** kLanes lanes to each group of channels that share a scale. */
+template <int kWidth, int kLanes> __device__ __forceinline__ void quantize_groups(const QuantizeParams& p) {
+  const int64_t item = (static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+  const int lane = threadIdx.x % kLanes;
+  const bool inside = item < p.pixels * p.groups;
+  const int64_t pixel = inside ? item / p.groups : 0;
+  const int group = static_cast<int>(item - pixel * p.groups), from = group * p.width;
+  const int to = inside ? min(from + p.width, p.channels) : from;
+  float found = 0.0f;
+  for (int c = from + lane * kWidth; c < to; c += kLanes * kWidth) {
+    float v[kWidth];
+    load_run<kWidth>(p.x, p.xType, pixel * p.xPitch + c, v);
+    found = largest_of<kWidth>(v, found);
+  }
+  const float scale = scale_of(p, max_lanes<kLanes>(found)), inverse = __frcp_rn(scale);
+  for (int c = from + lane * kWidth; c < to; c += kLanes * kWidth) round_run<kWidth>(p, pixel, c, inverse);
+  if (inside && lane == 0 && p.scales != nullptr) p.scales[pixel * p.scalesPitch + group] = scale;
+}
+
+}  // namespace
+
+VD_KERNEL(quantize_maxima_vector, QuantizeParams, 256, 4, quantize_maxima<8>)
+VD_KERNEL(quantize_maxima_scalar, QuantizeParams, 256, 4, quantize_maxima<1>)
+VD_KERNEL(quantize_known_vector, QuantizeParams, 256, 4, quantize_known<8>)
+VD_KERNEL(quantize_known_scalar, QuantizeParams, 256, 4, quantize_known<1>)
+VD_KERNEL(quantize_rows_vector, QuantizeParams, 256, 4, quantize_groups<8, 32>)
+VD_KERNEL(quantize_rows_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
+VD_KERNEL(quantize_blocks_vector, QuantizeParams, 256, 4, quantize_groups<8, 16>)
+VD_KERNEL(quantize_blocks_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)

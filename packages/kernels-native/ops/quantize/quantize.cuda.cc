@@ -1,0 +1,82 @@
+#include "../../native/generated/op_planners.h"
+
+#include <algorithm>
+
+#include "quantize_params.h"
+
+namespace vd {
+
+namespace {
+
+using namespace device;
+
+/** Why elements cannot be taken eight at a time: 16 bytes or more of x, 8 of y. */
+cuda::Reason vector_reason(const QuantizeArgs& a) {
+  const bool codes = (reinterpret_cast<uint64_t>(a.y.data) & 7) != 0 || a.y.pitch % 8 != 0;
+  return cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::if_so(codes, {"cannot be stored eight codes at a time", {}, "y"})});
+}
+
+QuantizeParams make_params(const QuantizeArgs& a) {
+  const bool whole = a.per == ScalesPer::tensor;
+  QuantizeParams p{};
+  p.x = a.x.data;
+  p.scale = a.scale.as<const float>();
+  p.scales = a.scales.as<float>();
+  p.y = a.y.as<uint8_t>();
+  p.pixels = a.x.pixels();
+  p.xPitch = a.x.pitch;
+  p.yPitch = a.y.pitch;
+  p.scalePitch = whole ? 0 : a.scale.pitch;
+  p.scalesPitch = whole ? 0 : a.scales.pitch;
+  p.channels = static_cast<int32_t>(a.x.channels());
+  p.width = a.per == ScalesPer::block ? kQuantizeBlock : p.channels;
+  p.groups = static_cast<int32_t>(cuda::ceil_div(p.channels, p.width));
+  p.xType = static_cast<int32_t>(a.x.dtype);
+  p.isInt8 = a.y.dtype == DType::i8;
+  return p;
+}
+
+cuda::Launch make_launch(const std::string& symbol, int64_t threads, int64_t mostBlocks, const QuantizeParams& p) {
+  cuda::Launch launch;
+  launch.symbol = symbol;
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(std::clamp<int64_t>(cuda::ceil_div(threads, 256), 1, mostBlocks));
+  launch.set_params(p);
+  return launch;
+}
+
+}  // namespace
+
+cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::DeviceInfo& device, bool explain) {
+  constexpr int64_t kNoLimit = int64_t{1} << 30;
+  cuda::Candidates out(explain);
+  QuantizeParams p = make_params(a);
+  const bool vector = out.allows({"quantize_*_vector"}, vector_reason(a));
+  if (vector) out.reject({"quantize_*_scalar"}, cuda::kScalarReason);
+  const std::string suffix = vector ? "_vector" : "_scalar";
+  const int64_t runs = p.pixels * (p.channels / (vector ? 8 : 1));
+  // Blocks that find a scale from all maxima do so once for much work.
+  const int64_t blocks = int64_t{8} * device.numSms;
+  cuda::Variant variant;
+  if (a.scale.present()) {
+    variant.launches.push_back(make_launch("quantize_known" + suffix, runs, kNoLimit, p));
+  } else if (a.per == ScalesPer::tensor) {
+    p.numMaxima = static_cast<int32_t>(std::clamp<int64_t>(cuda::ceil_div(runs, 256), 1, std::min<int64_t>(blocks, kMostMaxima)));
+    variant.workspaceBytes = cuda::round_up(p.numMaxima * sizeof(float), 256);
+    for (const char* kernel : {"quantize_maxima", "quantize_known"}) {
+      const bool first = variant.launches.empty();
+      variant.launches.push_back(make_launch(kernel + suffix, runs, first ? p.numMaxima : blocks, p));
+      variant.launches.back().relocations.push_back({offsetof(QuantizeParams, maxima), cuda::Address::workspace(0)});
+    }
+  } else {
+    const bool rows = a.per == ScalesPer::row;
+    const int64_t lanes = rows || !vector ? 32 : 16;
+    variant.launches.push_back(
+        make_launch((rows ? "quantize_rows" : "quantize_blocks") + suffix, p.pixels * p.groups * lanes, kNoLimit, p));
+  }
+  variant.name = variant.launches.back().symbol;
+  out.add(std::move(variant));
+  return out;
+}
+
+}  // namespace vd

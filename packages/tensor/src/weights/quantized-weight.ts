@@ -1,0 +1,166 @@
+import { allocateBuffer, countOf, type DeviceBuffer, type DType } from "@vd/kernels-native";
+import { FLOAT8_E4M3_MAX, toFloat8Array } from "../float8";
+import { makeStorage, packedTensor } from "../graph";
+import { decodeStored } from "../host";
+import { type Pausable, runAtOnce, runInSlices } from "../pausable";
+import { elementBytes, type Storage, type Tensor } from "../tensor";
+
+/** An element type that scales belong to. */
+export type QuantizedType = "f8e4m3" | "i8";
+
+/** A weight in 8 bits. */
+export interface QuantizedWeight {
+  /** Codes, in the weight's shape. */
+  weight: Tensor;
+  /** [K, 1], or [K, C/128 rounded up]: what the codes of a row, or of a block of 128 of its channels, are to be multiplied with. */
+  weightScale: Tensor;
+}
+
+/** Channels of a block with a scale of its own. */
+const BLOCK = 128;
+/** The largest code of each type. */
+const LARGEST = { f8e4m3: FLOAT8_E4M3_MAX, i8: 127 } as const;
+/** No scale is smaller, so that its inverse is finite. */
+const LEAST_SCALE = 2 ** -126;
+/** Elements that are converted between two pauses. */
+const PIECE = 1 << 16;
+
+function codesOf(values: Float32Array, dtype: QuantizedType): Uint8Array {
+  if (dtype === "f8e4m3") return toFloat8Array(values);
+  const codes = new Int8Array(values.length);
+  for (let i = 0; i < values.length; i++) {
+    const floor = Math.floor(values[i]!);
+    const rest = values[i]! - floor;
+    const nearest = rest > 0.5 || (rest === 0.5 && floor % 2 !== 0) ? floor + 1 : floor;
+    codes[i] = Math.max(-127, Math.min(nearest, 127));
+  }
+  return new Uint8Array(codes.buffer);
+}
+
+/** What a weight becomes: made once, when either storage is first needed. */
+class Quantization {
+  private made: { codes: DeviceBuffer; scales: DeviceBuffer } | undefined;
+  private making: Promise<void> | undefined;
+
+  constructor(
+    private readonly source: Tensor,
+    private readonly dtype: QuantizedType,
+    private readonly width: number,
+    readonly numScales: number,
+  ) {}
+
+  /** Makes it at once. */
+  get buffers() {
+    this.made ??= runAtOnce(this.convert());
+    return this.made;
+  }
+
+  /** Makes it off the event loop's turns. */
+  async fill(): Promise<void> {
+    if (this.made) return;
+    this.making ??= (async () => {
+      await this.source.storage.fill?.();
+      const made = await runInSlices(this.convert());
+      this.made ??= made;
+    })();
+    await this.making;
+  }
+
+  private *convert(): Pausable<{ codes: DeviceBuffer; scales: DeviceBuffer }> {
+    const count = countOf(this.source.dims);
+    const perRow = count / this.source.dims[0]!;
+    const groups = Math.ceil(perRow / this.width);
+    const codes = allocateBuffer(count);
+    const scales = new Float32Array(this.numScales);
+    let sincePause = 0;
+    for (let row = 0; row < this.source.dims[0]!; row++) {
+      const values = this.read(row * perRow, perRow);
+      for (let group = 0; group < groups; group++) {
+        const part = values.subarray(group * this.width, (group + 1) * this.width);
+        scales[row * groups + group] = this.scale(part);
+      }
+      codes.writeSync(codesOf(values, this.dtype), row * perRow);
+      sincePause += perRow;
+      if (sincePause >= PIECE) {
+        sincePause = 0;
+        yield;
+      }
+    }
+    const scaleBuffer = allocateBuffer(scales.byteLength);
+    scaleBuffer.writeSync(scales);
+    return { codes, scales: scaleBuffer };
+  }
+
+  /** Elements of the weight as float32. */
+  private read(first: number, count: number): Float32Array {
+    const { storage, dtype, byteOffset } = this.source;
+    const place = storage.place!;
+    const bytes = new Uint8Array(count * elementBytes(dtype));
+    place.buffer.readSync(bytes, place.byteOffset + byteOffset + first * elementBytes(dtype));
+    return decodeStored(bytes, dtype);
+  }
+
+  /** Divides the numbers of a group by their scale, as `quantize` does, and returns it. */
+  private scale(part: Float32Array): number {
+    let largest = 0;
+    for (const value of part) if (Math.abs(value) > largest) largest = Math.abs(value);
+    const scale = Math.max(Math.fround(largest / LARGEST[this.dtype]), LEAST_SCALE);
+    const inverse = Math.fround(1 / scale);
+    for (let i = 0; i < part.length; i++) part[i] = part[i]! * inverse;
+    return scale;
+  }
+}
+
+/** One of the two storages of a quantized weight. */
+class QuantizedStorage implements Storage {
+  readonly kind = "weights";
+  readonly id: number;
+
+  constructor(
+    readonly name: string,
+    readonly bytes: number,
+    private readonly quantization: Quantization,
+    private readonly part: "codes" | "scales",
+  ) {
+    this.id = makeStorage("weights", bytes, name).id;
+  }
+
+  get place(): { buffer: DeviceBuffer; byteOffset: number } {
+    return { buffer: this.quantization.buffers[this.part], byteOffset: 0 };
+  }
+
+  fill(): Promise<void> {
+    return this.quantization.fill();
+  }
+}
+
+/**
+ * A weight as `linear_q8` and `conv_q8` take it, rounded as `quantize` does it, a scale for each row. It is made when a plan
+ * that uses it is loaded.
+ *
+ * weight: packed, [K, …] in a float type, e.g. from {@link Weights}. blocks: a scale for each 128 channels of a row instead,
+ * for linear layers.
+ *
+ * @example
+ * ```ts
+ * import { Graph, quantizeWeight } from "@vd/tensor";
+ *
+ * const g = new Graph();
+ * const { weight, weightScale } = quantizeWeight(g.constant(Float32Array.of(1, -2, 3, 4), [2, 2]));
+ * console.log(weight.dtype, weightScale.dims); // f8e4m3 [ 2, 1 ]
+ * ```
+ */
+export function quantizeWeight(
+  weight: Tensor,
+  { dtype = "f8e4m3", blocks = false }: { dtype?: QuantizedType; blocks?: boolean } = {},
+): QuantizedWeight {
+  const [rows, count] = [weight.dims[0]!, countOf(weight.dims)];
+  const groups = blocks ? Math.ceil(count / rows / BLOCK) : 1;
+  const quantization = new Quantization(weight, dtype, blocks ? BLOCK : count / rows, rows * groups);
+  const { name } = weight.storage;
+  const place = (part: "codes" | "scales", dims: readonly number[], type: DType) => {
+    const bytes = countOf(dims) * elementBytes(type);
+    return packedTensor(new QuantizedStorage(`${name} (${part})`, bytes, quantization, part), dims, type);
+  };
+  return { weight: place("codes", weight.dims, dtype), weightScale: place("scales", [rows, groups], "f32") };
+}
