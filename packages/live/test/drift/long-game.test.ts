@@ -3,7 +3,7 @@ import { drift, hasCollapsed, randomPlay } from "../../src/index";
 import { TINY_LIVE } from "../support/tiny-live";
 
 /** Frames of a game: all 2,000 of the property where there is time. */
-const FRAMES = process.env.VD_LONG === "1" ? 2000 : 60;
+const FRAMES = process.env.VD_LONG === "1" ? 2000 : 30;
 const STARTS =
   process.env.VD_LONG === "1"
     ? ["meadow-morning", "savanna-sunset", "snow-sunset", "meadow-night", "rust-afternoon"]
