@@ -49,6 +49,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page("quick-start.md"),
       page("generate.md"),
       page("options.md"),
+      page("live.md"),
       page("gallery.md"),
       page("troubleshooting.md"),
     ],

@@ -1,4 +1,7 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
+export { drift, hasCollapsed } from "./drift/drift";
+export { collapseScore, type DriftAnchor } from "./drift/measure";
+export { randomPlay } from "./drift/play";
 export type { DriftMeasure, DriftOptions, DriftReport, DriftSummary } from "./drift/types";
 export { actionForKeys } from "./model/actions";
 export {

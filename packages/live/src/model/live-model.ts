@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
-import { loadImage } from "@vd/media";
+import { loadImage, type RgbImage, resizeLanczos } from "@vd/media";
 import { runInSlices } from "@vd/tensor";
 import { parseUnet2dConfig, type Unet2d, unet2d } from "../models/unet-2d/index";
 import type { LivePicture } from "../session/types";
@@ -86,7 +86,7 @@ export function contextOfPictures(pictures: readonly LivePicture[], width: numbe
 }
 
 /** Cuts a picture of frames side by side. */
-function cutStrip(strip: LivePicture, count: number): LivePicture[] {
+function cutStrip(strip: RgbImage, count: number): RgbImage[] {
   const width = strip.width / count;
   if (!Number.isInteger(width)) fail(`a picture of ${count} frames side by side`, `a width of ${strip.width}`);
   return Array.from({ length: count }, (_, i) => {
@@ -122,5 +122,10 @@ export async function startContext(
     const expected = `one of ${starts.map(({ name }) => name).join(", ")}`;
     throw new VdError({ code: "attr", where: "session] [start", expected, got: start });
   }
-  return contextOfPictures(cutStrip(await loadImage(join(folder, found.file)), contextFrames), size.width, size.height);
+  const strip = await loadImage(join(folder, found.file));
+  const { width, height } = size;
+  const fitted = cutStrip(strip, contextFrames).map((frame) =>
+    frame.width === width && frame.height === height ? frame : resizeLanczos(frame, width, height),
+  );
+  return contextOfPictures(fitted, width, height);
 }

@@ -1,6 +1,6 @@
 import type { AdaptiveOptions, DeadlinePolicy } from "./types";
 
-/** Weight of the newest frame in the running mean of a number of steps. */
+/** Weight of the newest frame in the running mean. */
 const NEWEST = 0.2;
 /** Frames without a miss before more steps are tried again. */
 const CALM_FRAMES = 30;
@@ -19,8 +19,8 @@ export interface StepSettings {
 
 /** Chooses the number of steps frame by frame: fewer after a missed deadline, and, if it is adaptive, as many as fit and the picture needs. */
 export class StepController {
-  /** Running mean of the time of a frame by its number of steps, in milliseconds. */
-  private readonly times = new Map<number, number>();
+  /** Running mean of the time of a step, in milliseconds. */
+  private stepMs: number | undefined;
   private calm = 0;
   /** The place of the current choice among those that are allowed; undefined until a frame was late. */
   private lowered: number | undefined;
@@ -54,8 +54,8 @@ export class StepController {
 
   /** Tells how a frame went. change: mean change against the frame before. */
   observe(steps: number, ms: number, late: boolean, settings: StepSettings, change?: number): void {
-    const known = this.times.get(steps);
-    this.times.set(steps, known === undefined ? ms : known + NEWEST * (ms - known));
+    const newest = ms / steps;
+    this.stepMs = this.stepMs === undefined ? newest : this.stepMs + NEWEST * (newest - this.stepMs);
     this.calm = late ? 0 : this.calm + 1;
     if (change !== undefined) this.change = change;
     if (late && settings.policy === "fewer-steps" && !this.adaptive)
@@ -70,12 +70,8 @@ export class StepController {
     return Math.max(0, fitting);
   }
 
-  /** Whether so many steps are expected to fit; from the nearest number that was timed, if this one was not. */
+  /** Whether so many steps are expected to fit. */
   private fits(steps: number | undefined, { deadlineMs }: StepSettings, headroom: number): boolean {
-    if (steps === undefined) return false;
-    const known = this.times.get(steps);
-    if (known !== undefined) return known <= headroom * deadlineMs;
-    const [nearest] = [...this.times].sort(([a], [b]) => Math.abs(a - steps) - Math.abs(b - steps));
-    return nearest === undefined || (nearest[1] * steps) / nearest[0] <= headroom * deadlineMs;
+    return steps !== undefined && (this.stepMs ?? 0) * steps <= headroom * deadlineMs;
   }
 }
