@@ -79,7 +79,8 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       ...[page("architecture.md"), page("ops.md"), page("profiling.md"), page("tensorrt.md"), page("environment.md")],
-      { text: "Kernels", collapsed: true, items: pagesIn("kernels") },
+      { text: "Ops", collapsed: true, items: pagesIn("ops") },
+      { text: "Kernels' history", collapsed: true, items: pagesIn("kernels") },
       { text: "Contributing", link: "/CONTRIBUTING" },
       { text: "Security", link: "/SECURITY" },
     ],

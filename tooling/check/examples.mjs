@@ -13,6 +13,7 @@ export const EXAMPLES = {
     /frame-%d\.png: written by sharp/,
   ],
   "vae-opt.mjs": [/PSNR of the first frame: [23]\d\.\d dB/, /chunks give the same frames: true/],
+  "causal-video.mjs": [/^planned: \d+ bytes/m, /^frames so far: 17 of size 64 x 64$/m, /^latents: 5$/m],
   "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],
   "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],

@@ -18,6 +18,7 @@ ACTIVATIONS = {"none": lambda x: x, "silu": F.silu, "gelu": F.gelu, "gelu_tanh":
                "quick_gelu": lambda x: x * torch.sigmoid(1.702 * x)}
 
 
+NORM_EPS = 1e-5  # of the norm in conv_norm_act
 GATES = {"geglu": F.gelu, "swiglu": F.silu}
 
 
@@ -122,7 +123,7 @@ def conv_norm_act(t, attrs):
     act, plain = attrs["act"], {**attrs, "act": "none"}
     y = conv({"x": t["x"], "weight": t["weight"]}, plain)
     b, f, h, w, c = y.shape
-    y = F.batch_norm(y.reshape(b * f, h, w, c).permute(0, 3, 1, 2), t["zeros"], t["ones"], t["ones"], t["bias"], eps=0)
+    y = F.batch_norm(y.reshape(b * f, h, w, c).permute(0, 3, 1, 2), t["mean"], t["variance"], t["scale"], t["bias"], eps=NORM_EPS)
     return ACTIVATIONS[act](y.permute(0, 2, 3, 1).reshape(b, f, h, w, c))
 
 
@@ -142,7 +143,8 @@ def prepared(op, operands):
         weight = weight.contiguous(memory_format=torch.channels_last_3d)
     statistics = {}
     if op == "conv_norm_act":
-        statistics = {"zeros": torch.zeros_like(operands["bias"]), "ones": torch.ones_like(operands["bias"])}
+        scale = torch.ones_like(operands["bias"])
+        statistics = {"mean": torch.zeros_like(scale), "variance": scale * (1 - NORM_EPS), "scale": scale}
     return {**operands, **statistics, "weight": weight}
 
 

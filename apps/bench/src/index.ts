@@ -1,3 +1,6 @@
 /** What programs beside vd-bench need to measure as it does. */
+
 export { type MachineInfo, machineInfo } from "./io/machine";
 export { encodePlainPng, readPicture, testPicture } from "./io/pictures";
+export { plannedCases } from "./ops/plan-ops";
+export { type Dependencies, run as runBench } from "./run";

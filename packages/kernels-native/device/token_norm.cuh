@@ -145,9 +145,9 @@ template <class T, bool kCentred> __device__ __forceinline__ void token_norm_blo
 
 }  // namespace vd::device
 
-#define VD_TOKEN_NORM_ROWS(op, type, name, lanes, chunks, centred)                                                            \
-  VD_KERNEL(op##_##name##_l##lanes##c##chunks, TokenNormParams, kTokenNormThreads, (sizeof(type) == 4 && chunks > 8 ? 1 : 2), \
-            token_norm_rows<type, lanes, chunks, centred>)
+#define VD_TOKEN_NORM_ROWS(op, type, name, lanes, chunks, centred)                                                                       \
+  VD_KERNEL_OVERLAPPED(op##_##name##_l##lanes##c##chunks, TokenNormParams, kTokenNormThreads, (sizeof(type) == 4 && chunks > 8 ? 1 : 2), \
+                       token_norm_rows<type, lanes, chunks, centred>)
 #define VD_TOKEN_NORM_OF(op, type, name, centred)     \
   VD_TOKEN_NORM_ROWS(op, type, name, 8, 5, centred)   \
   VD_TOKEN_NORM_ROWS(op, type, name, 16, 5, centred)  \
@@ -156,7 +156,7 @@ template <class T, bool kCentred> __device__ __forceinline__ void token_norm_blo
   VD_TOKEN_NORM_ROWS(op, type, name, 32, 8, centred)  \
   VD_TOKEN_NORM_ROWS(op, type, name, 32, 12, centred) \
   VD_TOKEN_NORM_ROWS(op, type, name, 256, 3, centred) \
-  VD_KERNEL(op##_##name##_block, TokenNormParams, kTokenNormThreads, 2, token_norm_block<type, centred>)
+  VD_KERNEL_OVERLAPPED(op##_##name##_block, TokenNormParams, kTokenNormThreads, 2, token_norm_block<type, centred>)
 
 /** The kernels op_<dtype>_l<lanes>c<chunks> for every shape, and op_<dtype>_block; the file says `using namespace vd::device`
  *  before. */

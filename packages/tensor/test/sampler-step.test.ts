@@ -1,6 +1,6 @@
 import { openDevice } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
-import { eager } from "../src/index";
+import { eager, PhiloxGenerator } from "../src/index";
 
 const device = openDevice("cpu");
 const run = eager(device);
@@ -40,6 +40,21 @@ describe("sampler_step draws noise", () => {
     // After four turns comes the engine's next call.
     expect(many.slice(16)).toEqual(await drawn([7, 1, 3, 0], [1, 2, 2], 4));
     expect(new Set(many).size).toBe(many.length);
+  });
+
+  test("as PhiloxGenerator does, also when lanes take many turns", async () => {
+    const sizes = [3, 17, 19] as const;
+    for (const options of [{}, { multiprocessors: 1, threadsPerMultiprocessor: 256 }]) {
+      const [there, here] = [new PhiloxGenerator(-12345678901n, options), new PhiloxGenerator(-12345678901n, options)];
+      for (let call = 0; call < 2; call++) {
+        const { words, lanes } = there.draw(3 * 17 * 19);
+        const [got, wanted] = [await drawn([...words], sizes, lanes), here.randn(3 * 17 * 19)];
+        got.forEach((value, i) => {
+          expect(Math.abs(value - wanted[i]!)).toBeLessThan(2e-6);
+        });
+      }
+      expect(there.offset).toBe(here.offset);
+    }
   });
 
   test("with mean 0 and deviation 1", async () => {

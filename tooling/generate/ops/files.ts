@@ -1,9 +1,10 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { OpCases } from "../../../packages/kernels-native/contract/define-case";
 import type { OpDefinition } from "../../../packages/kernels-native/contract/op-kit";
 import { ROOT } from "../../build/workspace.mjs";
+import type { PlannersReport } from "../../measure/planners/report";
 import type { GeneratedFile } from "../generated-file";
 import {
   cpuFastPathsHeader,
@@ -42,11 +43,12 @@ async function loadOps(): Promise<OpDefinition[]> {
 /** The page of every op, by path. */
 async function pages(ops: readonly OpDefinition[]): Promise<GeneratedFile[]> {
   const reports = opsReports();
+  const planners = JSON.parse(readFileSync(join(ROOT, "reports/planners.json"), "utf8")) as PlannersReport;
   const cases = await loadAll<OpCases>(
     ops.map(({ id }) => id),
     "cases.ts",
   );
-  return ops.map((op, i) => [join(ROOT, `docs/ops/${op.id}.md`), opPage({ op, cases: cases[i]!, reports })]);
+  return ops.map((op, i) => [join(ROOT, `docs/ops/${op.id}.md`), opPage({ op, cases: cases[i]!, reports, planners })]);
 }
 
 /** Returns every file that follows from the op contract. */

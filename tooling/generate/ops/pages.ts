@@ -6,6 +6,7 @@ import type { DType, OpDefinition, TensorSpec } from "../../../packages/kernels-
 import { objectsOf } from "../../build/addon/sources.mjs";
 import { imageName, packageDir, sourcesFor, TARGETS } from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
+import type { PlannersReport } from "../../measure/planners/report";
 import { measuredText, type OpsReport } from "./measured";
 import { dimsText } from "./names";
 
@@ -16,7 +17,11 @@ export interface OpFacts {
   op: OpDefinition;
   cases: OpCases;
   reports: readonly OpsReport[];
+  planners: PlannersReport;
 }
+
+/** Architectures with machine code of their own. */
+const NUM_MACHINE_CODES = TARGETS.filter((target) => !target.startsWith("ptx")).length;
 
 const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
@@ -93,7 +98,7 @@ function filesOf(id: string, accept: (name: string) => boolean): string[] {
 }
 
 /** The instruction sets for which an op has inner loops of its own on an architecture. */
-function instructionSets(id: string, arch: string): string {
+function instructionSets(id: string, arch: "x64" | "arm64"): string {
   const isOwn = (name: string) => name.endsWith(".simd.cc") || (arch === "x64" && name.endsWith("_avx512.cc"));
   const sets = filesOf(id, isOwn).flatMap((name) => objectsOf(name, arch).map(({ isa }) => isa ?? ""));
   return [...new Set(sets)].join(", ");
@@ -102,7 +107,7 @@ function instructionSets(id: string, arch: string): string {
 function cpuText(id: string): string[] {
   const link = (file: string) => `[${file}](../../packages/kernels-native/ops/${id}/${file})`;
   const fast = existsSync(join(packageDir, `ops/${id}/cpu/${id}_fast.cc`));
-  const own = ["x64", "arm64"]
+  const own = (["x64", "arm64"] as const)
     .map((arch) => [arch, instructionSets(id, arch)] as const)
     .filter(([, sets]) => sets !== "");
   const loops = own.map(([arch, sets]) => `${sets} (${arch})`).join("; ");
@@ -133,6 +138,28 @@ function gpuText(id: string): string[] {
   ];
 }
 
+const mebibytes = (bytes: number) => (bytes === 0 ? "0" : `${(bytes / 2 ** 20).toFixed(2)} MiB`);
+
+/** What the planner chooses first for each shape, and the working memory that it takes. */
+function plannedText(id: string, { dtype, kernelHash, rows }: PlannersReport): string[] {
+  const own = rows.filter(({ name }) => name.startsWith(`${id}.`));
+  if (own.length === 0) return [];
+  const cells = own.flatMap(({ name, variants }) =>
+    variants.map(({ variant, workspaceBytes, launches, numVariants, architectures }) => [
+      ...[
+        name.slice(id.length + 1),
+        variant,
+        architectures.length === NUM_MACHINE_CODES ? "all" : architectures.join(", "),
+      ],
+      ...[String(launches), mebibytes(workspaceBytes), String(numVariants)],
+    ]),
+  );
+  return [
+    `What the planner chooses for the shapes below in ${dtype}, and the working memory that it takes beyond operands and results (kernels ${kernelHash.slice(0, 8)}, \`pnpm report:planners\`):`,
+    ...table(["case", "variant", "architectures", "launches", "workspace", "variants to choose from"], cells),
+  ];
+}
+
 function casesText({ op, cases }: OpFacts): string[] {
   const { correctness, bench } = cases;
   return [
@@ -149,7 +176,7 @@ export function opPage(facts: OpFacts): string {
   const history = `docs/kernels/${op.id}.md`;
   const measured = measuredText(op.id, reports);
   return [
-    HEAD(`ops/${op.id}, its cases and reports`) + `# ${op.id}\n`,
+    `${HEAD(`ops/${op.id}, its cases and reports`)}# ${op.id}\n`,
     `${op.summary}\n`,
     ...["```text", ...op.formula, "```"],
     ...(existsSync(join(ROOT, history))
@@ -157,7 +184,7 @@ export function opPage(facts: OpFacts): string {
       : []),
     ...argumentsText(op),
     ...toleranceText(op),
-    ...["## Where it runs", "", ...cpuText(op.id), ...gpuText(op.id)],
+    ...["## Where it runs", "", ...cpuText(op.id), ...gpuText(op.id), ...plannedText(op.id, facts.planners)],
     ...casesText(facts),
     ...["## Measured", "", ...(measured.length > 0 ? measured : ["No report in the tree has rows of it.", ""])],
     `Source: ${op.source.join(", ")}\n`,

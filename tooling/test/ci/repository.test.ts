@@ -32,7 +32,14 @@ test("every image of the CUDA toolkit is the same", () => {
 
 test.skipIf(!existsSync(join(root, ".git")))("generated files are folded in diffs (needs a git checkout)", () => {
   const git = (...words: string[]) => execFileSync("git", words, { cwd: root, encoding: "utf8" });
-  const generated = git("ls-files", "*.generated.ts", "*/native/generated/*", "docs/ops.md", "docs/benchmarks/*");
+  const generated = git(
+    "ls-files",
+    "*.generated.ts",
+    "*/native/generated/*",
+    "docs/ops.md",
+    "docs/ops/*",
+    "docs/benchmarks/*",
+  );
   const paths = generated.trim().split("\n");
   expect(paths.length).toBeGreaterThan(10);
   const attributes = git("check-attr", "linguist-generated", "--", ...paths)

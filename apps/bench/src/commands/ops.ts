@@ -70,7 +70,7 @@ async function runOps(pattern: string | undefined, texts: Texts, context: Comman
   const options = readOptions(texts);
   const { device: kind, threads, precision, rounds, repeats, limitS } = options;
   const limitMs = limitS === undefined ? Number.POSITIVE_INFINITY : 1000 * limitS;
-  const cases = chooseCases(pattern, kind);
+  const cases = chooseCases(pattern, kind, textOf(texts, "op"));
   const device = openDevice(kind, { threads });
   await device.prepare();
   const { peer, missing, versions } = await startPyTorch(texts, kind, threads);
@@ -109,7 +109,7 @@ function contendersOn(kind: DeviceKind, hasPeer: boolean): string[] {
 /** Prints what would be timed, and about how long that takes. PyTorch is counted if it is asked for. */
 async function printPlan(pattern: string | undefined, texts: Texts, { stdout }: CommandContext): Promise<void> {
   const { device: kind, threads, precision, rounds, repeats, limitS } = readOptions(texts);
-  const cases = chooseCases(pattern, kind);
+  const cases = chooseCases(pattern, kind, textOf(texts, "op"));
   const device = openDevice(kind, { threads });
   await device.prepare();
   const found: { rates?: Rates; notes: string[] } = { notes: [] };
@@ -130,7 +130,7 @@ async function explain(pattern: string | undefined, texts: Texts, { stdout, sign
   const unfit = ["json", "compare"].find((name) => texts[name] !== undefined);
   if (unfit) throw valueError("--why", `no --${unfit} beside it`, String(texts[unfit]), "It times nothing.");
   const { device: kind, threads, precision } = readOptions(texts);
-  const cases = chooseCases(pattern, kind);
+  const cases = chooseCases(pattern, kind, textOf(texts, "op"));
   const device = openDevice(kind, { threads });
   await device.prepare();
   await explainOps(cases, { device, dtype: DTYPES[precision], signal }, (text) => stdout.write(`${text}\n`));
@@ -150,6 +150,7 @@ export function addOps(program: Command, context: CommandContext): void {
     .addOption(ownOption("limit"))
     .addOption(ownOption("usePeers"))
     .addOption(ownOption("variants"))
+    .addOption(ownOption("op"))
     .addOption(ownOption("dryRun"))
     .addOption(ownOption("why"));
   withOutcome(withPeer(command)).action(async (pattern: string | undefined, texts: Texts) => {

@@ -47,7 +47,7 @@ export async function finish(
   { json, force }: OutcomeOptions,
   { stdout, setStatus }: CommandContext,
 ): Promise<void> {
-  stdout.write(`${rowsTable(file.rows)}\n`);
+  stdout.write(`${rowsTable(file.rows, file.command === "ops" ? file.rates : undefined)}\n`);
   if (json !== undefined) await saveBenchFile(json, file);
   if (!baseline) return;
   const comparisons = compareRuns([baseline], [file], { force: force ?? false, gone: false });

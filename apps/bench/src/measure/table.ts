@@ -1,6 +1,8 @@
+import type { Rates } from "../doctor/rates";
 import { numSamples } from "../stats/summary";
 import type { BenchRow } from "./report";
 import { rowKey } from "./report";
+import { percent, rooflineShare } from "./roofline";
 
 const MILLI = 1e-3;
 
@@ -32,8 +34,9 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
   return (row.medianUs / ours.medianUs).toFixed(2);
 }
 
-/** The rows as text: time with its spread and number of samples, ratio to ours, error, memory; or why there is no figure. */
-export function rowsTable(rows: readonly BenchRow[]): string {
+/** The rows as text: time with its spread and number of samples, ratio to ours, error, memory; or why there is no figure. rates:
+ *  what the device reaches, for the shares of its bandwidth and of the roofline. */
+export function rowsTable(rows: readonly BenchRow[], rates?: Rates): string {
   const head = [
     "case",
     "contender",
@@ -43,6 +46,7 @@ export function rowsTable(rows: readonly BenchRow[]): string {
     "x ours",
     "TFLOP/s",
     "GB/s",
+    ...(rates ? ["bandwidth", "roofline"] : []),
     "error",
     "GiB",
     "launches",
@@ -52,13 +56,38 @@ export function rowsTable(rows: readonly BenchRow[]): string {
     const { suite, name, contender, medianUs, madUs, error, peakBytes, flops, bytes, launches, firstUs, reason } = row;
     const what = [`${suite} ${name}`, contender];
     if (medianUs === undefined || madUs === undefined)
-      return [...what, "-", "", "", "", "", "", "", gibibytes(peakBytes), "", "", reason ?? ""];
+      return [
+        ...what,
+        "-",
+        "",
+        "",
+        "",
+        "",
+        "",
+        "",
+        ...(rates ? ["", ""] : []),
+        gibibytes(peakBytes),
+        "",
+        "",
+        reason ?? "",
+      ];
     const rate = flops === undefined ? "" : (flops / medianUs / 1e6).toFixed(1);
     const traffic = bytes === undefined ? "" : (bytes / medianUs / 1e3).toFixed(0);
+    const share = rates && rooflineShare(row, rates);
+    const shares = share ? [percent(share.bandwidth), percent(share.roofline)] : rates ? ["", ""] : [];
     const times = [formatMs(medianUs), formatMs(madUs), String(numSamples(row)), ratio(row, rows), rate, traffic];
     const first = firstUs === undefined ? "" : (firstUs / 1e6).toFixed(1);
     const counted = launches === undefined ? "" : String(launches);
-    return [...what, ...times, error?.toExponential(2) ?? "", gibibytes(peakBytes), counted, first, reason ?? ""];
+    return [
+      ...what,
+      ...times,
+      ...shares,
+      error?.toExponential(2) ?? "",
+      gibibytes(peakBytes),
+      counted,
+      first,
+      reason ?? "",
+    ];
   });
   return alignColumns([[...head, ""], ...lines]);
 }

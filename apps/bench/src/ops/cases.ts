@@ -70,13 +70,35 @@ export function benchCases(): BenchCase[] {
 const LARGE = /svd-xt\.|\.video\.|^conv\.origin\./;
 
 /**
+ * The shapes of an op.
+ *
+ * @throws VdError `attr` with the nearest names for one that there is not, or that has none
+ */
+function casesOf(op: string): BenchCase[] {
+  const all = benchCases();
+  const found = all.filter((each) => each.op === op);
+  if (found.length > 0) return found;
+  const names = new Set<string>(all.map((each) => each.op));
+  const hint = `Nearest: ${nearestNames(op, names).join(", ")}.`;
+  throw new VdError({
+    code: "attr",
+    where: "--op",
+    expected: "an op with shapes to time",
+    got: JSON.stringify(op),
+    hint,
+  });
+}
+
+/**
  * The shapes whose names contain `pattern`; without one, or with an empty one, those that the device computes in
  * reasonable time.
  *
- * @throws VdError `attr` with the nearest names for a pattern that fits none
+ * @param op - all shapes are of this op
+ * @throws VdError `attr` with the nearest names for a pattern or an op that fits none
  */
-export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda"): BenchCase[] {
-  const all = benchCases();
+export function chooseCases(pattern: string | undefined, device: "cpu" | "cuda", op?: string): BenchCase[] {
+  const all = op === undefined ? benchCases() : casesOf(op);
+  if (!pattern && op !== undefined) return all;
   if (!pattern) return device === "cuda" ? all : all.filter((each) => isForCpu(each) && !LARGE.test(each.name));
   const found = all.filter(({ name }) => name.includes(pattern));
   if (found.length > 0) return found;

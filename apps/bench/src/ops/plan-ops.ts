@@ -1,10 +1,11 @@
 import type { DeviceKind, DType } from "@vd/kernels-native";
+import type { Row } from "@vd/tensor";
 import type { Rates } from "../doctor/rates";
 import { alignColumns } from "../measure/table";
 import { cacheBytes } from "./cache-size";
 import { type BenchCase, benchCases } from "./cases";
-import { opSizes } from "./op-plan";
-import { operandShapes } from "./operands";
+import { opLayout, opSizes } from "./op-plan";
+import { operandShapes, unplaced } from "./operands";
 
 /** How ops are going to be timed. */
 export interface OpsTiming {
@@ -82,4 +83,12 @@ function sumMs(plan: readonly PlannedCase[]): number | undefined {
 function durationText(ms: number): string {
   if (ms < 1000) return "under 1 s";
   return ms < 120_000 ? `${Math.ceil(ms / 1000)} s` : `${Math.ceil(ms / 60_000)} min`;
+}
+
+/** Returns the row that each shape is in a plan of activations in `dtype`, over operands that have no place yet. */
+export function plannedCases(dtype: DType): { name: string; row: Row }[] {
+  return benchCases().map((each) => {
+    const { graph } = opLayout(each, [unplaced(operandShapes(each, dtype))], dtype);
+    return { name: each.name, row: graph.rows[0]! };
+  });
 }

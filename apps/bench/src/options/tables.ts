@@ -86,6 +86,11 @@ export const BENCH_TABLE = {
     cli: { flags: "--compare <FILE>" },
   },
   force: { kind: boolean, doc: "Compares with results of another device.", cli: { flags: "--force" } },
+  op: {
+    kind: text("an op"),
+    doc: "Times the shapes of one op alone, large ones too.",
+    cli: { flags: "--op <OP>" },
+  },
   why: {
     kind: boolean,
     doc: "Tells, instead of timing, which kernel computes each op, and why no other does.",

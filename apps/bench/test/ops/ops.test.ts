@@ -38,6 +38,17 @@ describe("op cases", () => {
     expect(() => chooseCases("atention", "cpu")).toThrow(/Nearest: attention/);
   });
 
+  it("are those of one op, large ones too, where an op is named", () => {
+    const steps = chooseCases(undefined, "cpu", "sampler_step");
+    expect(steps.length).toBeGreaterThan(5);
+    expect(steps.every(({ op }) => op === "sampler_step")).toBe(true);
+    expect(chooseCases("multistep", "cpu", "sampler_step").map(({ name }) => name)).toEqual([
+      "sampler_step.svd-xt.sampler_step.multistep",
+    ]);
+    expect(() => chooseCases(undefined, "cpu", "sampler")).toThrow(/^\[--op\].*Nearest: sampler_step/);
+    expect(() => chooseCases("tiny.unet", "cpu", "sampler_step")).toThrow(/a part of the name/);
+  });
+
   it("run over operands that together exceed the cache three times", async () => {
     const device = openDevice("cpu", { threads: 1 });
     for (const each of chooseCases("tiny.unet.down0", "cpu")) {

@@ -24,7 +24,7 @@ describe("suggest", () => {
     ["--sampler=dd", ["--sampler=ddim", "--sampler=ddpm"]],
     ["--device ", ["cpu", "cuda"]],
     ["--dtype fp", ["fp32", "fp16"]],
-    ["--st", ["--steps"]],
+    ["--st", ["--steps", "--step-noise"]],
     ["--no-o", ["--no-overwrite"]],
     ["generate --sam", ["--sampler"]],
     ["mod", ["models"]],

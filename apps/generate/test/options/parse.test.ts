@@ -146,6 +146,10 @@ describe("parseArguments", () => {
         --sampler <NAME>          method of the denoising steps; one of SAMPLERS (the model's own)
         --seed <N>                decides the noise: the same seed gives the same bits
                                   (random)
+        --step-noise <GENERATOR>  which of torch's generators gives the noise that
+                                  samplers add between steps: the CPU's, drawn on the
+                                  host, or that of a GPU, drawn on the device within
+                                  the step; one of cpu, cuda (cpu)
         --memory <USE>            how much of a GPU's memory is used: full, or low for
                                   small cards, which takes longer (full)
         --decode-chunk <N>        frames that are decoded at a time: fewer take less

@@ -85,12 +85,13 @@ ReadyLaunch make_ready(Context& context, const Launch& launch, const BaseAddress
   ready.block = launch.block;
   ready.cluster = launch.cluster;
   ready.allResident = launch.allResident;
+  ready.overlapped = launch.overlapped;
   ready.sharedBytes = launch.sharedBytes;
   return ready;
 }
 
 void launch_on(const Stream& stream, ReadyLaunch& launch, const std::string& where) {
-  driver::LaunchAttribute attributes[2] = {};
+  driver::LaunchAttribute attributes[3] = {};
   unsigned numAttributes = 0;
   if (launch.cluster > 1) {
     driver::LaunchAttribute& cluster = attributes[numAttributes++];
@@ -102,6 +103,11 @@ void launch_on(const Stream& stream, ReadyLaunch& launch, const std::string& whe
     driver::LaunchAttribute& cooperative = attributes[numAttributes++];
     cooperative.id = driver::kCooperative;
     cooperative.value.cooperative = 1;
+  }
+  if (launch.overlapped) {
+    driver::LaunchAttribute& overlapped = attributes[numAttributes++];
+    overlapped.id = driver::kProgrammaticSerialization;
+    overlapped.value.programmaticSerialization = 1;
   }
   const driver::LaunchConfig config = {{launch.grid[0], launch.grid[1], launch.grid[2]},
                                        {launch.block, 1, 1},

@@ -16,6 +16,7 @@ struct ReadyLaunch {
   unsigned block = 1;
   unsigned cluster = 1;
   bool allResident = false;
+  bool overlapped = false;
   unsigned sharedBytes = 0;
 };
 

@@ -34,7 +34,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;      // CUstream_flags
 inline constexpr unsigned kEventDisableTiming = 2;     // CUevent_flags
 inline constexpr int kCaptureThreadLocal = 1;          // CUstreamCaptureMode
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;  // CUjit_option
-inline constexpr unsigned kCooperative = 2, kClusterDimension = 4;  // CUlaunchAttributeID
+inline constexpr unsigned kCooperative = 2, kClusterDimension = 4, kProgrammaticSerialization = 6;  // CUlaunchAttributeID
 
 /** CUlaunchAttribute. */
 struct LaunchAttribute {
@@ -42,7 +42,7 @@ struct LaunchAttribute {
   unsigned pad;
   union {
     unsigned cluster[3];
-    int cooperative;
+    int cooperative, programmaticSerialization;
     char bytes[64];
   } value;
 };

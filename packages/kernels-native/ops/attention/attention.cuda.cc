@@ -5,6 +5,7 @@
 
 #include "../../native/cuda/planning/matmul_sm90.h"
 #include "attention_plans.h"
+#include "attention_range.h"
 
 namespace vd {
 
@@ -104,6 +105,13 @@ cuda::Variant sm90_d512(const AttentionArgs& a) {
   return {"sm90_d512", 0, {}, {std::move(launch)}};
 }
 
+/** Whether tiles of 128 rows suit short sequences better than those of 192. By the rows alone: results must not depend on how many
+ *  frames are computed at a time. */
+bool prefers_range_tiles(const AttentionArgs& a) {
+  const auto rows = static_cast<uint64_t>(a.q.dim(2));
+  return rows <= 384 && cuda::round_up(rows, kRangeRows) < cuda::round_up(rows, 192);
+}
+
 }  // namespace
 
 cuda::Reason attention_request_reason(const AttentionArgs& a) {
@@ -116,9 +124,12 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   if (!out.allows({"attention_*"}, row_reason(given))) return out;
   const HeadsStage stage(given);
   const AttentionArgs a = stage.staged();
-  if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
+  const bool d64 = out.allows({"sm90_d64"}, sm90_reason(a, 64, device));
+  const bool rangeFirst = prefers_range_tiles(a);
+  if (rangeFirst) add_range_attention(a, device, out);
+  if (d64) out.add(sm90_d64(a, device));
   if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
-  add_range_attention(a, device, out);
+  if (!rangeFirst) add_range_attention(a, device, out);
   add_portable_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;

@@ -52,6 +52,8 @@ struct AllKeys {
     int j, count;
     __device__ __forceinline__ bool more() const { return j < count; }
     __device__ __forceinline__ int key() const { return j * kKeys; }
+    /** How many there were, after the last one. */
+    __device__ __forceinline__ int total() const { return count; }
     __device__ __forceinline__ void advance() { ++j; }
   };
   __device__ __forceinline__ Steps steps() const { return {0, (p.seqK + kKeys - 1) / kKeys}; }
@@ -78,6 +80,7 @@ struct SeenKeys {
     int j, key0;
     __device__ __forceinline__ bool more() const { return key0 < seen.tiles.end; }
     __device__ __forceinline__ int key() const { return key0; }
+    __device__ __forceinline__ int total() const { return j; }
     __device__ __forceinline__ void advance() {
       ++j;
       key0 = seen.tiles.next(seen.p.rows, key0);
@@ -230,22 +233,24 @@ template <class T> __device__ __forceinline__ void store_probabilities(uint32_t 
     }
 }
 
-/** The start of a row of the results. */
-template <class T> __device__ __forceinline__ T* result_row(const AllKeys& keys, int row) {
+/** The start of the results `more` rows behind a row. */
+template <class T> __device__ __forceinline__ T* result_row(const AllKeys& keys, int row, int more) {
   const AttentionSm90Params& p = keys.p;
-  return static_cast<T*>(p.y) + (static_cast<int64_t>(keys.frame) * p.seqQ + row) * p.yPitch + keys.head * kDim;
+  return static_cast<T*>(p.y) + (static_cast<int64_t>(keys.frame) * p.seqQ + row + more) * p.yPitch + keys.head * kDim;
 }
-template <class T> __device__ __forceinline__ T* result_row(const SeenKeys& keys, int row) {
+template <class T> __device__ __forceinline__ T* result_row(const SeenKeys& keys, int row, int more) {
   const AttentionLocalParams& p = keys.p.rows;
   const Work& w = keys.w;
-  return static_cast<T*>(const_cast<void*>(p.y.data)) + sequence_base(p.y, w.batch, w.frame, w.head, p.dim) + row * p.y.row;
+  return static_cast<T*>(const_cast<void*>(p.y.data)) + sequence_base(p.y, w.batch, w.frame, w.head, p.dim) + (row + more) * p.y.row;
 }
 __device__ __forceinline__ int row_end(const AllKeys& keys) { return keys.p.seqQ; }
 __device__ __forceinline__ int row_end(const SeenKeys& keys) { return keys.w.rowEnd; }
 
+__device__ __forceinline__ bool has_lse(const AllKeys& keys) { return keys.p.lse; }
+__device__ __forceinline__ bool has_lse(const SeenKeys& keys) { return keys.p.rows.lse; }
 __device__ __forceinline__ void store_row_lse(const AllKeys& keys, int row, float maximum, float sum) {
   const AttentionSm90Params& p = keys.p;
-  if (p.lse) p.lse[(static_cast<int64_t>(keys.frame) * p.heads + keys.head) * p.seqQ + row] = (maximum + log2f(sum)) * kLn2;
+  p.lse[(static_cast<int64_t>(keys.frame) * p.heads + keys.head) * p.seqQ + row] = (maximum + log2f(sum)) * kLn2;
 }
 __device__ __forceinline__ void store_row_lse(const SeenKeys& keys, int row, float maximum, float sum) {
   store_lse(keys.p.rows, keys.w, row, maximum, sum);
@@ -257,7 +262,7 @@ __device__ __forceinline__ void store_output(const Keys& keys, const float (&out
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const bool inside = row + 8 * r < row_end(keys);
-    T* y = result_row<T>(keys, row + 8 * r) + group * 256;
+    T* y = result_row<T>(keys, row, 8 * r) + group * 256;
 #pragma unroll
     for (int block = 0; block < 8; ++block) {
       float2 v[4];
@@ -362,7 +367,7 @@ __device__ __forceinline__ void consume(const Keys& keys, const Shared& s, float
     }
     ptx::named_barrier(2, 256);  // P(j) is complete
   }
-  const int numTiles = at.j;
+  const int numTiles = at.total();
   issue_values<T>(keys, out, s, group, (numTiles - 1) & 1, numTiles > 1, (numTiles - 1) & 1, before);
   // Sums over the quad, then over both warpgroups.
   float inverse[2];
@@ -380,7 +385,7 @@ __device__ __forceinline__ void consume(const Keys& keys, const Shared& s, float
     const float total = exchange[numTiles & 1][0][local + 8 * r] + exchange[numTiles & 1][1][local + 8 * r];
     inverse[r] = Keys::kHidden && total == 0.0f ? 0.0f : 1.0f / total;
     const int row = keys.row0 + local + 8 * r;
-    if (lane == 0 && group == 0 && row < row_end(keys)) store_row_lse(keys, row, state.max[r] * keys.unit(), total);
+    if (has_lse(keys) && lane == 0 && group == 0 && row < row_end(keys)) store_row_lse(keys, row, state.max[r] * keys.unit(), total);
   }
   store_output<T>(keys, out, inverse, keys.row0 + local, group);
 }
@@ -450,7 +455,7 @@ template <class T> __device__ __forceinline__ void store_nothing(const SeenKeys&
   const float zero[8] = {};
   const int vectors = keys.p.rows.dim / 8;
   for (int i = threadIdx.x; i < kRows * vectors; i += kThreads)
-    if (keys.row0 + i / vectors < keys.w.rowEnd) store8(result_row<T>(keys, keys.row0 + i / vectors) + i % vectors * 8, zero);
+    if (keys.row0 + i / vectors < keys.w.rowEnd) store8(result_row<T>(keys, keys.row0, i / vectors) + i % vectors * 8, zero);
   const int row = keys.row0 + static_cast<int>(threadIdx.x);
   if (threadIdx.x < kRows && row < keys.w.rowEnd) store_row_lse(keys, row, 0.0f, 0.0f);
 }

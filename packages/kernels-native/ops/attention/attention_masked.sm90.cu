@@ -4,8 +4,9 @@
 
 using namespace vd::device;
 
-#define VD_MASKED(type, name, dim) \
-  VD_KERNEL(attention_sm90_masked_##name##_d##dim, AttentionRangeParams, kRangeThreads, 1, attention_range<RangeConfig<type, dim, true>>)
+#define VD_MASKED(type, name, dim)                                                                    \
+  VD_KERNEL_OVERLAPPED(attention_sm90_masked_##name##_d##dim, AttentionRangeParams, kRangeThreads, 1, \
+                       attention_range<RangeConfig<type, dim, true>>)
 #define VD_MASKED_ALL(type, name) \
   VD_MASKED(type, name, 64)       \
   VD_MASKED(type, name, 80)       \

@@ -113,6 +113,7 @@ cuda::Variant range_variant(const AttentionArgs& a, int dim, bool masked, const 
   cuda::Launch launch = part_launch(a, "attention_sm90_" + kind + cuda::type_name(a.q.dtype) + "_" + head, p,
                                     {kRangeRows, kRangeRows, kRangeKeys, kRangeKeys}, range_shared_bytes(dim));
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
+  launch.overlapped = true;
   return {"sm90_" + kind + head, 0, {}, {std::move(launch)}};
 }
 

@@ -4,8 +4,9 @@
 
 using namespace vd::device;
 
-#define VD_RANGE(type, name, dim) \
-  VD_KERNEL(attention_sm90_range_##name##_d##dim, AttentionRangeParams, kRangeThreads, 1, attention_range<RangeConfig<type, dim, false>>)
+#define VD_RANGE(type, name, dim)                                                                    \
+  VD_KERNEL_OVERLAPPED(attention_sm90_range_##name##_d##dim, AttentionRangeParams, kRangeThreads, 1, \
+                       attention_range<RangeConfig<type, dim, false>>)
 #define VD_RANGE_ALL(type, name) \
   VD_RANGE(type, name, 64)       \
   VD_RANGE(type, name, 80)       \

@@ -277,6 +277,11 @@ template <class Config> __device__ __forceinline__ void attention_range(const At
   s.kEmpty = s.kFull + 8 * Config::kStages;
   s.vFull = s.kEmpty + 8 * Config::kStages;
   s.vEmpty = s.vFull + 8 * Config::kStages;
+  if (threadIdx.x == kRangeConsumers * 128) {
+    ptx::prefetch_tensor_map(&p.q);
+    ptx::prefetch_tensor_map(&p.k);
+    ptx::prefetch_tensor_map(&p.v);
+  }
   if (threadIdx.x == 0) {
     for (int i = 0; i < kRangeQStages; ++i) {
       ptx::mbarrier_init(s.qFull + 8 * i, 1);

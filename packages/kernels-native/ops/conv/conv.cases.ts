@@ -1,11 +1,8 @@
 import { type CaseOf, defineCases, epilogueCases } from "../../contract/define-case";
 import conv from "./conv.op";
+import { around, grouped, inFrames, type Pads, transposed } from "./conv-kinds";
 
 type Case = CaseOf<typeof conv>;
-type Pads = [number, number, number, number, number, number];
-
-const around = (frames: number, rows: number, columns = rows): Pads => [frames, frames, rows, rows, columns, columns];
-
 /** Kernel, stride and padding; the filter's sizes are [K,C,T,R,S]. */
 const shapes: Case[] = [
   { name: "1x1", inputs: { x: [2, 3, 5, 7, 24], weight: [16, 24, 1, 1, 1] } },
@@ -201,209 +198,6 @@ const types: Case[] = [
   { name: "x bf16", inputs: { x: { dims: picture.x, dtype: "bf16" }, weight: { dims: filter, dtype: "bf16" } } },
 ];
 
-/** Channels in groups that do not mix, and a filter for every channel. */
-const grouped: Case[] = [
-  { name: "2 groups", inputs: { x: [2, 2, 5, 7, 24], weight: [32, 12, 1, 3, 3] }, attrs: { groups: 2 } },
-  {
-    name: "2 groups of 64 to 64",
-    inputs: { x: [1, 1, 6, 9, 128], weight: [128, 64, 1, 3, 3], bias: [128] },
-    attrs: { groups: 2, padding: around(0, 1) },
-  },
-  {
-    name: "3 groups of 5 to 7, everything, on gaps",
-    inputs: {
-      x: { dims: [2, 3, 6, 5, 15], gap: 5 },
-      weight: [21, 5, 2, 3, 3],
-      bias: [21],
-      frameBias: { dims: [2, 3, 21], gap: 3 },
-      residual: { dims: [2, 3, 6, 5, 21], gap: 1 },
-      residual2: [2, 3, 6, 5, 21],
-    },
-    attrs: {
-      groups: 3,
-      padding: [1, 0, 1, 1, 1, 1],
-      act: "silu",
-      outScale: 0.6,
-      residualScale: 0.4,
-      residual2Scale: -1.5,
-    },
-    outGap: 2,
-  },
-  {
-    name: "8 groups of 4 to 4, step 2",
-    inputs: { x: [1, 4, 9, 10, 32], weight: [32, 4, 3, 3, 3] },
-    attrs: { groups: 8, stride: [2, 2, 2], padding: around(1, 1) },
-  },
-  { name: "1x1 in 4 groups", inputs: { x: [1, 2, 3, 5, 32], weight: [64, 8, 1, 1, 1] }, attrs: { groups: 4 } },
-  {
-    name: "2 groups, doubled",
-    inputs: { x: [1, 2, 4, 3, 32], weight: [16, 16, 1, 3, 3] },
-    attrs: { groups: 2, upsample: true, padding: around(0, 1) },
-  },
-  {
-    name: "depthwise 3x3",
-    inputs: { x: [2, 2, 7, 9, 48], weight: [48, 1, 1, 3, 3], bias: [48] },
-    attrs: { groups: 48, padding: around(0, 1), act: "silu" },
-  },
-  {
-    name: "depthwise 3x3 of 21 channels on gaps, everything",
-    inputs: {
-      x: { dims: [2, 3, 5, 9, 21], gap: 4 },
-      weight: { dims: [21, 1, 1, 3, 3], dtype: "f16", shiftBytes: 1 },
-      bias: { dims: [21], dtype: "bf16" },
-      frameBias: [1, 3, 21],
-      residual: { dims: [2, 3, 5, 9, 21], gap: 2 },
-    },
-    attrs: { groups: 21, padding: around(0, 1), act: "gelu", outScale: -0.5, residualScale: 2 },
-    outGap: 7,
-  },
-  {
-    name: "depthwise 3x3 step 2",
-    inputs: { x: [1, 2, 8, 13, 32], weight: [32, 1, 1, 3, 3] },
-    attrs: { groups: 32, stride: [1, 2, 2], padding: around(0, 1) },
-  },
-  {
-    name: "depthwise 5x5 on f16",
-    inputs: { x: { dims: [1, 2, 7, 6, 40], dtype: "f16" }, weight: { dims: [40, 1, 1, 5, 5], dtype: "f16" } },
-    attrs: { groups: 40, padding: around(0, 2) },
-  },
-  {
-    name: "depthwise 3x3x3, causal",
-    inputs: { x: [2, 4, 5, 5, 16], weight: [16, 1, 3, 3, 3] },
-    attrs: { groups: 16, padding: [2, 0, 1, 1, 1, 1], framePadding: "replicate" },
-  },
-  {
-    name: "depthwise 3x3, doubled",
-    inputs: { x: [1, 2, 4, 5, 24], weight: [24, 1, 1, 3, 3] },
-    attrs: { groups: 24, upsample: true, padding: around(0, 1) },
-  },
-  {
-    name: "depthwise 3x3, two filters a channel",
-    inputs: { x: [1, 1, 6, 7, 10], weight: [20, 1, 1, 3, 3] },
-    attrs: { groups: 10, padding: around(0, 1) },
-  },
-  {
-    name: "depthwise 1x1 of one pixel",
-    inputs: { x: [1, 1, 1, 1, 3], weight: [3, 1, 1, 1, 1] },
-    attrs: { groups: 3 },
-  },
-];
-
-/** What stands in front of a clip and behind it: past frames, the first and the last again. */
-const inFrames: Case[] = [
-  {
-    name: "3x3x3 causal by zeros",
-    inputs: { x: [2, 4, 5, 6, 20], weight: [24, 20, 3, 3, 3] },
-    attrs: { padding: [2, 0, 1, 1, 1, 1] },
-  },
-  {
-    name: "3x3x3 causal by the first frame",
-    inputs: { x: [2, 4, 5, 6, 20], weight: [24, 20, 3, 3, 3], bias: [24] },
-    attrs: { padding: [2, 0, 1, 1, 1, 1], framePadding: "replicate", act: "silu" },
-  },
-  {
-    name: "3x3x3 behind 2 past frames",
-    inputs: { x: [2, 3, 5, 6, 20], past: [2, 2, 5, 6, 20], weight: [24, 20, 3, 3, 3], residual: [2, 3, 5, 6, 24] },
-    attrs: { padding: around(0, 1) },
-  },
-  {
-    name: "3x3x3 of one frame behind 2, 64 to 64",
-    inputs: { x: [1, 1, 9, 17, 64], past: [1, 2, 9, 17, 64], weight: [64, 64, 3, 3, 3], bias: [64] },
-    attrs: { padding: around(0, 1) },
-  },
-  {
-    name: "3x3x3 behind 1 past frame, padded, on gaps",
-    inputs: {
-      x: { dims: [1, 3, 5, 6, 12], gap: 4 },
-      past: { dims: [1, 1, 5, 6, 12], gap: 8 },
-      weight: [9, 12, 3, 3, 3],
-      frameBias: [1, 5, 9],
-    },
-    attrs: { padding: [2, 1, 1, 1, 1, 1], framePadding: "replicate" },
-    outGap: 1,
-  },
-  {
-    name: "3x3x3 step 2 in frames, the borders again",
-    inputs: { x: [2, 5, 6, 5, 16], weight: [16, 16, 3, 3, 3] },
-    attrs: { stride: [2, 1, 1], padding: around(1, 1), framePadding: "replicate" },
-  },
-  {
-    name: "3x3x3 step 2 everywhere behind 2 past frames",
-    inputs: { x: [1, 4, 7, 8, 16], past: [1, 2, 7, 8, 16], weight: [20, 16, 3, 3, 3] },
-    attrs: { stride: [2, 2, 2], padding: around(0, 1) },
-  },
-  {
-    name: "3x1x1 behind 2 past frames",
-    inputs: { x: [1, 4, 5, 6, 32], past: [1, 2, 5, 6, 32], weight: [16, 32, 3, 1, 1] },
-  },
-  {
-    name: "3x1x1 step 2 in frames, causal",
-    inputs: { x: [1, 5, 4, 6, 8], weight: [8, 8, 3, 1, 1] },
-    attrs: { stride: [2, 1, 1], padding: [2, 0, 0, 0, 0, 0], framePadding: "replicate" },
-  },
-  {
-    name: "1x1 behind past frames",
-    inputs: { x: [2, 2, 3, 4, 8], past: [2, 1, 3, 4, 8], weight: [8, 8, 1, 1, 1] },
-  },
-  {
-    name: "2x3x3 behind past frames, doubled",
-    inputs: { x: [1, 2, 3, 4, 16], past: [1, 1, 3, 4, 16], weight: [16, 16, 2, 3, 3] },
-    attrs: { upsample: true, padding: around(0, 1) },
-  },
-  {
-    name: "3x3x3 from 3 to 16, causal by the first frame",
-    inputs: { x: [1, 3, 6, 7, 3], weight: [16, 3, 3, 3, 3] },
-    attrs: { padding: [2, 0, 1, 1, 1, 1], framePadding: "replicate" },
-  },
-  {
-    name: "3x3x3 from 3 to 3 behind past frames",
-    inputs: { x: [1, 2, 6, 7, 3], past: [1, 2, 6, 7, 3], weight: [3, 3, 3, 3, 3] },
-    attrs: { padding: around(0, 1) },
-  },
-  {
-    name: "3x3x3 in 2 groups behind past frames",
-    inputs: { x: [1, 2, 4, 5, 32], past: [1, 2, 4, 5, 32], weight: [32, 16, 3, 3, 3] },
-    attrs: { groups: 2, padding: around(0, 1) },
-  },
-  {
-    name: "3x3x3 of one frame, padded by it on both sides",
-    inputs: { x: [1, 1, 4, 5, 16], weight: [16, 16, 3, 3, 3] },
-    attrs: { padding: around(1, 1), framePadding: "replicate" },
-  },
-];
-
-const transposed: Case[] = (
-  [
-    { name: "transposed", inputs: { x: [2, 2, 4, 5, 12], weight: [12, 20, 1, 4, 4] } },
-    { name: "transposed of one pixel", inputs: { x: [1, 1, 1, 1, 5], weight: [5, 3, 1, 4, 4] } },
-    {
-      name: "transposed 64 to 64, everything",
-      inputs: {
-        x: { dims: [1, 2, 9, 17, 64], gap: 8 },
-        weight: [64, 64, 1, 4, 4],
-        bias: [64],
-        frameBias: [1, 2, 64],
-        residual: [1, 2, 18, 34, 64],
-        residual2: { dims: [1, 2, 18, 34, 64], gap: 8 },
-      },
-      attrs: { act: "silu", outScale: 0.6, residualScale: 0.4, residual2Scale: -1.5 },
-      outGap: 8,
-    },
-    {
-      name: "transposed weight f16 at byte 3",
-      inputs: { x: [1, 2, 3, 4, 10], weight: { dims: [10, 9, 1, 4, 4], dtype: "f16", shiftBytes: 3 }, bias: [9] },
-    },
-    {
-      name: "transposed, weight that may change",
-      inputs: { x: [1, 1, 3, 4, 8], weight: { dims: [8, 16, 1, 4, 4], constant: false } },
-    },
-    { name: "transposed 8 to 3", inputs: { x: [1, 2, 5, 6, 8], weight: [8, 3, 1, 4, 4] } },
-  ] satisfies Case[]
-).map((each: Case) => ({
-  ...each,
-  attrs: { ...each.attrs, transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
-}));
-
 const epilogue = (["3x3", "1x1", "upsampled"] as const).flatMap((kind) => {
   const size = kind === "1x1" ? 1 : 3;
   const scale = kind === "upsampled" ? 2 : 1;
@@ -467,6 +261,14 @@ export default defineCases(conv, {
     }),
     causal("causal.chunk_next", [1, 8, 240, 416, 256], 256, { padding: around(0, 1) }, 2),
     causal("causal.downsample", [1, 8, 240, 416, 256], 256, { padding: [0, 0, 0, 1, 0, 1], stride: [2, 2, 2] }, 1),
+    causal("causal.small", [1, 4, 48, 48, 64], 64, { padding: around(0, 1) }, 2),
+    depthwise("depthwise.small", [1, 4, 64, 64, 256], [1, 3, 3]),
+    layer("groups.small", [1, 4, 32, 32, 256], 256, flat, { groups: 8 }),
+    {
+      name: "transposed.small",
+      inputs: { x: [1, 4, 32, 32, 128], weight: [128, 64, 1, 4, 4], bias: [64] },
+      attrs: { transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
+    },
     depthwise("depthwise.3x3", [1, 16, 128, 128, 256], [1, 3, 3]),
     depthwise("depthwise.5x5_step2", [1, 16, 128, 128, 256], [1, 5, 5], { stride: [1, 2, 2] }),
     depthwise("depthwise.3x3x3", [1, 16, 64, 64, 512], [3, 3, 3]),

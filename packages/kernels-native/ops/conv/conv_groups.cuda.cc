@@ -29,20 +29,18 @@ cuda::Launch moved(cuda::Launch launch, const std::vector<int>& packs) {
   return launch;
 }
 
-/** Position in `to` of a pack of `from`, added where it is not there yet. */
-int find_or_add(cuda::Variant& to, const cuda::Pack& pack, std::vector<int>& positions) {
+/** Notes where in `to` the next pack of `from` is, added if it is not there yet. */
+void find_or_add(cuda::Variant& to, const cuda::Pack& pack, std::vector<int>& positions) {
   const auto same = [&](const cuda::Pack& other) {
     return other.source == pack.source && other.kind == pack.kind && other.targetType == pack.targetType && other.bytes == pack.bytes;
   };
   const auto found = std::find_if(to.packs.begin(), to.packs.end(), same);
-  const auto position = static_cast<int>(found - to.packs.begin());
-  positions.push_back(position);
-  if (found != to.packs.end()) return position;
+  positions.push_back(static_cast<int>(found - to.packs.begin()));
+  if (found != to.packs.end()) return;
   // Its launches write to itself alone.
   cuda::Pack added = pack;
   for (cuda::Launch& launch : added.launches) launch = moved(std::move(launch), positions);
   to.packs.push_back(std::move(added));
-  return position;
 }
 
 void append(cuda::Variant& to, const cuda::Variant& from) {

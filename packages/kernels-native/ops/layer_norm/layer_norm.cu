@@ -97,13 +97,13 @@ template <class T> __device__ __forceinline__ void layer_norm_block(const LayerN
 }  // namespace
 
 #define VD_ROWS(type, name, lanes, chunks) \
-  VD_KERNEL(layer_norm_##name##_l##lanes##c##chunks, LayerNormParams, 256, 2, layer_norm_rows<type, lanes, chunks>)
+  VD_KERNEL_OVERLAPPED(layer_norm_##name##_l##lanes##c##chunks, LayerNormParams, 256, 2, layer_norm_rows<type, lanes, chunks>)
 #define VD_LAYER_NORM(type, name) \
   VD_ROWS(type, name, 8, 5)       \
   VD_ROWS(type, name, 16, 5)      \
   VD_ROWS(type, name, 32, 5)      \
   VD_ROWS(type, name, 32, 8)      \
-  VD_KERNEL(layer_norm_##name##_block, LayerNormParams, 256, 2, layer_norm_block<type>)
+  VD_KERNEL_OVERLAPPED(layer_norm_##name##_block, LayerNormParams, 256, 2, layer_norm_block<type>)
 VD_LAYER_NORM(float, f32)
 VD_LAYER_NORM(__half, f16)
 VD_LAYER_NORM(__nv_bfloat16, bf16)

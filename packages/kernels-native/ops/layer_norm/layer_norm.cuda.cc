@@ -54,6 +54,7 @@ cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::De
   const cuda::Reason unaligned = vector_reason(a);
   const std::string prefix = "layer_norm_" + cuda::type_name(a.x.dtype) + "_";
   cuda::Launch launch;
+  launch.overlapped = device.smVersion >= 90;
   launch.set_params(p);
   for (const RowShape& shape : kRowShapes) {
     const std::string name = prefix + "l" + std::to_string(shape.lanes) + "c" + std::to_string(shape.chunks);

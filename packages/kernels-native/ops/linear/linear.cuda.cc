@@ -80,6 +80,7 @@ cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInf
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
     cuda::add_matmul_sm90(problem, base, device, out);
+    for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
   }
   cuda::add_matmul_mma(mma_problem(a, epilogue), device, out);
   return out;

@@ -7,14 +7,18 @@
 
 using namespace vd::device;
 
-#define VD_LINEAR(type, name, tile, tileName) \
-  VD_KERNEL(linear_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, false, true>>)
-#define VD_LINEAR_GEGLU(type, name, tile, tileName) \
-  VD_KERNEL(linear_sm90_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90<MatmulConfig<type, tile, true, true>>)
-#define VD_LINEAR_ROWS(type, name)                                                                                                  \
-  VD_KERNEL(linear_sm90_##name##_r128n128_geglu, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90_rows<RowsConfig<type, 10, true>>) \
-  VD_KERNEL(linear_sm90_##name##_r128n160, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90_rows<RowsConfig<type, 11, false>>)      \
-  VD_KERNEL(linear_sm90_##name##_h128n256_geglu, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90_halves<HalvesConfig<type, 12, 2>>)
+#define VD_LINEAR(type, name, tile, tileName)                                                \
+  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
+                       matmul_sm90<MatmulConfig<type, tile, false, true>>)
+#define VD_LINEAR_GEGLU(type, name, tile, tileName)                                                  \
+  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_##tileName##_geglu, MatmulSm90Params, kMatmulThreads, 1, \
+                       matmul_sm90<MatmulConfig<type, tile, true, true>>)
+#define VD_LINEAR_ROWS(type, name)                                                                                                        \
+  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_r128n128_geglu, MatmulSm90Params, kMatmulThreads, 1,                                          \
+                       matmul_sm90_rows<RowsConfig<type, 10, true>>)                                                                      \
+  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_r128n160, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90_rows<RowsConfig<type, 11, false>>) \
+  VD_KERNEL_OVERLAPPED(linear_sm90_##name##_h128n256_geglu, MatmulSm90Params, kMatmulThreads, 1,                                          \
+                       matmul_sm90_halves<HalvesConfig<type, 12, 2>>)
 #define VD_LINEAR_ALL(type, name)            \
   VD_LINEAR_ROWS(type, name)                 \
   VD_LINEAR(type, name, 0, m128n256)         \

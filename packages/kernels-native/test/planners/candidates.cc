@@ -169,7 +169,7 @@ void print_attention(const cuda::DeviceInfo& device) {
   AttentionArgs box = attention(100, 64, DType::bf16);
   box.window[1] = box.window[2] = 3;
   box.grid[0] = box.grid[1] = 10;
-  forward("attention in boxes", box);
+  forward("boxes of attention", box);
   AttentionArgs causalLarge = attention(100, 512, DType::f16);
   causalLarge.causal = true;
   forward("causal attention d512", causalLarge);

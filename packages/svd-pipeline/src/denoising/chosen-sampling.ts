@@ -2,6 +2,7 @@ import { createSampler, type LinearSteps, linearSteps, type Sampler } from "@vd/
 import { ownTurn } from "@vd/tensor";
 import type { ModelComponents } from "../opening/components";
 import type { CheckedOptions } from "../options/check-generate";
+import type { StepNoise } from "../options/choices";
 import type { StepNeeds } from "../stages/definitions";
 import type { Precision } from "../types";
 
@@ -9,6 +10,8 @@ import type { Precision } from "../types";
 export interface Sampling {
   sampler: Sampler;
   linear: LinearSteps | undefined;
+  /** Which of torch's generators gives the noise of the steps; that of a GPU is drawn on the device. */
+  stepNoise: StepNoise;
 }
 
 /**
@@ -26,15 +29,17 @@ export async function samplingFor(
   await ownTurn();
   const linear = linearSteps(exact);
   await ownTurn();
-  return linear ? { sampler: exact, linear } : { sampler: samplerFor(components, checked, precision), linear };
+  const { stepNoise } = checked;
+  const sampler = linear ? exact : samplerFor(components, checked, precision);
+  return { sampler, linear, stepNoise };
 }
 
 /** What the sampling needs of the denoising stage. */
-export function stepNeeds({ sampler, linear }: Sampling): StepNeeds | undefined {
+export function stepNeeds({ sampler, linear, stepNoise }: Sampling): StepNeeds | undefined {
   if (!linear) return undefined;
   const calls = Array.from({ length: sampler.numModelCalls }, (_, call) => call);
   const drawsNoise = calls.some((call) => sampler.noiseDrawsAt(call));
-  return { numHistory: linear.numHistory, drawsNoise, bounds: linear.bounds };
+  return { numHistory: linear.numHistory, drawsNoise, drawsOnDevice: stepNoise === "cuda", bounds: linear.bounds };
 }
 
 /** The sampler that checked options mean for a model. */

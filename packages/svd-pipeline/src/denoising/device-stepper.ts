@@ -20,6 +20,8 @@ export interface DeviceStepperInput {
   scratch: Scratch;
   /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
   noise(): Promise<Float32Array>;
+  /** Says where the step on the device draws it instead; undefined where it is given. */
+  philox?: (() => Int32Array) | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -41,10 +43,16 @@ export class DeviceStepper implements Stepper {
     await plan.write("inputScale", [this.inputScale(call + 1)]);
     await plan.write("timestep", [sampler.modelTimestep(call)]);
     await plan.write("coefficients", linear.tables[call]!);
-    if (sampler.noiseDrawsAt(call)) await plan.write("noise", await this.toPixels(await this.input.noise()));
+    if (sampler.noiseDrawsAt(call)) await this.writeNoise();
     await plan.run({ signal });
     // One frame is enough: a value that is not finite in one place makes all values so in the next call.
     checkFinite(await plan.read("firstFrame"), step);
+  }
+
+  private async writeNoise(): Promise<void> {
+    const { plan, noise, philox } = this.input;
+    if (philox) await plan.write("philox", philox());
+    else await plan.write("noise", await this.toPixels(await noise()));
   }
 
   async denoised(): Promise<Float32Array> {

@@ -110,10 +110,11 @@ async function stepperOf(
   fill: DeviceStepperInput["fill"],
 ): Promise<Stepper> {
   const { context, noise } = run;
-  const { sampler, linear } = context.sampling;
+  const { sampler, linear, stepNoise } = context.sampling;
   if (!linear) return hostStepper(run, predictByPlan(plan), latents);
   return DeviceStepper.start({
     ...{ plan, sampler, linear, latents, fill, dims: latentDims(context), scratch: context.scratch },
+    philox: stepNoise === "cuda" ? () => noise.philoxForStep() : undefined,
     noise: () => noise.forStep(),
     signal: context.options.signal,
   });

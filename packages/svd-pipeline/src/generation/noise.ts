@@ -1,6 +1,6 @@
 import { countOf } from "@vd/kernels-native";
 import { cast, mul } from "@vd/sampling";
-import { CpuGenerator, mapFloats, runInSlices } from "@vd/tensor";
+import { CpuGenerator, mapFloats, PhiloxGenerator, runInSlices } from "@vd/tensor";
 import { type GenerationContext, latentDims } from "./context";
 import { NoiseSource } from "./latent-noise";
 import type { Progress } from "./progress";
@@ -12,10 +12,15 @@ export interface NoisePart {
   count: number;
 }
 
+/** How far apart in a GPU's generator the videos of one seed begin: no video has as many steps. */
+const BETWEEN_VIDEOS = 2 ** 32;
+
 /** The noise of one generation. Calls draw in the reference's order: for the picture, for the first latents, then for
  *  each step that wants some. */
 export class GenerationNoise {
   private readonly source: NoiseSource;
+  /** Of steps that draw as torch does on a GPU. */
+  private readonly stepGenerator: PhiloxGenerator;
   /** The first latents, where they are drawn before their turn. */
   private drawn: Promise<Float32Array> | undefined;
 
@@ -27,6 +32,8 @@ export class GenerationNoise {
   ) {
     const { checked, precision, options } = context;
     this.source = new NoiseSource(new CpuGenerator(checked.seed), precision, options.signal);
+    this.stepGenerator = new PhiloxGenerator(checked.seed);
+    this.stepGenerator.offset = part.index * BETWEEN_VIDEOS;
   }
 
   /** Returns the picture with a little noise on it. pixels: [1,3,H,W]. */
@@ -54,7 +61,18 @@ export class GenerationNoise {
 
   /** Draws the unit noise of a step, [F,C,h,w]. */
   forStep(): Promise<Float32Array> {
+    if (this.context.sampling.stepNoise === "cuda") return this.draw(async () => this.philoxOnHost());
     return this.draw(async () => this.ownPart(await this.source.unit(this.numDrawn)));
+  }
+
+  private philoxOnHost(): Float32Array {
+    const data = this.stepGenerator.randn(countOf(latentDims(this.context)));
+    return cast({ data, dtype: "float32" }, this.context.precision).data;
+  }
+
+  /** Says where a step on the device draws its unit noise: the numbers of {@link forStep}. */
+  philoxForStep(): Int32Array {
+    return this.stepGenerator.draw(countOf(latentDims(this.context))).words;
   }
 
   private get numDrawn(): number {

@@ -20,6 +20,12 @@ export const MEMORY_USES = ["full", "low"] as const;
  *  takes turns and decodes few. The frames are the same. */
 export type MemoryUse = (typeof MEMORY_USES)[number];
 
+/** Which of torch's generators may give the noise of the steps, the default first. */
+export const STEP_NOISES = ["cpu", "cuda"] as const;
+
+/** One of {@link STEP_NOISES}. */
+export type StepNoise = (typeof STEP_NOISES)[number];
+
 /** What a generation may make, the default first. */
 export const OUTPUT_TYPES = ["video", "latent"] as const;
 

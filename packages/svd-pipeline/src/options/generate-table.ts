@@ -1,6 +1,6 @@
 import { FITS, FOCUS_PATTERN } from "@vd/media";
 import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
-import { MEMORY_USES, OUTPUT_TYPES } from "./choices";
+import { MEMORY_USES, OUTPUT_TYPES, STEP_NOISES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
 import { boolean, callback, choice, integer, numbers, object, real, seed, side, text } from "./kinds";
 import { always, found, type ModelFacts, type OptionGroup, type OptionTable, perModel } from "./option";
@@ -145,6 +145,12 @@ export const GENERATE_TABLE = {
     doc: "Decides the noise: the same seed gives the same bits.",
     default: found("random"),
     cli: { flags: "--seed <N>" },
+  },
+  stepNoise: {
+    kind: choice(STEP_NOISES, "StepNoise"),
+    doc: "Which of torch's generators gives the noise that samplers add between steps: the CPU's, drawn on the host, or that of a GPU, drawn on the device within the step. The first latents come from the CPU's.",
+    default: always("cpu"),
+    cli: { flags: "--step-noise <GENERATOR>" },
   },
   latents: {
     kind: object({

@@ -12,6 +12,8 @@ export {
   type OutputType,
   PRECISIONS,
   type Precision,
+  STEP_NOISES,
+  type StepNoise,
   WEIGHT_FORMATS,
 } from "./choices";
 export * from "./cli";

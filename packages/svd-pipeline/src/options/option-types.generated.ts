@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, WorkObserver } from "./value-types";
+import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -73,6 +73,9 @@ export interface GenerateOptions {
   sigmas?: readonly number[] | Float32Array | Float64Array | undefined;
   /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
   seed?: number | bigint | undefined;
+  /** Which of torch's generators gives the noise that samplers add between steps: the CPU's, drawn on the host, or
+   *  that of a GPU, drawn on the device within the step. The first latents come from the CPU's. Default: cpu. */
+  stepNoise?: StepNoise | undefined;
   /** The first latents instead of ones that the seed draws: unit noise [F,C,H/8,W/8], which is multiplied by the
    *  first noise level. Default: drawn from the seed. */
   latents?: Float32Array | undefined;
@@ -194,6 +197,9 @@ export interface GenerateValues {
   sigmas: readonly number[] | undefined;
   /** Decides the noise: the same seed gives the same bits. Whole number, 0 to 2^64 − 1. Default: random. */
   seed: bigint | undefined;
+  /** Which of torch's generators gives the noise that samplers add between steps: the CPU's, drawn on the host, or
+   *  that of a GPU, drawn on the device within the step. The first latents come from the CPU's. Default: cpu. */
+  stepNoise: StepNoise;
   /** What is made: `video`, or `latent` for the clean latents alone, without decoding them. Default: video. */
   outputType: OutputType;
   /** How much of a GPU's memory is used: `full`, or `low` for small cards, which takes longer. The frames are the

@@ -1,6 +1,13 @@
-import type { DType } from "@vd/kernels-native";
+import { countOf, type DType } from "@vd/kernels-native";
 import type { DataBounds } from "@vd/sampling";
-import { frameRange, type Graph, type Pausable, type SamplerStepOptions, type Tensor } from "@vd/tensor";
+import {
+  frameRange,
+  type Graph,
+  type Pausable,
+  PhiloxGenerator,
+  type SamplerStepOptions,
+  type Tensor,
+} from "@vd/tensor";
 import { type DecodeShape, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
@@ -146,6 +153,8 @@ export interface StepNeeds {
   numHistory: number;
   /** Some of its steps add noise. */
   drawsNoise: boolean;
+  /** The step draws that noise itself, as torch's CUDA generator does. */
+  drawsOnDevice?: boolean | undefined;
   /** How it bounds its data prediction. */
   bounds?: DataBounds | undefined;
 }
@@ -161,19 +170,19 @@ function boundsAttributes(
 
 /** One denoiser call and the sampler's step after it, which leaves the input of the next call. States `x` [1,F,h,w,C], `input`
  *  [B,F,h,w,2·C] and `history`; `coefficients` [2+H+D,3+H+D] (see op sampler_step; D is 1 with bounds), `image` [1,1,h,w,C], `inputScale` [1] of the next
- *  call, with guidance `guidance` [F], where needed `noise` [1,F,h,w,C], and what `predict` reads → `denoised` [1,F,h,w,C],
+ *  call, with guidance `guidance` [F], where needed `noise` [1,F,h,w,C] or `philox` [4], and what `predict` reads → `denoised` [1,F,h,w,C],
  *  `firstFrame` of x. */
 export function sampleStage(
   models: Models,
   shape: StageShape,
-  { numHistory, drawsNoise, bounds }: StepNeeds,
+  { numHistory, drawsNoise, drawsOnDevice, bounds }: StepNeeds,
 ): StageDefinition {
   const numData = bounds ? 1 : 0;
   const latents = latentSizes(models, shape);
   const size = [shape.numFrames, ...latents];
   return {
     name: "denoise",
-    key: `denoise ${numHistory} ${drawsNoise} ${JSON.stringify(bounds)}`,
+    key: `denoise ${numHistory} ${drawsNoise} ${drawsOnDevice} ${JSON.stringify(bounds)}`,
     dtype: shape.dtype,
     *build(g) {
       const x = g.state("x", [1, ...size], "f32");
@@ -185,7 +194,10 @@ export function sampleStage(
         ...{ name: "sampler_step", prediction, x, history, numHistory, ...boundsAttributes(bounds) },
         coefficients: g.input("coefficients", [2 + numHistory + numData, 3 + numHistory + numData], "f32"),
         guidance: shape.rows === 2 ? g.input("guidance", [shape.numFrames], "f32") : undefined,
-        noise: drawsNoise ? g.input("noise", [1, ...size], "f32") : undefined,
+        noise: drawsNoise && !drawsOnDevice ? g.input("noise", [1, ...size], "f32") : undefined,
+        ...(drawsNoise && drawsOnDevice
+          ? { philox: g.input("philox", [4], "i32"), lanes: new PhiloxGenerator(0).lanes(countOf(size)) }
+          : {}),
         image: g.input("image", [1, 1, ...latents]),
         inputScale: g.input("inputScale", [1], "f32"),
         out: x,

@@ -1,7 +1,8 @@
 import { openDevice } from "@vd/kernels-native";
 import { createSampler, linearSteps, type SchedulerConfig } from "@vd/sampling";
-import { layoutGraph, Plan } from "@vd/tensor";
+import { layoutGraph, PhiloxGenerator, Plan } from "@vd/tensor";
 import { afterAll, expect, it } from "vitest";
+import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import { stepNeeds } from "../../src/denoising/chosen-sampling";
 import { denoise, type Stepper } from "../../src/denoising/denoise";
 import { DeviceStepper } from "../../src/denoising/device-stepper";
@@ -10,6 +11,7 @@ import { writeStepConstants } from "../../src/denoising/step-constants";
 import { Scratch } from "../../src/generation/scratch";
 import { openModelFolder } from "../../src/opening/folder";
 import { makeModels } from "../../src/opening/models";
+import type { StepNoise } from "../../src/options/choices";
 import { denoiseStage, type StageShape, sampleStage, startStage } from "../../src/stages/definitions";
 import type { StageDefinition } from "../../src/stages/stage";
 import { TINY_SVD } from "../support/tiny-model";
@@ -51,7 +53,9 @@ async function loadDenoising(stage: StageDefinition): Promise<Plan> {
 
 const trained: SchedulerConfig = { _class_name: "DDIMScheduler", beta_schedule: "scaled_linear" };
 
-it.each<[string, SchedulerConfig]>([
+it.each<[string, SchedulerConfig, StepNoise?]>([
+  ["ancestral Euler with noise of a GPU's generator", svdConfig, "cuda"],
+  ["ancestral Euler with noise of the CPU's generator", svdConfig, "cpu"],
   ["clipped DDIM", { ...trained, clip_sample: true, clip_sample_range: 0.7 }],
   ["clipped DDPM", { ...trained, _class_name: "DDPMScheduler", clip_sample: true }],
   [
@@ -61,18 +65,21 @@ it.each<[string, SchedulerConfig]>([
       ...{ dynamic_thresholding_ratio: 0.9, sample_max_value: 5 },
     },
   ],
-])("%s leads on the device where it leads on the host", async (_, config) => {
-  const sampler = createSampler(config, { steps: 4 });
+])("%s leads on the device where it leads on the host", async (_, config, stepNoise = "cpu") => {
+  const sampler = createSampler(config, { steps: 4, ...(config === svdConfig ? { name: "euler_a" } : {}) });
   const linear = linearSteps(sampler)!;
   const latents = () => numbers(COUNT, 3);
   let draws = 0;
-  const noise = async () => numbers(COUNT, 20 + draws++);
+  let generator = new PhiloxGenerator(9);
+  const isDrawn = stepNoise === "cuda";
+  const noise = async () => (isDrawn ? generator.randn(COUNT) : numbers(COUNT, 20 + draws++));
+  const philox = isDrawn ? () => generator.draw(COUNT).words : undefined;
   const [start, plan] = [
     await load(startStage(models, SHAPE)),
-    await loadDenoising(sampleStage(models, SHAPE, stepNeeds({ sampler, linear })!)),
+    await loadDenoising(sampleStage(models, SHAPE, stepNeeds({ sampler, linear, stepNoise })!)),
   ];
   const onDevice = await DeviceStepper.start({
-    ...{ plan, sampler, linear, noise, dims: SIZES, latents: latents(), scratch: new Scratch() },
+    ...{ plan, sampler, linear, noise, philox, dims: SIZES, latents: latents(), scratch: new Scratch() },
     async fill(first, inputScale) {
       await start.write("latents", first);
       await start.write("image", IMAGE);
@@ -86,6 +93,7 @@ it.each<[string, SchedulerConfig]>([
   const finish = (stepper: Stepper) => denoise(stepper, sampler, { onStep: async () => {} });
   const got = await finish(onDevice);
   draws = 0;
+  generator = new PhiloxGenerator(9);
   const wanted = await finish(new HostStepper({ predict, sampler, latents: latents(), noise }));
   const rms = Math.sqrt(wanted.reduce((sum, v) => sum + v * v, 0) / COUNT);
   expect(rms).toBeGreaterThan(0.01);

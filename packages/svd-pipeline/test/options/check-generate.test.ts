@@ -63,6 +63,7 @@ const WRONG: Record<string, unknown>[] = [
   { decodeChunk: 0 },
   { decodeChunk: null },
   { isolateDecodeChunks: "yes" },
+  { stepNoise: "gpu" },
   { memory: "lots" },
   { previewEvery: 0 },
   { onProgress: true },
@@ -136,6 +137,7 @@ describe("wrong options", () => {
       decodeChunk: 0 → [decodeChunk] expected a whole number from 1 to 4096, got 0
       decodeChunk: null → [decodeChunk] expected a whole number from 1 to 4096, got null
       isolateDecodeChunks: yes → [isolateDecodeChunks] expected true or false, got "yes"
+      stepNoise: gpu → [stepNoise] expected one of cpu, cuda, got "gpu"
       memory: lots → [memory] expected one of full, low, got "lots"
       previewEvery: 0 → [previewEvery] expected a whole number from 1 to 10000, got 0
       onProgress: true → [onProgress] expected a function, got true
@@ -148,8 +150,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "toString". The nearest name is autoSize."
+      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onPreview, previewEvery, profiler, got "toString". The nearest name is autoSize."
     `);
   });
 
@@ -173,6 +175,7 @@ describe("right options", () => {
       memory: "full",
       outputType: "video",
       previewEvery: 5,
+      stepNoise: "cpu",
     });
   });
 

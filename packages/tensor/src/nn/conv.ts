@@ -52,10 +52,10 @@ function convWith(
 ): Module<[x: Tensor, call?: ConvCall]> {
   const { kernel, stride = [1, 1, 1], upsample = false, groups = 1, framePadding = "zeros" } = config;
   const [t, r, s] = kernel;
-  const padding = config.padding ?? [half(t), half(t), half(r), half(r), half(s), half(s)];
+  const padding: Padding = config.padding ?? [half(t), half(t), half(r), half(r), half(s), half(s)];
   const filter = { ...weight, dims: filterDims(config).dims };
-  const fixed = { name, weight: filter, bias, stride, padding, framePadding, groups, upsample };
-  return (g, x, call = {}) => g.conv({ x, ...fixed, ...call });
+  const fixed = { name, weight: filter, bias, stride, framePadding, groups, upsample };
+  return (g, x, call = {}) => g.conv({ x, ...fixed, ...call, padding: call.padding ?? padding });
 }
 
 /** A convolution with bias. x: [B,F,H,W,cin] → [B,F',H',W',cout]. Source: torch.nn.Conv2d, Conv3d. */
@@ -86,7 +86,7 @@ export function causalConv(w: Weights, config: ConvConfig): Module<[x: Tensor, c
   const [t, r, s] = config.kernel;
   const [, , ...sides] = config.padding ?? [0, 0, half(r), half(r), half(s), half(s)];
   const layer = conv(w, config);
-  return (g, x, call = {}) => layer(g, x, { padding: [call.past ? 0 : t - 1, 0, ...sides], ...call });
+  return (g, x, call = {}) => layer(g, x, { ...call, padding: call.padding ?? [call.past ? 0 : t - 1, 0, ...sides] });
 }
 
 /** Shape of a transposed convolution. */

@@ -7,4 +7,4 @@ export {
   type RandomDtype,
   type ShapedNormals,
 } from "./cpu-generator";
-export { type PhiloxDtype, PhiloxGenerator, type PhiloxGeneratorOptions } from "./philox-generator";
+export { type PhiloxDraw, type PhiloxDtype, PhiloxGenerator, type PhiloxGeneratorOptions } from "./philox-generator";

@@ -13,6 +13,14 @@ export interface PhiloxGeneratorOptions {
   threadsPerMultiprocessor?: number;
 }
 
+/** What op sampler_step draws the numbers of {@link PhiloxGenerator.randn} from, in place of its noise. */
+export interface PhiloxDraw {
+  /** The operand `philox`: the seed's halves, lower first, then those of the engine calls before. */
+  words: Int32Array;
+  /** The attribute `lanes`. */
+  lanes: number;
+}
+
 /** The types that {@link PhiloxGenerator.randn} makes. */
 export type PhiloxDtype = "float32" | "float16" | "bfloat16";
 
@@ -85,11 +93,25 @@ export class PhiloxGenerator {
     return dtype === "float16" ? toFloat16Array(values) : toBfloat16Array(values);
   }
 
+  /** The threads among which `count` numbers are dealt. */
+  lanes(count: number): number {
+    return blockThreads * Math.max(1, Math.min(Math.ceil(checkedCount(count) / blockThreads), this.maxBlocks));
+  }
+
+  /** Says where the next `count` numbers come from and goes past them, so that a device draws them. */
+  draw(count: number): PhiloxDraw {
+    const calls = this.nextOffset / wordsPerCounter;
+    const lanes = this.lanes(count);
+    const words = Int32Array.of(this.key.low, this.key.high, calls % 2 ** 32, Math.floor(calls / 2 ** 32));
+    this.nextOffset += wordsPerCounter * Math.ceil(count / (wordsPerCounter * lanes));
+    return { words, lanes };
+  }
+
   /** Thread t's turn k makes four normals, the elements t + (4k + j)·threads. */
   private normals(count: number): Float32Array {
     const values = new Float32Array(count);
     if (count === 0) return values;
-    const threads = blockThreads * Math.min(Math.ceil(count / blockThreads), this.maxBlocks);
+    const threads = this.lanes(count);
     const numTurns = Math.ceil(count / (wordsPerCounter * threads));
     const counter = new Uint32Array(4);
     const words = new Uint32Array(4);

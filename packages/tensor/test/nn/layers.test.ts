@@ -248,6 +248,8 @@ describe("convolutions", () => {
     const operands = { x, weight: plain["c.weight"], bias: plain["c.bias"] };
     const first = op("conv", operands, { padding: [2, 0, 1, 1, 1, 1], framePadding: "replicate" });
     expectNear(await run({ x }, (g, t) => layer(g, t.x!)), first);
+    // What is undefined in a call leaves the layer as it was made.
+    expectNear(await run({ x }, (g, t) => layer(g, t.x!, { padding: undefined })), first);
     const past = random("past", [1, 2, 4, 5, 8]);
     expectNear(
       await run({ x, past }, (g, t) => layer(g, t.x!, { past: t.past })),

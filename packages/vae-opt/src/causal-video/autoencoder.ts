@@ -2,10 +2,11 @@ import { type Device, type DeviceKind, type DType, openDevice, throwIfAborted, V
 import { runInSlices, type Weights } from "@vd/tensor";
 import { type Posterior, posterior } from "../posterior";
 import { type Clip, joinClips } from "./clip";
-import { type CausalVaeConfig, frameFactor, pictureFactor } from "./config";
+import { type CausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./opening";
 import { type CausalVaePlan, type PlanRequest, planDirection, type StreamPlan } from "./planning";
+import { randomCausalVaeWeights } from "./random-weights";
 import { DirectionSessions } from "./session";
 import { type ClipSource, runStream } from "./stream";
 
@@ -131,10 +132,22 @@ export class CausalVideoAutoencoder {
   }
 
   /**
-   * Finds how to cut the work on frames of `height` × `width` pixels so that each direction stays within `maxBytes`, its
-   * weights included: over time first, which changes nothing; into tiles, whose seams are blended, only if that is not enough.
+   * Makes an autoencoder of random weights, for measurements; its frames are noise. seed: the same gives the same weights.
    *
-   * @throws VdError `memory` if even the smallest tiles take more
+   * @throws VdError `unsupported`, `cancelled`
+   */
+  static async withRandomWeights(options: CausalVaeOptions & { seed?: number } = {}): Promise<CausalVideoAutoencoder> {
+    const { config = SEEDVR2_VAE_CONFIG, seed, ...rest } = options;
+    const where = "making random weights";
+    const weights = await runInSlices(randomCausalVaeWeights.inPieces(config, seed), { signal: rest.signal, where });
+    return CausalVideoAutoencoder.fromWeights(weights, config, rest);
+  }
+
+  /**
+   * Finds how to cut the work on frames of `height` × `width` pixels so that each direction stays within `maxBytes`, its
+   * weights included: over time first, which changes nothing; into strips of the picture, which takes more time, only if that is not enough.
+   *
+   * @throws VdError `memory` if even the smallest strips take more
    */
   async plan(request: PlanRequest): Promise<CausalVaePlan> {
     const { maxBytes = this.maxBytes } = request;

@@ -3,8 +3,8 @@ import { imageAttention } from "../temporal-decoder/attention";
 import { type CausalConv, causalConv, copyOf, type FrameSource } from "./causal-conv";
 import type { Piece } from "./frame-memory";
 
-/** Of all group norms. Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py. */
-const EPS = 1e-6;
+/** Added to the variance by all group norms. Source: ByteDance-Seed/SeedVR models/video_vae_v3/modules/attn_video_vae.py. */
+export const NORM_EPS = 1e-6;
 
 /** Records a part of the model for a piece of a clip; `out` is where the result must be written. x: [1,F,H,W,C]. */
 export type CausalModule = (g: Graph, x: Tensor, piece: Piece, out?: Tensor) => Tensor;
@@ -28,12 +28,12 @@ export const quantConv = (w: Weights, channels: number): ((g: Graph, x: Tensor) 
   pixelwise(w, channels, channels);
 
 /** A norm of each frame and SiLU, written where a convolution wants its input. */
-function normalised(w: Weights, channels: number, groups: number): (x: Tensor) => FrameSource {
-  const norm = groupNorm(w, { channels, groups, eps: EPS, act: "silu" });
-  return (x) => ({
+function normalised(w: Weights, channels: number, groups: number): (x: Tensor, piece: Piece) => FrameSource {
+  const norm = groupNorm(w, { channels, groups, eps: NORM_EPS, act: "silu" });
+  return (x, piece) => ({
     dims: x.dims,
     write: (g, out) => {
-      norm(g, x, { out });
+      norm(g, x, { out, stats: piece.statistics?.(g, w.path, x, groups) });
     },
   });
 }
@@ -47,8 +47,8 @@ export function causalResBlock(w: Weights, { cin, cout, groups }: CausalResBlock
   const conv2 = causalConv(w.at("conv2"), { cin: cout, cout, kernel: [3, 3, 3] });
   const project = cin === cout ? undefined : pixelwise(w.at("conv_shortcut"), cin, cout);
   return (g, x, piece, out) => {
-    const h = conv1(g, norm1(x), piece);
-    const y = conv2(g, norm2(h), piece, { residual: project ? project(g, x) : x, out });
+    const h = conv1(g, norm1(x, piece), piece);
+    const y = conv2(g, norm2(h, piece), piece, { residual: project ? project(g, x) : x, out });
     g.tap(w.path, y);
     return y;
   };
@@ -68,7 +68,7 @@ export function firstConv(w: Weights, cin: number, cout: number): CausalModule {
 export function lastConv(w: Weights, { cin, cout, groups }: CausalResBlockConfig): CausalModule {
   const norm = normalised(w.at("conv_norm_out"), cin, groups);
   const convolve = causalConv(w.at("conv_out"), { cin, cout, kernel: [3, 3, 3] });
-  return (g, x, piece, out) => convolve(g, norm(x), piece, { out });
+  return (g, x, piece, out) => convolve(g, norm(x, piece), piece, { out });
 }
 
 /** Halves height and width, and frames where `temporal`: of F frames (F − 1)/2 + 1 remain at a clip's beginning, F/2 later.

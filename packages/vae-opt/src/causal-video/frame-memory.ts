@@ -95,4 +95,7 @@ export interface Piece {
   /** Whether nothing follows, so that nothing must be kept for it. */
   ends: boolean;
   memory: FrameMemory;
+  /** Statistics of a norm's input that come from elsewhere, because `x` is only a part of the picture: records what is to be
+   *  known of `x`, [1,F,H,W,C], and returns [1,F,groups,2]. Default: those of `x`. */
+  statistics?: (g: Graph, path: string, x: Tensor, groups: number) => Tensor;
 }

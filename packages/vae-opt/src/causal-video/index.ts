@@ -16,5 +16,6 @@ export {
 export type { FrameMemory, Piece } from "./frame-memory";
 export { type CausalCall, type CausalVideoVae, causalVideoVae } from "./model";
 export type { CausalVaePlan, PlanRequest, StreamPlan } from "./planning";
+export { randomCausalVaeWeights } from "./random-weights";
 export type { ClipSource } from "./stream";
-export type { TileSize } from "./tiles";
+export { type CheckpointTensor, causalVaeTensors } from "./tensors";

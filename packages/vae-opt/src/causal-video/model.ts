@@ -11,7 +11,7 @@ import {
 } from "./blocks";
 import type { CausalVaeConfig } from "./config";
 import { clipMemory, type Piece } from "./frame-memory";
-import { runSection, type Section, Sections } from "./pieces";
+import { framesAfter, runSection, type Section, Sections } from "./pieces";
 
 /** How a clip, or a piece of one, goes through encoder or decoder. */
 export interface CausalCall {
@@ -22,6 +22,30 @@ export interface CausalCall {
   piece?: Piece | undefined;
 }
 
+/** A part of encoder or decoder. */
+export interface ModelPart {
+  /** x: [1,F,H,W,C], as the part before gives it. */
+  forward: PausableModule<[x: Tensor, call?: CausalCall]>;
+  /** Frames of the result. begins: the input is a clip's first frames. */
+  framesOf(count: number, begins: boolean): number;
+  /** Rows of the result for each of the input. */
+  growth: number;
+  /** Of input and result. */
+  channels: readonly [input: number, result: number];
+}
+
+/** Encoder or decoder, as a whole and cut in two. */
+export interface ModelParts {
+  all: ModelPart;
+  /** The outer part, where pictures are large: it sees all of a picture by the statistics of its norms alone, and can run
+   *  over strips of it if those are given. Undefined where there are too few levels. */
+  strips?: ModelPart | undefined;
+  /** The inner part, with the middle block's attention. */
+  rest?: ModelPart | undefined;
+  /** Rows of latents beyond a strip that reach into its result. */
+  reach: number;
+}
+
 /** SeedVR2's autoencoder as forward functions of one clip. */
 export interface CausalVideoVae {
   config: CausalVaeConfig;
@@ -30,6 +54,8 @@ export interface CausalVideoVae {
   encode: PausableModule<[x: Tensor, call?: CausalCall]>;
   /** z: [1,F,h,w,latentChannels] → frames [1,f·(F−1)+1,s·h,s·w,3]; f·F of a piece that does not begin a clip. */
   decode: PausableModule<[z: Tensor, call?: CausalCall]>;
+  /** The same in parts, for pictures that are too large to run as a whole. */
+  parts: { encode: ModelParts; decode: ModelParts };
 }
 
 /** Keeps the result of the last of a level's modules under the level's name. */
@@ -41,10 +67,19 @@ const tapped =
     return y;
   };
 
-function encoderSections(w: Weights, config: CausalVaeConfig): Section[] {
+/** Consecutive sections, and how many of them come before the cut; undefined where there is none. */
+interface CutSections {
+  sections: Section[];
+  cut?: number;
+  /** Channels of the first section's input. */
+  channels: number;
+}
+
+function encoderSections(w: Weights, config: CausalVaeConfig): CutSections {
   const { blockOutChannels, layersPerBlock, normGroups: groups, latentChannels, temporalLevels } = config;
   const sections = new Sections();
   const last = blockOutChannels.length - 1;
+  let before: number | undefined;
   let channels = blockOutChannels[0]!;
   sections.add(firstConv(w.at("conv_in"), config.inChannels, channels));
   blockOutChannels.forEach((cout, level) => {
@@ -57,15 +92,21 @@ function encoderSections(w: Weights, config: CausalVaeConfig): Section[] {
     if (level === last) return;
     const temporal = level >= last - temporalLevels;
     const halve = downsampler(scope.at("downsamplers.0"), channels, temporal);
-    sections.addHalving(tapped(scope.path, halve), temporal, channels);
+    const cut = level === last - 1 - CUT_LEVEL;
+    sections.addHalving(tapped(scope.path, halve), { temporal, cut, channels });
+    if (cut) before = sections.all.length;
   });
   sections.add(middleBlock(w.at("mid_block"), channels, groups));
   sections.add(lastConv(w, { cin: channels, cout: 2 * latentChannels, groups }));
   sections.end("same", 2 * latentChannels);
-  return sections.all;
+  return { sections: sections.all, channels: config.inChannels, ...(before === undefined ? {} : { cut: before }) };
 }
 
-function decoderSections(w: Weights, config: CausalVaeConfig): Section[] {
+/** The level whose size change stands between the part of the model that can run over strips of the picture and the middle
+ *  block, which sees all of it: counted from the latents outwards. */
+const CUT_LEVEL = 1;
+
+function decoderSections(w: Weights, config: CausalVaeConfig): CutSections {
   const { blockOutChannels, layersPerBlock, normGroups: groups, temporalLevels } = config;
   const sections = new Sections();
   const reversed = [...blockOutChannels].reverse();
@@ -83,20 +124,55 @@ function decoderSections(w: Weights, config: CausalVaeConfig): Section[] {
     if (level === last) return;
     const temporal = level < temporalLevels;
     const double = upsampler(scope.at("upsamplers.0"), channels, temporal);
-    sections.addDoubling(tapped(scope.path, double), temporal, channels);
+    sections.addDoubling(tapped(scope.path, double), { temporal, cut: level === CUT_LEVEL - 1, channels });
   });
   sections.add(lastConv(w, { cin: channels, cout: config.outChannels, groups }));
   sections.end("same", config.outChannels);
-  return sections.all;
+  return { sections: sections.all, channels: config.latentChannels, ...(last > CUT_LEVEL ? { cut: CUT_LEVEL } : {}) };
 }
 
 const wholeClip = (): Piece => ({ begins: true, ends: true, memory: clipMemory() });
 
-function* runSections(g: Graph, x: Tensor, sections: readonly Section[], call: CausalCall): Pausable<Tensor> {
-  const { framesAtOnce = Number.POSITIVE_INFINITY, piece = wholeClip() } = call;
-  let value = x;
-  for (const section of sections) value = yield* runSection(g, value, section, piece, framesAtOnce);
-  return value;
+/** A module of one picture row after the other, before or behind sections. */
+type Pixelwise = (g: Graph, x: Tensor) => Tensor;
+
+/** Consecutive sections as one part. first: what comes before them, last: behind them. */
+function partOf(
+  sections: readonly Section[],
+  channels: number,
+  { first, last }: { first?: Pixelwise | undefined; last?: Pixelwise | undefined } = {},
+): ModelPart {
+  const forward = pausable(function* (g: Graph, x: Tensor, call: CausalCall = {}) {
+    const { framesAtOnce = Number.POSITIVE_INFINITY, piece = wholeClip() } = call;
+    let value = first ? first(g, x) : x;
+    for (const section of sections) value = yield* runSection(g, value, section, piece, framesAtOnce);
+    return last ? last(g, value) : value;
+  });
+  const framesOf = (count: number, begins: boolean) =>
+    sections.reduce((frames, section) => framesAfter(section.frames, frames, begins), count);
+  return {
+    forward,
+    framesOf,
+    growth: sections.reduce((growth, section) => growth * section.growth, 1),
+    channels: [channels, sections[sections.length - 1]!.channels],
+  };
+}
+
+/** Rows of latents that reach into a strip of the encoder's outer part, from the outermost convolution inwards. */
+function encoderReach({ blockOutChannels, layersPerBlock }: CausalVaeConfig): number {
+  const last = blockOutChannels.length - 1;
+  let rows = 1 / 2 ** last;
+  for (let level = 0; level < last - CUT_LEVEL; level++) rows += (2 * layersPerBlock + 2) / 2 ** (last - level);
+  return Math.ceil(rows);
+}
+
+/** Rows of latents that reach into a strip of the decoder's outer part. */
+function decoderReach({ blockOutChannels, layersPerBlock }: CausalVaeConfig): number {
+  const last = blockOutChannels.length - 1;
+  let rows = 1 / 2 ** last;
+  for (let level = CUT_LEVEL; level <= last; level++) rows += (2 * (layersPerBlock + 1)) / 2 ** level;
+  for (let level = CUT_LEVEL; level < last; level++) rows += 1 / 2 ** (level + 1);
+  return Math.ceil(rows);
 }
 
 /**
@@ -123,15 +199,26 @@ export const causalVideoVae = pausable(function* (w: Weights, config: CausalVaeC
   const encoder = encoderSections(w.at("encoder"), config);
   yield;
   const decoder = decoderSections(w.at("decoder"), config);
-  const quantise = config.quantConv ? quantConv(w.at("quant_conv"), 2 * latentChannels) : undefined;
-  const dequantise = config.postQuantConv ? quantConv(w.at("post_quant_conv"), latentChannels) : undefined;
+  const last = config.quantConv ? quantConv(w.at("quant_conv"), 2 * latentChannels) : undefined;
+  const first = config.postQuantConv ? quantConv(w.at("post_quant_conv"), latentChannels) : undefined;
   yield;
-  const encode = pausable(function* (g: Graph, x: Tensor, call: CausalCall = {}) {
-    const y = yield* runSections(g, x, encoder, call);
-    return quantise ? quantise(g, y) : y;
-  });
-  const decode = pausable(function* (g: Graph, z: Tensor, call: CausalCall = {}) {
-    return yield* runSections(g, dequantise ? dequantise(g, z) : z, decoder, call);
-  });
-  return { config, encode, decode };
+  const encode: ModelParts = {
+    all: partOf(encoder.sections, encoder.channels, { last }),
+    reach: encoderReach(config),
+  };
+  if (encoder.cut !== undefined) {
+    const outer = encoder.sections.slice(0, encoder.cut);
+    encode.strips = partOf(outer, encoder.channels);
+    encode.rest = partOf(encoder.sections.slice(encoder.cut), outer[outer.length - 1]!.channels, { last });
+  }
+  const decode: ModelParts = {
+    all: partOf(decoder.sections, decoder.channels, { first }),
+    reach: decoderReach(config),
+  };
+  if (decoder.cut !== undefined) {
+    const inner = decoder.sections.slice(0, decoder.cut);
+    decode.rest = partOf(inner, decoder.channels, { first });
+    decode.strips = partOf(decoder.sections.slice(decoder.cut), inner[inner.length - 1]!.channels);
+  }
+  return { config, encode: encode.all.forward, decode: decode.all.forward, parts: { encode, decode } };
 });

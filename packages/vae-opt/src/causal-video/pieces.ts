@@ -9,8 +9,11 @@ export type FrameChange = "same" | "halved" | "doubled";
 export interface Section {
   modules: readonly CausalModule[];
   frames: FrameChange;
-  /** Result of [height, width] in pixels, and its channels. */
+  /** Result of [height, width] in pixels. */
   pictureOf(height: number, width: number): [height: number, width: number];
+  /** Rows of the result for each of the input. */
+  growth: number;
+  /** Of the result. */
   channels: number;
 }
 
@@ -67,6 +70,15 @@ function* runModules(
   return value;
 }
 
+/** What a module does that changes height and width. */
+export interface SizeChange {
+  temporal: boolean;
+  /** Whether a section must end here. */
+  cut: boolean;
+  /** Of the result. */
+  channels: number;
+}
+
 /** Gathers modules into sections. */
 export class Sections {
   readonly all: Section[] = [];
@@ -80,17 +92,17 @@ export class Sections {
   }
 
   /** Adds a module that halves height and width, and the frames where `temporal`. */
-  addHalving(module: CausalModule, temporal: boolean, channels: number): void {
+  addHalving(module: CausalModule, { temporal, cut, channels }: SizeChange): void {
     this.modules.push(module);
     this.halvings++;
-    if (temporal) this.end("halved", channels);
+    if (temporal || cut) this.end(temporal ? "halved" : "same", channels);
   }
 
   /** Adds a module that doubles height and width, and the frames where `temporal`. */
-  addDoubling(module: CausalModule, temporal: boolean, channels: number): void {
+  addDoubling(module: CausalModule, { temporal, cut, channels }: SizeChange): void {
     this.modules.push(module);
     this.doublings++;
-    if (temporal) this.end("doubled", channels);
+    if (temporal || cut) this.end(temporal ? "doubled" : "same", channels);
   }
 
   /** Ends a section: what is added later is the next one's. channels: of the result so far. */
@@ -101,7 +113,8 @@ export class Sections {
       for (let i = 0; i < halvings; i++) result = Math.floor(result / 2);
       return result;
     };
-    this.all.push({ modules, frames, channels, pictureOf: (height, width) => [size(height), size(width)] });
+    const growth = 2 ** (doublings - halvings);
+    this.all.push({ modules, frames, channels, growth, pictureOf: (height, width) => [size(height), size(width)] });
     Object.assign(this, { modules: [], halvings: 0, doublings: 0 });
   }
 }

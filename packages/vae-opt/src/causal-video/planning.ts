@@ -1,9 +1,10 @@
 import { freemem } from "node:os";
-import { type Device, VdError } from "@vd/kernels-native";
+import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { pictureFactor } from "./config";
 import { StreamMemory } from "./frame-memory";
-import { type Direction, layoutPiece, type PieceShape, type Resources } from "./session";
-import { type TileSize, tileStarts } from "./tiles";
+import { statisticsFor } from "./norm-statistics";
+import { ALL_FRAMES, type Direction, layoutPiece, type PieceShape, type Resources } from "./session";
+import { stripsOf } from "./strips";
 
 /** How one direction's work is cut. */
 export interface StreamPlan {
@@ -11,11 +12,12 @@ export interface StreamPlan {
   latentsPerRun: number;
   /** Frames that layers compute at a time within a piece. */
   framesAtOnce: number;
-  /** Tiles of the picture; undefined: the whole picture, whose results have no seams at all. */
-  tiles?: TileSize | undefined;
+  /** Rows of latents of the strips over which the model's outer part runs; undefined: it runs over whole pictures. The result is
+   *  the same to 70 dB or more, but each strip is computed several times. */
+  stripHeight?: number | undefined;
   /** Bytes on the device at most, weights included: for a clip of any length. */
   bytes: number;
-  /** Bytes of the host's memory that tiles keep between pieces. */
+  /** Bytes of the host's memory that strips keep between pieces. */
   hostBytes: number;
 }
 
@@ -44,29 +46,26 @@ const CUTS: readonly Pick<PieceShape, "latentsPerRun" | "framesAtOnce">[] = [
   { latentsPerRun: 1, framesAtOnce: 1 },
 ];
 
-/** Sides of tiles, in latents, from large to small. */
-const TILE_SIDES = [96, 64, 48, 32, 24, 16];
-/** The overlap as a part of the side. */
-const OVERLAP_SHARE = 0.25;
+/** Rows of latents of a strip that count, from many to few; more rows on either side reach into them. */
+const STRIP_ROWS = [64, 48, 32, 24, 16, 8, 4, 2, 1];
 
 /** Part of a device's free memory that is left for others. */
 const SPARE = 0.1;
 
+const spareHostBytes = () => (1 - SPARE) * (process.availableMemory?.() ?? freemem());
+
 async function spareBytes(device: Device): Promise<number> {
-  if (device.kind === "cpu") return (1 - SPARE) * freemem();
+  if (device.kind === "cpu") return spareHostBytes();
   const { freeBytes, residentBytes } = await device.memory();
   return (1 - SPARE) * (freeBytes + residentBytes);
 }
 
-/** Bytes that a session takes: what is kept, the plan of the middle pieces and the largest other one, and the weights. */
-async function sessionBytes(
-  resources: Resources,
-  direction: Direction,
-  shape: PieceShape,
-): Promise<{ bytes: number; kept: number }> {
+/** What a session takes: what is kept, the plan of the middle pieces and the largest other one; and its weights. */
+async function sessionBytes(resources: Resources, direction: Direction, shape: PieceShape) {
   const stream = new StreamMemory();
+  const statistics = statisticsFor(shape);
   const layoutOf = async (latents: number, begins: boolean) =>
-    (await layoutPiece(resources, direction, shape, { latents, begins, stream })).memory;
+    (await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics })).memory;
   const middle = await layoutOf(shape.latentsPerRun, false);
   const others = [await layoutOf(1, true)];
   if (shape.latentsPerRun > 1) others.push(await layoutOf(shape.latentsPerRun - 1, false));
@@ -75,17 +74,31 @@ async function sessionBytes(
   return { bytes, kept: stream.bytes };
 }
 
-/** The ways to cut a picture of `height` × `width` latents, from fast to small. */
-function* choices(height: number, width: number): Generator<{ shape: PieceShape; tiles?: TileSize }> {
-  for (const cut of CUTS) yield { shape: { ...cut, height, width } };
+/** A way to cut the work, and what it takes. */
+type Choice = Omit<StreamPlan, "bytes"> & { deviceBytes: number };
+
+/** The ways to cut pictures of `height` × `width` latents, from fast to small. */
+async function* choices(
+  resources: Resources,
+  direction: Direction,
+  height: number,
+  width: number,
+): AsyncGenerator<Choice, void, void> {
+  for (const cut of CUTS) {
+    const { bytes } = await sessionBytes(resources, direction, { ...cut, part: "all", height, width });
+    yield { ...cut, deviceBytes: bytes, hostBytes: 0 };
+  }
+  const { strips, reach } = resources.model.parts[direction];
+  if (!strips) return;
   const smallest = CUTS[CUTS.length - 1]!;
-  for (const side of TILE_SIDES) {
-    if (side >= height && side >= width) continue;
-    const tiles = {
-      ...{ height: Math.min(side, height), width: Math.min(side, width) },
-      overlap: Math.round(OVERLAP_SHARE * side),
-    };
-    yield { shape: { ...smallest, height: tiles.height, width: tiles.width }, tiles };
+  const inner = await sessionBytes(resources, direction, { ...smallest, part: "rest", height, width });
+  for (const rows of STRIP_ROWS) {
+    const stripHeight = rows + 2 * reach;
+    if (stripHeight >= height) continue;
+    const shape: PieceShape = { ...smallest, framesAtOnce: ALL_FRAMES, part: "strips", height: stripHeight, width };
+    const outer = await sessionBytes(resources, direction, shape);
+    const hostBytes = stripsOf(height, stripHeight, reach).length * outer.kept;
+    yield { ...smallest, stripHeight, deviceBytes: inner.bytes + outer.bytes, hostBytes };
   }
 }
 
@@ -117,21 +130,16 @@ export async function planDirection(
   const factor = pictureFactor(resources.model.config);
   checkRequest(request, factor);
   const [height, width] = [request.height / factor, request.width / factor];
-  const most = request.maxBytes ?? (await spareBytes(resources.device));
+  const { device } = resources;
+  const most = request.maxBytes ?? (await spareBytes(device));
+  const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes();
   let least = Number.POSITIVE_INFINITY;
-  for (const { shape, tiles } of choices(height, width)) {
-    const { bytes, kept } = await sessionBytes(resources, direction, shape);
-    const numTiles = tiles
-      ? [height, width].reduce(
-          (n, length, i) => n * tileStarts(length, [shape.height, shape.width][i]!, tiles.overlap).length,
-          1,
-        )
-      : 0;
-    const hostBytes = numTiles * kept;
-    const counted = bytes + (resources.device.kind === "cpu" ? hostBytes : 0);
-    least = Math.min(least, counted);
-    const { latentsPerRun, framesAtOnce } = shape;
-    if (counted <= most) return { latentsPerRun, framesAtOnce, tiles, bytes: counted, hostBytes };
+  for await (const { deviceBytes, ...choice } of choices(resources, direction, height, width)) {
+    throwIfAborted(request.signal, "plan");
+    const bytes = deviceBytes + (device.kind === "cpu" ? choice.hostBytes : 0);
+    if (choice.hostBytes > mostOfHost) continue;
+    least = Math.min(least, bytes);
+    if (bytes <= most) return { ...choice, bytes };
   }
   throw new VdError({
     ...{

@@ -10,8 +10,9 @@ import {
   tokens,
 } from "@vd/tensor";
 import { frameFactor, pictureFactor } from "./config";
-import { StreamMemory } from "./frame-memory";
-import type { CausalVideoVae } from "./model";
+import { type Piece, StreamMemory } from "./frame-memory";
+import type { CausalVideoVae, ModelPart } from "./model";
+import { statisticsFor } from "./norm-statistics";
 
 /** Which way a clip goes. */
 export type Direction = "encode" | "decode";
@@ -24,15 +25,22 @@ export interface Resources {
   dtype: DType;
 }
 
+/** Which part of encoder or decoder: all of it, or one of the two into which it can be cut. */
+export type PartName = "all" | "strips" | "rest";
+
 /** Shape of the pieces that a session runs. */
 export interface PieceShape {
-  /** Of latents: the whole picture's or a tile's. */
+  part: PartName;
+  /** In latents: of the whole picture or of a strip. */
   height: number;
   width: number;
   /** Latents of a piece; the clip's first one is a piece of its own. */
   latentsPerRun: number;
   framesAtOnce: number;
 }
+
+/** More frames than any piece has. */
+export const ALL_FRAMES = 2 ** 16;
 
 /** Type of a plan's input: what callers give. */
 const INPUT_TYPE = "f32";
@@ -49,12 +57,25 @@ export function inputFrames(
   return begins ? factor * (latents - 1) + 1 : factor * latents;
 }
 
-function inputDims(resources: Resources, direction: Direction, shape: PieceShape, latents: number, begins: boolean) {
-  const { config } = resources.model;
-  const factor = direction === "encode" ? pictureFactor(config) : 1;
-  const channels = direction === "encode" ? config.inChannels : config.latentChannels;
+/** The part of that name. The caller knows that there is one: plans name no others. */
+export function partOf({ model }: Pick<Resources, "model">, direction: Direction, name: PartName): ModelPart {
+  return model.parts[direction][name]!;
+}
+
+/** Shape of what a part takes for so many latents. */
+export function inputDims(
+  resources: Pick<Resources, "model">,
+  direction: Direction,
+  { part, height, width }: Pick<PieceShape, "part" | "height" | "width">,
+  { latents, begins }: { latents: number; begins: boolean },
+): [1, number, number, number, number] {
+  const { config, parts } = resources.model;
+  const isFirst = part === "all" || part === (direction === "encode" ? "strips" : "rest");
+  const before = isFirst ? undefined : parts[direction][part === "rest" ? "strips" : "rest"];
+  const scale = (direction === "encode" ? pictureFactor(config) : 1) * (before?.growth ?? 1);
   const frames = inputFrames(resources, direction, latents, begins);
-  return [1, frames, shape.height * factor, shape.width * factor, channels];
+  const channels = partOf(resources, direction, part).channels[0];
+  return [1, before ? before.framesOf(frames, begins) : frames, height * scale, width * scale, channels];
 }
 
 /** The input in the type that layers compute in. */
@@ -65,19 +86,28 @@ function converted(g: Graph, x: Tensor): Tensor {
   return y;
 }
 
+/** What is laid out. */
+export interface PieceToLayOut {
+  latents: number;
+  begins: boolean;
+  stream: StreamMemory;
+  statistics?: Piece["statistics"];
+}
+
 /** Lays out the plan of a piece with so many latents. */
 export function layoutPiece(
   resources: Resources,
   direction: Direction,
   shape: PieceShape,
-  { latents, begins, stream }: { latents: number; begins: boolean; stream: StreamMemory },
+  { latents, begins, stream, statistics }: PieceToLayOut,
 ): Promise<GraphLayout> {
-  const { model, dtype } = resources;
-  const dims = inputDims(resources, direction, shape, latents, begins);
+  const { dtype } = resources;
+  const dims = inputDims(resources, direction, shape, { latents, begins });
+  const { forward } = partOf(resources, direction, shape.part);
   const record = function* (g: Graph): Pausable<void> {
     const x = converted(g, g.input("x", dims, INPUT_TYPE));
-    const piece = { begins, ends: false, memory: stream.memory };
-    g.output("y", yield* model[direction].inPieces(g, x, { framesAtOnce: shape.framesAtOnce, piece }));
+    const piece = { begins, ends: false, memory: stream.memory, ...(statistics ? { statistics } : {}) };
+    g.output("y", yield* forward.inPieces(g, x, { framesAtOnce: shape.framesAtOnce, piece }));
   };
   return runInSlices(layoutGraph.inPieces(record, { dtype }));
 }
@@ -90,8 +120,8 @@ export class Session {
   private readonly plans = new Map<string, Plan>();
 
   private constructor(
-    private readonly resources: Resources,
-    private readonly direction: Direction,
+    readonly resources: Resources,
+    readonly direction: Direction,
     readonly shape: PieceShape,
     readonly stream: StreamMemory,
   ) {}
@@ -103,7 +133,8 @@ export class Session {
    */
   static async open(resources: Resources, direction: Direction, shape: PieceShape): Promise<Session> {
     const stream = new StreamMemory();
-    await layoutPiece(resources, direction, shape, { latents: 1, begins: true, stream });
+    const statistics = statisticsFor(shape);
+    await layoutPiece(resources, direction, shape, { latents: 1, begins: true, stream, statistics });
     await resources.device.prepare();
     await stream.allocate(resources.device);
     return new Session(resources, direction, shape, stream);
@@ -121,6 +152,12 @@ export class Session {
     return plan.read("y");
   }
 
+  /**
+   * The plan of a piece, for callers that write and read more of it.
+   *
+   * @throws VdError `memory`
+   */
+
   /** Bytes that the loaded plans take on the device, without weights. */
   get bytes(): number {
     let bytes = this.stream.bytes;
@@ -134,7 +171,7 @@ export class Session {
     await this.stream.free();
   }
 
-  private async planOf(latents: number, begins: boolean): Promise<Plan> {
+  async planOf(latents: number, begins: boolean): Promise<Plan> {
     const { direction, resources, shape, stream } = this;
     const key = `${latents}${begins ? " first" : ""}`;
     const known = this.plans.get(key);
@@ -142,7 +179,8 @@ export class Session {
     const usual = String(shape.latentsPerRun);
     const others = [...this.plans.keys()].filter((name) => name !== usual);
     if (this.plans.size >= MOST_PLANS || (others.length > 0 && key !== usual)) await this.unload(others[0]!);
-    const layout = await layoutPiece(resources, direction, shape, { latents, begins, stream });
+    const statistics = statisticsFor(shape);
+    const layout = await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics });
     const plan = await Plan.load(resources.device, layout, { name: `${direction} ${key}` });
     this.plans.set(key, plan);
     return plan;
@@ -154,9 +192,9 @@ export class Session {
   }
 }
 
-/** The sessions of one direction: the last one is kept for the next stream. */
+/** The sessions of one direction: the last ones are kept for the next stream. */
 export class DirectionSessions {
-  private idle: Session | undefined;
+  private idle: Session[] = [];
 
   constructor(
     readonly direction: Direction,
@@ -166,17 +204,20 @@ export class DirectionSessions {
   /** A session that nobody else uses. */
   async acquire(shape: PieceShape): Promise<Session> {
     this.checkOpen();
-    const { idle } = this;
-    this.idle = undefined;
-    if (idle && JSON.stringify(idle.shape) === JSON.stringify(shape)) return idle;
-    await idle?.free();
+    const known = this.idle.findIndex((session) => JSON.stringify(session.shape) === JSON.stringify(shape));
+    if (known >= 0) return this.idle.splice(known, 1)[0]!;
+    // Of another shape: a stream of another size begins, and memory is planned for one.
+    await this.free(
+      ({ shape: { part, latentsPerRun } }) => part === shape.part || latentsPerRun !== shape.latentsPerRun,
+    );
     return Session.open(this.resources, this.direction, shape);
   }
 
   /** Gives a session back. */
   async release(session: Session): Promise<void> {
-    if (this.idle || this.resources.isClosed()) await session.free();
-    else this.idle = session;
+    const isSecond = this.idle.some(({ shape }) => shape.part === session.shape.part);
+    if (isSecond || this.resources.isClosed()) await session.free();
+    else this.idle.push(session);
   }
 
   /** @throws VdError `attr` once the autoencoder is closed */
@@ -185,9 +226,10 @@ export class DirectionSessions {
       throw new VdError({ code: "attr", where: this.direction, expected: "an open autoencoder", got: "a closed one" });
   }
 
-  async free(): Promise<void> {
-    const { idle } = this;
-    this.idle = undefined;
-    await idle?.free();
+  /** Frees the sessions that nobody uses and that `which` names. */
+  async free(which: (session: Session) => boolean = () => true): Promise<void> {
+    const freed = this.idle.filter(which);
+    this.idle = this.idle.filter((session) => !freed.includes(session));
+    for (const session of freed) await session.free();
   }
 }

@@ -2,9 +2,9 @@ import { throwIfAborted, VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
 import { type Clip, type ClipRule, checkClip, checkResult, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
+import { PictureSession } from "./picture-session";
 import type { StreamPlan } from "./planning";
 import type { DirectionSessions } from "./session";
-import { TiledSession } from "./tiled-session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
@@ -63,7 +63,7 @@ class Waiting {
 /** Cuts what comes in into the pieces that the plan has, runs them, and hands out the results. */
 class Run {
   private readonly waiting = new Waiting();
-  private session: TiledSession | undefined;
+  private session: PictureSession | undefined;
   private latentsPerRun = 1;
   private size: readonly [height: number, width: number] | undefined;
   private last: Clip | undefined;
@@ -120,7 +120,7 @@ class Run {
     const chosen = plan ?? (await planFor(height, width));
     const factor = this.sessions.direction === "encode" ? pictureFactor(this.sessions.resources.model.config) : 1;
     this.latentsPerRun = chosen.latentsPerRun;
-    this.session = await TiledSession.open(this.sessions, chosen, height / factor, width / factor);
+    this.session = await PictureSession.open(this.sessions, chosen, height / factor, width / factor);
   }
 
   private async run(latents: number): Promise<Clip> {

@@ -8,15 +8,15 @@ afterAll(() => vae.close());
 
 const SIZE = { height: 64, width: 96 };
 
-it("less memory gives smaller pieces, then tiles, then an error that says how much is needed", async () => {
+it("less memory gives smaller pieces, then strips, then an error that says how much is needed", async () => {
   const free = await vae.plan(SIZE);
-  expect(free.decode).toMatchObject({ latentsPerRun: 4, tiles: undefined, hostBytes: 0 });
+  expect(free.decode).toMatchObject({ latentsPerRun: 4, hostBytes: 0 });
   const seen = new Set<string>();
   for (let maxBytes = free.decode.bytes; ; maxBytes = Math.floor(maxBytes * 0.8)) {
     try {
       const { decode, encode } = await vae.plan({ ...SIZE, maxBytes });
       expect(Math.max(decode.bytes, encode.bytes)).toBeLessThanOrEqual(maxBytes);
-      seen.add(`${decode.latentsPerRun}/${decode.framesAtOnce}`);
+      seen.add(`${decode.latentsPerRun}/${decode.framesAtOnce}/${decode.stripHeight}`);
     } catch (error) {
       if (!isVdError(error)) throw error;
       expect(error.code).toBe("memory");
@@ -31,7 +31,7 @@ it("what is planned is what a session takes, and does not grow with the clip's l
   const { decode } = await vae.plan({ height: 16, width: 24 });
   const { model, device, dtype } = vae;
   const sessions = new DirectionSessions("decode", { model, device, dtype, isClosed: () => false });
-  const session = await sessions.acquire({ height: 2, width: 3, latentsPerRun: 4, framesAtOnce: 16 });
+  const session = await sessions.acquire({ part: "all", height: 2, width: 3, latentsPerRun: 4, framesAtOnce: 16 });
   const sizes: number[] = [];
   const piece = noiseClip([4, 2, 3, 4]).values;
   await session.run(piece.subarray(0, 24), 1, true);
@@ -64,7 +64,7 @@ it("an autoencoder with a limit decodes within it, to the same frames", async ()
   const maxBytes = Math.floor(decode.bytes * 0.6);
   const small = (await vae.plan({ height: 32, width: 32, maxBytes })).decode;
   expect(small.latentsPerRun).toBeLessThan(4);
-  expect(small.tiles).toBeUndefined();
+  expect(small.stripHeight).toBeUndefined();
   const frames = await vae.decode(clip, { plan: small });
   expect(worstDifference(frames.values, whole.values)).toBeLessThanOrEqual(1e-5);
 });

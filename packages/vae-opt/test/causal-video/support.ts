@@ -29,8 +29,8 @@ export function noiseClip(dims: Clip["dims"], seed = 1): Clip {
 }
 
 /** A way to cut the work, whatever memory it takes. */
-export const cut = (latentsPerRun: number, framesAtOnce: number, tiles?: StreamPlan["tiles"]): StreamPlan => ({
-  ...{ latentsPerRun, framesAtOnce, tiles, bytes: 0, hostBytes: 0 },
+export const cut = (latentsPerRun: number, framesAtOnce: number, stripHeight?: number): StreamPlan => ({
+  ...{ latentsPerRun, framesAtOnce, stripHeight, bytes: 0, hostBytes: 0 },
 });
 
 /** The frames of `clip` as pieces that end at `ends`. */

@@ -60,6 +60,7 @@ struct Launch {
   uint32_t block = 1;
   uint32_t cluster = 1;  // blocks in x that form a cluster
   bool allResident = false;  // blocks wait for each other: a cooperative launch, refused where they cannot all run at once
+  bool overlapped = false;  // may begin before the launch before it ends: its kernel waits by itself (VD_KERNEL_OVERLAPPED), from sm_90
   uint32_t sharedBytes = 0;
   std::vector<std::byte> params;
   std::vector<Relocation> relocations;

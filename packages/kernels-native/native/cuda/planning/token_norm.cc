@@ -64,6 +64,7 @@ void add_token_norm(const TokenNormOperands& o, const std::string& symbol, const
     Launch launch;
     launch.symbol = name;
     launch.block = token_norm_threads(rows, lanes, device);
+    launch.overlapped = device.smVersion >= 90;
     launch.grid[0] = static_cast<uint32_t>(ceil_div(rows * lanes, launch.block));
     launch.set_params(params);
     out.add({name, 0, {}, {std::move(launch)}});

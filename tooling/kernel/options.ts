@@ -1,0 +1,75 @@
+// The options of `pnpm kernel`, rows as all others are, and how a command line is read by them.
+import { parseArgs } from "node:util";
+import { boolean, choice, cliRows, helpText, isSwitch, type OptionTable, readCli } from "@vd/svd-pipeline/options";
+
+/** Every option of the commands, but those that `bench` hands on to vd-bench. */
+export const KERNEL_TABLE = {
+  device: {
+    kind: choice(["cpu", "cuda"], "string"),
+    doc: "Where the op is tested.",
+    default: { kind: "always", value: "cpu" },
+    cli: { flags: "--device <DEVICE>" },
+  },
+  validate: {
+    kind: boolean,
+    doc: "Tests under sanitizers as well: ASan and UBSan on the CPU, for which the addon is compiled anew, memcheck and racecheck of compute-sanitizer on a GPU.",
+    cli: { flags: "--validate" },
+  },
+  ncu: {
+    kind: boolean,
+    doc: "Prints the command that profiles the op's kernels with Nsight Compute, and times nothing.",
+    cli: { flags: "--ncu" },
+  },
+  nsys: {
+    kind: boolean,
+    doc: "Prints the command that records the op with Nsight Systems, and times nothing.",
+    cli: { flags: "--nsys" },
+  },
+} as const satisfies OptionTable;
+
+/** Name of an option of {@link KERNEL_TABLE}. */
+export type KernelOption = keyof typeof KERNEL_TABLE;
+
+const ROWS = new Map(cliRows(KERNEL_TABLE).map((row) => [row.options[0] as KernelOption, row]));
+
+/** What was typed behind a command. */
+export interface TypedWords {
+  /** Words that are no options of ours: with `handsOn` options of another program too. */
+  words: string[];
+  values: Partial<{ device: "cpu" | "cuda"; validate: boolean; ncu: boolean; nsys: boolean }>;
+}
+
+/**
+ * Reads the words behind a command. names: the options that it has. handsOn: options that are not among them are left for
+ * another program.
+ *
+ * @throws VdError `attr` for a value that an option cannot have, TypeError for an option that there is not
+ */
+export function readWords(typed: readonly string[], names: readonly KernelOption[], handsOn = false): TypedWords {
+  const rows = names.map((name) => ROWS.get(name)!);
+  const options = Object.fromEntries(
+    rows.map((row) => [row.name.slice(2), { type: isSwitch(row) ? ("boolean" as const) : ("string" as const) }]),
+  );
+  if (handsOn) {
+    const own = new Set(rows.map(({ name }) => name));
+    const values = Object.assign(
+      {},
+      ...rows.filter(({ name }) => typed.includes(name)).map((row) => readCli(row, true, row.name)),
+    );
+    return { words: typed.filter((word) => !own.has(word)), values };
+  }
+  const { values, positionals } = parseArgs({ args: [...typed], options, allowPositionals: true });
+  const read = rows.flatMap((row) => {
+    const value = values[row.name.slice(2)];
+    return value === undefined ? [] : [readCli(row, value as string | boolean, row.name)];
+  });
+  return { words: positionals, values: Object.assign({}, ...read) };
+}
+
+/** A line of help for each option of a command. */
+export function optionHelp(names: readonly KernelOption[]): string[] {
+  return names.map((name) => {
+    const row = ROWS.get(name)!;
+    return `    ${row.form.flags.padEnd(18)} ${helpText(row)}`;
+  });
+}
