@@ -20,3 +20,11 @@ test("cases that say their types, and ops without such types, are left alone", (
   expect(recast("linear", said, "bf16")).toBeUndefined();
   expect(recast("timestep_embedding", { name: "plain", inputs: { t: [1, 4] } }, "f16")).toBeUndefined();
 });
+
+test("results of operands in 8 bits take the type, their codes stay", () => {
+  const inputs = { x: { dims: [1, 1, 4, 8], dtype: "i8" as const }, bias: [8] };
+  const narrow = recast("linear_q8", { name: "plain", inputs }, "f16");
+  expect(narrow).toMatchObject({ outType: "f16", inputs: { x: inputs.x, bias: { dims: [8], dtype: "f16" } } });
+  expect(recast("linear_q8", { name: "plain", inputs, outType: "f16" }, "bf16")).toBeUndefined();
+  expect(recast("quantize", { name: "plain", inputs: { x: [1, 1, 4, 8] }, outType: "i8" }, "f16")?.outType).toBe("i8");
+});

@@ -2,6 +2,7 @@
 import type { OpDefinition } from "./define-op";
 import attention from "../ops/attention/attention.op";
 import attentionBackward from "../ops/attention_backward/attention_backward.op";
+import attentionQ8 from "../ops/attention_q8/attention_q8.op";
 import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
 import convQ8 from "../ops/conv_q8/conv_q8.op";
@@ -32,6 +33,7 @@ import tokenEmbed from "../ops/token_embed/token_embed.op";
 export const OPS = {
   attention: attention,
   attention_backward: attentionBackward,
+  attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,

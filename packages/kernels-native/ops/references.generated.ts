@@ -3,6 +3,7 @@ import type { OpId } from "../contract";
 import type { Reference } from "../contract/reference";
 import attention from "./attention/attention.reference";
 import attentionBackward from "./attention_backward/attention_backward.reference";
+import attentionQ8 from "./attention_q8/attention_q8.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import convQ8 from "./conv_q8/conv_q8.reference";
@@ -35,6 +36,7 @@ export * from "../contract/reference";
 export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   attention: attention,
   attention_backward: attentionBackward,
+  attention_q8: attentionQ8,
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,

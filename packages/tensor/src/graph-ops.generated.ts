@@ -76,6 +76,24 @@ export interface AttentionBackwardOptions extends CallOptions {
   grid?: readonly [number, number] | undefined;
 }
 
+/** Arguments of {@link GraphOps.attentionQ8}. */
+export interface AttentionQ8Options extends CallOptions {
+  /** queries, heads side by side [B,F,S,E] f32|f16|bf16 */
+  q: Tensor;
+  /** keys; one frame may serve all frames [B,Fk,L,E] f32|f16|bf16 */
+  k: Tensor;
+  /** values [B,Fk,L,E] f32|f16|bf16 */
+  v: Tensor;
+  /** number of heads; E is a multiple */
+  heads: number;
+  /** factor of the scores, usually 1/sqrt(head dimension) */
+  scale: number;
+  /** what q and k are rounded to; default "f8e4m3" */
+  scores?: "f8e4m3" | "i8" | undefined;
+  /** what v is rounded to; full: it is not; default "f8e4m3" */
+  values?: "f8e4m3" | "full" | undefined;
+}
+
 /** Arguments of {@link GraphOps.batchNorm}. */
 export interface BatchNormOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -530,6 +548,19 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   attentionBackward(options: AttentionBackwardOptions): Tensor {
     return this.record("attention_backward", options);
+  }
+
+  /** Computes softmax(scale · q kᵀ) v per head over the tokens of each frame, with q and k, and v too unless `values` is full, rounded to 8 bits as quantize does it with a scale for each frame and head. Tensor cores also round the probabilities that multiply 8-bit values, relative to their running maximum; their sums are of the rounded ones.
+   *  q: [B,F,S,E] queries, heads side by side.
+   *  k: [B,Fk,L,E] keys; one frame may serve all frames.
+   *  v: [B,Fk,L,E] values.
+   *  Returns y: [B,F,S,E] result.
+   *  Source: https://arxiv.org/abs/2205.14135
+   *  Source: https://arxiv.org/abs/2407.08608
+   *  Source: https://arxiv.org/abs/2410.02367
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  attentionQ8(options: AttentionQ8Options): Tensor {
+    return this.record("attention_q8", options);
   }
 
   /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost.

@@ -10,8 +10,9 @@ export function withGatedEpilogue(call: PlainCall, product: Plain): Plain {
   const gate = GATES[call.word("act")];
   if (!gate) return withEpilogue(call, product);
   const half = product.dims.at(-1)! / 2;
-  return plain(
+  const gated = plain(
     [...product.dims.slice(0, -1), half],
     (i, j, t, k) => at(product, i!, j!, t!, k!) * gate(at(product, i!, j!, t!, half + k!)),
   );
+  return withEpilogue(call, gated);
 }

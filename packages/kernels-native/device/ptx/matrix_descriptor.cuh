@@ -11,4 +11,9 @@ __device__ __forceinline__ uint64_t matrix_descriptor(uint32_t address, uint32_t
   return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (static_cast<uint64_t>(next >> 4) << 16) | (64ull << 32) | (1ull << 62);
 }
 
+/** The same of rows of 64 bytes in 64-byte swizzle, groups of eight rows 512 bytes apart. */
+__device__ __forceinline__ uint64_t matrix_descriptor64(uint32_t address) {
+  return static_cast<uint64_t>((address & 0x3FFFF) >> 4) | (1ull << 16) | (32ull << 32) | (2ull << 62);
+}
+
 }  // namespace vd::device::ptx

@@ -9,6 +9,8 @@ namespace vd {
 
 enum class AttentionAxis : int32_t { space = 0, time = 1 };
 enum class RotaryPairs : int32_t { adjacent = 0, halves = 1 };
+enum class AttentionScores : int32_t { f8e4m3 = 0, i8 = 1 };
+enum class AttentionValues : int32_t { f8e4m3 = 0, full = 1 };
 enum class Activation : int32_t { none = 0, silu = 1, gelu = 2, gelu_tanh = 3, quick_gelu = 4, geglu = 5, swiglu = 6 };
 enum class FramePadding : int32_t { zeros = 0, replicate = 1 };
 enum class DepthOrder : int32_t { channels_first = 0, channels_last = 1 };
@@ -102,6 +104,26 @@ struct AttentionBackwardArgs {
   int64_t window[3];
   /** rows and columns of a frame, for `window`: element i of a sequence lies in frame i / (rows · columns). With 1 by 1 every element is a frame, so the window's first number counts elements. */
   int64_t grid[2];
+};
+
+/** Computes softmax(scale · q kᵀ) v per head over the tokens of each frame, with q and k, and v too unless `values` is full, rounded to 8 bits as quantize does it with a scale for each frame and head. Tensor cores also round the probabilities that multiply 8-bit values, relative to their running maximum; their sums are of the rounded ones. */
+struct AttentionQ8Args {
+  /** [B,F,S,E]: queries, heads side by side. */
+  Tensor q;
+  /** [B,Fk,L,E]: keys; one frame may serve all frames. */
+  Tensor k;
+  /** [B,Fk,L,E]: values. */
+  Tensor v;
+  /** [B,F,S,E]: result. */
+  Tensor y;
+  /** number of heads; E is a multiple. */
+  int64_t heads;
+  /** factor of the scores, usually 1/sqrt(head dimension). */
+  float scale;
+  /** what q and k are rounded to. */
+  AttentionScores scores;
+  /** what v is rounded to; full: it is not. */
+  AttentionValues values;
 };
 
 /** Normalises each channel by the running statistics of a batch norm in evaluation: act((x − mean) / sqrt(variance + eps) · weight + bias). Where a convolution comes before, foldBatchNorm merges both into one at no cost. */
@@ -629,6 +651,19 @@ inline AttentionBackwardArgs read_attention_backward_args(const Row& row) {
   return args;
 }
 
+inline AttentionQ8Args read_attention_q8_args(const Row& row) {
+  AttentionQ8Args args{};
+  args.q = row.tensors[0];
+  args.k = row.tensors[1];
+  args.v = row.tensors[2];
+  args.y = row.tensors[3];
+  args.heads = static_cast<int64_t>(row.attrs[0]);
+  args.scale = static_cast<float>(row.attrs[1]);
+  args.scores = static_cast<AttentionScores>(static_cast<int32_t>(row.attrs[2]));
+  args.values = static_cast<AttentionValues>(static_cast<int32_t>(row.attrs[3]));
+  return args;
+}
+
 inline BatchNormArgs read_batch_norm_args(const Row& row) {
   BatchNormArgs args{};
   args.x = row.tensors[0];
@@ -988,6 +1023,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
 #define VD_FOR_EACH_OP(X) \
   X(attention, AttentionArgs) \
   X(attention_backward, AttentionBackwardArgs) \
+  X(attention_q8, AttentionQ8Args) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(conv_q8, ConvQ8Args) \

@@ -9,6 +9,7 @@ namespace vd {
 // reasons against others.
 cuda::Candidates attention_cuda_variants(const AttentionArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates attention_backward_cuda_variants(const AttentionBackwardArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
 cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& args, const cuda::DeviceInfo& device, bool explain);

@@ -49,23 +49,23 @@ const shapes: Shape[] = [
   },
   {
     name: "3x3 of 160 channels on gaps, a scale for each clip",
-    x: [2, 1, 9, 17, 160],
-    weight: [168, 160, 1, 3, 3],
+    x: [2, 1, 5, 9, 160],
+    weight: [24, 160, 1, 3, 3],
     gap: 16,
     more: {
-      inputs: { xScale: scales([2, 1, 1, 1]), bias: [168], residual: [2, 1, 9, 17, 168] } as Case["inputs"],
+      inputs: { xScale: scales([2, 1, 1, 1]), bias: [24], residual: [2, 1, 5, 9, 24] } as Case["inputs"],
       attrs: { padding: around(0, 1) },
       outGap: 8,
     },
   },
   {
     name: "3x3 with a step of 2",
-    x: [1, 2, 13, 10, 48],
-    weight: [40, 48, 1, 3, 3],
+    x: [1, 2, 9, 10, 48],
+    weight: [24, 48, 1, 3, 3],
     more: { attrs: { padding: around(0, 1), stride: [1, 2, 2] } },
   },
-  { name: "3x1x1", x: [2, 6, 5, 7, 144], weight: [40, 144, 3, 1, 1], more: { attrs: { padding: around(1, 0) } } },
-  { name: "3x3x3", x: [1, 4, 5, 7, 32], weight: [24, 32, 3, 3, 3], more: { attrs: { padding: around(1, 1) } } },
+  { name: "3x1x1", x: [2, 4, 3, 5, 144], weight: [24, 144, 3, 1, 1], more: { attrs: { padding: around(1, 0) } } },
+  { name: "3x3x3", x: [1, 3, 4, 5, 32], weight: [24, 32, 3, 3, 3], more: { attrs: { padding: around(1, 1) } } },
   {
     name: "3x3, one scale for all filters",
     x: [1, 1, 7, 8, 64],
@@ -74,11 +74,11 @@ const shapes: Shape[] = [
   },
 ];
 
-const epilogue = epilogueCases({ out: [2, 3, 5, 6, 24], rows: 24 }).flatMap((each) =>
+const epilogue = epilogueCases({ out: [2, 3, 3, 4, 24], rows: 24 }).flatMap((each) =>
   both({
     name: each.name,
-    x: [2, 3, 5, 6, 32],
-    weight: [24, 32, 1, 3, 3],
+    x: [2, 3, 3, 4, 16],
+    weight: [24, 16, 1, 3, 3],
     more: { attrs: { ...each.attrs, padding: around(0, 1) }, inputs: each.inputs as Case["inputs"] },
   }),
 );

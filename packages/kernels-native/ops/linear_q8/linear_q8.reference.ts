@@ -9,10 +9,11 @@ export default function linearQ8(call: PlainCall): PlainResults {
   const product = plain([b, f, s, rows], (i, j, t, row) => {
     let sum = biasesAt(call, i!, j!, row!);
     const token = ((i! * f + j!) * s + t!) * c;
-    for (let k = 0; k < c; k++) {
-      const block = Math.floor(k / 128);
-      const scale = at(xScale, i!, j!, t!, block) * at(weightScale, row!, block);
-      sum += x.data[token + k]! * weight.data[row! * c + k]! * scale;
+    for (let block = 0; block * 128 < c; block++) {
+      let part = 0;
+      for (let k = block * 128; k < Math.min((block + 1) * 128, c); k++)
+        part += x.data[token + k]! * weight.data[row! * c + k]!;
+      sum += part * at(xScale, i!, j!, t!, block) * at(weightScale, row!, block);
     }
     return sum;
   });

@@ -11,10 +11,7 @@ export default defineOp({
     "y = round(x · (1 / scale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8), every operation rounded to float32. " +
     "A scale that is not given is the largest magnitude of what it is for, divided by 448 or 127, at least 2^-126. NaN " +
     "counts for no largest magnitude; it stays NaN in f8e4m3 and becomes 0 in i8.",
-  formula: [
-    "scale = max(largest |x| / (448 or 127), 2⁻¹²⁶), unless it is given",
-    "y = round(x · (1 / scale))",
-  ],
+  formula: ["scale = max(largest |x| / (448 or 127), 2⁻¹²⁶), unless it is given", "y = round(x · (1 / scale))"],
   source: ["https://arxiv.org/abs/2209.05433", "https://arxiv.org/abs/2412.19437"],
   inputs: {
     x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens, or rows of a weight" },

@@ -14,7 +14,7 @@ export interface Quantized {
 }
 
 /** How activations become 8 bits. */
-export interface QuantizationOptions {
+export interface ActivationQuantization {
   /** Default f8e4m3. */
   dtype?: QuantizedType;
   /** What has a scale of its own: the tensor, a token, or 128 channels of one. Default row. */
@@ -26,7 +26,7 @@ export interface QuantizationOptions {
 }
 
 /** Rounds tokens to 8 bits. x: [B,F,S,C]. Source: https://arxiv.org/abs/2209.05433. */
-export function quantize(g: Graph, x: Tensor, options: QuantizationOptions = {}): Quantized {
+export function quantize(g: Graph, x: Tensor, options: ActivationQuantization = {}): Quantized {
   const { dtype = "f8e4m3", per = "row", scale, name } = options;
   const [b, f, s, c] = x.dims as [number, number, number, number];
   const dims = per === "tensor" ? [1, 1, 1, 1] : [b, f, s, per === "row" ? 1 : Math.ceil(c / 128)];

@@ -1,0 +1,181 @@
+#include "../../native/generated/op_planners.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "attention_q8_params.h"
+
+namespace vd {
+
+namespace {
+
+using namespace device;
+
+constexpr float kLog2e = 1.4426950408889634f;
+constexpr uint64_t kAlignment = 256;
+
+/** Where the codes and scales of q, k and v lie in the workspace. */
+struct Places {
+  uint64_t codes[3], scales[3], bytes = 0;
+};
+
+/** The launch that makes codes and scales. transposed: values as the Hopper kernel takes them. */
+cuda::Launch codes_launch(const AttentionQ8Args& a, bool transposed, Places& places) {
+  AttentionCodesParams p{};
+  p.heads = static_cast<int32_t>(a.heads);
+  p.dim = static_cast<int32_t>(a.q.channels() / a.heads);
+  p.xType = static_cast<int32_t>(a.q.dtype);
+  const bool full = a.values == AttentionValues::full;
+  const Tensor* sides[] = {&a.q, &a.k, &a.v};
+  const int numSides = full ? 2 : 3;
+  bool vector = p.dim % 8 == 0;
+  int64_t most = 0;
+  for (int i = 0; i < numSides; ++i) {
+    const Tensor& x = *sides[i];
+    AttentionCodesSide& side = p.sides[i];
+    side.x = x.data;
+    side.pitch = x.pitch;
+    side.rows = static_cast<int32_t>(x.dim(2));
+    side.frames = static_cast<int32_t>(x.dim(0) * x.dim(1));
+    side.isInt8 = i < 2 && a.scores == AttentionScores::i8;
+    side.order = i == 2 && transposed ? CodeOrder::transposed : CodeOrder::rows;
+    side.paddedRows = static_cast<int32_t>(side.order == CodeOrder::rows ? side.rows : cuda::round_up(side.rows, kQ8Keys));
+    places.codes[i] = places.bytes;
+    places.bytes += cuda::round_up(static_cast<uint64_t>(side.frames) * side.paddedRows * x.channels(), kAlignment);
+    places.scales[i] = places.bytes;
+    places.bytes += cuda::round_up(static_cast<uint64_t>(side.frames) * a.heads * sizeof(float), kAlignment);
+    vector = vector && !cuda::access_reason(x, "", 8, false);
+    most = std::max<int64_t>(most, side.frames);
+  }
+  p.vector = vector;
+  cuda::Launch launch;
+  launch.symbol = "attention_q8_codes";
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(most * a.heads);
+  launch.grid[1] = static_cast<uint32_t>(numSides);
+  launch.set_params(p);
+  for (int i = 0; i < numSides; ++i) {
+    const auto at = [&](size_t member) {
+      return static_cast<uint32_t>(offsetof(AttentionCodesParams, sides) + i * sizeof(AttentionCodesSide) + member);
+    };
+    launch.relocations.push_back({at(offsetof(AttentionCodesSide, codes)), cuda::Address::workspace(places.codes[i])});
+    launch.relocations.push_back({at(offsetof(AttentionCodesSide, scales)), cuda::Address::workspace(places.scales[i])});
+  }
+  return launch;
+}
+
+AttentionQ8Params make_params(const AttentionQ8Args& a) {
+  AttentionQ8Params p{};
+  p.y = a.y.data;
+  p.yPitch = a.y.pitch;
+  p.heads = static_cast<int32_t>(a.heads);
+  p.dim = static_cast<int32_t>(a.q.channels() / a.heads);
+  p.seqQ = static_cast<int32_t>(a.q.dim(2));
+  p.seqK = static_cast<int32_t>(a.k.dim(2));
+  p.frames = static_cast<int32_t>(a.q.dim(1));
+  p.keyFrames = static_cast<int32_t>(a.k.dim(1));
+  p.isInt8 = a.scores == AttentionScores::i8;
+  p.xType = static_cast<int32_t>(a.q.dtype);
+  p.scale = a.scale * kLog2e;
+  return p;
+}
+
+void add_scales(cuda::Launch& launch, const Places& places, bool values) {
+  launch.relocations.push_back({offsetof(AttentionQ8Params, qScales), cuda::Address::workspace(places.scales[0])});
+  launch.relocations.push_back({offsetof(AttentionQ8Params, kScales), cuda::Address::workspace(places.scales[1])});
+  if (values) launch.relocations.push_back({offsetof(AttentionQ8Params, vScales), cuda::Address::workspace(places.scales[2])});
+}
+
+/** A map of bytes in the workspace. box: channels or keys, and rows. */
+cuda::TensorMapRequest codes_map(uint32_t offset, uint64_t place, std::initializer_list<uint64_t> dims, uint32_t width, uint32_t rows) {
+  cuda::TensorMapRequest map;
+  map.paramOffset = offset;
+  map.base = cuda::Address::workspace(place);
+  map.dtype = DType::u8;
+  map.rank = 4;
+  std::copy(dims.begin(), dims.end(), map.dims);
+  uint64_t stride = 1;
+  for (int i = 0; i < 3; ++i) map.strideBytes[i] = stride *= map.dims[i];
+  map.box[0] = width;
+  map.box[1] = rows;
+  map.swizzleBytes = static_cast<int>(width);
+  return map;
+}
+
+cuda::Reason sm90_reason(const AttentionQ8Args& a, const cuda::DeviceInfo& device) {
+  const int64_t dim = a.q.channels() / a.heads;
+  return cuda::first_of({cuda::wgmma_reason(device), cuda::if_so(dim != 64, {"is for heads of 64, the row has heads of #", {dim}}),
+                         cuda::if_so(a.values == AttentionValues::full, {"rounds values, too"}),
+                         cuda::if_so(!cuda::is_16_bit(a.y.dtype), {"is not of a 16-bit float type", {}, "y"}),
+                         cuda::access_reason(a.y, "y", 8, true), cuda::if_so(!(a.scale > 0), {"needs a positive scale"})});
+}
+
+cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& device) {
+  Places places;
+  cuda::Variant variant;
+  variant.name = "sm90_d64";
+  variant.launches.push_back(codes_launch(a, true, places));
+  AttentionQ8Params p = make_params(a);
+  const int64_t frames = a.q.dim(0) * a.q.dim(1), keyFrames = a.k.dim(0) * a.k.dim(1);
+  p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, kQ8Queries));
+  p.numTiles = static_cast<int32_t>(p.numQTiles * a.heads * frames);
+  cuda::Launch launch;
+  launch.symbol = std::string("attention_q8_sm90_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
+  launch.block = 384;
+  launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
+  launch.sharedBytes = kQ8Queries * 64 + 4 * (kQ8Keys * 64 + 72 * kQ8Keys) + 1024;  // Q; four of K and of V with ones
+  launch.set_params(p);
+  const auto channels = static_cast<uint64_t>(a.q.channels());
+  const uint64_t padded = cuda::round_up(p.seqK, kQ8Keys);
+  launch.maps.push_back(codes_map(offsetof(AttentionQ8Params, q), places.codes[0],
+                                  {channels, static_cast<uint64_t>(p.seqQ), static_cast<uint64_t>(frames), 1}, 64, kQ8Queries));
+  launch.maps.push_back(codes_map(offsetof(AttentionQ8Params, k), places.codes[1],
+                                  {channels, static_cast<uint64_t>(p.seqK), static_cast<uint64_t>(keyFrames), 1}, 64, kQ8Keys));
+  launch.maps.push_back(
+      codes_map(offsetof(AttentionQ8Params, v), places.codes[2], {padded, static_cast<uint64_t>(keyFrames) * channels, 1, 1}, kQ8Keys, 64));
+  add_scales(launch, places, true);
+  variant.launches.push_back(std::move(launch));
+  variant.workspaceBytes = places.bytes;
+  return variant;
+}
+
+/** A warp for each query of a head; 128 channels to a block. */
+cuda::Variant plain_variant(const AttentionQ8Args& a) {
+  Places places;
+  cuda::Variant variant;
+  variant.name = "plain";
+  variant.launches.push_back(codes_launch(a, false, places));
+  AttentionQ8Params p = make_params(a);
+  const bool full = a.values == AttentionValues::full;
+  p.numTiles = static_cast<int32_t>(a.q.dim(0) * a.q.dim(1));
+  p.vPitch = full ? a.v.pitch : a.v.channels();
+  p.vRows = full ? a.v.data : nullptr;
+  cuda::Launch launch;
+  launch.symbol = "attention_q8_plain";
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(a.q.pixels() * a.heads, 8));
+  launch.grid[1] = static_cast<uint32_t>(cuda::ceil_div(p.dim, 128));
+  launch.set_params(p);
+  launch.relocations.push_back({offsetof(AttentionQ8Params, qCodes), cuda::Address::workspace(places.codes[0])});
+  launch.relocations.push_back({offsetof(AttentionQ8Params, kCodes), cuda::Address::workspace(places.codes[1])});
+  if (!full) launch.relocations.push_back({offsetof(AttentionQ8Params, vRows), cuda::Address::workspace(places.codes[2])});
+  add_scales(launch, places, !full);
+  variant.launches.push_back(std::move(launch));
+  variant.workspaceBytes = places.bytes;
+  return variant;
+}
+
+}  // namespace
+
+cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& a, const cuda::DeviceInfo& device, bool explain) {
+  cuda::Candidates out(explain);
+  const auto other = [&](const Tensor& t, const char* name) {
+    return cuda::if_so(t.dtype != a.q.dtype, {"has another element type than q", {}, name});
+  };
+  if (!out.allows({"*"}, cuda::first_of({other(a.k, "k"), other(a.v, "v"), other(a.y, "y")}))) return out;
+  if (out.allows({"sm90_d64"}, sm90_reason(a, device))) out.add(sm90_variant(a, device));
+  out.add(plain_variant(a));
+  return out;
+}
+
+}  // namespace vd

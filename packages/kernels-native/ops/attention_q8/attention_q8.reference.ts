@@ -1,0 +1,55 @@
+import {
+  at,
+  type Plain,
+  type PlainCall,
+  type PlainResults,
+  plain,
+  roundToE4m3,
+  roundToInt8,
+} from "../../contract/reference";
+
+/** x with each head of each frame rounded to 8 bits and back. */
+function rounded(x: Plain, heads: number, type: string): Plain {
+  if (type === "full") return x;
+  const [B, F, S, E] = x.dims as [number, number, number, number];
+  const head = E / heads;
+  const largest = plain([B, F, heads], (b, f, h) => {
+    let found = 0;
+    for (let s = 0; s < S; s++)
+      for (let d = 0; d < head; d++) found = Math.max(found, Math.abs(at(x, b, f, s, h! * head + d)));
+    return found;
+  });
+  return plain(x.dims, (b, f, s, e) => {
+    const magnitude = largest.data[(b! * F + f!) * heads + Math.floor(e! / head)]!;
+    const scale = Math.max(Math.fround(magnitude / (type === "i8" ? 127 : 448)), 2 ** -126);
+    const v = Math.fround(at(x, b, f, s, e) * Math.fround(1 / scale));
+    return scale * (type === "i8" ? roundToInt8(v) : roundToE4m3(v));
+  });
+}
+
+/** attention_q8 by the definition of attention over rounded operands. */
+export default function attentionQ8(call: PlainCall): PlainResults {
+  const heads = call.number("heads");
+  const q = rounded(call.operand("q"), heads, call.word("scores"));
+  const k = rounded(call.operand("k"), heads, call.word("scores"));
+  const v = rounded(call.operand("v"), heads, call.word("values"));
+  const [B, F, S, E] = q.dims as [number, number, number, number];
+  const [L, head] = [k.dims[2]!, E / heads];
+  const y = { dims: q.dims, data: new Float64Array(B * F * S * E) };
+  for (let row = 0; row < B * F * S * heads; row++) {
+    const [h, s] = [row % heads, Math.floor(row / heads) % S];
+    const frame = Math.floor(row / heads / S);
+    const [b, f] = [Math.floor(frame / F), k.dims[1] === 1 ? 0 : frame % F];
+    const scores = Array.from({ length: L }, (_, l) => {
+      let dot = 0;
+      for (let d = h * head; d < (h + 1) * head; d++) dot += q.data[(frame * S + s) * E + d]! * at(k, b, f, l, d);
+      return call.number("scale") * dot;
+    });
+    const highest = Math.max(...scores);
+    const powers = scores.map((score) => Math.exp(score - highest));
+    const sum = powers.reduce((total, power) => total + power, 0);
+    for (let d = h * head; d < (h + 1) * head; d++)
+      y.data[(frame * S + s) * E + d] = powers.reduce((total, power, l) => total + power * at(v, b, f, l, d), 0) / sum;
+  }
+  return { y };
+}

@@ -1,0 +1,294 @@
+// attention_q8 on Hopper, heads of 64 channels, values in float8 too: o = softmax(scale · q · kᵀ) · v.
+//
+// Persistent blocks of one producer and two consumer warpgroups; a tile is 128 queries of one head, 64 to a warpgroup. The order of work
+// is that of attention.sm90.cu: scores of the next block of 128 keys are issued before the probabilities of this one are multiplied with
+// the values, so that the softmax overlaps both products. What 8 bits change:
+//   - wgmma reads float8 only with its reduction contiguous, so values lie transposed, keys of each 16 in the order in which a thread
+//     holds their probabilities: scores become the A operand without an exchange (attention_q8_codes writes them so).
+//   - Probabilities are relative to 2^-5 of the running maximum, which moves when scores exceed it by 2^3.75: they use float8's range of
+//     15 powers of two, and their sum, a product with ones, is that of the rounded ones.
+//   - Outputs of each block are added up in float32 (tensor cores keep about 14 bits of a sum).
+// Symbols: attention_q8_sm90_<type of q and k>_<dtype>.
+#include "../../device/epilogue.cuh"
+#include "../../device/kernel.cuh"
+#include "../../device/ptx/math.cuh"
+#include "../../device/ptx/matrix_descriptor.cuh"
+#include "../../device/ptx/mma.cuh"
+#include "../../device/ptx/registers.cuh"
+#include "../../device/ptx/tma.cuh"
+#include "../../device/ptx/wgmma.cuh"
+#include "../../device/quantized.cuh"
+#include "../../device/ring_sm90.cuh"
+#include "attention_q8_params.h"
+
+using namespace vd::device;
+
+namespace {
+
+constexpr int kStages = 4, kConsumers = 2, kThreads = 384;
+constexpr int kQBytes = kQ8Queries * 64, kKBytes = kQ8Keys * 64, kVBytes = 64 * kQ8Keys;
+/** A stage of values ends in eight rows of ones. */
+constexpr int kVStage = kVBytes + 8 * kQ8Keys;
+/** Accumulators of 64 channels and of eight columns of ones. */
+constexpr int kOutputs = 36;
+/** Probabilities of the running maximum are 2^kShift; scores may exceed it by kSlack powers of two: 2^8.75 is below 448. */
+constexpr float kShift = 5.0f, kSlack = 3.75f;
+
+struct Shared {
+  uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
+};
+
+struct TileIndex {
+  int q, head, frame, keyFrame;  // first query; frames counted over clips
+};
+__device__ __forceinline__ TileIndex tile_index(const AttentionQ8Params& p, int tile) {
+  TileIndex t;
+  t.q = tile % p.numQTiles * kQ8Queries;
+  const int rest = tile / p.numQTiles;
+  t.head = rest % p.heads;
+  t.frame = rest / p.heads;
+  t.keyFrame = p.keyFrames == p.frames ? t.frame : t.frame / p.frames;
+  return t;
+}
+
+__device__ __forceinline__ void produce(const AttentionQ8Params& p, const Shared& s) {
+  RingCursor<kStages> cursor;
+  uint32_t qParity = 1;
+  const int numBlocks = (p.seqK + kQ8Keys - 1) / kQ8Keys;
+  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+    const TileIndex t = tile_index(p, tile);
+    ptx::mbarrier_wait(s.qEmpty, qParity);
+    qParity ^= 1;
+    ptx::mbarrier_arrive_expect_tx(s.qFull, kQBytes);
+    ptx::tma_load_4d(s.q, &p.q, s.qFull, t.head * 64, t.q, t.frame, 0);
+    for (int j = 0; j < numBlocks; ++j) {
+      const uint32_t kFull = s.kFull + 8 * cursor.stage, vFull = s.vFull + 8 * cursor.stage;
+      ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(kFull, kKBytes);
+      ptx::tma_load_4d(s.k + cursor.stage * kKBytes, &p.k, kFull, t.head * 64, j * kQ8Keys, t.keyFrame, 0);
+      ptx::mbarrier_wait(s.vEmpty + 8 * cursor.stage, cursor.parity ^ 1);
+      ptx::mbarrier_arrive_expect_tx(vFull, kVBytes);
+      ptx::tma_load_4d(s.v + cursor.stage * kVStage, &p.v, vFull, j * kQ8Keys, (t.keyFrame * p.heads + t.head) * 64, 0, 0);
+      cursor.advance();
+    }
+  }
+}
+
+/** Issues scores[64, 128] = Q · Kᵀ for this warpgroup. */
+template <class Q, class Sum> __device__ __forceinline__ void issue_scores(Sum (&scores)[64], uint32_t q, uint32_t k) {
+  const uint64_t a = ptx::matrix_descriptor64(q), b = ptx::matrix_descriptor64(k);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 2; ++step) ptx::Wgmma<Q, 128, 0>::run(scores, a + 2 * step, b + 2 * step, step > 0);
+  ptx::wgmma_commit();
+}
+
+/** Issues part[64, 72] = P · [V | 1]. */
+__device__ __forceinline__ void issue_values(float (&part)[kOutputs], const uint32_t (&p)[4][4], uint32_t v) {
+  const uint64_t b = ptx::matrix_descriptor(v);
+  ptx::wgmma_fence();
+#pragma unroll
+  for (int step = 0; step < 4; ++step) ptx::WgmmaRegisters<__nv_fp8_e4m3, 72, 0>::run(part, p[step], b + 2 * step, step > 0);
+  ptx::wgmma_commit();
+}
+
+/** The largest scores of this thread's two rows, over all threads that have parts of them. */
+__device__ __forceinline__ void largest(const float (&scores)[64], float (&best)[2]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const auto pair = [&](int i) { return fmaxf(scores[4 * i + 2 * r], scores[4 * i + 2 * r + 1]); };
+    float even = pair(0), odd = pair(1);
+#pragma unroll
+    for (int i = 2; i < 16; i += 2) {
+      even = fmaxf(even, pair(i));
+      odd = fmaxf(odd, pair(i + 1));
+    }
+    best[r] = fmaxf(even, odd);
+  }
+#pragma unroll
+  for (int step = 1; step <= 2; step <<= 1)
+#pragma unroll
+    for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], step));
+}
+
+/** Products as floats, -inf for keys that there are not. */
+template <class Sum> __device__ __forceinline__ void read_scores(const Sum (&sums)[64], float (&scores)[64], int valid) {
+  const int column = 2 * (threadIdx.x & 3);
+#pragma unroll
+  for (int i = 0; i < 64; ++i) scores[i] = static_cast<float>(sums[i]);
+  if (valid >= kQ8Keys) return;
+#pragma unroll
+  for (int i = 0; i < 64; ++i)
+    if (i / 4 * 8 + column + (i & 1) >= valid) scores[i] = -INFINITY;
+}
+
+/** Moves the maxima where a row of the warp exceeds its own by more than the slack. Returns whether one did; factors: what older sums
+ *  must be multiplied with. */
+__device__ __forceinline__ bool raise(float (&maxima)[2], const float (&best)[2], float scale, float (&factors)[2]) {
+  const bool exceeds = (best[0] - maxima[0]) * scale > kSlack || (best[1] - maxima[1]) * scale > kSlack;
+  if (!__any_sync(0xffffffffu, exceeds)) return false;
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float raised = fmaxf(best[r], maxima[r]);
+    factors[r] = ptx::exp2_approx((maxima[r] - raised) * scale);
+    maxima[r] = raised;
+  }
+  return true;
+}
+
+/** scores → 2^kShift · exp2(scale · (score - maximum)). */
+__device__ __forceinline__ void soften(const float (&maxima)[2], float (&scores)[64], float scale) {
+  const float offsets[2] = {maxima[0] * scale - kShift, maxima[1] * scale - kShift};
+#pragma unroll
+  for (int i = 0; i < 64; ++i) scores[i] = ptx::exp2_approx(fmaf(scores[i], scale, -offsets[i >> 1 & 1]));
+}
+
+/** Probabilities as the A operand of four products of depth 32: a thread's scores of two blocks of 8 keys are four neighbours there. */
+__device__ __forceinline__ void pack_probabilities(uint32_t (&p)[4][4], const float (&scores)[64]) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r)
+#pragma unroll
+    for (int pair = 0; pair < 8; ++pair) {
+      const float* v = scores + 8 * pair + 2 * r;
+      const float four[4] = {v[0], v[1], v[4], v[5]};
+      p[pair / 2][pair % 2 * 2 + r] = pack_codes4<__nv_fp8_e4m3>(four);
+    }
+}
+
+template <class T>
+__device__ __forceinline__ void store_tile(const AttentionQ8Params& p, const TileIndex& t, const float (&out)[kOutputs], int rowInTile) {
+  const int lane = threadIdx.x & 3;
+  const float valueScale = __ldg(p.vScales + t.keyFrame * p.heads + t.head);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float factor = valueScale / out[32 + 2 * r];
+    const int row = t.q + rowInTile + 8 * r;
+    T* y = static_cast<T*>(p.y) + (static_cast<int64_t>(t.frame) * p.seqQ + row) * p.yPitch + t.head * 64;
+#pragma unroll
+    for (int group = 0; group < 2; ++group) {
+      float2 v[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float* o = out + (group * 4 + i) * 4 + 2 * r;
+        v[i] = make_float2(o[0] * factor, o[1] * factor);
+      }
+      transpose_quad(v, lane);
+      const float eight[8] = {v[0].x, v[0].y, v[1].x, v[1].y, v[2].x, v[2].y, v[3].x, v[3].y};
+      if (row < p.seqQ) store8(y + group * 32 + lane * 8, eight);
+    }
+  }
+}
+
+/** out = (out + part) · factors where the maxima moved, else out + part. */
+__device__ __forceinline__ void add_part(float (&out)[kOutputs], const float (&part)[kOutputs], bool raised, const float (&factors)[2]) {
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) out[i] += part[i];
+  if (!raised) return;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
+}
+
+template <class Q, class T> __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared& s, int group) {
+  using Sum = std::conditional_t<std::is_same_v<Q, int8_t>, int32_t, float>;
+  RingCursor<kStages> k, v;
+  uint32_t qParity = 0;
+  const int numBlocks = (p.seqK + kQ8Keys - 1) / kQ8Keys;
+  const uint32_t q = s.q + group * 64 * 64;
+  const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
+  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+    const TileIndex t = tile_index(p, tile);
+    const float scale = p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
+    Sum sums[64];
+    float scores[64], out[kOutputs] = {}, part[kOutputs], maxima[2], best[2], factors[2] = {1.0f, 1.0f};
+    uint32_t probabilities[4][4];
+    ptx::mbarrier_wait(s.qFull, qParity);
+    qParity ^= 1;
+    ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    issue_scores<Q>(sums, q, s.k + k.stage * kKBytes);
+    ptx::wgmma_wait<0>();
+    release_stage<1>(s.kEmpty + 8 * k.stage);
+    k.advance();
+    read_scores(sums, scores, p.seqK);
+    largest(scores, maxima);
+    soften(maxima, scores, scale);
+    pack_probabilities(probabilities, scores);
+    for (int j = 1; j < numBlocks; ++j) {
+      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+      issue_scores<Q>(sums, q, s.k + k.stage * kKBytes);
+      ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+      issue_values(part, probabilities, s.v + v.stage * kVStage);
+      ptx::wgmma_wait<1>();
+      release_stage<1>(s.kEmpty + 8 * k.stage);
+      k.advance();
+      read_scores(sums, scores, p.seqK - j * kQ8Keys);
+      largest(scores, best);
+      const bool raised = raise(maxima, best, scale, factors);
+      soften(maxima, scores, scale);
+      ptx::wgmma_wait<0>();
+      release_stage<1>(s.vEmpty + 8 * v.stage);
+      v.advance();
+      add_part(out, part, raised, factors);
+      pack_probabilities(probabilities, scores);
+    }
+    release_stage<1>(s.qEmpty);
+    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+    issue_values(part, probabilities, s.v + v.stage * kVStage);
+    ptx::wgmma_wait<0>();
+    release_stage<1>(s.vEmpty + 8 * v.stage);
+    v.advance();
+    add_part(out, part, false, factors);
+    store_tile<T>(p, t, out, rowInTile);
+  }
+}
+
+/** Fills the rows of ones behind each stage of values. By all threads. */
+__device__ __forceinline__ void fill_ones(uint32_t v) {
+  constexpr uint32_t kOnes = 0x38383838;
+  constexpr int kChunks = 8 * kQ8Keys / 16;
+  for (int i = threadIdx.x; i < kStages * kChunks; i += kThreads)
+    ptx::store_shared16(v + i / kChunks * kVStage + kVBytes + i % kChunks * 16, make_uint4(kOnes, kOnes, kOnes, kOnes));
+  ptx::fence_proxy_async();
+}
+
+template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(const AttentionQ8Params& p) {
+  extern __shared__ uint8_t dynamicShared[];
+  __shared__ __align__(8) uint64_t barriers[2 + 4 * kStages];
+  Shared s;
+  s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
+  s.k = s.q + kQBytes;
+  s.v = s.k + kStages * kKBytes;
+  s.qFull = shared_address(barriers);
+  s.qEmpty = s.qFull + 8;
+  s.kFull = s.qFull + 16;
+  s.kEmpty = s.kFull + 8 * kStages;
+  s.vFull = s.kEmpty + 8 * kStages;
+  s.vEmpty = s.vFull + 8 * kStages;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(s.qFull, 1);
+    ptx::mbarrier_init(s.qEmpty, kConsumers * 4);
+    for (int i = 0; i < kStages; ++i) {
+      ptx::mbarrier_init(s.kFull + 8 * i, 1);
+      ptx::mbarrier_init(s.vFull + 8 * i, 1);
+      ptx::mbarrier_init(s.kEmpty + 8 * i, kConsumers * 4);
+      ptx::mbarrier_init(s.vEmpty + 8 * i, kConsumers * 4);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  fill_ones(s.v);
+  __syncthreads();
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == kConsumers) {
+    ptx::registers_lower<24>();
+    if (threadIdx.x == kConsumers * 128) produce(p, s);
+  } else {
+    ptx::registers_raise<240>();
+    consume<Q, T>(p, s, warpgroup);
+  }
+}
+
+}  // namespace
+
+VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half>)
+VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16>)
+VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __half>)
+VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16>)

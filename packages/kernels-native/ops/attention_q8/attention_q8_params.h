@@ -1,0 +1,58 @@
+// Parameters of the kernels of attention_q8, shared by host and device.
+#pragma once
+#include <cstdint>
+
+#include "../../device/tensor_map.h"
+
+namespace vd::device {
+
+/** Keys of a block on Hopper; transposed values are padded to a multiple of it. */
+inline constexpr int kQ8Keys = 128;
+/** Queries of a block on Hopper. */
+inline constexpr int kQ8Queries = 128;
+
+/** How codes lie in the workspace. */
+enum class CodeOrder : int32_t {
+  rows = 0,        // [frames, rows, heads · dim]
+  transposed = 1,  // [frames, heads, dim, rows padded], each 16 rows in the order in which probabilities lie in registers
+};
+
+/** q, k or v, and where its codes and scales go. */
+struct AttentionCodesSide {
+  const void* x;
+  uint8_t* codes;
+  float* scales;        // [frames, heads]
+  int64_t pitch;
+  int32_t rows, paddedRows, frames;
+  int32_t isInt8;
+  CodeOrder order;
+};
+
+struct AttentionCodesParams {
+  AttentionCodesSide sides[3];
+  int32_t heads, dim;
+  int32_t xType;
+  int32_t vector;       // eight channels of all sides may be loaded at once
+};
+
+struct AttentionQ8Params {
+  TensorMap q, k, v;      // codes, on Hopper only
+  const uint8_t* qCodes;  // the same by address, elsewhere
+  const uint8_t* kCodes;
+  const void* vRows;      // codes, or v itself where it is not rounded
+  const float* qScales;
+  const float* kScales;
+  const float* vScales;   // null where v is not rounded
+  void* y;
+  int64_t yPitch, vPitch;
+  int32_t heads, dim, seqQ, seqK;
+  int32_t frames;         // F of q
+  int32_t keyFrames;      // F of k: 1 or frames
+  int32_t numQTiles;      // per head and frame
+  int32_t numTiles;
+  int32_t isInt8;         // q and k
+  int32_t xType;          // of v where it is not rounded, and of y
+  float scale;            // of scores, times log2(e)
+};
+
+}  // namespace vd::device
