@@ -1,4 +1,4 @@
-/** Pictures and video files: loading, fitting, resizing, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
+/** Pictures and video files: loading, fitting, resizing, reading videos, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
 export type { FfmpegFormat } from "./ffmpeg/encoding-arguments";
 export { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg/program";
 export {
@@ -28,6 +28,7 @@ export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame,
 export { encodeBuiltin, requireBuiltin } from "./video/builtin";
 export { ENCODERS, type EncoderChoice } from "./video/encoders";
 export { requireStorable } from "./video/max-side";
+export { type ReadVideoOptions, readVideo } from "./video/read-video";
 export {
   defaultPreviewPath,
   type FileFormat,
