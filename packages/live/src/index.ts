@@ -1,6 +1,31 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
+export { drift, hasCollapsed } from "./drift/drift";
+export { collapseScore, type DriftAnchor } from "./drift/measure";
+export { randomPlay } from "./drift/play";
 export type { DriftMeasure, DriftOptions, DriftReport, DriftSummary } from "./drift/types";
+export { actionForKeys } from "./model/actions";
+export {
+  allocateFrameMemory,
+  type FrameMemory,
+  type FrameSize,
+  type PlacedTensor,
+  readContext,
+  writeContext,
+} from "./model/frame-memory";
+export { eulerStep, type Preconditioning, preconditioning } from "./model/levels";
+export { type LiveModel, openLiveModel, startContext } from "./model/live-model";
+export { type FrameProgram, recordFrame } from "./model/record-frame";
 export type { LiveModelInfo, LiveStart } from "./model/types";
+export {
+  type Conditions,
+  type DeepFeatures,
+  parseUnet2dConfig,
+  type Unet2d,
+  type Unet2dCall,
+  type Unet2dConfig,
+  unet2d,
+} from "./models/unet-2d/index";
+export { createLiveSession } from "./session/create";
 export {
   type AdaptiveOptions,
   DEADLINE_POLICIES,

@@ -1,15 +1,11 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { openDevice, VdError } from "@vd/kernels-native";
+import { openDevice } from "@vd/kernels-native";
 import { makeModels, openModelFolder, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { CpuGenerator } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { maxAbs } from "../compare";
 import type { Fixture, GoldenContext, GoldenKind, TensorCheck } from "../kind";
+import { modelFolder } from "../model-folder";
 import { checkStages } from "../tiny-svd/stages";
-
-const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 
 /** Of the run's stored settings. */
 export interface RunSettings {
@@ -24,20 +20,6 @@ export interface RunSettings {
   noise_aug_strength: number;
   decode_chunk_size: number;
   seed: number;
-}
-
-/** The model that the fixture was made with: beside the fixtures' folder, or in the repository. */
-function modelFolder(fixture: Fixture): string {
-  const name = String(fixture.json.model);
-  const near = dirname(dirname(dirname(fixture.jsonPath)));
-  const found = [join(near, "models", name), join(REPOSITORY, "models", name)].find(existsSync);
-  if (found) return found;
-  throw new VdError({
-    code: "io",
-    where: fixture.label,
-    expected: `the model ${name} in a folder models/`,
-    got: "none",
-  });
 }
 
 /** 10 · log10(255² / mean squared difference). */

@@ -7,13 +7,13 @@ export const DEADLINE_POLICIES = ["skip", "repeat", "fewer-steps"] as const;
 
 /**
  * What becomes of a frame that misses its deadline. `skip`: it is handed over when it is ready, and the ticks that passed
- * meanwhile have no frame. `repeat`: the reader gets the frame before once more at the deadline, and the late one at the next
- * tick. `fewer-steps`: as `skip`, and the frames after it take the model's next smaller number of steps until there is time again.
+ * meanwhile have no frame. `repeat`: the reader gets the frame before once more at the deadline, and the late one as soon as it
+ * is ready. `fewer-steps`: as `skip`, and the frames after it take the model's next smaller number of steps until there is time again.
  */
 export type DeadlinePolicy = (typeof DEADLINE_POLICIES)[number];
 
-/** Who decides when a frame is made. `clock`: one is begun at every tick, `fps` times a second. `reader`: one is begun as soon as
- *  there is room in the queue, for files, tests and measurements. */
+/** Who decides when a frame is made. `clock`: one is begun at every tick, `fps` times a second. `reader`: one is begun when the
+ *  reader asks for it, for files, tests and measurements: what was done before a frame was asked for always counts for it. */
 export type LivePace = "clock" | "reader";
 
 /** A picture: its rows from the top, three bytes a pixel. */
@@ -175,6 +175,8 @@ export interface LiveSnapshot {
   readonly context: Float32Array;
   /** The noise generator: 624 words and the position of the next one. */
   readonly generator: Uint32Array;
+  /** The same of the noise that a guard adds to the context. */
+  readonly contextGenerator?: Uint32Array | undefined;
 }
 
 /**
@@ -206,7 +208,7 @@ export interface LiveSession extends AsyncIterable<LiveFrame> {
    * Takes a picture of the session's size as video in: it becomes the newest context frame, by `blend`, at the next frame's edge. Of several between
    * two edges the last one counts.
    *
-   * @throws VdError `shape` for another size, `closed` sessions `unsupported`
+   * @throws VdError `shape` for another size, `unsupported` for a closed session
    */
   push(picture: LivePicture): void;
   /**

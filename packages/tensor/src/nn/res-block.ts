@@ -1,3 +1,4 @@
+import { elementwise } from "../elementwise";
 import type { Graph } from "../graph";
 import { type Pausable, pausable } from "../pausable";
 import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "../tensor";
@@ -13,8 +14,14 @@ export interface ResBlockConfig {
   cout: number;
   /** Of the group norms. */
   eps: number;
+  /** Of the group norms; default {@link NUM_GROUPS}. */
+  groups?: number | undefined;
   /** Channels of the time embedding; without, the block has no projection for it. */
   embChannels?: number | undefined;
+  /** How the time embedding comes in: added before the second norm, or behind it as factor and summand. Default `default`, as in diffusers. */
+  timeScaleShift?: "default" | "scale_shift" | undefined;
+  /** Divides the sum of branch and skip; default 1. */
+  outputScaleFactor?: number | undefined;
 }
 
 /** Call-time operands of a residual block. */
@@ -61,19 +68,45 @@ function shortcut(w: Weights, { cin, cout }: ResBlockConfig): Module<[x: Tensor,
   };
 }
 
+/** The second norm of a block whose time embedding scales and shifts it: silu(norm(h) · (1 + scale) + shift). */
+function modulatedNorm(
+  w: Weights,
+  { cout, eps, groups, embChannels = 0 }: ResBlockConfig,
+): Module<[h: Tensor, emb: Tensor | undefined]> {
+  const norm = groupNorm(w.at("norm2"), { channels: cout, eps, groups: groups ?? NUM_GROUPS });
+  const project = linear(w.at("time_emb_proj"), { cin: embChannels, cout: 2 * cout });
+  return (g, h, emb) => {
+    if (!emb) return norm(g, h, { act: "silu" });
+    const both = project(g, emb);
+    const [scale, shift] = [channelRange(both, 0, cout), channelRange(both, cout, 2 * cout)];
+    const y = elementwise(g, (e) => e.silu(e.add(e.mul(tokens(norm(g, h)), e.add(scale, 1)), shift)), {
+      name: `${w.path}.scale_shift`,
+    });
+    return pixels(y, h.dims[2]!, h.dims[3]!);
+  };
+}
+
+/** What stands between the two convolutions, and the bias of the first: where the time embedding comes in. */
+function timeParts(w: Weights, config: ResBlockConfig) {
+  if (config.timeScaleShift === "scale_shift") return { bias: () => undefined, norm2: modulatedNorm(w, config) };
+  const { cout, eps, groups = NUM_GROUPS } = config;
+  const norm = groupNorm(w.at("norm2"), { channels: cout, eps, groups, act: "silu" });
+  return { bias: embeddingBias(w, config), norm2: (g: Graph, h: Tensor) => norm(g, h) };
+}
+
 /** GroupNorm, SiLU, conv 3×3, twice, with a skip. x: [B,F,H,W,cin] → [B,F,H,W,cout].
  *  Source: huggingface/diffusers@58eb52c models/resnet.py ResnetBlock2D. */
 export function resBlock(w: Weights, config: ResBlockConfig): Module<[x: Tensor, call?: ResBlockCall]> {
-  const { cin, cout, eps } = config;
-  const norm1 = groupNorm(w.at("norm1"), { channels: cin, eps, act: "silu" });
+  const { cin, cout, eps, groups = NUM_GROUPS, outputScaleFactor = 1 } = config;
+  const norm1 = groupNorm(w.at("norm1"), { channels: cin, eps, groups, act: "silu" });
   const conv1 = conv(w.at("conv1"), { cin, cout, kernel: [1, 3, 3] });
-  const bias = embeddingBias(w, config);
-  const norm2 = groupNorm(w.at("norm2"), { channels: cout, eps, act: "silu" });
+  const { bias, norm2 } = timeParts(w, config);
   const conv2 = conv(w.at("conv2"), { cin: cout, cout, kernel: [1, 3, 3] });
   const skip = shortcut(w, config);
+  const scale = 1 / outputScaleFactor;
   return (g, x, { emb, x2, out } = {}) => {
     const h = conv1(g, norm1(g, x, { x2 }), { frameBias: bias(g, emb) });
-    return conv2(g, norm2(g, h), { residual: skip(g, x, x2), out });
+    return conv2(g, norm2(g, h, emb), { residual: skip(g, x, x2), outScale: scale, residualScale: scale, out });
   };
 }
 

@@ -75,6 +75,16 @@ export class CpuGenerator {
     this.halfAlgorithm = options.halfAlgorithm ?? "torch-2.11";
   }
 
+  /**
+   * Returns the state of the engine, as `fillNormals` takes it: the 624 words of MT19937, then the position of the next one. The second normal of a
+   * pair, which only calls for fewer than 16 elements make, is no part of it.
+   *
+   * @throws VdError `unsupported` while a worker thread draws
+   */
+  saveState(): Uint32Array {
+    return this.idle().save();
+  }
+
   /** The next raw draw: an unsigned 32-bit integer. */
   random32(): number {
     return this.idle().next();

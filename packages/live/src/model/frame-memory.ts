@@ -1,0 +1,124 @@
+import { countOf, type Device, type DeviceBuffer, type DType } from "@vd/kernels-native";
+import { elementBytes, makeStorage, packedTensor, type StorageKind, type Tensor } from "@vd/tensor";
+
+/** A tensor with a place of its own, which programs share and the host writes and reads without an allocation. */
+export interface PlacedTensor {
+  readonly tensor: Tensor;
+  readonly buffer: DeviceBuffer;
+}
+
+async function placed(device: Device, kind: StorageKind, name: string, dims: number[], dtype: DType = "f32") {
+  const bytes = countOf(dims) * elementBytes(dtype);
+  const buffer = await device.allocate(bytes);
+  return { buffer, tensor: packedTensor(makeStorage(kind, bytes, name, { buffer, byteOffset: 0 }), dims, dtype) };
+}
+
+/** What the programs of a session share: the host writes the inputs, the programs keep the context. */
+export interface FrameMemory {
+  /** Unit noise in planes, [1,1,3,H,W]. */
+  noise: PlacedTensor;
+  /** A one-hot row, [1,1,1,actions]. */
+  action: PlacedTensor;
+  /** Video in, [1,1,H,W,3]. */
+  video: PlacedTensor;
+  /** Its part in the newest context frame, [1,1,1,1]. */
+  blend: PlacedTensor;
+  /** The context of the frame before, oldest first, [1,1,H,W,3·frames]: its oldest frame is about to be dropped for the newest one. */
+  context: PlacedTensor;
+  /** The newest frame, [1,1,H,W,3]. */
+  newest: PlacedTensor;
+  /** The finished frame as 8 bits, [1,1,H,W,3]. */
+  picture: PlacedTensor;
+  /** Unit noise for the context in planes, [1,1,3·frames,H,W]; for guards that add noise. */
+  contextNoise: PlacedTensor;
+  /** Of the guard: the noise's level; what stays of a frame's own mean and contrast; target deviation and mean, each [1,1,1,1] or [1,1,1,3]. */
+  renoise: PlacedTensor;
+  keep: PlacedTensor;
+  anchorDeviation: PlacedTensor;
+  anchorMean: PlacedTensor;
+  /** The network's deep features, and the newest context frame when they were computed, [1,1,H,W,3]. */
+  features: PlacedTensor;
+  featureFrame: PlacedTensor;
+  free(): Promise<void>;
+}
+
+/** Sizes of a session's memory. */
+export interface FrameSize {
+  width: number;
+  height: number;
+  contextFrames: number;
+  actions: number;
+  /** Of the deep features, [1,1,H,W,C]. */
+  features: readonly number[];
+}
+
+/**
+ * Allocates what the programs of a session share.
+ *
+ * @throws VdError `memory`
+ */
+export async function allocateFrameMemory(device: Device, size: FrameSize): Promise<FrameMemory> {
+  const { width, height, contextFrames, actions, features } = size;
+  const [frame, vector, number] = [
+    [1, 1, height, width, 3],
+    [1, 1, 1, 3],
+    [1, 1, 1, 1],
+  ];
+  const shapes = {
+    noise: ["io", [1, 1, 3, height, width]],
+    action: ["io", [1, 1, 1, actions]],
+    video: ["io", frame],
+    blend: ["io", number],
+    context: ["state", [1, 1, height, width, 3 * contextFrames]],
+    newest: ["state", frame],
+    picture: ["io", frame, "u8"],
+    contextNoise: ["io", [1, 1, 3 * contextFrames, height, width]],
+    renoise: ["io", number],
+    keep: ["io", vector],
+    anchorDeviation: ["io", vector],
+    anchorMean: ["io", vector],
+    features: ["state", [...features]],
+    featureFrame: ["state", frame],
+  } satisfies Record<string, [StorageKind, number[], DType?]>;
+  const blocks: Partial<Record<keyof typeof shapes, PlacedTensor>> = {};
+  const free = async () => {
+    for (const { buffer } of Object.values(blocks)) await buffer.free();
+  };
+  try {
+    for (const [name, [kind, dims, dtype]] of Object.entries(shapes) as [
+      keyof typeof shapes,
+      [StorageKind, number[], DType?],
+    ][])
+      blocks[name] = await placed(device, kind, name, dims, dtype);
+  } catch (error) {
+    await free();
+    throw error;
+  }
+  return { ...(blocks as Record<keyof typeof shapes, PlacedTensor>), free };
+}
+
+/** Writes the frames that the next one sees: the newest apart, the others behind the place of the one that it drops. context:
+ *  [H,W,3 · frames], oldest first. */
+export function writeContext({ context: older, newest }: FrameMemory, context: Float32Array): void {
+  const channels = older.tensor.dims[4]!;
+  const [first, last] = [new Float32Array(context.length), new Float32Array((context.length / channels) * 3)];
+  for (let at = 0; at < context.length; at += channels) {
+    first.set(context.subarray(at, at + channels - 3), at + 3);
+    last.set(context.subarray(at + channels - 3, at + channels), (at / channels) * 3);
+  }
+  older.buffer.writeSync(first);
+  newest.buffer.writeSync(last);
+}
+
+/** The frames that the next one sees: [H,W,3 · frames], oldest first. */
+export function readContext({ context: older, newest }: FrameMemory): Float32Array {
+  const channels = older.tensor.dims[4]!;
+  const first = older.buffer.readSync(new Float32Array(countOf(older.tensor.dims)));
+  const last = newest.buffer.readSync(new Float32Array(countOf(newest.tensor.dims)));
+  const context = new Float32Array(first.length);
+  for (let at = 0; at < context.length; at += channels) {
+    context.set(first.subarray(at + 3, at + channels), at);
+    context.set(last.subarray((at / channels) * 3, (at / channels) * 3 + 3), at + channels - 3);
+  }
+  return context;
+}

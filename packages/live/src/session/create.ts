@@ -1,0 +1,87 @@
+import { cancelledError, openDevice, throwIfAborted } from "@vd/kernels-native";
+import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
+import { type SessionClock, systemClock } from "./clock";
+import { FrameEngine } from "./engine";
+import { RunningSession, type SessionParts } from "./live-session";
+import { checkSessionOptions } from "./options";
+import { DEADLINE_POLICIES, type LiveSession, type LiveSessionOptions } from "./types";
+
+const QUEUE_FRAMES = 2;
+
+/** An option that is an object, or true for its defaults. */
+const optional = <T extends object>(value: T | boolean | undefined): T | undefined =>
+  value === true ? ({} as T) : value || undefined;
+
+function partsOf(
+  options: LiveSessionOptions,
+  model: LiveModel,
+  engine: FrameEngine,
+  clock: SessionClock,
+): SessionParts {
+  const { info } = model;
+  const fps = options.fps ?? info.fps;
+  return {
+    ...{ model, engine, clock, fps },
+    size: options.size ?? { width: info.width, height: info.height },
+    pace: options.pace ?? "clock",
+    queueFrames: options.queueFrames ?? QUEUE_FRAMES,
+    settings: {
+      steps: options.steps ?? info.defaultSteps,
+      deadlineMs: options.deadlineMs ?? 1000 / fps,
+      policy: options.policy ?? DEADLINE_POLICIES[0],
+      blend: options.blend ?? 1,
+      guard: { renoise: options.guard?.renoise ?? 0, anchor: options.guard?.anchor ?? 0 },
+    },
+    cache: optional(options.cache),
+    adaptive: optional(options.adaptive),
+    hasGuard: options.guard !== undefined,
+    driftEvery: options.drift?.everyFrames ?? 0,
+    timeEvery: options.timeEvery ?? 0,
+    signal: options.signal,
+  };
+}
+
+/** Does what {@link createLiveSession} does, with a clock of the caller's. */
+export async function createSessionWithClock(options: LiveSessionOptions, clock: SessionClock): Promise<LiveSession> {
+  throwIfAborted(options.signal, "live session");
+  const model = await openLiveModel(options.model);
+  checkSessionOptions(options, model.info);
+  const { device: kind = "cpu", threads, seed = 0, guard, cache, adaptive } = options;
+  const size = options.size ?? { width: model.info.width, height: model.info.height };
+  const context = await startContext(model, options.start, size);
+  const engine = await FrameEngine.open({
+    ...{ model, ...size, seed, guard: guard !== undefined },
+    device: openDevice(kind, { threads }),
+    change: Boolean(cache) || Boolean(adaptive),
+  });
+  try {
+    const parts = partsOf(options, model, engine, clock);
+    await engine.setContext(context, parts.driftEvery > 0);
+    await RunningSession.prepare(parts, parts.settings);
+    if (options.signal?.aborted) throw cancelledError("live session", options);
+    return new RunningSession(parts, context);
+  } catch (error) {
+    await engine.free();
+    throw error;
+  }
+}
+
+/**
+ * Opens a model and starts a session: its clock runs from the first frame that is asked for or, by `pace: "clock"`, at once.
+ *
+ * @throws VdError `attr` for options that do not fit, `io`, `weights`, `unsupported`, `memory`
+ * @example
+ * ```ts
+ * import { createLiveSession } from "@vd/live";
+ *
+ * const session = await createLiveSession({ fps: 25, steps: 1, policy: "skip" });
+ * session.act("right");
+ * for await (const { index, data, latencyMs } of session) {
+ *   console.log(index, data.length, latencyMs);
+ *   if (index === 24) break; // closes the session
+ * }
+ * ```
+ */
+export function createLiveSession(options: LiveSessionOptions = {}): Promise<LiveSession> {
+  return createSessionWithClock(options, systemClock);
+}

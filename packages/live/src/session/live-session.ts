@@ -1,0 +1,404 @@
+import { cancelledError, VdError } from "@vd/kernels-native";
+import { type LiveModel, startContext } from "../model/live-model";
+import type { LiveModelInfo } from "../model/types";
+import type { SessionClock } from "./clock";
+import { type ChannelMoments, channelMoments, type FrameEngine, type MadeFrame } from "./engine";
+import { FeatureCache } from "./feature-cache";
+import { FrameQueue, type Slot } from "./frame-queue";
+import { checkParameters } from "./options";
+import { checkSnapshot, toSnapshot } from "./snapshot";
+import { SessionStatistics } from "./statistics";
+import { Steering } from "./steering";
+import { StepController, type StepSettings } from "./step-controller";
+import { Ticks } from "./ticks";
+import type {
+  AdaptiveOptions,
+  DriftGuardOptions,
+  FeatureCacheOptions,
+  LiveFrame,
+  LivePace,
+  LiveParameters,
+  LivePicture,
+  LiveSession,
+  LiveSnapshot,
+  LiveStats,
+} from "./types";
+
+/** What changes by `set`. */
+export interface SessionSettings extends StepSettings {
+  blend: number;
+  guard: Required<{ [Name in keyof DriftGuardOptions]: number }>;
+}
+
+/** What a session runs on. */
+export interface SessionParts {
+  model: LiveModel;
+  engine: FrameEngine;
+  clock: SessionClock;
+  size: { width: number; height: number };
+  fps: number;
+  pace: LivePace;
+  queueFrames: number;
+  settings: SessionSettings;
+  cache: FeatureCacheOptions | undefined;
+  adaptive: AdaptiveOptions | undefined;
+  hasGuard: boolean;
+  driftEvery: number;
+  timeEvery: number;
+  signal: AbortSignal | undefined;
+}
+
+/** How a frame is made, decided at its edge. */
+interface Plan {
+  tick: number;
+  steps: number;
+  action: number;
+  deep: "none" | "compute" | "reuse";
+  settings: SessionSettings;
+  edge: number;
+}
+
+/** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
+ *  between two frames. */
+export class RunningSession implements LiveSession {
+  private readonly queue: FrameQueue;
+  private readonly steering: Steering;
+  private readonly controller: StepController;
+  private readonly cache: FeatureCache | undefined;
+  private readonly ticks: Ticks;
+  private readonly statistics = new SessionStatistics();
+  private settings: SessionSettings;
+  /** Parameters that the next edge takes. */
+  private pending: LiveParameters[] = [];
+  private anchor: ChannelMoments = { mean: [0, 0, 0], deviation: [0, 0, 0] };
+  private last: { frame: LiveFrame; slot: Slot } | undefined;
+  private turn: Promise<unknown> = Promise.resolve();
+  private resumed: { promise: Promise<void>; open(): void } | undefined;
+  private closing: Promise<void> | undefined;
+  private stopWaiting: (() => void) | undefined;
+  private readonly onAbort = () => void this.end({ error: cancelledError("live session", this.parts) });
+
+  /** The engine's programs are loaded and its context is set. context: that of the start state. */
+  constructor(
+    private readonly parts: SessionParts,
+    context: Float32Array,
+  ) {
+    const { model, size, queueFrames, settings, cache, adaptive, clock, fps, signal } = parts;
+    this.queue = new FrameQueue(queueFrames, size.width * size.height * 3);
+    this.steering = new Steering(model.info.actions, size);
+    this.controller = new StepController([...model.info.sigmas.keys()], adaptive);
+    this.cache = cache && new FeatureCache(cache);
+    this.ticks = new Ticks(clock, 1000 / fps);
+    this.settings = settings;
+    this.holdTo(context);
+    signal?.addEventListener("abort", this.onAbort, { once: true });
+    void this.run();
+  }
+
+  get model(): LiveModelInfo {
+    return this.parts.model.info;
+  }
+
+  get width(): number {
+    return this.parts.size.width;
+  }
+
+  get height(): number {
+    return this.parts.size.height;
+  }
+
+  get fps(): number {
+    return this.parts.fps;
+  }
+
+  get paused(): boolean {
+    return this.resumed !== undefined;
+  }
+
+  get closed(): boolean {
+    return this.closing !== undefined;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<LiveFrame> {
+    return {
+      next: () => this.queue.take(),
+      return: async () => {
+        await this.close();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  push(picture: LivePicture): void {
+    this.requireOpen("push");
+    this.steering.push(picture);
+  }
+
+  act(action: string | number): void {
+    this.requireOpen("act");
+    this.steering.act(action);
+  }
+
+  async set(parameters: LiveParameters): Promise<void> {
+    this.requireOpen("set");
+    checkParameters(parameters, this.model);
+    if (parameters.guard && !this.parts.hasGuard) {
+      const expected = "a session that was created with a guard";
+      throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
+    }
+    const copy = structuredClone(parameters);
+    await RunningSession.prepare(this.parts, { ...this.settings, ...definedOnly(copy) });
+    this.pending.push(copy);
+  }
+
+  async pause(): Promise<void> {
+    this.requireOpen("pause");
+    if (!this.resumed) {
+      let open = () => {};
+      const promise = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      this.resumed = { promise, open };
+      this.stopWaiting?.();
+    }
+    await this.exclusively(async () => undefined);
+  }
+
+  resume(): void {
+    this.ticks.stop();
+    this.statistics.breakOff();
+    this.resumed?.open();
+    this.resumed = undefined;
+  }
+
+  snapshot(): Promise<LiveSnapshot> {
+    this.requireOpen("snapshot");
+    return this.exclusively(async () => {
+      const { model, engine, size } = this.parts;
+      return toSnapshot(model.info, size, await engine.save(), this.steering.action, this.settings.steps);
+    });
+  }
+
+  async restore(snapshot: LiveSnapshot): Promise<void> {
+    this.requireOpen("restore");
+    const { model, size, engine } = this.parts;
+    const { state, action } = checkSnapshot(snapshot, model.info, size);
+    await this.set({ steps: snapshot.steps });
+    await this.exclusively(async () => {
+      await engine.restore(state);
+      this.startOver(action);
+    });
+  }
+
+  async restart(start?: string | readonly LivePicture[]): Promise<void> {
+    this.requireOpen("restart");
+    const { model, size, engine, driftEvery } = this.parts;
+    const context = await startContext(model, start, size);
+    await this.exclusively(async () => {
+      await engine.setContext(context, driftEvery > 0);
+      this.holdTo(context);
+      this.startOver(0);
+    });
+  }
+
+  stats(): LiveStats {
+    return this.statistics.report(this.parts.engine.parts);
+  }
+
+  close(): Promise<void> {
+    return this.end();
+  }
+
+  /** Loads what frames with these settings may need. */
+  static async prepare(
+    { model, engine, driftEvery, cache, adaptive }: SessionParts,
+    settings: StepSettings,
+  ): Promise<void> {
+    const modes = cache ? (["compute", "reuse"] as const) : (["none"] as const);
+    const drifts = driftEvery === 0 ? [false] : driftEvery === 1 ? [true] : [false, true];
+    const controller = new StepController([...model.info.sigmas.keys()], adaptive);
+    for (const steps of controller.allowed(settings))
+      for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift });
+  }
+
+  private end(failure?: { error: unknown }): Promise<void> {
+    this.closing ??= this.finish(failure);
+    return this.closing;
+  }
+
+  private async finish(failure?: { error: unknown }): Promise<void> {
+    this.parts.signal?.removeEventListener("abort", this.onAbort);
+    this.queue.end(failure);
+    this.resumed?.open();
+    this.stopWaiting?.();
+    // The loop itself may be what ends the session: it is not waited for then.
+    await Promise.resolve();
+    await this.exclusively(() => this.parts.engine.free());
+  }
+
+  /** Work that nothing else of the model's may run beside. */
+  private exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.turn.then(work);
+    this.turn = result.catch(() => undefined);
+    return result;
+  }
+
+  private requireOpen(where: string): void {
+    if (!this.closed) return;
+    const [expected, got] = ["an open session", "one that was closed"];
+    throw new VdError({ code: "unsupported", where: `session] [${where}`, expected, got });
+  }
+
+  /** What the guard draws frames towards from now on. */
+  private holdTo(context: Float32Array): void {
+    this.anchor = channelMoments(context);
+    this.applyGuard();
+  }
+
+  private applyGuard(): void {
+    const { engine, hasGuard } = this.parts;
+    const { renoise, anchor } = this.settings.guard;
+    if (hasGuard) engine.setGuard(renoise, anchor, this.anchor);
+  }
+
+  private startOver(action: number): void {
+    this.queue.clear();
+    this.cache?.clear();
+    this.steering.reset(action);
+    if (this.last) this.queue.release(this.last.slot);
+    this.last = undefined;
+  }
+
+  private async run(): Promise<void> {
+    try {
+      while (!this.closed) {
+        if (await this.isDue()) await this.exclusively(() => this.makeFrame());
+      }
+    } catch (error) {
+      void this.end({ error });
+    }
+  }
+
+  /** Waits for what a frame needs: no pause, room in the queue, its tick. False if one of them must be looked at again. */
+  private async isDue(): Promise<boolean> {
+    if (this.resumed) {
+      await this.resumed.promise;
+      return false;
+    }
+    if (this.parts.pace === "reader") {
+      await this.queue.wanted();
+      return !this.closed && !this.paused;
+    }
+    if (this.queue.isFull) {
+      this.statistics.stalls++;
+      await this.queue.room();
+      this.ticks.stop();
+      this.statistics.breakOff();
+      return false;
+    }
+    await this.until(this.ticks.due());
+    return !this.closed && !this.paused;
+  }
+
+  private until(time: number): Promise<void> {
+    const { clock } = this.parts;
+    if (clock.now() >= time) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = clock.at(time, resolve);
+      this.stopWaiting = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+
+  /** Takes what was asked for since the frame before. */
+  private takeEdge(): Plan {
+    const { clock, engine } = this.parts;
+    for (const parameters of this.pending) {
+      const { guard, ...others } = definedOnly(parameters);
+      this.settings = { ...this.settings, ...others, guard: { ...this.settings.guard, ...definedOnly(guard ?? {}) } };
+      if (guard) this.applyGuard();
+    }
+    this.pending = [];
+    const video = this.steering.takeVideo();
+    if (video) engine.pushVideo(video, this.settings.blend);
+    const action = this.steering.takeAction();
+    const steps = this.controller.next(this.settings);
+    const deep = this.cache ? (video ? "compute" : this.cache.next(steps, action)) : "none";
+    return { tick: this.ticks.next, steps, action, deep, settings: this.settings, edge: clock.now() };
+  }
+
+  private async makeFrame(): Promise<void> {
+    if (this.closed || this.paused) return;
+    const { engine, clock, driftEvery, timeEvery } = this.parts;
+    const plan = this.takeEdge();
+    const slot = this.queue.acquire();
+    const repeats = this.repeatAt(plan.edge + plan.settings.deadlineMs, plan);
+    try {
+      const { index } = engine;
+      const drift = driftEvery > 0 && index % driftEvery === 0;
+      const timing = timeEvery > 0 && index % timeEvery === 0;
+      const made = await engine.make({ ...plan, drift, timing, into: slot.data });
+      this.handOver(plan, made, slot, clock.now(), repeats.stop());
+    } catch (error) {
+      repeats.stop();
+      this.queue.release(slot);
+      throw error;
+    }
+  }
+
+  /** Repeats the last frame at the deadline and once a period from then on, if that is the policy. The result stops it, and counts. */
+  private repeatAt(deadline: number, { settings }: Plan): { stop(): number } {
+    const { pace, clock, fps } = this.parts;
+    if (settings.policy !== "repeat" || pace !== "clock" || !this.last) return { stop: () => 0 };
+    const { frame, slot } = this.last;
+    let count = 0;
+    let cancel: () => void;
+    const wait = (time: number) => {
+      cancel = clock.at(time, () => {
+        if (!this.queue.isFull && !this.closed) {
+          this.queue.put({ ...frame, repeated: true }, slot);
+          this.statistics.repeated++;
+          count++;
+        }
+        wait(time + 1000 / fps);
+      });
+    };
+    wait(deadline);
+    return {
+      stop: () => {
+        cancel();
+        return count;
+      },
+    };
+  }
+
+  private handOver(plan: Plan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
+    const { steps, action, deep, tick, settings, edge } = plan;
+    const { model, size, pace } = this.parts;
+    const latencyMs = finish - edge;
+    const late = latencyMs > settings.deadlineMs;
+    const cached = deep === "reuse";
+    const name = model.info.actions[action]!;
+    const common = { index: made.index, tick, ...size, data: slot.data, action: name, steps };
+    const frame: LiveFrame = { ...common, repeated: false, late, cached, latencyMs, drift: made.drift };
+    this.queue.put(frame, slot);
+    if (this.last) this.queue.release(this.last.slot);
+    this.last = { frame, slot };
+    this.controller.observe(steps, latencyMs, late, settings, made.change?.frame);
+    if (deep !== "none") this.cache?.observe(deep, steps, action, made.change?.features ?? 0);
+    const { statistics } = this;
+    statistics.addFrame({ steps, latencyMs, finish });
+    if (late) statistics.misses++;
+    if (cached) statistics.cached++;
+    if (made.drift) statistics.drift = made.drift;
+    if (pace === "clock") statistics.skipped += Math.max(0, this.ticks.advance() - repeats);
+    else this.ticks.next++;
+  }
+}
+
+/** The properties of an object that have a value. */
+function definedOnly<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

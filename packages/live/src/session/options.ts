@@ -1,0 +1,68 @@
+import { VdError } from "@vd/kernels-native";
+import type { LiveModelInfo } from "../model/types";
+import { DEADLINE_POLICIES, type DriftGuardOptions, type LiveParameters, type LiveSessionOptions } from "./types";
+
+const MAX_QUEUE = 64;
+const MAX_FPS = 1000;
+
+const fail = (name: string, expected: string, got: unknown): never => {
+  throw new VdError({ code: "attr", where: `session] [${name}`, expected, got: String(got) });
+};
+
+function inRange(name: string, value: number | undefined, min: number, max: number, whole = false): void {
+  if (value === undefined) return;
+  const fits = typeof value === "number" && value >= min && value <= max && (!whole || Number.isInteger(value));
+  if (!fits) fail(name, `${whole ? "a whole number" : "a number"} from ${min} to ${max}`, value);
+}
+
+function oneOf(name: string, value: unknown, choices: readonly unknown[]): void {
+  if (value !== undefined && !choices.includes(value)) fail(name, `one of ${choices.join(", ")}`, value);
+}
+
+function checkGuard(guard: DriftGuardOptions | undefined): void {
+  inRange("guard.renoise", guard?.renoise, 0, 1);
+  inRange("guard.anchor", guard?.anchor, 0, 1);
+}
+
+/**
+ * Checks what `set` and `createLiveSession` have in common.
+ *
+ * @throws VdError `attr`
+ */
+export function checkParameters(
+  { steps, deadlineMs, policy, blend, guard }: LiveParameters,
+  model: LiveModelInfo,
+): void {
+  oneOf("steps", steps, [...model.sigmas.keys()]);
+  oneOf("policy", policy, DEADLINE_POLICIES);
+  inRange("blend", blend, 0, 1);
+  if (deadlineMs !== undefined && !(deadlineMs > 0)) fail("deadlineMs", "milliseconds above 0", deadlineMs);
+  checkGuard(guard);
+}
+
+/**
+ * Checks the options of a session.
+ *
+ * @throws VdError `attr`
+ */
+export function checkSessionOptions(options: LiveSessionOptions, model: LiveModelInfo): void {
+  checkParameters(options, model);
+  const { fps, queueFrames, pace, drift, timeEvery, cache, adaptive, size } = options;
+  if (fps !== undefined && !(fps > 0 && fps <= MAX_FPS))
+    fail("fps", `frames a second above 0, at most ${MAX_FPS}`, fps);
+  inRange("queueFrames", queueFrames, 1, MAX_QUEUE, true);
+  oneOf("pace", pace, ["clock", "reader"]);
+  inRange("drift.everyFrames", drift?.everyFrames, 0, Number.MAX_SAFE_INTEGER, true);
+  inRange("timeEvery", timeEvery, 0, Number.MAX_SAFE_INTEGER, true);
+  inRange("size.width", size?.width, 1, 8192, true);
+  inRange("size.height", size?.height, 1, 8192, true);
+  if (typeof cache === "object") {
+    inRange("cache.maxChange", cache.maxChange, 0, 2);
+    inRange("cache.maxAge", cache.maxAge, 1, 1000, true);
+  }
+  if (typeof adaptive === "object") {
+    inRange("adaptive.headroom", adaptive.headroom, 0, 1);
+    inRange("adaptive.quietChange", adaptive.quietChange, 0, 2);
+    inRange("adaptive.maxSteps", adaptive.maxSteps, 1, 1000, true);
+  }
+}

@@ -1,0 +1,56 @@
+import { VdError } from "@vd/kernels-native";
+import { actionIndex } from "../model/actions";
+import type { LiveModelInfo } from "../model/types";
+import type { EngineState } from "./engine";
+import type { LiveSnapshot } from "./types";
+
+const FORMAT = "vd-live/1";
+/** Words of MT19937, and the position of the next one. */
+const GENERATOR_WORDS = 625;
+
+/** Puts a snapshot together. */
+export function toSnapshot(
+  model: LiveModelInfo,
+  size: { width: number; height: number },
+  state: EngineState,
+  action: number,
+  steps: number,
+): LiveSnapshot {
+  return { format: FORMAT, model: model.name, ...size, ...state, action: model.actions[action]!, steps };
+}
+
+function requireThat(holds: boolean, name: string, expected: string, got: unknown): void {
+  if (!holds) throw new VdError({ code: "attr", where: `session] [restore] [${name}`, expected, got: String(got) });
+}
+
+/**
+ * Checks a snapshot, which may come from anywhere, against a session.
+ *
+ * @throws VdError `attr`
+ */
+export function checkSnapshot(
+  snapshot: LiveSnapshot,
+  model: LiveModelInfo,
+  size: { width: number; height: number },
+): { state: EngineState; action: number } {
+  requireThat(typeof snapshot === "object" && snapshot !== null, "snapshot", "an object", snapshot);
+  const { format, width, height, index, context, generator, contextGenerator, steps } = snapshot;
+  requireThat(format === FORMAT, "format", FORMAT, format);
+  requireThat(snapshot.model === model.name, "model", model.name, snapshot.model);
+  const isSameSize = width === size.width && height === size.height;
+  requireThat(isSameSize, "size", `${size.width} x ${size.height}`, `${width} x ${height}`);
+  requireThat(Number.isSafeInteger(index) && index >= 0, "index", "the number of a frame", index);
+  requireThat(model.sigmas.has(steps), "steps", `one of ${[...model.sigmas.keys()].join(", ")}`, steps);
+  const length = width * height * 3 * model.contextFrames;
+  const isContext = context instanceof Float32Array && context.length === length && context.every(Number.isFinite);
+  requireThat(isContext, "context", `${length} finite numbers`, context?.length);
+  for (const [name, state] of [
+    ["generator", generator],
+    ["contextGenerator", contextGenerator ?? generator],
+  ] as const) {
+    const fits = state instanceof Uint32Array && state.length === GENERATOR_WORDS && state[624]! <= 624;
+    requireThat(fits, name, `${GENERATOR_WORDS} words of a generator`, state?.length);
+  }
+  const action = actionIndex(model.actions, snapshot.action);
+  return { state: { index, context, generator, contextGenerator }, action };
+}

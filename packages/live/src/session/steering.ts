@@ -1,0 +1,76 @@
+import { VdError } from "@vd/kernels-native";
+import { actionIndex } from "../model/actions";
+import type { LivePicture } from "./types";
+
+/** What the reader has told a session to do and no frame has taken yet. */
+export class Steering {
+  /** The action of the newest frame. */
+  action = 0;
+  private pending: number | undefined;
+  /** Doing nothing, when it follows an action that has not acted yet. */
+  private rest: number | undefined;
+  private readonly video: Float32Array;
+  private hasVideo = false;
+
+  constructor(
+    private readonly actions: readonly string[],
+    private readonly size: { width: number; height: number },
+  ) {
+    this.video = new Float32Array(size.width * size.height * 3);
+  }
+
+  /**
+   * Takes an action from the next edge on.
+   *
+   * @throws VdError `attr`
+   */
+  act(action: string | number): void {
+    const index = actionIndex(this.actions, action);
+    const isRest = index === 0 && this.pending !== undefined && this.pending !== 0;
+    this.rest = isRest ? index : undefined;
+    if (!isRest) this.pending = index;
+  }
+
+  /**
+   * Takes a picture in; the next edge has it.
+   *
+   * @throws VdError `shape`
+   */
+  push({ width, height, data }: LivePicture): void {
+    const { size, video } = this;
+    const stride = data.length / (size.width * size.height);
+    if (width !== size.width || height !== size.height || (stride !== 3 && stride !== 4)) {
+      const expected = `a picture of ${size.width} x ${size.height}, RGB or RGBA`;
+      const got = `${width} x ${height}, ${data.length} bytes`;
+      throw new VdError({ code: "shape", where: "session] [push", expected, got });
+    }
+    for (let pixel = 0, at = 0; at < video.length; pixel += stride)
+      for (let c = 0; c < 3; c++) video[at++] = data[pixel + c]! / 127.5 - 1;
+    this.hasVideo = true;
+  }
+
+  /** The action of the frame that begins. */
+  takeAction(): number {
+    if (this.pending !== undefined) {
+      this.action = this.pending;
+      this.pending = this.rest;
+      this.rest = undefined;
+    }
+    return this.action;
+  }
+
+  /** The picture that came in since the frame before, [H,W,3] in [-1, 1]. */
+  takeVideo(): Float32Array | undefined {
+    if (!this.hasVideo) return undefined;
+    this.hasVideo = false;
+    return this.video;
+  }
+
+  /** Goes on with `action` as if nothing was asked for. */
+  reset(action: number): void {
+    this.action = action;
+    this.pending = undefined;
+    this.rest = undefined;
+    this.hasVideo = false;
+  }
+}
