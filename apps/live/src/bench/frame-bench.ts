@@ -1,6 +1,6 @@
-import type { LiveTimes } from "@vd/live";
-import { type LiveSessionOptions, ValueWindow } from "@vd/live";
+import type { LiveSessionOptions, LiveTimes } from "@vd/live";
 import type { OpenSession } from "../game/game";
+import { timesOf } from "./times";
 
 /** What frames took, as fast as they are made. */
 export interface FrameBench {
@@ -25,7 +25,7 @@ export async function benchFrames(
   signal: AbortSignal,
 ): Promise<FrameBench> {
   const session = await openSession({ ...options, pace: "reader", queueFrames: 1 });
-  const times = new ValueWindow();
+  const times: number[] = [];
   const { actions } = session.model;
   let count = 0;
   let startMs = 0;
@@ -33,12 +33,12 @@ export async function benchFrames(
     for await (const frame of session) {
       signal.throwIfAborted();
       if (count === WARM_FRAMES) startMs = performance.now();
-      if (count > WARM_FRAMES) times.add(frame.latencyMs);
+      if (count > WARM_FRAMES) times.push(frame.latencyMs);
       if (count % HELD_FRAMES === 0) session.act(actions[(count / HELD_FRAMES) % actions.length]!);
       if (count++ === WARM_FRAMES + frames) break;
     }
     const fps = (1000 * frames) / (performance.now() - startMs);
-    return { frames, fps, frameMs: times.times(), parts: session.stats().parts };
+    return { frames, fps, frameMs: timesOf(times), parts: session.stats().parts };
   } finally {
     await session.close();
   }

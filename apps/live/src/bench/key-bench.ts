@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
-import { type LiveSessionOptions, type LiveTimes, ValueWindow } from "@vd/live";
+import type { LiveSessionOptions, LiveTimes } from "@vd/live";
 import { WebSocket } from "ws";
 import { Game, type OpenSession } from "../game/game";
 import type { PageRequest } from "../protocol/control";
 import { decodeFrame } from "../protocol/frame-message";
 import { LiveServer } from "../server/server";
+import { timesOf } from "./times";
 
 /** Milliseconds between presses, so that they fall anywhere between two ticks. */
 const PAUSES_MS = [61, 47, 83, 71, 53, 97];
@@ -63,7 +64,7 @@ export async function benchKeys(
   });
   const running = game.run();
   running.catch(() => {});
-  const times = new ValueWindow();
+  const times: number[] = [];
   try {
     const socket = new WebSocket(`${server.url.replace("http:", "ws:")}socket`);
     const page = new BarePage(socket);
@@ -73,9 +74,9 @@ export async function benchKeys(
       await setTimeout(PAUSES_MS[i % PAUSES_MS.length]!, undefined, { signal });
       const startMs = performance.now();
       await Promise.race([page.hold(i % 2 === 0 ? [key!] : [], signal), running]);
-      times.add(performance.now() - startMs);
+      times.push(performance.now() - startMs);
     }
-    return times.times();
+    return timesOf(times);
   } finally {
     await game.close();
     await server.close();
