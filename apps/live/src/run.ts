@@ -2,6 +2,7 @@ import { isVdError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
 import type { Dependencies } from "./dependencies";
 import { BENCH, type CommandSpec, DRIFT, PLAY } from "./options/commands";
+import { nameFlags } from "./options/name-flags";
 import { readOptions } from "./options/read-options";
 import type { BenchSettings, DriftSettings, PlaySettings } from "./options/settings";
 
@@ -57,6 +58,7 @@ function fail(error: unknown, isUsageChecked: boolean, { stderr, signal }: Depen
     stderr.write(`vd-live failed by a mistake of its own. Please report this:\n${stack}\n`);
     return STATUS.failed;
   }
-  stderr.write(`Error: ${error.message}${/[.?!]$/.test(error.message) ? "" : "."}\n`);
+  const { message } = nameFlags(error);
+  stderr.write(`Error: ${message}${/[.?!]$/.test(message) ? "" : "."}\n`);
   return error.code === "attr" && !isUsageChecked ? STATUS.usage : STATUS.failed;
 }
