@@ -49,6 +49,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page("quick-start.md"),
       page("generate.md"),
       page("options.md"),
+      page("live.md"),
       page("gallery.md"),
       page("troubleshooting.md"),
     ],
@@ -132,6 +133,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: "Quick start", link: "/quick-start" },
+      { text: "Live", link: "/live" },
       { text: "Gallery", link: "/gallery" },
       { text: "Benchmarks", link: `/benchmarks/${benchmarks[0]?.slug ?? ""}` },
       { text: "Packages", link: "/packages" },

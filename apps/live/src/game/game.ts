@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import {
   actionForKeys,
@@ -60,7 +61,9 @@ export class Game {
 
   /** Picture file of a start state: its context frames side by side, the newest at the right. */
   startPicture(name: string): string | undefined {
-    return this.session.model.starts.find((start) => start.name === name)?.file;
+    const { folder, starts } = this.session.model;
+    const file = starts.find((start) => start.name === name)?.file;
+    return file === undefined ? undefined : resolve(folder, file);
   }
 
   get state(): GameState {

@@ -41,7 +41,7 @@ export const FURTHER_COMMANDS: readonly CommandSpec[] = [BENCH, DRIFT];
 
 /** Exit statuses of every command, by what happened. */
 export const EXIT_STATUSES =
-  "0 done, also after Ctrl-C in a game; 1 failed; 2 wrong usage; 130 bench or drift stopped by Ctrl-C";
+  "0 done or a game ended by Ctrl-C, 1 failed, 2 wrong usage, 130 bench or drift stopped by Ctrl-C";
 
 /** Command lines to begin with, and what they do. */
 export const EXAMPLES: readonly (readonly [words: string, doc: string])[] = [

@@ -3,6 +3,8 @@ import { element } from "./element";
 
 /** Frames that the graph shows. */
 const FRAMES = 150;
+/** The top of the graph in deadlines, at most. */
+const HIGHEST = 4;
 
 /** The time that each of the newest frames took. */
 export class Graph {
@@ -36,8 +38,9 @@ export class Graph {
     Object.assign(canvas, { width, height });
     const context = canvas.getContext("2d")!;
     const style = getComputedStyle(document.documentElement);
-    const top = Math.max(deadlineMs * 1.5, ...values);
-    const y = (ms: number) => height - (ms / top) * (height - 2 * ratio);
+    // One frame that took very long does not make all others invisible.
+    const top = Math.min(Math.max(deadlineMs * 1.5, ...values), deadlineMs * HIGHEST);
+    const y = (ms: number) => height - (Math.min(ms, top) / top) * (height - 2 * ratio);
     context.fillStyle = style.getPropertyValue("--graph");
     const step = width / FRAMES;
     values.forEach((ms, i) => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { readVideo } from "@vd/media";
+import { loadSharp } from "@vd/media";
 import { describe, expect, it } from "vitest";
 import { fakeSessions } from "../support/fake-session";
 import { startVdLive, temporaryFolder, vdLive } from "../support/harness";
@@ -42,7 +42,7 @@ describe("frames into a pipe", () => {
 
 describe("a recording", () => {
   it("is whole when the game is stopped, and leaves nothing else", async () => {
-    const path = join(temporaryFolder(), "game.mp4");
+    const path = join(temporaryFolder(), "game.webp");
     const before = spools();
     const fakes = fakeSessions();
     const live = startVdLive(["--no-open", "--port", "0", "--record", path], { openSession: fakes.openSession });
@@ -52,10 +52,11 @@ describe("a recording", () => {
     live.stop();
     const { status, stderr } = await live.ended;
     expect(status).toBe(0);
-    const count = Number(/game\.mp4: (\d+) frames, \d+ bytes\./.exec(stderr)?.[1]);
-    let found = 0;
-    for await (const _ of readVideo(path, { width: 96, height: 64, fps: 50 })) found++;
-    expect(Math.abs(found - count)).toBeLessThanOrEqual(1);
+    const count = Number(/game\.webp: (\d+) frames, \d+ bytes\./.exec(stderr)?.[1]);
+    const sharp = await loadSharp();
+    const { pages } = await sharp(path, { animated: true }).metadata();
+    expect(count).toBeGreaterThan(8);
+    expect(pages).toBe(count);
     expect(spools()).toEqual(before);
   });
 
@@ -72,7 +73,7 @@ describe("a recording", () => {
 describe("a video file as input", () => {
   it("gives a picture for every frame, from the start again at its end", async () => {
     const folder = temporaryFolder();
-    const clip = join(folder, "clip.webm");
+    const clip = join(folder, "clip.mp4");
     const made = await vdLive(["--actions", "jump", "--frames", "5", "--record", clip]);
     expect(made.status).toBe(0);
     expect(statSync(clip).size).toBeGreaterThan(100);

@@ -138,6 +138,7 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     expect(small).toEqual([]);
     if (width === 400)
       expect(await browser.evaluate(`getComputedStyle(document.getElementById("pad")).display`)).toBe("grid");
-    expect(browser.console).toEqual([]);
+    // Chromium has advice for whoever reads pixels back, which only this test does.
+    expect(browser.console.filter((line) => !line.includes("willReadFrequently"))).toEqual([]);
   });
 });

@@ -68,9 +68,10 @@ export class Browser {
     await this.call("Emulation.setEmulatedMedia", { features });
   }
 
-  /** Opens an address. */
+  /** Opens an address; settles when the page is there. */
   async open(url: string): Promise<void> {
     await this.call("Page.navigate", { url });
+    await this.until(`document.readyState === "complete"`);
   }
 
   /** The value of an expression in the page. */

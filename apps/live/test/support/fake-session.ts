@@ -31,7 +31,7 @@ export const FAKE_MODEL: LiveModelInfo = {
   ]),
   actions: ["none", "left", "right", "jump", "left+jump", "right+jump"],
   keys: { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "jump", Space: "jump" },
-  starts: STARTS.map((name) => ({ name, details: {}, file: `${FOLDER}/start/${name}.png` })),
+  starts: STARTS.map((name) => ({ name, details: {}, file: `start/${name}.png` })),
 };
 
 /** A session without a network: its frames show the action, the number of the frame, and a pushed picture's first pixel. */
