@@ -16,6 +16,14 @@ export const EXAMPLES = {
   "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],
   "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],
+  "live.mjs": [
+    /^tiny-live: 96 x 64, actions none, left, right, jump, /m,
+    /^frame 3: right\+jump, 1 steps$/m,
+    /^frame 5: none, 2 steps$/m,
+    /^pictures: 6 stored before frame 4$/m,
+    /late: true network timed: true/,
+    /^measures of drift: 2 collapsed: false$/m,
+  ],
   "express.mjs": [/^200 video\/mp4 with a movie$/m, /^400 \{"code":"io","message":".*expected a picture/m, /^CPU$/m],
   "worker-threads.mjs": [/^frames: 4 4$/m, /same video from both workers: true/, /the third was cancelled/],
 };

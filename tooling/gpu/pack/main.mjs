@@ -91,10 +91,11 @@ async function assemble(stage, images) {
   copyDeviceCode(images, join(stage, "app/node_modules/@vd/kernels-cuda"));
   const finder = dirname(require.resolve("node-gyp-build/package.json"));
   cpSync(finder, join(stage, "app/node_modules/node-gyp-build"), { recursive: true, dereference: true });
-  cpSync(join(ROOT, "models/tiny-svd"), join(stage, "models/tiny-svd"), {
-    recursive: true,
-    filter: (path) => !path.includes("node_modules"),
-  });
+  for (const model of ["models/tiny-svd", "models/tiny-live"])
+    cpSync(join(ROOT, model), join(stage, model), {
+      recursive: true,
+      filter: (path) => !path.includes("node_modules"),
+    });
   for (const kind of readdirSync(join(ROOT, "fixtures")).filter((name) => !HOST_KINDS.includes(name)))
     cpSync(join(ROOT, "fixtures", kind), join(stage, "fixtures", kind), { recursive: true });
   const commit = run("git", ["rev-parse", "HEAD"]).trim();

@@ -29,9 +29,17 @@ function recordSaturation(g: Graph, frame: Tensor): void {
   stats(g, "drift.saturation", pixels(spread, frame.dims[2]!, frame.dims[3]!), 1);
 }
 
-/** Parts of the pixels by colour: of each channel, a pixel belongs to the two levels beside it in proportion to its nearness, and to
+/** Averages over squares of `side` pixels. */
+function shrunk(g: Graph, name: string, frame: Tensor, side: number): Tensor {
+  const [, , height, width] = frame.dims as [number, number, number, number, number];
+  const window = [1, Math.min(side, height), Math.min(side, width)] as [number, number, number];
+  return g.pool({ name, mode: "average", x: frame, kernel: window, stride: window });
+}
+
+/** Parts of the pixels of the picture at half its size by colour: of each channel, a pixel belongs to the two levels beside it in proportion to its nearness, and to
  *  a colour by the product. */
-function recordHistogram(g: Graph, frame: Tensor): void {
+function recordHistogram(g: Graph, whole: Tensor): void {
+  const frame = shrunk(g, "drift.half", whole, 2);
   const steps = Array.from({ length: LEVELS }, (_, level) => -1 + (2 * level + 1) / LEVELS);
   const last = steps[LEVELS - 1]!;
   const inside = elementwise(g, (e) => e.max(e.min(tokens(frame), last), -last), { name: "drift.inside" });
@@ -64,9 +72,5 @@ export function recordDrift(g: Graph, frame: Tensor, before: Tensor): void {
   recordDetail(g, "drift.down", frame, [2, 1]);
   recordSaturation(g, frame);
   recordHistogram(g, frame);
-  const window = [1, Math.min(THUMBNAIL, height), Math.min(THUMBNAIL, width)] as [number, number, number];
-  g.output(
-    "drift.thumbnail",
-    g.pool({ name: "drift.thumbnail", mode: "average", x: frame, kernel: window, stride: window }),
-  );
+  g.output("drift.thumbnail", shrunk(g, "drift.thumbnail", frame, THUMBNAIL));
 }

@@ -12,7 +12,7 @@ export interface DriftMeasure {
   readonly temporal: number;
   /** Mean of the largest less the smallest channel. */
   readonly saturation: number;
-  /** Entropy of the soft histogram of colours with four levels a channel, in bits: 0 to 6. */
+  /** Entropy of the soft histogram of colours, four levels a channel, of the picture at half its size, in bits: 0 to 6. */
   readonly colourEntropy: number;
   /** Distance of the mean colour from that of the start state. */
   readonly colourDrift: number;
