@@ -1,3 +1,4 @@
+import { Device } from "@vd/kernels-native";
 import type { LiveSessionOptions, LiveTimes } from "@vd/live";
 import type { OpenSession } from "../game/game";
 import { timesOf } from "./times";
@@ -10,6 +11,8 @@ export interface FrameBench {
   frameMs: LiveTimes;
   /** Mean milliseconds a frame by part of the session. */
   parts: Readonly<Record<string, number>>;
+  /** What the session takes of a GPU's memory; undefined on the CPU. */
+  deviceBytes: number | undefined;
 }
 
 /** Frames before the first that is timed. */
@@ -24,6 +27,9 @@ export async function benchFrames(
   frames: number,
   signal: AbortSignal,
 ): Promise<FrameBench> {
+  const gpu = options.device === "cuda" ? Device.cuda() : undefined;
+  await gpu?.prepare();
+  const freeBefore = (await gpu?.memory())?.freeBytes;
   const session = await openSession({ ...options, pace: "reader", queueFrames: 1 });
   const times: number[] = [];
   const { actions } = session.model;
@@ -38,7 +44,9 @@ export async function benchFrames(
       if (count++ === WARM_FRAMES + frames) break;
     }
     const fps = (1000 * frames) / (performance.now() - startMs);
-    return { frames, fps, frameMs: timesOf(times), parts: session.stats().parts };
+    const freeAfter = (await gpu?.memory())?.freeBytes;
+    const deviceBytes = freeBefore === undefined || freeAfter === undefined ? undefined : freeBefore - freeAfter;
+    return { frames, fps, frameMs: timesOf(times), parts: session.stats().parts, deviceBytes };
   } finally {
     await session.close();
   }

@@ -32,10 +32,12 @@ function deviceName(kind: "cpu" | "cuda"): string {
 const times = ({ mean, p50, p95, p99, max }: LiveTimes) =>
   [mean, p50, p95, p99, max].map((ms) => ms.toFixed(1).padStart(7)).join(" ");
 
-function table({ fps, frames, frameMs, keyToPictureMs, peakRssBytes, model, device, steps }: BenchResults): string {
+function table(results: BenchResults): string {
+  const { fps, frames, frameMs, keyToPictureMs, peakRssBytes, deviceBytes, model, device, steps } = results;
+  const ofDevice = deviceBytes === undefined ? "" : `, ${(deviceBytes / MIB).toFixed(0)} MiB of the device's`;
   const rows = [
     `${model} on ${device}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, ${frames} frames`,
-    `  ${fps.toFixed(1)} frames a second, ${(peakRssBytes / MIB).toFixed(0)} MiB of memory at most`,
+    `  ${fps.toFixed(1)} frames a second, ${(peakRssBytes / MIB).toFixed(0)} MiB of memory at most${ofDevice}`,
     `  ${"milliseconds".padEnd(16)} ${["mean", "p50", "p95", "p99", "max"].map((name) => name.padStart(7)).join(" ")}`,
     `  ${"frame".padEnd(16)} ${times(frameMs)}`,
   ];

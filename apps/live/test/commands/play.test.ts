@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { loadSharp } from "@vd/media";
 import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { fakeSessions } from "../support/fake-session";
-import { startVdLive, temporaryFolder, vdLive } from "../support/harness";
+import { startVdLive, vdLive } from "../support/harness";
 
 const FRAME_BYTES = 96 * 64 * 3;
 const spools = () => readdirSync(tmpdir()).filter((name) => name.startsWith(".vd-live-frames"));

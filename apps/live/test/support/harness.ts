@@ -1,22 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { afterEach } from "vitest";
 import type { Dependencies } from "../../src/dependencies";
 import { run } from "../../src/run";
 import { fakeSessions } from "./fake-session";
-
-/** A folder that is gone after the test. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "vd-live-"));
-  folders.push(folder);
-  return folder;
-}
-const folders: string[] = [];
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-});
 
 /** What a command printed, and its exit status. */
 export interface Ran {
