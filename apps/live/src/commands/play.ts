@@ -47,6 +47,8 @@ export async function play(settings: PlaySettings, dependencies: Dependencies, o
   const stop = () => void game.close();
   dependencies.signal.addEventListener("abort", stop, { once: true });
   let recorder: Recorder | undefined;
+  // Opening takes a moment, in which Ctrl-C may come too.
+  if (dependencies.signal.aborted) stop();
   try {
     checkAbilities(settings, game.model);
     recorder = settings.record === undefined ? undefined : await openRecorder(settings.record, game);

@@ -91,17 +91,14 @@ export class Game {
 
   /** Counts somebody who watches; without anybody the game stands still. Returns what ends it. */
   watch(): () => void {
-    this.numWatchers++;
-    this.settlePause();
-    return () => {
-      this.numWatchers--;
-      this.settlePause();
-    };
+    this.countWatchers(1);
+    return () => this.countWatchers(-1);
   }
 
   /** Reads frames and hands them on until the game is closed. Rejects with what the session or a taker throws. */
   async run(): Promise<void> {
     try {
+      await this.settlePause();
       while (!this.isClosed) {
         for await (const frame of this.session) {
           for (const taker of this.takers) await taker(frame);
@@ -132,7 +129,8 @@ export class Game {
    * @throws VdError `attr`
    */
   act(action: string): void {
-    this.session.act(action);
+    if (this.isClosed) return;
+    this.steered.act(action);
     this.action = action;
   }
 
@@ -142,7 +140,7 @@ export class Game {
    * @throws VdError `shape`
    */
   push(picture: LivePicture): void {
-    this.session.push(picture);
+    if (!this.isClosed) this.steered.push(picture);
   }
 
   async pause(): Promise<void> {
@@ -223,14 +221,26 @@ export class Game {
     if (this.isStanding) await opened.pause();
   }
 
+  /** The session that is played, or the one that is about to be. */
+  private get steered(): LiveSession {
+    return this.next ?? this.session;
+  }
+
+  private countWatchers(change: number): void {
+    this.numWatchers += change;
+    // A session that has ended meanwhile needs no pause; why it ended is told by run().
+    this.settlePause().catch(() => {});
+  }
+
   private get isStanding(): boolean {
     return this.isPausedByPlayer || this.numWatchers === 0;
   }
 
   private async settlePause(): Promise<void> {
     if (this.isClosed) return;
-    if (!this.isStanding) this.session.resume();
-    else if (!this.session.paused) await this.session.pause();
+    const { steered } = this;
+    if (!this.isStanding) steered.resume();
+    else if (!steered.paused) await steered.pause();
   }
 
   private changed(): void {

@@ -113,6 +113,17 @@ describe("a page's connection", () => {
     await expect.poll(() => again.frames.length).toBeGreaterThan(2);
   });
 
+  it("does not begin before somebody watches, and ends while keys are held", async () => {
+    const { url, fakes } = await serve();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(fakes.opened[0]!.stats().frames).toBe(0);
+    const page = await Page.open(url);
+    page.ask({ type: "keys", held: ["ArrowLeft"], input: 1 });
+    await expect.poll(() => fakes.opened[0]!.acted.at(-1)).toBe("left");
+    running[0]!.stop();
+    expect(await running[0]!.ended).toMatchObject({ status: 0 });
+  });
+
   it("answers what it cannot do in a sentence, and goes on", async () => {
     const { url } = await serve();
     const page = await Page.open(url);

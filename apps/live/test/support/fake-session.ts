@@ -70,6 +70,7 @@ export class FakeSession implements LiveSession {
   }
 
   push(picture: LivePicture): void {
+    this.requireOpen();
     if (picture.width !== this.width || picture.height !== this.height) {
       const [expected, got] = [this, picture].map(({ width, height }) => `${width}x${height}`);
       throw new VdError({ code: "shape", where: "session] [push", expected: expected!, got: got! });
@@ -78,6 +79,7 @@ export class FakeSession implements LiveSession {
   }
 
   act(action: string | number): void {
+    this.requireOpen();
     this.action = typeof action === "number" ? this.model.actions[action]! : action;
     this.acted.push(this.action);
   }
@@ -122,6 +124,11 @@ export class FakeSession implements LiveSession {
 
   async close(): Promise<void> {
     this.closed = true;
+  }
+
+  private requireOpen(): void {
+    if (!this.closed) return;
+    throw new VdError({ code: "unsupported", where: "session", expected: "an open session", got: "a closed one" });
   }
 
   private requireStart(name: string): void {
