@@ -6,7 +6,7 @@ import { createLiveSession } from "../../src/index";
 import { readFrames, TINY_LIVE } from "../support/tiny-live";
 
 /** Ten hours at 25 frames a second where there is time for them. */
-const FRAMES = process.env.VD_LONG === "1" ? 900_000 : 150;
+const FRAMES = process.env.VD_LONG === "1" ? 900_000 : 80;
 /** Frames that are timed together. */
 const GROUP = 10;
 /** What a thousand garbage collections may leave behind: V8's own tables. */

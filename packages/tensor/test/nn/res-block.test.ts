@@ -82,6 +82,50 @@ describe("a residual block", () => {
     weights.expectAllUsed();
   });
 
+  test("whose embedding scales and shifts the second norm, of few groups, with a divided sum", async () => {
+    const [C, E, groups, eps] = [8, 10, 2, 1e-5];
+    const shapes = {
+      ...blockShapes("r", C, C, [3, 3]),
+      "r.time_emb_proj.weight": [2 * C, E],
+      "r.time_emb_proj.bias": [2 * C],
+    };
+    const { weights, plain } = smallWeights(shapes);
+    const [x, emb] = [random("x", [2, 1, 4, 3, C]), random("emb", [2, 1, 1, E])];
+    const config = {
+      cin: C,
+      cout: C,
+      eps,
+      groups,
+      embChannels: E,
+      timeScaleShift: "scale_shift",
+      outputScaleFactor: 2,
+    } as const;
+    const got = await run({ x, emb }, (g, t) => resBlock(weights.at("r"), config)(g, t.x!, { emb: t.emb }));
+    const at = (name: string) => plain[`r.${name}`]!;
+    const norm = (i: number, input: Plain, act: string) =>
+      op(
+        "group_norm",
+        { x: input, weight: at(`norm${i}.weight`), bias: at(`norm${i}.bias`) },
+        { groups, eps, act, joinFrames: false },
+      );
+    const convolve = (i: number, input: Plain) =>
+      op(
+        "conv",
+        { x: input, weight: shaped(at(`conv${i}.weight`), [C, C, 1, 3, 3]), bias: at(`conv${i}.bias`) },
+        { padding: SPATIAL.padding },
+      );
+    const both = op("linear", { x: emb, weight: at("time_emb_proj.weight"), bias: at("time_emb_proj.bias") });
+    const normed = norm(2, convolve(1, norm(1, x, "silu")), "none");
+    const pixelsPerClip = 4 * 3 * C;
+    const data = normed.data.map((value, i) => {
+      const of = (part: number) => both.data[Math.floor(i / pixelsPerClip) * 2 * C + part * C + (i % C)]!;
+      const y = value * (1 + of(0)) + of(1);
+      return y * sigmoid(y);
+    });
+    expectNear(got, sum([0.5, x], [0.5, convolve(2, { dims: normed.dims, data })]));
+    weights.expectAllUsed();
+  });
+
   test("without an embedding has no projection for it", async () => {
     const { weights, plain } = smallWeights(blockShapes("r", 32, 32, [3, 3]));
     const x = random("x", [1, 2, 4, 3, 32]);

@@ -1,4 +1,4 @@
-import { VdError } from "@vd/kernels-native";
+import { fillNormals, VdError } from "@vd/kernels-native";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fromBfloat16Array, fromFloat16Array } from "../../src/half";
@@ -126,5 +126,20 @@ describe("CpuGenerator", () => {
     expect(() => new CpuGenerator(1).randn(3, "int8" as never)).toThrow(
       "expected float32, float64, float16 or bfloat16",
     );
+  });
+});
+
+describe("saveState", () => {
+  it("is where the addon goes on, and does not change with what is drawn afterwards", async () => {
+    const generator = new CpuGenerator(5);
+    generator.randn(48);
+    const state = generator.saveState();
+    const wanted = await generator.randnOnWorker(32);
+    const values = new Float32Array(32);
+    await fillNormals(state, values);
+    expect(values).toEqual(Float32Array.from(wanted));
+    const drawing = generator.randnOnWorker(32);
+    expect(() => generator.saveState()).toThrow(VdError);
+    await drawing;
   });
 });
