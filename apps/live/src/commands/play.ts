@@ -122,7 +122,10 @@ async function finish(recorder: Recorder | undefined, settings: PlaySettings, { 
   try {
     const written = await recorder.finish();
     if (written === undefined) stderr.write(`${settings.record} was not written: the game had no frames.\n`);
-    else stderr.write(`${settings.record}: ${recorder.numFrames} frames, ${written.fileBytes} bytes.\n`);
+    else
+      stderr.write(
+        `${settings.record}: ${recorder.numFrames} ${recorder.numFrames === 1 ? "frame" : "frames"}, ${written.fileBytes} bytes.\n`,
+      );
     if (written?.warning !== undefined) stderr.write(`Note: ${written.warning}.\n`);
   } finally {
     await recorder.close();

@@ -213,9 +213,11 @@ export class Game {
   private async replaceSession(options: LiveSessionOptions): Promise<void> {
     const opened = await this.openSession(options);
     if (this.isClosed) return opened.close();
-    await this.next?.close();
     opened.act(this.action);
+    // Set before anything is waited for: the reading loop ends where there is no next one.
+    const passedOver = this.next;
     this.next = opened;
+    await passedOver?.close();
     // Ends the reading loop, which goes on with the next one.
     await this.session.close();
     if (this.isStanding) await opened.pause();

@@ -1,3 +1,6 @@
+/** Changes that wait for a frame at most. */
+const MOST_WAITING = 64;
+
 /** Follows a page's key presses to the first frame that was made with them. */
 export class InputTracker {
   private readonly pressed: { input: number; action: string }[] = [];
@@ -6,6 +9,8 @@ export class InputTracker {
   /** Notes that a change of keys, numbered by the page, has led to an action. */
   press(input: number, action: string): void {
     this.pressed.push({ input, action });
+    // A game that stands still takes in nothing, and a page may press for ever.
+    if (this.pressed.length > MOST_WAITING) this.pressed.shift();
   }
 
   /** Returns the number of the newest change that a frame made with `action` has taken in. Actions follow in the order of the changes, each for a frame at

@@ -95,6 +95,7 @@ async function onFrame(frame: FrameMessage): Promise<void> {
 function onLost(): void {
   element("status").textContent = "The connection is lost; vd-live may have ended. Trying again …";
   camera.stop();
+  showCamera();
 }
 
 function showError(message: string): void {
@@ -135,6 +136,10 @@ async function toggleCamera(): Promise<void> {
     const send = (message: Uint8Array) => connection.sendPicture(message);
     await camera.start({ width, height, fps, send }).catch((error: Error) => showError(error.message));
   }
+  showCamera();
+}
+
+function showCamera(): void {
   element("camera").setAttribute("aria-pressed", String(camera.isOn));
 }
 

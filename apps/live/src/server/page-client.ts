@@ -33,19 +33,21 @@ export class PageClient {
     private readonly inputs: InputTracker,
     private readonly actions: readonly string[],
     private readonly encode: EncodePicture,
+    /** Told why a frame could not be sent; the next one is tried all the same. */
+    private readonly onError: (error: unknown) => void,
   ) {}
 
   /** Takes a frame; `data` must not change afterwards. */
   offer(frame: LiveFrame, data: Uint8Array): void {
     if (this.waiting !== undefined) this.numDropped++;
     this.waiting = { frame, data };
-    void this.sendWaiting();
+    this.sendWaiting().catch(this.onError);
   }
 
   /** Notes how many frames the page has drawn so far. */
   drawn(count: number): void {
     this.numDrawn = Math.min(Math.max(count, this.numDrawn), this.numSent);
-    void this.sendWaiting();
+    this.sendWaiting().catch(this.onError);
   }
 
   private async sendWaiting(): Promise<void> {
@@ -57,6 +59,9 @@ export class PageClient {
     try {
       const picture = await this.encode({ format: "rgb", width: frame.width, height: frame.height, data });
       this.socket.send(encodeFrame(this.messageOf(frame, picture)));
+    } catch (error) {
+      this.numSent--;
+      throw error;
     } finally {
       this.isEncoding = false;
     }

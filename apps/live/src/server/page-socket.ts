@@ -40,7 +40,8 @@ export class PageSocket {
     const isLocal = isLoopback((request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
     const bytesPerS = 3 * model.width * model.height * model.fps;
     const encode = pictureEncoder(options.picture, isLocal, bytesPerS);
-    this.client = new PageClient({ send: (message) => this.send(message) }, this.inputs, model.actions, encode);
+    const send = (message: Uint8Array | string) => this.send(message);
+    this.client = new PageClient({ send }, this.inputs, model.actions, encode, (error) => this.tellError(error));
     this.tell({ type: "hello", model, state: game.state, camera: options.camera });
     const timer = setInterval(() => this.tellStats(), STATS_EVERY_MS);
     this.stops = [
@@ -72,14 +73,16 @@ export class PageSocket {
     this.send(JSON.stringify(notice));
   }
 
+  private tellError(error: unknown): void {
+    this.tell({ type: "error", message: isVdError(error) ? error.message : String(error) });
+  }
+
   private tellStats(): void {
     if (this.socket.bufferedAmount < MAX_WAITING_BYTES) this.tell({ type: "stats", stats: this.game.stats() });
   }
 
   private take(bytes: Uint8Array, isBinary: boolean): void {
-    void this.answer(bytes, isBinary).catch((error: unknown) => {
-      this.tell({ type: "error", message: isVdError(error) ? error.message : String(error) });
-    });
+    this.answer(bytes, isBinary).catch((error: unknown) => this.tellError(error));
   }
 
   private async answer(bytes: Uint8Array, isBinary: boolean): Promise<void> {

@@ -118,9 +118,10 @@ export class LiveServer {
     const { pathname } = urlOf(request);
     const start = START_PATH.exec(pathname)?.[1];
     const picture = start === undefined ? undefined : this.game.startPicture(start);
+    const reads = request.method === "GET" || request.method === "HEAD";
     if (refusal !== undefined) this.sayNo(response, FORBIDDEN, refusal);
-    else if (request.method === "GET" && picture !== undefined) this.sendPicture(response, picture);
-    else if (request.method === "GET" && pathname === "/") this.sendPage(response);
+    else if (reads && picture !== undefined) this.sendPicture(response, picture);
+    else if (reads && pathname === "/") this.sendPage(response);
     else this.sayNo(response, NOT_FOUND, "There is nothing here but the page.");
   }
 

@@ -23,7 +23,9 @@ function client(encode: (picture: PictureMessage) => PictureMessage | Promise<Pi
       inputs.push(input);
     },
   };
-  return { sent, inputs, tracker, client: new PageClient(socket, tracker, ACTIONS, encode) };
+  const errors: unknown[] = [];
+  const page = new PageClient(socket, tracker, ACTIONS, encode, (error) => errors.push(error));
+  return { sent, inputs, tracker, errors, client: page };
 }
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -107,4 +109,28 @@ it("tells the page which of its key presses a frame has taken in", async () => {
   await show(3, "left");
   await show(4, "left");
   expect(inputs).toEqual([0, 0, 1, 3, 3]);
+});
+
+it("goes on after a picture that could not be encoded", async () => {
+  let count = 0;
+  const {
+    sent,
+    errors,
+    client: page,
+  } = client(async (picture) => {
+    if (count++ < 5) throw new Error("no encoder");
+    return picture;
+  });
+  for (let i = 0; i < 8; i++) {
+    page.offer(frame(i), DATA);
+    await settle();
+  }
+  expect(errors.map(String)).toEqual(Array(5).fill("Error: no encoder"));
+  expect(sent).toEqual([5, 6]);
+});
+
+it("forgets key presses that no frame takes in", () => {
+  const tracker = new InputTracker();
+  for (let i = 1; i <= 1000; i++) tracker.press(i, i % 2 === 0 ? "left" : "none");
+  expect(tracker.takenIn("none")).toBe(937);
 });

@@ -144,6 +144,18 @@ describe("a page's connection", () => {
     await expect.poll(() => page.frames.length).toBeGreaterThan(count + 2);
   });
 
+  it("lives through new games one upon the other, and tells the page to send its camera", async () => {
+    const { url, fakes } = await serve("--input", "webcam");
+    const page = await Page.open(url);
+    for (let seed = 1; seed <= 5; seed++) page.ask({ type: "start", name: "desert-noon", seed });
+    await expect.poll(() => page.notice("state")?.state.seed).toBe(5);
+    await expect.poll(() => fakes.opened.filter(({ closed }) => !closed).length).toBe(1);
+    const count = page.frames.length;
+    await expect.poll(() => page.frames.length).toBeGreaterThan(count + 3);
+    expect(page.notice("hello")!.camera).toBe(true);
+    expect(fakes.opened.find(({ closed }) => !closed)!.options.seed).toBe(5);
+  });
+
   it("sends JPEG where it is asked to", async () => {
     const { url } = await serve("--picture", "jpeg");
     const page = await Page.open(url);
