@@ -2,8 +2,9 @@ import { cancelledError, openDevice, throwIfAborted } from "@vd/kernels-native";
 import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
 import { type SessionClock, systemClock } from "./clock";
 import { FrameEngine } from "./engine";
-import { RunningSession, type SessionParts } from "./live-session";
+import { RunningSession } from "./live-session";
 import { checkSessionOptions } from "./options";
+import { preparePrograms, type SessionParts } from "./parts";
 import { DEADLINE_POLICIES, type LiveSession, type LiveSessionOptions } from "./types";
 
 const QUEUE_FRAMES = 2;
@@ -57,7 +58,7 @@ export async function createSessionWithClock(options: LiveSessionOptions, clock:
   try {
     const parts = partsOf(options, model, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);
-    await RunningSession.prepare(parts, parts.settings);
+    await preparePrograms(parts, parts.settings);
     if (options.signal?.aborted) throw cancelledError("live session", options);
     return new RunningSession(parts, context);
   } catch (error) {

@@ -1,52 +1,18 @@
 import { cancelledError, VdError } from "@vd/kernels-native";
-import { type LiveModel, startContext } from "../model/live-model";
+import { startContext } from "../model/live-model";
 import type { LiveModelInfo } from "../model/types";
-import type { SessionClock } from "./clock";
-import { type ChannelMoments, channelMoments, type FrameEngine, type MadeFrame } from "./engine";
+import { type ChannelMoments, channelMoments, type MadeFrame } from "./engine";
 import { FeatureCache } from "./feature-cache";
 import { FrameQueue, type Slot } from "./frame-queue";
 import { checkParameters } from "./options";
+import { definedOnly, preparePrograms, type SessionParts, type SessionSettings } from "./parts";
+import { Repeats } from "./repeats";
 import { checkSnapshot, toSnapshot } from "./snapshot";
 import { SessionStatistics } from "./statistics";
 import { Steering } from "./steering";
-import { StepController, type StepSettings } from "./step-controller";
+import { StepController } from "./step-controller";
 import { Ticks } from "./ticks";
-import type {
-  AdaptiveOptions,
-  DriftGuardOptions,
-  FeatureCacheOptions,
-  LiveFrame,
-  LivePace,
-  LiveParameters,
-  LivePicture,
-  LiveSession,
-  LiveSnapshot,
-  LiveStats,
-} from "./types";
-
-/** What changes by `set`. */
-export interface SessionSettings extends StepSettings {
-  blend: number;
-  guard: Required<{ [Name in keyof DriftGuardOptions]: number }>;
-}
-
-/** What a session runs on. */
-export interface SessionParts {
-  model: LiveModel;
-  engine: FrameEngine;
-  clock: SessionClock;
-  size: { width: number; height: number };
-  fps: number;
-  pace: LivePace;
-  queueFrames: number;
-  settings: SessionSettings;
-  cache: FeatureCacheOptions | undefined;
-  adaptive: AdaptiveOptions | undefined;
-  hasGuard: boolean;
-  driftEvery: number;
-  timeEvery: number;
-  signal: AbortSignal | undefined;
-}
+import type { LiveFrame, LiveParameters, LivePicture, LiveSession, LiveSnapshot, LiveStats } from "./types";
 
 /** How a frame is made, decided at its edge. */
 interface Plan {
@@ -147,7 +113,7 @@ export class RunningSession implements LiveSession {
       throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
     }
     const copy = structuredClone(parameters);
-    await RunningSession.prepare(this.parts, { ...this.settings, ...definedOnly(copy) });
+    await preparePrograms(this.parts, { ...this.settings, ...definedOnly(copy) });
     this.pending.push(copy);
   }
 
@@ -207,18 +173,6 @@ export class RunningSession implements LiveSession {
 
   close(): Promise<void> {
     return this.end();
-  }
-
-  /** Loads what frames with these settings may need. */
-  static async prepare(
-    { model, engine, driftEvery, cache, adaptive }: SessionParts,
-    settings: StepSettings,
-  ): Promise<void> {
-    const modes = cache ? (["compute", "reuse"] as const) : (["none"] as const);
-    const drifts = driftEvery === 0 ? [false] : driftEvery === 1 ? [true] : [false, true];
-    const controller = new StepController([...model.info.sigmas.keys()], adaptive);
-    for (const steps of controller.allowed(settings))
-      for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift });
   }
 
   private end(failure?: { error: unknown }): Promise<void> {
@@ -334,44 +288,31 @@ export class RunningSession implements LiveSession {
     const { engine, clock, driftEvery, timeEvery } = this.parts;
     const plan = this.takeEdge();
     const slot = this.queue.acquire();
-    const repeats = this.repeatAt(plan.edge + plan.settings.deadlineMs, plan);
+    const repeats = this.repeats(plan);
     try {
       const { index } = engine;
       const drift = driftEvery > 0 && index % driftEvery === 0;
       const timing = timeEvery > 0 && index % timeEvery === 0;
       const made = await engine.make({ ...plan, drift, timing, into: slot.data });
-      this.handOver(plan, made, slot, clock.now(), repeats.stop());
+      this.handOver(plan, made, slot, clock.now(), repeats?.stop() ?? 0);
     } catch (error) {
-      repeats.stop();
+      repeats?.stop();
       this.queue.release(slot);
       throw error;
     }
   }
 
-  /** Repeats the last frame at the deadline and once a period from then on, if that is the policy. The result stops it, and counts. */
-  private repeatAt(deadline: number, { settings }: Plan): { stop(): number } {
+  /** The last frame once more at the deadline and at every tick from then on, if that is the policy. */
+  private repeats({ edge, settings }: Plan): Repeats | undefined {
     const { pace, clock, fps } = this.parts;
-    if (settings.policy !== "repeat" || pace !== "clock" || !this.last) return { stop: () => 0 };
-    const { frame, slot } = this.last;
-    let count = 0;
-    let cancel: () => void;
-    const wait = (time: number) => {
-      cancel = clock.at(time, () => {
-        if (!this.queue.isFull && !this.closed) {
-          this.queue.put({ ...frame, repeated: true }, slot);
-          this.statistics.repeated++;
-          count++;
-        }
-        wait(time + 1000 / fps);
-      });
-    };
-    wait(deadline);
-    return {
-      stop: () => {
-        cancel();
-        return count;
-      },
-    };
+    const { last, queue } = this;
+    if (settings.policy !== "repeat" || pace !== "clock" || !last) return undefined;
+    return new Repeats(clock, edge + settings.deadlineMs, 1000 / fps, () => {
+      if (queue.isFull || this.closed) return false;
+      queue.put({ ...last.frame, repeated: true }, last.slot);
+      this.statistics.repeated++;
+      return true;
+    });
   }
 
   private handOver(plan: Plan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
@@ -396,9 +337,4 @@ export class RunningSession implements LiveSession {
     if (pace === "clock") statistics.skipped += Math.max(0, this.ticks.advance() - repeats);
     else this.ticks.next++;
   }
-}
-
-/** The properties of an object that have a value. */
-function definedOnly<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,7 +1,8 @@
 import type { LiveModel } from "../../src/model/live-model";
 import type { FrameEngine, FrameRequest } from "../../src/session/engine";
-import { RunningSession, type SessionParts, type SessionSettings } from "../../src/session/live-session";
+import { RunningSession } from "../../src/session/live-session";
 import { PartTimes } from "../../src/session/part-times";
+import type { SessionParts, SessionSettings } from "../../src/session/parts";
 import type { LiveFrame } from "../../src/session/types";
 import { FakeClock } from "./fake-clock";
 

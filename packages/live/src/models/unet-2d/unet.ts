@@ -98,11 +98,13 @@ function centred(g: Graph, x: Tensor): Tensor {
  * @throws VdError `weights` for weights that do not fit
  * @example
  * ```ts
+ * import { readFileSync } from "node:fs";
  * import { parseUnet2dConfig, unet2d } from "@vd/live";
  * import { layoutGraph, Weights } from "@vd/tensor";
- * import config from "@vd/model-tiny-live/unet/config.json" with { type: "json" };
  *
- * const net = unet2d(Weights.open("models/tiny-live/unet"), parseUnet2dConfig(config));
+ * const folder = "models/tiny-live/unet";
+ * const config = parseUnet2dConfig(JSON.parse(readFileSync(`${folder}/config.json`, "utf8")));
+ * const net = unet2d(Weights.open(folder), config);
  * const { cost } = layoutGraph((g) => {
  *   const conditions = { timestep: g.input("timestep", [1, 1]), classes: g.input("action", [1, 1, 1, 6]) };
  *   const sample = g.input("sample", [1, 1, 64, 96, 15]);

@@ -1,0 +1,46 @@
+import type { LiveModel } from "../model/live-model";
+import type { SessionClock } from "./clock";
+import type { FrameEngine } from "./engine";
+import { StepController, type StepSettings } from "./step-controller";
+import type { AdaptiveOptions, DriftGuardOptions, FeatureCacheOptions, LivePace } from "./types";
+
+/** What changes by `set`. */
+export interface SessionSettings extends StepSettings {
+  blend: number;
+  guard: Required<{ [Name in keyof DriftGuardOptions]: number }>;
+}
+
+/** What a session runs on. */
+export interface SessionParts {
+  model: LiveModel;
+  engine: FrameEngine;
+  clock: SessionClock;
+  size: { width: number; height: number };
+  fps: number;
+  pace: LivePace;
+  queueFrames: number;
+  settings: SessionSettings;
+  cache: FeatureCacheOptions | undefined;
+  adaptive: AdaptiveOptions | undefined;
+  hasGuard: boolean;
+  driftEvery: number;
+  timeEvery: number;
+  signal: AbortSignal | undefined;
+}
+
+/** Loads what frames with these settings may need. */
+export async function preparePrograms(
+  { model, engine, driftEvery, cache, adaptive }: SessionParts,
+  settings: StepSettings,
+): Promise<void> {
+  const modes = cache ? (["compute", "reuse"] as const) : (["none"] as const);
+  const drifts = driftEvery === 0 ? [false] : driftEvery === 1 ? [true] : [false, true];
+  const controller = new StepController([...model.info.sigmas.keys()], adaptive);
+  for (const steps of controller.allowed(settings))
+    for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift });
+}
+
+/** The properties of an object that have a value. */
+export function definedOnly<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}
