@@ -137,9 +137,8 @@ export class RunningSession implements LiveSession {
     this.resumed = undefined;
   }
 
-  snapshot(): Promise<LiveSnapshot> {
-    this.requireOpen("snapshot");
-    return this.exclusively(async () => {
+  async snapshot(): Promise<LiveSnapshot> {
+    return this.betweenFrames("snapshot", async () => {
       const { model, engine, size } = this.parts;
       return toSnapshot(model.info, size, await engine.save(), this.steering.action, this.settings.steps);
     });
@@ -150,7 +149,7 @@ export class RunningSession implements LiveSession {
     const { model, size, engine } = this.parts;
     const { state, action } = checkSnapshot(snapshot, model.info, size);
     await this.set({ steps: snapshot.steps });
-    await this.exclusively(async () => {
+    await this.betweenFrames("restore", async () => {
       await engine.restore(state);
       this.startOver(action);
     });
@@ -160,7 +159,7 @@ export class RunningSession implements LiveSession {
     this.requireOpen("restart");
     const { model, size, engine, driftEvery } = this.parts;
     const context = await startContext(model, start, size);
-    await this.exclusively(async () => {
+    await this.betweenFrames("restart", async () => {
       await engine.setContext(context, driftEvery > 0);
       this.holdTo(context);
       this.startOver(0);
@@ -195,6 +194,15 @@ export class RunningSession implements LiveSession {
     const result = this.turn.then(work);
     this.turn = result.catch(() => undefined);
     return result;
+  }
+
+  /** Work on the state of an open session. */
+  private async betweenFrames<T>(where: string, work: () => Promise<T>): Promise<T> {
+    this.requireOpen(where);
+    return this.exclusively(async () => {
+      this.requireOpen(where);
+      return work();
+    });
   }
 
   private requireOpen(where: string): void {

@@ -92,6 +92,17 @@ test("a start state begins a new game in the same session", async () => {
   await expect(session.restart("moon")).rejects.toThrow(/one of meadow-morning, /);
 });
 
+test("what is asked of a session that closes meanwhile is refused", async () => {
+  const session = await start();
+  const snapshot = await session.snapshot();
+  const restoring = session.restore(snapshot);
+  const closing = session.close();
+  await expect(restoring).rejects.toThrow(/an open session/);
+  await closing;
+  await expect(session.snapshot()).rejects.toThrow(/an open session/);
+  await expect(session.restart()).rejects.toThrow(/an open session/);
+});
+
 test("all numbers of steps of the model", async () => {
   const session = await start({ steps: 5 });
   for (const steps of [5, 3, 2, 1]) {
