@@ -16,9 +16,14 @@ interface Plot {
   caption: string;
   unit: string;
   series: Readonly<Record<string, (measure: DriftMeasure) => number>>;
+  /** Colours of series, as CSS, where they have their own. */
+  colors?: Readonly<Record<string, string>>;
+  range?: readonly [number, number];
 }
 
 const CHANNELS = ["red", "green", "blue"] as const;
+/** Readable on white and on black. */
+const CHANNEL_COLORS = { red: "#d1242f", green: "#2da44e", blue: "#3b82f6" };
 
 const PLOTS: readonly Plot[] = [
   {
@@ -26,12 +31,14 @@ const PLOTS: readonly Plot[] = [
     caption: "0 is as lively as the start state, 1 a single colour.",
     unit: "collapse",
     series: { collapse: ({ collapse }) => collapse },
+    range: [0, 1],
   },
   {
     title: "Mean of the channels",
     caption: "Pixels from -1 to 1. Where all three run off to one side the picture fades to a colour.",
     unit: "mean",
     series: Object.fromEntries(CHANNELS.map((name, i) => [name, ({ mean }: DriftMeasure) => mean[i]!])),
+    colors: CHANNEL_COLORS,
   },
   {
     title: "Contrast and detail",
@@ -65,12 +72,13 @@ const PLOTS: readonly Plot[] = [
   },
 ];
 
-function figureOf({ title, caption, unit, series }: Plot, measures: readonly DriftMeasure[]): string {
+function figureOf({ title, caption, unit, series, colors, range }: Plot, measures: readonly DriftMeasure[]): string {
   const lines: LineSeries[] = Object.entries(series).map(([name, read]) => ({
     name,
     points: measures.map((measure) => ({ x: measure.frame, y: read(measure) })),
+    ...(colors?.[name] !== undefined && { color: colors[name] }),
   }));
-  const figure = linesFigure(lines, { label: `${title} by frame`, x: "frame", y: unit });
+  const figure = linesFigure(lines, { label: `${title} by frame`, x: "frame", y: unit, ...(range && { range }) });
   return `<section><h2>${title}</h2><p>${caption}</p>${figure}</section>`;
 }
 

@@ -68,6 +68,22 @@ describe("lines", () => {
     expect(html).toContain('class="legend"');
   });
 
+  it("have a colour and a range of their own where they are given", () => {
+    const html = linesFigure(
+      [
+        { name: "red", points, color: "#d1242f" },
+        { name: "b", points },
+      ],
+      {
+        ...options,
+        range: [0, 100],
+      },
+    );
+    expect(html.match(/stroke="#d1242f"/g)?.length).toBe(2);
+    expect(html).toContain("background:#d1242f");
+    expect(html).toContain(">100<");
+  });
+
   it("have no key where there is one", () => {
     expect(linesFigure([{ name: "a", points }], options)).not.toContain("legend");
   });
