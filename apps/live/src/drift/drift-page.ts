@@ -73,11 +73,11 @@ const PLOTS: readonly Plot[] = [
 ];
 
 function figureOf({ title, caption, unit, series, colors, range }: Plot, measures: readonly DriftMeasure[]): string {
-  const lines: LineSeries[] = Object.entries(series).map(([name, read]) => ({
-    name,
-    points: measures.map((measure) => ({ x: measure.frame, y: read(measure) })),
-    ...(colors?.[name] !== undefined && { color: colors[name] }),
-  }));
+  const lines = Object.entries(series).map(([name, read]): LineSeries => {
+    const points = measures.map((measure) => ({ x: measure.frame, y: read(measure) }));
+    const color = colors?.[name];
+    return { name, points, ...(color !== undefined && { color }) };
+  });
   const figure = linesFigure(lines, { label: `${title} by frame`, x: "frame", y: unit, ...(range && { range }) });
   return `<section><h2>${title}</h2><p>${caption}</p>${figure}</section>`;
 }
