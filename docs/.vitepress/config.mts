@@ -141,6 +141,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: "Quick start", link: "/quick-start" },
+      { text: "Live", link: "/live" },
       { text: "Gallery", link: "/gallery" },
       { text: "Benchmarks", link: `/benchmarks/${benchmarks[0]?.slug ?? ""}` },
       { text: "Packages", link: "/packages" },

@@ -1,4 +1,4 @@
-/** Pictures and video files: loading, fitting, resizing, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
+/** Pictures and video files: loading, fitting, resizing, reading videos, 8-bit frames; MP4, WebM, GIF, WebP and PNG. */
 export type { FfmpegFormat } from "./ffmpeg/encoding-arguments";
 export { encodeWithFfmpeg, requireFfmpeg } from "./ffmpeg/program";
 export {

@@ -27,6 +27,7 @@ const OTHERS = {
     /^start\/[\w-]+\.png$/,
   ],
   "@vd/generate": [/^schema\/[\w.]+\.schema\.json$/, /^man\/[\w-]+\.1$/],
+  "@vd/live-app": [/^man\/[\w-]+\.1$/],
   "@vd/profiler": [/^schema\/[\w.]+\.schema\.json$/],
   "@vd/bench": [/^peers\/[\w./-]+\.(py|json|md|txt)$/],
 };

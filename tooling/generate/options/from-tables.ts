@@ -27,6 +27,13 @@ export async function filesOf(root: string): Promise<[path: string, text: string
     EXAMPLES: readonly (readonly [string, string])[];
     EXIT_STATUSES: string;
   };
+  const live = (await import(pathToFileURL(join(root, "apps/live/src/options/commands.ts")).href)) as {
+    PROGRAM: string;
+    PLAY: ManCommand;
+    FURTHER_COMMANDS: readonly ManCommand[];
+    EXAMPLES: readonly (readonly [string, string])[];
+    EXIT_STATUSES: string;
+  };
   const inFile = app.GROUPS.flatMap(({ table }) => cliRows(table)).filter(({ form }) => form.inFile !== false);
   const schema = configSchema("Config file of vd-generate", inFile);
   const values = (name: string, doc: string, table: OptionGroup["table"]) =>
@@ -75,7 +82,14 @@ export async function filesOf(root: string): Promise<[path: string, text: string
       manPage({
         ...{ program: commands.PROGRAM, alias: commands.ALIAS, main: commands.GENERATE },
         further: commands.FURTHER_COMMANDS,
-        ...{ examples: commands.EXAMPLES, exitStatuses: commands.EXIT_STATUSES },
+        ...{ examples: commands.EXAMPLES, exitStatuses: commands.EXIT_STATUSES, hasConfigFile: true },
+      }),
+    ],
+    [
+      join(root, "apps/live/man/vd-live.1"),
+      manPage({
+        ...{ program: live.PROGRAM, main: live.PLAY, further: live.FURTHER_COMMANDS },
+        ...{ examples: live.EXAMPLES, exitStatuses: live.EXIT_STATUSES },
       }),
     ],
   ];

@@ -19,12 +19,14 @@ export interface ManCommand {
 /** What a manual page is made of. */
 export interface ManSpec {
   program: string;
-  /** Another name that the program is installed under. */
-  alias: string;
+  /** Another name that the program is installed under, if there is one. */
+  alias?: string;
   main: ManCommand;
   further: readonly ManCommand[];
   examples: readonly (readonly [words: string, doc: string])[];
   exitStatuses: string;
+  /** True for a program that takes a config file. */
+  hasConfigFile?: boolean;
 }
 
 /** A text for roff: nothing in it is taken for a request or an escape. Source: groff_man(7), groff_char(7). */
@@ -59,8 +61,12 @@ function usage(program: string, { words, groups }: ManCommand): string {
 
 const section = (title: string, body: string) => `.SH ${title.toUpperCase()}\n${body}`;
 
+const CONFIG_FILE =
+  "--config FILE.json reads the same options by their long names without dashes; what is typed wins. A $schema key may name schema/config.schema.json of the package, for editors.";
+
 /** Returns the manual page of a program, section 1, for man(7). */
-export function manPage({ program, alias, main, further, examples, exitStatuses }: ManSpec): string {
+export function manPage(spec: ManSpec): string {
+  const { program, alias, main, further, examples, exitStatuses, hasConfigFile = false } = spec;
   const options = main.groups
     .map(({ title, table }) => `.SS ${title}\n${cliRows(table).map(paragraph).join("")}`)
     .join("");
@@ -78,14 +84,11 @@ export function manPage({ program, alias, main, further, examples, exitStatuses 
   return [
     '.\\" Generated from the option tables by pnpm gen. Do not edit.\n',
     `.TH ${program.toUpperCase().replaceAll("-", "\\-")} 1\n`,
-    section("Name", `${roff(program)}, ${alias} \\- ${roff(main.doc.replace(/\.$/, ""))}\n`),
+    section("Name", `${roff([program, alias].filter(Boolean).join(", "))} \\- ${roff(main.doc.replace(/\.$/, ""))}\n`),
     section("Synopsis", `${usage(program, main)}\n${further.map((each) => `.br\n${usage(program, each)}\n`).join("")}`),
     section("Options", options),
     section("Commands", commands),
-    section(
-      "Config file",
-      `${roff("--config FILE.json reads the same options by their long names without dashes; what is typed wins. A $schema key may name schema/config.schema.json of the package, for editors.")}\n`,
-    ),
+    hasConfigFile ? section("Config file", `${roff(CONFIG_FILE)}\n`) : "",
     section("Exit status", statuses.join("")),
     section("Examples", shown),
   ].join("");

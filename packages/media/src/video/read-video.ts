@@ -7,11 +7,24 @@ import { PpmReader } from "./ppm-reader";
 
 /** How to read a video file. */
 export interface ReadVideoOptions {
+  /** Size of the frames in pixels: the middle of the video in that shape is scaled to it. Default the video's own. */
+  size?: { width: number; height: number } | undefined;
+  /** Frames a second: the video's own are repeated or left out, so that it lasts as long. Default the video's own, each once. */
+  fps?: number | undefined;
   /** Name or path of ffmpeg; without one that starts, FFmpeg as WebAssembly decodes. Default `ffmpeg`. */
   ffmpeg?: string | undefined;
   /** What decodes: `auto` (default) is ffmpeg where it is there, else `builtin`, WebAssembly. */
   decoder?: "auto" | "ffmpeg" | "builtin" | undefined;
   signal?: AbortSignal | undefined;
+  /** What the caller's users call the file, for errors; default its path. */
+  where?: string | undefined;
+}
+
+/** A file to be read, and how. */
+interface Job extends ReadVideoOptions {
+  path: string;
+  /** For errors. */
+  where: string;
 }
 
 /** Bytes of frames that WebAssembly decodes at a time. */
@@ -24,21 +37,33 @@ const MAX_MESSAGE_LETTERS = 300;
 /** What ffmpeg is told: every frame once, as PPM pictures behind each other. */
 const output = (path: string) => ["-map", "0:v:0", "-fps_mode", "passthrough", "-c:v", "ppm", "-f", "image2pipe", path];
 
-function damaged(path: string, words: string, cause?: unknown): VdError {
-  const got = words.trim().split("\n").at(-1) || "none that can be decoded";
+/** Filters behind each other: first the rate, so that counting its frames misses and repeats none. */
+function filtersOf({ size, fps }: Job, part?: string): string[] {
+  const filters = [
+    ...(fps === undefined ? [] : [`fps=${fps}`]),
+    ...(part === undefined ? [] : [part]),
+    ...(size ? [`scale=${size.width}:${size.height}:force_original_aspect_ratio=increase`] : []),
+    ...(size ? [`crop=${size.width}:${size.height}`] : []),
+  ];
+  return filters.length > 0 ? ["-vf", filters.join(",")] : [];
+}
+
+function damaged({ path, where }: Job, words: string, cause?: unknown): VdError {
+  const said = words.trim().split("\n").at(-1) || "none that can be decoded";
   return new VdError({
     code: "io",
-    where: path,
+    where,
     expected: "a video with frames",
-    got,
+    got: where === path ? said : `${path}: ${said}`,
     hint: "The file may be damaged, cut off, or of a format that ffmpeg does not read.",
     cause,
   });
 }
 
 /** Frames by the program: it waits while nobody takes frames, because its pipe is full. */
-async function* byProgram(ffmpeg: string, path: string, signal?: AbortSignal): AsyncGenerator<RgbImage> {
-  const words = ["-v", "error", "-nostdin", "-i", `file:${path}`, ...output("pipe:1")];
+async function* byProgram(ffmpeg: string, job: Job): AsyncGenerator<RgbImage> {
+  const { path, where, signal } = job;
+  const words = ["-v", "error", "-nostdin", "-i", `file:${path}`, ...filtersOf(job), ...output("pipe:1")];
   const child = spawn(ffmpeg, words, { stdio: ["ignore", "pipe", "pipe"] });
   let message = "";
   child.stderr.on("data", (chunk: Buffer) => {
@@ -51,11 +76,11 @@ async function* byProgram(ffmpeg: string, path: string, signal?: AbortSignal): A
   const stop = () => child.kill("SIGKILL");
   signal?.addEventListener("abort", stop, { once: true });
   try {
-    const reader = new PpmReader(path);
+    const reader = new PpmReader(where);
     for await (const chunk of child.stdout) yield* reader.take(chunk as Buffer);
     const status = await ended;
-    throwIfAborted(signal, path, { work: "the reading" });
-    if (status !== 0) throw status instanceof Error ? status : damaged(path, message);
+    throwIfAborted(signal, where, { work: "the reading" });
+    if (status !== 0) throw status instanceof Error ? status : damaged(job, message);
     reader.end();
   } finally {
     signal?.removeEventListener("abort", stop);
@@ -65,50 +90,51 @@ async function* byProgram(ffmpeg: string, path: string, signal?: AbortSignal): A
 }
 
 /** Frames by WebAssembly, some at a time: it has no pipe, so each run begins at the file's start and keeps what is new. */
-async function* byWasm(path: string, signal?: AbortSignal): AsyncGenerator<RgbImage> {
-  const ffmpeg = requireWasmFfmpeg("a video file", path, "put ffmpeg on the PATH");
-  const bytes = await fileBytes(path);
+async function* byWasm(job: Job): AsyncGenerator<RgbImage> {
+  const { where, signal } = job;
+  const ffmpeg = requireWasmFfmpeg("a video file", where, "put ffmpeg on the PATH");
+  const bytes = await fileBytes(job);
   const files = { input: "/video", output: "/frames" };
   let [next, count] = [0, 1];
   for (;;) {
-    throwIfAborted(signal, path, { work: "the reading" });
-    const filter = `trim=start_frame=${next}:end_frame=${next + count}`;
-    const words = ["-v", "error", "-nostdin", "-i", files.input, "-vf", filter, ...output(files.output)];
+    throwIfAborted(signal, where, { work: "the reading" });
+    const filters = filtersOf(job, `trim=start_frame=${next}:end_frame=${next + count}`);
+    const words = ["-v", "error", "-nostdin", "-i", files.input, ...filters, ...output(files.output)];
     const pieces = await runWasmFfmpeg(ffmpeg, { ...files, bytes: bytes.slice(), words }, signal).catch((cause) => {
-      throwIfAborted(signal, path, { work: "the reading" });
+      throwIfAborted(signal, where, { work: "the reading" });
       // Behind the last frame FFmpeg has nothing to write.
       if (next > 0) return new Uint8Array();
-      throw damaged(path, (cause as Error).message, cause);
+      throw damaged(job, (cause as Error).message, cause);
     });
-    const frames = [...new PpmReader(path).take(pieces)];
+    const frames = [...new PpmReader(where).take(pieces)];
     yield* frames;
-    if (frames.length === 0 && next === 0) throw damaged(path, "");
+    if (frames.length === 0 && next === 0) throw damaged(job, "");
     if (frames.length < count) return;
     next += frames.length;
     count = Math.max(Math.floor(SEGMENT_BYTES / frames[0]!.data.length), 1);
   }
 }
 
-async function fileBytes(path: string): Promise<Uint8Array> {
-  const file = await openFile(path);
+async function fileBytes(job: Job): Promise<Uint8Array> {
+  const file = await openFile(job);
   try {
     const { size } = await file.stat();
     if (size <= MOST_FILE_BYTES) return await readFile(file);
     const got = `${Math.round(size / 2 ** 20)} MiB`;
     const expected = `a video of at most ${MOST_FILE_BYTES / 2 ** 20} MiB for FFmpeg as WebAssembly`;
-    throw new VdError({ code: "memory", where: path, expected, got, hint: "Put ffmpeg on the PATH." });
+    throw new VdError({ code: "memory", where: job.where, expected, got, hint: "Put ffmpeg on the PATH." });
   } finally {
     await file.close();
   }
 }
 
-async function openFile(path: string) {
+async function openFile({ path, where }: Job) {
   try {
     return await open(path);
   } catch (cause) {
     const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    const got = missing ? "no such file" : (cause as Error).message;
-    throw new VdError({ code: "io", where: path, expected: "a video file", got, cause });
+    const got = `${missing ? "no such file" : (cause as Error).message}${where === path ? "" : ` (${path})`}`;
+    throw new VdError({ code: "io", where, expected: "a video file", got, cause });
   }
 }
 
@@ -135,18 +161,19 @@ function starts(ffmpeg: string): Promise<boolean> {
  * ```
  */
 export async function* readVideo(path: string, options: ReadVideoOptions = {}): AsyncGenerator<RgbImage> {
-  const { ffmpeg = "ffmpeg", decoder = "auto", signal } = options;
-  throwIfAborted(signal, path, { work: "the reading" });
-  await (await openFile(path)).close();
+  const { ffmpeg = "ffmpeg", decoder = "auto", signal, where = path } = options;
+  const job = { ...options, path, where };
+  throwIfAborted(signal, where, { work: "the reading" });
+  await (await openFile(job)).close();
   if (decoder !== "builtin" && (decoder === "ffmpeg" || (await starts(ffmpeg)))) {
     try {
-      yield* byProgram(ffmpeg, path, signal);
+      yield* byProgram(ffmpeg, job);
     } catch (cause) {
       if (isVdError(cause)) throw cause;
       const got = (cause as Error).message;
-      throw new VdError({ code: "unsupported", where: path, expected: "an ffmpeg that starts", got, cause });
+      throw new VdError({ code: "unsupported", where, expected: "an ffmpeg that starts", got, cause });
     }
     return;
   }
-  yield* byWasm(path, signal);
+  yield* byWasm(job);
 }

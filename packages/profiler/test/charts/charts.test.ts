@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Bar, barsFigure, CategoryColors, rooflineFigure } from "../../src/charts";
+import { type Bar, barsFigure, CategoryColors, linesFigure, rooflineFigure } from "../../src/charts";
 
 const bar = (label: string, value: number): Bar => ({ label, value, text: `${value} s`, short: "s", color: "red" });
 
@@ -47,5 +47,44 @@ describe("CategoryColors", () => {
       "var(--category-other)",
     ]);
     expect(colors.legend({ scope: "var(--scope)" })).toMatch(/op7.*others.*scope/);
+  });
+});
+
+describe("lines", () => {
+  const points = [1, 3, 2].map((y, x) => ({ x, y }));
+  const options = { label: 'by "frame"', x: "frame", y: "ms" };
+
+  it("are one path for each series at both widths, with a key where there are several", () => {
+    const html = linesFigure(
+      [
+        { name: "a", points },
+        { name: "b<c", points },
+      ],
+      options,
+    );
+    expect(html.match(/aria-label="by &quot;frame&quot;"/g)?.length).toBe(2);
+    expect(html.match(/stroke="var\(--category-[01]\)"/g)?.length).toBe(4);
+    expect(html).toContain("b&lt;c");
+    expect(html).toContain('class="legend"');
+  });
+
+  it("have a colour and a range of their own where they are given", () => {
+    const html = linesFigure(
+      [
+        { name: "red", points, color: "#d1242f" },
+        { name: "b", points },
+      ],
+      {
+        ...options,
+        range: [0, 100],
+      },
+    );
+    expect(html.match(/stroke="#d1242f"/g)?.length).toBe(2);
+    expect(html).toContain("background:#d1242f");
+    expect(html).toContain(">100<");
+  });
+
+  it("have no key where there is one", () => {
+    expect(linesFigure([{ name: "a", points }], options)).not.toContain("legend");
   });
 });

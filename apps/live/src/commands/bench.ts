@@ -1,0 +1,75 @@
+import { cpus } from "node:os";
+import { devices, throwIfAborted } from "@vd/kernels-native";
+import type { LiveTimes } from "@vd/live";
+import { checkPlace, writeWholeFile } from "@vd/tensor";
+import { benchFrames, type FrameBench } from "../bench/frame-bench";
+import { benchKeys } from "../bench/key-bench";
+import type { Dependencies } from "../dependencies";
+import type { BenchSettings } from "../options/settings";
+import { modelOptions } from "./session-options";
+
+/** The results of `vd-live bench`, as its JSON file has them. */
+export interface BenchResults extends FrameBench {
+  model: string;
+  /** What computed, in words. */
+  device: string;
+  node: string;
+  steps: number;
+  /** From a key press to the arrival of its picture over a WebSocket of this machine; undefined where none was asked for. */
+  keyToPictureMs: LiveTimes | undefined;
+  /** The most memory that the process had at once. */
+  peakRssBytes: number;
+}
+
+const KIB = 1024;
+const MIB = 2 ** 20;
+
+function deviceName(kind: "cpu" | "cuda"): string {
+  const found = devices().find((device) => device.kind === kind && device.usable);
+  return kind === "cpu" ? (cpus()[0]?.model.trim() ?? "CPU") : (found?.name ?? kind);
+}
+
+const times = ({ mean, p50, p95, p99, max }: LiveTimes) =>
+  [mean, p50, p95, p99, max].map((ms) => ms.toFixed(1).padStart(7)).join(" ");
+
+function table(results: BenchResults): string {
+  const { fps, frames, frameMs, keyToPictureMs, peakRssBytes, deviceBytes, model, device, steps } = results;
+  const ofDevice = deviceBytes === undefined ? "" : `, ${(deviceBytes / MIB).toFixed(0)} MiB of the device's`;
+  const rows = [
+    `${model} on ${device}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, ${frames} frames`,
+    `  ${fps.toFixed(1)} frames a second, ${(peakRssBytes / MIB).toFixed(0)} MiB of memory at most${ofDevice}`,
+    `  ${"milliseconds".padEnd(16)} ${["mean", "p50", "p95", "p99", "max"].map((name) => name.padStart(7)).join(" ")}`,
+    `  ${"frame".padEnd(16)} ${times(frameMs)}`,
+  ];
+  if (keyToPictureMs) rows.push(`  ${"key to picture".padEnd(16)} ${times(keyToPictureMs)}`);
+  return `${rows.join("\n")}\n`;
+}
+
+/**
+ * Times frames and key presses, prints a table and writes JSON where a file is named.
+ *
+ * @throws VdError what opening a session throws; `io` for the file
+ */
+export async function bench(settings: BenchSettings, dependencies: Dependencies): Promise<void> {
+  const { stdout, openSession, signal } = dependencies;
+  if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
+  const options = modelOptions(settings);
+  const about = await aboutModel(dependencies, settings);
+  const frames = await benchFrames(openSession, options, settings.frames, signal);
+  const keyToPictureMs =
+    settings.presses === 0 ? undefined : await benchKeys(openSession, options, settings.presses, signal);
+  throwIfAborted(signal, "vd-live bench");
+  const results: BenchResults = {
+    ...{ ...about, device: deviceName(settings.device), node: process.version, ...frames, keyToPictureMs },
+    peakRssBytes: process.resourceUsage().maxRSS * KIB,
+  };
+  stdout.write(table(results));
+  if (settings.json === undefined) return;
+  await writeWholeFile(settings.json, `${JSON.stringify(results, null, 2)}\n`, { where: "--json" });
+}
+
+async function aboutModel({ openSession }: Dependencies, settings: BenchSettings) {
+  const session = await openSession(modelOptions(settings));
+  await session.close();
+  return { model: session.model.name, steps: settings.steps ?? session.model.defaultSteps };
+}

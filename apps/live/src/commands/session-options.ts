@@ -1,0 +1,19 @@
+import type { LiveSessionOptions } from "@vd/live";
+import type { BenchSettings, GameSettings } from "../options/settings";
+
+/** Frames from one measure of drift to the next in a game that somebody watches. */
+const DRIFT_EVERY = 10;
+
+/** The options of a session that all commands have. */
+export function modelOptions(settings: BenchSettings | GameSettings): LiveSessionOptions {
+  const { model, start, seed, steps, device, threads } = settings;
+  return { model, start, seed, steps, device, threads };
+}
+
+/** The options of a session that is played. */
+export function gameOptions(settings: GameSettings & { blend: number | undefined }): LiveSessionOptions {
+  const { fps, deadline, policy, cache, adaptive, renoise, anchor, blend } = settings;
+  const guard = renoise === 0 && anchor === 0 ? undefined : { renoise, anchor };
+  const drift = { everyFrames: DRIFT_EVERY };
+  return { ...modelOptions(settings), fps, deadlineMs: deadline, policy, cache, adaptive, guard, blend, drift };
+}

@@ -1,0 +1,251 @@
+import { resolve } from "node:path";
+import { VdError } from "@vd/kernels-native";
+import {
+  actionForKeys,
+  type LiveFrame,
+  type LivePicture,
+  type LiveSession,
+  type LiveSessionOptions,
+  type LiveSnapshot,
+} from "@vd/live";
+import type { GameState, GameStats, PageModel } from "../protocol/control";
+
+/** Opens sessions: `createLiveSession` of `@vd/live`, or what a test has instead. */
+export type OpenSession = (options: LiveSessionOptions) => Promise<LiveSession>;
+
+/** Who steers: a page, or the command line. */
+export type Player = object;
+
+/** Takes every frame of a game. What it returns is waited for; the frame's `data` is its own after `slice()` only. */
+export type FrameTaker = (frame: LiveFrame) => void | Promise<void>;
+
+/** One game that several pages may watch and steer: a session, and another one after it when a new seed is asked for. */
+export class Game {
+  private readonly takers = new Set<FrameTaker>();
+  private readonly held = new Map<Player, readonly string[]>();
+  private readonly stateListeners = new Set<() => void>();
+  private kept: LiveSnapshot | undefined;
+  private next: LiveSession | undefined;
+  private isClosed = false;
+  private isPausedByPlayer = false;
+  private numWatchers = 0;
+  private current: { start: string; seed: number; steps: number };
+  private action: string;
+
+  private constructor(
+    private readonly openSession: OpenSession,
+    private readonly options: LiveSessionOptions,
+    private session: LiveSession,
+  ) {
+    const { model } = session;
+    const start = typeof options.start === "string" ? options.start : (model.starts[0]?.name ?? "");
+    this.current = { start, seed: Number(options.seed ?? 0), steps: options.steps ?? model.defaultSteps };
+    this.action = model.actions[0]!;
+  }
+
+  /**
+   * Opens a game.
+   *
+   * @throws VdError what opening a session throws
+   */
+  static async open(openSession: OpenSession, options: LiveSessionOptions): Promise<Game> {
+    return new Game(openSession, options, await openSession(options));
+  }
+
+  get model(): PageModel {
+    const { model, width, height, fps } = this.session;
+    const { name, actions, keys } = model;
+    const starts = model.starts.map((start) => start.name);
+    return { name, width, height, fps, actions, keys, starts, steps: [...model.sigmas.keys()] };
+  }
+
+  /** Picture file of a start state: its context frames side by side, the newest at the right. */
+  startPicture(name: string): string | undefined {
+    const { folder, starts } = this.session.model;
+    const file = starts.find((start) => start.name === name)?.file;
+    return file === undefined ? undefined : resolve(folder, file);
+  }
+
+  get state(): GameState {
+    return { ...this.current, paused: this.isPausedByPlayer, kept: this.kept !== undefined };
+  }
+
+  stats(): GameStats {
+    const { fps, frames, skipped, misses, latencyMs, drift } = this.session.stats();
+    const { p50, p95, p99 } = latencyMs;
+    const seen = drift && { colourDrift: drift.colourDrift, collapse: drift.collapse };
+    return { fps, frames, skipped, misses, latencyMs: { p50, p95, p99 }, drift: seen };
+  }
+
+  /** Hands every frame to `taker` until the function that comes back is called. */
+  onFrame(taker: FrameTaker): () => void {
+    this.takers.add(taker);
+    return () => this.takers.delete(taker);
+  }
+
+  /** Calls `listener` when {@link state} has changed. */
+  onState(listener: () => void): () => void {
+    this.stateListeners.add(listener);
+    return () => this.stateListeners.delete(listener);
+  }
+
+  /** Counts somebody who watches; without anybody the game stands still. Returns what ends it. */
+  watch(): () => void {
+    this.countWatchers(1);
+    return () => this.countWatchers(-1);
+  }
+
+  /** Reads frames and hands them on until the game is closed. Rejects with what the session or a taker throws. */
+  async run(): Promise<void> {
+    try {
+      await this.settlePause();
+      while (!this.isClosed) {
+        for await (const frame of this.session) {
+          for (const taker of this.takers) await taker(frame);
+          if (this.isClosed || this.next !== undefined) break;
+        }
+        if (this.next === undefined) break;
+        await this.session.close();
+        [this.session, this.next] = [this.next, undefined];
+      }
+    } finally {
+      await this.close();
+    }
+  }
+
+  /** Notes the keys that a player holds. Returns the action that follows from all players' keys. */
+  hold(player: Player, keys: readonly string[]): string {
+    // Set anew, so that those who pressed last come last.
+    this.held.delete(player);
+    if (keys.length > 0) this.held.set(player, keys);
+    const action = actionForKeys(this.session.model, [...this.held.values()].flat());
+    if (action !== this.action) this.act(action);
+    return action;
+  }
+
+  /**
+   * Does an action until another one follows.
+   *
+   * @throws VdError `attr`
+   */
+  act(action: string): void {
+    if (this.isClosed) return;
+    this.steered.act(action);
+    this.action = action;
+  }
+
+  /**
+   * Takes a picture as video in.
+   *
+   * @throws VdError `shape`
+   */
+  push(picture: LivePicture): void {
+    if (!this.isClosed) this.steered.push(picture);
+  }
+
+  async pause(): Promise<void> {
+    this.isPausedByPlayer = true;
+    await this.settlePause();
+    this.changed();
+  }
+
+  async resume(): Promise<void> {
+    this.isPausedByPlayer = false;
+    await this.settlePause();
+    this.changed();
+  }
+
+  /**
+   * Takes another number of steps for a frame.
+   *
+   * @throws VdError `attr`
+   */
+  async setSteps(steps: number): Promise<void> {
+    await this.session.set({ steps });
+    this.current = { ...this.current, steps };
+    this.changed();
+  }
+
+  /**
+   * Begins a new game. The noise goes on where no seed is given, and begins anew where one is.
+   *
+   * @throws VdError `attr` for an unknown start state
+   */
+  async start(name: string, seed?: number): Promise<void> {
+    this.requireStart(name);
+    if (seed === undefined) await this.session.restart(name);
+    else await this.replaceSession({ ...this.options, start: name, seed, steps: this.current.steps });
+    this.current = { ...this.current, start: name, ...(seed !== undefined && { seed }) };
+    this.changed();
+  }
+
+  /** Keeps the state of now in memory. */
+  async keep(): Promise<void> {
+    this.kept = await this.session.snapshot();
+    this.changed();
+  }
+
+  /**
+   * Goes back to the state that was kept.
+   *
+   * @throws VdError `unsupported` where there is none
+   */
+  async back(): Promise<void> {
+    if (this.kept === undefined) {
+      const expected = "a state that was kept before";
+      throw new VdError({ code: "unsupported", where: "game", expected, got: "none" });
+    }
+    await this.session.restore(this.kept);
+  }
+
+  /** Ends the game and frees its memory. Can be called again. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.all([this.session.close(), this.next?.close()]);
+  }
+
+  private requireStart(name: string): void {
+    const names = this.session.model.starts.map((start) => start.name);
+    if (names.includes(name)) return;
+    throw new VdError({ code: "attr", where: "start", expected: `one of ${names.join(", ")}`, got: `"${name}"` });
+  }
+
+  private async replaceSession(options: LiveSessionOptions): Promise<void> {
+    const opened = await this.openSession(options);
+    if (this.isClosed) return opened.close();
+    opened.act(this.action);
+    // Set before anything is waited for: the reading loop ends where there is no next one.
+    const passedOver = this.next;
+    this.next = opened;
+    await passedOver?.close();
+    // Ends the reading loop, which goes on with the next one.
+    await this.session.close();
+    if (this.isStanding) await opened.pause();
+  }
+
+  /** The session that is played, or the one that is about to be. */
+  private get steered(): LiveSession {
+    return this.next ?? this.session;
+  }
+
+  private countWatchers(change: number): void {
+    this.numWatchers += change;
+    // A session that has ended meanwhile needs no pause; why it ended is told by run().
+    this.settlePause().catch(() => {});
+  }
+
+  private get isStanding(): boolean {
+    return this.isPausedByPlayer || this.numWatchers === 0;
+  }
+
+  private async settlePause(): Promise<void> {
+    if (this.isClosed) return;
+    const { steered } = this;
+    if (!this.isStanding) steered.resume();
+    else if (!steered.paused) await steered.pause();
+  }
+
+  private changed(): void {
+    for (const listener of this.stateListeners) listener();
+  }
+}

@@ -1,0 +1,236 @@
+import { DEADLINE_POLICIES } from "@vd/live";
+import {
+  always,
+  boolean,
+  choice,
+  found,
+  integer,
+  LOAD_TABLE,
+  type OptionGroup,
+  type OptionTable,
+  real,
+  text,
+} from "@vd/svd-pipeline/options";
+import { PIPE_FORMATS } from "../output/pipe-format";
+import { PICTURE_CHOICES } from "../server/picture-format";
+
+const MAX_FRAMES = 1_000_000;
+/** The most calls of the network for a frame that any model could list. */
+const MAX_STEPS = 50;
+const MAX_PORT = 65_535;
+const { device, threads } = LOAD_TABLE;
+
+/** What is played, by all commands. */
+const MODEL_ROWS = {
+  model: {
+    kind: text("a name"),
+    doc: "A model folder with a live.json.",
+    default: found("the bundled tiny-live"),
+    cli: { flags: "-m, --model <DIR>" },
+  },
+  start: {
+    kind: text("a name"),
+    doc: "The start state, by its name in the model's live.json.",
+    default: found("the model's first"),
+    cli: { flags: "--start <NAME>" },
+  },
+  seed: {
+    kind: integer(0, 2 ** 32 - 1),
+    doc: "Decides the noise.",
+    default: always(0),
+    cli: { flags: "--seed <N>" },
+  },
+  steps: {
+    kind: integer(1, MAX_STEPS),
+    doc: "Calls of the network for a frame, one of the model's numbers.",
+    default: found("the model's own"),
+    cli: { flags: "--steps <N>" },
+  },
+  device,
+  threads,
+} as const satisfies OptionTable;
+
+/** What holds a long game together. */
+const GUARD_ROWS = {
+  renoise: {
+    kind: real(0, 1),
+    doc: "Standard deviation of the noise that is added to the context before every frame, in units of pixels in [-1, 1].",
+    default: always(0),
+    cli: { flags: "--renoise <SIGMA>" },
+  },
+  anchor: {
+    kind: real(0, 1),
+    doc: "How far each frame's mean and contrast per channel are drawn towards those of the start state.",
+    default: always(0),
+    cli: { flags: "--anchor <PART>" },
+  },
+} as const satisfies OptionTable;
+
+/** What is played and how. */
+export const GAME_TABLE = {
+  ...MODEL_ROWS,
+  fps: {
+    kind: real(1, 240),
+    unit: "frames per second",
+    doc: "Frames a second of the game's clock.",
+    default: found("the model's own"),
+    cli: { flags: "--fps <N>" },
+  },
+  deadline: {
+    kind: real(1, 10_000),
+    unit: "milliseconds",
+    doc: "Milliseconds that a frame may take.",
+    default: found("the time between two frames"),
+    cli: { flags: "--deadline <MS>" },
+  },
+  policy: {
+    kind: choice(DEADLINE_POLICIES, "DeadlinePolicy"),
+    doc: "What becomes of a frame that is late: its ticks are left out, the frame before is shown again, or the next ones take fewer steps.",
+    default: always(DEADLINE_POLICIES[0]),
+    cli: { flags: "--policy <NAME>" },
+  },
+  ...GUARD_ROWS,
+  cache: {
+    kind: boolean,
+    doc: "Uses the network's deep features again while the picture changes little.",
+    default: always(false),
+    cli: { flags: "--cache" },
+  },
+  adaptive: {
+    kind: boolean,
+    doc: "Chooses the number of steps frame by frame, by the time that is left.",
+    default: always(false),
+    cli: { flags: "--adaptive" },
+  },
+} as const satisfies OptionTable;
+
+/** What steers the game besides keys. */
+export const INPUT_TABLE = {
+  input: {
+    kind: text("a name"),
+    doc: "Video in: a video file, or webcam, whose pictures the page sends.",
+    cli: { flags: "--input <FILE>" },
+  },
+  blend: {
+    kind: real(0, 1),
+    doc: "The part of a picture of the video in the newest context frame.",
+    default: found("the session's own"),
+    cli: { flags: "--blend <PART>" },
+  },
+  prompt: {
+    kind: text("a text"),
+    doc: "Words for models that take some; others refuse them.",
+    cli: { flags: "--prompt <TEXT>" },
+  },
+  actions: {
+    kind: text("a list"),
+    doc: "Actions without a page: right:50,right+jump:10 does the first for 50 frames, the second for 10, and so on from the start.",
+    cli: { flags: "--actions <LIST>" },
+  },
+} as const satisfies OptionTable;
+
+/** Where the frames go. */
+export const OUTPUT_TABLE = {
+  port: {
+    kind: integer(0, MAX_PORT),
+    doc: "The page's port; 0 for any that is free.",
+    default: found("8484, or a free one where it is taken"),
+    cli: { flags: "--port <N>" },
+  },
+  host: {
+    kind: text("an address"),
+    doc: "The address to listen at; any but this machine's own asks pages for a token.",
+    default: always("127.0.0.1"),
+    cli: { flags: "--host <ADDRESS>" },
+  },
+  open: {
+    kind: boolean,
+    doc: "Opens the page in the browser.",
+    default: always(true),
+    cli: { flags: "--open", off: { flag: "--no-open", doc: "Opens no browser." } },
+  },
+  picture: {
+    kind: choice(PICTURE_CHOICES),
+    doc: "How frames travel to the page: auto is JPEG for large ones to other machines, and rgb else.",
+    default: always(PICTURE_CHOICES[0]),
+    cli: { flags: "--picture <NAME>" },
+  },
+  record: {
+    kind: text("a name"),
+    doc: "Writes the game as a video when it ends: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames.",
+    cli: { flags: "--record <FILE>" },
+  },
+  output: {
+    kind: choice(["-"]),
+    doc: "Writes frames to standard output instead of showing a page; it has one name, -.",
+    cli: { flags: "-o, --output <->" },
+  },
+  format: {
+    kind: choice(PIPE_FORMATS),
+    doc: "What standard output gets: y4m, which says its size, or rgb, bare pixels.",
+    default: always(PIPE_FORMATS[0]),
+    cli: { flags: "--format <NAME>" },
+  },
+  frames: {
+    kind: integer(1, MAX_FRAMES),
+    unit: "frames",
+    doc: "Ends after so many frames.",
+    cli: { flags: "--frames <N>" },
+  },
+} as const satisfies OptionTable;
+
+/** Most frames that a bench times: what a session keeps the times of. */
+const MAX_BENCH_FRAMES = 1000;
+
+/** Options of `bench`. */
+export const BENCH_TABLE = {
+  ...MODEL_ROWS,
+  frames: {
+    kind: integer(10, MAX_BENCH_FRAMES),
+    unit: "frames",
+    doc: "Frames that are timed.",
+    default: always(300),
+    cli: { flags: "--frames <N>" },
+  },
+  presses: {
+    kind: integer(0, MAX_BENCH_FRAMES),
+    doc: "Key presses over a socket of this machine whose way to a picture is timed.",
+    default: always(40),
+    cli: { flags: "--presses <N>" },
+  },
+  json: { kind: text("a name"), doc: "Writes the results as JSON.", cli: { flags: "--json <FILE>" } },
+} as const satisfies OptionTable;
+
+/** Options of `drift`. */
+export const DRIFT_TABLE = {
+  ...MODEL_ROWS,
+  ...GUARD_ROWS,
+  frames: {
+    kind: integer(10, MAX_FRAMES),
+    unit: "frames",
+    doc: "Frames to play, with keys pressed at random.",
+    default: always(2000),
+    cli: { flags: "--frames <N>" },
+  },
+  every: {
+    kind: integer(1, MAX_FRAMES),
+    unit: "frames",
+    doc: "Frames from one measure to the next.",
+    default: always(10),
+    cli: { flags: "--every <N>" },
+  },
+  output: {
+    kind: text("a name"),
+    doc: "Writes the plots as a page.",
+    default: always("drift.html"),
+    cli: { flags: "-o, --output <FILE>" },
+  },
+  json: { kind: text("a name"), doc: "Writes the measures as JSON.", cli: { flags: "--json <FILE>" } },
+} as const satisfies OptionTable;
+
+/** The options of playing, in the order of its help. */
+export const PLAY_GROUPS: readonly OptionGroup[] = [
+  { title: "Game", intro: "", table: GAME_TABLE, isApp: true },
+  { title: "Input", intro: "", table: INPUT_TABLE, isApp: true },
+  { title: "Output", intro: "", table: OUTPUT_TABLE, isApp: true },
+];

@@ -1,0 +1,74 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DriftMeasure, DriftOptions, DriftReport } from "@vd/live";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
+import type { BenchResults } from "../../src/commands/bench";
+import { startVdLive, vdLive } from "../support/harness";
+
+it("bench times frames and key presses, and writes them as JSON", async () => {
+  const path = join(temporaryFolder(), "live.json");
+  const { status, stdout, stderr } = await vdLive(["bench", "--frames", "10", "--presses", "3", "--json", path]);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout.toString()).toMatch(/^fake-live on .*, 1 step a frame, 10 frames\n {2}[\d.]+ frames a second, \d+ MiB/);
+  const results = JSON.parse(readFileSync(path, "utf8")) as BenchResults;
+  expect(results).toMatchObject({ model: "fake-live", frames: 10, steps: 1, node: process.version });
+  // The fake says that a frame takes a millisecond; it makes one every 20.
+  expect(results.frameMs).toEqual({ mean: 1, p50: 1, p95: 1, p99: 1, max: 1 });
+  expect(results).not.toHaveProperty("deviceBytes");
+  expect(results.keyToPictureMs!.p50).toBeGreaterThan(0);
+  expect(results.keyToPictureMs!.p99).toBeGreaterThanOrEqual(results.keyToPictureMs!.p50);
+  expect(results.peakRssBytes).toBeGreaterThan(2 ** 20);
+});
+
+it("bench stops when it is told to, and writes nothing", async () => {
+  const path = join(temporaryFolder(), "live.json");
+  const live = startVdLive(["bench", "--frames", "1000", "--presses", "1000", "--json", path]);
+  setTimeout(live.stop, 50);
+  expect(await live.ended).toMatchObject({ status: 130, stderr: "Stopped; nothing was written.\n" });
+  expect(existsSync(path)).toBe(false);
+});
+
+/** Measures of a game that fades. */
+function fading(options: DriftOptions): DriftReport {
+  const measures = Array.from({ length: 20 }, (_, i): DriftMeasure => {
+    const life = 1 - i / 20;
+    const mean = [life, 0, -life] as const;
+    const rest = { contrast: life, detail: life, temporal: life, saturation: life, colourEntropy: 6 * life };
+    return { frame: 10 * i, mean, ...rest, colourDrift: 1 - life, repetition: life, collapse: 1 - life };
+  });
+  const summary = (measure: DriftMeasure) => ({ ...measure, frames: [measure.frame, measure.frame] as const });
+  return {
+    ...{ model: "fake-live", start: "a<b", steps: 1, seed: options.seed!, frames: options.frames!, measures },
+    ...{ guard: { renoise: 0, anchor: options.guard!.anchor! }, collapsed: true },
+    ...{ atStart: summary(measures[0]!), atEnd: summary(measures[19]!) },
+  };
+}
+
+it("drift writes a page with plots, JSON, and says whether the picture lives", async () => {
+  const folder = temporaryFolder();
+  const [page, json] = [join(folder, "drift.html"), join(folder, "drift.json")];
+  const asked: DriftOptions[] = [];
+  const measureDrift = async (options: DriftOptions) => {
+    asked.push(options);
+    const report = fading(options);
+    for (const measure of report.measures) options.onMeasure?.(measure);
+    return report;
+  };
+  const words = ["drift", "--frames", "200", "--every", "10", "--anchor", "0.25", "-o", page, "--json", json];
+  const { status, stdout, stderr } = await vdLive(words, { measureDrift });
+  expect(status).toBe(0);
+  expect(asked[0]).toMatchObject({ frames: 200, everyFrames: 10, guard: { renoise: 0, anchor: 0.25 }, device: "cpu" });
+  expect(stdout.toString()).toContain("the picture has collapsed");
+  expect(stderr.split("\n").length).toBeGreaterThan(8);
+  const html = readFileSync(page, "utf8");
+  expect(html.match(/<figure>/g)?.length).toBe(7);
+  expect(html).toContain("From a&lt;b, 1 step a frame");
+  expect(html).not.toMatch(/(?:src|href)="http/);
+  expect((JSON.parse(readFileSync(json, "utf8")) as DriftReport).measures.length).toBe(20);
+});
+
+it("drift tells before the game that its files cannot be written", async () => {
+  const { status, stderr } = await vdLive(["drift", "-o", join(temporaryFolder(), "none", "drift.html")]);
+  expect([status, stderr]).toEqual([1, expect.stringContaining("[--output] expected a folder that exists")]);
+});

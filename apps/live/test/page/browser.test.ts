@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildPage } from "../../src/page/build.mjs";
+import { Browser, chromium } from "../support/browser";
+import { fakeSessions } from "../support/fake-session";
+import { type Running, startVdLive } from "../support/harness";
+
+/** The first pixel of the game. */
+const PIXEL = `[...document.getElementById("screen").getContext("2d").getImageData(0, 0, 1, 1).data]`;
+/** Numbers of the fake's actions show in green: 40 times as much. */
+const greenOf = (action: number) => `${PIXEL}[1] === ${40 * action}`;
+const text = (id: string) => `document.getElementById("${id}").textContent`;
+const click = (id: string) => `document.getElementById("${id}").click()`;
+
+describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
+  const fakes = fakeSessions();
+  let browser: Browser;
+  let live: Running;
+
+  beforeAll(async () => {
+    const page = await buildPage();
+    const words = ["--no-open", "--port", "0"];
+    live = startVdLive(words, { openSession: fakes.openSession, readPage: async () => page });
+    browser = await Browser.start();
+    await browser.emulate(1280, "light");
+    await browser.open(await live.url);
+    await browser.until(`document.documentElement.dataset.frame > 2`);
+  });
+  afterAll(async () => {
+    live?.stop();
+    await live?.ended;
+    await browser?.close();
+  });
+
+  it("shows frames that change, at a whole number of pixels for one", async () => {
+    const first = await browser.evaluate<number[]>(PIXEL);
+    await browser.until(`${PIXEL}[0] !== ${first[0]}`);
+    const scale = await browser.evaluate<number>(
+      `document.getElementById("screen").getBoundingClientRect().width / document.getElementById("screen").width`,
+    );
+    expect(scale).toBeGreaterThanOrEqual(5);
+    expect(scale).toBe(Math.round(scale));
+    await browser.until(`${text("fps")} !== "–"`);
+  });
+
+  it("steers by keys, alone and together, and lets go when the window loses the focus", async () => {
+    await browser.key("keyDown", "ArrowRight");
+    await browser.until(greenOf(2));
+    await browser.key("keyDown", "Space");
+    await browser.until(greenOf(5));
+    await browser.key("keyUp", "ArrowRight");
+    await browser.until(greenOf(3));
+    await browser.evaluate(`window.dispatchEvent(new Event("blur"))`);
+    await browser.until(greenOf(0));
+    expect(Number.parseFloat(await browser.evaluate<string>(text("key-ms")))).toBeLessThan(120);
+  });
+
+  it("steers by touch", async () => {
+    const touch = (name: string) =>
+      `document.querySelector("#pad button").dispatchEvent(new PointerEvent("${name}", { pointerId: 1, bubbles: true }))`;
+    await browser.evaluate(
+      `document.querySelector("#pad button").setPointerCapture = () => {}; ${touch("pointerdown")}`,
+    );
+    await browser.until(greenOf(1));
+    await browser.evaluate(touch("pointerup"));
+    await browser.until(greenOf(0));
+  });
+
+  it("pauses and goes on", async () => {
+    await browser.evaluate(click("pause"));
+    await browser.until(`${text("pause")} === "Play" && !document.getElementById("veil").hidden`);
+    expect(fakes.opened.at(-1)!.paused).toBe(true);
+    const standing = await browser.evaluate<number[]>(PIXEL);
+    await browser.evaluate(click("pause"));
+    await browser.until(`${text("pause")} === "Pause" && ${PIXEL}[0] !== ${standing[0]}`);
+  });
+
+  it("takes other steps, and keeps a moment to go back to", async () => {
+    await browser.evaluate(
+      `const list = document.getElementById("steps"); list.value = "2"; list.dispatchEvent(new Event("change"))`,
+    );
+    expect(await browser.evaluate(`document.getElementById("back").disabled`)).toBe(true);
+    await browser.evaluate(click("keep"));
+    await browser.until(`!document.getElementById("back").disabled && document.getElementById("steps").value === "2"`);
+    const kept = await browser.evaluate<number>("Number(document.documentElement.dataset.frame)");
+    await browser.until(`document.documentElement.dataset.frame > ${kept + 15}`);
+    await browser.evaluate(click("back"));
+    await browser.until(`document.documentElement.dataset.frame < ${kept + 15}`);
+  });
+
+  it("starts a new game with another seed from another start state", async () => {
+    await browser.evaluate(
+      `document.querySelector("#starts [value=snow-sunset]").checked = true;
+       document.getElementById("seed").value = "7"; document.querySelector("#new button").click()`,
+    );
+    await browser.until(`${text("status")} === "snow-sunset, seed 7"`);
+    expect(fakes.opened.at(-1)!.options).toMatchObject({ start: "snow-sunset", seed: 7, steps: 2 });
+    await browser.until(`document.querySelector("#starts img").naturalWidth > 0`);
+  });
+
+  it("sends the camera's pictures, cut to the model's shape", async () => {
+    await browser.evaluate(click("camera"));
+    await browser.until(`document.getElementById("camera").getAttribute("aria-pressed") === "true"`);
+    const session = fakes.opened.at(-1)!;
+    // The fake camera's picture is coloured and moves.
+    await expect.poll(() => session.pushed.length, { timeout: 10_000 }).toBeGreaterThan(3);
+    const { width, height, data } = session.pushed.at(-1)!;
+    expect([width, height, data.length]).toEqual([96, 64, 96 * 64 * 4]);
+    expect(new Set(data).size).toBeGreaterThan(3);
+    await browser.evaluate(click("camera"));
+  });
+
+  it("starts paused where less motion is asked for", async () => {
+    await browser.emulate(400, "dark", "reduce");
+    await browser.open(await live.url);
+    await browser.until(`${text("pause")} === "Play"`);
+    await browser.evaluate(click("pause"));
+    await browser.until(`${text("pause")} === "Pause"`);
+  });
+
+  it.each([
+    [1280, "light"],
+    [1280, "dark"],
+    [400, "light"],
+    [400, "dark"],
+  ] as const)("fits into %i pixels, %s, with an empty console", async (width, theme) => {
+    await browser.emulate(width, theme);
+    await browser.open(await live.url);
+    await browser.until(
+      `document.documentElement.dataset.frame > 2 && document.querySelector("#starts img")?.complete`,
+    );
+    const { scrollWidth } = await browser.evaluate<{ scrollWidth: number }>(
+      `({ scrollWidth: document.documentElement.scrollWidth })`,
+    );
+    expect(scrollWidth).toBeLessThanOrEqual(width);
+    const small = await browser.evaluate<string[]>(
+      `[...document.querySelectorAll("button, select")].filter((one) => one.offsetParent && one.getBoundingClientRect().height < 44).map((one) => one.id)`,
+    );
+    expect(small).toEqual([]);
+    if (width === 400)
+      expect(await browser.evaluate(`getComputedStyle(document.getElementById("pad")).display`)).toBe("grid");
+    // Chromium has advice for whoever reads pixels back, which only this test does.
+    expect(browser.console.filter((line) => !line.includes("willReadFrequently"))).toEqual([]);
+  });
+});

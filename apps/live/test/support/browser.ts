@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { WebSocket } from "ws";
+
+/** The program of a Chromium on this machine, or undefined. */
+export const chromium = ["chromium", "chromium-browser", "google-chrome"].find(
+  (name) => spawnSync(name, ["--version"]).status === 0,
+);
+
+const START_MS = 30_000;
+const POLL_MS = 25;
+
+/** One page of a Chromium without a window, driven over its debugging protocol. */
+export class Browser {
+  /** What the page's console said. */
+  readonly console: string[] = [];
+  private count = 0;
+  private readonly waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly folder: string,
+    private readonly socket: WebSocket,
+  ) {
+    socket.on("message", (data) => this.take(JSON.parse(String(data))));
+  }
+
+  /** Starts a browser with an empty page. It has a camera that shows a moving picture, and nobody is asked for it. */
+  static async start(): Promise<Browser> {
+    const folder = mkdtempSync(join(tmpdir(), "vd-live-browser-"));
+    const words = [
+      ...["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", `--user-data-dir=${folder}`],
+      ...["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-first-run", "about:blank"],
+    ];
+    const child = spawn(chromium!, words, { stdio: ["ignore", "ignore", "pipe"] });
+    const origin = await addressOf(child);
+    const targets = (await (await fetch(`${origin}/json/list`)).json()) as {
+      type: string;
+      webSocketDebuggerUrl: string;
+    }[];
+    const socket = new WebSocket(targets.find(({ type }) => type === "page")!.webSocketDebuggerUrl);
+    await once(socket, "open");
+    const browser = new Browser(child, folder, socket);
+    await Promise.all(["Page.enable", "Runtime.enable", "Log.enable"].map((name) => browser.call(name)));
+    return browser;
+  }
+
+  /** Calls a method of the protocol. Source: https://chromedevtools.github.io/devtools-protocol */
+  call<T>(method: string, params: object = {}): Promise<T> {
+    const id = ++this.count;
+    const answered = new Promise<unknown>((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    this.socket.send(JSON.stringify({ id, method, params }));
+    return answered as Promise<T>;
+  }
+
+  /** Sets the window's size in CSS pixels, the theme, and whether less motion is asked for. */
+  async emulate(width: number, theme: "light" | "dark", motion: "reduce" | "no-preference" = "no-preference") {
+    const height = 900;
+    await this.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 600 });
+    const features = [
+      { name: "prefers-color-scheme", value: theme },
+      { name: "prefers-reduced-motion", value: motion },
+    ];
+    await this.call("Emulation.setEmulatedMedia", { features });
+  }
+
+  /** Opens an address; settles when the page is there. */
+  async open(url: string): Promise<void> {
+    await this.call("Page.navigate", { url });
+    await this.until(`document.readyState === "complete"`);
+  }
+
+  /** The value of an expression in the page. */
+  async evaluate<T>(expression: string): Promise<T> {
+    const params = { expression, returnByValue: true, awaitPromise: true };
+    const { result, exceptionDetails } = await this.call<{ result: { value: T }; exceptionDetails?: { text: string } }>(
+      "Runtime.evaluate",
+      params,
+    );
+    if (exceptionDetails) throw new Error(`${expression}: ${exceptionDetails.text} ${JSON.stringify(result)}`);
+    return result.value;
+  }
+
+  /** Waits until an expression in the page is true. */
+  async until(expression: string, limitMs = 15_000): Promise<void> {
+    const endMs = performance.now() + limitMs;
+    while (!(await this.evaluate<boolean>(`Boolean(${expression})`))) {
+      if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${expression}`);
+      await setTimeout(POLL_MS);
+    }
+  }
+
+  /** Presses or lets go of a key. */
+  async key(type: "keyDown" | "keyUp", code: string): Promise<void> {
+    await this.call("Input.dispatchKeyEvent", { type, code, key: code === "Space" ? " " : code });
+  }
+
+  /** A picture of the whole page, PNG. */
+  async screenshot(): Promise<Buffer> {
+    const params = { format: "png", captureBeyondViewport: true };
+    const { data } = await this.call<{ data: string }>("Page.captureScreenshot", params);
+    return Buffer.from(data, "base64");
+  }
+
+  /** Ends the browser. */
+  async close(): Promise<void> {
+    this.socket.close();
+    const ended = once(this.child, "exit");
+    this.child.kill("SIGKILL");
+    await ended;
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: messages of the protocol are of many shapes
+  private take({ id, result, error, method, params }: any): void {
+    if (method === "Runtime.consoleAPICalled") this.console.push(JSON.stringify(params.args));
+    if (method === "Runtime.exceptionThrown") this.console.push(params.exceptionDetails.text);
+    if (method === "Log.entryAdded") this.console.push(params.entry.text);
+    const call = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (error) call?.reject(new Error(error.message));
+    else call?.resolve(result);
+  }
+}
+
+/** The address at which a browser that just started can be driven. */
+async function addressOf(child: ChildProcess): Promise<string> {
+  let said = "";
+  const found = new Promise<string>((resolve) => {
+    child.stderr!.on("data", (piece: Buffer) => {
+      said += piece;
+      const port = /DevTools listening on ws:\/\/127\.0\.0\.1:(\d+)\//.exec(said)?.[1];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    });
+  });
+  const ended = new AbortController();
+  const late = setTimeout(START_MS, undefined, { signal: ended.signal }).then(() => {
+    throw new Error(`no browser after ${START_MS} ms: ${said}`);
+  });
+  return Promise.race([found, late]).finally(() => ended.abort());
+}

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { outputTarget, readVideo, writeVideo } from "../../src/index";
+
+const folder = mkdtempSync(join(tmpdir(), "vd-read-video-"));
+const clip = join(folder, "clip.mp4");
+const [WIDTH, HEIGHT, FRAMES, FPS] = [32, 16, 10, 10];
+
+/** Each frame is grey, brighter than the one before. */
+const greyOf = (index: number) => 20 + 20 * index;
+
+beforeAll(async () => {
+  const data = new Uint8Array(FRAMES * WIDTH * HEIGHT * 3);
+  const size = WIDTH * HEIGHT * 3;
+  for (let i = 0; i < FRAMES; i++) data.fill(greyOf(i), i * size, (i + 1) * size);
+  const frame = (i: number) => data.subarray(i * size, (i + 1) * size);
+  await writeVideo(outputTarget(clip), { width: WIDTH, height: HEIGHT, numFrames: FRAMES, fps: FPS, data, frame });
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function greys(size?: { width: number; height: number }, fps?: number) {
+  const found: number[] = [];
+  for await (const { width, height, data } of readVideo(clip, { size, fps })) {
+    expect({ width, height }).toEqual(size ?? { width: WIDTH, height: HEIGHT });
+    expect(data.length).toBe(width * height * 3);
+    found.push(data[data.length >> 1]!);
+  }
+  return found;
+}
+
+describe("reading a video", () => {
+  it("gives every frame in order, with its colours", async () => {
+    const found = await greys();
+    expect(found.length).toBe(FRAMES);
+    for (const [i, grey] of found.entries()) expect(Math.abs(grey - greyOf(i)), `frame ${i}`).toBeLessThan(4);
+  });
+
+  it("repeats frames for a higher rate, leaves some out for a lower one, and scales", async () => {
+    const doubled = (await greys({ width: 8, height: 8 }, 2 * FPS)).length;
+    expect(Math.abs(doubled - 2 * FRAMES)).toBeLessThanOrEqual(1);
+    expect((await greys({ width: 8, height: 8 }, FPS / 2)).length).toBe(FRAMES / 2);
+  });
+
+  it("refuses what is no video, what is not there, and stops when it is told to", async () => {
+    const text = join(folder, "text.mp4");
+    writeFileSync(text, "hello");
+    await expect(readVideo(text).next()).rejects.toThrow(`[${text}] expected a video with frames, got`);
+    await expect(readVideo(join(folder, "none.mp4"), { where: "--input" }).next()).rejects.toThrow("[--input]");
+    const signal = AbortSignal.abort(new Error("enough"));
+    await expect(readVideo(clip, { signal }).next()).rejects.toMatchObject({ cause: { message: "enough" } });
+  });
+});
