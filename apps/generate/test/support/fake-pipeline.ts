@@ -79,7 +79,11 @@ class FakePipeline implements Pipeline {
     }
     options.onProgress?.({ stage: "decode", step: numFrames, steps: numFrames, elapsedUs: 2000 });
     const timings = { encode: 10_000, denoise: 400_000, decode: 90_000 };
-    return { ...videoOf(data, width, height, numFrames), fps, seed, timings, peakBytes: 140 * 2 ** 20 };
+    const notAsked = () => {
+      throw new Error("vd-generate writes its files by itself");
+    };
+    const files = { save: notAsked, toBuffer: notAsked, toStream: notAsked };
+    return { ...videoOf(data, width, height, numFrames), ...files, fps, seed, timings, peakBytes: 140 * 2 ** 20 };
   }
 
   dispose(): void {

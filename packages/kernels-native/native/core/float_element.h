@@ -14,6 +14,12 @@ namespace vd {
 /** True for the types that activations and weights may have. */
 constexpr bool is_float(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
 
+/** Returns element `index` of an array of f8e4m3 or i8. */
+inline float load_code(const void* data, DType type, int64_t index) {
+  const uint8_t code = static_cast<const uint8_t*>(data)[index];
+  return type == DType::f8e4m3 ? float8_to_float(code) : static_cast<float>(static_cast<int8_t>(code));
+}
+
 /** Returns element `index` of an array of f32, f16, bf16, f8e4m3 or i8. */
 inline float load_element(const void* data, DType type, int64_t index) {
   const auto* bytes = static_cast<const std::byte*>(data);
@@ -22,8 +28,7 @@ inline float load_element(const void* data, DType type, int64_t index) {
     std::memcpy(&value, bytes + index * int64_t{sizeof value}, sizeof value);
     return value;
   }
-  if (type == DType::f8e4m3) return float8_to_float(static_cast<uint8_t>(bytes[index]));
-  if (type == DType::i8) return static_cast<int8_t>(bytes[index]);
+  if (type == DType::f8e4m3 || type == DType::i8) return load_code(data, type, index);
   uint16_t half;
   std::memcpy(&half, bytes + index * int64_t{sizeof half}, sizeof half);
   return type == DType::f16 ? half_to_float(half) : bfloat16_to_float(half);

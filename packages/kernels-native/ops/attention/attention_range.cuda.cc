@@ -109,7 +109,9 @@ cuda::Launch part_launch(const AttentionArgs& a, const std::string& symbol, cons
 
 cuda::Variant range_variant(const AttentionArgs& a, int dim, bool masked, const cuda::DeviceInfo& device) {
   const AttentionRangeParams p = part_params(a, kRangeRows, device);
-  const std::string kind = masked ? "masked_" : "range_", head = "d" + std::to_string(dim);
+  const std::string kind = masked ? "masked_" : "range_";
+  std::string head = "d";
+  head += std::to_string(dim);
   cuda::Launch launch = part_launch(a, "attention_sm90_" + kind + cuda::type_name(a.q.dtype) + "_" + head, p,
                                     {kRangeRows, kRangeRows, kRangeKeys, kRangeKeys}, range_shared_bytes(dim));
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);

@@ -21,7 +21,7 @@ std::vector<float> rounded(const Tensor& x, int64_t heads, DType type, ThreadPoo
       for (int64_t d = from; d < from + D; ++d) {
         uint8_t code;
         store_code(&code, type, 0, at(x, s, d) * inverse);
-        out[s * E + d] = load_element(&code, type, 0) * scale;
+        out[s * E + d] = load_code(&code, type, 0) * scale;
       }
   });
   return out;

@@ -149,7 +149,7 @@ class Call {
     int numCodes = 0;
     for (int i = 0; i < kElementwiseLength && program_.code[i] != kEnd; ++i) {
       int code = program_.code[i];
-      const int next = i + 1 < kElementwiseLength ? program_.code[i + 1] : kEnd;
+      const int next = i + 1 < kElementwiseLength ? program_.code[i + 1] : int{kEnd};
       if (code <= kK3 && next >= kAdd) {
         code = fused_code(next, code);
         ++i;

@@ -27,7 +27,7 @@ test.each(games)(`${FRAMES} frames of random play do not collapse: %o`, { timeou
 
 test("a game that has lost its contrast, its detail or its colours has collapsed", () => {
   const lively = {
-    ...{ frames: [0, 10], contrast: 0.4, detail: 0.04, temporal: 0.1, saturation: 0.5, colourEntropy: 4 },
+    ...{ frames: [0, 10] as const, contrast: 0.4, detail: 0.04, temporal: 0.1, saturation: 0.5, colourEntropy: 4 },
     ...{ colourDrift: 0, repetition: 0.1, collapse: 0 },
   } as const;
   expect(hasCollapsed(lively, lively)).toBe(false);

@@ -1,4 +1,6 @@
 import { readFile, stat } from "node:fs/promises";
+import { Readable } from "node:stream";
+import type { ReadableStream as WebStream } from "node:stream/web";
 import { fileURLToPath } from "node:url";
 import { VdError } from "@vd/kernels-native";
 import type { RgbImage } from "./rgb-image";
@@ -103,7 +105,7 @@ async function fetchPicture(address: URL): Promise<Uint8Array> {
     throw tooLarge(where, announced);
   }
   try {
-    return await collected(response.body, where);
+    return await collected(Readable.fromWeb(response.body as WebStream), where);
   } catch (cause) {
     throw cause instanceof VdError ? cause : failed(where, fetchFailure(cause), undefined, cause);
   }

@@ -52,7 +52,7 @@ describe("where pictures come from", () => {
       ...[`${origin}/a.png`, new URL(`${origin}/moved.png`)],
       ...[png, new Uint8Array(png), new Uint8Array(png).buffer, new Blob([new Uint8Array(png)])],
       Readable.from([png.subarray(0, 9), png.subarray(9)]),
-      new Blob([new Uint8Array(png)]).stream(),
+      Readable.toWeb(Readable.from([png])) as AsyncIterable<Uint8Array>,
       sharp(png),
     ];
     for (const source of sources) expect(await loadImage(source)).toEqual(picture);

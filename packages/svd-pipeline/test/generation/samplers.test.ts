@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type StableVideoDiffusionPipeline, samplerNames } from "../../src/index";
+import { type SamplerName, type StableVideoDiffusionPipeline, samplerNames } from "../../src/index";
 import { deviation, psnr, sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
 
@@ -48,14 +48,14 @@ describe("samplers", () => {
 
   it("of second order are nearer to the limit of many steps than euler", async () => {
     const limit = (await pipeline.generate({ ...OPTIONS, sampler: "heun", steps: 30 })).data;
-    const likeness = async (sampler: string) =>
+    const likeness = async (sampler: SamplerName) =>
       psnr((await pipeline.generate({ ...OPTIONS, sampler, steps: 12 })).data, limit);
     const first = await likeness("euler");
-    for (const sampler of ["heun", "dpmpp_2m", "unipc"])
+    for (const sampler of ["heun", "dpmpp_2m", "unipc"] as const)
       expect([sampler, await likeness(sampler)]).toEqual([sampler, expect.toSatisfy((value: number) => value > first)]);
   });
 
-  it.each(["euler_a", "lcm"])("%s repeats its own noise for the same seed", async (sampler) => {
+  it.each(["euler_a", "lcm"] as const)("%s repeats its own noise for the same seed", async (sampler) => {
     const options = { ...QUICK, sampler, steps: 3 };
     const [first, second] = [await pipeline.generate(options), await pipeline.generate(options)];
     expect(sameBytes(first.data, second.data)).toBe(true);

@@ -64,7 +64,7 @@ describe("opening a model", () => {
   });
 
   it("takes any number of threads, and gives the same bytes with each", async () => {
-    const options = { ...QUICK, width: 64, height: 48, sampler: "euler_a" };
+    const options = { ...QUICK, width: 64, height: 48, sampler: "euler_a" } as const;
     const generate = async (threads: number) => (await (await open(TINY_SVD, { threads })).generate(options)).data;
     const wanted = await generate(2);
     for (const threads of [1, 3, 64])

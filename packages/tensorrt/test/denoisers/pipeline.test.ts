@@ -21,7 +21,7 @@ describe("a denoiser of ONNX Runtime", () => {
   it.each([
     ["guidance", { maxGuidance: 2.5 }],
     ["no guidance", { maxGuidance: 1, minGuidance: 1 }],
-    ["a sampler that draws noise", { sampler: "euler_a" }],
+    ["a sampler that draws noise", { sampler: "euler_a" as const }],
     ["sides that do not halve at every level", { width: 72, height: 56 }],
   ])("generates the same video, with %s", async (_, options) => {
     registerDenoiser("onnxruntime", () => onnxruntime({ threads: 2, cacheDir }));
