@@ -98,7 +98,7 @@ class Loader {
   driver::DevicePtr constant_pack(const Pack& pack, BaseAddresses& bases, const std::string& row) {
     const auto reference = standIns_.find(reinterpret_cast<uint64_t>(pack.source));
     const Range range = reference ? standIns_.range(reference->index) : range_on_device(pack.source, row);
-    const Form form{pack.kind, pack.targetType, pack.bytes};
+    const Form form{pack.kind, pack.targetType, pack.bytes, reference ? reference->offset : 0};
     const auto make = [&](DeviceBlock& block) {
       bases.packs.back() = block.address();
       const bool is_scratch = reference && addresses_[reference->index] == 0;

@@ -22,6 +22,8 @@ struct Form {
   int kind = -1;
   int64_t targetType = 0;
   size_t bytes = 0;
+  /** Where in the range the source begins: the groups of a convolution are packed one by one. */
+  uint64_t offset = 0;
   auto operator<=>(const Form&) const = default;
 };
 

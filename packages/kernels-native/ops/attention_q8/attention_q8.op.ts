@@ -29,5 +29,5 @@ export default defineOp({
   ],
   cost: ({ B, F, S, E, L }) => ({ flops: 4 * B! * F! * S! * E! * L! }),
   // Probabilities in float8 have 3 bits of mantissa; their errors average out over the keys.
-  tolerance: { f32: { nmse: 1e-10, worst: 2e-4 }, f16: { nmse: 3e-3, worst: 0.3 }, bf16: { nmse: 3e-3, worst: 0.3 } },
+  tolerance: { f32: { nmse: 1e-10, worst: 2e-4 }, f16: { nmse: 3e-3, worst: 0.5 }, bf16: { nmse: 3e-3, worst: 0.5 } },
 });

@@ -45,7 +45,7 @@ Reason mma_reason(const ScaledMmaProblem& p, const DeviceInfo& device) {
 }  // namespace
 
 ScaleSources make_scales(Variant& base, const Tensor& xScale, const Tensor& weightScale, const char* packSymbol) {
-  ScaleSources sources;
+  ScaleSources sources{};
   MatmulScales& s = sources.scales;
   s.x = xScale.as<const float>();
   int64_t stride = xScale.pitch;
