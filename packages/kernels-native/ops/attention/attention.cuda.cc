@@ -105,13 +105,6 @@ cuda::Variant sm90_d512(const AttentionArgs& a) {
   return {"sm90_d512", 0, {}, {std::move(launch)}};
 }
 
-/** Whether tiles of 128 rows suit short sequences better than those of 192. By the rows alone: results must not depend on how many
- *  frames are computed at a time. */
-bool prefers_range_tiles(const AttentionArgs& a) {
-  const auto rows = static_cast<uint64_t>(a.q.dim(2));
-  return rows <= 384 && cuda::round_up(rows, kRangeRows) < cuda::round_up(rows, 192);
-}
-
 }  // namespace
 
 cuda::Reason attention_request_reason(const AttentionArgs& a) {
@@ -124,12 +117,10 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   if (!out.allows({"attention_*"}, row_reason(given))) return out;
   const HeadsStage stage(given);
   const AttentionArgs a = stage.staged();
-  const bool d64 = out.allows({"sm90_d64"}, sm90_reason(a, 64, device));
-  const bool rangeFirst = prefers_range_tiles(a);
-  if (rangeFirst) add_range_attention(a, device, out);
-  if (d64) out.add(sm90_d64(a, device));
+  // First what is faster where both can: also for short sequences, whose tiles of 192 rows are emptier.
+  if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
   if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
-  if (!rangeFirst) add_range_attention(a, device, out);
+  add_range_attention(a, device, out);
   add_portable_attention(a, device, out);
   for (cuda::Variant& variant : out.variants) stage.add_to(variant);
   return out;
