@@ -18,7 +18,7 @@ const clip = { ...one, numFrames, data };
 
 const whole = await vae.decode(clip);
 const chunked = await vae.decode(clip, { pieces: { chunkFrames: 1 } });
-const plan = await vae.plan(clip, { maxBytes: 12e6 });
+const plan = await vae.plan(clip, { maxBytes: 16e6 });
 console.log(plan.message);
 const tiled = await vae.decode(clip, { pieces: plan.pieces });
 await vae.close();

@@ -172,7 +172,7 @@ describe("a graph", () => {
   test("keeps attributes in the contract's order, defaults filled in", () => {
     const g = new Graph();
     g.conv({ x: g.input("x", [1, 1, 4, 4, 2]), weight: g.input("w", [3, 2, 1, 3, 3]), act: "silu", upsample: true });
-    expect(g.rows[0]!.attrs).toEqual([1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+    expect(g.rows[0]!.attrs).toEqual([1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0, 0]);
     expect(g.rows[0]!.flops).toBe(2 * 6 * 6 * 3 * 2 * 9);
     expect(g.rows[0]!.name).toBe("conv#0");
   });

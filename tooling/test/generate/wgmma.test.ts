@@ -1,19 +1,31 @@
 import { expect, test } from "vitest";
 import { files } from "../../generate/wgmma/files";
 
+/** How wide instructions' operands are along the sum, in elements of a type, and what their sums are. */
+const TYPES: Readonly<Record<string, { depth: number; constraint: string }>> = {
+  __half: { depth: 16, constraint: "+f" },
+  __nv_bfloat16: { depth: 16, constraint: "+f" },
+  __nv_fp8_e4m3: { depth: 32, constraint: "+f" },
+  int8_t: { depth: 32, constraint: "+r" },
+};
+
 test("every wgmma function numbers its operands after its accumulators", () => {
   const [[path, text]] = files() as [readonly [string, string]];
   expect(path.endsWith("device/ptx/wgmma.cuh")).toBe(true);
   const products = text.split("template <> struct ").slice(1);
-  expect(products).toHaveLength(2 * (5 + 1 + 3));
+  const seen = new Set<string>();
   for (const product of products) {
-    const [, kind, width] = /^(Wgmma|WgmmaRegisters)<\w+, (\d+), [01]>/.exec(product)!;
+    const [name, kind, type, width] = /^(Wgmma|WgmmaRegisters)<(\w+), (\d+), [01]>/.exec(product)!;
+    seen.add(name);
+    const { depth, constraint } = TYPES[type!]!;
     const numAccumulators = Number(width) / 2;
     // The matrices, as descriptors or registers, and whether to accumulate.
     const numOthers = kind === "Wgmma" ? 3 : 6;
     const used = [...product.matchAll(/%(\d+)/g)].map(([, number]) => Number(number));
     expect(new Set(used)).toEqual(new Set(Array.from({ length: numAccumulators + numOthers }, (_, i) => i)));
-    expect([...product.matchAll(/"\+f"/g)]).toHaveLength(numAccumulators);
-    expect(product).toContain(`m64n${width}k16`);
+    expect(product.split(`"${constraint}"`)).toHaveLength(numAccumulators + 1);
+    expect(product).toContain(`m64n${width}k${depth}`);
   }
+  expect(seen.size).toBe(products.length);
+  expect(new Set([...seen].map((name) => /<(\w+)/.exec(name)![1]))).toEqual(new Set(Object.keys(TYPES)));
 });

@@ -114,7 +114,7 @@ it.each([
 it("says what is wrong with a video that is none", async () => {
   const { status, stderr } = await vdLive(["-o", "-", "--input", "no-such-clip.mp4"]);
   expect(status).toBe(1);
-  expect(stderr).toContain("[--input] expected a video that can be read");
+  expect(stderr).toContain("[--input] expected a video file, got no such file (no-such-clip.mp4)");
 });
 
 it("says that a port is taken", async () => {

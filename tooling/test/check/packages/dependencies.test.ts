@@ -9,6 +9,7 @@ const USED_OTHERWISE: Readonly<Record<string, readonly string[]>> = {
   "@vd/kernels-native": ["node-gyp-build", "@vd/kernels-cuda"],
   "@vd/bench": ["@vd/model-tiny-svd"],
   "@vd/generate": ["@vd/model-tiny-svd"],
+  "@vd/live": ["@vd/model-tiny-live"],
   // Found by require.resolve: it may be left out.
   "@vd/media": ["@ffmpeg/core"],
 };
