@@ -6,9 +6,9 @@ export const halfToEven = (v: number): number =>
  *  https://arxiv.org/abs/2209.05433. */
 export function roundToE4m3(v: number): number {
   if (Number.isNaN(v) || v === 0) return v;
+  if (Math.abs(v) >= 448) return Math.sign(v) * 448;
   const binade = Math.max(2 ** Math.floor(Math.log2(Math.abs(v))), 2 ** -6);
-  const rounded = (halfToEven((8 * v) / binade) * binade) / 8;
-  return Math.max(-448, Math.min(rounded, 448));
+  return (halfToEven((8 * v) / binade) * binade) / 8;
 }
 
 /** The integer nearest to `v`, ties to even, from −127 to 127; 0 for NaN. */
