@@ -21,7 +21,20 @@ export function mergeFiles(files: readonly BenchFile[]): BenchFile {
   const versions = Object.assign({}, ...files.map((file) => file.versions)) as BenchFile["versions"];
   const rates = files.findLast((file) => file.rates)?.rates;
   const notes = [...new Set(files.flatMap((file) => file.notes))];
-  return { ...last, versions, rows: [...rows.values()], tables, notes, ...(rates ? { rates } : {}) };
+  const machine = { ...last.machine, commit: commitsOf(files) };
+  return { ...last, machine, versions, rows: [...rows.values()], tables, notes, ...(rates ? { rates } : {}) };
+}
+
+/** The commit of all results, or each commit with what was measured of it. */
+function commitsOf(files: readonly BenchFile[]): string {
+  const suites = new Map<string, Set<string>>();
+  for (const { machine, rows } of files) {
+    const known = suites.get(machine.commit) ?? new Set<string>();
+    for (const { suite } of rows) known.add(suite);
+    suites.set(machine.commit, known);
+  }
+  if (suites.size === 1) return files[0]!.machine.commit;
+  return [...suites].map(([commit, names]) => `${commit} (${[...names].join(", ")})`).join(" and ");
 }
 
 /** Results and the path of their file. */

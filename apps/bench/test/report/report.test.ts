@@ -141,6 +141,14 @@ describe("vd-bench report", () => {
     expect(slugOf("Other (TM) CPU @ 2.0")).toBe("other-tm-cpu-2-0");
   });
 
+  it("says which rows are of which commit, where they are of several", () => {
+    const later = benchFile([{ ...unetRow("ours", 1, 0), suite: "ops" }]);
+    later.machine.commit = "later";
+    const { commit } = FILE.machine;
+    expect(mergeFiles([FILE, FILE]).machine.commit).toBe(commit);
+    expect(mergeFiles([FILE, later]).machine.commit).toBe(`${commit} (unet, ops) and later (ops)`);
+  });
+
   it("puts tables between the marks of a README and nowhere else", async () => {
     const readme = join(temporaryFolder(), "README.md");
     const marks = ["<!-- benchmarks: begin -->", "<!-- benchmarks: end -->"];
