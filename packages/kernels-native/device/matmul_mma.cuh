@@ -65,19 +65,32 @@ __device__ __forceinline__ int64_t tap_pixel(const MatmulMmaParams& p, const Sou
   return s.base + (static_cast<int64_t>(f) * p.source[1] + h) * p.source[2] + w;
 }
 
+/** A row of pixels of x or its past; null in the padding. */
+template <class T> struct ClipLine {
+  const T* pixels;
+  int64_t pitch;
+};
+/** Row `h` of the padded map in frame `f` of the batch whose first pixel is `base`. */
+template <class T> __device__ __forceinline__ ClipLine<T> clip_line(const MatmulMmaParams& p, int64_t base, int f, int h) {
+  if (p.replicate) f = min(max(f, -p.pastFrames), p.source[0] - 1);
+  if (h < 0 || h >= (p.upsample ? 2 * p.source[1] : p.source[1]) || f < -p.pastFrames || f >= p.source[0]) return {nullptr, 0};
+  const int line = (p.upsample ? h >> 1 : h) * p.source[2];
+  const int64_t framePixels = static_cast<int64_t>(p.source[1]) * p.source[2];
+  if (f >= 0) return {static_cast<const T*>(p.x) + (base + f * framePixels + line) * p.pitch, p.pitch};
+  const int64_t batch = base / (framePixels * p.source[0]);
+  return {static_cast<const T*>(p.past) + (((batch + 1) * p.pastFrames + f) * framePixels + line) * p.pastPitch, p.pastPitch};
+}
+
+/** Elements of column `w` of the padded map, or null in the padding. */
+template <class T> __device__ __forceinline__ const T* clip_pixel(const MatmulMmaParams& p, const ClipLine<T>& line, int w) {
+  if (line.pixels == nullptr || w < 0 || w >= (p.upsample ? 2 * p.source[2] : p.source[2])) return nullptr;
+  return line.pixels + (p.upsample ? w >> 1 : w) * line.pitch;
+}
+
 /** Elements of a tap's source pixel in x or its past, or null in the padding. */
 template <class T> __device__ __forceinline__ const T* clip_source(const MatmulMmaParams& p, const SourcePixel& s, int tap) {
-  const int kw = tap % p.kernel[2], rest = tap / p.kernel[2], scale = p.upsample ? 2 : 1;
-  const int w = s.w + kw, h = s.h + rest % p.kernel[1];
-  int f = s.f + rest / p.kernel[1];
-  if (p.replicate) f = min(max(f, -p.pastFrames), p.source[0] - 1);
-  if (w < 0 || h < 0 || w >= p.source[2] * scale || h >= p.source[1] * scale) return nullptr;
-  if (f < -p.pastFrames || f >= p.source[0]) return nullptr;
-  const int pixel = (p.upsample ? h >> 1 : h) * p.source[2] + (p.upsample ? w >> 1 : w);
-  const int64_t framePixels = static_cast<int64_t>(p.source[1]) * p.source[2];
-  if (f >= 0) return static_cast<const T*>(p.x) + (s.base + f * framePixels + pixel) * p.pitch;
-  const int64_t batch = s.base / (framePixels * p.source[0]);
-  return static_cast<const T*>(p.past) + (((batch + 1) * p.pastFrames + f) * framePixels + pixel) * p.pastPitch;
+  const int kw = tap % p.kernel[2], rest = tap / p.kernel[2];
+  return clip_pixel(p, clip_line<T>(p, s.base, s.f + rest / p.kernel[1], s.h + rest % p.kernel[1]), s.w + kw);
 }
 
 /** Pixel of y that row `row` of the product is. */

@@ -74,6 +74,10 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
     const int w0 = box.w * p.stride[2] - (phases ? 1 - (phase & 1) : p.padding[2]);
     const int h0 = box.h * p.stride[1] - (phases ? 1 - (phase >> 1) : p.padding[1]);
     const int f0 = box.f * p.stride[0] - p.padding[0];
+    int outer = box.b;
+    if constexpr (Config::kGroups) {
+      if (p.groupTiles > 0) outer = index.n / p.groupTiles;
+    }
     int tap = 0;
 #pragma unroll 1
     for (int f = f0; f < f0 + p.kernel[0]; ++f)
@@ -86,7 +90,7 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
             await_free(shared, at);
             const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
             if constexpr (Config::kClip) matmul_load_clip(p, shared.a(at.stage), full, c, w, h, f, box.b);
-            else ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, box.b);
+            else ptx::tma_load_5d(shared.a(at.stage), &p.a, full, c, w, h, f, outer);
             matmul_load_b<Config>(p, shared.b(at.stage), full, c, tap, row, phase, rank);
             at.advance();
           }

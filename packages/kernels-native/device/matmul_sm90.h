@@ -34,6 +34,7 @@ struct MatmulSm90Params {
   int32_t numParts;     // of the columns, rows tiles only: a block takes the tiles of one part for its rows
   int32_t numPhases;    // 1, or 4 for a nearest-2x upsample: phase = 2 * (row & 1) + (column & 1)
   int32_t aBytes;       // bytes of one box
+  int32_t groupTiles;   // tiles of columns of a group of channels, which x's map has in place of batches; 0: all channels mix
   // Kernels of clips only, whose boxes have one frame.
   int32_t pastFrames;   // numbered from -pastFrames to -1
   int32_t lastFrame;    // of x

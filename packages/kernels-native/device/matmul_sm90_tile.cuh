@@ -20,6 +20,7 @@ struct MatmulConfig {
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
   static constexpr bool kSwiglu = kSwiglu_, kClip = kClip_;
   static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
+  static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
   static constexpr int kStageBytesA = kTileM * 128, kStageBytesB = kTileN * 128;

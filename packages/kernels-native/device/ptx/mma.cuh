@@ -102,6 +102,11 @@ __device__ __forceinline__ void store_shared16(uint32_t dst, uint4 v) {
 __device__ __forceinline__ void store_shared4(uint32_t dst, uint32_t v) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(dst), "r"(v) : "memory");
 }
+__device__ __forceinline__ uint32_t load_shared2(uint32_t src) {
+  uint16_t v;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(src) : "memory");
+  return v;
+}
 __device__ __forceinline__ uint32_t load_shared4(uint32_t src) {
   uint32_t v;
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(v) : "r"(src) : "memory");

@@ -311,6 +311,15 @@ const flags = (dims: readonly number[], values: readonly number[]): { mask: Oper
 const additive = (dims: readonly number[], dtype: DType): { mask: Operand } => ({
   mask: { dims, dtype, gap: 3, fill: { mean: 0, deviation: 2 } },
 });
+/** Masks of a row for every query whose rows are 16-byte aligned: the copy engine brings them. */
+const aligned = (b: number, heads: number, q: number, k: number, dtype: DType): { mask: Operand } => ({
+  mask: {
+    dims: [b, heads, q, k],
+    dtype,
+    gap: 15 - ((k - 1) % 16),
+    fill: dtype === "u8" ? { values: [1, 0, 0, 1, 1, 0, 1] } : { mean: 0, deviation: 2 },
+  },
+});
 const offsets = (cuQ: number[], cuK: number[]) => ({ cuQ: frames(cuQ), cuK: frames(cuK) });
 /** Small heads where keys matter: they are filled up to 64 channels, and cost the CPU less. */
 const tiles: Case[] = [
@@ -336,6 +345,27 @@ const tiles: Case[] = [
   ...(["f32", "f16", "bf16"] as const).map((dtype) =>
     tiled(`mask ${dtype}`, [2, 1, 135, 263, 2, 16], { inputs: additive([1, 2, 135, 263], dtype) }),
   ),
+  ...(["u8", "f16", "bf16"] as const).map((dtype) =>
+    tiled(`aligned mask ${dtype}`, [2, 1, 199, 389, 2, 16], { inputs: aligned(2, 1, 199, 389, dtype) }),
+  ),
+  tiled(
+    "aligned mask of each head, head of 128",
+    [1, 2, 130, 141, 2, 128],
+    { inputs: aligned(1, 2, 130, 141, "f16") },
+    "bf16",
+  ),
+  tiled("aligned flags of each head, head of 96, causal", [2, 1, 140, 300, 2, 96], {
+    inputs: aligned(2, 2, 140, 300, "u8"),
+    attrs: causal,
+  }),
+  tiled("aligned mask, packed and window", [1, 1, 300, 300, 1, 16], {
+    inputs: { ...offsets([0, 160, 300], [0, 129, 300]), ...aligned(1, 1, 300, 300, "f16") },
+    attrs: { window: [60, 0, 0] },
+  }),
+  tiled("aligned flags over boxes", [1, 1, 392, 392, 1, 16], {
+    inputs: aligned(1, 1, 392, 392, "u8"),
+    attrs: { window: [2, 3, 2], grid: [7, 8] },
+  }),
   tiled("mask of all queries", [2, 1, 135, 140, 1, 128], { inputs: additive([2, 1, 1, 140], "f32") }, "bf16"),
   tiled("flags, head of 80", [1, 2, 135, 140, 1, 80], { inputs: flags([1, 1, 1, 140], [1, 0, 0, 1, 0]) }),
   tiled("flags, causal", [1, 1, 300, 300, 1, 8], {

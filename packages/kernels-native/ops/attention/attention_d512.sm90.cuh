@@ -297,7 +297,8 @@ __device__ __forceinline__ void hide(const AllKeys& keys, float (&scores)[16], i
 }
 /** Scores that rows do not see, and masks. */
 __device__ __forceinline__ void hide(const SeenKeys& keys, float (&scores)[16], int key0, int group, int local) {
-  SightMasks<true, 16>(keys.p.rows, keys.w, keys.row0, keys.row0 + local).apply(keys.p.rows, keys.w, scores, key0 + group * 32);
+  const SightMasks<true, 16> masks(keys.p.rows, keys.w, keys.row0, keys.row0 + local);
+  masks.apply(keys.p.rows, keys.w, scores, key0 + group * 32, masks.read_ahead(keys.p.rows, keys.w, key0 + group * 32));
 }
 
 /** Scores of tile j → probabilities in shared memory. Returns whether older outputs must be multiplied with `factors`: both

@@ -27,12 +27,14 @@ struct AttentionSm90Params {
 /** Where AttentionSm90Params has its maps, too. */
 struct AttentionMaps {
   TensorMap q, k, v;
+  TensorMap mask;  // [B or 1, H or 1, S, L] in boxes of 128 bytes by 64 rows, where maskTiles says so
 };
 
 /** Of the Hopper kernels for rows that see part of the keys. Tensor maps are [B·F, S, heads, D], so that
  * channels behind a head are zeros; the addresses of q, k and v in `rows` are not used. */
 struct AttentionRangeParams : AttentionMaps {
   AttentionLocalParams rows;
+  int32_t maskTiles;      // the mask comes through the copy engine
   int32_t keyFrames;      // F of k: 1 or frames
   int32_t headsTogether;  // heads and frames whose longest tiles come first
   int32_t numTiles;

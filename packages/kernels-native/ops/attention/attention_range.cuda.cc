@@ -68,6 +68,33 @@ cuda::TensorMapRequest head_map(uint32_t offset, const Tensor& t, int64_t heads,
   return map;
 }
 
+/** Whether the copy engine can bring the mask: one of a row for every query, of up to 16 bits, where tiles of keys begin at multiples
+ *  of their size. It reads boxes from 16-byte boundaries only. */
+bool has_mask_tiles(const AttentionArgs& a) {
+  return a.mask.present() && !a.cuK.present() && !has_attention_window(a) && a.mask.dim(2) > 1 && a.mask.dtype != DType::f32 &&
+         !cuda::copy_engine_access_reason(a.mask, "mask");
+}
+
+/** A map over [B or 1, H or 1, S, L] whose box is 128 bytes of 64 rows. */
+cuda::TensorMapRequest mask_map(const Tensor& mask) {
+  const int item = bytes_of(mask.dtype);
+  cuda::TensorMapRequest map;
+  map.paramOffset = offsetof(AttentionMaps, mask);
+  map.base = cuda::Address::of(mask.data);
+  map.dtype = mask.dtype;
+  map.rank = 4;
+  map.dims[0] = mask.channels();
+  map.dims[1] = mask.dim(2);
+  map.dims[2] = mask.dim(1);
+  map.dims[3] = mask.dim(0);
+  map.strideBytes[0] = mask.pitch * item;
+  map.strideBytes[1] = mask.dim(2) * map.strideBytes[0];
+  map.strideBytes[2] = mask.dim(1) * map.strideBytes[1];
+  map.box[0] = 128 / item;
+  map.box[1] = 64;
+  return map;
+}
+
 /** How many heads and frames take turns with their longest tiles, where tiles differ: as many as the cache holds the keys of. */
 int32_t heads_together(const AttentionArgs& a, const AttentionLocalParams& rows, const cuda::DeviceInfo& device) {
   if (!a.causal) return 1;
@@ -108,12 +135,14 @@ cuda::Launch part_launch(const AttentionArgs& a, const std::string& symbol, cons
 }
 
 cuda::Variant range_variant(const AttentionArgs& a, int dim, bool masked, const cuda::DeviceInfo& device) {
-  const AttentionRangeParams p = part_params(a, kRangeRows, device);
+  AttentionRangeParams p = part_params(a, kRangeRows, device);
+  p.maskTiles = masked && has_mask_tiles(a);
   const std::string kind = masked ? "masked_" : "range_";
   std::string head = "d";
   head += std::to_string(dim);
   cuda::Launch launch = part_launch(a, "attention_sm90_" + kind + cuda::type_name(a.q.dtype) + "_" + head, p,
-                                    {kRangeRows, kRangeRows, kRangeKeys, kRangeKeys}, range_shared_bytes(dim));
+                                    {kRangeRows, kRangeRows, kRangeKeys, kRangeKeys}, range_shared_bytes(dim, masked));
+  if (p.maskTiles) launch.maps.push_back(mask_map(a.mask));
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
   launch.overlapped = true;
   return {"sm90_" + kind + head, 0, {}, {std::move(launch)}};

@@ -16,9 +16,12 @@ inline constexpr int kRangeDims[] = {64, 80, 96, 128};
 constexpr int range_slices(int dim) { return (dim + 63) / 64; }
 /** Tiles of keys, and as many of values, in flight. */
 constexpr int range_stages(int dim) { return dim <= 64 ? 4 : 2; }
-/** Dynamic shared memory of a block: queries, keys and values, and 1 KiB to align them. */
-constexpr int range_shared_bytes(int dim) {
-  return (kRangeQStages * kRangeRows + 2 * range_stages(dim) * kRangeKeys) * range_slices(dim) * 128 + 1024;
+/** A warpgroup's part of a mask's tile, of 16-bit elements. */
+inline constexpr int kRangeMaskBytes = 64 * kRangeKeys * 2;
+/** Dynamic shared memory of a block: queries, keys and values, the tiles of masks, and 1 KiB to align them. */
+constexpr int range_shared_bytes(int dim, bool masked) {
+  return (kRangeQStages * kRangeRows + 2 * range_stages(dim) * kRangeKeys) * range_slices(dim) * 128 +
+         (masked ? kRangeConsumers * kRangeMaskBytes : 0) + 1024;
 }
 
 }  // namespace vd::device

@@ -35,8 +35,9 @@ template <class T_, int kDim_, bool kMasked_> struct RangeConfig {
   static constexpr int kStages = range_stages(kDim);
 };
 
+/** mask and its barriers: one for each warpgroup, which takes its rows when it is ready for them. */
 struct RangeShared {
-  uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
+  uint32_t q, k, v, mask, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty, maskFull, maskEmpty;
 };
 
 /** Calls body(work, tiles) for each of this block's tiles of query rows. */
@@ -54,9 +55,24 @@ template <class Body> __device__ __forceinline__ void for_each_rows(const Attent
   }
 }
 
+/** Loads each warpgroup's rows of the mask for the keys from `key0` on. */
+__device__ __forceinline__ void load_mask(const AttentionRangeParams& p, const RangeShared& s, const Work& w, int key0, uint32_t parity) {
+  const bool bytes = p.rows.maskType == kU8;
+  const int head = p.rows.maskHead ? w.head : 0, batch = p.rows.maskBatch ? w.batch : 0;
+#pragma unroll
+  for (int group = 0; group < kRangeConsumers; ++group) {
+    const uint32_t full = s.maskFull + 8 * group, tile = s.mask + group * kRangeMaskBytes;
+    ptx::mbarrier_wait(s.maskEmpty + 8 * group, parity);
+    ptx::mbarrier_arrive_expect_tx(full, bytes ? kRangeMaskBytes / 2 : kRangeMaskBytes);
+    ptx::tma_load_4d(tile, &p.mask, full, key0, w.row0 + group * 64, head, batch);
+    if (!bytes) ptx::tma_load_4d(tile + kRangeMaskBytes / 2, &p.mask, full, key0 + kRangeKeys / 2, w.row0 + group * 64, head, batch);
+  }
+}
+
 template <class Config> __device__ __forceinline__ void range_produce(const AttentionRangeParams& p, const RangeShared& s) {
   RingCursor<Config::kStages> at;
   RingCursor<kRangeQStages> q;
+  uint32_t maskParity = 1;
   const auto load = [&](uint32_t dst, int sliceBytes, const TensorMap& map, uint32_t full, int head, int row, int sequence) {
     ptx::mbarrier_arrive_expect_tx(full, Config::kSlices * sliceBytes);
 #pragma unroll
@@ -71,6 +87,10 @@ template <class Config> __device__ __forceinline__ void range_produce(const Atte
     for (int key0 = tiles.begin; key0 < tiles.end; key0 = tiles.next(p.rows, key0)) {
       ptx::mbarrier_wait(s.kEmpty + 8 * at.stage, at.parity ^ 1);
       load(s.k + at.stage * Config::kTileBytes, Config::kTileSlice, p.k, s.kFull + 8 * at.stage, w.head, key0, sequence);
+      if (Config::kMasked && p.maskTiles) {
+        load_mask(p, s, w, key0, maskParity);
+        maskParity ^= 1;
+      }
       ptx::mbarrier_wait(s.vEmpty + 8 * at.stage, at.parity ^ 1);
       load(s.v + at.stage * Config::kTileBytes, Config::kTileSlice, p.v, s.vFull + 8 * at.stage, w.head, key0, sequence);
       at.advance();
@@ -202,6 +222,8 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
   RingCursor<kRangeQStages> q;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
   const float scale = p.rows.scale * kLog2e, unit = SightMasks<Config::kMasked>::unit(p.rows, scale);
+  const uint32_t maskTile = Config::kMasked && p.maskTiles ? s.mask + group * kRangeMaskBytes : 0;
+  uint32_t maskParity = 0;
   for_each_rows(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
     RangeState state = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
     float scores[64], out[Config::kDim / 2] = {}, factors[2];
@@ -215,11 +237,20 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
     ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
     const uint32_t queries = s.q + q.stage * Config::kQBytes + group * 64 * 128;
     ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    const auto hide = [&](int key0, const typename SightMasks<Config::kMasked>::Ahead& ahead) {
+      if (maskTile) ptx::mbarrier_wait(s.maskFull + 8 * group, maskParity);
+      masks.apply(p.rows, w, scores, key0, ahead, maskTile);
+      if (!maskTile) return;
+      __syncwarp();
+      release_stage<1>(s.maskEmpty + 8 * group);
+      maskParity ^= 1;
+    };
     range_scores<Config>(scores, queries, s.k + k.stage * Config::kTileBytes);
+    auto ahead = masks.read_ahead(p.rows, w, tiles.begin);
     ptx::wgmma_wait<0>();
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
-    masks.apply(p.rows, w, scores, tiles.begin);
+    hide(tiles.begin, ahead);
     range_soften(state, scores, unit, factors);
     const auto pack = [&] {
 #pragma unroll
@@ -234,10 +265,11 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
       clear_values<Config>(p.rows, w, s.v + v.stage * Config::kTileBytes, before, group);
       range_values<Config>(out, probabilities, s.v + v.stage * Config::kTileBytes, !first);
+      ahead = masks.read_ahead(p.rows, w, key0);
       ptx::wgmma_wait<1>();
       release_stage<1>(s.kEmpty + 8 * k.stage);
       k.advance();
-      masks.apply(p.rows, w, scores, key0);
+      hide(key0, ahead);
       const bool raised = range_soften(state, scores, unit, factors);
       before = key0;
       key0 = tiles.next(p.rows, key0);
@@ -266,21 +298,25 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
 
 template <class Config> __device__ __forceinline__ void attention_range(const AttentionRangeParams& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[2 * kRangeQStages + 4 * Config::kStages];
+  __shared__ __align__(8) uint64_t barriers[2 * kRangeQStages + 4 * Config::kStages + 2 * kRangeConsumers];
   RangeShared s;
   s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
   s.k = s.q + kRangeQStages * Config::kQBytes;
   s.v = s.k + Config::kStages * Config::kTileBytes;
+  s.mask = s.v + Config::kStages * Config::kTileBytes;
   s.qFull = shared_address(barriers);
   s.qEmpty = s.qFull + 8 * kRangeQStages;
   s.kFull = s.qEmpty + 8 * kRangeQStages;
   s.kEmpty = s.kFull + 8 * Config::kStages;
   s.vFull = s.kEmpty + 8 * Config::kStages;
   s.vEmpty = s.vFull + 8 * Config::kStages;
+  s.maskFull = s.vEmpty + 8 * Config::kStages;
+  s.maskEmpty = s.maskFull + 8 * kRangeConsumers;
   if (threadIdx.x == kRangeConsumers * 128) {
     ptx::prefetch_tensor_map(&p.q);
     ptx::prefetch_tensor_map(&p.k);
     ptx::prefetch_tensor_map(&p.v);
+    if (Config::kMasked && p.maskTiles) ptx::prefetch_tensor_map(&p.mask);
   }
   if (threadIdx.x == 0) {
     for (int i = 0; i < kRangeQStages; ++i) {
@@ -292,6 +328,10 @@ template <class Config> __device__ __forceinline__ void attention_range(const At
       ptx::mbarrier_init(s.vFull + 8 * i, 1);
       ptx::mbarrier_init(s.kEmpty + 8 * i, kRangeConsumers * 4);
       ptx::mbarrier_init(s.vEmpty + 8 * i, kRangeConsumers * 4);
+    }
+    for (int i = 0; i < kRangeConsumers; ++i) {
+      ptx::mbarrier_init(s.maskFull + 8 * i, 1);
+      ptx::mbarrier_init(s.maskEmpty + 8 * i, 4);
     }
     ptx::fence_mbarrier_init();
   }

@@ -1,6 +1,11 @@
 // Scores that a row of a Hopper kernel does not see: behind its range of keys, outside its box, or hidden by a mask.
+//
+// A mask of one row for all queries comes ahead of the scores: its bytes as bits that a warp shares. One of a row for every query
+// comes through the copy engine where its rows are aligned: read from global memory, a warp's scores lie in eight rows, and
+// each load would fetch eight lines for 128 bytes.
 #pragma once
 #include "../../device/attention_work.cuh"
+#include "../../device/ptx/mma.cuh"
 
 namespace vd::device {
 
@@ -47,10 +52,38 @@ template <bool kMasked, int kCount = 64> class SightMasks {
   /** What scores are multiplied with after `apply` for powers of two. scale: before. */
   static __device__ __forceinline__ float unit(const AttentionLocalParams& p, float scale) { return adds(p) ? 1.0f : scale; }
 
-  /** Hides what is not seen of the tile of keys at `key0`, and adds the mask. */
-  __device__ __forceinline__ void apply(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0) const {
-    if (kMasked && p.mask) {
-      if (p.maskType == kU8) forbid(p, w, scores, key0);
+  /** Which of this thread's keys a mask of one row allows, of the even and the odd ones: bit 2i is for those of scores 4i. */
+  struct Ahead {
+    uint32_t even, odd;
+  };
+
+  /** Reads what `apply` needs of the mask for the tile at `key0`, while its scores are being computed. By all threads of the warp. */
+  __device__ __forceinline__ Ahead read_ahead(const AttentionLocalParams& p, const Work& w, int key0) const {
+    Ahead ahead = {0, 0};
+    if (!kMasked || !has_row_of_flags(p)) return ahead;
+    const int lane = threadIdx.x & 31, first = key0 + 4 * lane;
+    const uint8_t* flags = static_cast<const uint8_t*>(p.mask) + w.batch * p.maskBatch + w.head * p.maskHead + first;
+    uint32_t allowed[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) allowed[i] = __ballot_sync(0xffffffffu, 4 * lane < kKeys && first + i < w.keyEnd && __ldg(flags + i) != 0);
+    // Lane l has keys 8i + 2l and the next: bytes 2l % 4 and the next of lane 2i + l / 2.
+    const bool upper = lane & 1;
+    const int shift = lane >> 1 & 1;
+    ahead.even = (upper ? allowed[2] : allowed[0]) >> shift;
+    ahead.odd = (upper ? allowed[3] : allowed[1]) >> shift;
+    return ahead;
+  }
+
+  /** Hides what is not seen of the tile of keys at `key0`, and adds the mask. tile: the mask's in shared memory, or 0. */
+  __device__ __forceinline__ void apply(const AttentionLocalParams& p, const Work& w, float (&scores)[kCount], int key0, const Ahead& ahead,
+                                        uint32_t tile = 0) const {
+    if (kMasked && tile) {
+      if (p.maskType == kU8) forbid_by_tile(scores, tile);
+      else if (p.maskType == kF16) add_tile<__half>(p, scores, tile);
+      else add_tile<__nv_bfloat16>(p, scores, tile);
+    } else if (kMasked && p.mask) {
+      if (has_row_of_flags(p)) forbid_by_bits(scores, ahead);
+      else if (p.maskType == kU8) forbid(p, w, scores, key0);
       else if (p.maskType == kF16) add<__half>(p, w, scores, key0);
       else if (p.maskType == kBf16) add<__nv_bfloat16>(p, w, scores, key0);
       else add<float>(p, w, scores, key0);
@@ -64,6 +97,57 @@ template <bool kMasked, int kCount = 64> class SightMasks {
   static constexpr int kKeys = 2 * kCount;
 
   static __device__ __forceinline__ bool adds(const AttentionLocalParams& p) { return kMasked && p.mask && p.maskType != kU8; }
+
+  /** One row of flags for all queries. */
+  static __device__ __forceinline__ bool has_row_of_flags(const AttentionLocalParams& p) {
+    return p.mask && p.maskType == kU8 && p.maskRow == 0;
+  }
+
+  static __device__ __forceinline__ void forbid_by_bits(float (&scores)[kCount], const Ahead& ahead) {
+#pragma unroll
+    for (int i = 0; i < kCount / 4; ++i)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        if (!(ahead.even >> 2 * i & 1)) scores[4 * i + 2 * r] = -INFINITY;
+        if (!(ahead.odd >> 2 * i & 1)) scores[4 * i + 2 * r + 1] = -INFINITY;
+      }
+  }
+
+  /** Where this thread's first row begins in a tile of rows of 128 bytes whose 16-byte chunks are permuted by the row's last bits;
+   *  bytes: of two keys. Chunk c is at the address with 16 · c exclusively or-ed. */
+  static __device__ __forceinline__ uint32_t line_in_tile(uint32_t tile, int bytes) {
+    const int lane = threadIdx.x & 31, row = threadIdx.x % 128 / 32 * 16 + lane / 4;
+    return tile + row * 128 + ((row & 7) << 4) + (lane & 3) * bytes;
+  }
+
+  static __device__ __forceinline__ void forbid_by_tile(float (&scores)[kCount], uint32_t tile) {
+    const uint32_t line = line_in_tile(tile, 2);
+#pragma unroll
+    for (int i = 0; i < kCount / 4; ++i)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const uint32_t two = ptx::load_shared2((line ^ (i / 2 << 4)) + i % 2 * 8 + r * 8 * 128);
+        if (!(two & 0xffu)) scores[4 * i + 2 * r] = -INFINITY;
+        if (!(two & 0xff00u)) scores[4 * i + 2 * r + 1] = -INFINITY;
+      }
+  }
+
+  /** Slices of 64 keys lie one after the other. */
+  template <class M>
+  static __device__ __forceinline__ void add_tile(const AttentionLocalParams& p, float (&scores)[kCount], uint32_t tile) {
+    const uint32_t line = line_in_tile(tile, 4);
+    const float scale = p.scale * kLog2e;
+#pragma unroll
+    for (int i = 0; i < kCount / 4; ++i)
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const uint32_t two = ptx::load_shared4((line ^ (i % 8 << 4)) + i / 8 * 64 * 128 + r * 8 * 128);
+        float* score = scores + 4 * i + 2 * r;
+        const float2 added = unpack2<M>(two);
+        score[0] = fmaf(score[0], scale, added.x * kLog2e);
+        score[1] = fmaf(score[1], scale, added.y * kLog2e);
+      }
+  }
 
   /** Of this thread's r-th row in its sequence; of a row behind its end, the last one's. */
   __device__ __forceinline__ int place_of_row(const Work& w, int r) const { return min(row_ + 8 * r, w.rowEnd - 1) - w.firstRow; }

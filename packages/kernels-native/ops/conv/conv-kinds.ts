@@ -25,6 +25,38 @@ export const grouped: Case[] = [
     attrs: { groups: 2, padding: around(0, 1) },
   },
   {
+    name: "4 groups of 40 to 32, step 2, everything",
+    inputs: {
+      x: { dims: [2, 2, 9, 21, 160], gap: 8 },
+      weight: [128, 40, 1, 3, 3],
+      bias: [128],
+      frameBias: [2, 2, 128],
+      residual: { dims: [2, 2, 5, 11, 128], gap: 8 },
+    },
+    attrs: { groups: 4, stride: [1, 2, 2], padding: around(0, 1), act: "silu", residualScale: 0.5 },
+    outGap: 8,
+  },
+  {
+    name: "2 groups of 72 to 128 over frames",
+    inputs: { x: [1, 4, 5, 12, 144], weight: [256, 72, 3, 1, 3] },
+    attrs: { groups: 2, padding: around(1, 0, 1) },
+  },
+  {
+    name: "2 groups of 8 to 64 over frames of 2 clips",
+    inputs: { x: [2, 3, 5, 12, 16], weight: [128, 8, 3, 1, 1] },
+    attrs: { groups: 2, padding: around(1, 0) },
+  },
+  {
+    name: "6 groups of 4 to 4 behind past frames",
+    inputs: { x: [1, 2, 4, 7, 24], past: [1, 2, 4, 7, 24], weight: [24, 4, 3, 3, 3], bias: [24] },
+    attrs: { groups: 6, padding: around(0, 1), act: "silu" },
+  },
+  {
+    name: "2 groups of 12 to 4, 1x5",
+    inputs: { x: [1, 2, 3, 9, 24], weight: [8, 12, 1, 1, 5] },
+    attrs: { groups: 2, padding: around(0, 0, 2) },
+  },
+  {
     name: "3 groups of 5 to 7, everything, on gaps",
     inputs: {
       x: { dims: [2, 3, 6, 5, 15], gap: 5 },
@@ -81,6 +113,39 @@ export const grouped: Case[] = [
     name: "depthwise 5x5 on f16",
     inputs: { x: { dims: [1, 2, 7, 6, 40], dtype: "f16" }, weight: { dims: [40, 1, 1, 5, 5], dtype: "f16" } },
     attrs: { groups: 40, padding: around(0, 2) },
+  },
+  {
+    name: "depthwise 3x3 over many rows, everything",
+    inputs: {
+      x: { dims: [1, 2, 75, 5, 16], gap: 8 },
+      weight: [16, 1, 1, 3, 3],
+      bias: [16],
+      frameBias: [1, 2, 16],
+      residual: [1, 2, 75, 5, 16],
+      residual2: [1, 2, 75, 5, 16],
+    },
+    attrs: { groups: 16, padding: around(0, 1), act: "silu", outScale: 0.6, residualScale: 0.4, residual2Scale: -1.5 },
+    outGap: 8,
+  },
+  {
+    name: "depthwise 3x3 without padding",
+    inputs: { x: [1, 1, 9, 8, 16], weight: [16, 1, 1, 3, 3] },
+    attrs: { groups: 16 },
+  },
+  {
+    name: "depthwise 5x5 step 2",
+    inputs: { x: [2, 2, 35, 11, 24], weight: [24, 1, 1, 5, 5], bias: [24] },
+    attrs: { groups: 24, stride: [1, 2, 2], padding: [0, 0, 2, 1, 1, 2] },
+  },
+  {
+    name: "depthwise 3x3x3 step 2",
+    inputs: { x: [1, 5, 9, 8, 16], weight: [16, 1, 3, 3, 3] },
+    attrs: { groups: 16, stride: [2, 2, 2], padding: around(1, 1) },
+  },
+  {
+    name: "depthwise 3x3x3 behind past frames",
+    inputs: { x: [2, 2, 5, 6, 16], past: [2, 2, 5, 6, 16], weight: [16, 1, 3, 3, 3] },
+    attrs: { groups: 16, padding: around(0, 1) },
   },
   {
     name: "depthwise 3x3x3, causal",

@@ -62,9 +62,14 @@ ConvGroupsParams groups_params(const ConvArgs& a) {
   return p;
 }
 
-/** The kernel `symbol` with `width` output channels a thread. */
-cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const std::string& symbol, int64_t width) {
-  constexpr int64_t kThreads = 256, kMostBlocks = 1 << 20;
+/** A kernel's name, and what its threads take: output channels, neighbouring pixels, rows. */
+struct GroupsKernel {
+  std::string symbol;
+  int64_t channels, pixels = kGroupPixels, rows = 1, threads = 256;
+};
+
+cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const GroupsKernel& kernel) {
+  constexpr int64_t kMostBlocks = 1 << 20;
   PackParams pack{};
   pack.kind = PackKind::convGroups;
   pack.rows = p.conv.columns;
@@ -72,13 +77,15 @@ cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const std::s
   pack.taps = static_cast<int32_t>(a.weight.count() / (a.weight.dim(0) * a.weight.dim(1)));
   pack.count = a.weight.count();
   pack.targetType = static_cast<int32_t>(DType::f32);
-  p.items = a.y.dim(0) * a.y.dim(1) * a.y.dim(2) * cuda::ceil_div(a.y.dim(3), kGroupPixels) * (p.conv.columns / width);
+  p.stripRows = static_cast<int32_t>(kernel.rows);
+  p.items = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(2), kernel.rows) * cuda::ceil_div(a.y.dim(3), kernel.pixels) *
+            (p.conv.columns / kernel.channels);
   cuda::Variant variant;
   const cuda::Address weights = cuda::Address::packed(cuda::add_pack(variant, a.weight, "conv_pack", pack));
   cuda::Launch launch;
-  launch.symbol = variant.name = symbol;
-  launch.block = kThreads;
-  launch.grid[0] = static_cast<uint32_t>(std::min(cuda::ceil_div(p.items, kThreads), kMostBlocks));
+  launch.symbol = variant.name = kernel.symbol;
+  launch.block = static_cast<uint32_t>(kernel.threads);
+  launch.grid[0] = static_cast<uint32_t>(std::min(cuda::ceil_div(p.items, kernel.threads), kMostBlocks));
   launch.set_params(p);
   launch.relocations.push_back({offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, weights), weights});
   variant.launches.push_back(std::move(launch));
@@ -90,6 +97,35 @@ cuda::Reason depthwise_reason(const ConvArgs& a) {
   const bool depthwise = a.groups == a.x.channels() && a.groups == a.y.channels();
   return cuda::first_of({cuda::if_so(!depthwise, {"is for a filter for every channel"}), cuda::access_reason(a.x, "x", 8, true),
                          cuda::access_reason(a.past, "past", 8, true)});
+}
+
+/** Why no kernel that slides down columns can do the row. */
+cuda::Reason columns_reason(const ConvArgs& a) {
+  const int64_t rows = a.weight.dim(3), columns = a.weight.dim(4);
+  const bool filter = rows == columns && (rows == 3 || rows == 5), step = a.stride[1] == a.stride[2] && a.stride[1] <= 2;
+  return cuda::first_of({depthwise_reason(a), cuda::if_so(!filter, {"is for filters of 3x3 and 5x5"}),
+                         cuda::if_so(!step || a.upsample, {"has the same steps of 1 or 2 down and across, and no upsampling"})});
+}
+
+/** The kernel that slides down columns. More rows a thread are fewer rows read twice; a device needs threads, too. */
+GroupsKernel columns_kernel(const ConvArgs& a, const cuda::DeviceInfo& device) {
+  const std::string size = std::to_string(a.weight.dim(3));
+  const bool held = a.weight.dim(2) == 1 && a.weight.dim(3) == 3 && a.stride[1] == 1;
+  GroupsKernel kernel = {
+      "conv_depthwise_" + size + "x" + size + "s" + std::to_string(a.stride[1]) + (held ? "_held_" : "_") + cuda::type_name(a.x.dtype), 8,
+      kColumnPixels, 32, kColumnThreads};
+  const int64_t across = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(3), kColumnPixels) * (a.y.channels() / 8);
+  const int64_t wanted = int64_t{2} * device.numSms * 2 * kColumnThreads;
+  while (kernel.rows > 2 && across * cuda::ceil_div(a.y.dim(2), kernel.rows) < wanted) kernel.rows /= 2;
+  return kernel;
+}
+
+/** Why the kernel for groups of multiples of four channels cannot do the row. */
+cuda::Reason fours_reason(const ConvArgs& a) {
+  const int64_t channels = a.x.channels() / a.groups, columns = a.y.channels() / a.groups;
+  return cuda::first_of({cuda::if_so(channels % 4 != 0 || columns % 4 != 0, {"is for groups of multiples of four channels"}),
+                         cuda::if_so(a.y.channels() % 8 != 0, {"is for multiples of eight output channels"}),
+                         cuda::access_reason(a.x, "x", 4, true), cuda::access_reason(a.past, "past", 4, true)});
 }
 
 /** Why the groups cannot be rows of their own. */
@@ -124,11 +160,14 @@ void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {
 
 cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
   cuda::Candidates out(explain);
-  const std::string type = cuda::type_name(a.x.dtype), depthwise = "conv_depthwise_" + type;
+  const std::string type = cuda::type_name(a.x.dtype), depthwise = "conv_depthwise_" + type, fours = "conv_groups4_" + type;
   const ConvGroupsParams params = groups_params(a);
-  if (out.allows({depthwise}, depthwise_reason(a))) out.add(groups_variant(a, params, depthwise, 8));
+  if (out.allows({"conv_depthwise_NxNsS_*"}, columns_reason(a))) out.add(groups_variant(a, params, columns_kernel(a, device)));
+  if (out.allows({depthwise}, depthwise_reason(a))) out.add(groups_variant(a, params, {depthwise, 8}));
+  add_conv_sm90(a, device, out);
   if (out.allows({"dense_*"}, launches_reason(a))) add_group_launches(a, device, explain, out);
-  out.add(groups_variant(a, params, "conv_groups_" + type, 1));
+  if (out.allows({fours}, fours_reason(a))) out.add(groups_variant(a, params, {fours, 8, kGroupPixels, 1, 128}));
+  out.add(groups_variant(a, params, {"conv_groups_" + type, 1}));
   return out;
 }
 

@@ -17,6 +17,9 @@ inline bool reads_clip(const ConvArgs& a) {
 /** Sets sizes, steps and frames in front of the row as the portable cores see it; returns the number of taps. */
 int set_geometry(device::MatmulMmaParams& params, const ConvArgs& args);
 
+/** Adds the Hopper core's kernels, also of rows with groups. */
+void add_conv_sm90(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
+
 /** Kernels for a row whose channels all mix. */
 cuda::Candidates dense_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
 

@@ -52,7 +52,12 @@ export default defineOp({
   },
   derived: { G: out("F", "T", 0), P: out("H", "R", 1), Q: out("W", "S", 2) },
   outputs: {
-    y: { dims: ["B", "G", "P", "Q", "K"], dtype: FLOATS, doc: "result; f32 unless `out` is of another type" },
+    y: {
+      dims: ["B", "G", "P", "Q", "K"],
+      dtype: FLOATS,
+      apart: ["x", "weight"],
+      doc: "result; f32 unless `out` is of another type",
+    },
   },
   rules: [covers("F", "T", 0), covers("H", "R", 1), covers("W", "S", 2), keepsChannels],
   cost: ({ B, G, P, Q, K, C, T, R, S }) => ({ flops: 2 * B! * G! * P! * Q! * K! * C! * T! * R! * S! }),

@@ -24,6 +24,7 @@ export default defineOp({
     y: {
       dims: ["B", mul("F", attr("block", 0)), mul("H", attr("block", 1)), mul("W", attr("block", 2)), div("C", volume)],
       dtype: FLOATS,
+      apart: ["x"],
       doc: "result",
     },
   },

@@ -30,7 +30,7 @@ export default defineOp({
   },
   attrs: { ...epilogueAttrs },
   derived: { K: choose(isGated, div("N", 2), "N") },
-  outputs: { y: { dims: ["B", "F", "S", "K"], dtype: FLOATS, doc: "result" } },
+  outputs: { y: { dims: ["B", "F", "S", "K"], dtype: FLOATS, apart: ["x", "x2", "weight"], doc: "result" } },
   rules: [
     {
       where: "weight",

@@ -43,7 +43,14 @@ export default defineOp({
   },
   attrs: { ...epilogueAttrs },
   derived: { G: div(add("C", 127), 128), K: choose(isGated, div("N", 2), "N") },
-  outputs: { y: { dims: ["B", "F", "S", "K"], dtype: FLOATS, doc: "result; f32 unless `out` is of another type" } },
+  outputs: {
+    y: {
+      dims: ["B", "F", "S", "K"],
+      dtype: FLOATS,
+      apart: ["x", "weight"],
+      doc: "result; f32 unless `out` is of another type",
+    },
+  },
   rules: [
     {
       where: "weight",

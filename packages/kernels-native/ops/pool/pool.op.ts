@@ -36,7 +36,9 @@ export default defineOp({
     padding: ints("before and behind frames, height and width", 6, { max: 32, default: [0, 0, 0, 0, 0, 0] }),
     countIncludePad: { kind: "bool", doc: "averages count padding as zeros; else they leave it out", default: true },
   },
-  outputs: { y: { dims: ["B", out("F", 0), out("H", 1), out("W", 2), "C"], dtype: FLOATS, doc: "result" } },
+  outputs: {
+    y: { dims: ["B", out("F", 0), out("H", 1), out("W", 2), "C"], dtype: FLOATS, apart: ["x"], doc: "result" },
+  },
   rules: paddingRules,
   cost: ({ B, F, H, W, C }) => ({ flops: B! * F! * H! * W! * C! }),
   tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },

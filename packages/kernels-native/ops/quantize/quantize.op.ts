@@ -30,7 +30,7 @@ export default defineOp({
     SG: choose(isBlock, div(add("C", 127), 128), 1),
   },
   outputs: {
-    y: { dims: ["B", "F", "S", "C"], dtype: QUANTIZED, doc: "codes; f8e4m3 unless `out` is i8" },
+    y: { dims: ["B", "F", "S", "C"], dtype: QUANTIZED, apart: ["x"], doc: "codes; f8e4m3 unless `out` is i8" },
     scales: { dims: ["SB", "SF", "SS", "SG"], dtype: ["f32"], optional: true, doc: "what y is to be multiplied with" },
   },
   rules: [],

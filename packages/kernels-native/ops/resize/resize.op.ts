@@ -18,7 +18,7 @@ export default defineOp({
     mode: oneOf("ResizeMode", ["nearest", "bilinear", "bicubic"], "interpolation", "nearest"),
     alignCorners: bool("the corners' centres coincide (bilinear and bicubic)"),
   },
-  outputs: { y: { dims: ["B", "F", attr("height"), attr("width"), "C"], dtype: FLOATS, doc: "result" } },
+  outputs: { y: { dims: ["B", "F", attr("height"), attr("width"), "C"], dtype: FLOATS, apart: ["x"], doc: "result" } },
   rules: [],
   cost: ({ B, F, C, height, width }) => ({ flops: 8 * B! * F! * height! * width! * C! }),
   // Source positions may be float32 or float64.

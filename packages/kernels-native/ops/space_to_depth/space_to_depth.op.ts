@@ -20,6 +20,7 @@ export default defineOp({
     y: {
       dims: ["B", div("F", attr("block", 0)), div("H", attr("block", 1)), div("W", attr("block", 2)), mul("C", volume)],
       dtype: FLOATS,
+      apart: ["x"],
       doc: "result",
     },
   },

@@ -74,23 +74,35 @@ Reason clip_reason(const MatmulTile& tile) {
   return if_so(tile.staged || tile.kernel != MatmulKernel::tiles, {"has no past frames and repeats none"});
 }
 
+/** Why a tile cannot do a problem of several groups of channels: a tile's columns are of one group, and the copy engine counts
+ *  groups where it else counts batches. */
+Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (p.groups == 1) return {};
+  const int64_t columns = p.columns / p.groups;
+  return first_of({if_so(tile.staged || tile.kernel != MatmulKernel::tiles || p.clip || bytes_of(p.x.dtype) == 1, {"has no groups"}),
+                   if_so(columns % tile.tileN != 0, {"has tiles of # columns, groups have #", {tile.tileN, columns}}),
+                   if_so(p.source[0] != 1, {"has no groups and batches at once where filters reach over frames"})});
+}
+
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
-  return first_of({operands_reason(p, tile), if_so(p.clip, clip_reason(tile)), if_so(tile.staged, staged_reason(p, tile, box)),
-                   own_tiles_reason(p, tile), tail_reason(p, tile), shared_memory_reason(p, tile, device)});
+  return first_of({operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
+                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), tail_reason(p, tile),
+                   shared_memory_reason(p, tile, device)});
 }
 
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
  *  proportion to the columns. Pingpong hides the fixed part of the tail. The constants of rows tiles and of halves tiles (which
  *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
-double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks) {
+double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, bool alone) {
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1;
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * numKBlocks;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
-  // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width.
-  const double empty = p.columns <= 64 && tile.tileN > 64 ? 1.6 : 1;
+  // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
+  // but not where a block has one tile.
+  const double empty = p.columns <= 64 && tile.tileN > 64 ? (alone ? 1.3 : 1.6) : 1;
   return empty * (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500));
 }
 
@@ -136,6 +148,7 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
   groups = ceil_div(mTiles, tile.kernel == MatmulKernel::tiles ? tile.cluster : 2 * tile.cluster);
   params.numParts = tile.kernel == MatmulKernel::rows ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
+  params.groupTiles = p.groups == 1 ? 0 : static_cast<int32_t>(p.columns / p.groups / tile.tileN);
   params.aBytes = box[0] * box[1] * box[2] * 128;
   params.pastFrames = p.past.present() ? static_cast<int32_t>(p.past.dim(1)) : 0;
   params.lastFrame = static_cast<int32_t>(p.source[1]) - 1;
@@ -183,7 +196,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
     launch.relocations.push_back({offsetof(MatmulSm90Params, scales) + offsetof(MatmulScales, weight), p.weightScales});
   add_maps(launch, p, tile, source, box);
   const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
-  const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks);
+  const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks, tiles <= clusters);
   return {cost, std::move(launch)};
 }
 

@@ -12,7 +12,8 @@ struct MatmulProblem {
   Tensor x, x2;                 // x2 absent but for linear
   int64_t source[4];            // B, F, H, W of x
   int64_t out[4];               // B, F, H, W of one phase of the output
-  int64_t channels, channels2;
+  int64_t channels, channels2;  // of a group
+  int64_t groups = 1;           // of channels, each multiplied with its own part of the columns
   int kernel[3], stride[3], padding[3];
   Tensor past;                  // frames in front of x, absent but for clips
   bool clip = false;            // frames of x may lie in `past` or repeat: kernels of their own

@@ -48,6 +48,10 @@ void activation_map(Launch& launch, uint32_t offset, const Tensor& x, const Matm
     map.strideBytes[i] = stride;
     stride *= dims[i + 1];
   }
+  if (p.groups > 1) {
+    map.dims[4] = static_cast<uint64_t>(p.groups);
+    map.strideBytes[3] = static_cast<uint64_t>(channels) * bytes_of(x.dtype);
+  }
   map.box[0] = static_cast<uint32_t>(block_channels(p));
   for (int i = 0; i < 3; ++i) {
     map.box[1 + i] = static_cast<uint32_t>((box[2 - i] - 1) * p.stride[2 - i] + 1);
