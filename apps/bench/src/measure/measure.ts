@@ -11,7 +11,7 @@ import type { Reporter } from "../io/reporter";
 import { measureCausalVae } from "./causal-vae";
 import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
 import type { PartContext } from "./our-parts";
-import { measureGeneration, measurePart, measureStart, type Session } from "./part-runs";
+import { measureGeneration, measurePart, measureStart, measureSwitches, type Session } from "./part-runs";
 import { PeerProcess } from "./peer-process";
 import { type BenchFile, saveBenchFile } from "./report";
 import type { SelfProgram } from "./start";
@@ -100,13 +100,20 @@ async function startPeer(options: MeasureOptions, file: BenchFile, reporter: Rep
 
 async function runParts(session: Session): Promise<void> {
   const { context, file, reporter, signal } = session;
+  const { output } = context.options;
+  const save = async () => output !== undefined && (await saveBenchFile(output, file));
   for (const part of context.options.parts) {
     signal.throwIfAborted();
     reporter.note(`${part}:`);
     if (part === "e2e") await measureGeneration(session);
     else if (part === "start") await measureStart(session);
-    else await measurePart(session, part);
-    if (context.options.output !== undefined) await saveBenchFile(context.options.output, file);
+    else {
+      const result = await measurePart(session, part);
+      // What stands is on the disk before variants that take long, or more memory than there is.
+      await save();
+      if (part === "vae" || part === "encode") await measureSwitches(session, part, result);
+    }
+    await save();
   }
   const { causalModel } = context.options;
   if (causalModel !== undefined) await measureCausalVae(session, causalModel);

@@ -151,8 +151,8 @@ async function addOurs(
   return first?.output;
 }
 
-/** Measures a part that is one plan. */
-export async function measurePart(session: Session, part: PlanPart): Promise<void> {
+/** Measures a part that is one plan, and gives the peer's memory back. Returns the result that others are compared with, if there is one. */
+export async function measurePart(session: Session, part: PlanPart): Promise<Float32Array | undefined> {
   const { context, work, peer, modes } = session;
   const { options } = context;
   const field = new Field(part, caseName(part, context));
@@ -164,7 +164,7 @@ export async function measurePart(session: Session, part: PlanPart): Promise<voi
   });
   if ("reason" in ours) {
     session.file.rows.push({ suite: part, name: field.name, contender: "ours", reason: ours.reason });
-    return;
+    return undefined;
   }
   const reference = await referenceOf(session, part, files.inputs);
   const output = await addOurs(session, field, ours.value, reference);
@@ -177,9 +177,9 @@ export async function measurePart(session: Session, part: PlanPart): Promise<voi
     field.add(peerName(mode), await attemptPeer(session, mode, load));
   }
   await race(session, field, options.rounds, options.repeats);
-  if (part === "vae" || part === "encode") await measureSwitches(session, part, reference ?? output);
   await peer?.request("release", { part }).catch(() => undefined);
   await context.device.trim();
+  return reference ?? output;
 }
 
 /** Loads variants, those that can be loaded, and lets them take turns. */
@@ -195,7 +195,11 @@ export async function caseTurns(
 }
 
 /** Measures what the autoencoder's optimisations gain, each step beside the plain path. */
-function measureSwitches(session: Session, part: "vae" | "encode", reference: Float32Array | undefined): Promise<void> {
+export function measureSwitches(
+  session: Session,
+  part: "vae" | "encode",
+  reference: Float32Array | undefined,
+): Promise<void> {
   const { context, signal } = session;
   const record: RecordVariant = (dtype, rewrite) => plainPart({ ...context, dtype }, part, rewrite);
   const variants = vaeVariants({ device: context.device, record, reference, signal });
