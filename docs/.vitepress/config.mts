@@ -42,18 +42,20 @@ const benchmarks: Benchmark[] = readdirSync(join(DOCS, "benchmarks"))
 
 const reference = join(DOCS, "api/typedoc-sidebar.json");
 
+const START = ["quick-start", "generate", "options", "live", "gallery", "hosts", "troubleshooting"];
+/** Come first of those that no other part of the sidebar has. */
+const FIRST_ADVANCED = ["architecture", "ops", "vae", "profiling", "tensorrt", "environment"];
+const ELSEWHERE = ["index", "packages", "comparison", ...START, ...FIRST_ADVANCED];
+const advanced = [
+  ...FIRST_ADVANCED,
+  ...readdirSync(DOCS)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => name.slice(0, -".md".length))
+    .filter((name) => !ELSEWHERE.includes(name)),
+];
+
 const sidebar: DefaultTheme.SidebarItem[] = [
-  {
-    text: "Start",
-    items: [
-      page("quick-start.md"),
-      page("generate.md"),
-      page("options.md"),
-      page("live.md"),
-      page("gallery.md"),
-      page("troubleshooting.md"),
-    ],
-  },
+  { text: "Start", items: START.map((name) => page(`${name}.md`)) },
   {
     text: "Benchmarks",
     items: [
@@ -79,14 +81,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     text: "Advanced",
     collapsed: true,
     items: [
-      ...[
-        page("architecture.md"),
-        page("ops.md"),
-        page("vae.md"),
-        page("profiling.md"),
-        page("tensorrt.md"),
-        page("environment.md"),
-      ],
+      ...advanced.map((name) => page(`${name}.md`)),
       { text: "Ops", collapsed: true, items: pagesIn("ops") },
       { text: "Kernels' history", collapsed: true, items: pagesIn("kernels") },
       { text: "Contributing", link: "/CONTRIBUTING" },

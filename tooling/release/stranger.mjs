@@ -1,5 +1,5 @@
 // What somebody finds who installs a release from the registry.
-import { readdirSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { publicPackages } from "../build/packages.mjs";
 import { Failure } from "../build/workspace.mjs";
@@ -15,12 +15,14 @@ const bytesBelow = (dir) =>
     .map((name) => statSync(join(dir, name)))
     .reduce((sum, stat) => sum + (stat.isFile() ? stat.size : 0), 0);
 
-/** Installs the app from the registry and makes a video with verified binaries; checks that every public package is there
+/** Installs the app from the registry into an empty project with an empty home, and makes a video with verified binaries; checks that every public package is there
  *  with a tag of its own, and how large the device code is. Resolves to a sentence. Throws Failure for what is wrong. */
 export async function checkPublished(folder, registry, tags) {
   const { bareEnvironment, checkGeneration, installProject } = await import("../check/packages/consumer.mjs");
   const names = publicPackages().map(({ manifest }) => manifest.name);
-  const env = { ...bareEnvironment(folder), ...registry.environment("npm") };
+  const home = join(folder, "an empty home");
+  mkdirSync(home);
+  const env = { ...bareEnvironment(folder), ...registry.environment("npm"), HOME: home };
   const versionOf = (name) => JSON.parse(run("npm", ["view", name, "version", "--json"], { env }));
   const published = names.map((name) => ({ name, version: versionOf(name) }));
   const untagged = published.filter(({ name, version }) => !tags.includes(`${name}@${version}`));

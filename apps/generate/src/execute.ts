@@ -4,7 +4,6 @@ import {
   defaultPreviewPath,
   type OutputTarget,
   outputTarget,
-  type RgbImage,
   requireStorable,
   type WriteOptions,
   type WrittenVideo,
@@ -18,9 +17,10 @@ import type { Context } from "./dependencies";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
-import { type ModelSource, modelSource } from "./model/source";
+import { modelSource } from "./model/source";
+import { type PicturedModel, warnOfForeignPicture } from "./model/world";
 import { consentTo } from "./models/consent";
-import { readPicture, warnOfForeignPicture } from "./picture";
+import { readPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
 import { paintFor } from "./report/colours";
@@ -31,12 +31,8 @@ import { type RunSummary, summaryText } from "./report/summary";
 import type { Settings } from "./settings";
 
 /** Everything that was found out before a model is loaded. */
-export interface Preparation {
-  /** The picture's name. */
-  image: string;
-  picture: RgbImage;
+export interface Preparation extends PicturedModel {
   target: OutputTarget;
-  source: ModelSource;
   previewPath: string | undefined;
   write: WriteOptions;
 }
@@ -48,6 +44,9 @@ export interface Preparation {
 export async function execute(preparation: Preparation, settings: Settings, context: Context): Promise<void> {
   const startUs = context.io.nowUs();
   const { signal, reporter, pipelineFactory } = context;
+  const warning = await warnOfForeignPicture(preparation, pipelineFactory, signal);
+  if (warning) reporter.warning(warning);
+  const loadStartUs = context.io.nowUs();
   const profiler = await startProfile(settings.profile);
   const load = () =>
     pipelineFactory.load(preparation.source, {
@@ -59,7 +58,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   const pipeline = await (profiler ? profiler.scope("open model", load) : load());
   try {
     signal.throwIfAborted();
-    const loadUs = context.io.nowUs() - startUs;
+    const loadUs = context.io.nowUs() - loadStartUs;
     const options = runOptions(settings, pipeline.defaults, preparation.picture);
     requireStorable(preparation.target, options);
     if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
@@ -73,7 +72,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * Checks all that can be checked before a model is loaded: names, formats, files, folders, space, ffmpeg.
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
-export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: Context): Promise<Preparation> {
+export async function prepare(settings: Settings, { ffmpeg, signal }: Context): Promise<Preparation> {
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
@@ -96,8 +95,6 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
     await checkOutput(target, write);
     if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
   }
-  const warning = warnOfForeignPicture(settings.model, image, picture);
-  if (warning) reporter.warning(warning);
   return { image, picture, target, source, previewPath, write };
 }
 

@@ -3,10 +3,6 @@ import { basename } from "node:path";
 import { isVdError, VdError } from "@vd/kernels-native";
 import { loadImage, type PictureUse, type RgbImage } from "@vd/media";
 import { fileError } from "@vd/tensor";
-import { bundledPicture } from "./model/bundled";
-
-/** Side of every picture of the bundled model's world: its samples and its training clips. */
-const WORLD_SIDE = 128;
 
 /**
  * Reads the picture to animate, a path or an address, before a model is loaded. use: at which size it will be used.
@@ -35,22 +31,4 @@ async function readRegularFile(path: string): Promise<Uint8Array> {
   if (found.isFile() || found.isDirectory()) return readFile(path);
   const got = `a device or a pipe (${path})`;
   throw new VdError({ code: "io", where: "IMAGE", expected: "a picture file", got });
-}
-
-/**
- * Returns what to tell someone who has the bundled model animate a picture that is not of its world, undefined where it is:
- * where a model was named, and for pictures of the world's size. model: as named.
- */
-export function warnOfForeignPicture(
-  model: string | undefined,
-  path: string,
-  { width, height }: RgbImage,
-): string | undefined {
-  const isOfWorld = path === bundledPicture() || (width === WORLD_SIDE && height === WORLD_SIDE);
-  if (model !== undefined || isOfWorld) return undefined;
-  return (
-    "the bundled model knows balls and pinwheels of 128x128 pixels, not photographs, so this video will look wrong. " +
-    "For pictures of the real world name a trained checkpoint: --model stabilityai/stable-video-diffusion-img2vid for " +
-    "14 frames, or --model stabilityai/stable-video-diffusion-img2vid-xt for 25"
-  );
 }

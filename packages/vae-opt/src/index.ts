@@ -1,6 +1,7 @@
 export type { VideoFrames, VideoLatents } from "./autoencoder/checks";
 export type { VaeSourceOptions } from "./autoencoder/open";
 export type { DecodePlanRequest, PlannedDecode } from "./autoencoder/plan";
+export { type ReconstructionOptions, reconstructionSnr } from "./autoencoder/reconstruction";
 export {
   type DecodeClipOptions,
   type EncodeClipOptions,

@@ -1,6 +1,6 @@
 // Tries the addon for 64-bit Arm in a real Node.js for that processor, which QEMU runs. Behind `pnpm check:arm64`.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -13,7 +13,7 @@ import { run } from "../packages/packages.mjs";
 const usage = `Usage: pnpm check:arm64 [--require] [--ops LIST] [PART ...]
 
   --require   what cannot be tried here is a failure
-  --ops LIST  conformance of these ops alone, such as linear,conv: QEMU is slow
+  --ops LIST  conformance of these ops alone, such as linear,conv: all of them take QEMU about half an hour
 
 Parts: conformance, load, twice, exit, reload, verify, libraries (all).`;
 
@@ -24,7 +24,9 @@ const QEMU = "qemu-aarch64";
 const SYSROOT = "/usr/aarch64-linux-gnu";
 const BUILD = join(ROOT, "build/arm64");
 const NODE = join(BUILD, "node");
-const LIMIT_MS = 1_800_000;
+const OPS = join(ROOT, "packages/kernels-native/ops");
+/** For one op, or another part. */
+const LIMIT_MS = 1_200_000;
 
 /** What each part must print as its last line. */
 const EXPECTED = {
@@ -35,6 +37,20 @@ const EXPECTED = {
   reload: ({ after }) => after,
   verify: ({ numVerified }) => numVerified > 0,
 };
+
+/** All ops, by their folders. */
+const allOps = () =>
+  readdirSync(OPS, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+
+/** What is run for the parts that are named: conformance op by op, since QEMU takes minutes for some. */
+function runsOf(names, ops) {
+  const unknown = ops.find((op) => !allOps().includes(op));
+  if (unknown) throw new Failure(`--ops: there is no op ${unknown}.\n\n${usage}`, 2);
+  const tested = ops.length > 0 ? ops : allOps();
+  return names.flatMap((name) => (name === "conformance" ? tested.map((op) => ({ name, op })) : [{ name }]));
+}
 
 /** What is missing on this machine, as a sentence; undefined where nothing is. */
 function whySkip() {
@@ -55,9 +71,9 @@ function download() {
   rmSync(join(BUILD, archive));
 }
 
-/** Runs a program of the stage; its last line as data, or what went wrong as a sentence. */
-function runPart(name, scenarios, stage, ops) {
-  const words = name === "conformance" ? [join(stage, "dist/conformance.mjs"), ...ops] : [scenarios, name];
+/** Runs a program of the stage; its last line as data, or what went wrong as a sentence. op: of conformance. */
+function runPart({ name, op }, { scenarios, stage }) {
+  const words = op === undefined ? [scenarios, name] : [join(stage, "dist/conformance.mjs"), op];
   const result = spawnSync(QEMU, ["-L", SYSROOT, NODE, ...words], { encoding: "utf8", timeout: LIMIT_MS });
   const said = `${result.signal ?? result.status} ${result.stdout} ${result.stderr}`.slice(-2000);
   try {
@@ -65,11 +81,17 @@ function runPart(name, scenarios, stage, ops) {
     return {
       isRight: result.status === 0 && EXPECTED[name](found),
       said,
-      detail: name === "conformance" ? `${found.passed} checks` : "",
+      detail: op === undefined ? "" : `${found.passed} checks`,
     };
   } catch {
     return { isRight: false, said, detail: "" };
   }
+}
+
+/** Whether the addon asks only for libraries that older systems have. */
+function checkLibraries(stage) {
+  const faults = portabilityFaults(join(stage, "prebuilds", TARGET, "vd-native.node"));
+  return { isRight: faults.length === 0, said: faults.join("; "), detail: "" };
 }
 
 await runMain("check:arm64", async () => {
@@ -84,6 +106,7 @@ await runMain("check:arm64", async () => {
   const all = [...Object.keys(EXPECTED), "libraries"];
   const unknown = positionals.find((name) => !all.includes(name));
   if (unknown) throw new Failure(`there is no part ${unknown}.\n\n${usage}`, 2);
+  const runs = runsOf(positionals.length > 0 ? positionals : all, values.ops.split(",").filter(Boolean));
   const skipped = whySkip();
   if (skipped && values.require) throw new Failure(skipped);
   if (skipped) return console.log(`skipped: ${skipped}`);
@@ -93,14 +116,12 @@ await runMain("check:arm64", async () => {
   let numFailed = 0;
   try {
     const scenarios = await stageLoader(folder, TARGET, { conformance: "tooling/check/conformance.ts" });
-    for (const name of positionals.length > 0 ? positionals : all) {
+    for (const each of runs) {
       const startMs = performance.now();
-      const faults =
-        name === "libraries" ? portabilityFaults(join(folder, "prebuilds", TARGET, "vd-native.node")) : undefined;
-      const { isRight, said, detail } = faults
-        ? { isRight: faults.length === 0, said: faults.join("; "), detail: "" }
-        : runPart(name, scenarios, folder, values.ops.split(",").filter(Boolean));
-      console.log(`${isRight ? "ok" : "FAILED"}: ${name} ${detail} (${seconds(startMs)}) ${isRight ? "" : said}`);
+      const { isRight, said, detail } =
+        each.name === "libraries" ? checkLibraries(folder) : runPart(each, { scenarios, stage: folder });
+      const title = [each.name, each.op, detail].filter(Boolean).join(" ");
+      console.log(`${isRight ? "ok" : "FAILED"}: ${title} (${seconds(startMs)})${isRight ? "" : ` ${said}`}`);
       if (!isRight) numFailed++;
     }
   } finally {

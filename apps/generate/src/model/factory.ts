@@ -1,3 +1,4 @@
+import type { RgbImage } from "@vd/media";
 import type { LoadOptions, ProgressEvent, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import type { ModelSource } from "./source";
 
@@ -13,6 +14,8 @@ export interface ModelLoading extends LoadOptions {
 /** Makes pipelines; tests put their own in its place. */
 export interface PipelineFactory {
   load(source: ModelSource, options: ModelLoading): Promise<Pipeline>;
+  /** How much of a picture is left after the autoencoder of a model's folder encoded and decoded it, in dB. */
+  reconstructionSnr(folder: string, picture: RgbImage, signal: AbortSignal): Promise<number>;
 }
 
 /** The real pipeline, loaded when it is needed: `--help` and mistakes in usage answer at once. */
@@ -22,5 +25,10 @@ export const pipelineFactory: PipelineFactory = {
     return source.kind === "file"
       ? StableVideoDiffusionPipeline.fromSingleFile(source.name, options)
       : StableVideoDiffusionPipeline.fromPretrained(source.name, options);
+  },
+  async reconstructionSnr(folder, picture, signal) {
+    const { reconstructionSnr, SvdAutoencoder } = await import("@vd/vae-opt");
+    const vae = await SvdAutoencoder.fromPretrained(folder, { signal });
+    return reconstructionSnr(vae, picture, { signal }).finally(() => vae.close());
   },
 };

@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { samplerNames } from "@vd/svd-pipeline";
 import { describe, expect, it } from "vitest";
+import { Language, Parser } from "web-tree-sitter";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { splitLine } from "../../src/completion/server";
 import { suggest } from "../../src/completion/suggest";
@@ -15,6 +16,30 @@ function names(line: string): readonly string[] | "files" {
   const { words, current } = splitLine(`vd-generate ${line}`, 1000);
   const found = suggest(words, current);
   return found === "files" ? found : found.map(({ name }) => name);
+}
+
+const EULERS = samplerNames.filter((name) => name.startsWith("eu"));
+const hasShell = (name: string) => spawnSync(name, ["--version"]).status === 0;
+
+/** Lines that a shell prints for `ask`, where `vd-generate` is on its path and its script was read. before: runs first. */
+async function completions(
+  shell: (typeof SHELLS)[number],
+  words: string[],
+  ask: string,
+  before = "",
+): Promise<string[]> {
+  const bin = temporaryFolder();
+  const script = join(bin, "script");
+  writeFileSync(script, (await runCommand(["completion", shell])).stdout);
+  const cli = fileURLToPath(new URL("../support/fake-cli.ts", import.meta.url));
+  const tsx = fileURLToPath(import.meta.resolve("tsx"));
+  const program = join(bin, "vd-generate");
+  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" --import "file://${tsx}" "${cli}" 0 "$@"\n`);
+  chmodSync(program, 0o755);
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const said = spawnSync(shell, [...words, `${before}\n. ${script}\n${ask}`], { encoding: "utf8", env });
+  expect(said.stderr).toBe("");
+  return said.stdout.trim().split("\n");
 }
 
 describe("suggest", () => {
@@ -81,22 +106,32 @@ describe("vd-generate completion", () => {
   });
 
   it.runIf(process.platform === "linux")("completes in a real bash", async () => {
-    const folder = temporaryFolder();
-    const bin = join(folder, "bin");
-    mkdirSync(bin);
-    writeFileSync(join(bin, "vd.bash"), (await runCommand(["completion", "bash"])).stdout);
-    const cli = fileURLToPath(new URL("../support/fake-cli.ts", import.meta.url));
-    const tsx = fileURLToPath(import.meta.resolve("tsx"));
-    const program = join(bin, "vd-generate");
-    writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" --import "file://${tsx}" "${cli}" 0 "$@"\n`);
-    chmodSync(program, 0o755);
-    const ask = `. ${bin}/vd.bash; COMP_LINE="vd --sampler eu" COMP_POINT=15 COMP_WORDS=(vd --sampler eu) COMP_CWORD=2
+    const ask = `COMP_LINE="vd --sampler eu" COMP_POINT=15 COMP_WORDS=(vd --sampler eu) COMP_CWORD=2
       _vd_completion; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const PATH = `${bin}${delimiter}${process.env.PATH}`;
-    const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", ask], {
-      encoding: "utf8",
-      env: { ...process.env, PATH },
-    });
-    expect(stdout.trim().split("\n"), stderr).toEqual(samplerNames.filter((name) => name.startsWith("eu")));
+    expect(await completions("bash", ["--norc", "-c"], ask)).toEqual(EULERS);
+  });
+
+  it.runIf(hasShell("zsh"))("completes in a real zsh", async () => {
+    // What the line editor would have set, and what it would have been shown.
+    const ask = `_describe() { print -rl -- \${(P)2} }
+      BUFFER="vd --sampler eu"; CURSOR=15; words=(vd --sampler eu); CURRENT=3; _vd_completion`;
+    expect(await completions("zsh", ["-f", "-c"], ask, "autoload -Uz compinit; compinit -u -D")).toEqual(EULERS);
+  });
+
+  it.runIf(hasShell("fish"))("completes in a real fish", async () => {
+    // Until 3.7 fish knows no cursor outside of its line editor.
+    const ask = `function commandline; test $argv[1] = -C; and echo 15; or printf '%s\\n' vd --sampler eu; end
+      _vd_completion`;
+    expect(await completions("fish", ["--no-config", "-c"], ask)).toEqual(EULERS);
+  });
+
+  it("is right PowerShell by its grammar", async () => {
+    await Parser.init();
+    const grammar = fileURLToPath(import.meta.resolve("tree-sitter-powershell/tree-sitter-powershell.wasm"));
+    const parser = new Parser().setLanguage(await Language.load(grammar));
+    const { stdout } = await runCommand(["completion", "powershell"]);
+    const isRight = (script: string) => parser.parse(script)?.rootNode.hasError === false;
+    expect(isRight(stdout)).toBe(true);
+    expect(isRight(stdout.replace("finally {", "finally {{"))).toBe(false);
   });
 });

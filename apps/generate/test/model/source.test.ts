@@ -6,7 +6,7 @@ import { bundledModelFolder, bundledPicture } from "../../src/model/bundled";
 import { runOptions } from "../../src/model/defaults";
 import { modelSource } from "../../src/model/source";
 import { parseArguments } from "../../src/options/parse";
-import { readPicture, warnOfForeignPicture } from "../../src/picture";
+import { readPicture } from "../../src/picture";
 import { FAKE_DEFAULTS } from "../support/fake-pipeline";
 
 describe("modelSource", () => {
@@ -76,17 +76,6 @@ describe("runOptions", () => {
       ...{ width: 16, height: 8, numFrames: 2, steps: 3, fps: 9, motionBucketId: 1, noiseAugStrength: 0 },
       ...{ minGuidance: 2, maxGuidance: 2, guidance: "triangle" },
     });
-  });
-});
-
-describe("warnOfForeignPicture", () => {
-  it("names checkpoints for pictures that the bundled model knows nothing of", () => {
-    expect(warnOfForeignPicture(undefined, "cat.jpg", PORTRAIT)).toContain(
-      "--model stabilityai/stable-video-diffusion-img2vid-xt",
-    );
-    expect(warnOfForeignPicture("owner/name", "cat.jpg", PORTRAIT)).toBeUndefined();
-    expect(warnOfForeignPicture(undefined, "ball.png", { ...PORTRAIT, width: 128, height: 128 })).toBeUndefined();
-    expect(warnOfForeignPicture(undefined, bundledPicture(), PORTRAIT)).toBeUndefined();
   });
 });
 

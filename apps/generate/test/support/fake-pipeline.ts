@@ -10,6 +10,8 @@ export interface FakeOptions {
   onLoad?(source: ModelSource, options: ModelLoading): unknown;
   onGenerate?(options: GenerateOptions): void;
   onDispose?(): void;
+  /** What the autoencoder leaves of any picture, in dB. */
+  reconstructionSnr?: number;
   /** Thrown in the middle of denoising. */
   failure?: unknown;
 }
@@ -35,6 +37,7 @@ export function fakeFactory(fake: FakeOptions = {}): PipelineFactory {
       options.onProgress({ stage: "load", step: 1, steps: 1, elapsedUs: 1000 });
       return new FakePipeline(fake);
     },
+    reconstructionSnr: async () => fake.reconstructionSnr ?? Number.POSITIVE_INFINITY,
   };
 }
 

@@ -38,10 +38,16 @@ function pieceReader(work) {
   };
 }
 
+/** Makes this thread look like a worker of a browser, for which the module is built. Deno has some of these with getters alone. */
+function becomeBrowserWorker() {
+  const wanted = { self: globalThis, location: { href: "" }, importScripts: () => {} };
+  for (const [name, value] of Object.entries(wanted))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+}
+
 /** @param {Work} work */
 async function makeFfmpeg({ core, wasm }) {
-  // The module is built for workers of browsers, which are told of by these.
-  Object.assign(globalThis, { self: globalThis, location: { href: "" }, importScripts: () => {} });
+  becomeBrowserWorker();
   return createRequire(import.meta.url)(core)({
     instantiateWasm(imports, onReady) {
       WebAssembly.instantiate(wasm, imports).then((instance) => onReady(instance, wasm));
