@@ -1,4 +1,6 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
+
+export { openTokenizer } from "./diffusion/open-tokenizer";
 export { drift, hasCollapsed } from "./drift/drift";
 export { collapseScore, type DriftAnchor } from "./drift/measure";
 export { randomPlay } from "./drift/play";
@@ -17,6 +19,15 @@ export { type LiveModel, openLiveModel, startContext } from "./model/live-model"
 export { type FrameProgram, recordFrame } from "./model/record-frame";
 export type { LiveModelInfo, LiveStart } from "./model/types";
 export {
+  type ClipText,
+  type ClipTextConfig,
+  type ClipTokenizer,
+  type ClipTokenizerFiles,
+  clipText,
+  clipTokenizer,
+  parseClipTextConfig,
+} from "./models/clip-text/index";
+export {
   type Conditions,
   type DeepFeatures,
   parseUnet2dConfig,
@@ -25,6 +36,15 @@ export {
   type Unet2dConfig,
   unet2d,
 } from "./models/unet-2d/index";
+export {
+  type ConditionLevel,
+  parseUnet2dConditionConfig,
+  type TimeConditions,
+  type Unet2dCondition,
+  type Unet2dConditionCall,
+  type Unet2dConditionConfig,
+  unet2dCondition,
+} from "./models/unet-2d-condition/index";
 export { createLiveSession } from "./session/create";
 export {
   type AdaptiveOptions,
