@@ -1,6 +1,16 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
 
+export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
 export { openTokenizer } from "./diffusion/open-tokenizer";
+export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";
+export { RANDOM_LAYOUTS, type RandomLayout, randomDiffusionModel } from "./diffusion/random-models";
+export {
+  type DiffusionModel,
+  GUIDANCE_KINDS,
+  type GuidanceKind,
+  type PictureCodec,
+  type StreamConditions,
+} from "./diffusion/types";
 export { drift, hasCollapsed } from "./drift/drift";
 export { collapseScore, type DriftAnchor } from "./drift/measure";
 export { randomPlay } from "./drift/play";
@@ -17,7 +27,7 @@ export {
 export { eulerStep, type Preconditioning, preconditioning } from "./model/levels";
 export { type LiveModel, openLiveModel, startContext } from "./model/live-model";
 export { type FrameProgram, recordFrame } from "./model/record-frame";
-export type { LiveModelInfo, LiveStart } from "./model/types";
+export { LIVE_KINDS, type LiveModelInfo, type LiveStart } from "./model/types";
 export {
   type ClipText,
   type ClipTextConfig,
@@ -46,6 +56,14 @@ export {
   unet2dCondition,
 } from "./models/unet-2d-condition/index";
 export { createLiveSession } from "./session/create";
+export type {
+  ChannelMoments,
+  EngineState,
+  FrameMaker,
+  FrameRequest,
+  MadeFrame,
+  ProgramRequest,
+} from "./session/frame-maker";
 export {
   type AdaptiveOptions,
   DEADLINE_POLICIES,
@@ -61,4 +79,5 @@ export {
   type LiveSnapshot,
   type LiveStats,
   type LiveTimes,
+  type SimilarityOptions,
 } from "./session/types";

@@ -1,8 +1,11 @@
 import { dirname, join } from "node:path";
 import { openComponentWeights } from "@vd/hub";
+import { openDevice } from "@vd/kernels-native";
 import {
   clipText,
+  openDiffusionModel,
   openTokenizer,
+  PictureEngine,
   parseClipTextConfig,
   parseUnet2dConditionConfig,
   type Unet2dCondition,
@@ -11,7 +14,8 @@ import {
 import { type Graph, runAtOnce, Weights } from "@vd/tensor";
 import { openTiny, parsePictureVaeConfig, pictureVae, tinyDecoder, tinyEncoder } from "@vd/vae-opt";
 import type { Fixture, GoldenContext, GoldenKind, TensorCheck } from "../kind";
-import { runModel } from "../model-run";
+import { toPixels, toPlanes } from "../layout";
+import { runModel, withinLimits } from "../model-run";
 
 const folderOf = (fixture: Fixture) => join(dirname(fixture.jsonPath), fixture.json.meaning.model);
 
@@ -107,6 +111,39 @@ async function* autoencoderChecks(fixture: Fixture, context: GoldenContext): Asy
   weights.expectAllUsed();
 }
 
+/** A stream of pictures through all parts by the session's own engine: frames as they are shown, and latents on their way. */
+async function* streamChecks(fixture: Fixture, context: GoldenContext, name: string): AsyncGenerator<TensorCheck> {
+  const { mode, guidance: guidanceScale, delta, steps, strength, seed, prompt, negative } = fixture.json.cases[name];
+  const model = await openDiffusionModel(folderOf(fixture));
+  const [count, , height, width] = fixture.shape("stream.in.pictures") as [number, number, number, number];
+  const engine = await PictureEngine.open({
+    ...{ model, device: openDevice(context.device), width, height, seed, guidance: mode, change: false },
+    conditions: { prompt, negativePrompt: negative, strength, guidanceScale, delta },
+  });
+  const [pictures, golden] = [fixture.float32("stream.in.pictures"), fixture.float64(`${name}.out.frames`)];
+  const size = 3 * height * width;
+  const limits = fixture.json.tolerance[`stream_${context.dtype}`];
+  const request = { steps, action: 0, drift: false, deep: "none", timing: false, into: new Uint8Array(size) } as const;
+  try {
+    for (let i = 0; i < count; i++) {
+      const picture = pictures.subarray(i * size, (i + 1) * size);
+      engine.pushVideo(toPixels(picture, [1, 3, height, width]).values, 1);
+      await engine.make(request);
+      const { context: state } = await engine.save(steps);
+      // The newest frame stands before its part and a flag.
+      const frame = toPlanes(state.subarray(state.length - 2 - size, state.length - 2), [1, 1, height, width, 3]);
+      const shown = golden.subarray(i * size, (i + 1) * size).map((value) => Math.min(Math.max(value, -1), 1));
+      yield* withinLimits(`${name}.out.frames[${i}]`, frame, shown, limits);
+      if (i < count - 1 || !fixture.has(`${name}.out.buffer`)) continue;
+      const [rows, channels, h, w] = fixture.shape(`${name}.out.buffer`) as [number, number, number, number];
+      const waiting = toPlanes(state.subarray(0, rows * channels * h * w), [rows, 1, h, w, channels]);
+      yield* withinLimits(`${name}.out.buffer`, waiting, fixture.float64(`${name}.out.buffer`), limits);
+    }
+  } finally {
+    await engine.free();
+  }
+}
+
 /** Stable Diffusion's networks, tokenizer and autoencoders, and streams of pictures through all of them. */
 export const stableDiffusionKind: GoldenKind = {
   kind: "stable-diffusion",
@@ -115,5 +152,9 @@ export const stableDiffusionKind: GoldenKind = {
     for (const name of ["text_sd1", "text_sd2"]) yield* textChecks(fixture, context, name);
     for (const name of ["unet_sd1", "unet_sd2"]) yield* unetChecks(fixture, context, name);
     yield* autoencoderChecks(fixture, context);
+    // A stream computes in float16 on a GPU, in float32 on the CPU.
+    if (context.device === "cuda" && context.dtype !== "float16") return;
+    for (const name of Object.keys(fixture.json.cases).filter((key) => key.startsWith("stream_")))
+      yield* streamChecks(fixture, context, name);
   },
 };

@@ -285,6 +285,8 @@ def main():
             "float32": {"rel_l2": 2e-5},
             "float16": {"rel_l2": 2e-2},
             "bfloat16": {"rel_l2": 1e-1},
+            "stream_float32": {"rel_l2": 1e-4},
+            "stream_float16": {"rel_l2": 1e-1},
         },
         "cases": cases,
     }
