@@ -3,7 +3,12 @@
 export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
 export { openTokenizer } from "./diffusion/open-tokenizer";
 export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";
-export { RANDOM_LAYOUTS, type RandomLayout, randomDiffusionModel } from "./diffusion/random-models";
+export {
+  RANDOM_LAYOUTS,
+  type RandomLayout,
+  randomDiffusionModel,
+  recordRandomNetwork,
+} from "./diffusion/random-models";
 export {
   type DiffusionModel,
   GUIDANCE_KINDS,

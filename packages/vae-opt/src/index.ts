@@ -10,7 +10,13 @@ export {
 } from "./autoencoder/svd-autoencoder";
 export * from "./causal-video/index";
 export { inferVaeConfig, type VaeInference } from "./checkpoint/infer-vae";
-export { type VaeLayout, vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./checkpoint/vae-names";
+export {
+  pictureVaeNamePairs,
+  type VaeLayout,
+  vaeLayoutOfDiffusers,
+  vaeLayoutOfOriginal,
+  vaeNamePairs,
+} from "./checkpoint/vae-names";
 export {
   addFoldedVaeLayer,
   chooseVaeEncoder,

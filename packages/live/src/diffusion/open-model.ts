@@ -3,12 +3,14 @@ import { join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import type { SchedulerConfig } from "@vd/sampling";
-import { runInSlices, shownJson } from "@vd/tensor";
-import { openTiny, parsePictureVaeConfig, pictureVae } from "@vd/vae-opt";
+import { runInSlices, shownJson, type Weights } from "@vd/tensor";
+import { parsePictureVaeConfig, pictureVae } from "@vd/vae-opt";
 import { clipText, parseClipTextConfig } from "../models/clip-text/index";
-import { parseUnet2dConditionConfig, type Unet2dCondition, unet2dCondition } from "../models/unet-2d-condition/index";
-import { fullCodec, tinyCodec } from "./codec";
+import { parseUnet2dConditionConfig, unet2dCondition } from "../models/unet-2d-condition/index";
+import { fullCodec } from "./codec";
+import { checkFit } from "./fit";
 import { pictureInfo } from "./model-info";
+import { openTinyCodec } from "./open-tiny-codec";
 import { openTokenizer } from "./open-tokenizer";
 import { openSingleFile } from "./single-file";
 import type { DiffusionModel, PictureCodec } from "./types";
@@ -41,20 +43,10 @@ function classOf(index: Record<string, unknown>, part: string, where: string): s
   throw new VdError({ code: "unsupported", where, expected, got: shownJson(entry) });
 }
 
-/** A tiny autoencoder's two halves. @throws VdError `weights` for a file of one half */
-export async function openTinyCodec(source: string): Promise<PictureCodec> {
-  const { encoder, decoder } = await openTiny(source);
-  if (!encoder || !decoder) {
-    const expected = "a tiny autoencoder with both halves";
-    throw new VdError({ code: "weights", where: source, expected, got: encoder ? "an encoder" : "a decoder" });
-  }
-  return tinyCodec(encoder, decoder);
-}
-
 async function openPart<T>(
   root: string,
   part: string,
-  make: (config: Record<string, unknown>, where: string, weights: import("@vd/tensor").Weights) => T | Promise<T>,
+  make: (config: Record<string, unknown>, where: string, weights: Weights) => T | Promise<T>,
 ): Promise<T> {
   const where = join(root, part, "config.json");
   const config = await readJson(where, HINT);
@@ -68,19 +60,6 @@ const openVae = (root: string): Promise<PictureCodec> =>
   openPart(root, "vae", async (config, where, weights) =>
     fullCodec(await runInSlices(pictureVae.inPieces(weights, parsePictureVaeConfig(config, where)))),
   );
-
-/** The parts must fit each other: what one gives, the other takes. */
-export function checkFit({ unet, codec, text }: Pick<DiffusionModel, "unet" | "codec" | "text">, where: string): void {
-  const fail = (expected: string, got: number): never => {
-    throw new VdError({ code: "weights", where, expected, got: String(got) });
-  };
-  const { latentChannels } = codec;
-  const { inChannels, outChannels, levels }: Unet2dCondition["config"] = unet.config;
-  if (inChannels !== latentChannels || outChannels !== latentChannels)
-    fail(`a network of the ${latentChannels} channels of the autoencoder's latents`, inChannels);
-  const odd = levels.find(({ crossAttentionDim }) => crossAttentionDim !== text.config.hiddenSize);
-  if (odd) fail(`cross_attention_dim of the text encoder's ${text.config.hiddenSize}`, odd.crossAttentionDim);
-}
 
 /**
  * Opens a model of the Stable Diffusion class: a folder of diffusers' layout, or a checkpoint in one file with the original names. The

@@ -45,11 +45,12 @@ async function padToken(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Opens a folder with vocab.json and merges.txt. maxTokens: places of the text encoder.
+ * Opens a folder with vocab.json and merges.txt. maxTokens: places of the text encoder; pad: the token that fills texts up where the
+ * folder does not say.
  *
  * @throws VdError `io` or `weights`
  */
-export async function openTokenizer(folder: string, maxTokens: number): Promise<ClipTokenizer> {
+export async function openTokenizer(folder: string, maxTokens: number, pad?: string): Promise<ClipTokenizer> {
   const vocab = await readJson(join(folder, "vocab.json"), HINT, MOST_BYTES);
   const odd = Object.entries(vocab).find(([, token]) => !Number.isInteger(token) || (token as number) < 0);
   if (odd) {
@@ -57,6 +58,6 @@ export async function openTokenizer(folder: string, maxTokens: number): Promise<
     throw new VdError({ code: "weights", where: join(folder, "vocab.json"), expected, got: `${odd[0]}: ${odd[1]}` });
   }
   const merges = readLines(join(folder, "merges.txt"));
-  const pad = await padToken(folder);
-  return clipTokenizer({ vocab: vocab as Record<string, number>, merges, pad, maxTokens });
+  const filler = (await padToken(folder)) ?? pad;
+  return clipTokenizer({ vocab: vocab as Record<string, number>, merges, pad: filler, maxTokens });
 }

@@ -1,4 +1,4 @@
-import { randomWeights, runAtOnce } from "@vd/tensor";
+import { type Graph, type Pausable, randomWeights, runAtOnce } from "@vd/tensor";
 import { parsePictureVaeConfig, pictureVae, type TinyLayer } from "@vd/vae-opt";
 import { clipText, parseClipTextConfig } from "../models/clip-text/index";
 import { parseUnet2dConditionConfig, unet2dCondition } from "../models/unet-2d-condition/index";
@@ -83,4 +83,22 @@ export function randomDiffusionModel(layout: RandomLayout, seed: number): Diffus
   const info = pictureInfo(`random ${layout}`, unet.config.sampleSize, codec.factor);
   const scheduler = { _class_name: layout === "sd15" ? "LCMScheduler" : "EulerDiscreteScheduler", ...SCHEDULER };
   return { info, unet, codec, text, tokenizer: undefined, scheduler };
+}
+
+/** Records one call of a random network: pictures of side×side latents, each with a timestep and a text of its own. */
+export function* recordRandomNetwork(
+  g: Graph,
+  layout: RandomLayout,
+  { seed, pictures, side }: { seed: number; pictures: number; side: number },
+): Pausable<void> {
+  const config = parseUnet2dConditionConfig(UNET_CONFIGS[layout]);
+  const unet = yield* unet2dCondition.inPieces(randomWeights(seed), config);
+  const length = parseClipTextConfig(TEXT_CONFIGS[layout]).maxTokens;
+  const contextChannels = config.levels[0]!.crossAttentionDim;
+  const text = g.empty([1, pictures, length, unet.widths.text]);
+  yield* unet.conditionText.inPieces(g, g.input("states", [1, pictures, length, contextChannels]), text);
+  const time = g.empty([1, pictures, 1, unet.widths.time]);
+  yield* unet.conditionTime.inPieces(g, { timestep: g.input("timestep", [1, pictures], "f32") }, time);
+  const sample = g.input("sample", [1, pictures, side, side, config.inChannels]);
+  g.output("prediction", yield* unet.forward.inPieces(g, { sample, time, text }));
 }

@@ -27,7 +27,11 @@ interface Parts {
 function recordVideo(g: Graph, { newest, video, blend }: PictureMemory): Tensor {
   const [frame, pushed] = [tokens(newest.tensor), tokens(video.tensor)];
   const out = g.empty(frame.dims);
-  elementwise(g, (e) => e.add(frame, e.mul(blend.tensor, e.sub(pushed, frame))), { name: "context.video", out });
+  // Of two products, so that a picture that is not blended keeps its digits.
+  elementwise(g, (e) => e.add(e.mul(blend.tensor, pushed), e.mul(e.sub(1, blend.tensor), frame)), {
+    name: "context.video",
+    out,
+  });
   return pixels(out, newest.tensor.dims[2]!, newest.tensor.dims[3]!);
 }
 

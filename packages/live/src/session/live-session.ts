@@ -293,7 +293,8 @@ export class RunningSession implements LiveSession {
     }
     this.pending = [];
     const video = this.steering.takeVideo();
-    const isSame = this.last !== undefined && (this.parts.similarity?.isSame(video) ?? false);
+    // Asked for the first frame too, whose picture the next ones are compared with.
+    const isSame = (this.parts.similarity?.isSame(video) ?? false) && this.last !== undefined;
     if (video && !isSame) engine.pushVideo(video, this.settings.blend);
     const action = this.steering.takeAction();
     const steps = this.controller.next(this.settings);
