@@ -9,7 +9,7 @@ test.each(["epsilon", "v_prediction", "sample"])("are LCMScheduler's own, predic
   const sampler = createSampler(config, { steps: 4, strength: 0.8 });
   expect(steps.map(({ timestep }) => timestep)).toEqual([...sampler.timesteps]);
   // Of each call the next sample and the data, by sample, prediction and noise.
-  const { tables } = linearSteps(sampler);
+  const { tables } = linearSteps(sampler)!;
   for (const [i, { signal, noise, ofSample, ofPrediction }] of steps.entries()) {
     expect(signal ** 2 + noise ** 2).toBeCloseTo(1, 6);
     const next = steps[i + 1] ?? { signal: 1, noise: 0 };

@@ -148,6 +148,14 @@ function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<Tensor>
   return pixels(typed, height, width);
 }
 
+/** A frame in the type of a game's, which measures are made for. */
+function inFloat32(g: Graph, frame: Tensor): Tensor {
+  if (frame.dtype === "f32") return frame;
+  const x = tokens(frame);
+  const y = g.copy({ name: "frame.float32", x, out: g.empty(x.dims, "f32") });
+  return pixels(y, frame.dims[2]!, frame.dims[3]!);
+}
+
 /**
  * Records one whole frame of a stream of pictures: video in, encoding, one call of the network for the steps of as many frames on their
  * way, decoding, 8 bits. Source of the batch of steps and of residual guidance: https://arxiv.org/abs/2312.12491.
@@ -163,8 +171,9 @@ export function* recordStream(
   const latents = yield* model.codec.encode(g, recordVideo(g, pictures));
   const frame = yield* model.codec.decode(g, yield* recordSteps(g, parts, tokens(latents)));
   g.framesOut({ name: "frame.levels", x: frame, out: picture.tensor });
-  if (program.change) recordChange(g, "frame", frame, newest.tensor);
-  if (program.drift) recordDrift(g, frame, newest.tensor);
+  const measured = program.change || program.drift ? inFloat32(g, frame) : frame;
+  if (program.change) recordChange(g, "frame", measured, newest.tensor);
+  if (program.drift) recordDrift(g, measured, newest.tensor);
   elementwise(g, (e) => e.max(e.min(tokens(frame), 1), -1), { name: "frame.clamp", out: tokens(newest.tensor) });
   yield;
 }
