@@ -13,6 +13,7 @@ export {
   type RelativeEntries,
 } from "./checkpoint/locate-entries";
 export { countBelow, type LayerPair, layerPairs, type NamePair } from "./checkpoint/name-pair";
+export { openClipLayerPairs } from "./checkpoint/open-clip-names";
 export { exportBytes, sourceBytes, sourceRange } from "./checkpoint/tensor-bytes";
 export { oneOrList, type Shapes, sizeOf } from "./checkpoint/tensor-shapes";
 export type {
@@ -22,6 +23,17 @@ export type {
   TensorEntry,
   TensorSource,
 } from "./checkpoint/tensor-source";
+export {
+  RES_BLOCK_LAYERS,
+  sameLayers,
+  transformerBlockPairs,
+  type UnetLayout,
+  type UnetLevel,
+  type UnetNaming,
+  unetLayoutOfDiffusers,
+  unetLayoutOfOriginal,
+  unetNamePairs,
+} from "./checkpoint/unet-names";
 export { weightsOfSources } from "./checkpoint/weights-of-sources";
 export {
   type CachedModel,

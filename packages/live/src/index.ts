@@ -1,4 +1,21 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
+
+export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
+export { openTokenizer } from "./diffusion/open-tokenizer";
+export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";
+export {
+  RANDOM_LAYOUTS,
+  type RandomLayout,
+  randomDiffusionModel,
+  recordRandomNetwork,
+} from "./diffusion/random-models";
+export {
+  type DiffusionModel,
+  GUIDANCE_KINDS,
+  type GuidanceKind,
+  type PictureCodec,
+  type StreamConditions,
+} from "./diffusion/types";
 export { drift, hasCollapsed } from "./drift/drift";
 export { collapseScore, type DriftAnchor } from "./drift/measure";
 export { randomPlay } from "./drift/play";
@@ -15,7 +32,16 @@ export {
 export { eulerStep, type Preconditioning, preconditioning } from "./model/levels";
 export { type LiveModel, openLiveModel, startContext } from "./model/live-model";
 export { type FrameProgram, recordFrame } from "./model/record-frame";
-export type { LiveModelInfo, LiveStart } from "./model/types";
+export { LIVE_KINDS, type LiveModelInfo, type LiveStart } from "./model/types";
+export {
+  type ClipText,
+  type ClipTextConfig,
+  type ClipTokenizer,
+  type ClipTokenizerFiles,
+  clipText,
+  clipTokenizer,
+  parseClipTextConfig,
+} from "./models/clip-text/index";
 export {
   type Conditions,
   type DeepFeatures,
@@ -25,7 +51,24 @@ export {
   type Unet2dConfig,
   unet2d,
 } from "./models/unet-2d/index";
+export {
+  type ConditionLevel,
+  parseUnet2dConditionConfig,
+  type TimeConditions,
+  type Unet2dCondition,
+  type Unet2dConditionCall,
+  type Unet2dConditionConfig,
+  unet2dCondition,
+} from "./models/unet-2d-condition/index";
 export { createLiveSession } from "./session/create";
+export type {
+  ChannelMoments,
+  EngineState,
+  FrameMaker,
+  FrameRequest,
+  MadeFrame,
+  ProgramRequest,
+} from "./session/frame-maker";
 export {
   type AdaptiveOptions,
   DEADLINE_POLICIES,
@@ -41,4 +84,5 @@ export {
   type LiveSnapshot,
   type LiveStats,
   type LiveTimes,
+  type SimilarityOptions,
 } from "./session/types";

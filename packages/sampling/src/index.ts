@@ -10,6 +10,7 @@ export {
 } from "./arithmetic/preconditioning";
 export { add, cast, div, type LatentDtype, mul, roundNumber, sub, type Values } from "./arithmetic/values";
 export type { SchedulerConfig } from "./config";
+export { type ConsistencyOptions, type ConsistencyStep, consistencySteps } from "./consistency-steps";
 export { createSampler, findSampler, samplerDefinitions, samplerNames } from "./create-sampler";
 export type { SamplerDefinition } from "./definition";
 export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";

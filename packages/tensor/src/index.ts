@@ -62,5 +62,6 @@ export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-pla
 export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
 export { type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
+export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";
-export { mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";
+export { type MakeWeight, mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

@@ -11,7 +11,13 @@ export {
 } from "./autoencoder/svd-autoencoder";
 export * from "./causal-video/index";
 export { inferVaeConfig, type VaeInference } from "./checkpoint/infer-vae";
-export { type VaeLayout, vaeLayoutOfDiffusers, vaeLayoutOfOriginal, vaeNamePairs } from "./checkpoint/vae-names";
+export {
+  pictureVaeNamePairs,
+  type VaeLayout,
+  vaeLayoutOfDiffusers,
+  vaeLayoutOfOriginal,
+  vaeNamePairs,
+} from "./checkpoint/vae-names";
 export {
   addFoldedVaeLayer,
   chooseVaeEncoder,
@@ -48,10 +54,14 @@ export { type AutocastOptions, configureAutocast, optimizeForWindowsBlackwell } 
 export { rewriteOf } from "./optimization/rewrite";
 export type { OptimizationSwitches, VaePrecision } from "./optimization/switches";
 export type { TuningCacheOptions } from "./optimization/tuning-cache";
+export * from "./picture-autoencoder/index";
 export { type Posterior, posterior, posteriorMode } from "./posterior";
 export { NORM_GROUPS, parseVaeConfig, spatialFactor, type VaeConfig } from "./temporal-decoder/config";
 export type { DecodeHeadOptions, DecodeOptions, Decoder, DecoderBlock, DecoderEnd } from "./temporal-decoder/decoder";
 export { type TemporalVae, temporalVae } from "./temporal-decoder/vae";
+export type { TinyLayer } from "./tiny/layers";
+export { tinyDecoder, tinyEncoder } from "./tiny/model";
+export { openTiny, type TinyComponents, type TinyHalf } from "./tiny/open";
 export {
   type OpenTinyOptions,
   TinyAutoencoder,

@@ -1,5 +1,5 @@
 import { Device } from "@vd/kernels-native";
-import type { LiveSessionOptions, LiveTimes } from "@vd/live";
+import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import type { OpenSession } from "../game/game";
 import { timesOf } from "./times";
 
@@ -20,7 +20,15 @@ const WARM_FRAMES = 20;
 /** Frames for which an action is held. */
 const HELD_FRAMES = 7;
 
-/** Times `frames` frames of a session that nobody waits for, with its actions taking turns. Stops at the signal. */
+/** Two pictures that differ everywhere, so that no frame is spared. */
+const testPictures = (width: number, height: number): LivePicture[] =>
+  [0, 128].map((shift) => ({
+    ...{ width, height },
+    data: Uint8Array.from({ length: 3 * width * height }, (_, i) => (shift + i * 37) % 256),
+  }));
+
+/** Times `frames` frames of a session that nobody waits for, with its actions taking turns, or with
+ *  pictures pushed into it. Stops at the signal. */
 export async function benchFrames(
   openSession: OpenSession,
   options: LiveSessionOptions,
@@ -32,7 +40,9 @@ export async function benchFrames(
   const freeBefore = (await gpu?.memory())?.freeBytes;
   const session = await openSession({ ...options, pace: "reader", queueFrames: 1 });
   const times: number[] = [];
-  const { actions } = session.model;
+  const { actions, kind } = session.model;
+  const pictures = kind === "pictures" ? testPictures(session.width, session.height) : [];
+  if (pictures[0]) session.push(pictures[0]);
   let count = 0;
   let startMs = 0;
   try {
@@ -40,6 +50,7 @@ export async function benchFrames(
       signal.throwIfAborted();
       if (count === WARM_FRAMES) startMs = performance.now();
       if (count > WARM_FRAMES) times.push(frame.latencyMs);
+      if (pictures.length > 0) session.push(pictures[count % pictures.length]!);
       if (count % HELD_FRAMES === 0) session.act(actions[(count / HELD_FRAMES) % actions.length]!);
       if (count++ === WARM_FRAMES + frames) break;
     }

@@ -1,9 +1,10 @@
 import { cpus } from "node:os";
 import { devices, throwIfAborted } from "@vd/kernels-native";
-import type { LiveTimes } from "@vd/live";
+import type { LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
+import { benchNetwork, isNetworkName } from "../bench/network-bench";
 import type { Dependencies } from "../dependencies";
 import type { BenchSettings } from "../options/settings";
 import { modelOptions } from "./session-options";
@@ -53,14 +54,30 @@ function table(results: BenchResults): string {
 export async function bench(settings: BenchSettings, dependencies: Dependencies): Promise<void> {
   const { stdout, openSession, signal } = dependencies;
   if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
-  const options = modelOptions(settings);
-  const about = await aboutModel(dependencies, settings);
-  const frames = await benchFrames(openSession, options, settings.frames, signal);
+  const { random, frames: count } = settings;
+  const network = isNetworkName(random) ? random : undefined;
+  const options = { ...modelOptions(settings), random: isNetworkName(random) ? undefined : random };
+  const about = network
+    ? { model: `random ${network}`, steps: 1, hasKeys: false }
+    : await aboutModel(dependencies, options);
+  const frames = network
+    ? await benchNetwork(network, settings, count, signal)
+    : await benchFrames(openSession, options, count, signal);
+  // Models of pictures have no keys.
   const keyToPictureMs =
-    settings.presses === 0 ? undefined : await benchKeys(openSession, options, settings.presses, signal);
+    settings.presses === 0 || !about.hasKeys
+      ? undefined
+      : await benchKeys(openSession, options, settings.presses, signal);
   throwIfAborted(signal, "vd-live bench");
   const results: BenchResults = {
-    ...{ ...about, device: deviceName(settings.device), node: process.version, ...frames, keyToPictureMs },
+    ...{
+      model: about.model,
+      steps: about.steps,
+      device: deviceName(settings.device),
+      node: process.version,
+      ...frames,
+      keyToPictureMs,
+    },
     peakRssBytes: process.resourceUsage().maxRSS * KIB,
   };
   stdout.write(table(results));
@@ -68,8 +85,9 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   await writeWholeFile(settings.json, `${JSON.stringify(results, null, 2)}\n`, { where: "--json" });
 }
 
-async function aboutModel({ openSession }: Dependencies, settings: BenchSettings) {
-  const session = await openSession(modelOptions(settings));
+async function aboutModel({ openSession }: Dependencies, options: LiveSessionOptions) {
+  const session = await openSession(options);
   await session.close();
-  return { model: session.model.name, steps: settings.steps ?? session.model.defaultSteps };
+  const { name, defaultSteps, keys } = session.model;
+  return { model: name, steps: options.steps ?? defaultSteps, hasKeys: Object.keys(keys).length > 0 };
 }

@@ -27,13 +27,6 @@ function checkTogether(settings: PlaySettings): void {
     throw attr("--actions", "a place for the frames", "none", "Add --output - or --record FILE.");
 }
 
-/** Models of live.json files take keys and pictures; what one cannot do is said before the game starts. */
-function checkAbilities({ prompt }: PlaySettings, { name, actions }: Game["model"]): void {
-  if (prompt === undefined) return;
-  const got = `${name}, which takes keys (${actions.join(", ")}) and pictures, and no words`;
-  throw attr("--prompt", "a model with a text encoder", got, "Leave --prompt out.");
-}
-
 /**
  * Plays a game until it is stopped, or has its frames: in a page, or without one into a pipe or a file. A recording is
  * written whole whatever ends the game. onReady: called when nothing more can be wrong with the command line.
@@ -50,7 +43,6 @@ export async function play(settings: PlaySettings, dependencies: Dependencies, o
   // Opening takes a moment, in which Ctrl-C may come too.
   if (dependencies.signal.aborted) stop();
   try {
-    checkAbilities(settings, game.model);
     recorder = settings.record === undefined ? undefined : await openRecorder(settings.record, game);
     await takeInput(settings, game, dependencies.signal);
     if (recorder) game.onFrame((frame) => recorder!.add(frame));

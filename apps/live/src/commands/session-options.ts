@@ -1,5 +1,5 @@
 import type { LiveSessionOptions } from "@vd/live";
-import type { BenchSettings, GameSettings } from "../options/settings";
+import type { BenchSettings, GameSettings, PictureSettings } from "../options/settings";
 
 /** Frames from one measure of drift to the next in a game that somebody watches. */
 const DRIFT_EVERY = 10;
@@ -11,9 +11,31 @@ export function modelOptions(settings: BenchSettings | GameSettings): LiveSessio
 }
 
 /** The options of a session that is played. */
-export function gameOptions(settings: GameSettings & { blend: number | undefined }): LiveSessionOptions {
+export function gameOptions(
+  settings: GameSettings & PictureSettings & { blend: number | undefined },
+): LiveSessionOptions {
   const { fps, deadline, policy, cache, adaptive, renoise, anchor, blend } = settings;
   const guard = renoise === 0 && anchor === 0 ? undefined : { renoise, anchor };
   const drift = { everyFrames: DRIFT_EVERY };
-  return { ...modelOptions(settings), fps, deadlineMs: deadline, policy, cache, adaptive, guard, blend, drift };
+  const { prompt, negativePrompt, strength, guidance, guidanceScale, delta, similarity, autoencoder, tokenizer } =
+    settings;
+  const words = { prompt, negativePrompt, strength, guidanceScale, delta, autoencoder, tokenizer };
+  // What is not asked for is not told: games have none of it.
+  const pictures = {
+    ...words,
+    guidance: guidance === "none" ? undefined : guidance,
+    similarity: similarity || undefined,
+  };
+  return {
+    ...modelOptions(settings),
+    ...pictures,
+    fps,
+    deadlineMs: deadline,
+    policy,
+    cache: cache || undefined,
+    adaptive,
+    guard,
+    blend,
+    drift,
+  };
 }

@@ -174,7 +174,7 @@ export class Game {
   async start(name: string, seed?: number): Promise<void> {
     this.requireStart(name);
     if (seed === undefined) await this.session.restart(name);
-    else await this.replaceSession({ ...this.options, start: name, seed, steps: this.current.steps });
+    else await this.replaceSession({ ...this.options, start: name || undefined, seed, steps: this.current.steps });
     this.current = { ...this.current, start: name, ...(seed !== undefined && { seed }) };
     this.changed();
   }
@@ -206,7 +206,7 @@ export class Game {
 
   private requireStart(name: string): void {
     const names = this.session.model.starts.map((start) => start.name);
-    if (names.includes(name)) return;
+    if (names.includes(name) || (names.length === 0 && name === "")) return;
     throw new VdError({ code: "attr", where: "start", expected: `one of ${names.join(", ")}`, got: `"${name}"` });
   }
 

@@ -1,10 +1,10 @@
 import { VdError } from "@vd/kernels-native";
 import { cliRows } from "@vd/svd-pipeline/options";
-import { GAME_TABLE, INPUT_TABLE } from "./tables";
+import { GAME_TABLE, INPUT_TABLE, PICTURE_TABLE } from "./tables";
 
 /** Flags by what a session calls the option. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
-  ...[GAME_TABLE, INPUT_TABLE].flatMap(cliRows).map(({ options, name }) => [options[0]!, name] as const),
+  ...[GAME_TABLE, INPUT_TABLE, PICTURE_TABLE].flatMap(cliRows).map(({ options, name }) => [options[0]!, name] as const),
   ["deadlineMs", "--deadline"],
 ]);
 

@@ -1,5 +1,5 @@
 import type { OptionTable, ValueOf, WrittenKind } from "@vd/svd-pipeline/options";
-import type { BENCH_TABLE, DRIFT_TABLE, GAME_TABLE, INPUT_TABLE, OUTPUT_TABLE } from "./tables";
+import type { BENCH_TABLE, DRIFT_TABLE, GAME_TABLE, INPUT_TABLE, OUTPUT_TABLE, PICTURE_TABLE } from "./tables";
 
 /** The checked values of a table's options; those without a default of the table's may be undefined. */
 type SettingsOf<T extends OptionTable> = {
@@ -11,8 +11,14 @@ type SettingsOf<T extends OptionTable> = {
 /** The options of a game. */
 export type GameSettings = SettingsOf<typeof GAME_TABLE>;
 
+/** The options of models of pictures. */
+export type PictureSettings = SettingsOf<typeof PICTURE_TABLE>;
+
 /** The options of playing. */
-export type PlaySettings = GameSettings & SettingsOf<typeof INPUT_TABLE> & SettingsOf<typeof OUTPUT_TABLE>;
+export type PlaySettings = GameSettings &
+  PictureSettings &
+  SettingsOf<typeof INPUT_TABLE> &
+  SettingsOf<typeof OUTPUT_TABLE>;
 
 /** The options of `bench`. */
 export type BenchSettings = SettingsOf<typeof BENCH_TABLE>;

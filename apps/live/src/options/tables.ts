@@ -1,4 +1,4 @@
-import { DEADLINE_POLICIES } from "@vd/live";
+import { DEADLINE_POLICIES, GUIDANCE_KINDS, RANDOM_LAYOUTS } from "@vd/live";
 import {
   always,
   boolean,
@@ -11,6 +11,7 @@ import {
   real,
   text,
 } from "@vd/svd-pipeline/options";
+import { NETWORK_NAMES } from "../bench/network-bench";
 import { PIPE_FORMATS } from "../output/pipe-format";
 import { PICTURE_CHOICES } from "../server/picture-format";
 
@@ -24,7 +25,7 @@ const { device, threads } = LOAD_TABLE;
 const MODEL_ROWS = {
   model: {
     kind: text("a name"),
-    doc: "A model folder with a live.json.",
+    doc: "A model folder with a live.json or of the Stable Diffusion class, or a .safetensors file with all of the latter.",
     default: found("the bundled tiny-live"),
     cli: { flags: "-m, --model <DIR>" },
   },
@@ -104,6 +105,60 @@ export const GAME_TABLE = {
   },
 } as const satisfies OptionTable;
 
+/** How models of the Stable Diffusion class make pictures of pictures; games refuse these. */
+export const PICTURE_TABLE = {
+  prompt: {
+    kind: text("a text"),
+    doc: "What frames show, in words.",
+    cli: { flags: "--prompt <TEXT>" },
+  },
+  negativePrompt: {
+    kind: text("a text"),
+    doc: "What guidance leads away from, in words.",
+    cli: { flags: "--negative-prompt <TEXT>" },
+  },
+  strength: {
+    kind: real(0.001, 1),
+    doc: "How far frames may leave their pictures.",
+    default: found("0.5"),
+    cli: { flags: "--strength <PART>" },
+  },
+  guidance: {
+    kind: choice(GUIDANCE_KINDS, "GuidanceKind"),
+    doc: "What guidance leads away from: nothing, residual noise that costs no calls, the same begun with one call for the negative prompt, or the negative prompt at every step.",
+    default: always(GUIDANCE_KINDS[0]),
+    cli: { flags: "--guidance <NAME>" },
+  },
+  guidanceScale: {
+    kind: real(0, 100),
+    doc: "How far guidance leads; 1 is nowhere.",
+    default: found("1.2, or 8 for models that are told it"),
+    cli: { flags: "--guidance-scale <N>" },
+  },
+  delta: {
+    kind: real(0, 10),
+    doc: "Part of the residual noise in guidance.",
+    default: found("1"),
+    cli: { flags: "--delta <PART>" },
+  },
+  similarity: {
+    kind: boolean,
+    doc: "Shows the frame before once more where the input hardly changes.",
+    default: always(false),
+    cli: { flags: "--similarity" },
+  },
+  autoencoder: {
+    kind: text("a name"),
+    doc: "A tiny autoencoder, its folder or file, in place of the model's own.",
+    cli: { flags: "--autoencoder <FILE>" },
+  },
+  tokenizer: {
+    kind: text("a name"),
+    doc: "A folder with vocab.json and merges.txt, for models in one file.",
+    cli: { flags: "--tokenizer <DIR>" },
+  },
+} as const satisfies OptionTable;
+
 /** What steers the game besides keys. */
 export const INPUT_TABLE = {
   input: {
@@ -116,11 +171,6 @@ export const INPUT_TABLE = {
     doc: "The part of a picture of the video in the newest context frame.",
     default: found("the session's own"),
     cli: { flags: "--blend <PART>" },
-  },
-  prompt: {
-    kind: text("a text"),
-    doc: "Words for models that take some; others refuse them.",
-    cli: { flags: "--prompt <TEXT>" },
   },
   actions: {
     kind: text("a list"),
@@ -185,6 +235,11 @@ const MAX_BENCH_FRAMES = 1000;
 /** Options of `bench`. */
 export const BENCH_TABLE = {
   ...MODEL_ROWS,
+  random: {
+    kind: choice([...RANDOM_LAYOUTS, ...NETWORK_NAMES]),
+    doc: "Random weights of a published layout instead of a model: sd15 and sd-turbo make pictures of pictures; those that end in -unet time one call of the network for two pictures of 64 by 64 latents.",
+    cli: { flags: "--random <NAME>" },
+  },
   frames: {
     kind: integer(10, MAX_BENCH_FRAMES),
     unit: "frames",
@@ -231,6 +286,7 @@ export const DRIFT_TABLE = {
 /** The options of playing, in the order of its help. */
 export const PLAY_GROUPS: readonly OptionGroup[] = [
   { title: "Game", intro: "", table: GAME_TABLE, isApp: true },
+  { title: "Pictures", intro: "", table: PICTURE_TABLE, isApp: true },
   { title: "Input", intro: "", table: INPUT_TABLE, isApp: true },
   { title: "Output", intro: "", table: OUTPUT_TABLE, isApp: true },
 ];

@@ -153,9 +153,10 @@ element<HTMLSelectElement>("steps").addEventListener("change", ({ target }) => {
 });
 element<HTMLFormElement>("new").addEventListener("submit", (event) => {
   event.preventDefault();
-  const name = document.querySelector<HTMLInputElement>("#starts :checked")?.value;
+  const name = document.querySelector<HTMLInputElement>("#starts :checked")?.value ?? "";
   const seed = element<HTMLInputElement>("seed").valueAsNumber;
-  if (name === undefined || !Number.isInteger(seed))
+  // Models of pictures have no start states.
+  if ((name === "" && model?.starts.length !== 0) || !Number.isInteger(seed))
     return void showError("A new game needs a start state and a whole number as its seed.");
   connection.ask({ type: "start", name, seed });
   screen.focus();

@@ -92,7 +92,6 @@ describe("a video file as input", () => {
 });
 
 it.each([
-  [["--prompt", "a castle"], "[--prompt] expected a model with a text encoder, got fake-live"],
   [["-o", "-", "--input", "webcam"], "[--input] expected a video file, since there is no page"],
   [["--actions", "right"], "[--actions] expected a place for the frames, got none. Add --output - or --record FILE."],
   [["-o", "-", "--actions", "fly"], "[--actions] expected ACTION or ACTION:FRAMES"],

@@ -17,6 +17,7 @@ const STARTS = ["meadow-morning", "desert-noon", "snow-sunset"];
 
 /** What the fake knows and can do, in the shape of tiny-live. */
 export const FAKE_MODEL: LiveModelInfo = {
+  kind: "game",
   name: "fake-live",
   folder: FOLDER,
   width: 96,

@@ -8,15 +8,16 @@ const MAX_BYTES = 2 ** 20;
 const MAX_LEVELS = 64;
 
 /**
- * Reads a JSON object from a file. hint: what to do about one that cannot be read.
+ * Reads a JSON object from a file. hint: what to do about one that cannot be read; maxBytes: of the file, default those of the
+ * largest configuration.
  *
  * @throws VdError `io` if it cannot be read, `weights` if it is no JSON object, or larger than any configuration is
  */
-export async function readJson(path: string, hint?: string): Promise<Record<string, unknown>> {
+export async function readJson(path: string, hint?: string, maxBytes = MAX_BYTES): Promise<Record<string, unknown>> {
   let text: string;
   try {
     const { size } = await stat(path);
-    if (size > MAX_BYTES) throw wrong(path, `a configuration of at most ${MAX_BYTES} bytes`, `${size} bytes`);
+    if (size > maxBytes) throw wrong(path, `a configuration of at most ${maxBytes} bytes`, `${size} bytes`);
     text = await readFile(path, "utf8");
   } catch (cause) {
     if (isVdError(cause)) throw cause;

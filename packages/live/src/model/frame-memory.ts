@@ -7,7 +7,14 @@ export interface PlacedTensor {
   readonly buffer: DeviceBuffer;
 }
 
-async function placed(device: Device, kind: StorageKind, name: string, dims: number[], dtype: DType = "f32") {
+/** Allocates a tensor in a block of its own. @throws VdError `memory` */
+export async function placeTensor(
+  device: Device,
+  kind: StorageKind,
+  name: string,
+  dims: number[],
+  dtype: DType = "f32",
+) {
   const bytes = countOf(dims) * elementBytes(dtype);
   const buffer = await device.allocate(bytes);
   return { buffer, tensor: packedTensor(makeStorage(kind, bytes, name, { buffer, byteOffset: 0 }), dims, dtype) };
@@ -89,7 +96,7 @@ export async function allocateFrameMemory(device: Device, size: FrameSize): Prom
       keyof typeof shapes,
       [StorageKind, number[], DType?],
     ][])
-      blocks[name] = await placed(device, kind, name, dims, dtype);
+      blocks[name] = await placeTensor(device, kind, name, dims, dtype);
   } catch (error) {
     await free();
     throw error;

@@ -114,6 +114,7 @@ export function parseLiveJson(json: Json, folder: string, where = "live.json"): 
   const defaultSteps = read.count("default_steps", MAX_STEPS);
   if (!sigmas.has(defaultSteps)) read.fail("default_steps", `one of ${[...sigmas.keys()].join(", ")}`);
   return {
+    kind: "game",
     name: basename(folder),
     folder,
     width: read.count("width"),

@@ -74,7 +74,7 @@ function recordAnchor(g: Graph, memory: FrameMemory, frame: Tensor): Tensor {
 }
 
 /** Mean absolute difference of two frames as an output: mean and 1/deviation, of which the first counts. */
-function recordChange(g: Graph, name: string, frame: Tensor, other: Tensor): void {
+export function recordChange(g: Graph, name: string, frame: Tensor, other: Tensor): void {
   const difference = elementwise(g, (e) => e.abs(e.sub(tokens(frame), tokens(other))), { name: `change.${name}` });
   const x = pixels(difference, frame.dims[2]!, frame.dims[3]!);
   g.output(`change.${name}`, g.groupNormStats({ name: `change.${name}.mean`, x, groups: 1, eps: 1e-6 }));

@@ -7,8 +7,13 @@ export interface LiveStart {
   readonly file: string;
 }
 
-/** What a live model is and can do, as its live.json says. */
+/** Every kind of model. `game`: frames follow from those before and from actions. `pictures`: each frame is made of a picture that is pushed
+ *  and of words. */
+export const LIVE_KINDS = ["game", "pictures"] as const;
+
+/** What a live model is and can do, as its live.json says, or its networks' configurations. */
 export interface LiveModelInfo {
+  readonly kind: (typeof LIVE_KINDS)[number];
   /** The folder's name, e.g. `tiny-live`. */
   readonly name: string;
   /** Where it was read from. */

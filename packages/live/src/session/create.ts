@@ -1,29 +1,87 @@
 import { cancelledError, openDevice, throwIfAborted } from "@vd/kernels-native";
+import { openDiffusionModel } from "../diffusion/open-model";
+import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
+import { randomDiffusionModel } from "../diffusion/random-models";
+import { isDiffusionModel } from "../diffusion/sources";
+import { type DiffusionModel, GUIDANCE_KINDS, type StreamConditions } from "../diffusion/types";
 import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
+import type { LiveModelInfo } from "../model/types";
 import { type SessionClock, systemClock } from "./clock";
 import { FrameEngine } from "./engine";
+import type { FrameMaker } from "./frame-maker";
 import { RunningSession } from "./live-session";
 import { checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
-import { DEADLINE_POLICIES, type LiveSession, type LiveSessionOptions } from "./types";
+import { SimilarityFilter } from "./similarity-filter";
+import { DEADLINE_POLICIES, type LivePicture, type LiveSession, type LiveSessionOptions } from "./types";
 
 const QUEUE_FRAMES = 2;
+const STRENGTH = 0.5;
+/** Guidance scales: of residual guidance, and of models that are told it. */
+const SCALE = 1.2;
+const TOLD_SCALE = 8;
+
+type Size = { width: number; height: number };
 
 /** An option that is an object, or true for its defaults. */
 const optional = <T extends object>(value: T | boolean | undefined): T | undefined =>
   value === true ? ({} as T) : value || undefined;
 
-function partsOf(
-  options: LiveSessionOptions,
-  model: LiveModel,
-  engine: FrameEngine,
-  clock: SessionClock,
-): SessionParts {
-  const { info } = model;
-  const fps = options.fps ?? info.fps;
+/** A model of either kind, and what a session needs to make its frames. */
+interface Opened {
+  info: LiveModelInfo;
+  openEngine(size: Size): Promise<FrameMaker>;
+  startContext(size: Size, start?: string | readonly LivePicture[]): Promise<Float32Array>;
+}
+
+function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
+  const { device = "cpu", threads, seed = 0, guard, cache, adaptive } = options;
+  const change = Boolean(cache) || Boolean(adaptive);
   return {
-    ...{ model, engine, clock, fps },
-    size: options.size ?? { width: info.width, height: info.height },
+    info: model.info,
+    startContext: (size, start) => startContext(model, start, size),
+    openEngine: (size) =>
+      FrameEngine.open({
+        ...{ model, ...size, seed, change, guard: guard !== undefined },
+        device: openDevice(device, { threads }),
+      }),
+  };
+}
+
+function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Opened {
+  const { device = "cpu", threads, seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
+  const isTold = model.unet.config.guidanceChannels !== undefined;
+  const conditions: StreamConditions = {
+    ...{ prompt: "", negativePrompt: "", strength: STRENGTH, guidanceScale: isTold ? TOLD_SCALE : SCALE, delta: 1 },
+    ...conditionsOf(options),
+  };
+  return {
+    info: model.info,
+    startContext: async () => new Float32Array(0),
+    openEngine: (size) =>
+      PictureEngine.open({
+        ...{ model, ...size, seed, guidance, conditions, change: Boolean(adaptive) },
+        device: openDevice(device, { threads }),
+      }),
+  };
+}
+
+async function openModel(options: LiveSessionOptions): Promise<Opened> {
+  const { model, random, seed } = options;
+  if (random !== undefined) return openedDiffusion(options, randomDiffusionModel(random, Number(seed ?? 0)));
+  if (model !== undefined && isDiffusionModel(model))
+    return openedDiffusion(options, await openDiffusionModel(model, options));
+  return openedGame(options, await openLiveModel(model));
+}
+
+function partsOf(options: LiveSessionOptions, opened: Opened, engine: FrameMaker, clock: SessionClock): SessionParts {
+  const { info } = opened;
+  const fps = options.fps ?? info.fps;
+  const size = options.size ?? { width: info.width, height: info.height };
+  const similarity = optional(options.similarity);
+  return {
+    ...{ info, engine, clock, fps, size },
+    startContext: (start) => opened.startContext(size, start),
     pace: options.pace ?? "clock",
     queueFrames: options.queueFrames ?? QUEUE_FRAMES,
     settings: {
@@ -35,6 +93,7 @@ function partsOf(
     },
     cache: optional(options.cache),
     adaptive: optional(options.adaptive),
+    similarity: similarity && new SimilarityFilter(similarity, options.seed ?? 0),
     hasGuard: options.guard !== undefined,
     driftEvery: options.drift?.everyFrames ?? 0,
     timeEvery: options.timeEvery ?? 0,
@@ -45,18 +104,14 @@ function partsOf(
 /** Does what {@link createLiveSession} does, with a clock of the caller's. */
 export async function createSessionWithClock(options: LiveSessionOptions, clock: SessionClock): Promise<LiveSession> {
   throwIfAborted(options.signal, "live session");
-  const model = await openLiveModel(options.model);
-  checkSessionOptions(options, model.info);
-  const { device: kind = "cpu", threads, seed = 0, guard, cache, adaptive } = options;
-  const size = options.size ?? { width: model.info.width, height: model.info.height };
-  const context = await startContext(model, options.start, size);
-  const engine = await FrameEngine.open({
-    ...{ model, ...size, seed, guard: guard !== undefined },
-    device: openDevice(kind, { threads }),
-    change: Boolean(cache) || Boolean(adaptive),
-  });
+  const opened = await openModel(options);
+  const { info } = opened;
+  checkSessionOptions(options, info);
+  const size = options.size ?? { width: info.width, height: info.height };
+  const context = await opened.startContext(size, options.start);
+  const engine = await opened.openEngine(size);
   try {
-    const parts = partsOf(options, model, engine, clock);
+    const parts = partsOf(options, opened, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);
     await preparePrograms(parts, parts.settings);
     if (options.signal?.aborted) throw cancelledError("live session", options);

@@ -6,6 +6,7 @@ import type { DriftMeasure } from "../drift/types";
 import { allocateFrameMemory, type FrameMemory, readContext, writeContext } from "../model/frame-memory";
 import type { LiveModel } from "../model/live-model";
 import { type FrameProgram, recordFrame } from "../model/record-frame";
+import type { ChannelMoments, EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "./frame-maker";
 import { NoiseStream } from "./noise";
 import { PartTimes } from "./part-times";
 
@@ -20,43 +21,6 @@ export interface EngineOptions {
   guard: boolean;
   /** Whether programs measure the change between frames. */
   change: boolean;
-}
-
-/** What one frame is made with. */
-export interface FrameRequest {
-  steps: number;
-  action: number;
-  deep: FrameProgram["deep"];
-  drift: boolean;
-  /** Measure the program's rows. */
-  timing: boolean;
-  /** Receives the picture, RGB. */
-  into: Uint8Array;
-}
-
-/** What an engine says of a frame besides its picture. */
-export interface MadeFrame {
-  index: number;
-  drift: DriftMeasure | undefined;
-  /** Mean absolute change against the frame before and against the frame of the deep features, where it is measured. */
-  change: { frame: number; features: number } | undefined;
-}
-
-/** Context and generators behind a frame. */
-export interface EngineState {
-  /** Number of the next frame. */
-  index: number;
-  /** [H,W,3 · frames] in [-1, 1]. */
-  context: Float32Array;
-  generator: Uint32Array;
-  /** Of the noise that a guard adds. */
-  contextGenerator?: Uint32Array | undefined;
-}
-
-/** Mean and standard deviation of each channel. */
-export interface ChannelMoments {
-  mean: readonly number[];
-  deviation: readonly number[];
 }
 
 /** Returns mean and standard deviation of each colour channel over all frames. context: [H,W,3 · frames]. */
@@ -76,7 +40,7 @@ const ZERO = new Float32Array(1);
 const keyOf = ({ steps, deep, guard, change, drift }: FrameProgram) => [steps, deep, guard, change, drift].join(" ");
 
 /** Makes frames: owns the memory that all programs share, the programs and the noise. One call at a time. */
-export class FrameEngine {
+export class FrameEngine implements FrameMaker {
   private readonly plans = new Map<string, Promise<Plan>>();
   private readonly ready = new Map<string, Plan>();
   private readonly actionRow: Float32Array;
@@ -121,14 +85,14 @@ export class FrameEngine {
     return this.made;
   }
 
-  private program(request: Pick<FrameRequest, "steps" | "deep" | "drift">): FrameProgram {
+  private program(request: ProgramRequest): FrameProgram {
     const { steps, deep, drift } = request;
     const { guard, change } = this.options;
     return { steps, deep, drift, guard, change };
   }
 
   /** Loads the program of such frames, unless it is loaded. The event loop turns meanwhile. */
-  async prepare(request: Pick<FrameRequest, "steps" | "deep" | "drift">): Promise<void> {
+  async prepare(request: ProgramRequest): Promise<void> {
     const program = this.program(request);
     const key = keyOf(program);
     const load = async () => {
@@ -147,7 +111,7 @@ export class FrameEngine {
   }
 
   /** True if {@link prepare} has loaded the program of such frames. */
-  isReady(request: Pick<FrameRequest, "steps" | "deep" | "drift">): boolean {
+  isReady(request: ProgramRequest): boolean {
     return this.ready.has(keyOf(this.program(request)));
   }
 
@@ -207,6 +171,14 @@ export class FrameEngine {
     this.memory.keep.buffer.writeSync(Float32Array.of(1 - amount, 1 - amount, 1 - amount));
     this.memory.anchorMean.buffer.writeSync(times(anchor.mean));
     this.memory.anchorDeviation.buffer.writeSync(times(anchor.deviation));
+  }
+
+  /** A game takes no words: the options' check has refused them. */
+  async tell(): Promise<void> {}
+
+  contextLength(): number {
+    const { width, height, model } = this.options;
+    return width * height * 3 * model.info.contextFrames;
   }
 
   /** Goes on from a context; with drift, measures are compared with it from now on. */

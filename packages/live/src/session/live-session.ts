@@ -1,8 +1,8 @@
 import { cancelledError, VdError } from "@vd/kernels-native";
-import { startContext } from "../model/live-model";
 import type { LiveModelInfo } from "../model/types";
-import { type ChannelMoments, channelMoments, type MadeFrame } from "./engine";
+import { channelMoments } from "./engine";
 import { FeatureCache } from "./feature-cache";
+import type { ChannelMoments, MadeFrame } from "./frame-maker";
 import { FrameQueue, type Slot } from "./frame-queue";
 import { checkParameters } from "./options";
 import { definedOnly, preparePrograms, type SessionParts, type SessionSettings } from "./parts";
@@ -22,7 +22,13 @@ interface Plan {
   deep: "none" | "compute" | "reuse";
   settings: SessionSettings;
   edge: number;
+  /** The picture differs too little from one before: its frame is shown once more. */
+  isSame: boolean;
 }
+
+/** True for parameters that the model is told. */
+const isTold = ({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters) =>
+  [prompt, negativePrompt, strength, guidanceScale, delta].some((value) => value !== undefined);
 
 /** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
  *  between two frames. */
@@ -49,10 +55,10 @@ export class RunningSession implements LiveSession {
     private readonly parts: SessionParts,
     context: Float32Array,
   ) {
-    const { model, size, queueFrames, settings, cache, adaptive, clock, fps, signal } = parts;
+    const { info, size, queueFrames, settings, cache, adaptive, clock, fps, signal } = parts;
     this.queue = new FrameQueue(queueFrames, size.width * size.height * 3);
-    this.steering = new Steering(model.info.actions, size);
-    this.controller = new StepController([...model.info.sigmas.keys()], adaptive);
+    this.steering = new Steering(info.actions, size);
+    this.controller = new StepController([...info.sigmas.keys()], adaptive);
     this.cache = cache && new FeatureCache(cache);
     this.ticks = new Ticks(clock, 1000 / fps);
     this.settings = settings;
@@ -62,7 +68,7 @@ export class RunningSession implements LiveSession {
   }
 
   get model(): LiveModelInfo {
-    return this.parts.model.info;
+    return this.parts.info;
   }
 
   get width(): number {
@@ -114,6 +120,7 @@ export class RunningSession implements LiveSession {
     }
     const copy = structuredClone(parameters);
     await preparePrograms(this.parts, { ...this.settings, ...definedOnly(copy) });
+    if (isTold(copy)) await this.betweenFrames("set", () => this.parts.engine.tell(copy));
     this.pending.push(copy);
   }
 
@@ -139,26 +146,27 @@ export class RunningSession implements LiveSession {
 
   async snapshot(): Promise<LiveSnapshot> {
     return this.betweenFrames("snapshot", async () => {
-      const { model, engine, size } = this.parts;
-      return toSnapshot(model.info, size, await engine.save(), this.steering.action, this.settings.steps);
+      const { info, engine, size } = this.parts;
+      const { steps } = this.settings;
+      return toSnapshot(info, size, await engine.save(steps), this.steering.action, steps);
     });
   }
 
   async restore(snapshot: LiveSnapshot): Promise<void> {
     this.requireOpen("restore");
-    const { model, size, engine } = this.parts;
-    const { state, action } = checkSnapshot(snapshot, model.info, size);
+    const { info, size, engine } = this.parts;
+    const { state, action } = checkSnapshot(snapshot, info, size, engine);
     await this.set({ steps: snapshot.steps });
     await this.betweenFrames("restore", async () => {
-      await engine.restore(state);
+      await engine.restore(state, snapshot.steps);
       this.startOver(action);
     });
   }
 
   async restart(start?: string | readonly LivePicture[]): Promise<void> {
     this.requireOpen("restart");
-    const { model, size, engine, driftEvery } = this.parts;
-    const context = await startContext(model, start, size);
+    const { engine, driftEvery } = this.parts;
+    const context = await this.parts.startContext(start);
     await this.betweenFrames("restart", async () => {
       await engine.setContext(context, driftEvery > 0);
       this.holdTo(context);
@@ -226,6 +234,7 @@ export class RunningSession implements LiveSession {
   private startOver(action: number): void {
     this.queue.clear();
     this.cache?.clear();
+    this.parts.similarity?.clear();
     this.steering.reset(action);
     if (this.last) this.queue.release(this.last.slot);
     this.last = undefined;
@@ -284,17 +293,20 @@ export class RunningSession implements LiveSession {
     }
     this.pending = [];
     const video = this.steering.takeVideo();
-    if (video) engine.pushVideo(video, this.settings.blend);
+    // Asked for the first frame too, whose picture the next ones are compared with.
+    const isSame = (this.parts.similarity?.isSame(video) ?? false) && this.last !== undefined;
+    if (video && !isSame) engine.pushVideo(video, this.settings.blend);
     const action = this.steering.takeAction();
     const steps = this.controller.next(this.settings);
     const deep = this.cache ? (video ? "compute" : this.cache.next(steps, action)) : "none";
-    return { tick: this.ticks.next, steps, action, deep, settings: this.settings, edge: clock.now() };
+    return { tick: this.ticks.next, steps, action, deep, settings: this.settings, edge: clock.now(), isSame };
   }
 
   private async makeFrame(): Promise<void> {
     if (this.closed || this.paused) return;
     const { engine, clock, driftEvery, timeEvery } = this.parts;
     const plan = this.takeEdge();
+    if (plan.isSame) return this.showAgain(plan);
     const slot = this.queue.acquire();
     const repeats = this.repeats(plan);
     try {
@@ -308,6 +320,15 @@ export class RunningSession implements LiveSession {
       this.queue.release(slot);
       throw error;
     }
+  }
+
+  /** Hands the last frame over again in place of one that would hardly differ. */
+  private showAgain({ tick }: Plan): void {
+    const { frame, slot } = this.last!;
+    this.queue.put({ ...frame, tick, repeated: true }, slot);
+    this.statistics.repeated++;
+    if (this.parts.pace === "clock") this.statistics.skipped += this.ticks.advance();
+    else this.ticks.next++;
   }
 
   /** The last frame once more at the deadline and at every tick from then on, if that is the policy. */
@@ -325,11 +346,11 @@ export class RunningSession implements LiveSession {
 
   private handOver(plan: Plan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
     const { steps, action, deep, tick, settings, edge } = plan;
-    const { model, size, pace } = this.parts;
+    const { info, size, pace } = this.parts;
     const latencyMs = finish - edge;
     const late = latencyMs > settings.deadlineMs;
     const cached = deep === "reuse";
-    const name = model.info.actions[action]!;
+    const name = info.actions[action]!;
     const common = { index: made.index, tick, ...size, data: slot.data, action: name, steps };
     const frame: LiveFrame = { ...common, repeated: false, late, cached, latencyMs, drift: made.drift };
     this.queue.put(frame, slot);

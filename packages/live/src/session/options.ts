@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { GUIDANCE_KINDS } from "../diffusion/types";
 import type { LiveModelInfo } from "../model/types";
 import { DEADLINE_POLICIES, type DriftGuardOptions, type LiveParameters, type LiveSessionOptions } from "./types";
 
@@ -24,20 +25,50 @@ function checkGuard(guard: DriftGuardOptions | undefined): void {
   inRange("guard.anchor", guard?.anchor, 0, 1);
 }
 
+/** Options of one kind of model alone. */
+const OF_PICTURES = [
+  "prompt",
+  "negativePrompt",
+  "strength",
+  "guidanceScale",
+  "delta",
+  "guidance",
+  "similarity",
+] as const;
+const OF_FILES = ["autoencoder", "tokenizer"] as const;
+const OF_GAMES = ["start", "guard", "cache"] as const;
+
+/** Refuses what a model of this kind does not have. */
+function checkKind(options: LiveSessionOptions, { kind, name }: LiveModelInfo): void {
+  const foreign = kind === "game" ? [...OF_PICTURES, ...OF_FILES] : OF_GAMES;
+  const found = foreign.find((option) => options[option] !== undefined && options[option] !== false);
+  if (found === undefined) return;
+  fail(found, kind === "game" ? "a model of pictures and words" : "a model with live.json, which plays", name);
+}
+
+function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters): void {
+  for (const [name, text] of Object.entries({ prompt, negativePrompt }))
+    if (text !== undefined && typeof text !== "string") fail(name, "a text", text);
+  if (strength !== undefined && !(strength > 0 && strength <= 1))
+    fail("strength", "a number above 0, at most 1", strength);
+  inRange("guidanceScale", guidanceScale, 0, 100);
+  inRange("delta", delta, 0, 10);
+}
+
 /**
  * Checks what `set` and `createLiveSession` have in common.
  *
  * @throws VdError `attr`
  */
-export function checkParameters(
-  { steps, deadlineMs, policy, blend, guard }: LiveParameters,
-  model: LiveModelInfo,
-): void {
+export function checkParameters(parameters: LiveParameters, model: LiveModelInfo): void {
+  const { steps, deadlineMs, policy, blend, guard } = parameters;
   oneOf("steps", steps, [...model.sigmas.keys()]);
   oneOf("policy", policy, DEADLINE_POLICIES);
   inRange("blend", blend, 0, 1);
   if (deadlineMs !== undefined && !(deadlineMs > 0)) fail("deadlineMs", "milliseconds above 0", deadlineMs);
   checkGuard(guard);
+  checkKind(parameters, model);
+  checkWords(parameters);
 }
 
 /**
@@ -47,6 +78,11 @@ export function checkParameters(
  */
 export function checkSessionOptions(options: LiveSessionOptions, model: LiveModelInfo): void {
   checkParameters(options, model);
+  oneOf("guidance", options.guidance, GUIDANCE_KINDS);
+  if (typeof options.similarity === "object") {
+    inRange("similarity.threshold", options.similarity.threshold, -1, 1);
+    inRange("similarity.maxSkip", options.similarity.maxSkip, 0, 1_000_000, true);
+  }
   const { fps, queueFrames, pace, drift, timeEvery, cache, adaptive, size } = options;
   if (fps !== undefined && !(fps > 0 && fps <= MAX_FPS))
     fail("fps", `frames a second above 0, at most ${MAX_FPS}`, fps);

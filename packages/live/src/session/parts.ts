@@ -1,8 +1,9 @@
-import type { LiveModel } from "../model/live-model";
+import type { LiveModelInfo } from "../model/types";
 import type { SessionClock } from "./clock";
-import type { FrameEngine } from "./engine";
+import type { FrameMaker } from "./frame-maker";
+import type { SimilarityFilter } from "./similarity-filter";
 import { StepController, type StepSettings } from "./step-controller";
-import type { AdaptiveOptions, DriftGuardOptions, FeatureCacheOptions, LivePace } from "./types";
+import type { AdaptiveOptions, DriftGuardOptions, FeatureCacheOptions, LivePace, LivePicture } from "./types";
 
 /** What changes by `set`. */
 export interface SessionSettings extends StepSettings {
@@ -12,8 +13,10 @@ export interface SessionSettings extends StepSettings {
 
 /** What a session runs on. */
 export interface SessionParts {
-  model: LiveModel;
-  engine: FrameEngine;
+  info: LiveModelInfo;
+  engine: FrameMaker;
+  /** A start state's context. */
+  startContext(start?: string | readonly LivePicture[]): Promise<Float32Array>;
   clock: SessionClock;
   size: { width: number; height: number };
   fps: number;
@@ -22,6 +25,8 @@ export interface SessionParts {
   settings: SessionSettings;
   cache: FeatureCacheOptions | undefined;
   adaptive: AdaptiveOptions | undefined;
+  /** Leaves out frames whose pictures hardly differ; undefined: none. */
+  similarity: SimilarityFilter | undefined;
   hasGuard: boolean;
   driftEvery: number;
   timeEvery: number;
@@ -30,12 +35,12 @@ export interface SessionParts {
 
 /** Loads what frames with these settings may need. */
 export async function preparePrograms(
-  { model, engine, driftEvery, cache, adaptive }: SessionParts,
+  { info, engine, driftEvery, cache, adaptive }: SessionParts,
   settings: StepSettings,
 ): Promise<void> {
   const modes = cache ? (["compute", "reuse"] as const) : (["none"] as const);
   const drifts = driftEvery === 0 ? [false] : driftEvery === 1 ? [true] : [false, true];
-  const controller = new StepController([...model.info.sigmas.keys()], adaptive);
+  const controller = new StepController([...info.sigmas.keys()], adaptive);
   for (const steps of controller.allowed(settings))
     for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift });
 }

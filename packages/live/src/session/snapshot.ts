@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import { actionIndex } from "../model/actions";
 import type { LiveModelInfo } from "../model/types";
-import type { EngineState } from "./engine";
+import type { EngineState, FrameMaker } from "./frame-maker";
 import type { LiveSnapshot } from "./types";
 
 const FORMAT = "vd-live/1";
@@ -32,6 +32,7 @@ export function checkSnapshot(
   snapshot: LiveSnapshot,
   model: LiveModelInfo,
   size: { width: number; height: number },
+  engine: Pick<FrameMaker, "contextLength">,
 ): { state: EngineState; action: number } {
   requireThat(typeof snapshot === "object" && snapshot !== null, "snapshot", "an object", snapshot);
   const { format, width, height, index, context, generator, contextGenerator, steps } = snapshot;
@@ -41,7 +42,7 @@ export function checkSnapshot(
   requireThat(isSameSize, "size", `${size.width} x ${size.height}`, `${width} x ${height}`);
   requireThat(Number.isSafeInteger(index) && index >= 0, "index", "the number of a frame", index);
   requireThat(model.sigmas.has(steps), "steps", `one of ${[...model.sigmas.keys()].join(", ")}`, steps);
-  const length = width * height * 3 * model.contextFrames;
+  const length = engine.contextLength(steps);
   const isContext = context instanceof Float32Array && context.length === length && context.every(Number.isFinite);
   requireThat(isContext, "context", `${length} finite numbers`, context?.length);
   for (const [name, state] of [

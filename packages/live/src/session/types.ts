@@ -1,4 +1,6 @@
 import type { DeviceKind } from "@vd/kernels-native";
+import type { RandomLayout } from "../diffusion/random-models";
+import type { GuidanceKind } from "../diffusion/types";
 import type { DriftMeasure } from "../drift/types";
 import type { LiveModelInfo } from "../model/types";
 
@@ -76,6 +78,14 @@ export interface AdaptiveOptions {
   quietChange?: number | undefined;
 }
 
+/** Leaves out frames whose pictures hardly differ from the last one that a frame was made of; the frame before is shown once more. */
+export interface SimilarityOptions {
+  /** Cosine of two pictures above which frames are left out by chance, the more probably the nearer it is to 1. Default 0.98. */
+  threshold?: number | undefined;
+  /** Most frames in a row that are left out. Default 10. */
+  maxSkip?: number | undefined;
+}
+
 /** What `session.set` changes at the next frame's edge; what is left out stays. */
 export interface LiveParameters {
   /** Calls of the network for a frame: one of the model's choices. */
@@ -88,12 +98,32 @@ export interface LiveParameters {
   blend?: number | undefined;
   /** Only for sessions that were created with a guard: its amounts. */
   guard?: DriftGuardOptions | undefined;
+  /** Of models of pictures: what frames show; default nothing. */
+  prompt?: string | undefined;
+  /** Of models of pictures: what guidance leads away from; default nothing. */
+  negativePrompt?: string | undefined;
+  /** Of models of pictures: how far frames may leave their pictures, above 0 to 1: where in the model's noise the first step stands. Default 0.5. */
+  strength?: number | undefined;
+  /** Of models of pictures: how far guidance leads, 1 for nowhere. Default 1.2; of models that are told it, 8. */
+  guidanceScale?: number | undefined;
+  /** Of models of pictures: part of the residual noise in guidance of the kinds `self` and `initialize`. Default 1. */
+  delta?: number | undefined;
 }
 
 /** How a session is created. */
 export interface LiveSessionOptions extends LiveParameters {
-  /** The folder of a model with live.json. Default: the bundled tiny-live. */
+  /** A model with live.json, or of the Stable Diffusion class: its folder, or a file with all of it. Default: the bundled tiny-live. */
   model?: string | undefined;
+  /** Random weights of a published layout instead of a model, for measurements. */
+  random?: RandomLayout | undefined;
+  /** Of models of pictures: a tiny autoencoder in place of the model's own, its folder or file. */
+  autoencoder?: string | undefined;
+  /** Of models of pictures: the folder with vocab.json and merges.txt, for files that hold none. */
+  tokenizer?: string | undefined;
+  /** Of models of pictures: the kind of guidance. Default `none`. */
+  guidance?: GuidanceKind | undefined;
+  /** Of models of pictures: leaves out frames of pictures that hardly differ. Default off. */
+  similarity?: SimilarityOptions | boolean | undefined;
   /** Width and height in pixels; default the model's. */
   size?: { width: number; height: number } | undefined;
   /** Frames a second of the session's clock; default the model's. */

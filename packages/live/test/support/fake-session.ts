@@ -1,5 +1,5 @@
-import type { LiveModel } from "../../src/model/live-model";
-import type { FrameEngine, FrameRequest } from "../../src/session/engine";
+import type { LiveModelInfo } from "../../src/model/types";
+import type { FrameMaker, FrameRequest } from "../../src/session/frame-maker";
 import { RunningSession } from "../../src/session/live-session";
 import { PartTimes } from "../../src/session/part-times";
 import type { SessionParts, SessionSettings } from "../../src/session/parts";
@@ -10,14 +10,15 @@ import { FakeClock } from "./fake-clock";
 export type Made = Pick<FrameRequest, "steps" | "action" | "deep">;
 
 /** How a fake session is made. */
-export interface FakeOptions extends Partial<Omit<SessionParts, "settings" | "model" | "engine" | "clock">> {
+export interface FakeOptions extends Partial<Omit<SessionParts, "settings" | "info" | "engine" | "clock">> {
   settings?: Partial<SessionSettings>;
   /** Milliseconds that a frame takes. */
   cost?(request: FrameRequest, index: number): number;
   change?: { frame: number; features: number };
 }
 
-const info = {
+const info: LiveModelInfo = {
+  kind: "game",
   ...{ name: "fake", folder: "", width: 2, height: 1, fps: 100, contextFrames: 1, sigmaData: 0.5, defaultSteps: 1 },
   sigmas: new Map([
     [1, [3]],
@@ -53,9 +54,16 @@ export function fakeSession({ settings, cost = () => 1, change, ...parts }: Fake
   };
   const session = new RunningSession(
     {
-      ...{ model: { info } as unknown as LiveModel, engine: fake as unknown as FrameEngine, clock },
+      ...{ info, engine: fake as unknown as FrameMaker, clock, startContext: async () => new Float32Array(6) },
       ...{ size: { width: 2, height: 1 }, fps: 100, pace: "clock", queueFrames: 2, hasGuard: false },
-      ...{ cache: undefined, adaptive: undefined, driftEvery: 0, timeEvery: 0, signal: undefined },
+      ...{
+        cache: undefined,
+        adaptive: undefined,
+        similarity: undefined,
+        driftEvery: 0,
+        timeEvery: 0,
+        signal: undefined,
+      },
       settings: { steps: 1, deadlineMs: 10, policy: "skip", blend: 1, guard: { renoise: 0, anchor: 0 }, ...settings },
       ...parts,
     },

@@ -26,7 +26,7 @@ export function mixtureOf(alpha: number): Mixture {
  * The weights of sample and prediction that make the consistency function the identity at timestep 0, in float32.
  * Source: https://arxiv.org/abs/2310.04378, appendix; σ_data is 0.5.
  */
-function boundary(timestep: number, scaling: number): { skip: number; output: number } {
+export function boundary(timestep: number, scaling: number): { skip: number; output: number } {
   const dataVariance = 0.25;
   const scaled = round(timestep * round(scaling));
   const total = round(round(scaled * scaled) + dataVariance);

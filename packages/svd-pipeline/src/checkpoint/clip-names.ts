@@ -1,12 +1,4 @@
-import { countBelow, type LayerPair, layerPairs, type NamePair } from "@vd/hub";
-
-const LAYERS: readonly LayerPair[] = [
-  ["ln_1", "layer_norm1"],
-  ["ln_2", "layer_norm2"],
-  ["attn.out_proj", "self_attn.out_proj"],
-  ["mlp.c_fc", "mlp.fc1"],
-  ["mlp.c_proj", "mlp.fc2"],
-];
+import { countBelow, layerPairs, type NamePair, openClipLayerPairs } from "@vd/hub";
 
 /** Number of transformer layers, read off the original names. */
 export function clipLayersOfOriginal(names: ReadonlySet<string>): number {
@@ -39,16 +31,7 @@ export function clipNamePairs(numLayers: number): NamePair[] {
   ];
   for (let i = 0; i < numLayers; i++) {
     const [original, diffusers] = [`transformer.resblocks.${i}`, `vision_model.encoder.layers.${i}`];
-    pairs.push(...layerPairs(original, diffusers, LAYERS));
-    ["q_proj", "k_proj", "v_proj"].forEach((projection, index) => {
-      for (const parameter of ["weight", "bias"]) {
-        pairs.push({
-          original: `${original}.attn.in_proj_${parameter}`,
-          diffusers: `${diffusers}.self_attn.${projection}.${parameter}`,
-          part: { index, count: 3 },
-        });
-      }
-    });
+    pairs.push(...openClipLayerPairs(original, diffusers));
   }
   return pairs;
 }

@@ -1,8 +1,8 @@
-import type { NamePair } from "@vd/hub";
+import { type NamePair, unetLayoutOfDiffusers, unetLayoutOfOriginal } from "@vd/hub";
 import { vaeLayoutOfDiffusers, vaeNamePairs, vaePairsOfOriginal } from "@vd/vae-opt";
 import { clipLayersOfDiffusers, clipLayersOfOriginal, clipNamePairs } from "./clip-names";
 import type { ComponentName } from "./component-names";
-import { unetLayoutOfDiffusers, unetLayoutOfOriginal, unetNamePairs } from "./unet-names";
+import { videoUnetNamePairs } from "./video-unet-names";
 
 /** How a network is named on both sides; names are relative to the network. */
 export interface ComponentNames {
@@ -18,8 +18,8 @@ const ENCODER_PREFIX = "conditioner.embedders.3.encoder.";
 /** All networks of SVD. */
 export const COMPONENT_NAMING: Readonly<Record<ComponentName, ComponentNames>> = {
   unet: {
-    pairsOfOriginal: (names) => unetNamePairs(unetLayoutOfOriginal(names)),
-    pairsOfDiffusers: (names) => unetNamePairs(unetLayoutOfDiffusers(names)),
+    pairsOfOriginal: (names) => videoUnetNamePairs(unetLayoutOfOriginal(names)),
+    pairsOfDiffusers: (names) => videoUnetNamePairs(unetLayoutOfDiffusers(names)),
     originalPrefix: () => "model.diffusion_model.",
   },
   vae: {

@@ -1,7 +1,6 @@
-import { oneOrList, type Shapes, sizeOf } from "@vd/hub";
+import { oneOrList, type Shapes, sizeOf, type UnetLevel, unetLayoutOfDiffusers } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import type { ConfigJson, InferenceOptions } from "./infer-configs";
-import { type UnetLevel, unetLayoutOfDiffusers } from "./unet-names";
 
 /** Frames per second, motion bucket and noise level. */
 const NUM_MICRO_CONDITIONS = 3;

@@ -11,6 +11,8 @@ export interface AttentionConfig {
   qkvBias?: boolean;
   /** Channels of the context for cross-attention; default: self-attention. */
   contextChannels?: number;
+  /** Of self-attention: whether a token sees only itself and those before it; default false. */
+  causal?: boolean;
   /** Names of the projections in the checkpoint. */
   names?: { q: string; k: string; v: string; out: string };
 }
@@ -27,7 +29,7 @@ export function selfAttention(
   w: Weights,
   config: AttentionConfig,
 ): Module<[x: Tensor, axis: "space" | "time", epilogue?: EpilogueOptions]> {
-  const { channels, heads, qkvBias = false, names = DIFFUSERS_NAMES } = config;
+  const { channels, heads, qkvBias = false, causal = false, names = DIFFUSERS_NAMES } = config;
   const parts = [names.q, names.k, names.v];
   const weight = w.stackRows(
     parts.map((part) => `${part}.weight`),
@@ -47,8 +49,32 @@ export function selfAttention(
       Tensor,
       Tensor,
     ];
-    const y = g.attention({ name: `${w.path}.attention`, q, k, v, axis, heads, scale: scaleOf(config) });
+    const y = g.attention({ name: `${w.path}.attention`, q, k, v, axis, heads, scale: scaleOf(config), causal });
     return out(g, y, epilogue);
+  };
+}
+
+/** Attention to a context in two parts: what follows from the context alone can be computed once for many queries. */
+export interface CrossAttentionParts {
+  /** Keys, then values. context: [B,1|F,L,contextChannels] → [B,1|F,L,2C]. */
+  keysAndValues: Module<[context: Tensor, epilogue?: EpilogueOptions]>;
+  /** x: [B,F,S,C], kv: of {@link keysAndValues} → [B,F,S,C]. */
+  attend: Module<[x: Tensor, kv: Tensor, epilogue?: EpilogueOptions]>;
+}
+
+/** Makes both parts of an attention to a context. */
+export function crossAttentionParts(w: Weights, config: AttentionConfig): CrossAttentionParts {
+  const { channels, heads, contextChannels = channels } = config;
+  const query = linear(w.at("to_q"), { cin: channels, cout: channels, bias: false });
+  const weight = w.stackRows(["to_k.weight", "to_v.weight"], [channels, contextChannels]);
+  const out = linear(w.at("to_out.0"), { cin: channels, cout: channels });
+  return {
+    keysAndValues: (g, context, epilogue = {}) => g.linear({ name: `${w.path}.kv`, x: context, weight, ...epilogue }),
+    attend: (g, x, kv, epilogue) => {
+      const [k, v] = [channelRange(kv, 0, channels), channelRange(kv, channels, 2 * channels)];
+      const y = g.attention({ name: `${w.path}.attention`, q: query(g, x), k, v, heads, scale: scaleOf(config) });
+      return out(g, y, epilogue);
+    },
   };
 }
 
@@ -57,16 +83,8 @@ export function crossAttention(
   w: Weights,
   config: AttentionConfig,
 ): Module<[x: Tensor, context: Tensor, epilogue?: EpilogueOptions]> {
-  const { channels, heads, contextChannels = channels } = config;
-  const query = linear(w.at("to_q"), { cin: channels, cout: channels, bias: false });
-  const weight = w.stackRows(["to_k.weight", "to_v.weight"], [channels, contextChannels]);
-  const out = linear(w.at("to_out.0"), { cin: channels, cout: channels });
-  return (g, x, context, epilogue) => {
-    const kv = g.linear({ name: `${w.path}.kv`, x: context, weight }); // [B,1|F,L,2C]
-    const [k, v] = [channelRange(kv, 0, channels), channelRange(kv, channels, 2 * channels)];
-    const y = g.attention({ name: `${w.path}.attention`, q: query(g, x), k, v, heads, scale: scaleOf(config) });
-    return out(g, y, epilogue);
-  };
+  const { keysAndValues, attend } = crossAttentionParts(w, config);
+  return (g, x, context, epilogue) => attend(g, x, keysAndValues(g, context), epilogue);
 }
 
 /** Cross-attention to a single token: softmax over one key is 1, so the result is one vector per clip whatever the

@@ -1,5 +1,6 @@
 export * from "./adaptive";
 export * from "./attention";
+export * from "./clip-layer";
 export * from "./conv";
 export * from "./embedding";
 export * from "./feed-forward";
@@ -11,3 +12,5 @@ export * from "./pool";
 export * from "./quantized";
 export * from "./res-block";
 export * from "./rotary";
+export * from "./shared-channels";
+export * from "./upsample";

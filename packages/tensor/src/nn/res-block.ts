@@ -5,7 +5,7 @@ import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "
 import type { Weights } from "../weights/weights";
 import { conv } from "./conv";
 import { linear } from "./linear";
-import type { Module, PausableModule } from "./module";
+import type { EpilogueOptions, Module, PausableModule } from "./module";
 import { groupNorm, NUM_GROUPS } from "./norm";
 
 /** Shape of a residual block. */
@@ -26,24 +26,33 @@ export interface ResBlockConfig {
 
 /** Call-time operands of a residual block. */
 export interface ResBlockCall {
-  /** Time embedding after its SiLU, [B,1,1,E]. */
+  /** Time embedding after its SiLU, [B,1|F,1,E]. */
   emb?: Tensor | undefined;
+  /** In place of `emb`, what {@link timeProjection} makes of it: [1|B,1|F,cout]; not for blocks of `scale_shift`. */
+  timeBias?: Tensor | undefined;
   /** Skip connection: further channels after those of x, so that x and x2 have cin together. */
   x2?: Tensor | undefined;
   out?: Tensor | undefined;
 }
 
-/** The embedding's projection as a bias per clip: [B,1,1,E] → [B,1,K]. */
+/** A residual block's own projection of the time embedding, for callers that compute it once for many calls. w: the block's weights;
+ *  emb: after its SiLU, [B,1|F,1,E] → [B,1|F,1,cout]. */
+export const timeProjection = (
+  w: Weights,
+  { embChannels, cout }: { embChannels: number; cout: number },
+): Module<[emb: Tensor, epilogue?: EpilogueOptions]> => linear(w.at("time_emb_proj"), { cin: embChannels, cout });
+
+/** The embedding's projection as a bias per clip or frame: [B,1|F,1,E] → [B,1|F,K]. */
 function embeddingBias(
   w: Weights,
   { cout, embChannels }: ResBlockConfig,
 ): Module<[emb: Tensor | undefined], Tensor | undefined> {
   if (embChannels === undefined) return () => undefined;
-  const project = linear(w.at("time_emb_proj"), { cin: embChannels, cout });
+  const project = timeProjection(w, { embChannels, cout });
   return (g, emb) => {
     if (!emb) return undefined;
     const y = project(g, emb);
-    return { ...y, dims: [y.dims[0]!, 1, cout] };
+    return reshape(y, [y.dims[0]!, y.dims[1]!, cout]);
   };
 }
 
@@ -104,8 +113,8 @@ export function resBlock(w: Weights, config: ResBlockConfig): Module<[x: Tensor,
   const conv2 = conv(w.at("conv2"), { cin: cout, cout, kernel: [1, 3, 3] });
   const skip = shortcut(w, config);
   const scale = 1 / outputScaleFactor;
-  return (g, x, { emb, x2, out } = {}) => {
-    const h = conv1(g, norm1(g, x, { x2 }), { frameBias: bias(g, emb) });
+  return (g, x, { emb, timeBias, x2, out } = {}) => {
+    const h = conv1(g, norm1(g, x, { x2 }), { frameBias: timeBias ?? bias(g, emb) });
     return conv2(g, norm2(g, h, emb), { residual: skip(g, x, x2), outScale: scale, residualScale: scale, out });
   };
 }

@@ -31,7 +31,12 @@ interface Shared {
   merged: Map<string, Tensor>;
   /** Sentences about weights that are used in another form than they are stored in. */
   notices: string[];
+  /** Makes a weight that is asked for. */
+  make?: MakeWeight;
 }
+
+/** Makes a weight by its whole name and shape. */
+export type MakeWeight = (name: string, dims: readonly number[]) => WeightEntry;
 
 /**
  * A whole file as a storage, mapped read-only.
@@ -148,6 +153,24 @@ export class Weights {
   ): Weights {
     const empty = { otherTypes: new Map(), used: new Set<string>(), merged: new Map() };
     return new Weights({ label, entries, ...empty, notices: [...notices] }, "");
+  }
+
+  /** Weights that are made as modules ask for them, each once: a model without files, for measurements. label: for messages. */
+  static made(label: string, make: MakeWeight): Weights {
+    const empty = {
+      entries: new Map(),
+      otherTypes: new Map(),
+      used: new Set<string>(),
+      merged: new Map(),
+      notices: [],
+    };
+    const made = new Map<string, WeightEntry>();
+    const once: MakeWeight = (name, dims) => {
+      const entry = made.get(name) ?? make(name, dims);
+      made.set(name, entry);
+      return entry;
+    };
+    return new Weights({ label, ...empty, make: once }, "");
   }
 
   /** Sentences about weights that are used in another type than they are stored in. */
@@ -270,7 +293,7 @@ export class Weights {
 
   private entry(name: string, dims: readonly number[]): WeightEntry {
     const full = this.full(name);
-    const entry = this.shared.entries.get(full);
+    const entry = this.shared.entries.get(full) ?? this.shared.make?.(full, dims);
     if (!entry) this.missing(full, dims);
     const same = entry.shape.length === dims.length && dims.every((dim, i) => dim === entry.shape[i]);
     if (!same || entry.shape.some((dim) => dim < 1) || countOf(entry.shape) !== countOf(dims))

@@ -56,7 +56,25 @@ export function vaeLayoutOfDiffusers(names: ReadonlySet<string>): VaeLayout {
  * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `convert_ldm_vae_checkpoint`.
  */
 export function vaeNamePairs(layout: VaeLayout): NamePair[] {
-  return [...layerPairs("", "", [["quant_conv", "quant_conv"]]), ...encoderPairs(layout), ...decoderPairs(layout)];
+  const end: LayerPair = ["conv_out.time_mix_conv", "time_conv_out"];
+  return [
+    ...layerPairs("", "", [["quant_conv", "quant_conv"]]),
+    ...encoderPairs(layout),
+    ...decoderPairs(layout, videoResBlock),
+    ...layerPairs("decoder", "decoder", [end]),
+  ];
+}
+
+/**
+ * Every tensor of an autoencoder of pictures with these blocks, in both ways of naming.
+ * Source: huggingface/diffusers@58eb52c src/diffusers/loaders/single_file_utils.py `convert_ldm_vae_checkpoint`.
+ */
+export function pictureVaeNamePairs(layout: VaeLayout): NamePair[] {
+  const ends: LayerPair[] = [
+    ["quant_conv", "quant_conv"],
+    ["post_quant_conv", "post_quant_conv"],
+  ];
+  return [...layerPairs("", "", ends), ...encoderPairs(layout), ...decoderPairs(layout, resBlock)];
 }
 
 function encoderPairs({ encoderLayers }: VaeLayout): NamePair[] {
@@ -80,22 +98,20 @@ function encoderPairs({ encoderLayers }: VaeLayout): NamePair[] {
   ];
 }
 
-function decoderPairs({ decoderLayers, decoderMiddleLayers }: VaeLayout): NamePair[] {
+function decoderPairs({ decoderLayers, decoderMiddleLayers }: VaeLayout, block: typeof resBlock): NamePair[] {
   const pairs = layerPairs("decoder", "decoder", [
     ["conv_in", "conv_in"],
     ["norm_out", "conv_norm_out"],
     ["conv_out", "conv_out"],
-    ["conv_out.time_mix_conv", "time_conv_out"],
   ]);
   pairs.push(...attention("decoder.mid.attn_1", "decoder.mid_block.attentions.0"));
   for (let i = 0; i < decoderMiddleLayers; i++) {
-    pairs.push(...videoResBlock(`decoder.mid.block_${i + 1}`, `decoder.mid_block.resnets.${i}`));
+    pairs.push(...block(`decoder.mid.block_${i + 1}`, `decoder.mid_block.resnets.${i}`));
   }
   decoderLayers.forEach((count, level) => {
-    const original = `decoder.up.${decoderLayers.length - 1 - level}`;
-    const block = `decoder.up_blocks.${level}`;
-    for (let i = 0; i < count; i++) pairs.push(...videoResBlock(`${original}.block.${i}`, `${block}.resnets.${i}`));
-    const sampler: LayerPair = [`${original}.upsample.conv`, `${block}.upsamplers.0.conv`];
+    const [original, diffusers] = [`decoder.up.${decoderLayers.length - 1 - level}`, `decoder.up_blocks.${level}`];
+    for (let i = 0; i < count; i++) pairs.push(...block(`${original}.block.${i}`, `${diffusers}.resnets.${i}`));
+    const sampler: LayerPair = [`${original}.upsample.conv`, `${diffusers}.upsamplers.0.conv`];
     if (level < decoderLayers.length - 1) pairs.push(...layerPairs("", "", [sampler]));
   });
   return pairs;

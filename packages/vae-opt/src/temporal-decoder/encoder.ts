@@ -15,8 +15,14 @@ import type { VaeConfig } from "./config";
 
 const EPS = 1e-6;
 
+/** What differs between the autoencoders that have this encoder. */
+export interface EncoderOptions {
+  /** Whether a 1×1 convolution stands behind it; default true. */
+  quantConv?: boolean;
+}
+
 /** Calls modules one after the other, pausing after each. */
-function* inSequence(g: Graph, modules: readonly Module[], x: Tensor): Pausable<Tensor> {
+export function* inSequence(g: Graph, modules: readonly Module[], x: Tensor): Pausable<Tensor> {
   let value = x;
   for (const module of modules) {
     value = module(g, value);
@@ -26,7 +32,7 @@ function* inSequence(g: Graph, modules: readonly Module[], x: Tensor): Pausable<
 }
 
 /** Keeps a module's result under its checkpoint path. */
-const tapped =
+export const tapped =
   (path: string, module: Module): Module =>
   (g, x) => {
     const y = module(g, x);
@@ -66,7 +72,8 @@ function downBlock(w: Weights, level: number, config: VaeConfig): Module[] {
   return endTapped(w.path, modules);
 }
 
-function middle(w: Weights, channels: number): Module[] {
+/** The middle of an encoder, or of a decoder of pictures: residual block, attention, residual block. */
+export function middle(w: Weights, channels: number): Module[] {
   const [first, second] = [0, 1].map((i) => {
     const scope = w.at("resnets").at(i);
     return tapped(scope.path, resBlock(scope, { cin: channels, cout: channels, eps: EPS }));
@@ -77,7 +84,7 @@ function middle(w: Weights, channels: number): Module[] {
 
 /** Pictures to moments: means, then log-variances. x: [N,1,H,W,3] → [N,1,H/f,W/f,2·latentChannels].
  *  Source: huggingface/diffusers@58eb52c models/autoencoders/vae.py Encoder. */
-export function encoder(w: Weights, config: VaeConfig): PausableModule {
+export function encoder(w: Weights, config: VaeConfig, { quantConv = true }: EncoderOptions = {}): PausableModule {
   const { blockOutChannels, inChannels, latentChannels } = config;
   const scope = w.at("encoder");
   const first = blockOutChannels[0]!;
@@ -92,13 +99,15 @@ export function encoder(w: Weights, config: VaeConfig): PausableModule {
   const convOut = conv(scope.at("conv_out"), { cin: top, cout: 2 * latentChannels, kernel: [1, 3, 3] });
   const moments = 2 * latentChannels;
   const quantiseScope = w.at("quant_conv");
-  const quantise = tapped(quantiseScope.path, conv(quantiseScope, { cin: moments, cout: moments, kernel: [1, 1, 1] }));
+  const quantise = quantConv
+    ? tapped(quantiseScope.path, conv(quantiseScope, { cin: moments, cout: moments, kernel: [1, 1, 1] }))
+    : undefined;
   return pausable(function* (g: Graph, x: Tensor) {
     const h = yield* inSequence(g, [convIn, ...down, ...mid], x);
     g.tap(scope.at("conv_norm_out").path, () => norm(g, h, { act: "none" }));
     const y = convOut(g, norm(g, h));
     g.tap(scope.at("conv_out").path, y);
     g.tap(scope.path, y);
-    return quantise(g, y);
+    return quantise ? quantise(g, y) : y;
   });
 }

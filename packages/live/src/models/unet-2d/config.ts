@@ -1,5 +1,5 @@
-import { VdError } from "@vd/kernels-native";
-import { MAX_LAYERS, MAX_LEVELS, MAX_WIDTH, shownJson } from "@vd/tensor";
+import { MAX_LAYERS, shownJson } from "@vd/tensor";
+import { ConfigReader } from "../config-reader";
 
 /** What `unet/config.json` says of a UNet2DModel. */
 export interface Unet2dConfig {
@@ -47,77 +47,13 @@ const FIXED: readonly (readonly [key: string, value: unknown])[] = [
   ["class_embed_type", null],
 ];
 
-class Reader {
-  constructor(
-    private readonly json: Json,
-    private readonly where: string,
-  ) {}
-
-  fail(key: string, expected: string, got: unknown, code: "weights" | "unsupported" = "weights"): never {
-    throw new VdError({ code, where: `${this.where}] [${key}`, expected, got: shownJson(got) });
-  }
-
-  value(key: string, fallback: unknown): unknown {
-    return this.json[key] ?? fallback;
-  }
-
-  count(key: string, fallback: number, max = MAX_WIDTH): number {
-    const value = this.value(key, fallback);
-    if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max) return value;
-    this.fail(key, `a whole number from 1 to ${max}`, value);
-  }
-
-  number(key: string, fallback: number, isValid: (value: number) => boolean): number {
-    const value = this.value(key, fallback);
-    if (typeof value === "number" && Number.isFinite(value) && isValid(value)) return value;
-    this.fail(key, "a number in its range", value);
-  }
-
-  flag(key: string, fallback: boolean): boolean {
-    const value = this.value(key, fallback);
-    return typeof value === "boolean" ? value : this.fail(key, "true or false", value);
-  }
-
-  oneOf<T extends string | number>(key: string, choices: readonly T[], fallback: T): T {
-    const value = this.value(key, fallback);
-    const found = choices.find((choice) => choice === value);
-    return found ?? this.fail(key, choices.join(" or "), value);
-  }
-
-  counts(key: string, fallback: readonly number[]): number[] {
-    const value = this.value(key, fallback);
-    const isWidth = (item: unknown) =>
-      typeof item === "number" && Number.isInteger(item) && item >= 1 && item <= MAX_WIDTH;
-    if (Array.isArray(value) && value.length > 0 && value.length <= MAX_LEVELS && value.every(isWidth)) return value;
-    this.fail(key, `a list of at most ${MAX_LEVELS} positive whole numbers`, value);
-  }
-
-  kinds(key: string, known: Readonly<Record<string, boolean>>, levels: number): boolean[] {
-    const value = this.json[key];
-    const fits = (kind: unknown) => typeof kind === "string" && Object.hasOwn(known, kind);
-    if (!Array.isArray(value) || value.length !== levels || !value.every(fits))
-      this.fail(key, `${levels} of ${Object.keys(known).join(", ")}`, value, "unsupported");
-    return value.map((kind) => known[kind as string]!);
-  }
-
-  sampleSize(): Unet2dConfig["sampleSize"] {
-    const value = this.value("sample_size", null);
-    if (value === null) return undefined;
-    const pair = typeof value === "number" ? [value, value] : value;
-    const isSide = (side: unknown) =>
-      typeof side === "number" && Number.isInteger(side) && side >= 1 && side <= MAX_WIDTH;
-    if (Array.isArray(pair) && pair.length === 2 && pair.every(isSide)) return pair as [number, number];
-    this.fail("sample_size", "a side, or height and width", value);
-  }
-}
-
-function requireDivides(read: Reader, key: string, parts: number, channels: readonly number[]): void {
+function requireDivides(read: ConfigReader, key: string, parts: number, channels: readonly number[]): void {
   const odd = channels.find((width) => width % parts !== 0);
   if (odd !== undefined) read.fail(key, `a divisor of every width in block_out_channels, such as ${odd}`, parts);
 }
 
 /** Groups of the norm before the middle's attention. Source: huggingface/diffusers@58eb52c unet_2d_blocks.py UNetMidBlock2D. */
-function midAttentionGroups(read: Reader, normGroups: number, shift: string): number | undefined {
+function midAttentionGroups(read: ConfigReader, normGroups: number, shift: string): number | undefined {
   if (read.value("attn_norm_num_groups", null) !== null) return read.count("attn_norm_num_groups", 1);
   return shift === "default" ? normGroups : undefined;
 }
@@ -129,7 +65,7 @@ function midAttentionGroups(read: Reader, normGroups: number, shift: string): nu
  * @throws VdError `weights`, `unsupported` for parts that are not built here
  */
 export function parseUnet2dConfig(json: Json, where = "unet/config.json"): Unet2dConfig {
-  const read = new Reader(json, where);
+  const read = new ConfigReader(json, where);
   for (const [key, value] of FIXED)
     if (read.value(key, value) !== value) read.fail(key, shownJson(value), json[key], "unsupported");
   const mid = read.value("mid_block_type", "UNetMidBlock2D");
@@ -168,7 +104,7 @@ export function parseUnet2dConfig(json: Json, where = "unet/config.json"): Unet2
 }
 
 /** The widths that attention works on must be whole heads. */
-function checkHeads(read: Reader, config: Unet2dConfig): void {
+function checkHeads(read: ConfigReader, config: Unet2dConfig): void {
   const { blockOutChannels: widths, attentionHeadDim, downAttention, upAttention, midAttention } = config;
   if (attentionHeadDim === undefined) return;
   const last = widths.length - 1;

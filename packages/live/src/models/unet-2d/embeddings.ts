@@ -1,31 +1,16 @@
 import { allocateBuffer, countOf } from "@vd/kernels-native";
 import {
-  channelRange,
   decodeStored,
   elementBytes,
   embedding,
-  type Graph,
   type Module,
   makeStorage,
   packedTensor,
-  reshape,
   type Tensor,
   type Weights,
 } from "@vd/tensor";
+import { timeProjection } from "../time-projection";
 import type { Unet2dConfig } from "./config";
-
-/** The timestep as sines and cosines. t: [B,1] → [B,1,1,width]. */
-function timeProjection(g: Graph, t: Tensor, { blockOutChannels, sinesFirst, freqShift }: Unet2dConfig): Tensor {
-  const width = blockOutChannels[0]!;
-  const cosinesFirst = g.timestepEmbedding({ name: "time_proj", t, width, downscaleShift: freqShift });
-  const y = reshape(cosinesFirst, [t.dims[0]!, 1, 1, width]);
-  if (!sinesFirst) return y;
-  const half = width / 2;
-  const swapped = g.empty(y.dims, y.dtype);
-  g.copy({ name: "time_proj.sines", x: channelRange(y, half, width), out: channelRange(swapped, 0, half) });
-  g.copy({ name: "time_proj.cosines", x: channelRange(y, 0, half), out: channelRange(swapped, half, width) });
-  return swapped;
-}
 
 /** The class embedding's table as the weight of a product with one-hot rows, [E,N] in float32: made once. */
 function transposedTable(w: Weights, { numClassEmbeds: rows, timeEmbeddingDim: width }: Unet2dConfig): Tensor {
@@ -54,9 +39,11 @@ export function conditionEmbedding(w: Weights, config: Unet2dConfig): Module<[co
     cin: config.blockOutChannels[0]!,
     inner: config.timeEmbeddingDim,
   });
+  const { sinesFirst, freqShift } = config;
+  const width = config.blockOutChannels[0]!;
   const table = config.numClassEmbeds > 0 ? transposedTable(w.at("class_embedding"), config) : undefined;
   return (g, { timestep, classes }) => {
-    const projected = timeProjection(g, timestep, config);
+    const projected = timeProjection(g, timestep, { width, sinesFirst, freqShift });
     g.tap("time_proj", projected);
     g.tap("time_embedding", () => embed(g, projected));
     if (!table || !classes) return embed(g, projected, { act: "silu" });

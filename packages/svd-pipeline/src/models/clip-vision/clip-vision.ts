@@ -1,41 +1,16 @@
 import {
+  clipLayer,
   conv,
   type Graph,
   layerNorm,
   linear,
-  type Module,
   type PausableModule,
   pausable,
-  selfAttention,
   type Tensor,
   tokens,
   type Weights,
 } from "@vd/tensor";
 import type { ClipVisionConfig } from "./config";
-
-const NAMES = { q: "q_proj", k: "k_proj", v: "v_proj", out: "out_proj" };
-
-/** One encoder layer. x: [B,1,S,C] → the same shape. Source: transformers modeling_clip.py CLIPEncoderLayer. */
-function encoderLayer(w: Weights, config: ClipVisionConfig): Module {
-  const { hiddenSize: channels, intermediateSize, numHeads: heads, act, layerNormEps: eps } = config;
-  const norm1 = layerNorm(w.at("layer_norm1"), { channels, eps });
-  const attentionScope = w.at("self_attn");
-  const attention = selfAttention(attentionScope, { channels, heads, qkvBias: true, names: NAMES });
-  const norm2 = layerNorm(w.at("layer_norm2"), { channels, eps });
-  const mlpScope = w.at("mlp");
-  const up = linear(mlpScope.at("fc1"), { cin: channels, cout: intermediateSize });
-  const down = linear(mlpScope.at("fc2"), { cin: intermediateSize, cout: channels });
-  return (g, x) => {
-    const normed = norm1(g, x);
-    g.tap(attentionScope.path, () => attention(g, normed, "space"));
-    const h = attention(g, normed, "space", { residual: x });
-    const inner = up(g, norm2(g, h), { act });
-    g.tap(mlpScope.path, () => down(g, inner));
-    const y = down(g, inner, { residual: h });
-    g.tap(w.path, y);
-    return y;
-  };
-}
 
 /** What the encoder gives: the projected class token, and for tests the rest. */
 export interface ClipVisionOutputs {
@@ -71,7 +46,7 @@ export function clipVision(root: Weights, config: ClipVisionConfig): PausableMod
   const token = embeddings.tensor("class_embedding", [channels]);
   const position = embeddings.at("position_embedding").tensor("weight", [numTokens, channels]);
   const normIn = layerNorm(w.at("pre_layrnorm"), { channels, eps });
-  const layers = Array.from({ length: config.numLayers }, (_, i) => encoderLayer(w.at("encoder.layers").at(i), config));
+  const layers = Array.from({ length: config.numLayers }, (_, i) => clipLayer(w.at("encoder.layers").at(i), config));
   const normOut = layerNorm(w.at("post_layernorm"), { channels, eps });
   const project = linear(root.at("visual_projection"), { cin: channels, cout: config.projectionDim, bias: false });
   return pausable(function* (g: Graph, x: Tensor) {

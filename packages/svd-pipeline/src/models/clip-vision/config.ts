@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { MAX_LAYERS, MAX_WIDTH, shownJson } from "@vd/tensor";
+import { CLIP_ACTIVATIONS, type ClipLayerConfig, MAX_LAYERS, MAX_WIDTH, shownJson } from "@vd/tensor";
 
 /** What `image_encoder/config.json` says of a CLIPVisionModelWithProjection. */
 export interface ClipVisionConfig {
@@ -13,23 +13,11 @@ export interface ClipVisionConfig {
   /** Pixels per side of the input picture and of a patch. */
   imageSize: number;
   patchSize: number;
-  act: "gelu" | "gelu_tanh" | "quick_gelu" | "silu";
+  act: ClipLayerConfig["act"];
   layerNormEps: number;
 }
 
 type Json = Record<string, unknown>;
-
-const ACTIVATIONS: Readonly<Record<string, ClipVisionConfig["act"]>> = {
-  gelu: "gelu",
-  gelu_python: "gelu",
-  quick_gelu: "quick_gelu",
-  gelu_new: "gelu_tanh",
-  gelu_fast: "gelu_tanh",
-  gelu_accurate: "gelu_tanh",
-  gelu_pytorch_tanh: "gelu_tanh",
-  silu: "silu",
-  swish: "silu",
-};
 
 /**
  * Parses `image_encoder/config.json`; missing keys take the reference's defaults. where: the file, for messages.
@@ -53,7 +41,7 @@ export function parseClipVisionConfig(json: Json, where = "image_encoder/config.
       : fail(key, `a positive whole number of at most ${max}`);
   };
   const name = json.hidden_act ?? "quick_gelu";
-  const act = typeof name === "string" && Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
+  const act = typeof name === "string" && Object.hasOwn(CLIP_ACTIVATIONS, name) ? CLIP_ACTIVATIONS[name] : undefined;
   const eps = json.layer_norm_eps ?? 1e-5;
   const config: ClipVisionConfig = {
     hiddenSize: int("hidden_size", 768),
@@ -64,7 +52,7 @@ export function parseClipVisionConfig(json: Json, where = "image_encoder/config.
     numChannels: int("num_channels", 3),
     imageSize: int("image_size", 224),
     patchSize: int("patch_size", 32),
-    act: act ?? fail("hidden_act", `one of ${Object.keys(ACTIVATIONS).join(", ")}`),
+    act: act ?? fail("hidden_act", `one of ${Object.keys(CLIP_ACTIVATIONS).join(", ")}`),
     layerNormEps:
       typeof eps === "number" && eps > 0 && eps < Infinity ? eps : fail("layer_norm_eps", "a positive number"),
   };

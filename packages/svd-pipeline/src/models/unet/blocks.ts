@@ -1,10 +1,10 @@
 import {
   conv,
   type Graph,
-  type Module,
   type Pausable,
   spatioTemporalResBlock,
   type Tensor,
+  upsampler,
   type Weights,
 } from "@vd/tensor";
 import type { UnetConfig } from "./config";
@@ -115,22 +115,6 @@ export function middleBlock(
   const second = layer(w, 1, 1, shape, shared);
   return function* (g, x, inputs) {
     const y = yield* second(g, yield* first(g, x, inputs), inputs);
-    g.tap(w.path, y);
-    return y;
-  };
-}
-
-/** Grows height and width to those of the next skip connection. x: [B,F,H,W,C] → [B,F,H',W',C]. */
-function upsampler(w: Weights, channels: number): Module<[x: Tensor, target: Tensor]> {
-  const shape = { cin: channels, cout: channels, kernel: [1, 3, 3] as [number, number, number] };
-  const doubled = conv(w.at("conv"), { ...shape, upsample: true });
-  const plain = conv(w.at("conv"), shape);
-  const grow = (g: Graph, x: Tensor, height: number, width: number) =>
-    height === 2 * x.dims[2]! && width === 2 * x.dims[3]!
-      ? doubled(g, x)
-      : plain(g, g.resize({ name: `${w.path}.nearest`, x, height, width }));
-  return (g, x, target) => {
-    const y = grow(g, x, target.dims[2]!, target.dims[3]!);
     g.tap(w.path, y);
     return y;
   };

@@ -1,5 +1,4 @@
 import {
-  channelRange,
   crossAttention,
   embedding,
   feedForward,
@@ -12,13 +11,15 @@ import {
   type Pausable,
   pixels,
   reshape,
+  type SharedChannels,
   selfAttention,
   sigmoid,
+  slotBias,
   type Tensor,
   tokens,
   type Weights,
 } from "@vd/tensor";
-import type { Cross, SharedChannels, Slot } from "./conditioning";
+import type { Cross } from "./conditioning";
 
 /** Shape of a spatio-temporal transformer. */
 export interface TransformerConfig {
@@ -57,19 +58,13 @@ function crossPart(w: Weights, config: TransformerConfig, shared: SharedConditio
   const norm = layerNorm(w.at("norm2"), { channels: config.channels });
   let full: ReturnType<typeof crossAttention> | undefined;
   return {
-    bias: ({ cross }) => (cross.kind === "folded" ? biasOf(cross.vectors, slot) : undefined),
+    bias: ({ cross }) => (cross.kind === "folded" ? slotBias(cross.vectors, slot) : undefined),
     attend(g, x, { cross }) {
       if (cross.kind === "folded") return x;
       full ??= crossAttention(scope, attention);
       return full(g, norm(g, x), cross.context, { residual: x });
     },
   };
-}
-
-/** A slot of [B,F,1,width] as a bias per clip and frame: [B,F,C]. */
-function biasOf(all: Tensor, { begin, end }: Slot): Tensor {
-  const [b, f] = all.dims as [number, number];
-  return reshape(channelRange(all, begin, end), [b, f, end - begin]);
 }
 
 /** Self-attention within frames, cross-attention, feed-forward. x: [B,F,S,C] → the same shape.
@@ -168,7 +163,7 @@ export function spatioTemporalTransformer(
   const alpha = sigmoid(w.at("time_mixer").scalar("mix_factor"));
   const projectOut = linear(w.at("proj_out"), { cin: channels, cout: channels });
   return function* (g, x, conditioning) {
-    const frameBias = biasOf(conditioning.frames, positions);
+    const frameBias = slotBias(conditioning.frames, positions);
     let h = projectIn(g, tokens(norm(g, x)));
     for (const { spatial, temporal } of layers) {
       const s = spatial(g, h, conditioning);

@@ -8,11 +8,12 @@ import {
   type PausableModule,
   pausable,
   reshape,
+  SharedChannels,
   type Tensor,
   type Weights,
 } from "@vd/tensor";
 import { type BlockInputs, downBlock, embChannelsOf, middleBlock, upBlock } from "./blocks";
-import { type Cross, SharedChannels } from "./conditioning";
+import type { Cross } from "./conditioning";
 import type { UnetConfig } from "./config";
 import type { Conditioning, SharedConditioning } from "./transformer";
 

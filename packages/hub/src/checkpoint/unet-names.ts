@@ -1,4 +1,4 @@
-import { countBelow, type LayerPair, layerPairs, type NamePair } from "@vd/hub";
+import { countBelow, type LayerPair, layerPairs, type NamePair } from "./name-pair";
 
 /** The blocks of a UNet, as far as names depend on them. */
 export interface UnetLayout {
@@ -17,7 +17,8 @@ export interface UnetLevel {
   resamples: boolean;
 }
 
-const RES_LAYERS: readonly LayerPair[] = [
+/** Layers of a residual block with a time embedding. */
+export const RES_BLOCK_LAYERS: readonly LayerPair[] = [
   ["in_layers.0", "norm1"],
   ["in_layers.2", "conv1"],
   ["emb_layers.1", "time_emb_proj"],
@@ -65,20 +66,28 @@ export function unetLayoutOfDiffusers(names: ReadonlySet<string>): UnetLayout {
   };
 }
 
+/** How a kind of UNet names its blocks; depth: transformer blocks. */
+export interface UnetNaming {
+  resBlock(original: string, diffusers: string): NamePair[];
+  transformer(original: string, diffusers: string, depth: number): NamePair[];
+}
+
 /**
  * Every tensor of a UNet with these blocks, in both ways of naming.
  * Source: huggingface/diffusers@58eb52c scripts/convert_svd_to_diffusers.py `convert_ldm_unet_checkpoint`.
  */
-export function unetNamePairs(layout: UnetLayout): NamePair[] {
+export function unetNamePairs(layout: UnetLayout, { resBlock, transformer }: UnetNaming): NamePair[] {
   const pairs = layerPairs("", "", [
     ["time_embed.0", "time_embedding.linear_1"],
     ["time_embed.2", "time_embedding.linear_2"],
-    ["label_emb.0.0", "add_embedding.linear_1"],
-    ["label_emb.0.2", "add_embedding.linear_2"],
     ["input_blocks.0.0", "conv_in"],
     ["out.0", "conv_norm_out"],
     ["out.2", "conv_out"],
   ]);
+  const layerNames = (original: string, block: string, layer: number, depth: number) => [
+    ...resBlock(`${original}.0`, `${block}.resnets.${layer}`),
+    ...(depth === 0 ? [] : transformer(`${original}.1`, `${block}.attentions.${layer}`, depth)),
+  ];
   let input = 1;
   layout.down.forEach((level, i) => {
     level.depths.forEach((depth, layer) => {
@@ -88,9 +97,9 @@ export function unetNamePairs(layout: UnetLayout): NamePair[] {
     if (level.resamples) pairs.push(...layerPairs("", "", [sampler]));
     if (level.resamples) input++;
   });
-  pairs.push(...videoResBlock("middle_block.0", "mid_block.resnets.0"));
-  pairs.push(...videoTransformer("middle_block.1", "mid_block.attentions.0", layout.middleDepth));
-  pairs.push(...videoResBlock("middle_block.2", "mid_block.resnets.1"));
+  pairs.push(...resBlock("middle_block.0", "mid_block.resnets.0"));
+  pairs.push(...transformer("middle_block.1", "mid_block.attentions.0", layout.middleDepth));
+  pairs.push(...resBlock("middle_block.2", "mid_block.resnets.1"));
   let output = 0;
   layout.up.forEach((level, i) => {
     level.depths.forEach((depth, layer) => {
@@ -103,55 +112,9 @@ export function unetNamePairs(layout: UnetLayout): NamePair[] {
   return pairs;
 }
 
-/** A residual block and the transformer behind it, if any. */
-function layerNames(original: string, block: string, layer: number, depth: number): NamePair[] {
-  const resBlock = videoResBlock(`${original}.0`, `${block}.resnets.${layer}`);
-  if (depth === 0) return resBlock;
-  return [...resBlock, ...videoTransformer(`${original}.1`, `${block}.attentions.${layer}`, depth)];
-}
-
-function videoResBlock(original: string, diffusers: string): NamePair[] {
-  return [
-    ...layerPairs(original, `${diffusers}.spatial_res_block`, RES_LAYERS),
-    ...layerPairs(original, `${diffusers}.spatial_res_block`, [["skip_connection", "conv_shortcut"]], {
-      optional: true,
-    }),
-    ...layerPairs(`${original}.time_stack`, `${diffusers}.temporal_res_block`, RES_LAYERS),
-    mixFactor(original, diffusers),
-  ];
-}
-
-function videoTransformer(original: string, diffusers: string, depth: number): NamePair[] {
-  const pairs = [
-    ...layerPairs(original, diffusers, [["norm", "norm"]]),
-    // Linear in SVD; other models of the family have 1×1 convolutions in these places.
-    ...layerPairs(
-      original,
-      diffusers,
-      [
-        ["proj_in", "proj_in"],
-        ["proj_out", "proj_out"],
-      ],
-      { convolution: "perhaps" },
-    ),
-    ...layerPairs(`${original}.time_pos_embed`, `${diffusers}.time_pos_embed`, [
-      ["0", "linear_1"],
-      ["2", "linear_2"],
-    ]),
-    mixFactor(original, diffusers),
-  ];
-  for (let i = 0; i < depth; i++) {
-    pairs.push(...transformerBlock(`${original}.transformer_blocks.${i}`, `${diffusers}.transformer_blocks.${i}`));
-    const temporal = [`${original}.time_stack.${i}`, `${diffusers}.temporal_transformer_blocks.${i}`] as const;
-    pairs.push(...transformerBlock(...temporal));
-    pairs.push(...layerPairs(...temporal, same("norm_in", "ff_in.net.0.proj", "ff_in.net.2")));
-  }
-  return pairs;
-}
-
-/** Inside a transformer block both sides use the same names. */
-function transformerBlock(original: string, diffusers: string): NamePair[] {
-  const layers = same("norm1", "norm2", "norm3", "attn1.to_out.0", "attn2.to_out.0", "ff.net.0.proj", "ff.net.2");
+/** A transformer block, inside of which both sides use the same names. */
+export function transformerBlockPairs(original: string, diffusers: string): NamePair[] {
+  const layers = sameLayers("norm1", "norm2", "norm3", "attn1.to_out.0", "attn2.to_out.0", "ff.net.0.proj", "ff.net.2");
   const projections = ["attn1", "attn2"].flatMap((attention) =>
     ["to_q", "to_k", "to_v"].map((projection) => `${attention}.${projection}.weight`),
   );
@@ -161,10 +124,7 @@ function transformerBlock(original: string, diffusers: string): NamePair[] {
   ];
 }
 
-function mixFactor(original: string, diffusers: string): NamePair {
-  return { original: `${original}.time_mixer.mix_factor`, diffusers: `${diffusers}.time_mixer.mix_factor` };
-}
-
-function same(...names: string[]): LayerPair[] {
+/** Layers that both sides call the same. */
+export function sameLayers(...names: string[]): LayerPair[] {
   return names.map((name) => [name, name]);
 }

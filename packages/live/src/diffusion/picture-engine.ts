@@ -1,0 +1,213 @@
+import { type Device, type DType, VdError } from "@vd/kernels-native";
+import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
+import type { EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "../session/frame-maker";
+import { PartTimes } from "../session/part-times";
+import type { LiveParameters } from "../session/types";
+import { PromptEncoder } from "./prompt-encoder";
+import { StreamBatch } from "./stream-batch";
+import { allocatePictures, type Blocks, type PictureMemory } from "./stream-memory";
+import type { DiffusionModel, GuidanceKind, StreamConditions } from "./types";
+
+/** How an engine is opened. */
+export interface PictureEngineOptions {
+  model: DiffusionModel;
+  device: Device;
+  width: number;
+  height: number;
+  seed: number | bigint;
+  guidance: GuidanceKind;
+  /** Whether programs measure the change between frames. */
+  change: boolean;
+  conditions: StreamConditions;
+}
+
+/** A state of the noise's generator, which a stream does not go on with: its noise stays. */
+const NO_GENERATOR = () => new Uint32Array(625);
+
+function checkSize({ model, width, height }: PictureEngineOptions): void {
+  const { factor } = model.codec;
+  if (width % factor === 0 && height % factor === 0) return;
+  const expected = `width and height in multiples of ${factor}`;
+  throw new VdError({ code: "attr", where: "session] [size", expected, got: `${width} x ${height}` });
+}
+
+/** Makes each frame of a pushed picture and a text, by a model of the Stable Diffusion class. */
+export class PictureEngine implements FrameMaker {
+  readonly parts = new PartTimes();
+  private readonly batches = new Map<number, Promise<StreamBatch>>();
+  private readonly loaded = new Map<number, StreamBatch>();
+  private readonly encoder: PromptEncoder;
+  private readonly history = new DriftHistory();
+  private anchor: DriftAnchor | undefined;
+  private conditions: StreamConditions;
+  private made = 0;
+  /** The number of steps of the frame before; frames on their way at another number are out of date. */
+  private lastSteps: number | undefined;
+
+  private constructor(
+    private readonly options: PictureEngineOptions,
+    private readonly dtype: DType,
+    private readonly pictures: Blocks<PictureMemory>,
+  ) {
+    this.conditions = options.conditions;
+    this.encoder = new PromptEncoder(options.model, options.device, dtype);
+  }
+
+  /**
+   * Allocates the memory of a stream.
+   *
+   * @throws VdError `attr` for a size that the autoencoder does not have, `memory`
+   */
+  static async open(options: PictureEngineOptions): Promise<PictureEngine> {
+    const { device, width, height } = options;
+    checkSize(options);
+    await device.prepare();
+    const dtype = device.kind === "cpu" ? "f32" : "f16";
+    const pictures = await allocatePictures(device, { width, height, dtype });
+    const engine = new PictureEngine(options, dtype, pictures);
+    await engine.setContext();
+    return engine;
+  }
+
+  get index(): number {
+    return this.made;
+  }
+
+  async prepare({ steps, drift }: ProgramRequest): Promise<void> {
+    const { batches } = this;
+    const opening = batches.get(steps) ?? this.openBatch(steps);
+    batches.set(steps, opening);
+    try {
+      const batch = await opening;
+      this.loaded.set(steps, batch);
+      await batch.prepare(drift);
+    } catch (error) {
+      if (!this.loaded.has(steps)) batches.delete(steps);
+      throw error;
+    }
+  }
+
+  private async openBatch(steps: number): Promise<StreamBatch> {
+    const { width, height } = this.options;
+    const texts = await this.encode(this.conditions);
+    const size = { width, height, dtype: this.dtype };
+    const batch = await StreamBatch.open({ ...this.options, size }, this.pictures, steps);
+    await batch.tell(texts, this.conditions);
+    return batch;
+  }
+
+  private async encode({ prompt, negativePrompt }: StreamConditions) {
+    return { prompt: await this.encoder.encode(prompt), negative: await this.encoder.encode(negativePrompt) };
+  }
+
+  async tell(parameters: LiveParameters): Promise<void> {
+    const conditions = { ...this.conditions, ...conditionsOf(parameters) };
+    const texts = await this.encode(conditions);
+    for (const batch of this.loaded.values()) {
+      await batch.tell(texts, conditions);
+      // Frames on their way have the noise of the strength that they began with.
+      if (conditions.strength !== this.conditions.strength) batch.isEmpty = true;
+    }
+    this.conditions = conditions;
+  }
+
+  async make({ steps, drift, timing, into, deep }: FrameRequest): Promise<MadeFrame> {
+    if (!this.loaded.get(steps)?.isReady(drift)) await this.prepare({ steps, drift, deep });
+    const batch = this.loaded.get(steps)!;
+    if (steps !== this.lastSteps) batch.isEmpty = true;
+    this.lastSteps = steps;
+    const plan = batch.take(drift);
+    const begun = performance.now();
+    const times = await plan.run({ timing });
+    const ran = performance.now();
+    this.pictures.picture.buffer.readSync(into);
+    const change = this.options.change ? { frame: plan.readSync("change.frame")[0]!, features: 0 } : undefined;
+    const read = (name: string) => plan.readSync(name);
+    const measured = drift ? driftMeasure(this.made, read, this.history, this.anchor) : undefined;
+    this.anchor ??= measured;
+    this.parts.add("run", ran - begun);
+    this.parts.add("output", performance.now() - ran);
+    if (timing) this.parts.addRows(plan.layout, times);
+    return { index: this.made++, drift: measured, change };
+  }
+
+  /** Takes a picture for the next frame, and for those after it until another one comes. */
+  pushVideo(pixels: Float32Array, blend: number): void {
+    const begun = performance.now();
+    this.pictures.video.buffer.writeSync(pixels);
+    this.pictures.blend.buffer.writeSync(Float32Array.of(blend));
+    this.parts.add("inputs", performance.now() - begun);
+  }
+
+  setGuard(): void {}
+
+  /** Begins anew: without a picture, frames come from grey. */
+  async setContext(): Promise<void> {
+    const { video, blend, newest } = this.pictures;
+    const grey = new Float32Array(this.options.width * this.options.height * 3);
+    for (const { buffer } of [video, newest]) buffer.writeSync(grey);
+    blend.buffer.writeSync(new Float32Array(1));
+    for (const batch of this.loaded.values()) batch.clear();
+    this.history.clear();
+    this.anchor = undefined;
+  }
+
+  contextLength(steps: number): number {
+    const { width, height, model } = this.options;
+    const { factor, latentChannels } = model.codec;
+    const latents = (width / factor) * (height / factor) * latentChannels;
+    return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
+  }
+
+  /** The blocks that hold a stream's state at so many steps, in their order in a context. */
+  private stateBlocks(steps: number) {
+    const { video, newest, blend } = this.pictures;
+    const { waiting, residual } = this.loaded.get(steps)!.memory;
+    return [waiting, residual, video, newest, blend].map(({ buffer }) => buffer);
+  }
+
+  async save(steps: number): Promise<EngineState> {
+    await this.prepare({ steps, drift: false, deep: "none" });
+    const context = new Float32Array(this.contextLength(steps));
+    let at = 0;
+    for (const buffer of this.stateBlocks(steps)) {
+      const count = buffer.bytes / Float32Array.BYTES_PER_ELEMENT;
+      context.set(buffer.readSync(new Float32Array(count)), at);
+      at += count;
+    }
+    const isEmpty = this.loaded.get(steps)!.isEmpty || this.lastSteps !== steps;
+    context[at] = isEmpty ? 1 : 0;
+    return { index: this.made, context, generator: NO_GENERATOR() };
+  }
+
+  async restore({ index, context }: EngineState, steps: number): Promise<void> {
+    await this.prepare({ steps, drift: false, deep: "none" });
+    let at = 0;
+    for (const buffer of this.stateBlocks(steps)) {
+      const count = buffer.bytes / Float32Array.BYTES_PER_ELEMENT;
+      buffer.writeSync(context.subarray(at, at + count));
+      at += count;
+    }
+    this.loaded.get(steps)!.isEmpty = context[at] !== 0;
+    this.lastSteps = steps;
+    this.made = index;
+  }
+
+  async free(): Promise<void> {
+    for (const opening of this.batches.values()) await (await opening.catch(() => undefined))?.free();
+    this.batches.clear();
+    this.loaded.clear();
+    await this.encoder.free();
+    await this.pictures.free();
+  }
+}
+
+/** Those of a session's parameters that a stream is told. */
+export function conditionsOf(parameters: LiveParameters): Partial<StreamConditions> {
+  const { prompt, negativePrompt, strength, guidanceScale, delta } = parameters;
+  return Object.fromEntries(
+    Object.entries({ prompt, negativePrompt, strength, guidanceScale, delta }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+}

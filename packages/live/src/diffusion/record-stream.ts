@@ -1,0 +1,179 @@
+import { elementwise, frameRange, type Graph, type Pausable, pixels, type Tensor, tokens } from "@vd/tensor";
+import { recordDrift } from "../drift/record";
+import { recordChange } from "../model/record-frame";
+import { type BatchMemory, extraCalls, type PictureMemory } from "./stream-memory";
+import type { DiffusionModel, GuidanceKind } from "./types";
+
+/** Which program of a stream is recorded. */
+export interface StreamProgram {
+  steps: number;
+  guidance: GuidanceKind;
+  /** Whether all steps begin with this frame's picture: the first frame of a stream, which has none on their way. */
+  first: boolean;
+  /** Whether the change against the frame before, and drift, are measured. */
+  change: boolean;
+  drift: boolean;
+}
+
+/** What the recording of a frame works on. */
+interface Parts {
+  model: DiffusionModel;
+  pictures: PictureMemory;
+  batch: BatchMemory;
+  program: StreamProgram;
+}
+
+/** Video in: the pushed picture, blended into the newest frame. → [1,1,H,W,3] in the type of the network. */
+function recordVideo(g: Graph, { newest, video, blend }: PictureMemory): Tensor {
+  const [frame, pushed] = [tokens(newest.tensor), tokens(video.tensor)];
+  const out = g.empty(frame.dims);
+  // Of two products, so that a picture that is not blended keeps its digits.
+  elementwise(g, (e) => e.add(e.mul(blend.tensor, pushed), e.mul(e.sub(1, blend.tensor), frame)), {
+    name: "context.video",
+    out,
+  });
+  return pixels(out, newest.tensor.dims[2]!, newest.tensor.dims[3]!);
+}
+
+/** signal · latents + level · noise for the rows `begin` to `end`, into `out`. */
+function recordNoisy(
+  g: Graph,
+  { batch }: Parts,
+  latents: Tensor,
+  { begin, end, out }: { begin: number; end: number; out: Tensor },
+): void {
+  const row = ({ tensor }: BatchMemory["noise"]) => frameRange(tensor, begin, end);
+  const [noise, signal, level] = [tokens(row(batch.noise)), row(batch.signal), row(batch.level)];
+  elementwise(g, (e) => e.add(e.mul(level, noise), e.mul(signal, latents)), { name: "sampler.noisy", out });
+}
+
+/** The batch's samples: the new picture's at the first step, those of the frames on their way behind it. → [1,N,S,C]. */
+function recordSamples(g: Graph, parts: Parts, latents: Tensor): Tensor {
+  const { batch, program } = parts;
+  const { steps, first } = program;
+  const x = g.empty(tokens(batch.noise.tensor).dims, "f32");
+  if (first) {
+    recordNoisy(g, parts, latents, { begin: 0, end: steps, out: x });
+    return x;
+  }
+  recordNoisy(g, parts, latents, { begin: 0, end: 1, out: frameRange(x, 0, 1) });
+  if (steps > 1) g.copy({ name: "sampler.waiting", x: tokens(batch.waiting.tensor), out: frameRange(x, 1, steps) });
+  return x;
+}
+
+/** The network's predictions, those that guidance needs besides first. x: [1,N,S,C] → [1,R,S,C]. */
+function* recordPrediction(g: Graph, { model, batch, program }: Parts, x: Tensor): Pausable<Tensor> {
+  const { steps, guidance } = program;
+  const extra = extraCalls(guidance, steps);
+  const [, , height, width] = batch.noise.tensor.dims as [number, number, number, number, number];
+  const rows = g.empty([1, extra + steps, x.dims[2]!, x.dims[3]!]);
+  if (extra > 0) g.copy({ name: "sampler.input", x: frameRange(x, 0, extra), out: frameRange(rows, 0, extra) });
+  g.copy({ name: "sampler.input", x, out: frameRange(rows, extra, extra + steps) });
+  const [time, text] = [batch.time.tensor, batch.text.tensor];
+  return tokens(yield* model.unet.forward.inPieces(g, { sample: pixels(rows, height, width), time, text }));
+}
+
+/** The residual noise that this frame's guidance begins with: each step takes over that of the step before. → [1,N,S,C]. */
+function recordResidual(g: Graph, { batch, program }: Parts, predicted: Tensor): Tensor {
+  const { steps, guidance } = program;
+  const kept = tokens(batch.residual.tensor);
+  if (steps === 1) return guidance === "initialize" ? frameRange(predicted, 0, 1) : kept;
+  const residual = g.empty(kept.dims, "f32");
+  const newest = guidance === "initialize" ? frameRange(predicted, 0, 1) : frameRange(tokens(batch.noise.tensor), 0, 1);
+  g.copy({ name: "sampler.residual", x: newest, out: frameRange(residual, 0, 1) });
+  g.copy({ name: "sampler.residual", x: frameRange(kept, 0, steps - 1), out: frameRange(residual, 1, steps) });
+  return residual;
+}
+
+/** Keeps the residual noise for the next frame: that of the guided prediction, beside the next step's own noise. */
+function recordNextResidual(g: Graph, { batch, program: { steps } }: Parts, residual: Tensor, guided: Tensor): void {
+  const [noise, kept] = [tokens(batch.noise.tensor), tokens(batch.residual.tensor)];
+  const [ofResidual, ofGuided] = [batch.ofResidual.tensor, batch.ofGuided.tensor];
+  const change = g.empty(noise.dims, "f32");
+  elementwise(g, (e) => e.add(e.mul(ofResidual, residual), e.mul(ofGuided, guided)), {
+    name: "sampler.residual",
+    out: change,
+  });
+  const add = (to: [number, number], from: [number, number]) => {
+    const [a, b] = [frameRange(noise, ...from), frameRange(change, ...to)];
+    g.pointwise({ name: "sampler.residual", a, b, out: frameRange(kept, ...to) });
+  };
+  if (steps > 1) add([0, steps - 1], [1, steps]);
+  add([steps - 1, steps], [0, 1]);
+}
+
+/** The prediction led away from what guidance leads it from. predicted: [1,R,S,C] → [1,N,S,C]. */
+function recordGuidance(g: Graph, parts: Parts, predicted: Tensor): Tensor {
+  const { batch, program } = parts;
+  const { steps, guidance } = program;
+  if (guidance === "none") return predicted;
+  const extra = extraCalls(guidance, steps);
+  const withPrompt = frameRange(predicted, extra, extra + steps);
+  const [scale, delta] = [batch.scale.tensor, batch.delta.tensor];
+  const out = g.empty(withPrompt.dims, "f32");
+  if (guidance === "full") {
+    const without = frameRange(predicted, 0, steps);
+    elementwise(g, (e) => e.add(without, e.mul(scale, e.sub(withPrompt, without))), { name: "sampler.guided", out });
+    return out;
+  }
+  const residual = recordResidual(g, parts, predicted);
+  elementwise(g, (e) => e.add(e.mul(delta, residual), e.mul(scale, e.sub(withPrompt, e.mul(delta, residual)))), {
+    name: "sampler.guided",
+    out,
+  });
+  recordNextResidual(g, parts, residual, out);
+  return out;
+}
+
+/** Every step of the batch at once, and what is on its way to the next one. → the finished latents, [1,1,h,w,C]. */
+function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<Tensor> {
+  const { batch, program } = parts;
+  const { steps } = program;
+  const x = recordSamples(g, parts, latents);
+  const guided = recordGuidance(g, parts, yield* recordPrediction(g, parts, x));
+  const [ofSample, ofPrediction] = [batch.ofSample.tensor, batch.ofPrediction.tensor];
+  const data = elementwise(g, (e) => e.add(e.mul(ofSample, x), e.mul(ofPrediction, guided)), {
+    name: "sampler.data",
+  });
+  if (steps > 1) {
+    const next = ({ tensor }: BatchMemory["noise"]) => frameRange(tensor, 1, steps);
+    const [signal, level, noise] = [next(batch.signal), next(batch.level), tokens(next(batch.noise))];
+    const finished = frameRange(data, 0, steps - 1);
+    const out = tokens(batch.waiting.tensor);
+    elementwise(g, (e) => e.add(e.mul(signal, finished), e.mul(level, noise)), { name: "sampler.next", out });
+  }
+  const [, , height, width] = batch.noise.tensor.dims as [number, number, number, number, number];
+  const last = frameRange(data, steps - 1, steps);
+  const typed = g.dtype === "f32" ? last : g.copy({ name: "sampler.data", x: last, out: g.empty(last.dims) });
+  return pixels(typed, height, width);
+}
+
+/** A frame in the type of a game's, which measures are made for. */
+function inFloat32(g: Graph, frame: Tensor): Tensor {
+  if (frame.dtype === "f32") return frame;
+  const x = tokens(frame);
+  const y = g.copy({ name: "frame.float32", x, out: g.empty(x.dims, "f32") });
+  return pixels(y, frame.dims[2]!, frame.dims[3]!);
+}
+
+/**
+ * Records one whole frame of a stream of pictures: video in, encoding, one call of the network for the steps of as many frames on their
+ * way, decoding, 8 bits. Source of the batch of steps and of residual guidance: https://arxiv.org/abs/2312.12491.
+ */
+export function* recordStream(
+  g: Graph,
+  model: DiffusionModel,
+  { pictures, batch }: { pictures: PictureMemory; batch: BatchMemory },
+  program: StreamProgram,
+): Pausable<void> {
+  const parts: Parts = { model, pictures, batch, program };
+  const { newest, picture } = pictures;
+  const latents = yield* model.codec.encode(g, recordVideo(g, pictures));
+  const frame = yield* model.codec.decode(g, yield* recordSteps(g, parts, tokens(latents)));
+  g.framesOut({ name: "frame.levels", x: frame, out: picture.tensor });
+  const measured = program.change || program.drift ? inFloat32(g, frame) : frame;
+  if (program.change) recordChange(g, "frame", measured, newest.tensor);
+  if (program.drift) recordDrift(g, measured, newest.tensor);
+  elementwise(g, (e) => e.max(e.min(tokens(frame), 1), -1), { name: "frame.clamp", out: tokens(newest.tensor) });
+  yield;
+}

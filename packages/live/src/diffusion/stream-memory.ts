@@ -1,0 +1,110 @@
+import type { Device, DType } from "@vd/kernels-native";
+import { type PlacedTensor, placeTensor } from "../model/frame-memory";
+import type { DiffusionModel, GuidanceKind } from "./types";
+
+/** Sizes of a stream. */
+export interface StreamSize {
+  width: number;
+  height: number;
+  /** Type of what the network is told; that of its activations. */
+  dtype: DType;
+}
+
+/** Calls of the network in a batch besides one for each step. */
+export const extraCalls = (guidance: GuidanceKind, steps: number): number =>
+  guidance === "initialize" ? 1 : guidance === "full" ? steps : 0;
+
+/** What all programs of a stream share. */
+export interface PictureMemory {
+  /** Video in and its part in what is encoded: [1,1,H,W,3] and [1,1,1,1]. */
+  video: PlacedTensor;
+  blend: PlacedTensor;
+  /** The newest frame, [1,1,H,W,3] in [-1, 1], and as 8 bits. */
+  newest: PlacedTensor;
+  picture: PlacedTensor;
+}
+
+/** What the programs of one number of steps share: a row for each step of the batch, the noisiest first. */
+export interface BatchMemory {
+  /** Unit noise of each step, [1,N,h,w,C], the same for all frames. */
+  noise: PlacedTensor;
+  /** Noisy latents of the frames on their way, those of the second step first: [1,N − 1,h,w,C]; one row that nobody reads for one step. */
+  waiting: PlacedTensor;
+  /** Residual noise for guidance, [1,N,h,w,C]. */
+  residual: PlacedTensor;
+  /** Of each step, [1,N,1,1]: parts of a noisy sample; factors of sample and prediction in the data. */
+  signal: PlacedTensor;
+  level: PlacedTensor;
+  ofSample: PlacedTensor;
+  ofPrediction: PlacedTensor;
+  /** Factors of the residual noise and of the guided prediction in the next residual noise. */
+  ofResidual: PlacedTensor;
+  ofGuided: PlacedTensor;
+  /** [1,1,1,1]: the guidance scale; the part of the residual noise. */
+  scale: PlacedTensor;
+  delta: PlacedTensor;
+  /** What the network is told, a row for each of its calls: [1,R,1,·] and [1,R,L,·]. */
+  time: PlacedTensor;
+  text: PlacedTensor;
+}
+
+/** Blocks by name that are freed together. */
+export type Blocks<T> = T & { free(): Promise<void> };
+
+async function allocateAll<T>(
+  device: Device,
+  shapes: Record<keyof T & string, readonly [kind: "io" | "state", dims: number[], dtype?: DType]>,
+): Promise<Blocks<T>> {
+  const made: [string, PlacedTensor][] = [];
+  const free = async () => {
+    for (const [, { buffer }] of made) await buffer.free();
+  };
+  try {
+    for (const [name, [kind, dims, dtype]] of Object.entries(shapes) as [string, readonly ["io", number[], DType?]][])
+      made.push([name, await placeTensor(device, kind, name, dims, dtype)]);
+  } catch (error) {
+    await free();
+    throw error;
+  }
+  return { ...(Object.fromEntries(made) as T), free };
+}
+
+/** Allocates what all programs of a stream share. @throws VdError `memory` */
+export function allocatePictures(device: Device, { width, height }: StreamSize): Promise<Blocks<PictureMemory>> {
+  const frame = [1, 1, height, width, 3];
+  return allocateAll<PictureMemory>(device, {
+    video: ["io", frame],
+    blend: ["io", [1, 1, 1, 1]],
+    newest: ["state", frame],
+    picture: ["io", frame, "u8"],
+  });
+}
+
+/** Allocates what the programs of a number of steps share. @throws VdError `memory` */
+export function allocateBatch(
+  device: Device,
+  { codec, unet, text }: DiffusionModel,
+  { width, height, dtype }: StreamSize,
+  steps: number,
+  guidance: GuidanceKind,
+): Promise<Blocks<BatchMemory>> {
+  const latents = (rows: number) => [1, rows, height / codec.factor, width / codec.factor, codec.latentChannels];
+  const row = [1, steps, 1, 1];
+  const one = [1, 1, 1, 1];
+  const calls = steps + extraCalls(guidance, steps);
+  return allocateAll<BatchMemory>(device, {
+    noise: ["state", latents(steps)],
+    waiting: ["state", latents(Math.max(steps - 1, 1))],
+    residual: ["state", latents(steps)],
+    signal: ["io", row],
+    level: ["io", row],
+    ofSample: ["io", row],
+    ofPrediction: ["io", row],
+    ofResidual: ["io", row],
+    ofGuided: ["io", row],
+    scale: ["io", one],
+    delta: ["io", one],
+    time: ["state", [1, calls, 1, unet.widths.time], dtype],
+    text: ["state", [1, calls, text.config.maxTokens, unet.widths.text], dtype],
+  });
+}

@@ -1,0 +1,3 @@
+export { type ClipText, clipText } from "./clip-text";
+export { type ClipTextConfig, parseClipTextConfig } from "./config";
+export { type ClipTokenizer, type ClipTokenizerFiles, clipTokenizer } from "./tokenizer";

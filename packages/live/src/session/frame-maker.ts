@@ -1,0 +1,71 @@
+import type { DriftMeasure } from "../drift/types";
+import type { PartTimes } from "./part-times";
+import type { LiveParameters } from "./types";
+
+/** Which program makes a frame. */
+export interface ProgramRequest {
+  steps: number;
+  deep: "none" | "compute" | "reuse";
+  drift: boolean;
+}
+
+/** What one frame is made with. */
+export interface FrameRequest extends ProgramRequest {
+  action: number;
+  /** Measure the program's rows. */
+  timing: boolean;
+  /** Receives the picture, RGB. */
+  into: Uint8Array;
+}
+
+/** What a maker says of a frame besides its picture. */
+export interface MadeFrame {
+  index: number;
+  drift: DriftMeasure | undefined;
+  /** Mean absolute change against the frame before and against the frame of the deep features, where it is measured. */
+  change: { frame: number; features: number } | undefined;
+}
+
+/** What the frames to come depend on. */
+export interface EngineState {
+  /** Number of the next frame. */
+  index: number;
+  /** Of a game: its context frames, [H,W,3 · frames] in [-1, 1]; of a stream of pictures: its latents on their way. */
+  context: Float32Array;
+  generator: Uint32Array;
+  /** Of the noise that a guard adds. */
+  contextGenerator?: Uint32Array | undefined;
+}
+
+/** Mean and standard deviation of each channel. */
+export interface ChannelMoments {
+  mean: readonly number[];
+  deviation: readonly number[];
+}
+
+/** What makes a session's frames: one call at a time. */
+export interface FrameMaker {
+  readonly parts: PartTimes;
+  /** Number of the next frame. */
+  readonly index: number;
+  /** Loads the program of such frames, unless it is loaded. The event loop turns meanwhile. */
+  prepare(request: ProgramRequest): Promise<void>;
+  /** Makes the next frame. */
+  make(request: FrameRequest): Promise<MadeFrame>;
+  /** Takes video in for the next frame. pixels: [H,W,3] in [-1, 1]; blend: their part. */
+  pushVideo(pixels: Float32Array, blend: number): void;
+  /** Sets what the guard adds and holds. */
+  setGuard(renoise: number, amount: number, anchor: ChannelMoments): void;
+  /** Takes words, strength and guidance; resolves when the next frame has them. */
+  tell(parameters: LiveParameters): Promise<void>;
+  /** Goes on from a start state; with drift, measures are compared with it from now on. */
+  setContext(context: Float32Array, measured: boolean): Promise<void>;
+  /** Numbers of a state's context at so many steps. */
+  contextLength(steps: number): number;
+  /** What the frames to come depend on, at so many steps. */
+  save(steps: number): Promise<EngineState>;
+  /** Goes on from a saved state. */
+  restore(state: EngineState, steps: number): Promise<void>;
+  /** Frees everything; no frame may be under way. */
+  free(): Promise<void>;
+}

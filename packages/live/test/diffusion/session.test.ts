@@ -1,0 +1,139 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createLiveSession, type LiveFrame, type LiveSession, type LiveSessionOptions } from "../../src/index";
+import { changedModel, STABLE_DIFFUSION, slope } from "../support/stable-diffusion";
+
+const open = (options: LiveSessionOptions = {}) =>
+  createLiveSession({ model: STABLE_DIFFUSION, pace: "reader", prompt: "a photo of the cat", threads: 1, ...options });
+
+/** One frame of a pushed picture; its pixels are a copy. */
+async function frameOf(session: LiveSession, red?: number): Promise<LiveFrame> {
+  if (red !== undefined) session.push(slope(red));
+  const { value } = await session[Symbol.asyncIterator]().next();
+  return { ...value, data: value.data.slice() };
+}
+
+test("a frame follows from its picture, the words and the strength", async () => {
+  const session = await open();
+  expect(session.model).toMatchObject({ kind: "pictures", width: 32, height: 32, actions: ["none"] });
+  const first = await frameOf(session, 200);
+  expect(new Set(first.data).size).toBeGreaterThan(50);
+  expect((await frameOf(session, 200)).data).toEqual(first.data);
+  // A picture lasts until another one comes.
+  expect((await frameOf(session)).data).toEqual(first.data);
+  expect((await frameOf(session, 20)).data).not.toEqual(first.data);
+  await session.set({ prompt: "the house" });
+  const other = await frameOf(session, 200);
+  expect(other.data).not.toEqual(first.data);
+  await session.set({ prompt: "a photo of the cat", strength: 0.9 });
+  expect((await frameOf(session, 200)).data).not.toEqual(first.data);
+  await session.set({ strength: 0.5 });
+  expect((await frameOf(session, 200)).data).toEqual(first.data);
+  await session.close();
+});
+
+test("several steps are a batch: a picture's frame comes as many frames later", async () => {
+  const session = await open({ steps: 3 });
+  const first = await frameOf(session, 200);
+  await frameOf(session, 20);
+  // The steps that the first frames did not take were the first picture's.
+  await frameOf(session, 20);
+  const settled = await frameOf(session, 20);
+  expect((await frameOf(session, 20)).data).toEqual(settled.data);
+  expect(settled.data).not.toEqual(first.data);
+  await session.close();
+  const again = await open({ steps: 3 });
+  expect((await frameOf(again, 20)).data).not.toEqual(first.data);
+  for (let i = 0; i < 2; i++) await frameOf(again, 20);
+  expect((await frameOf(again, 20)).data).toEqual(settled.data);
+  await again.close();
+});
+
+test.each(["self", "initialize"] as const)("a snapshot holds what is on its way, guidance %s", async (guidance) => {
+  const options: LiveSessionOptions = { steps: 2, guidance, guidanceScale: 1.4, negativePrompt: "the house", seed: 5 };
+  const session = await open(options);
+  for (const red of [10, 90]) await frameOf(session, red);
+  const kept = await session.snapshot();
+  const next = await frameOf(session, 170);
+  await session.close();
+  const other = await open(options);
+  await frameOf(other, 250);
+  await other.restore(structuredClone(kept));
+  const again = await frameOf(other, 170);
+  expect({ index: again.index, data: again.data }).toEqual({ index: next.index, data: next.data });
+  await expect(other.restore({ ...kept, context: kept.context.slice(1) })).rejects.toThrow(/context/);
+  await other.close();
+});
+
+test("similar pictures are not computed again", async () => {
+  const session = await open({ similarity: { threshold: 0.5, maxSkip: 2 } });
+  const first = await frameOf(session, 200);
+  const repeated: boolean[] = [];
+  for (let i = 0; i < 6; i++) repeated.push((await frameOf(session, 200)).repeated);
+  expect(repeated).toEqual([true, true, false, true, true, false]);
+  expect(session.stats()).toMatchObject({ frames: 3, repeated: 4 });
+  expect((await frameOf(session, 200)).data).toEqual(first.data);
+  await session.close();
+});
+
+test("a tiny autoencoder takes the place of the model's own", async () => {
+  const session = await open({ autoencoder: join(STABLE_DIFFUSION, "tiny_vae") });
+  const frame = await frameOf(session, 200);
+  expect(frame.data.length).toBe(32 * 32 * 3);
+  await session.close();
+  await expect(open({ autoencoder: join(STABLE_DIFFUSION, "tokenizer") })).rejects.toThrow(/tiny autoencoder/);
+});
+
+test("frames without a picture come from those before; drift is measured", async () => {
+  const session = await open({ drift: { everyFrames: 1 } });
+  const [first, second] = [await frameOf(session), await frameOf(session)];
+  expect(second.data).not.toEqual(first.data);
+  expect(second.drift!.temporal).toBeGreaterThan(0);
+  await session.restart();
+  expect((await frameOf(session)).data).toEqual(first.data);
+  await session.close();
+});
+
+test("steps follow the content: one for a picture that stands still", async () => {
+  const session = await open({ adaptive: { maxSteps: 2 }, steps: 2, deadlineMs: 1e6 });
+  const steps: number[] = [];
+  for (let i = 0; i < 3; i++) steps.push((await frameOf(session, 200)).steps);
+  expect(steps).toEqual([2, 2, 1]);
+  await session.close();
+});
+
+test.each([
+  [{ guard: { anchor: 0.1 } }, /guard.*a model with live.json/],
+  [{ cache: true }, /cache.*a model with live.json/],
+  [{ start: "meadow" }, /start.*a model with live.json/],
+  [{ strength: 0 }, /strength.*above 0/],
+  [{ size: { width: 33, height: 32 } }, /multiples of 2/],
+  [{ guidance: "half" as never }, /guidance.*one of none, self/],
+  [{ similarity: { threshold: 2 } }, /similarity.threshold/],
+  [{ prompt: 3 as never }, /prompt.*a text/],
+  [{ tokenizer: STABLE_DIFFUSION }, /vocab.json/],
+])("refuses %j", async (options, message) => {
+  await expect(open(options)).rejects.toThrow(message);
+});
+
+test("a game takes no words", async () => {
+  await expect(createLiveSession({ prompt: "a castle" })).rejects.toThrow(/prompt.*a model of pictures and words/);
+  const game = await createLiveSession({ pace: "reader" });
+  await expect(game.set({ strength: 0.3 })).rejects.toThrow(/strength/);
+  await game.close();
+});
+
+test.each([
+  [{ "model_index.json": { vae: ["diffusers", "AutoencoderDC"] } }, /vae is AutoencoderKL or AutoencoderTiny/],
+  [{ "unet/config.json": { addition_embed_type: "text_time" } }, /addition_embed_type/],
+  [{ "unet/config.json": { attention_head_dim: 7 } }, /attention_head_dim.*divisor/],
+  [{ "unet/config.json": { cross_attention_dim: [24, 24, 24] } }, /2 whole numbers/],
+  [{ "unet/config.json": { in_channels: 9 } }, /conv_in.weight/],
+  [{ "unet/config.json": { layers_per_block: 2 } }, /resnets/],
+  [{ "vae/config.json": { latents_mean: [0, 0, 0, 0] } }, /latents_mean/],
+  [{ "text_encoder/config.json": { hidden_act: "relu" } }, /hidden_act/],
+  [{ "tokenizer/vocab.json": { "<|endoftext|>": "x" } }, /vocab.json.*whole numbers/],
+  [{ "scheduler/scheduler_config.json": { prediction_type: "flow" } }, /prediction_type/],
+])("refuses a model with %j", async (changes, message) => {
+  await expect(open({ model: changedModel(changes) })).rejects.toThrow(message);
+});
