@@ -32,6 +32,7 @@ export {
 } from "./client/cached-models";
 export type { ModelLicence } from "./client/client";
 export { HUB_ENVIRONMENT_VARIABLES } from "./client/environment";
+export { type HeldLock, type LockHolder, type LockOptions, tryLock } from "./client/file-lock";
 export { selectModelFiles, selectWeightFiles } from "./client/file-selection";
 export { type HubModelName, parseHubModelName } from "./client/names";
 export type { DownloadProgress, ProgressListener } from "./client/progress";

@@ -7,11 +7,12 @@ import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
-import { numberedOptions, resultBytes } from "./generation/batch";
+import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { Generation } from "./generation/generation";
 import { layoutStages } from "./generation/layout-stages";
+import { type GenerationState, withState } from "./generation/resume/generation-state";
 import { Scratch } from "./generation/scratch";
 import { generationEvents } from "./generation/stream";
 import { Turns } from "./generation/turns";
@@ -198,6 +199,10 @@ export class StableVideoDiffusionPipeline {
    * });
    * for (const { width, height, data } of video) console.log(width, height, data.length);
    * ```
+   * A generation that a crash or `kill -9` must not cost more than a step; the same call goes on where the last one stood:
+   * ```ts
+   * await pipeline.generate({ image: "start.png", resume: "clip.state" });
+   * ```
    */
   async generate(options: GenerateOptions): Promise<GeneratedVideo> {
     this.check(options);
@@ -250,19 +255,29 @@ export class StableVideoDiffusionPipeline {
       for (let index = 0; index < job.numVideos; index++) {
         shared.part = { index, count: job.numVideos };
         const numbered = numberedOptions(job.options, videos.length + 1, numVideos);
-        videos.push(await this.generateOne(numbered, shared));
+        videos.push(await this.generateOne(withOwnState(numbered, videos.length + 1), shared));
       }
     }
+    await removeStates(jobs[0]!.options, numVideos);
     return videos;
   }
 
-  private async generateOne(options: GenerateOptions, shared?: SharedPicture): Promise<GeneratedVideo> {
+  /** Generates a video; one with a state goes on from there, and the state goes when the video is there. */
+  private generateOne(options: GenerateOptions, shared?: SharedPicture): Promise<GeneratedVideo> {
+    return withState(options, (resumed, state) => this.generateNow(resumed, shared, state));
+  }
+
+  private async generateNow(
+    options: GenerateOptions,
+    shared: SharedPicture | undefined,
+    state: GenerationState | undefined,
+  ): Promise<GeneratedVideo> {
     const { scratch } = this;
     // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
     this.scratch = new Scratch();
     const run = () =>
       withCallbacks(options, ["onProgress", "onPreview", "onFrames"], "generation", async (watched) =>
-        generateIn({ ...(await this.context(watched, scratch)), shared }),
+        generateIn({ ...(await this.context(watched, scratch)), shared, state }),
       );
     const video = await observed(options.profiler, "generate", run);
     if (this.opened) this.scratch = scratch;

@@ -24,12 +24,22 @@ export async function decodeFrames(run: GenerationRun, latents: Float32Array): P
   const parts: DecodedFrames[] = [];
   progress.report("decode", 0, chunks.length);
   for (const [begin, end] of chunks) {
-    const part = await decodeClip(run, latents.subarray(begin * perFrame, end * perFrame), end - begin);
+    const part = await decodeKept(run, latents.subarray(begin * perFrame, end * perFrame), begin, end - begin);
     parts.push(part);
     context.options.onFrames?.({ first: begin, numFrames: end - begin, width, height, frames: part.data });
     progress.report("decode", parts.length, chunks.length);
   }
   return parts.length === 1 ? parts[0]! : joinClips(run, parts);
+}
+
+/** Decodes one clip, or reads the frames that an earlier run has decoded and kept. */
+async function decodeKept(run: GenerationRun, latents: Float32Array, begin: number, numFrames: number) {
+  const { state } = run.context;
+  const kept = await state?.frames(begin);
+  if (kept) return kept;
+  const decoded = await decodeClip(run, latents, numFrames);
+  await state?.keepFrames(begin, decoded);
+  return decoded;
 }
 
 /** Decodes the middle frame of unfinished latents for the caller to look at. denoised: [F,C,h,w]. */
