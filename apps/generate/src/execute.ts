@@ -28,6 +28,7 @@ import { writeEvent } from "./report/json";
 import { planTable } from "./report/plan-table";
 import type { Reporter } from "./report/reporter";
 import { type RunSummary, summaryText } from "./report/summary";
+import { findState, forgetState, isFinished, type Resuming, tellFinished } from "./resume";
 import type { Settings } from "./settings";
 
 /** Everything that was found out before a model is loaded. */
@@ -39,6 +40,8 @@ export interface Preparation {
   source: ModelSource;
   previewPath: string | undefined;
   write: WriteOptions;
+  /** What is kept, and gone on from; undefined without `--resume`. */
+  resuming: Resuming | undefined;
 }
 
 /**
@@ -48,6 +51,8 @@ export interface Preparation {
 export async function execute(preparation: Preparation, settings: Settings, context: Context): Promise<void> {
   const startUs = context.io.nowUs();
   const { signal, reporter, pipelineFactory } = context;
+  const { target, resuming } = preparation;
+  if (resuming && !settings.dryRun && (await isFinished(target, resuming))) return tellFinished(settings, context);
   const profiler = await startProfile(settings.profile);
   const load = () =>
     pipelineFactory.load(preparation.source, {
@@ -92,13 +97,14 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
     if (settings.dryRun) throw valueError("--profile", "a run", "--dry-run", hint);
     await checkProfilePath(settings.profile);
   }
-  if (!settings.dryRun) {
+  const resuming = await findState(settings);
+  if (!settings.dryRun && !(resuming && (await isFinished(target, resuming)))) {
     await checkOutput(target, write);
     if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
   }
   const warning = warnOfForeignPicture(settings.model, image, picture);
   if (warning) reporter.warning(warning);
-  return { image, picture, target, source, previewPath, write };
+  return { image, picture, target, source, previewPath, write, resuming };
 }
 
 /** What a picture is read for while no size is named: the published models' own. */
@@ -125,13 +131,13 @@ async function printPlan(
 async function generate(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, picture, source, previewPath, target, write }: Preparation,
+  { image, picture, source, previewPath, target, write, resuming }: Preparation,
   settings: Settings,
   context: Context,
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
 ): Promise<void> {
   const { io, reporter, signal } = context;
-  const seed = options.seed ?? drawSeed();
+  const seed = options.seed ?? resuming?.seed ?? drawSeed();
   if (settings.json) {
     writeEvent(io, { event: "start", model: source.name, image, output: settings.output, ...options, seed });
   } else if (options.seed === undefined) {
@@ -143,6 +149,7 @@ async function generate(
   const preview = previewPath === undefined ? undefined : makePreview(previewPath, options.fps, reporter);
   const generating = pipeline.generate({
     ...{ ...options, image: picture, seed },
+    ...(resuming && { resume: resuming.dir, keepState: true }),
     ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
   });
@@ -151,6 +158,7 @@ async function generate(
   const writeStartUs = io.nowUs();
   const encode = () => writeWithProgress(target, video, write, context);
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
+  if (resuming) await forgetState(resuming);
   const { width, height, numFrames, fps, timings, peakBytes } = video;
   const endUs = io.nowUs();
   await tellProfile(settings.profile, profiler, reporter);

@@ -44,7 +44,7 @@ export function readArguments(spec: CommandSpec, argv: readonly string[], contex
     getOutHasColors: () => true,
   });
   try {
-    command.parse(withPreviewValue(argv), { from: "user" });
+    command.parse(withEmptyValues(spec, argv), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: "text", text: printed };
@@ -98,10 +98,18 @@ A config file holds the same names without dashes: { "image": "cat.png", "steps"
 `;
 }
 
-/** `--preview` takes a value after `=` only, so that `--preview cat.png` still names the picture. */
-function withPreviewValue(argv: readonly string[]): string[] {
+/** True for `--preview [FILE]`: an option whose value may be left out. */
+const mayStandAlone = ({ form }: CliRow): boolean => / \[/.test(form.flags);
+
+/** Options whose value may be left out take it after `=` only, so that `--preview cat.png` still names the picture. */
+function withEmptyValues(spec: CommandSpec, argv: readonly string[]): string[] {
+  const alone = new Set(
+    rowsOf(spec)
+      .filter(mayStandAlone)
+      .map(({ name }) => name),
+  );
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
-  return argv.map((word, i) => (word === "--preview" && i < end ? "--preview=" : word));
+  return argv.map((word, i) => (alone.has(word) && i < end ? `${word}=` : word));
 }
 
 function rawValues(spec: CommandSpec, command: Command): RawValues {
@@ -114,12 +122,13 @@ function rawValues(spec: CommandSpec, command: Command): RawValues {
     if (typed !== undefined) values.set(key, { typed, where: name });
   });
   const typed = command.opts<Record<string, string | boolean>>();
-  for (const { key, name } of rows.filter((row) => !isArgument(row))) {
+  for (const row of rows.filter((row) => !isArgument(row))) {
+    const { key, name } = row;
     const attribute = new Option(name).attributeName();
     // An option that can be turned off is true in commander by itself: only what was typed counts.
     if (command.getOptionValueSource(attribute) !== "cli") continue;
     const value = typed[attribute]!;
-    values.set(key, { typed: key === "preview" && value === "" ? true : value, where: name });
+    values.set(key, { typed: mayStandAlone(row) && value === "" ? true : value, where: name });
   }
   return values;
 }

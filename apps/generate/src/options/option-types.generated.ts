@@ -28,6 +28,10 @@ export interface RunSettings {
   config: string | undefined;
   /** Prints sizes, peak memory, work and a time estimate; makes nothing. Default: false. */
   dryRun: boolean;
+  /** Goes on after a crash: keeps a state in OUTPUT.resume or FOLDER. It is on the disk whole after each step, so
+   *  that the same command loses one step at most, and goes once the output is written. An output that is there
+   *  without a state is finished. Default: false. */
+  resume: boolean | string;
   /** Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto. */
   profile: string | undefined;
   /** Downloads a model without asking; licence and size are shown all the same. Default: false. */

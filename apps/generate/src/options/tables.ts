@@ -38,6 +38,12 @@ export const RUN_TABLE = {
     default: always(false),
     cli: { flags: "--dry-run" },
   },
+  resume: {
+    kind: booleanOrText,
+    doc: "Goes on after a crash: keeps a state in OUTPUT.resume or FOLDER. It is on the disk whole after each step, so that the same command loses one step at most, and goes once the output is written. An output that is there without a state is finished.",
+    default: always(false),
+    cli: { flags: "--resume [FOLDER]" },
+  },
   profile: {
     kind: text("a name"),
     doc: "Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto.",

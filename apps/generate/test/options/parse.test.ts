@@ -110,6 +110,8 @@ describe("parseArguments", () => {
         --config <FILE>           reads options from a JSON file; what is typed wins
         --dry-run                 prints sizes, peak memory, work and a time estimate;
                                   makes nothing
+        --resume [FOLDER]         goes on after a crash: keeps a state in OUTPUT.resume
+                                  or FOLDER
         --profile <FILE>          where the time goes, as a file: .html, .txt, .json,
                                   or .trace for Perfetto
         -y, --yes                 downloads a model without asking; licence and size

@@ -236,7 +236,12 @@ describe("the folder of a state", () => {
   it("is one generation's at a time", async () => {
     const resume = join(temporaryFolder(), "state");
     const other = await openTiny();
-    const first = pipeline.generate({ ...OPTIONS, resume });
+    let isUnderWay = () => {};
+    const underWay = new Promise<void>((resolve) => {
+      isUnderWay = resolve;
+    });
+    const first = pipeline.generate({ ...OPTIONS, resume, onProgress: isUnderWay });
+    await underWay;
     const error = await failureOf(other.generate({ ...OPTIONS, resume }));
     expect([error.code, error.where]).toEqual(["io", "resume"]);
     expect(error.got).toContain(`process ${process.pid}`);
