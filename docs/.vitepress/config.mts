@@ -48,6 +48,8 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       page("quick-start.md"),
       page("generate.md"),
+      page("resume.md"),
+      page("lora.md"),
       page("options.md"),
       page("live.md"),
       page("gallery.md"),

@@ -18,6 +18,7 @@ import type { Context } from "./dependencies";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
+import { checkLoras, parseLoras } from "./model/loras";
 import { type ModelSource, modelSource } from "./model/source";
 import { consentTo } from "./models/consent";
 import { readPicture, warnOfForeignPicture } from "./picture";
@@ -57,6 +58,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   const load = () =>
     pipelineFactory.load(preparation.source, {
       ...settings.load,
+      loras: parseLoras(settings.lora),
       hub: { onBeforeDownload: consentTo({ ...context, yes: settings.yes, json: settings.json }) },
       signal,
       onProgress: (event) => reporter.progress(event),
@@ -85,6 +87,7 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
   const { width = USUAL_USE.width, height = USUAL_USE.height } = settings.generate;
   requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
+  await checkLoras(parseLoras(settings.lora));
   const image = settings.image ?? bundledPicture();
   const picture = await readPicture(image, { width, height });
   const write: WriteOptions = {

@@ -41,3 +41,4 @@ export type { HubOptions, HubTuning, PlannedDownload, WeightFormat } from "./cli
 export { type ComponentWeights, openComponentWeights } from "./files/component-files";
 export { checkUnchanged, type OpenFile, recordFiles } from "./files/open-files";
 export { readJson } from "./files/read-json";
+export { type LoraFile, type LoraMatrix, type LoraModule, readLoraFile } from "./lora/lora-file";

@@ -16,6 +16,7 @@ import { type GenerationState, withState } from "./generation/resume/generation-
 import { Scratch } from "./generation/scratch";
 import { generationEvents } from "./generation/stream";
 import { Turns } from "./generation/turns";
+import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lora/merge-loras";
 import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
@@ -25,6 +26,8 @@ import { autoSize } from "./options/auto-size";
 import { type BatchJob, batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
 import { type CheckedLoad, checkLoad } from "./options/check-load";
+import { checkTable } from "./options/check-table";
+import { LOAD_TABLE } from "./options/load-table";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
@@ -41,7 +44,11 @@ import type {
 
 /** What an open pipeline works with. */
 interface OpenModel {
+  /** With the LoRAs that are merged into it. */
   components: ModelComponents;
+  /** As the files have it. */
+  original: Pick<OpenModel, "components" | "models">;
+  loras: readonly WeightedLora[];
   models: Models;
   device: Device;
   /** Of activations. */
@@ -91,7 +98,12 @@ export class StableVideoDiffusionPipeline {
   ) {
     const { device, precision, tuning } = load;
     const models = await runInSlices(makeModels.inPieces(components, onWarning));
-    return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
+    const original = { components, models };
+    const pipeline = new StableVideoDiffusionPipeline({
+      ...{ ...original, original, loras: [], device, precision, tuning, denoiser },
+    });
+    if (load.loras.length > 0) await pipeline.loadLoras(load.loras);
+    return pipeline;
   }
 
   /**
@@ -284,6 +296,43 @@ export class StableVideoDiffusionPipeline {
     return video;
   }
 
+  /**
+   * Merges LoRAs into the model, beside those that are merged already: .safetensors files, or folders, in the names of PEFT, diffusers or
+   * kohya. The sums are made when weights are packed; the model's files stay as they are. A generation under way ends with the weights
+   * that it began with.
+   *
+   * @throws VdError `attr` for something else than a list of LoRAs, `io`, `weights` naming unknown keys and shapes that do not fit,
+   *   `unsupported` for DoRA and other methods; the model then stays as it was
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * await pipeline.loadLoras([{ path: "calm.safetensors", weight: 0.8 }, { path: "style.safetensors" }]);
+   * await pipeline.unloadLoras(); // the model's own weights again, bit by bit
+   * ```
+   */
+  async loadLoras(loras: readonly LoraChoice[], signal?: AbortSignal): Promise<void> {
+    checkTable("loadLoras", { loras: LOAD_TABLE.loras }, { loras });
+    const read = await readLoras(loras, signal);
+    await this.turns.run(() => this.useLoras([...this.requireOpen().loras, ...read]), signal, "loadLoras");
+  }
+
+  /** Takes all LoRAs out of the model: its weights are those of its files again, bit by bit. */
+  async unloadLoras(): Promise<void> {
+    await this.turns.run(() => this.useLoras([]), undefined, "unloadLoras");
+  }
+
+  private async useLoras(loras: readonly WeightedLora[]): Promise<void> {
+    const opened = this.requireOpen();
+    const { original } = opened;
+    const components = mergeLoras(original.components, loras);
+    // What there is to warn of was told when the model was opened.
+    const models = loras.length > 0 ? await runInSlices(makeModels.inPieces(components, () => {})) : original.models;
+    if (!this.opened) return;
+    this.opened = { ...opened, components, models, loras };
+    this.recorded = undefined;
+    await opened.device.trim();
+  }
+
   /** Ends the use of the pipeline and releases the mapped weights; a generation under way goes on to its end. A
    *  second call does nothing. */
   dispose(): void {
@@ -313,17 +362,15 @@ export class StableVideoDiffusionPipeline {
    * @throws VdError `unsupported`, `attr`
    */
   private check(options: GenerateOptions): { opened: OpenModel; factor: number; checked: CheckedOptions } {
-    const { opened } = this;
-    if (!opened)
-      throw new VdError({
-        code: "unsupported",
-        where: "pipeline",
-        expected: "an open pipeline",
-        got: "a disposed one",
-        hint: "Open the model again.",
-      });
+    const opened = this.requireOpen();
     const factor = spatialFactor(opened.models.vae.config);
     return { opened, factor, checked: checkOptions(options, this.defaults, factor) };
+  }
+
+  private requireOpen(): OpenModel {
+    if (this.opened) return this.opened;
+    const [expected, got] = ["an open pipeline", "a disposed one"];
+    throw new VdError({ code: "unsupported", where: "pipeline", expected, got, hint: "Open the model again." });
   }
 
   /** Everything that a generation works with. The event loop turns between its parts. */

@@ -61,7 +61,7 @@ function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: Argumen
     .allowExcessArguments(true)
     .exitOverride()
     .configureHelp({
-      optionTerm: (option) => option.flags.replace(" [FILE]", "[=FILE]"),
+      optionTerm: (option) => option.flags.replace(/ \[(\w+)\]$/, "[=$1]"),
       styleTitle: (text) => paint("heading", text),
     })
     .helpOption("-h, --help", "show this help");
@@ -72,13 +72,16 @@ function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: Argumen
 }
 
 function addRow(command: Command, row: CliRow, title: string): void {
-  const { flags, off } = row.form;
+  const { flags, off, joins } = row.form;
   if (isArgument(row)) {
     // Too many words are counted, and told, by us.
     command.argument(flags.replace(/([\]>])$/, "...$1"), helpText(row));
     return;
   }
-  command.addOption(new Option(flags, helpText(row, off && "default")).helpGroup(title));
+  const option = new Option(flags, helpText(row, off && "default")).helpGroup(title);
+  if (joins !== undefined)
+    option.argParser((value, before?: string) => (before === undefined ? value : `${before}${joins}${value}`));
+  command.addOption(option);
   if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { basename } from "node:path";
 import { serialize } from "node:v8";
 import { VdError } from "@vd/kernels-native";
 import { type Pausable, runInSlices, SafetensorsFile } from "@vd/tensor";
@@ -128,6 +129,9 @@ export async function factsOf(context: GenerationContext, picture: string): Prom
     denoiser: denoiser?.kind === "elsewhere" ? denoiser.factory.name : "own kernels",
     precision,
     model: await modelDigest(components),
+    LoRAs: components.loras
+      ?.map(({ path, weight, sha256 }) => `${basename(path)}:${weight} (${sha256.slice(0, 8)})`)
+      .join(", "),
     picture,
     latents,
     "part of the seed's noise": part,

@@ -131,7 +131,7 @@ export class StateFolder {
       if (damage === undefined) throw error;
       this.tell(damage);
     }
-    await rm(path, { force: true });
+    await this.removeFile(path);
     return undefined;
   }
 
@@ -155,7 +155,7 @@ export class StateFolder {
 
   /** Removes records. */
   async remove(names: readonly string[]): Promise<void> {
-    for (const name of names) await rm(this.pathOf(name), { force: true });
+    for (const name of names) await this.removeFile(this.pathOf(name));
   }
 
   /** Lets go of the state; `removed`: and deletes it, with the folder if nothing else is in it. */
@@ -170,7 +170,12 @@ export class StateFolder {
   }
 
   private async removeFiles(isMeant: (name: string) => boolean): Promise<void> {
-    for (const name of await readdir(this.dir)) if (isMeant(name)) await rm(join(this.dir, name), { force: true });
+    for (const name of await readdir(this.dir)) if (isMeant(name)) await this.removeFile(join(this.dir, name));
+  }
+
+  /** What cannot be removed stays, and is told: no generation fails because of it. */
+  private async removeFile(path: string): Promise<void> {
+    await rm(path, { force: true }).catch((error: Error) => this.tell(`${path} was not removed: ${error.message}`));
   }
 }
 

@@ -257,6 +257,17 @@ describe("the folder of a state", () => {
     expect((await failureOf(pipeline.generate({ ...OPTIONS, resume: "" }))).code).toBe("attr");
   });
 
+  it("costs nothing but the state where it cannot be written", async () => {
+    const resume = join(temporaryFolder(), "state");
+    // No file takes the place of a folder: the writing fails at its last moment.
+    mkdirSync(join(resume, "step-0002.safetensors", "in the way"), { recursive: true });
+    const { told, options } = watched({ ...OPTIONS, resume, keepState: true });
+    const video = await pipeline.generate(options);
+    expect(told.messages[0]).toMatch(/^The state in .* was not written \(/);
+    expect(sameBytes(video.data, (await pipeline.generate(OPTIONS)).data)).toBe(true);
+    expect(readdirSync(resume).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+
   it("is cleaned of what a killed process has left", async () => {
     const resume = join(temporaryFolder(), "state");
     mkdirSync(resume);
