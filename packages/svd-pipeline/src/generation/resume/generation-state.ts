@@ -1,4 +1,5 @@
 import type { DType } from "@vd/kernels-native";
+import type { KeptMaps, MapBehind, MapSize, TileChoice } from "@vd/vae-opt";
 import type { StepperMemory } from "../../denoising/stepper-memory";
 import { warnProcess } from "../../opening/warnings";
 import type { GenerateOptions } from "../../types";
@@ -22,6 +23,7 @@ export interface StepState {
 
 const PICTURE = "picture";
 const LATENTS = "latents";
+const MAPS = "maps";
 const STEP = "step-";
 /** Steps that are kept: the last one, and one before it in case that is damaged. */
 const NUM_KEPT = 2;
@@ -105,6 +107,21 @@ export class GenerationState {
     const size = raw.bytes.length / data.length;
     const stored: StoredTensor = { ...raw, dims: [raw.bytes.length / size] };
     await this.folder.write(framesName(begin), { texts: {}, tensors: { levels, raw: stored } });
+    await this.folder.remove([MAPS]);
+  }
+
+  /** Where a decode in tiles keeps its maps; those of another choice of tiles, whose last digits differ, are not used. */
+  maps(tiles: TileChoice): KeptMaps {
+    const choice = JSON.stringify(tiles);
+    return {
+      last: async () => {
+        const record = await this.folder.read(MAPS);
+        return record?.texts.tiles === choice ? mapOf(record) : undefined;
+      },
+      keep: async (behind) => {
+        await this.folder.write(MAPS, recordOfMap(behind, choice));
+      },
+    };
   }
 
   /** Lets go of the state; `removed`: and deletes it. */
@@ -119,6 +136,23 @@ interface StepTexts {
   nextCall: number;
   values: unknown;
   philoxOffset: number;
+}
+
+const frameName = (frame: number) => `frame ${frame}`;
+
+function recordOfMap({ map, numBlocks }: MapBehind, tiles: string): StateRecord {
+  const { frames, ...size } = map;
+  const stored = frames.map((bytes, i): [string, StoredTensor] => [
+    frameName(i),
+    { dtype: "u8", dims: [bytes.length], bytes },
+  ]);
+  return { texts: { tiles, map: JSON.stringify({ size, numBlocks }) }, tensors: Object.fromEntries(stored) };
+}
+
+function mapOf({ texts, tensors }: StateRecord): MapBehind {
+  const { size, numBlocks } = JSON.parse(texts.map!) as { size: MapSize; numBlocks: number };
+  const frames = Array.from({ length: size.numFrames }, (_, i) => tensors[frameName(i)]!.bytes);
+  return { map: { ...size, frames }, numBlocks };
 }
 
 const MEMORY = "memory ";

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { verifyPrebuilds } from "@vd/kernels-native";
 import { beforeAll, describe, expect, it } from "vitest";
 import { bundle } from "../../../../../tooling/build/bundle.mjs";
-import { addonPath } from "../../../../kernels-native/src/load";
 import { sameBytes } from "../../support/measures";
 import { TINY_SVD, temporaryFolder } from "../../support/tiny-model";
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
 /** Runs the child, and kills it once `kill` wants it, `afterMs` later. Returns what it said and the signal that ended it. */
 async function runChild(resume: string, output: string, kill?: { at(said: Said): boolean; afterMs: number }) {
   const child = spawn(process.execPath, [program, TINY_SVD, resume, output], {
-    env: { ...process.env, VD_ADDON: addonPath() },
+    env: { ...process.env, VD_ADDON: verifyPrebuilds()[0]!.path },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const said: Said[] = [];

@@ -263,7 +263,7 @@ describe("the folder of a state", () => {
     mkdirSync(join(resume, "step-0002.safetensors", "in the way"), { recursive: true });
     const { told, options } = watched({ ...OPTIONS, resume, keepState: true });
     const video = await pipeline.generate(options);
-    expect(told.messages[0]).toMatch(/^The state in .* was not written \(/);
+    expect(told.messages.filter((text) => /^The state in .* was not written \(/.test(text))).toHaveLength(1);
     expect(sameBytes(video.data, (await pipeline.generate(OPTIONS)).data)).toBe(true);
     expect(readdirSync(resume).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
