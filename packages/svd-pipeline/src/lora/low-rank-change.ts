@@ -52,15 +52,21 @@ export function lowRankChange(where: string, shape: readonly number[], module: L
   const factor = weight * module.scale;
   const length = product(shape.slice(1));
   const sum = new Float64Array(length);
+  const rows = Array.from({ length: rank }, (_, r) => down.values.subarray(r * length, (r + 1) * length));
   return (numbers, row) => {
     sum.set(numbers);
-    for (let r = 0; r < rank; r++) {
-      const share = factor * up.values[row * rank + r]!;
-      const begin = r * length;
-      for (let i = 0; i < length; i++) sum[i]! += share * down.values[begin + i]!;
-    }
+    const shares = Float64Array.from(up.values.subarray(row * rank, (row + 1) * rank), (value) => factor * value);
+    addRows(sum, rows, shares);
     numbers.set(sum);
   };
+}
+
+function addRows(sum: Float64Array, rows: readonly Float32Array[], shares: Float64Array): void {
+  const { length } = sum;
+  for (const [r, row] of rows.entries()) {
+    const share = shares[r]!;
+    for (let i = 0; i < length; i++) sum[i] = sum[i]! + share * row[i]!;
+  }
 }
 
 /**
