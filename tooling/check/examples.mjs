@@ -21,6 +21,8 @@ export const EXAMPLES = {
   "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],
   "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],
+  "resume.mjs": [/AbortError/, /on the disk: 2 of 4 steps/, /step 3\nstep 4/, /4 frames; the state is gone: true/],
+  "lora.mjs": [/changed by the LoRA: true/, /the same without it: true/],
   "live.mjs": [
     /^tiny-live: 96 x 64, actions none, left, right, jump, /m,
     /^frame 3: right\+jump, 1 steps$/m,

@@ -17,6 +17,7 @@ import type { Context } from "./dependencies";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
+import { checkLoras, parseLoras } from "./model/loras";
 import { modelSource } from "./model/source";
 import { type PicturedModel, warnOfForeignPicture } from "./model/world";
 import { consentTo } from "./models/consent";
@@ -28,6 +29,7 @@ import { writeEvent } from "./report/json";
 import { planTable } from "./report/plan-table";
 import type { Reporter } from "./report/reporter";
 import { type RunSummary, summaryText } from "./report/summary";
+import { findState, forgetState, isFinished, type Resuming, tellFinished } from "./resume";
 import type { Settings } from "./settings";
 
 /** Everything that was found out before a model is loaded. */
@@ -35,6 +37,8 @@ export interface Preparation extends PicturedModel {
   target: OutputTarget;
   previewPath: string | undefined;
   write: WriteOptions;
+  /** What is kept, and gone on from; undefined without `--resume`. */
+  resuming: Resuming | undefined;
 }
 
 /**
@@ -44,6 +48,8 @@ export interface Preparation extends PicturedModel {
 export async function execute(preparation: Preparation, settings: Settings, context: Context): Promise<void> {
   const startUs = context.io.nowUs();
   const { signal, reporter, pipelineFactory } = context;
+  const { target, resuming } = preparation;
+  if (resuming && !settings.dryRun && (await isFinished(target, resuming))) return tellFinished(settings, context);
   const warning = await warnOfForeignPicture(preparation, pipelineFactory, signal);
   if (warning) reporter.warning(warning);
   const loadStartUs = context.io.nowUs();
@@ -51,6 +57,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   const load = () =>
     pipelineFactory.load(preparation.source, {
       ...settings.load,
+      loras: parseLoras(settings.lora),
       hub: { onBeforeDownload: consentTo({ ...context, yes: settings.yes, json: settings.json }) },
       signal,
       onProgress: (event) => reporter.progress(event),
@@ -79,6 +86,7 @@ export async function prepare(settings: Settings, { ffmpeg, signal }: Context): 
   const { width = USUAL_USE.width, height = USUAL_USE.height } = settings.generate;
   requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
+  await checkLoras(parseLoras(settings.lora));
   const image = settings.image ?? bundledPicture();
   const picture = await readPicture(image, { width, height });
   const write: WriteOptions = {
@@ -91,11 +99,12 @@ export async function prepare(settings: Settings, { ffmpeg, signal }: Context): 
     if (settings.dryRun) throw valueError("--profile", "a run", "--dry-run", hint);
     await checkProfilePath(settings.profile);
   }
-  if (!settings.dryRun) {
+  const resuming = await findState(settings);
+  if (!settings.dryRun && !(resuming && (await isFinished(target, resuming)))) {
     await checkOutput(target, write);
     if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
   }
-  return { image, picture, target, source, previewPath, write };
+  return { image, picture, target, source, previewPath, write, resuming };
 }
 
 /** What a picture is read for while no size is named: the published models' own. */
@@ -122,13 +131,13 @@ async function printPlan(
 async function generate(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, picture, source, previewPath, target, write }: Preparation,
+  { image, picture, source, previewPath, target, write, resuming }: Preparation,
   settings: Settings,
   context: Context,
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
 ): Promise<void> {
   const { io, reporter, signal } = context;
-  const seed = options.seed ?? drawSeed();
+  const seed = options.seed ?? resuming?.seed ?? drawSeed();
   if (settings.json) {
     writeEvent(io, { event: "start", model: source.name, image, output: settings.output, ...options, seed });
   } else if (options.seed === undefined) {
@@ -140,6 +149,7 @@ async function generate(
   const preview = previewPath === undefined ? undefined : makePreview(previewPath, options.fps, reporter);
   const generating = pipeline.generate({
     ...{ ...options, image: picture, seed },
+    ...(resuming && { resume: resuming.dir, keepState: true }),
     ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
   });
@@ -148,6 +158,7 @@ async function generate(
   const writeStartUs = io.nowUs();
   const encode = () => writeWithProgress(target, video, write, context);
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
+  if (resuming) await forgetState(resuming);
   const { width, height, numFrames, fps, timings, peakBytes } = video;
   const endUs = io.nowUs();
   await tellProfile(settings.profile, profiler, reporter);

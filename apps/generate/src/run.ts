@@ -48,6 +48,7 @@ async function runGenerate(
   let json = argv.includes("--json");
   let cancellation: Cancellation | undefined;
   let isUsageChecked = false;
+  let ending = "no video was written";
   try {
     const parsed = await parseArguments(argv, argumentsContext);
     if (parsed.kind === "text") {
@@ -56,6 +57,7 @@ async function runGenerate(
     }
     const { settings } = parsed;
     json = settings.json;
+    if (settings.resume !== false) ending += "; the same command goes on from here";
     const reporter = await makeReporter(io, settings, dependencies.variables);
     cancellation = cancelOnSignals(dependencies.signals, () => {
       if (!settings.quiet) reporter.note("Stopping after this step. Ctrl-C once more stops at once.");
@@ -72,8 +74,7 @@ async function runGenerate(
     return STATUS.done;
   } catch (error) {
     const { isDeclined } = await import("./models/consent");
-    if (cancellation?.signal.aborted || isDeclined(error))
-      return reportCancelled(json, "no video was written", dependencies);
+    if (cancellation?.signal.aborted || isDeclined(error)) return reportCancelled(json, ending, dependencies);
     return reportFailure(error, { json, isUsageChecked }, dependencies);
   } finally {
     cancellation?.dispose();

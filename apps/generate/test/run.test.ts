@@ -357,3 +357,52 @@ describe("signals", () => {
     expect(outcome.events().at(-1)).toEqual({ event: "cancelled", exitCode: 130 });
   });
 });
+
+describe("a run with --resume", () => {
+  const states: (string | undefined)[] = [];
+  const onGenerate = ({ resume, keepState }: GenerateOptions) => states.push(`${resume} ${keepState}`);
+
+  it("keeps its state beside the output, or in a folder", async () => {
+    const folder = temporaryFolder();
+    const output = join(folder, "o.gif");
+    await runCommand(["-o", output, "--resume", "-q"], { onGenerate });
+    await runCommand(["-o", join(folder, "frames/"), `--resume=${folder}/mine`, "-q"], { onGenerate });
+    await runCommand(["-o", join(folder, "p.gif"), "-q"], { onGenerate });
+    expect(states).toEqual([`${output}.resume true`, `${folder}/mine true`, "undefined undefined"]);
+  });
+
+  it("says that a finished output is finished, and makes it anew without the option", async () => {
+    const output = join(temporaryFolder(), "o.gif");
+    let runs = 0;
+    const fake = { onGenerate: () => runs++ };
+    await runCommand(["-o", output, "--resume", "--no-overwrite"], fake);
+    const again = await runCommand(["-o", output, "--resume", "--no-overwrite"], fake);
+    expect([again.status, again.stdout, runs]).toEqual([
+      ...[0, `${output} is finished. Without --resume it is made anew.\n`, 1],
+    ]);
+    const json = await runCommand(["-o", output, "--resume", "--json"], fake);
+    expect(json.events()).toEqual([{ event: "finished", output, path: output }]);
+    await runCommand(["-o", output], fake);
+    expect(runs).toBe(2);
+  });
+
+  it("goes on where a state is left, also if an output is there", async () => {
+    const output = join(temporaryFolder(), "o.gif");
+    writeFileSync(output, "old");
+    mkdirSync(`${output}.resume`);
+    writeFileSync(join(`${output}.resume`, "state.json"), "{}");
+    const { status } = await runCommand(["-o", output, "--resume", "-q"]);
+    expect(status).toBe(0);
+    expect(readFileSync(output).subarray(0, 3).toString()).toBe("GIF");
+    expect(readdirSync(join(output, ".."))).toEqual(["o.gif"]);
+  });
+
+  it("says on Ctrl-C that the same command goes on", async () => {
+    const output = join(temporaryFolder(), "o.gif");
+    const signals = new FakeProcess();
+    const fake = { stepMs: 20, onGenerate: () => setTimeout(() => signals.emit("SIGINT"), 5) };
+    const { status, stderr } = await runCommand(["-o", output, "--resume"], fake, { signals });
+    expect(status).toBe(130);
+    expect(stderr).toContain("Stopped; no video was written; the same command goes on from here.");
+  });
+});

@@ -44,6 +44,7 @@ export {
 } from "./client/cached-models";
 export type { ModelLicence } from "./client/client";
 export { HUB_ENVIRONMENT_VARIABLES } from "./client/environment";
+export { type HeldLock, type LockHolder, type LockOptions, tryLock } from "./client/file-lock";
 export { selectModelFiles, selectWeightFiles } from "./client/file-selection";
 export { type HubModelName, parseHubModelName } from "./client/names";
 export type { DownloadProgress, ProgressListener } from "./client/progress";
@@ -52,3 +53,4 @@ export type { HubOptions, HubTuning, PlannedDownload, WeightFormat } from "./cli
 export { type ComponentWeights, openComponentWeights } from "./files/component-files";
 export { checkUnchanged, type OpenFile, recordFiles } from "./files/open-files";
 export { readJson } from "./files/read-json";
+export { type LoraFile, type LoraMatrix, type LoraModule, readLoraFile } from "./lora/lora-file";

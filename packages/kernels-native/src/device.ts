@@ -111,6 +111,8 @@ export class Device {
     readonly threads: number,
     /** The GPU's name as its driver has it, or "CPU". */
     readonly name: string,
+    /** The instruction set of the CPU's kernels, e.g. "avx512"; undefined for a GPU. Another one may give other last digits. */
+    readonly isa?: string,
   ) {}
 
   /**
@@ -127,6 +129,7 @@ export class Device {
       callNative(() => loadAddon().openDevice({ threads, isa, reference })),
       threads,
       "CPU",
+      isa === "best" ? loadAddon().cpuIsa() : isa,
     );
   }
 

@@ -55,7 +55,10 @@ export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixe
 export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
+export { type ResumeState, resumeState } from "./generation/resume/generation-state";
+export { removeState } from "./generation/resume/state-folder";
 export type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
+export type { LoraChoice } from "./lora/merge-loras";
 export * from "./models/index";
 export type { ModelComponents } from "./opening/components";
 export { openModelFolder } from "./opening/folder";

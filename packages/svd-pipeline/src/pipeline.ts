@@ -7,14 +7,16 @@ import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
-import { numberedOptions, resultBytes } from "./generation/batch";
+import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { Generation } from "./generation/generation";
 import { layoutStages } from "./generation/layout-stages";
+import { type GenerationState, withState } from "./generation/resume/generation-state";
 import { Scratch } from "./generation/scratch";
 import { generationEvents } from "./generation/stream";
 import { Turns } from "./generation/turns";
+import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lora/merge-loras";
 import type { ModelComponents } from "./opening/components";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
@@ -24,6 +26,8 @@ import { autoSize } from "./options/auto-size";
 import { type BatchJob, batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
 import { type CheckedLoad, checkLoad } from "./options/check-load";
+import { checkTable } from "./options/check-table";
+import { LOAD_TABLE } from "./options/load-table";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
@@ -40,7 +44,11 @@ import type {
 
 /** What an open pipeline works with. */
 interface OpenModel {
+  /** With the LoRAs that are merged into it. */
   components: ModelComponents;
+  /** As the files have it. */
+  original: Pick<OpenModel, "components" | "models">;
+  loras: readonly WeightedLora[];
   models: Models;
   device: Device;
   /** Of activations. */
@@ -90,7 +98,12 @@ export class StableVideoDiffusionPipeline {
   ) {
     const { device, precision, tuning } = load;
     const models = await runInSlices(makeModels.inPieces(components, onWarning));
-    return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
+    const original = { components, models };
+    const pipeline = new StableVideoDiffusionPipeline({
+      ...{ ...original, original, loras: [], device, precision, tuning, denoiser },
+    });
+    if (load.loras.length > 0) await pipeline.loadLoras(load.loras);
+    return pipeline;
   }
 
   /**
@@ -198,6 +211,10 @@ export class StableVideoDiffusionPipeline {
    * });
    * for (const { width, height, data } of video) console.log(width, height, data.length);
    * ```
+   * A generation that a crash or `kill -9` must not cost more than a step; the same call goes on where the last one stood:
+   * ```ts
+   * await pipeline.generate({ image: "start.png", resume: "clip.state" });
+   * ```
    */
   async generate(options: GenerateOptions): Promise<GeneratedVideo> {
     this.check(options);
@@ -250,23 +267,70 @@ export class StableVideoDiffusionPipeline {
       for (let index = 0; index < job.numVideos; index++) {
         shared.part = { index, count: job.numVideos };
         const numbered = numberedOptions(job.options, videos.length + 1, numVideos);
-        videos.push(await this.generateOne(numbered, shared));
+        videos.push(await this.generateOne(withOwnState(numbered, videos.length + 1), shared));
       }
     }
+    await removeStates(jobs[0]!.options, numVideos);
     return videos;
   }
 
-  private async generateOne(options: GenerateOptions, shared?: SharedPicture): Promise<GeneratedVideo> {
+  /** Generates a video; one with a state goes on from there, and the state goes when the video is there. */
+  private generateOne(options: GenerateOptions, shared?: SharedPicture): Promise<GeneratedVideo> {
+    return withState(options, (resumed, state) => this.generateNow(resumed, shared, state));
+  }
+
+  private async generateNow(
+    options: GenerateOptions,
+    shared: SharedPicture | undefined,
+    state: GenerationState | undefined,
+  ): Promise<GeneratedVideo> {
     const { scratch } = this;
     // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
     this.scratch = new Scratch();
     const run = () =>
       withCallbacks(options, ["onProgress", "onPreview", "onFrames"], "generation", async (watched) =>
-        generateIn({ ...(await this.context(watched, scratch)), shared }),
+        generateIn({ ...(await this.context(watched, scratch)), shared, state }),
       );
     const video = await observed(options.profiler, "generate", run);
     if (this.opened) this.scratch = scratch;
     return video;
+  }
+
+  /**
+   * Merges LoRAs into the model, beside those that are merged already: .safetensors files, or folders, in the names of PEFT, diffusers or
+   * kohya. The sums are made when weights are packed; the model's files stay as they are. A generation under way ends with the weights
+   * that it began with.
+   *
+   * @throws VdError `attr` for something else than a list of LoRAs, `io`, `weights` naming unknown keys and shapes that do not fit,
+   *   `unsupported` for DoRA and other methods; the model then stays as it was
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * await pipeline.loadLoras([{ path: "calm.safetensors", weight: 0.8 }, { path: "style.safetensors" }]);
+   * await pipeline.unloadLoras(); // the model's own weights again, bit by bit
+   * ```
+   */
+  async loadLoras(loras: readonly LoraChoice[], signal?: AbortSignal): Promise<void> {
+    checkTable("loadLoras", { loras: LOAD_TABLE.loras }, { loras });
+    const read = await readLoras(loras, signal);
+    await this.turns.run(() => this.useLoras([...this.requireOpen().loras, ...read]), signal, "loadLoras");
+  }
+
+  /** Takes all LoRAs out of the model: its weights are those of its files again, bit by bit. */
+  async unloadLoras(): Promise<void> {
+    await this.turns.run(() => this.useLoras([]), undefined, "unloadLoras");
+  }
+
+  private async useLoras(loras: readonly WeightedLora[]): Promise<void> {
+    const opened = this.requireOpen();
+    const { original } = opened;
+    const components = mergeLoras(original.components, loras);
+    // What there is to warn of was told when the model was opened.
+    const models = loras.length > 0 ? await runInSlices(makeModels.inPieces(components, () => {})) : original.models;
+    if (!this.opened) return;
+    this.opened = { ...opened, components, models, loras };
+    this.recorded = undefined;
+    await opened.device.trim();
   }
 
   /** Ends the use of the pipeline and releases the mapped weights; a generation under way goes on to its end. A
@@ -298,17 +362,15 @@ export class StableVideoDiffusionPipeline {
    * @throws VdError `unsupported`, `attr`
    */
   private check(options: GenerateOptions): { opened: OpenModel; factor: number; checked: CheckedOptions } {
-    const { opened } = this;
-    if (!opened)
-      throw new VdError({
-        code: "unsupported",
-        where: "pipeline",
-        expected: "an open pipeline",
-        got: "a disposed one",
-        hint: "Open the model again.",
-      });
+    const opened = this.requireOpen();
     const factor = spatialFactor(opened.models.vae.config);
     return { opened, factor, checked: checkOptions(options, this.defaults, factor) };
+  }
+
+  private requireOpen(): OpenModel {
+    if (this.opened) return this.opened;
+    const [expected, got] = ["an open pipeline", "a disposed one"];
+    throw new VdError({ code: "unsupported", where: "pipeline", expected, got, hint: "Open the model again." });
   }
 
   /** Everything that a generation works with. The event loop turns between its parts. */

@@ -27,7 +27,15 @@ export {
   vaePairsOfOriginal,
 } from "./checkpoint/vae-parts";
 export { type ChosenPieces, chooseDecodePieces, type PieceBudget } from "./decoding/choose-pieces";
-export { decodeInTiles, type FramesOutput, joinedFrames, type TiledDecode, tileStages } from "./decoding/decode-tiles";
+export {
+  decodeInTiles,
+  type FramesOutput,
+  joinedFrames,
+  type KeptMaps,
+  type MapBehind,
+  type TiledDecode,
+  tileStages,
+} from "./decoding/decode-tiles";
 export type { HostMap, MapSize } from "./decoding/host-map";
 export { type BlockTiles, type DecodePieces, describePieces, type TileChoice } from "./decoding/pieces";
 export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";

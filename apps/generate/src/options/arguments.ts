@@ -44,7 +44,7 @@ export function readArguments(spec: CommandSpec, argv: readonly string[], contex
     getOutHasColors: () => true,
   });
   try {
-    command.parse(withPreviewValue(argv), { from: "user" });
+    command.parse(withEmptyValues(spec, argv), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: "text", text: printed };
@@ -61,7 +61,7 @@ function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: Argumen
     .allowExcessArguments(true)
     .exitOverride()
     .configureHelp({
-      optionTerm: (option) => option.flags.replace(" [FILE]", "[=FILE]"),
+      optionTerm: (option) => option.flags.replace(/ \[(\w+)\]$/, "[=$1]"),
       styleTitle: (text) => paint("heading", text),
     })
     .helpOption("-h, --help", "show this help");
@@ -72,13 +72,16 @@ function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: Argumen
 }
 
 function addRow(command: Command, row: CliRow, title: string): void {
-  const { flags, off } = row.form;
+  const { flags, off, joins } = row.form;
   if (isArgument(row)) {
     // Too many words are counted, and told, by us.
     command.argument(flags.replace(/([\]>])$/, "...$1"), helpText(row));
     return;
   }
-  command.addOption(new Option(flags, helpText(row, off && "default")).helpGroup(title));
+  const option = new Option(flags, helpText(row, off && "default")).helpGroup(title);
+  if (joins !== undefined)
+    option.argParser((value, before?: string) => (before === undefined ? value : `${before}${joins}${value}`));
+  command.addOption(option);
   if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
 }
 
@@ -98,10 +101,18 @@ A config file holds the same names without dashes: { "image": "cat.png", "steps"
 `;
 }
 
-/** `--preview` takes a value after `=` only, so that `--preview cat.png` still names the picture. */
-function withPreviewValue(argv: readonly string[]): string[] {
+/** True for `--preview [FILE]`: an option whose value may be left out. */
+const mayStandAlone = ({ form }: CliRow): boolean => / \[/.test(form.flags);
+
+/** Options whose value may be left out take it after `=` only, so that `--preview cat.png` still names the picture. */
+function withEmptyValues(spec: CommandSpec, argv: readonly string[]): string[] {
+  const alone = new Set(
+    rowsOf(spec)
+      .filter(mayStandAlone)
+      .map(({ name }) => name),
+  );
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
-  return argv.map((word, i) => (word === "--preview" && i < end ? "--preview=" : word));
+  return argv.map((word, i) => (alone.has(word) && i < end ? `${word}=` : word));
 }
 
 function rawValues(spec: CommandSpec, command: Command): RawValues {
@@ -114,12 +125,13 @@ function rawValues(spec: CommandSpec, command: Command): RawValues {
     if (typed !== undefined) values.set(key, { typed, where: name });
   });
   const typed = command.opts<Record<string, string | boolean>>();
-  for (const { key, name } of rows.filter((row) => !isArgument(row))) {
+  for (const row of rows.filter((row) => !isArgument(row))) {
+    const { key, name } = row;
     const attribute = new Option(name).attributeName();
     // An option that can be turned off is true in commander by itself: only what was typed counts.
     if (command.getOptionValueSource(attribute) !== "cli") continue;
     const value = typed[attribute]!;
-    values.set(key, { typed: key === "preview" && value === "" ? true : value, where: name });
+    values.set(key, { typed: mayStandAlone(row) && value === "" ? true : value, where: name });
   }
   return values;
 }

@@ -24,10 +24,18 @@ export interface RunSettings {
   /** A model folder, one FILE.safetensors, or a model of the Hub: owner/name, hf:owner/name,
    *  https://huggingface.co/owner/name. Default: the bundled tiny-svd. */
   model: string | undefined;
+  /** A LoRA and how much of it, style.safetensors:0.8; several by commas, or by the option again. A .safetensors
+   *  file in the names of PEFT, diffusers or kohya, or a folder with one; it is merged into the UNet when weights
+   *  are packed. */
+  lora: string | undefined;
   /** Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors. */
   config: string | undefined;
   /** Prints sizes, peak memory, work and a time estimate; makes nothing. Default: false. */
   dryRun: boolean;
+  /** Goes on after a crash: keeps a state in OUTPUT.resume or FOLDER. It is on the disk whole after each step, so
+   *  that the same command loses one step at most, and goes once the output is written. An output that is there
+   *  without a state is finished. Default: false. */
+  resume: boolean | string;
   /** Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto. */
   profile: string | undefined;
   /** Downloads a model without asking; licence and size are shown all the same. Default: false. */

@@ -61,8 +61,8 @@ function valuesOf(rows: readonly CliRow[], raw: RawValues): Record<string, unkno
 function settingsOf(values: Record<string, unknown>): Settings {
   const pick = (table: OptionTable) =>
     Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(table, name)));
-  // The picture is the app's own option: a file name, with a default.
-  const { image: _, ...generate } = pick(GENERATE_TABLE);
+  // The picture and the state's folder are the app's own options: names, with defaults.
+  const { image: _image, resume: _resume, ...generate } = pick(GENERATE_TABLE);
   const own = (table: OptionTable) => checkTable("vd-generate", table, pick(table));
   return { ...own(RUN_TABLE), ...own(OUTPUT_TABLE), generate, load: pick(LOAD_TABLE) } as unknown as Settings;
 }

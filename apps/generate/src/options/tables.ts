@@ -27,6 +27,11 @@ export const RUN_TABLE = {
     default: found("the bundled tiny-svd"),
     cli: { flags: "-m, --model <MODEL>" },
   },
+  lora: {
+    kind: text("a name, or several with commas between them"),
+    doc: "A LoRA and how much of it, style.safetensors:0.8; several by commas, or by the option again. A .safetensors file in the names of PEFT, diffusers or kohya, or a folder with one; it is merged into the UNet when weights are packed.",
+    cli: { flags: "--lora <FILE:WEIGHT>", joins: "," },
+  },
   config: {
     kind: text("a name"),
     doc: 'Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors.',
@@ -37,6 +42,12 @@ export const RUN_TABLE = {
     doc: "Prints sizes, peak memory, work and a time estimate; makes nothing.",
     default: always(false),
     cli: { flags: "--dry-run" },
+  },
+  resume: {
+    kind: booleanOrText,
+    doc: "Goes on after a crash: keeps a state in OUTPUT.resume or FOLDER. It is on the disk whole after each step, so that the same command loses one step at most, and goes once the output is written. An output that is there without a state is finished.",
+    default: always(false),
+    cli: { flags: "--resume [FOLDER]" },
   },
   profile: {
     kind: text("a name"),

@@ -15,6 +15,7 @@ export interface JsonEvent {
     | "warning"
     | "plan"
     | "done"
+    | "finished"
     | "cancelled"
     | "error";
   [key: string]: unknown;

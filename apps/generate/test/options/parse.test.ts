@@ -107,9 +107,13 @@ describe("parseArguments", () => {
                                   the Hub: owner/name, hf:owner/name,
                                   https://huggingface.co/owner/name (the bundled
                                   tiny-svd)
+        --lora <FILE:WEIGHT>      a LoRA and how much of it, style.safetensors:0.8;
+                                  several by commas, or by the option again
         --config <FILE>           reads options from a JSON file; what is typed wins
         --dry-run                 prints sizes, peak memory, work and a time estimate;
                                   makes nothing
+        --resume[=FOLDER]         goes on after a crash: keeps a state in
+                                  OUTPUT.resume or FOLDER
         --profile <FILE>          where the time goes, as a file: .html, .txt, .json,
                                   or .trace for Perfetto
         -y, --yes                 downloads a model without asking; licence and size

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { open, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
@@ -16,6 +17,8 @@ export interface LockOptions {
 
 /** A lock that this process holds. */
 export interface HeldLock {
+  /** False once another process has taken the lock over. */
+  isHeld(): Promise<boolean>;
   /** Throws {@link TransientFailure} if another process has taken the lock over. */
   assertHeld(): Promise<void>;
   release(): Promise<void>;
@@ -25,6 +28,29 @@ interface Owner {
   id: string;
   pid: number;
   host: string;
+  /** When its process began, as the system counts it: tells it from a later one of the same number. Linux only. */
+  started?: string | undefined;
+}
+
+/** Who has a lock, for a message. */
+export interface LockHolder {
+  pid: number;
+  host: string;
+}
+
+function ownerNow(): Owner {
+  return { id: randomUUID(), pid: process.pid, host: hostname(), started: startOf(process.pid) };
+}
+
+/** When a process of this machine began; undefined where the system does not say, or there is none. */
+function startOf(pid: number): string | undefined {
+  try {
+    // The program's name, which may have blanks, stands in brackets before the numbers; the start is the 22nd field.
+    const line = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return line.slice(line.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -35,7 +61,7 @@ interface Owner {
  * @throws VdError `cancelled`
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<HeldLock> {
-  const owner: Owner = { id: randomUUID(), pid: process.pid, host: hostname() };
+  const owner = ownerNow();
   await makeFolder(dirname(path));
   let watched: { sign: string; sinceMs: number } | undefined;
   for (;;) {
@@ -55,6 +81,38 @@ export async function acquireLock(path: string, options: LockOptions): Promise<H
     }
     await delay(options.pollMs, options.signal, path);
   }
+}
+
+/**
+ * Takes a lock, or says who has it, without waiting for them to let go. A lock that a crash has left is taken over: at once if its
+ * owner was a process of this machine, else once its heartbeat has rested for `staleMs`.
+ *
+ * @throws VdError `cancelled`, `io` for a folder that takes no lock
+ */
+export async function tryLock(path: string, options: LockOptions): Promise<HeldLock | { holder: LockHolder }> {
+  const owner = ownerNow();
+  const startMs = performance.now();
+  let first: string | undefined;
+  for (;;) {
+    throwIfCancelled(options.signal, path);
+    if (await createLock(path, owner)) return holdLock(path, owner, options.staleMs);
+    const seen = await readLock(path);
+    if (seen === undefined) {
+      await delay(1, options.signal, path);
+      continue;
+    }
+    first ??= seen.sign;
+    const isAlive = seen.owner !== undefined && (isSameProcess(seen.owner) || seen.sign !== first);
+    if (seen.owner && isAlive) return { holder: { pid: seen.owner.pid, host: seen.owner.host } };
+    const rests = performance.now() - startMs > options.staleMs;
+    if (rests || isDeadProcess(seen.owner)) await removeAbandoned(path, seen.text);
+    else await delay(options.pollMs, options.signal, path);
+  }
+}
+
+/** True if the owner is certainly a living process of this machine. */
+function isSameProcess({ host, pid, started }: Owner): boolean {
+  return host === hostname() && started !== undefined && started === startOf(pid);
 }
 
 async function createLock(path: string, owner: Owner): Promise<boolean> {
@@ -92,9 +150,9 @@ async function readLock(path: string): Promise<{ text: string; sign: string; own
 /** Undefined for a file that its owner has created but not written yet. */
 function parseOwner(text: string): Owner | undefined {
   try {
-    const { id, pid, host } = JSON.parse(text) as Partial<Owner>;
+    const { id, pid, host, started } = JSON.parse(text) as Partial<Owner>;
     return typeof id === "string" && typeof pid === "number" && typeof host === "string"
-      ? { id, pid, host }
+      ? { id, pid, host, started }
       : undefined;
   } catch {
     return undefined;
@@ -103,6 +161,9 @@ function parseOwner(text: string): Owner | undefined {
 
 function isDeadProcess(owner: Owner | undefined): boolean {
   if (owner === undefined || owner.host !== hostname()) return false;
+  // Systems give numbers of processes again, and containers begin to count anew.
+  const started = startOf(owner.pid);
+  if (owner.started !== undefined && started !== undefined && started !== owner.started) return true;
   try {
     process.kill(owner.pid, 0);
     return false;
@@ -130,6 +191,7 @@ function holdLock(path: string, owner: Owner, staleMs: number): HeldLock {
   heartbeat.unref();
   const isHeld = async () => parseOwner((await readLock(path).catch(() => undefined))?.text ?? "")?.id === owner.id;
   return {
+    isHeld,
     async assertHeld() {
       if (!(await isHeld())) throw new TransientFailure("another process took the download over");
     },

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
-import { acquireLock } from "../../src/client/file-lock";
+import { acquireLock, tryLock } from "../../src/client/file-lock";
 
 let dir: string;
 let path: string;
@@ -90,5 +90,40 @@ describe("acquireLock", () => {
     const error = await failureOf(acquireLock(path, { ...options, signal: AbortSignal.timeout(30) }));
     expect(error.code).toBe("cancelled");
     await lock.release();
+  });
+});
+
+describe("tryLock", () => {
+  it("says who has the lock, and takes it once it is free", async () => {
+    const first = await acquireLock(path, options);
+    expect(await tryLock(path, options)).toEqual({ holder: { pid: process.pid, host: hostname() } });
+    await first.release();
+    const second = await tryLock(path, options);
+    expect("holder" in second ? "taken" : await second.isHeld()).toBe(true);
+    if (!("holder" in second)) await second.release();
+  });
+
+  it.each([
+    ["a dead process of this machine", () => owner({ pid: spawnSync(process.execPath, ["-e", "0"]).pid })],
+    ["an earlier process of the same number", () => owner({ started: "1" })],
+  ])("takes over at once from %s", async (_, text) => {
+    await leaveLock(text());
+    const startMs = performance.now();
+    const lock = await tryLock(path, { ...options, staleMs: 60_000 });
+    expect("holder" in lock).toBe(false);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    if (!("holder" in lock)) await lock.release();
+  });
+
+  it("gives up before the heartbeat of another machine, and takes over once it has rested", async () => {
+    await leaveLock(owner({ host: "elsewhere" }));
+    const beat = setInterval(() => void utimes(path, new Date(), new Date()), 20);
+    const taken = await tryLock(path, { ...options, staleMs: 5_000 });
+    clearInterval(beat);
+    expect(taken).toEqual({ holder: { pid: process.pid, host: "elsewhere" } });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const lock = await tryLock(path, options);
+    expect("holder" in lock).toBe(false);
+    if (!("holder" in lock)) await lock.release();
   });
 });

@@ -1,5 +1,6 @@
 import type { Sampler } from "@vd/sampling";
 import { observed, type WorkObserver } from "@vd/tensor";
+import type { StepperMemory } from "./stepper-memory";
 
 /** A finished step. */
 export interface DenoisedStep {
@@ -14,10 +15,16 @@ export interface DenoisedStep {
   latents(): Promise<Float32Array>;
   /** Puts others in their place, [F,C,h,w]. */
   replaceLatents(latents: Float32Array): Promise<void>;
+  /** The model's call that comes next. */
+  nextCall: number;
+  /** Reads all that the next call goes on from. */
+  save(): Promise<StepperMemory>;
 }
 
-/** How the loop reports. */
+/** How the loop reports, and where it begins. */
 export interface DenoiseOptions {
+  /** The model's first call; those before it were made earlier. Default 0. */
+  firstCall?: number | undefined;
   onStep(step: DenoisedStep): Promise<void>;
   observer?: WorkObserver | undefined;
 }
@@ -38,6 +45,8 @@ export interface Stepper {
   latentsNow(): Promise<Float32Array>;
   /** Puts others in their place before call `nextCall`, [F,C,h,w]. */
   replaceLatents(latents: Float32Array, nextCall: number): Promise<void>;
+  /** Reads all that the next call goes on from. */
+  save(): Promise<StepperMemory>;
 }
 
 /**
@@ -57,10 +66,12 @@ export async function denoise(stepper: Stepper, sampler: Sampler, options: Denoi
       denoised: () => stepper.denoised(),
       latents: () => stepper.latentsNow(),
       replaceLatents: (latents) => stepper.replaceLatents(latents, call + 1),
+      nextCall: call + 1,
+      save: () => stepper.save(),
     });
     stepStart = performance.now();
   };
-  for (let call = 0; call < sampler.numModelCalls; call++) {
+  for (let call = options.firstCall ?? 0; call < sampler.numModelCalls; call++) {
     const step = sampler.stepIndexOf(call) + 1;
     await observed(options.observer, `step ${step}`, () => oneCall(call, step));
   }

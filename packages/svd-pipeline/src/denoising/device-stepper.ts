@@ -1,9 +1,18 @@
-import { countOf } from "@vd/kernels-native";
+import { countOf, VdError } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
+import {
+  decodeStored,
+  type Pausable,
+  type Plan,
+  type PlaneDims,
+  pixelsToPlanes,
+  planesToPixels,
+  runInSlices,
+} from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
 import type { Stepper } from "./denoise";
 import { checkFinite } from "./finite";
+import type { StepperMemory } from "./stepper-memory";
 
 /** What a {@link DeviceStepper} works with. */
 export interface DeviceStepperInput {
@@ -22,6 +31,8 @@ export interface DeviceStepperInput {
   noise(): Promise<Float32Array>;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
+  /** Of an earlier stepper that this one goes on from, instead of the latents. */
+  memory?: StepperMemory | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -31,11 +42,36 @@ export class DeviceStepper implements Stepper {
 
   /** Writes the first latents to the device. */
   static async start(input: DeviceStepperInput): Promise<DeviceStepper> {
-    const { plan, sampler, linear, dims, latents } = input;
+    const { plan, sampler, linear, dims, latents, memory } = input;
     const stepper = new DeviceStepper(input);
+    if (memory) {
+      await stepper.restore(memory);
+      return stepper;
+    }
     await input.fill(latents, sampler.inputScale(0));
     if (linear.numHistory > 0) await plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
     return stepper;
+  }
+
+  /** All states of the plan, bit by bit. */
+  async save(): Promise<StepperMemory> {
+    const { plan } = this.input;
+    const tensors: Record<string, StepperMemory["tensors"][string]> = {};
+    for (const [name, { dtype, dims }] of plan.layout.graph.states)
+      tensors[name] = { dtype, dims, bytes: await plan.readBytes(name) };
+    return { tensors, values: null };
+  }
+
+  private async restore({ tensors }: StepperMemory): Promise<void> {
+    const { plan } = this.input;
+    for (const name of plan.layout.graph.states.keys()) {
+      const tensor = tensors[name];
+      if (!tensor) {
+        const expected = `the denoiser's state "${name}"`;
+        throw new VdError({ code: "weights", where: "resume", expected, got: Object.keys(tensors).join(", ") });
+      }
+      await plan.write(name, decodeStored(tensor.bytes, tensor.dtype));
+    }
   }
 
   async advance(call: number, step: number): Promise<void> {

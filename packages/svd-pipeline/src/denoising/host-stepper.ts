@@ -3,6 +3,7 @@ import { observed, type Plan, type WorkObserver } from "@vd/tensor";
 import type { Stepper } from "./denoise";
 import type { Denoiser, DenoiserCall } from "./denoiser";
 import { checkFinite } from "./finite";
+import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 
 /** Computes one prediction, [F,C,h,w], from noisy latents of the same shape. */
 export type Predict = (call: DenoiserCall) => Promise<Float32Array>;
@@ -32,8 +33,16 @@ export interface HostStepperInput {
   latents: Float32Array;
   /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
   noise(): Promise<Float32Array>;
+  /** Of an earlier stepper that this one goes on from, instead of the latents. */
+  memory?: StepperMemory | undefined;
   signal?: AbortSignal | undefined;
   observer?: WorkObserver | undefined;
+}
+
+/** What a {@link HostStepper} remembers between two calls. */
+interface HostMemory {
+  x: Float32Array;
+  state: SamplerState | undefined;
 }
 
 /** Takes a sampler's steps by its own arithmetic on the host: for samplers that are not linear, and for denoisers that
@@ -45,6 +54,15 @@ export class HostStepper implements Stepper {
 
   constructor(private readonly input: HostStepperInput) {
     this.x = input.latents;
+    if (!input.memory) return;
+    const { x, state } = unpackValues(input.memory) as HostMemory;
+    this.x = x;
+    this.state = state;
+  }
+
+  async save(): Promise<StepperMemory> {
+    const { x, state } = this;
+    return packValues({ x, state } satisfies HostMemory);
   }
 
   async advance(call: number, step: number): Promise<void> {

@@ -12,6 +12,7 @@ import type { GenerateOptions, Precision } from "../types";
 import type { EncodedPicture } from "./encode-picture";
 import type { GenerationNoise, NoisePart } from "./noise";
 import type { Progress } from "./progress";
+import type { GenerationState } from "./resume/generation-state";
 import type { Scratch } from "./scratch";
 
 /** Everything that one generation works with. */
@@ -35,6 +36,8 @@ export interface GenerationContext {
   denoiser?: ChosenDenoiser | undefined;
   /** Where several videos share a picture and the noise of a seed. */
   shared?: SharedPicture | undefined;
+  /** What is kept on the disk of the generation, and what it goes on from. */
+  state?: GenerationState | undefined;
 }
 
 /** A picture and a seed of which several videos are made. */
@@ -43,6 +46,8 @@ export interface SharedPicture {
   part: NoisePart;
   /** What the first of the videos makes of the picture; the others use it. */
   encoded?: EncodedPicture;
+  /** The checksum of its pixels, where states are kept. */
+  digest?: string;
 }
 
 /** A generation under way: its context, and what its parts share. */

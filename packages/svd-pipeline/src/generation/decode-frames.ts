@@ -13,6 +13,7 @@ import {
 import { decodeShape, decodeStage } from "../stages/definitions";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
+import type { GenerationState } from "./resume/generation-state";
 import type { DecodedFrames } from "./video";
 
 /** Decodes all frames, in one clip or, if asked for, in chunks that do not see each other. latents: [F,C,h,w]. */
@@ -24,12 +25,22 @@ export async function decodeFrames(run: GenerationRun, latents: Float32Array): P
   const parts: DecodedFrames[] = [];
   progress.report("decode", 0, chunks.length);
   for (const [begin, end] of chunks) {
-    const part = await decodeClip(run, latents.subarray(begin * perFrame, end * perFrame), end - begin);
+    const part = await decodeKept(run, latents.subarray(begin * perFrame, end * perFrame), begin, end - begin);
     parts.push(part);
     context.options.onFrames?.({ first: begin, numFrames: end - begin, width, height, frames: part.data });
     progress.report("decode", parts.length, chunks.length);
   }
   return parts.length === 1 ? parts[0]! : joinClips(run, parts);
+}
+
+/** Decodes one clip, or reads the frames that an earlier run has decoded and kept. */
+async function decodeKept(run: GenerationRun, latents: Float32Array, begin: number, numFrames: number) {
+  const { state } = run.context;
+  const kept = await state?.frames(begin);
+  if (kept) return kept;
+  const decoded = await decodeClip(run, latents, numFrames, state);
+  await state?.keepFrames(begin, decoded);
+  return decoded;
 }
 
 /** Decodes the middle frame of unfinished latents for the caller to look at. denoised: [F,C,h,w]. */
@@ -43,12 +54,17 @@ export async function decodePreview(run: GenerationRun, step: number, denoised: 
 }
 
 /** Decodes one clip; in smaller pieces, with the same frames, where the device runs out of memory after all. */
-async function decodeClip(run: GenerationRun, latents: Float32Array, numFrames: number): Promise<DecodedFrames> {
+async function decodeClip(
+  run: GenerationRun,
+  latents: Float32Array,
+  numFrames: number,
+  state?: GenerationState,
+): Promise<DecodedFrames> {
   const { models, layouts, options, shape } = run.context;
   const failed = { vae: models.vae, shape: decodeShape(shape, numFrames) };
   for (let pieces = plannedPieces(run, numFrames); ; ) {
     try {
-      return await decodePieces(run, latents, { pieces, numFrames });
+      return await decodePieces(run, latents, { pieces, numFrames, state });
     } catch (error) {
       if (!isVdError(error) || error.code !== "memory") throw error;
       const memoryOf = (stage: VaeStage) => layouts.memoryOf(stage, options.signal);
@@ -72,11 +88,11 @@ function plannedPieces({ context }: GenerationRun, numFrames: number): DecodePie
 function decodePieces(
   run: GenerationRun,
   latents: Float32Array,
-  { pieces, numFrames }: { pieces: DecodePieces; numFrames: number },
+  { pieces, numFrames, state }: { pieces: DecodePieces; numFrames: number; state: GenerationState | undefined },
 ): Promise<DecodedFrames> {
   const { models, options } = run.context;
   const shape = { ...run.context.shape, decodeChunk: pieces.chunkFrames };
-  if (pieces.tiles) return decodeTiles(run, latents, { tiles: pieces.tiles, numFrames });
+  if (pieces.tiles) return decodeTiles(run, latents, { tiles: pieces.tiles, numFrames, state });
   return run.loader.run(decodeStage(models, shape, numFrames), async (plan) => {
     await plan.write("latents", latents);
     await plan.run({ signal: options.signal });
@@ -88,12 +104,13 @@ function decodePieces(
 async function decodeTiles(
   run: GenerationRun,
   latents: Float32Array,
-  { tiles, numFrames }: { tiles: TileChoice; numFrames: number },
+  { tiles, numFrames, state }: { tiles: TileChoice; numFrames: number; state: GenerationState | undefined },
 ): Promise<DecodedFrames> {
   const { models, shape, options } = run.context;
   const results = await decodeInTiles({
     ...{ vae: models.vae, shape: decodeShape(shape, numFrames), tiles, latents, signal: options.signal },
     outputs: ["frames", "levels"],
+    kept: state?.maps(tiles),
     run: (stage, body) => run.loader.run(stage, body),
   });
   const joined = (map: HostMap) =>

@@ -1,4 +1,4 @@
-import type { Device } from "@vd/kernels-native";
+import { countOf, type Device } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { stepNeeds } from "../denoising/chosen-sampling";
 import { type DenoisedStep, type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
@@ -13,21 +13,33 @@ import { checkLatents, type GenerationContext, type GenerationRun, latentDims } 
 import { decodePreview } from "./decode-frames";
 import type { EncodedPicture } from "./encode-picture";
 import { denoiseCompile } from "./load-ahead";
+import type { StepState } from "./resume/generation-state";
 
-/** Denoises from the first latents, [F,C,h,w], to the clean ones: by own kernels, or by a denoiser that runs
- *  elsewhere. */
-export function denoiseLatents(
-  run: GenerationRun,
-  first: Float32Array,
-  picture: EncodedPicture,
-): Promise<Float32Array> {
+/** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
+interface Beginning {
+  latents: Float32Array;
+  after: StepState | undefined;
+}
+
+/** Denoises to the clean latents, [F,C,h,w], from the first ones or from where an earlier run has come: by own kernels, or by
+ *  a denoiser that runs elsewhere. */
+export async function denoiseLatents(run: GenerationRun, picture: EncodedPicture): Promise<Float32Array> {
   const { denoiser, device } = run.context;
-  if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, first, picture);
-  return denoiseOn(run, denoiser?.device ?? device, first, picture);
+  const begin = await beginning(run);
+  if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, begin, picture);
+  return denoiseOn(run, denoiser?.device ?? device, begin, picture);
+}
+
+async function beginning({ context, noise }: GenerationRun): Promise<Beginning> {
+  const after = await context.state?.lastStep();
+  if (!after) return { latents: await noise.firstLatents(), after };
+  noise.goOnFrom(after.noise);
+  // The step's own latents take the place of these.
+  return { latents: context.scratch.floats("latents", countOf(latentDims(context))), after };
 }
 
 /** Denoises by this package's kernels. */
-async function denoiseOn(run: GenerationRun, device: Device, first: Float32Array, picture: EncodedPicture) {
+async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, picture: EncodedPicture) {
   const { context, loader } = run;
   const { models, shape, sampling } = context;
   const constants = await stepConstants(run, picture, device);
@@ -36,7 +48,7 @@ async function denoiseOn(run: GenerationRun, device: Device, first: Float32Array
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
       fillStates(run, { plan, device, image: picture.latents, latents, inputScale });
-    return takeSteps(run, () => stepperOf(run, plan, first, fill));
+    return takeSteps(run, begin, () => stepperOf(run, plan, begin, fill));
   };
   return loader.run(stage, body, { ...denoiseCompile(context, device), device });
 }
@@ -71,7 +83,7 @@ function fillStates({ context, loader, progress }: GenerationRun, input: StartIn
 async function denoiseElsewhere(
   run: GenerationRun,
   factory: DenoiserFactory,
-  first: Float32Array,
+  begin: Beginning,
   picture: EncodedPicture,
 ): Promise<Float32Array> {
   const { context, progress } = run;
@@ -83,19 +95,20 @@ async function denoiseElsewhere(
     onMessage: (message) => progress.report("denoise", 0, sampling.sampler.numSteps, { message }),
   });
   try {
-    return await takeSteps(run, () => hostStepper(run, predictByDenoiser(denoiser), first));
+    return await takeSteps(run, begin, () => hostStepper(run, predictByDenoiser(denoiser), begin));
   } finally {
     await denoiser.close();
   }
 }
 
-function hostStepper({ context, noise }: GenerationRun, predict: Predict, latents: Float32Array): HostStepper {
+function hostStepper({ context, noise }: GenerationRun, predict: Predict, { latents, after }: Beginning): HostStepper {
   const { sampling, options } = context;
   const { signal, profiler: observer } = options;
   return new HostStepper({
     predict,
     sampler: sampling.sampler,
     latents,
+    memory: after?.memory,
     noise: () => noise.forStep(),
     signal,
     observer,
@@ -106,13 +119,15 @@ function hostStepper({ context, noise }: GenerationRun, predict: Predict, latent
 async function stepperOf(
   run: GenerationRun,
   plan: Plan,
-  latents: Float32Array,
+  begin: Beginning,
   fill: DeviceStepperInput["fill"],
 ): Promise<Stepper> {
   const { context, noise } = run;
   const { sampler, linear, stepNoise } = context.sampling;
-  if (!linear) return hostStepper(run, predictByPlan(plan), latents);
+  if (!linear) return hostStepper(run, predictByPlan(plan), begin);
+  const { latents, after } = begin;
   return DeviceStepper.start({
+    memory: after?.memory,
     ...{ plan, sampler, linear, latents, fill, dims: latentDims(context), scratch: context.scratch },
     philox: stepNoise === "cuda" ? () => noise.philoxForStep() : undefined,
     noise: () => noise.forStep(),
@@ -120,10 +135,23 @@ async function stepperOf(
   });
 }
 
-async function takeSteps(run: GenerationRun, start: () => Stepper | Promise<Stepper>): Promise<Float32Array> {
+async function takeSteps(
+  run: GenerationRun,
+  { after }: Beginning,
+  start: () => Stepper | Promise<Stepper>,
+): Promise<Float32Array> {
   const { sampler } = run.context.sampling;
-  run.progress.report("denoise", 0, sampler.numSteps);
-  return denoise(await start(), sampler, stepOptions(run));
+  const message = after && { message: `goes on after step ${after.step}` };
+  run.progress.report("denoise", after?.step ?? 0, sampler.numSteps, message);
+  return denoise(await start(), sampler, { firstCall: after?.nextCall, ...stepOptions(run) });
+}
+
+/** Writes all that the next step goes on from to the disk. */
+async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep): Promise<void> {
+  const { step, nextCall } = done;
+  await progress.scope("keep state", async () =>
+    context.state?.keepStep({ step, nextCall, memory: await done.save(), noise: noise.position() }),
+  );
 }
 
 /** Shows the caller the latents after a step, and takes those that come back. */
@@ -150,6 +178,7 @@ function stepOptions(run: GenerationRun): DenoiseOptions {
       const shows = options.onPreview && step % checked.previewEvery === 0 && step < numSteps;
       if (shows) await progress.scope("preview", async () => decodePreview(run, step, await denoised()));
       if (options.onStepEnd) await callStepEnd(context, done);
+      if (context.state) await keepStep(run, done);
     },
   };
 }

@@ -4,9 +4,10 @@ import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
 import { decodeFrames } from "./decode-frames";
 import { denoiseLatents } from "./denoise-latents";
-import { type EncodedPicture, encodePicture, loadFittedPicture } from "./encode-picture";
+import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
+import { pictureDigest } from "./resume/facts";
 import { makeVideo } from "./video";
 
 function loaderOf({ device, layouts, components, checked, tuning, options }: GenerationContext): StageLoader {
@@ -41,27 +42,57 @@ export class Generation implements GenerationRun {
     }
   }
 
-  /** What the models make of the picture; videos that share it encode it once. */
+  /** What the models make of the picture; videos that share it encode it once, and so do runs that share a state. */
   private async picture(): Promise<EncodedPicture> {
-    const { progress, noise, context } = this;
-    const { shared, shape } = context;
+    const { progress, context } = this;
+    const { shared, state } = context;
     if (shared?.encoded) {
-      await noise.skipPicture(3 * shape.width * shape.height);
-      return shared.encoded;
+      if (shared.digest !== undefined) await state?.begin(context, shared.digest);
+      return this.encodedBefore(shared.encoded);
     }
     const image = await progress.timed("image", () => loadFittedPicture(context));
+    const digest = state && (await pictureDigest(image));
+    if (digest !== undefined) await state?.begin(context, digest);
     progress.report("encode", 0, 2);
-    const encoded = await encodePicture(this, image);
-    if (shared) shared.encoded = encoded;
+    const kept = await state?.picture();
+    const encoded = kept ? await this.encodedBefore(kept) : await this.encode(image);
+    if (shared) Object.assign(shared, { encoded, digest });
     return encoded;
   }
 
-  private async runStages(): Promise<GeneratedVideo> {
-    const { progress, noise, loader } = this;
-    const { checked, options } = this.context;
+  private async encode(image: Picture): Promise<EncodedPicture> {
+    const encoded = await encodePicture(this, image);
+    await this.context.state?.keepPicture(encoded);
+    return encoded;
+  }
+
+  /** Draws what encoding the picture would have drawn. */
+  private async encodedBefore(encoded: EncodedPicture): Promise<EncodedPicture> {
+    const { width, height } = this.context.shape;
+    await this.noise.skipPicture(3 * width * height);
+    this.progress.report("encode", 2, 2);
+    return encoded;
+  }
+
+  /** The clean latents, [F,C,h,w], which only steps that are not taken yet are computed for. */
+  private async cleanLatents(): Promise<Float32Array> {
+    const { progress, context } = this;
     const picture = await this.picture();
-    const first = await noise.firstLatents();
-    const latents = await progress.timed("denoise", () => denoiseLatents(this, first, picture));
+    const kept = await context.state?.latents();
+    if (kept) {
+      const { numSteps } = context.sampling.sampler;
+      progress.report("denoise", numSteps, numSteps);
+      return kept;
+    }
+    const latents = await progress.timed("denoise", () => denoiseLatents(this, picture));
+    await context.state?.keepLatents(latents);
+    return latents;
+  }
+
+  private async runStages(): Promise<GeneratedVideo> {
+    const { progress, loader } = this;
+    const { checked, options } = this.context;
+    const latents = await this.cleanLatents();
     const isLatent = checked.outputType === "latent";
     // The array may be the next generation's too.
     const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeFrames(this, latents));

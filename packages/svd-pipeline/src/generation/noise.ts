@@ -15,9 +15,18 @@ export interface NoisePart {
 /** How far apart in a GPU's generator the videos of one seed begin: no video has as many steps. */
 const BETWEEN_VIDEOS = 2 ** 32;
 
+/** How far the generators of a generation's noise have come. */
+export interface NoisePosition {
+  /** The state of torch's CPU generator, as `CpuGenerator.saveState` returns it. */
+  engine: Uint32Array;
+  /** Of torch's GPU generator, for steps that draw on the device. */
+  philoxOffset: number;
+}
+
 /** The noise of one generation. Calls draw in the reference's order: for the picture, for the first latents, then for
  *  each step that wants some. */
 export class GenerationNoise {
+  private readonly generator: CpuGenerator;
   private readonly source: NoiseSource;
   /** Of steps that draw as torch does on a GPU. */
   private readonly stepGenerator: PhiloxGenerator;
@@ -31,7 +40,8 @@ export class GenerationNoise {
     private readonly part: NoisePart = { index: 0, count: 1 },
   ) {
     const { checked, precision, options } = context;
-    this.source = new NoiseSource(new CpuGenerator(checked.seed), precision, options.signal);
+    this.generator = new CpuGenerator(checked.seed);
+    this.source = new NoiseSource(this.generator, precision, options.signal);
     this.stepGenerator = new PhiloxGenerator(checked.seed);
     this.stepGenerator.offset = part.index * BETWEEN_VIDEOS;
   }
@@ -63,6 +73,17 @@ export class GenerationNoise {
   forStep(): Promise<Float32Array> {
     if (this.context.sampling.stepNoise === "cuda") return this.draw(async () => this.philoxOnHost());
     return this.draw(async () => this.ownPart(await this.source.unit(this.numDrawn)));
+  }
+
+  /** Says how far the drawing has come; no draw may be under way. */
+  position(): NoisePosition {
+    return { engine: this.generator.saveState(), philoxOffset: this.stepGenerator.offset };
+  }
+
+  /** Goes on where another run's drawing stood. */
+  goOnFrom({ engine, philoxOffset }: NoisePosition): void {
+    this.generator.restoreState(engine);
+    this.stepGenerator.offset = philoxOffset;
   }
 
   private philoxOnHost(): Float32Array {

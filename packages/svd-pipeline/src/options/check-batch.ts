@@ -36,6 +36,8 @@ export function batchJobs(options: BatchOptions): BatchJob[] {
     const hint = name === "latents" ? "Generate the videos one by one." : `Use ${name}s, a list.`;
     throw new VdError({ code: "attr", where: "generateBatch", expected: `no ${name}`, got: "one", hint });
   }
+  if (rest.resume !== undefined && seeds === undefined)
+    throw new VdError({ code: "attr", where: "seeds", expected: "seeds in a batch with resume", got: "none" });
   if (images === undefined) {
     const expected = BATCH_TABLE.images.kind.expected;
     throw new VdError({ code: "attr", where: "images", expected, got: "none" });

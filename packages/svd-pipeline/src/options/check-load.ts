@@ -1,6 +1,7 @@
 import type { WeightFormat } from "@vd/hub";
 import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
 import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
+import type { LoraChoice } from "../lora/merge-loras";
 import { checkTable } from "./check-table";
 import { type Precision, WEIGHT_FORMATS } from "./choices";
 import { LOAD_TABLE } from "./load-table";
@@ -14,6 +15,7 @@ export interface CheckedLoad {
   precision: Precision;
   /** What decides kernel variants. */
   tuning: Tuning;
+  loras: readonly LoraChoice[];
 }
 
 /**
@@ -36,5 +38,11 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
   const device = openDevice(kind, { threads });
   tuningTableFor(device, tuning);
-  return { format: WEIGHT_FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
+  return {
+    format: WEIGHT_FORMATS[dtype],
+    device,
+    precision: kind === "cpu" ? "float32" : dtype,
+    tuning,
+    loras: options.loras ?? [],
+  };
 }

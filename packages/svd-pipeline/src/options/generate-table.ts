@@ -183,6 +183,15 @@ export const GENERATE_TABLE = {
     doc: "Decodes each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what diffusers' decode_chunk_size does.",
     default: always(false),
   },
+  resume: {
+    kind: text("the path of a folder"),
+    doc: "A folder for the state of this generation, made if it is not there: after each step latents, what the sampler remembers and the random numbers' state are on the disk whole, and so are the encoded picture and decoded frames. The same call after a crash goes on from there, with the same bits in the end; without a `seed` it takes the state's. A state of other options, another picture, model, device or version is refused, and so is one that another generation works on. The state is removed once the generation has succeeded.",
+  },
+  keepState: {
+    kind: boolean,
+    doc: "Leaves the state in `resume` after success, with the finished frames, until `removeState(folder)`: for programs that still have to write the video to a file.",
+    default: always(false),
+  },
   signal: { ...SIGNAL, doc: "Cancels within a step; `generate` then throws VdError `cancelled`." },
   onProgress: PROGRESS,
   onStepEnd: {

@@ -6,6 +6,13 @@ import { PROGRESS, SIGNAL } from "./shared-rows";
 
 const isObject = (value: unknown) => typeof value === "object" && value !== null;
 
+const isLora = (value: unknown): boolean => {
+  const { path, weight = 1 } = Object(value) as { path?: unknown; weight?: unknown };
+  return typeof path === "string" && path !== "" && Number.isFinite(weight);
+};
+
+const isListOfLoras = (value: unknown) => Array.isArray(value) && value.every(isLora);
+
 /** Everything that can be said when a model is opened, in the order of documentation and help. */
 export const LOAD_TABLE = {
   device: {
@@ -42,6 +49,14 @@ export const LOAD_TABLE = {
     }),
     doc: 'What denoises instead of this package\'s kernels: a name that a package has registered, such as "onnxruntime" or "tensorrt" of `@vd/tensorrt`, or what makes a denoiser.',
     default: found("own kernels on the device"),
+  },
+  loras: {
+    kind: object({
+      ...{ type: "readonly LoraChoice[]", imports: ["LoraChoice"] },
+      ...{ expected: "a list of { path, weight }, each with a number as weight or none", is: isListOfLoras },
+    }),
+    doc: "LoRAs to merge into the UNet, each as `{ path, weight }`: a .safetensors file in the names of PEFT, diffusers or kohya, or a folder with one, and how much of it, by default 1. `pipeline.loadLoras` and `unloadLoras` do so later.",
+    default: found("none"),
   },
   singleFile: {
     kind: object({

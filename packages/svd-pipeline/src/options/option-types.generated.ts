@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -16,6 +16,10 @@ export interface LoadOptions {
   /** What denoises instead of this package's kernels: a name that a package has registered, such as "onnxruntime" or
    *  "tensorrt" of `@vd/tensorrt`, or what makes a denoiser. Default: own kernels on the device. */
   denoiser?: string | DenoiserFactory | undefined;
+  /** LoRAs to merge into the UNet, each as `{ path, weight }`: a .safetensors file in the names of PEFT, diffusers
+   *  or kohya, or a folder with one, and how much of it, by default 1. `pipeline.loadLoras` and `unloadLoras` do so
+   *  later. Default: none. */
+  loras?: readonly LoraChoice[] | undefined;
   /** What the weights of a checkpoint in one file cannot tell. `unet/config.json`, `vae/config.json` and
    *  `image_encoder/config.json` in the file's folder tell it too; what is only guessed is warned of. Default: as in
    *  the published models. */
@@ -90,6 +94,15 @@ export interface GenerateOptions {
   /** Decodes each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what
    *  diffusers' decode_chunk_size does. Default: false. */
   isolateDecodeChunks?: boolean | undefined;
+  /** A folder for the state of this generation, made if it is not there: after each step latents, what the sampler
+   *  remembers and the random numbers' state are on the disk whole, and so are the encoded picture and decoded
+   *  frames. The same call after a crash goes on from there, with the same bits in the end; without a `seed` it
+   *  takes the state's. A state of other options, another picture, model, device or version is refused, and so is
+   *  one that another generation works on. The state is removed once the generation has succeeded. */
+  resume?: string | undefined;
+  /** Leaves the state in `resume` after success, with the finished frames, until `removeState(folder)`: for programs
+   *  that still have to write the video to a file. Default: false. */
+  keepState?: boolean | undefined;
   /** Cancels within a step; `generate` then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
   /** Called with what is being done and how far it has come. If it throws, or answers with a promise that rejects,
@@ -211,6 +224,15 @@ export interface GenerateValues {
   /** Decodes each chunk as a clip of its own, so that frames on both sides of a border do not see each other: what
    *  diffusers' decode_chunk_size does. Default: false. */
   isolateDecodeChunks: boolean;
+  /** A folder for the state of this generation, made if it is not there: after each step latents, what the sampler
+   *  remembers and the random numbers' state are on the disk whole, and so are the encoded picture and decoded
+   *  frames. The same call after a crash goes on from there, with the same bits in the end; without a `seed` it
+   *  takes the state's. A state of other options, another picture, model, device or version is refused, and so is
+   *  one that another generation works on. The state is removed once the generation has succeeded. */
+  resume: string | undefined;
+  /** Leaves the state in `resume` after success, with the finished frames, until `removeState(folder)`: for programs
+   *  that still have to write the video to a file. Default: false. */
+  keepState: boolean;
   /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
   previewEvery: number;
 }

@@ -48,6 +48,8 @@ export interface CliForm {
   off?: { flag: string; doc: string };
   /** Further words for values of a choice, by what is typed. */
   words?: Readonly<Record<string, string>>;
+  /** What joins the values of an option that is given more than once; otherwise the last one counts. */
+  joins?: string;
   /** Where two options share the form. */
   pair?: PairForm;
   /** What the help says of a pair, and its default. */

@@ -7,5 +7,6 @@ export type { GuidanceShape, SamplerName, SchedulerClassName } from "@vd/samplin
 export type { WorkObserver } from "@vd/tensor";
 export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
+export type { LoraChoice } from "../lora/merge-loras";
 export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
 export type { MemoryUse, OutputType, Precision, StepNoise } from "./choices";

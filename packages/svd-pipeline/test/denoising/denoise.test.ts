@@ -21,10 +21,26 @@ function noting(notes: string[]): Stepper {
     replaceLatents: async ([value], nextCall) => {
       notes.push(`${value} before call ${nextCall}`);
     },
+    save: async () => ({ tensors: {}, values: last }),
   };
 }
 
 describe("denoise", () => {
+  it("begins at the call that comes next, and says with each step what that goes on from", async () => {
+    const sampler = createSampler(svdConfig, { name: "heun", steps: 3 });
+    const notes: string[] = [];
+    await denoise(noting(notes), sampler, {
+      firstCall: 2,
+      onStep: async ({ step, nextCall, save }) => {
+        notes.push(`step ${step}: ${nextCall} comes next, after ${(await save()).values}`);
+      },
+    });
+    expect(notes).toEqual([
+      ...["call 2 of step 2", "call 3 of step 2", "step 2: 4 comes next, after 3"],
+      ...["call 4 of step 3", "step 3: 5 comes next, after 4"],
+    ]);
+  });
+
   it("reports a step after its last call, with the guess of that call, and ends with the latents", async () => {
     const sampler = createSampler(svdConfig, { name: "heun", steps: 2 });
     const notes: string[] = [];

@@ -150,8 +150,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onFrames, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, signal, onProgress, onStepEnd, onFrames, onPreview, previewEvery, profiler, got "toString". The nearest name is autoSize."
+      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, previewEvery, profiler, got "toString". The nearest name is autoSize."
     `);
   });
 
@@ -175,6 +175,8 @@ describe("right options", () => {
       memory: "full",
       outputType: "video",
       previewEvery: 5,
+      resume: undefined,
+      keepState: false,
       stepNoise: "cpu",
     });
   });

@@ -29,9 +29,9 @@ export const QUICK = {
   seed: 7,
 } as const satisfies GenerateOptions;
 
-/** The tiny model, opened; two threads unless told otherwise. */
-export const openTiny = (options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> =>
-  StableVideoDiffusionPipeline.fromPretrained(TINY_SVD, { threads: 2, ...options });
+/** The tiny model, or another one, opened; two threads unless told otherwise. */
+export const openTiny = (options: LoadOptions = {}, model = TINY_SVD): Promise<StableVideoDiffusionPipeline> =>
+  StableVideoDiffusionPipeline.fromPretrained(model, { threads: 2, ...options });
 
 /** A new folder that is removed after the test. */
 export function temporaryFolder(): string {

@@ -11,6 +11,7 @@ export {
   requireFolder,
   requireFree,
   statIfThere,
+  syncFolder,
   writeSynced,
   writeWholeFile,
 } from "./whole-file";

@@ -83,6 +83,22 @@ export function writeSynced(path: string, contents: string | Uint8Array): Promis
   return fillSynced(path, (file) => file.writeFile(contents));
 }
 
+/**
+ * Waits until the names in a folder are on the disk: what was renamed into it stays after a power cut. Windows, which has no such
+ * call, does nothing.
+ *
+ * @throws the error of the operating system
+ */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const opened = await open(folder, "r");
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}
+
 /** Writes contents to a file, whole or not at all. Returns the size in bytes. @throws VdError `io`. */
 export function writeWholeFile(
   path: string,

@@ -1,7 +1,7 @@
 import { fillNormals, sharedFloats, VdError } from "@vd/kernels-native";
 import { toBfloat16Array, toFloat16Array } from "../half";
 import { checkedCount } from "./count";
-import { Mt19937 } from "./mt19937";
+import { checkEngineState, Mt19937 } from "./mt19937";
 import { blockLength, boxMullerBlock, halfTypes, type Rounding, roundToFloat64 } from "./normal-blocks";
 import { seedWords } from "./seed";
 
@@ -83,6 +83,18 @@ export class CpuGenerator {
    */
   saveState(): Uint32Array {
     return this.idle().save();
+  }
+
+  /**
+   * Goes on where a generator stood when its state was saved.
+   *
+   * @throws VdError `shape` for what {@link saveState} cannot have returned, `unsupported` while a worker thread draws
+   */
+  restoreState(saved: Uint32Array): void {
+    const engine = this.idle();
+    checkEngineState(saved);
+    engine.restore(saved);
+    this.spare = undefined;
   }
 
   /** The next raw draw: an unsigned 32-bit integer. */

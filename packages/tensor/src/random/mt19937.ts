@@ -1,6 +1,18 @@
-import { mersenneDraws } from "@vd/kernels-native";
+import { mersenneDraws, VdError } from "@vd/kernels-native";
 
 const stateLength = 624;
+
+/**
+ * Checks the state of an engine that was stored somewhere: 624 words and the position of the next one, from 0 to 624.
+ *
+ * @throws VdError `shape`
+ */
+export function checkEngineState(saved: Uint32Array): void {
+  if (saved.length === stateLength + 1 && saved[stateLength]! <= stateLength) return;
+  const expected = `${stateLength} words and a position up to ${stateLength}`;
+  const got = `${saved.length} words, the last one ${saved[saved.length - 1] ?? "none"}`;
+  throw new VdError({ code: "shape", where: "CpuGenerator state", expected, got });
+}
 
 /**
  * The Mersenne Twister, seeded here and drawn by the addon. Source: M. Matsumoto and T. Nishimura, "Mersenne Twister: A

@@ -4,6 +4,7 @@ import { decodeStored } from "../host";
 import { nearestNames } from "../nearest-names";
 import { type Pausable, pausable } from "../pausable";
 import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor";
+import { ChangedStorage, type ChangeRow } from "./changed-storage";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { ConvertedStorage, decodeFloat64 } from "./converted-storage";
 import { foldBatchNorm } from "./fold";
@@ -176,6 +177,28 @@ export class Weights {
   /** Sentences about weights that are used in another type than they are stored in. */
   get notices(): readonly string[] {
     return this.shared.notices;
+  }
+
+  /** All weights by their names in the checkpoint. */
+  get entries(): ReadonlyMap<string, WeightEntry> {
+    return this.shared.entries;
+  }
+
+  /**
+   * Returns the same weights but for some whose rows are changed: `changes` are by name, of weights in float32, float16 or bfloat16, and
+   * are made when a plan is loaded. These weights stay as they are.
+   *
+   * @throws VdError `weights` for a name that is not there
+   */
+  withChanges(changes: ReadonlyMap<string, ChangeRow>): Weights {
+    const entries = new Map(this.shared.entries);
+    for (const [name, change] of changes) {
+      const { dtype, shape, storage, byteOffset } = entries.get(name) ?? this.missing(name, []);
+      const changed = new ChangedStorage(name, packedTensor(storage, shape, dtype, byteOffset), change);
+      entries.set(name, { dtype, shape, storage: changed, byteOffset: 0 });
+    }
+    const { label, otherTypes } = this.shared;
+    return new Weights({ label, entries, otherTypes, used: new Set(), merged: new Map(), notices: [] }, "");
   }
 
   /** The names below `prefix` as a checkpoint of their own: paths start anew. */

@@ -143,3 +143,20 @@ describe("saveState", () => {
     await drawing;
   });
 });
+
+describe("restoreState", () => {
+  it("goes on where another generator stood, in the middle of its words", () => {
+    const first = new CpuGenerator(7);
+    first.randn(100);
+    const state = first.saveState();
+    const other = new CpuGenerator(8);
+    other.restoreState(state);
+    expect(other.randn(1000)).toEqual(first.randn(1000));
+  });
+
+  it("refuses what is no state", () => {
+    const generator = new CpuGenerator(7);
+    expect(() => generator.restoreState(new Uint32Array(3))).toThrow(VdError);
+    expect(() => generator.restoreState(new Uint32Array(625).fill(625))).toThrow(VdError);
+  });
+});

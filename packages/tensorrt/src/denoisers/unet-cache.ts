@@ -31,13 +31,13 @@ function exportOptions({ shape, models }: DenoiserRequest, options: CachedUnetOp
   return { batch: rows, frames: numFrames, width, height, dynamic, precision, opset };
 }
 
-/** A name for what an export depends on: the files of the weights as they are now, sizes, precision. */
+/** A name for what an export depends on: the files of the weights as they are now, LoRAs on them, sizes, precision. */
 function keyOf(
   { components }: DenoiserRequest,
   { batch, frames, width, height, dynamic, precision, opset }: ExportOptions,
 ) {
   const sizes = dynamic?.length ? ["dynamic"] : [batch, frames, width, height];
-  const parts = [EXPORT_REVISION, components.files, sizes, precision, opset];
+  const parts = [EXPORT_REVISION, components.files, sizes, precision, opset, ...(components.loras ?? [])];
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 24);
 }
 

@@ -19,6 +19,19 @@ import {
 /** Results of a decode that can be asked for: frames as the device stores them, as float32, and in 8 bits. */
 export type FramesOutput = "frames" | "floats" | "levels";
 
+/** A map between two blocks of a decode. */
+export interface MapBehind {
+  map: HostMap;
+  /** The blocks that it has gone through. */
+  numBlocks: number;
+}
+
+/** Where a decode keeps its map after each block, and finds the one that an earlier run of the same decode has kept. */
+export interface KeptMaps {
+  last(): Promise<MapBehind | undefined>;
+  keep(behind: MapBehind): Promise<void>;
+}
+
 /** A decode in tiles. */
 export interface TiledDecode {
   vae: TemporalVae;
@@ -32,6 +45,8 @@ export interface TiledDecode {
   signal?: AbortSignal | undefined;
   /** Hears of finished blocks, the first of the head as one, and the end as one. */
   onPart?: ((done: number, total: number) => void) | undefined;
+  /** Blocks whose map an earlier run has kept are not computed again. */
+  kept?: KeptMaps | undefined;
 }
 
 type MakeStage = (vae: TemporalVae, shape: DecodeShape, part: BlockPart) => VaeStage;
@@ -166,13 +181,23 @@ export async function decodeInTiles(job: TiledDecode): Promise<Map<FramesOutput,
   const maps = blockMaps(vae, shape);
   const total = tiles.blocks.length + 1;
   job.onPart?.(0, total);
-  let map = await decodeHead(job, maps[tiles.numHeadBlocks]!.taken);
-  job.onPart?.(1, total);
+  const { numHeadBlocks } = tiles;
+  const behindHead = async () => {
+    const head = { map: await decodeHead(job, maps[numHeadBlocks]!.taken), numBlocks: numHeadBlocks };
+    await job.kept?.keep(head);
+    return head;
+  };
+  const begin = (await job.kept?.last()) ?? (await behindHead());
+  let { map } = begin;
+  const numDone = begin.numBlocks - numHeadBlocks;
+  job.onPart?.(numDone + 1, total);
   for (const [i, { frames, rows }] of tiles.blocks.slice(0, -1).entries()) {
-    const block = tiles.numHeadBlocks + i;
+    if (i < numDone) continue;
+    const block = numHeadBlocks + i;
     const { made, statistics } = await spatialHalf(job, block, { map, maps: maps[block]!, frames });
     await temporalHalf(job, block, { map: made, rows, statistics: statistics! });
     map = made;
+    await job.kept?.keep({ map, numBlocks: block + 1 });
     job.onPart?.(i + 2, total);
   }
   const end = { map, maps: maps[maps.length - 1]!, tiles: tiles.blocks[tiles.blocks.length - 1]! };

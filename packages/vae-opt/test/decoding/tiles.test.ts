@@ -3,7 +3,7 @@ import { openDevice } from "@vd/kernels-native";
 import { decodeStored, layoutGraph, Plan, Weights } from "@vd/tensor";
 import { expect, it } from "vitest";
 import { chooseDecodePieces } from "../../src/decoding/choose-pieces";
-import { decodeInTiles, joinedFrames } from "../../src/decoding/decode-tiles";
+import { decodeInTiles, joinedFrames, type KeptMaps, type MapBehind } from "../../src/decoding/decode-tiles";
 import { decodeStage, type StageRunner, type VaeStage } from "../../src/decoding/stages";
 import { parseVaeConfig, temporalVae } from "../../src/index";
 import { noise } from "../support/run-module";
@@ -53,6 +53,35 @@ it("decodes in tiles of any size to what it decodes at once: there are no seams"
     const levels = joinedFrames(results.get("levels")!);
     expect(levels.every((level, i) => Math.abs(level - whole.levels[i]!) <= 1)).toBe(true);
   }
+});
+
+it("goes on behind the last block whose map was kept, with the same bits", async () => {
+  const numHeadBlocks = 10;
+  const blocks = Array.from({ length: vae.blocks.length - numHeadBlocks + 1 }, () => ({ frames: 2, rows: 20 }));
+  const job = { vae, shape: SHAPE, tiles: { numHeadBlocks, headChunkFrames: 2, blocks }, latents };
+  let numRuns = 0;
+  const counted: StageRunner = (stage, body) => {
+    numRuns++;
+    return run(stage, body);
+  };
+  let last: MapBehind | undefined;
+  const keeping = (most: number): KeptMaps => ({
+    last: async () => last,
+    keep: async ({ map, numBlocks }) => {
+      // Blocks may write over their map.
+      last = { map: { ...map, frames: map.frames.map((frame) => frame.slice()) }, numBlocks };
+      if (numBlocks === most) throw new Error("stopped");
+    },
+  });
+  const plain = await decodeInTiles({ ...job, outputs: ["frames"], run: counted });
+  const numPlain = numRuns;
+  const stopped = decodeInTiles({ ...job, outputs: ["frames"], run: counted, kept: keeping(numHeadBlocks + 1) });
+  await expect(stopped).rejects.toThrow("stopped");
+  const numBefore = numRuns - numPlain;
+  const resumed = await decodeInTiles({ ...job, outputs: ["frames"], run: counted, kept: keeping(Infinity) });
+  expect(numRuns - numPlain).toBe(numPlain);
+  expect(numBefore).toBeGreaterThan(1);
+  expect(joinedFrames(resumed.get("frames")!)).toEqual(joinedFrames(plain.get("frames")!));
 });
 
 it("takes less of the device the smaller the budget is", async () => {
