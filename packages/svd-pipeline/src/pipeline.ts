@@ -6,6 +6,7 @@ import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/
 import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
+import { callsFor } from "./denoising/chosen-savings";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
 import { numberedOptions, resultBytes } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
@@ -323,7 +324,8 @@ export class StableVideoDiffusionPipeline {
     // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
     const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
     if (options.latents) checkLatents("latents", options.latents, { shape, models });
-    const choices = { precision, tuning, checked, options, sampling, overlap };
+    const calls = callsFor(checked, shape.rows, sampling, denoiser);
+    const choices = { precision, tuning, checked, options, sampling, calls, overlap };
     return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
 }

@@ -83,7 +83,9 @@ class FakePipeline implements Pipeline {
       throw new Error("vd-generate writes its files by itself");
     };
     const files = { save: notAsked, toBuffer: notAsked, toStream: notAsked };
-    return { ...videoOf(data, width, height, numFrames), ...files, fps, seed, timings, peakBytes: 140 * 2 ** 20 };
+    const denoiserCalls = { full: 4, unguided: 0, "full, reusing": 0, "unguided, reusing": 0, skipped: 0 };
+    const facts = { fps, seed, timings, peakBytes: 140 * 2 ** 20, denoiserCalls };
+    return { ...videoOf(data, width, height, numFrames), ...files, ...facts };
   }
 
   dispose(): void {

@@ -8,6 +8,7 @@ import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../
 import { writeStepConstants } from "../denoising/step-constants";
 import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
+import { withCalls } from "./calls";
 import { stepConstants, videoConditions } from "./conditions";
 import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { decodePreview } from "./decode-frames";
@@ -29,8 +30,9 @@ export function denoiseLatents(
 /** Denoises by this package's kernels. */
 async function denoiseOn(run: GenerationRun, device: Device, first: Float32Array, picture: EncodedPicture) {
   const { context, loader } = run;
-  const { models, shape, sampling } = context;
+  const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
+  if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, () => start(first)));
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
@@ -123,7 +125,9 @@ async function stepperOf(
 async function takeSteps(run: GenerationRun, start: () => Stepper | Promise<Stepper>): Promise<Float32Array> {
   const { sampler } = run.context.sampling;
   run.progress.report("denoise", 0, sampler.numSteps);
-  return denoise(await start(), sampler, stepOptions(run));
+  const latents = await denoise(await start(), sampler, stepOptions(run));
+  if (!run.context.calls) run.callsMade.full += sampler.numModelCalls;
+  return latents;
 }
 
 /** Shows the caller the latents after a step, and takes those that come back. */

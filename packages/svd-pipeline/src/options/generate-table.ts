@@ -2,6 +2,7 @@ import { FITS, FOCUS_PATTERN } from "@vd/media";
 import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
 import { MEMORY_USES, OUTPUT_TYPES, STEP_NOISES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
+import { FAST_TEXT } from "./fast";
 import { boolean, callback, choice, integer, numbers, object, real, seed, side, text } from "./kinds";
 import { always, found, type ModelFacts, type OptionGroup, type OptionTable, perModel } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
@@ -32,6 +33,15 @@ const GUIDANCE_FORM = rangeForm(
   GUIDANCE,
   "Guidance scale over the frames; 1:1 turns guidance off and halves the work of a step.",
   "1:3, for small models such as tiny-svd 1:2",
+);
+
+/** The noise levels of all published models, and more. */
+const SIGMA = real(0, 1e6);
+const INTERVAL_FORM = rangeForm(
+  "--guidance-interval <LOW:HIGH>",
+  SIGMA,
+  "Noise levels between which guidance applies; at others a step costs half.",
+  "all",
 );
 
 /** Everything that can be said about one generation, in the order of documentation and help. */
@@ -125,6 +135,37 @@ export const GENERATE_TABLE = {
     doc: "How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.",
     default: always(guidanceShapes[0]),
     cli: { flags: "--guidance-shape <SHAPE>" },
+  },
+  guidanceMinSigma: {
+    kind: SIGMA,
+    doc: "Noise level below which there is no guidance: those calls of the denoiser cost half.",
+    default: found("guidance at all noise levels"),
+    cli: INTERVAL_FORM,
+  },
+  guidanceMaxSigma: {
+    kind: SIGMA,
+    doc: "Noise level above which there is no guidance: those calls of the denoiser cost half.",
+    default: found("guidance at all noise levels"),
+    cli: INTERVAL_FORM,
+  },
+  featureInterval: {
+    kind: integer(1, MAX_STEPS),
+    unit: "calls",
+    doc: "Computes the denoiser's inner blocks only in every so many calls, and reuses what they gave in the others (DeepCache); 1 computes all of them always.",
+    default: always(1),
+    cli: { flags: "--feature-interval <N>" },
+  },
+  skipThreshold: {
+    kind: real(0, 100),
+    doc: "Skips calls of the denoiser until its input has changed by this part of itself since the last one (as TeaCache does), and uses the last data prediction meanwhile; 0 skips none. The changes are measured, and the same generation skips the same calls.",
+    default: always(0),
+    cli: { flags: "--skip-threshold <X>" },
+  },
+  fast: {
+    kind: boolean,
+    doc: `Takes what saves most without much being seen: ${FAST_TEXT}, where those options are not given.`,
+    default: always(false),
+    cli: { flags: "--fast" },
   },
   sampler: {
     kind: choice(

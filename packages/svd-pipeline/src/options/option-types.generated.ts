@@ -67,6 +67,22 @@ export interface GenerateOptions {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance?: GuidanceShape | undefined;
+  /** Noise level below which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMinSigma?: number | undefined;
+  /** Noise level above which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMaxSigma?: number | undefined;
+  /** Computes the denoiser's inner blocks only in every so many calls, and reuses what they gave in the others
+   *  (DeepCache); 1 computes all of them always. Whole number, 1 to 10000, in calls. Default: 1. */
+  featureInterval?: number | undefined;
+  /** Skips calls of the denoiser until its input has changed by this part of itself since the last one (as TeaCache
+   *  does), and uses the last data prediction meanwhile; 0 skips none. The changes are measured, and the same
+   *  generation skips the same calls. Number, 0 to 100. Default: 0. */
+  skipThreshold?: number | undefined;
+  /** Takes what saves most without much being seen: `featureInterval` 2, `skipThreshold` 0.05, `guidanceMinSigma`
+   *  0.2, where those options are not given. Default: false. */
+  fast?: boolean | undefined;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
   sampler?: SamplerName | SchedulerClassName | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
@@ -191,6 +207,22 @@ export interface GenerateValues {
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance: GuidanceShape;
+  /** Noise level below which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMinSigma: number | undefined;
+  /** Noise level above which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMaxSigma: number | undefined;
+  /** Computes the denoiser's inner blocks only in every so many calls, and reuses what they gave in the others
+   *  (DeepCache); 1 computes all of them always. Whole number, 1 to 10000, in calls. Default: 1. */
+  featureInterval: number;
+  /** Skips calls of the denoiser until its input has changed by this part of itself since the last one (as TeaCache
+   *  does), and uses the last data prediction meanwhile; 0 skips none. The changes are measured, and the same
+   *  generation skips the same calls. Number, 0 to 100. Default: 0. */
+  skipThreshold: number;
+  /** Takes what saves most without much being seen: `featureInterval` 2, `skipThreshold` 0.05, `guidanceMinSigma`
+   *  0.2, where those options are not given. Default: false. */
+  fast: boolean;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
   sampler: SamplerName | SchedulerClassName | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
