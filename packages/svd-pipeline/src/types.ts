@@ -99,6 +99,8 @@ export interface GenerationEstimate {
   peakBytes: number;
   flops: number;
   estimatedUs: number;
+  /** What does not go together of checkpoint, sampler, steps and guidance, as sentences. */
+  warnings: readonly string[];
 }
 
 /** A finished video; with `outputType: "latent"` its latents alone. */

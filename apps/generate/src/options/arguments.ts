@@ -78,8 +78,14 @@ function addRow(command: Command, row: CliRow, title: string): void {
     command.argument(flags.replace(/([\]>])$/, "...$1"), helpText(row));
     return;
   }
-  command.addOption(new Option(flags, helpText(row, off && "default")).helpGroup(title));
+  command.addOption(new Option(flags, helpText(row, isOnByDefault(row) ? "default" : undefined)).helpGroup(title));
   if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
+}
+
+/** True for a switch that is on when nothing is said. */
+function isOnByDefault({ rows }: CliRow): boolean {
+  const given = rows[0]!.default;
+  return given?.kind === "always" && given.value === true;
 }
 
 /** What follows the options in the help of the program. */

@@ -57,6 +57,7 @@ class FakePipeline implements Pipeline {
       ],
       weightBytes: 20_955_856,
       peakBytes: 140 * 2 ** 20,
+      warnings: [],
       flops: steps * unet.flops + vae.flops,
       estimatedUs: steps * 200_000 + 1_700_000,
     };

@@ -33,6 +33,8 @@ export interface GenerationContext {
   precision: Precision;
   /** What decides kernel variants. */
   tuning: Tuning;
+  /** What does not go together of checkpoint, sampler, steps and guidance. */
+  warnings: readonly string[];
   /** A GPU loads, encodes and takes in pictures beside this thread's work. */
   overlap: boolean;
   /** What denoises instead of own kernels on `device`. */

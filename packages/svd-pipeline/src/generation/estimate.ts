@@ -63,7 +63,10 @@ const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
 /** Returns what a generation will need, from the layouts of its stages and the speed of the device. */
-export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationEstimate> {
+export async function estimate(
+  device: Device,
+  layouts: readonly CountedLayout[],
+): Promise<Omit<GenerationEstimate, "warnings">> {
   const { flopsPerUs, bytesPerUs } = await measureRates(device);
   const stages: StageEstimate[] = layouts.map(({ name, layout, runs, fewestRuns }) => ({
     name,

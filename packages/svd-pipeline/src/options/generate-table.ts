@@ -32,13 +32,13 @@ const GUIDANCE_FORM = rangeForm(
   "--guidance <MIN:MAX>",
   GUIDANCE,
   "Guidance scale over the frames; 1:1 turns guidance off and halves the work of a step.",
-  "1:3, for small models such as tiny-svd 1:2",
+  "1:3, for small models such as tiny-svd 1:2, for distilled ones 1:1",
 );
 
 /** The noise levels of all published models, and more. */
 const SIGMA = real(0, 1e6);
 const INTERVAL_FORM = rangeForm(
-  "--guidance-interval <LOW:HIGH>",
+  "--guidance-at <LOW:HIGH>",
   SIGMA,
   "Noise levels between which guidance applies; at others a step costs half.",
   "all",
@@ -96,7 +96,10 @@ export const GENERATE_TABLE = {
   steps: {
     kind: integer(1, MAX_STEPS),
     doc: "Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide.",
-    default: perModel((facts) => (isSmall(facts) ? 10 : 25), "25, for small models such as tiny-svd 10"),
+    default: perModel(
+      (facts) => (facts.distilled ? 4 : isSmall(facts) ? 10 : 25),
+      "25, for small models such as tiny-svd 10, for distilled ones 4",
+    ),
     cli: { flags: "--steps <N>" },
   },
   fps: {
@@ -127,7 +130,10 @@ export const GENERATE_TABLE = {
   maxGuidance: {
     kind: GUIDANCE,
     doc: "Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a step costs half.",
-    default: perModel((facts) => (isSmall(facts) ? 2 : 3), "3, for small models such as tiny-svd 2"),
+    default: perModel(
+      (facts) => (facts.distilled ? 1 : isSmall(facts) ? 2 : 3),
+      "3, for small models such as tiny-svd 2, for distilled ones 1",
+    ),
     cli: GUIDANCE_FORM,
   },
   guidance: {
@@ -151,19 +157,19 @@ export const GENERATE_TABLE = {
   featureInterval: {
     kind: integer(1, MAX_STEPS),
     unit: "calls",
-    doc: "Computes the denoiser's inner blocks only in every so many calls, and reuses what they gave in the others (DeepCache); 1 computes all of them always.",
+    doc: "Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse what those blocks gave (DeepCache).",
     default: always(1),
     cli: { flags: "--feature-interval <N>" },
   },
   skipThreshold: {
     kind: real(0, 100),
-    doc: "Skips calls of the denoiser until its input has changed by this part of itself since the last one (as TeaCache does), and uses the last data prediction meanwhile; 0 skips none. The changes are measured, and the same generation skips the same calls.",
+    doc: "Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction. The same generation skips the same calls.",
     default: always(0),
     cli: { flags: "--skip-threshold <X>" },
   },
   fast: {
     kind: boolean,
-    doc: `Takes what saves most without much being seen: ${FAST_TEXT}, where those options are not given.`,
+    doc: `Saves work where little of it is seen. Sets ${FAST_TEXT}, where those options are not given.`,
     default: always(false),
     cli: { flags: "--fast" },
   },
@@ -237,6 +243,10 @@ export const GENERATE_TABLE = {
   onPreview: {
     kind: callback("((preview: Preview) => void)", "Preview"),
     doc: "Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the generation fails with its error.",
+  },
+  onWarning: {
+    kind: callback("((message: string) => void)"),
+    doc: "Called with what does not go together of checkpoint, sampler, steps and guidance, as sentences, before the work begins. Without it each is a warning of the process, once.",
   },
   previewEvery: {
     kind: integer(1, MAX_STEPS),

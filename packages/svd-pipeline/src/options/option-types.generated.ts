@@ -16,6 +16,14 @@ export interface LoadOptions {
   /** What denoises instead of this package's kernels: a name that a package has registered, such as "onnxruntime" or
    *  "tensorrt" of `@vd/tensorrt`, or what makes a denoiser. Default: own kernels on the device. */
   denoiser?: string | DenoiserFactory | undefined;
+  /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,
+   *  or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.
+   *  Default: the model's own. */
+  unet?: string | undefined;
+  /** Whether the model is distilled for few steps without guidance. By default it then takes 4 steps of `animatelcm`
+   *  without guidance, as AnimateLCM-SVD does. Weights do not tell. Default: yes for a scheduler of such models, or
+   *  where a name says lcm or tcd. */
+  distilled?: boolean | undefined;
   /** What the weights of a checkpoint in one file cannot tell. `unet/config.json`, `vae/config.json` and
    *  `image_encoder/config.json` in the file's folder tell it too; what is only guessed is warned of. Default: as in
    *  the published models. */
@@ -51,7 +59,7 @@ export interface GenerateOptions {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames?: number | undefined;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25, for small models such as tiny-svd 10. */
+   *  10000. Default: 25, for small models such as tiny-svd 10, for distilled ones 4. */
   steps?: number | undefined;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps?: number | undefined;
@@ -62,7 +70,7 @@ export interface GenerateOptions {
   /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
   minGuidance?: number | undefined;
   /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
-   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2, for distilled ones 1. */
   maxGuidance?: number | undefined;
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
@@ -73,15 +81,15 @@ export interface GenerateOptions {
   /** Noise level above which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
    *  Default: guidance at all noise levels. */
   guidanceMaxSigma?: number | undefined;
-  /** Computes the denoiser's inner blocks only in every so many calls, and reuses what they gave in the others
-   *  (DeepCache); 1 computes all of them always. Whole number, 1 to 10000, in calls. Default: 1. */
+  /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
+   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
   featureInterval?: number | undefined;
-  /** Skips calls of the denoiser until its input has changed by this part of itself since the last one (as TeaCache
-   *  does), and uses the last data prediction meanwhile; 0 skips none. The changes are measured, and the same
-   *  generation skips the same calls. Number, 0 to 100. Default: 0. */
+  /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
+   *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
+   *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
   skipThreshold?: number | undefined;
-  /** Takes what saves most without much being seen: `featureInterval` 2, `skipThreshold` 0.05, `guidanceMinSigma`
-   *  0.2, where those options are not given. Default: false. */
+  /** Saves work where little of it is seen. Sets `featureInterval` 2, `skipThreshold` 0.05, `guidanceMinSigma` 0.2,
+   *  where those options are not given. Default: false. */
   fast?: boolean | undefined;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
   sampler?: SamplerName | SchedulerClassName | undefined;
@@ -120,6 +128,9 @@ export interface GenerateOptions {
   /** Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the
    *  generation fails with its error. */
   onPreview?: ((preview: Preview) => void) | undefined;
+  /** Called with what does not go together of checkpoint, sampler, steps and guidance, as sentences, before the work
+   *  begins. Without it each is a warning of the process, once. */
+  onWarning?: ((message: string) => void) | undefined;
   /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
   previewEvery?: number | undefined;
   /** Hears of every part of the work with its times and memory, such as the profiler that `createProfiler` of
@@ -147,7 +158,7 @@ export interface GenerateDefaults {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25, for small models such as tiny-svd 10. */
+   *  10000. Default: 25, for small models such as tiny-svd 10, for distilled ones 4. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -158,7 +169,7 @@ export interface GenerateDefaults {
   /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
   minGuidance: number;
   /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
-   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2, for distilled ones 1. */
   maxGuidance: number;
 }
 
@@ -171,6 +182,14 @@ export interface LoadValues {
   dtype: Precision;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads: number | undefined;
+  /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,
+   *  or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.
+   *  Default: the model's own. */
+  unet: string | undefined;
+  /** Whether the model is distilled for few steps without guidance. By default it then takes 4 steps of `animatelcm`
+   *  without guidance, as AnimateLCM-SVD does. Weights do not tell. Default: yes for a scheduler of such models, or
+   *  where a name says lcm or tcd. */
+  distilled: boolean | undefined;
 }
 
 /** What to generate, with all defaults. */
@@ -191,7 +210,7 @@ export interface GenerateValues {
   /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25, for small models such as tiny-svd 10. */
+   *  10000. Default: 25, for small models such as tiny-svd 10, for distilled ones 4. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -202,7 +221,7 @@ export interface GenerateValues {
   /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
   minGuidance: number;
   /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
-   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2, for distilled ones 1. */
   maxGuidance: number;
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
@@ -213,15 +232,15 @@ export interface GenerateValues {
   /** Noise level above which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
    *  Default: guidance at all noise levels. */
   guidanceMaxSigma: number | undefined;
-  /** Computes the denoiser's inner blocks only in every so many calls, and reuses what they gave in the others
-   *  (DeepCache); 1 computes all of them always. Whole number, 1 to 10000, in calls. Default: 1. */
+  /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
+   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
   featureInterval: number;
-  /** Skips calls of the denoiser until its input has changed by this part of itself since the last one (as TeaCache
-   *  does), and uses the last data prediction meanwhile; 0 skips none. The changes are measured, and the same
-   *  generation skips the same calls. Number, 0 to 100. Default: 0. */
+  /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
+   *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
+   *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
   skipThreshold: number;
-  /** Takes what saves most without much being seen: `featureInterval` 2, `skipThreshold` 0.05, `guidanceMinSigma`
-   *  0.2, where those options are not given. Default: false. */
+  /** Saves work where little of it is seen. Sets `featureInterval` 2, `skipThreshold` 0.05, `guidanceMinSigma` 0.2,
+   *  where those options are not given. Default: false. */
   fast: boolean;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
   sampler: SamplerName | SchedulerClassName | undefined;
