@@ -33,36 +33,75 @@ export function savesCalls({ guided, featureInterval, changeThreshold }: CallSav
 /** Calls that are skipped one after the other at most: an error that nobody measures grows with each. */
 const MOST_SKIPPED = 3;
 
+/** What decisions depend on besides the noise level: what the calls before left. */
+interface CallState {
+  /** Calls that were skipped since the last one that was made. */
+  numSkipped: number;
+  /** Calls since the inner blocks' features were computed; infinite before the first. */
+  featureAge: number;
+  /** Of the call that was made last; undefined before the first. */
+  wasGuided: boolean | undefined;
+}
+
+const FRESH: CallState = { numSkipped: 0, featureAge: Number.POSITIVE_INFINITY, wasGuided: undefined };
+
+/** The rules by which calls are made. */
+class CallRules {
+  constructor(
+    readonly sampler: Pick<Sampler, "sigmas" | "numModelCalls">,
+    private readonly rows: 1 | 2,
+    readonly savings: CallSavings,
+  ) {}
+
+  /** Whether a call may be skipped: the first and the last one are made, and the first one with another guidance. */
+  maySkip(call: number, { numSkipped, wasGuided }: CallState): boolean {
+    if (this.savings.changeThreshold === 0 || call === this.sampler.numModelCalls - 1) return false;
+    return this.isGuided(call) === wasGuided && numSkipped < MOST_SKIPPED;
+  }
+
+  /** How a call is made that is not skipped, and what it leaves. */
+  make(call: number, state: CallState): { kind: CallKind; state: CallState } {
+    const wasGuided = this.isGuided(call);
+    const kind = wasGuided || this.rows === 1 ? "full" : "unguided";
+    // Features of both rows serve the conditional one alone, not the other way round.
+    const hasRows = state.wasGuided === wasGuided || (state.wasGuided === true && !wasGuided);
+    const reuses = hasRows && state.featureAge < this.savings.featureInterval;
+    const featureAge = reuses ? state.featureAge + 1 : 1;
+    return { kind: reuses ? `${kind}, reusing` : kind, state: { numSkipped: 0, featureAge, wasGuided } };
+  }
+
+  private isGuided(call: number): boolean {
+    const [min, max] = this.savings.guided;
+    const sigma = this.sampler.sigmas[call]!;
+    return this.rows === 2 && sigma >= min && sigma <= max;
+  }
+}
+
+const skip = (state: CallState): CallState => ({ ...state, numSkipped: state.numSkipped + 1 });
+
 /** Decides how each call of a generation is made: by noise levels, by the calls before it, and by how much the denoiser's input has
  *  changed. The same changes lead to the same decisions. */
 export class CallPlanner {
-  private numSkipped = 0;
+  private readonly rules: CallRules;
+  private state = FRESH;
   private change = 0;
-  /** Calls since the inner blocks' features were computed; infinite before the first. */
-  private featureAge = Number.POSITIVE_INFINITY;
-  /** Of the call that was made last. */
-  private wasGuided: boolean | undefined;
 
-  constructor(
-    private readonly sampler: Pick<Sampler, "sigmas" | "numModelCalls">,
-    private readonly rows: 1 | 2,
-    private readonly savings: CallSavings,
-  ) {}
+  /** rows: 2 where there is guidance. */
+  constructor(sampler: Pick<Sampler, "sigmas" | "numModelCalls">, rows: 1 | 2, savings: CallSavings) {
+    this.rules = new CallRules(sampler, rows, savings);
+  }
 
   /** Says how the next call is made; asked once for each call in turn. */
   next(call: number): CallKind {
-    const isGuided = this.isGuided(call);
-    if (this.skips(call, isGuided)) {
-      this.numSkipped++;
+    const { rules, state } = this;
+    if (rules.maySkip(call, state) && this.change < rules.savings.changeThreshold) {
+      this.state = skip(state);
       return "skipped";
     }
-    this.numSkipped = 0;
+    const made = rules.make(call, state);
+    this.state = made.state;
     this.change = 0;
-    const reuses = this.reuses(isGuided);
-    this.featureAge = reuses ? this.featureAge + 1 : 1;
-    this.wasGuided = isGuided;
-    const kind = isGuided || this.rows === 1 ? "full" : "unguided";
-    return reuses ? `${kind}, reusing` : kind;
+    return made.kind;
   }
 
   /** Hears by how much of itself the denoiser's input has changed in the step after a call. */
@@ -72,58 +111,70 @@ export class CallPlanner {
 
   /** Forgets what earlier calls left: the latents are others now. */
   forget(): void {
-    this.wasGuided = undefined;
-    this.featureAge = Number.POSITIVE_INFINITY;
-  }
-
-  private isGuided(call: number): boolean {
-    const [min, max] = this.savings.guided;
-    const sigma = this.sampler.sigmas[call]!;
-    return this.rows === 2 && sigma >= min && sigma <= max;
-  }
-
-  /** The first and the last call are made, and the first one with another guidance. */
-  private skips(call: number, isGuided: boolean): boolean {
-    const { changeThreshold } = this.savings;
-    if (changeThreshold === 0 || call === this.sampler.numModelCalls - 1) return false;
-    return isGuided === this.wasGuided && this.numSkipped < MOST_SKIPPED && this.change < changeThreshold;
-  }
-
-  /** Features of both rows serve the conditional one alone, not the other way round. */
-  private reuses(isGuided: boolean): boolean {
-    const hasRows = this.wasGuided === isGuided || (this.wasGuided === true && !isGuided);
-    return hasRows && this.featureAge < this.savings.featureInterval;
+    this.state = FRESH;
   }
 }
+
+/** Every kind of call. */
+export const CALL_KINDS: readonly CallKind[] = ["full", "unguided", "full, reusing", "unguided, reusing", "skipped"];
 
 /** How often each kind of call is made. */
 export type CallCounts = Record<CallKind, number>;
 
-/** Every kind of call. */
-export const CALL_KINDS = [
-  "full",
-  "unguided",
-  "full, reusing",
-  "unguided, reusing",
-  "skipped",
-] as const satisfies readonly CallKind[];
-
 /** Returns counts of no calls at all. */
-export const noCalls = (): CallCounts => Object.fromEntries(CALL_KINDS.map((kind) => [kind, 0])) as CallCounts;
+export const noCalls = (): CallCounts => countsBy(() => 0);
 
-/** Counts the calls of a generation whose denoiser's input changes by `change` in each step: 0 for as few calls as there can be,
- *  infinity for as many. */
+const countsBy = (count: (kind: CallKind) => number) =>
+  Object.fromEntries(CALL_KINDS.map((kind) => [kind, count(kind)])) as CallCounts;
+
+/** The least and the most of each kind of calls so far, over all ways to come to a state. */
+interface CountsAt {
+  state: CallState;
+  fewest: CallCounts;
+  most: CallCounts;
+}
+
+function withCall({ fewest, most }: CountsAt, kind: CallKind, state: CallState): CountsAt {
+  const more = (counts: CallCounts) => ({ ...counts, [kind]: counts[kind] + 1 });
+  return { state, fewest: more(fewest), most: more(most) };
+}
+
+/** Both ways to come to one state. */
+function joined(a: CountsAt, b: CountsAt | undefined): CountsAt {
+  if (b === undefined) return a;
+  return {
+    state: a.state,
+    fewest: countsBy((kind) => Math.min(a.fewest[kind], b.fewest[kind])),
+    most: countsBy((kind) => Math.max(a.most[kind], b.most[kind])),
+  };
+}
+
+function join(all: Iterable<CountsAt>): CountsAt[] {
+  const byState = new Map<string, CountsAt>();
+  for (const each of all) {
+    const { numSkipped, featureAge, wasGuided } = each.state;
+    const key = `${numSkipped} ${featureAge} ${wasGuided}`;
+    byState.set(key, joined(each, byState.get(key)));
+  }
+  return [...byState.values()];
+}
+
+/** Returns how often each kind of call is made at least and at most, whatever the changes that will be measured. */
 export function countCalls(
   sampler: Pick<Sampler, "sigmas" | "numModelCalls">,
   rows: 1 | 2,
   savings: CallSavings,
-  change: number,
-): CallCounts {
-  const planner = new CallPlanner(sampler, rows, savings);
-  const counts = noCalls();
-  for (let call = 0; call < sampler.numModelCalls; call++) {
-    counts[planner.next(call)]++;
-    planner.observe(change);
-  }
-  return counts;
+): { fewest: CallCounts; most: CallCounts } {
+  const rules = new CallRules(sampler, rows, savings);
+  let all: CountsAt[] = [{ state: FRESH, fewest: noCalls(), most: noCalls() }];
+  for (let call = 0; call < sampler.numModelCalls; call++)
+    all = join(
+      all.flatMap((at) => {
+        const { kind, state } = rules.make(call, at.state);
+        const made = withCall(at, kind, state);
+        return rules.maySkip(call, at.state) ? [made, withCall(at, "skipped", skip(at.state))] : [made];
+      }),
+    );
+  const { fewest, most } = all.reduce((a, b) => joined(a, b));
+  return { fewest, most };
 }

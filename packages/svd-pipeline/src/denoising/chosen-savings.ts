@@ -53,9 +53,9 @@ export function callsFor(
   if (!linear) throw refuse(savings, `${sampler.className}, whose steps are taken on the host`);
   if (savings.changeThreshold > 0 && linear.hasData)
     throw refuse(savings, `${sampler.className}, which bounds its data prediction`);
-  const [all, few] = [Number.POSITIVE_INFINITY, 0].map((change) => countCalls(sampler, rows, savings, change)) as [
-    Record<CallKind, number>,
-    Record<CallKind, number>,
-  ];
-  return { savings, kinds: CALL_KINDS.filter((kind) => all[kind] + few[kind] > 0) };
+  const { most } = countCalls(sampler, rows, savings);
+  // After latents that a caller replaced, features are computed where they would have been reused.
+  const mayBe = (kind: CallKind) =>
+    most[kind] > 0 || (!kind.endsWith("reusing") && (most[`${kind}, reusing` as CallKind] ?? 0) > 0);
+  return { savings, kinds: CALL_KINDS.filter(mayBe) };
 }

@@ -34,14 +34,10 @@ function stagesOf(context: GenerationContext, { savings, kinds }: ChosenCalls) {
 export function countedCalls(context: GenerationContext): CountedCall[] | undefined {
   const { calls, sampling, shape } = context;
   if (!calls) return undefined;
-  const [most, least] = [Number.POSITIVE_INFINITY, 0].map((change) =>
-    countCalls(sampling.sampler, shape.rows, calls.savings, change),
-  ) as [Record<CallKind, number>, Record<CallKind, number>];
-  return [...stagesOf(context, calls).stages].map(([kind, stage]) => ({
-    stage,
-    runs: Math.max(most[kind], least[kind]),
-    fewestRuns: Math.min(most[kind], least[kind]),
-  }));
+  const { fewest, most } = countCalls(sampling.sampler, shape.rows, calls.savings);
+  return [...stagesOf(context, calls).stages]
+    .filter(([kind]) => most[kind] > 0)
+    .map(([kind, stage]) => ({ stage, runs: most[kind], fewestRuns: fewest[kind] }));
 }
 
 /** The operands of a call without guidance: the conditional row's. */

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type CallKind, CallPlanner, type CallSavings, countCalls, savesCalls } from "../../src/denoising/call-planner";
+import {
+  CALL_KINDS,
+  type CallKind,
+  CallPlanner,
+  type CallSavings,
+  countCalls,
+  noCalls,
+  savesCalls,
+} from "../../src/denoising/call-planner";
 
 const NOTHING: CallSavings = { guided: [0, Number.POSITIVE_INFINITY], featureInterval: 1, changeThreshold: 0 };
 const sampler = { sigmas: Float32Array.of(700, 200, 50, 10, 2, 0.5, 0.1, 0.01, 0), numModelCalls: 8 };
@@ -69,15 +77,28 @@ describe("calls", () => {
     expect(planner.next(2)).toBe("full");
   });
 
-  it("are counted before they are made", () => {
-    const savings = { ...NOTHING, changeThreshold: 0.1, featureInterval: 2 };
-    const none = { unguided: 0, "unguided, reusing": 0 };
-    expect(countCalls(sampler, 2, savings, Number.POSITIVE_INFINITY)).toEqual({
-      ...none,
-      full: 4,
-      "full, reusing": 4,
-      skipped: 0,
-    });
-    expect(countCalls(sampler, 2, savings, 0)).toEqual({ ...none, full: 2, "full, reusing": 1, skipped: 5 });
+  it("are counted before they are made: exactly where nothing is measured, else within limits that hold and are reached", () => {
+    const fixed = { ...NOTHING, guided: [0.5, 50], featureInterval: 2 } as const;
+    const { fewest, most } = countCalls(sampler, 2, fixed);
+    expect(fewest).toEqual(most);
+    expect(most).toEqual({ full: 2, "full, reusing": 2, unguided: 2, "unguided, reusing": 2, skipped: 0 });
+    const savings = { ...fixed, changeThreshold: 0.5 };
+    const range = countCalls(sampler, 2, savings);
+    const seen = { fewest: { ...most, skipped: 8 }, most: noCalls() };
+    for (let way = 0; way < 2 ** 8; way++) {
+      const planner = new CallPlanner(sampler, 2, savings);
+      const counts = noCalls();
+      for (let call = 0; call < 8; call++) {
+        counts[planner.next(call)]++;
+        planner.observe((way >> call) & 1);
+      }
+      for (const kind of CALL_KINDS) {
+        expect(counts[kind]).toBeGreaterThanOrEqual(range.fewest[kind]);
+        expect(counts[kind]).toBeLessThanOrEqual(range.most[kind]);
+        seen.fewest[kind] = Math.min(seen.fewest[kind], counts[kind]);
+        seen.most[kind] = Math.max(seen.most[kind], counts[kind]);
+      }
+    }
+    expect(seen).toEqual(range);
   });
 });

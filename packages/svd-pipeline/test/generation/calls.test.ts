@@ -109,6 +109,13 @@ describe("calls of several kinds", () => {
     expect(sameBytes(changed.data, wanted.data)).toBe(false);
   });
 
+  it("compute features that would have been reused once the latents are others", async () => {
+    const options = { featureInterval: 99, guidanceMinSigma: 20 };
+    expect((await small(options)).denoiserCalls.unguided).toBe(0);
+    const changed = await small({ ...options, onStepEnd: ({ step, latents }) => (step === 5 ? latents : undefined) });
+    expect(changed.denoiserCalls).toMatchObject({ unguided: 1, "unguided, reusing": expect.any(Number) });
+  });
+
   it("serve several videos, little memory and isolated chunks as full calls do", async () => {
     const options = { featureInterval: 2, skipThreshold: 0.02 };
     const wanted = await small(options);
