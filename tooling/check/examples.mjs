@@ -21,6 +21,12 @@ export const EXAMPLES = {
   "conformance.mjs": [/the contract's cases: \d+ passed, 0 failed/, /wide rows: 1 passed, 0 failed/],
   "profiler.mjs": [/two layers/, /linear/, /scopes in the report: true/],
   "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],
+  "fewer-calls.mjs": [
+    /^denoise, call skipped: 0 to \d times$/m,
+    /"featureInterval":2} PSNR [234]\d\.\d dB: 5 full; 5 full, reusing/,
+    /^warning: AnimateLCMSVDStochasticIterativeScheduler is made for models/m,
+    /^distilled: 4 steps, guidance 1$/m,
+  ],
   "live.mjs": [
     /^tiny-live: 96 x 64, actions none, left, right, jump, /m,
     /^frame 3: right\+jump, 1 steps$/m,
