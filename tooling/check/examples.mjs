@@ -23,6 +23,12 @@ export const EXAMPLES = {
   "svd-pipeline.mjs": [/denoise 4 of 4/, /6 frames of 128 x 128 at 7 a second/],
   "resume.mjs": [/AbortError/, /on the disk: 2 of 4 steps/, /step 3\nstep 4/, /4 frames; the state is gone: true/],
   "lora.mjs": [/changed by the LoRA: true/, /the same without it: true/],
+  "fewer-calls.mjs": [
+    /^denoise, call skipped: 0 to \d times$/m,
+    /"featureInterval":2} PSNR [234]\d\.\d dB: 5 full; 5 full, reusing/,
+    /^warning: AnimateLCMSVDStochasticIterativeScheduler is made for models/m,
+    /^distilled: 4 steps, guidance 1$/m,
+  ],
   "live.mjs": [
     /^tiny-live: 96 x 64, actions none, left, right, jump, /m,
     /^frame 3: right\+jump, 1 steps$/m,

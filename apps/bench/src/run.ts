@@ -6,6 +6,7 @@ import { addMakeModel } from "./commands/make-model";
 import { addFirstLaunch, addMeasure } from "./commands/measure";
 import { addOps } from "./commands/ops";
 import { addMemory, addParts } from "./commands/parts";
+import { addQuality } from "./commands/quality";
 import { addReport } from "./commands/report";
 import { makeReporter, type Reporter, type TextOutput } from "./io/reporter";
 import type { SelfProgram } from "./measure/start";
@@ -70,6 +71,7 @@ function program(context: CommandContext): Command {
     addOps,
     addParts,
     addMemory,
+    addQuality,
     addCompare,
     addReport,
     addMakeModel,

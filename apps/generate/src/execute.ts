@@ -115,9 +115,10 @@ async function printPlan(
   options: RunOptions,
   { image, picture, target, source }: Preparation,
   settings: Settings,
-  { io }: Context,
+  { io, reporter }: Context,
 ): Promise<void> {
   const plan = await pipeline.plan({ ...options, image: picture });
+  for (const message of plan.warnings) reporter.warning(asPhrase(message));
   const common = { model: source.name, image, output: settings.output, format: target.format };
   if (settings.json) {
     writeEvent(io, { event: "plan", ...common, ...options, seed: undefined, ...plan });
@@ -188,12 +189,16 @@ function listeners({ reporter, signal }: Context, preview: PreviewWriter | undef
   return {
     signal,
     onProgress: (event: ProgressEvent) => reporter.progress(event),
+    onWarning: (message: string) => reporter.warning(asPhrase(message)),
     ...(preview && {
       previewEvery: previewInterval(steps),
       onPreview: (picture: Preview) => preview.take(picture),
     }),
   };
 }
+
+/** A sentence without its full stop, which lines of warnings have already. */
+const asPhrase = (sentence: string): string => sentence.replace(/\.$/, "");
 
 function wholeMicroseconds(timings: Record<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(timings).map(([stage, us]) => [stage, Math.round(us)]));

@@ -289,9 +289,9 @@ describe("mistakes", () => {
 
   it("of the model's are told in its own words, with status 1, and leave nothing", async () => {
     const folder = temporaryFolder();
-    const failure = new VdError({ code: "attr", where: "unet", expected: "a", got: "b" });
+    const failure = new VdError({ code: "attr", where: "conv_in", expected: "a", got: "b" });
     const outcome = await runCommand(["-o", join(folder, "o.gif"), "-q"], { failure });
-    expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: "Error: [unet] expected a, got b.\n" });
+    expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: "Error: [conv_in] expected a, got b.\n" });
     expect(readdirSync(folder)).toEqual([]);
   });
 

@@ -51,7 +51,8 @@ function classNameOf(config: SchedulerConfig): string {
  * `edm_euler` and `flow_euler` take the same steps, as does `ddim` while eta is 0; so do `dpmpp_2m` and `edm_dpmpp_2m`, and
  * `euler_a` and `ddpm`. `heun`, `kdpm2`, `dpmpp_2m`, `dpmpp_2s`, `deis` and `unipc` are of second order and need fewer steps
  * for the same trajectory, `lms`, `pndm` and `ipndm` of up to fourth. `euler_a`, `kdpm2_a`, `dpmpp_2s_a` and those with `sde`
- * draw noise between steps, as do `lcm` and `tcd`, which are made for distilled models, and on others give softer videos. A
+ * draw noise between steps, as do `lcm`, `tcd` and `animatelcm`, which are made for distilled models, and on others give softer videos;
+ * `animatelcm` takes the levels of the distillation, between the first and the last of the model. A
  * model with discrete timesteps gets the other class's own schedule, with the settings that both classes share.
  *
  * Throws `attr` for an unknown name or a value that a class refuses, `unsupported` for what a class cannot do.

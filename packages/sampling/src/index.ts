@@ -14,7 +14,7 @@ export { type ConsistencyOptions, type ConsistencyStep, consistencySteps } from 
 export { createSampler, findSampler, samplerDefinitions, samplerNames } from "./create-sampler";
 export type { SamplerDefinition } from "./definition";
 export { type GuidanceShape, guidanceScales, guidanceShapes, linearGuidance, triangleGuidance } from "./guidance";
-export { type LinearSteps, linearSteps, withDataColumn } from "./linear-steps";
+export { type LinearSteps, linearSteps, stepsFromDenoised, withDataColumn } from "./linear-steps";
 export { MAX_STEPS, type SamplerOptions } from "./options";
 export { type Sampler, type SamplerState, type StepInput, type StepResult, startStep } from "./sampler";
 export type { SamplerName, SchedulerClassName } from "./samplers.generated";

@@ -142,6 +142,14 @@ function withData(table: Float32Array, numHistory: number): Float32Array {
   return tableOf([...rows, Float64Array.from([...denoised, 0])], numHistory, true);
 }
 
+/** Checks that every call's data prediction depends on the model's output. Throws `attr`. */
+function requireOutput({ numHistory, tables }: LinearSteps, where: string): void {
+  const blind = tables.findIndex((table) => table[NUM_TERMS + numHistory + 1] === 0);
+  if (blind < 0) return;
+  const expected = "a data prediction that depends on the model's output";
+  throw new VdError({ code: "attr", where: `${where} call ${blind}`, expected, got: "one that does not" });
+}
+
 /**
  * Returns the same steps with a row and a column for the data prediction, so that it can be changed between the two, as by a
  * blend with earlier latents: what the model said is then what the changed prediction means. Steps that have them already
@@ -152,11 +160,35 @@ function withData(table: Float32Array, numHistory: number): Float32Array {
 export function withDataColumn(steps: LinearSteps): LinearSteps {
   if (steps.hasData) return steps;
   const { numHistory, tables } = steps;
-  const width = NUM_TERMS + numHistory;
-  const blind = tables.findIndex((table) => table[width + 1] === 0);
-  if (blind >= 0) {
-    const expected = "a data prediction that depends on the model's output";
-    throw new VdError({ code: "attr", where: `withDataColumn call ${blind}`, expected, got: "one that does not" });
-  }
+  requireOutput(steps, "withDataColumn");
   return { ...steps, hasData: true, tables: tables.map((table) => withData(table, numHistory)) };
+}
+
+/** The table of a call whose second term is the denoised latents, not the model's output. */
+function fromDenoised(table: Float32Array, numHistory: number): Float32Array {
+  const width = NUM_TERMS + numHistory;
+  const denoised = table.subarray(width, 2 * width);
+  return table.map((value, at) => {
+    const [row, column] = [Math.floor(at / width), at % width];
+    const share = table[row * width + 1]! / denoised[1]!;
+    return column === 1 ? share : value - share * denoised[column]!;
+  });
+}
+
+/**
+ * Returns the same steps for denoised latents in place of the model's output: what the model would have to say for its data
+ * prediction to be those. So a call of the model can be left out and the last data prediction used again.
+ *
+ * @throws VdError `unsupported` for a sampler with bounds, `attr` for a call whose data prediction does not depend on the model's output
+ */
+export function stepsFromDenoised(steps: LinearSteps): LinearSteps {
+  if (steps.hasData)
+    throw new VdError({
+      code: "unsupported",
+      where: "stepsFromDenoised",
+      expected: "a sampler that does not bound its data prediction",
+      got: `one that bounds it (${steps.bounds?.kind ?? "data column"})`,
+    });
+  requireOutput(steps, "stepsFromDenoised");
+  return { ...steps, tables: steps.tables.map((table) => fromDenoised(table, steps.numHistory)) };
 }

@@ -1,5 +1,6 @@
 // Generated from samplers/*.ts by tooling/generate/samplers. Do not edit.
 import type { SamplerDefinition } from "./definition";
+import { animatelcm } from "./samplers/animatelcm";
 import { ddim } from "./samplers/ddim";
 import { ddpm } from "./samplers/ddpm";
 import { deis } from "./samplers/deis";
@@ -27,6 +28,7 @@ import { unipc } from "./samplers/unipc";
 
 /** What the files of samplers/ export, in the order of their names. */
 export const SAMPLERS: readonly SamplerDefinition[] = [
+  animatelcm,
   ddim,
   ddpm,
   deis,
@@ -55,6 +57,7 @@ export const SAMPLERS: readonly SamplerDefinition[] = [
 
 /** The short name of a sampler. */
 export type SamplerName =
+  | "animatelcm"
   | "ddim"
   | "ddpm"
   | "deis"
@@ -82,6 +85,7 @@ export type SamplerName =
 
 /** The name of a diffusers class that a sampler follows. */
 export type SchedulerClassName =
+  | "AnimateLCMSVDStochasticIterativeScheduler"
   | "DDIMScheduler"
   | "DDPMScheduler"
   | "DEISMultistepScheduler"

@@ -53,24 +53,34 @@ describe("names", () => {
 });
 
 describe("on SVD", () => {
-  it.each(samplerNames)("%s keeps the model's noise levels, timesteps and first sample", (name) => {
-    const own = createSampler(svdConfig, { steps: 12 });
-    const sampler = createSampler(svdConfig, { name, steps: 12 });
-    const calls = sampler.timesteps.map((_, call) => call);
-    const firsts = calls.filter((call) => call === 0 || sampler.stepIndexOf(call) !== sampler.stepIndexOf(call - 1));
-    expect(firsts.map((call) => sampler.timesteps[call])).toEqual(own.timesteps);
-    expect(firsts.map((call) => sampler.sigmas[call])).toEqual(Array.from(own.sigmas.subarray(0, -1)));
-    for (const call of calls) expect(sampler.timesteps[call]).toBeCloseTo(0.25 * Math.log(sampler.sigmas[call]!), 5);
-    expect(sampler.sigmas.at(-1)).toBe(0);
-    expect(sampler.initNoiseSigma).toBe(Math.fround(Math.sqrt(700 ** 2 + 1)));
-    expect(sampler.numSteps).toBe(12);
-    expect(sampler.inputScale(0)).toBeCloseTo(1 / Math.sqrt(700 ** 2 + 1), 9);
-    expect(sampler.modelTimestep(0)).toBeCloseTo(0.25 * Math.log(700), 6);
-  });
+  it.each(samplerNames.filter((name) => name !== "animatelcm"))(
+    "%s keeps the model's noise levels, timesteps and first sample",
+    (name) => {
+      const own = createSampler(svdConfig, { steps: 12 });
+      const sampler = createSampler(svdConfig, { name, steps: 12 });
+      const calls = sampler.timesteps.map((_, call) => call);
+      const firsts = calls.filter((call) => call === 0 || sampler.stepIndexOf(call) !== sampler.stepIndexOf(call - 1));
+      expect(firsts.map((call) => sampler.timesteps[call])).toEqual(own.timesteps);
+      expect(firsts.map((call) => sampler.sigmas[call])).toEqual(Array.from(own.sigmas.subarray(0, -1)));
+      for (const call of calls) expect(sampler.timesteps[call]).toBeCloseTo(0.25 * Math.log(sampler.sigmas[call]!), 5);
+      expect(sampler.sigmas.at(-1)).toBe(0);
+      expect(sampler.initNoiseSigma).toBe(Math.fround(Math.sqrt(700 ** 2 + 1)));
+      expect(sampler.numSteps).toBe(12);
+      expect(sampler.inputScale(0)).toBeCloseTo(1 / Math.sqrt(700 ** 2 + 1), 9);
+      expect(sampler.modelTimestep(0)).toBeCloseTo(0.25 * Math.log(700), 6);
+    },
+  );
 
   it.each(samplerNames)("%s turns noise into the data's distribution", (name) => {
-    // The stochastic samplers for distilled models lose some variance on others, and Euler's converge slowly.
-    const lossy: Partial<Record<SamplerName, number>> = { lcm: 0.4, tcd: 0.4, euler_a: 0.5, ddpm: 0.5 };
+    // The stochastic samplers for distilled models lose some variance on others, most of all animatelcm, which leaves the
+    // last part to one prediction; Euler's converge slowly.
+    const lossy: Partial<Record<SamplerName, number>> = {
+      lcm: 0.4,
+      animatelcm: 0.1,
+      tcd: 0.4,
+      euler_a: 0.5,
+      ddpm: 0.5,
+    };
     const least = lossy[name] ?? 0.62;
     const { mean, deviation } = moments(sampleGaussian(createSampler(svdConfig, { name, steps: 25 }), data, count));
     expect(Math.abs(mean - data.mean)).toBeLessThan(0.04);
@@ -78,7 +88,7 @@ describe("on SVD", () => {
     expect(deviation).toBeLessThan(0.95);
   });
 
-  it.each(samplerNames.filter((name) => name !== "lcm" && name !== "tcd"))(
+  it.each(samplerNames.filter((name) => !["lcm", "animatelcm", "tcd"].includes(name)))(
     "%s comes nearer to it with more steps",
     (name) => {
       const sampler = createSampler(svdConfig, { name, steps: 120 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { svdConfig } from "../../../tooling/testing/svd-sampling";
 import { limiterOf } from "../src/arithmetic/limiter";
 import { createSampler, type Sampler, type SamplerState, samplerNames } from "../src/index";
-import { type LinearSteps, linearSteps, withDataColumn } from "../src/linear-steps";
+import { type LinearSteps, linearSteps, stepsFromDenoised, withDataColumn } from "../src/linear-steps";
 
 const LENGTH = 64;
 
@@ -108,6 +108,30 @@ describe("a sampler's calls as matrices", () => {
   test("thresholding of parts on their own has no matrices", () => {
     const sampler = createSampler({ ...thresholded, _class_name: "DDIMScheduler" }, { steps: 5, batch: 2 });
     expect(linearSteps(sampler)).toBeUndefined();
+  });
+
+  test.each(["euler", "heun", "dpmpp_2m", "unipc", "lms", "euler_a", "animatelcm", "tcd"])(
+    "%s from its own data prediction leads where it leads from the model's output",
+    (name) => {
+      const sampler = createSampler(svdConfig, { name, steps: 6 });
+      const steps = linearSteps(sampler)!;
+      const fromDenoised = stepsFromDenoised(steps);
+      for (let call = 0; call < sampler.numModelCalls; call++) {
+        const terms = Array.from({ length: 3 + steps.numHistory }, (_, i) => numbers(i + 10 * call));
+        const wanted = byTable(steps, call, terms);
+        const found = byTable(fromDenoised, call, [terms[0]!, wanted[1]!, ...terms.slice(2)]);
+        for (const [row, values] of found.entries()) {
+          const rms = Math.hypot(...wanted[row]!) + Math.hypot(...terms[0]!);
+          if (rms > 0)
+            for (const [i, v] of values.entries()) expect(Math.abs(v - wanted[row]![i]!) / rms).toBeLessThan(2e-5);
+        }
+      }
+    },
+  );
+
+  test("a bounded data prediction cannot be given", () => {
+    const steps = linearSteps(createSampler(bounded[0]!, { steps: 4 }))!;
+    expect(() => stepsFromDenoised(steps)).toThrow("expected a sampler that does not bound its data prediction");
   });
 
   test("a data prediction that ignores the model has no column", () => {

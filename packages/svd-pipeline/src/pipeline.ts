@@ -6,10 +6,12 @@ import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/
 import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
+import { callsFor } from "./denoising/chosen-savings";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
 import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
+import { fitWarnings } from "./generation/fit-warnings";
 import { Generation } from "./generation/generation";
 import { layoutStages } from "./generation/layout-stages";
 import { type GenerationState, withState } from "./generation/resume/generation-state";
@@ -18,10 +20,12 @@ import { generationEvents } from "./generation/stream";
 import { Turns } from "./generation/turns";
 import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lora/merge-loras";
 import type { ModelComponents } from "./opening/components";
+import { settleDistillation } from "./opening/distilled";
 import { openModelFolder } from "./opening/folder";
 import { type Models, makeModels } from "./opening/models";
+import { withUnet } from "./opening/own-unet";
 import { openSingleFile } from "./opening/single-file";
-import type { WarningListener } from "./opening/warnings";
+import { type WarningListener, warnProcess } from "./opening/warnings";
 import { autoSize } from "./options/auto-size";
 import { type BatchJob, batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
@@ -58,8 +62,9 @@ interface OpenModel {
   denoiser: ChosenDenoiser | undefined;
 }
 
-function defaultsOf({ sampleSize, unet, vae }: ModelComponents): GenerateDefaults {
-  return modelDefaults({ sampleSize, factor: spatialFactor(vae.config), numFrames: unet.config.numFrames });
+function defaultsOf({ sampleSize, unet, vae, distilled }: ModelComponents): GenerateDefaults {
+  const { numFrames } = unet.config;
+  return modelDefaults({ sampleSize, factor: spatialFactor(vae.config), numFrames, distilled });
 }
 
 /**
@@ -81,6 +86,8 @@ export class StableVideoDiffusionPipeline {
   private readonly turns = new Turns();
   private recorded: { key: string; layouts: StageLayouts } | undefined;
   private scratch = new Scratch();
+  /** What the process was warned of. */
+  private readonly warned = new Set<string>();
 
   private constructor(opened: OpenModel) {
     // Programs in JavaScript can call this; types do not stop them.
@@ -147,7 +154,7 @@ export class StableVideoDiffusionPipeline {
     if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.openFile(dir, options);
     options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
     throwIfAborted(options.signal, dir, { work: "the opening" });
-    const components = await openModelFolder(dir, load.format);
+    const components = await withLoadOptions(await openModelFolder(dir, load.format), load, options);
     const pipeline = await StableVideoDiffusionPipeline.make(components, load, warnThrough(options), denoiser);
     options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
     return pipeline;
@@ -173,7 +180,8 @@ export class StableVideoDiffusionPipeline {
     const load = checkLoad(path, options);
     const denoiser = await chosenDenoiser(options, load.device);
     const onWarning = warnThrough(options);
-    const components = await openSingleFile(path, { ...options.singleFile, ...(onWarning && { onWarning }) });
+    const opened = await openSingleFile(path, { ...options.singleFile, ...(onWarning && { onWarning }) });
+    const components = await withLoadOptions(opened, load, options);
     return StableVideoDiffusionPipeline.make(components, load, onWarning, denoiser);
   }
 
@@ -190,7 +198,8 @@ export class StableVideoDiffusionPipeline {
    */
   async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
-    return estimate(context.device, await layoutStages(context));
+    const { warnings } = context;
+    return { ...(await estimate(context.device, await layoutStages(context))), warnings };
   }
 
   /**
@@ -288,8 +297,8 @@ export class StableVideoDiffusionPipeline {
     // Parts of a generation that fails may go on for a moment: the next generation gets arrays that they do not write to.
     this.scratch = new Scratch();
     const run = () =>
-      withCallbacks(options, ["onProgress", "onPreview", "onFrames"], "generation", async (watched) =>
-        generateIn({ ...(await this.context(watched, scratch)), shared, state }),
+      withCallbacks(options, ["onProgress", "onPreview", "onFrames", "onWarning"], "generation", async (watched) =>
+        this.warnAndGenerate({ ...(await this.context(watched, scratch)), shared, state }),
       );
     const video = await observed(options.profiler, "generate", run);
     if (this.opened) this.scratch = scratch;
@@ -331,6 +340,16 @@ export class StableVideoDiffusionPipeline {
     this.opened = { ...opened, components, models, loras };
     this.recorded = undefined;
     await opened.device.trim();
+  }
+
+  private warnAndGenerate(context: GenerationContext): Promise<GeneratedVideo> {
+    const { warnings, options } = context;
+    for (const message of warnings) {
+      if (options.onWarning) options.onWarning(message);
+      else if (!this.warned.has(message)) warnProcess(message);
+      this.warned.add(message);
+    }
+    return generateIn(context);
   }
 
   /** Ends the use of the pipeline and releases the mapped weights; a generation under way goes on to its end. A
@@ -385,7 +404,10 @@ export class StableVideoDiffusionPipeline {
     // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
     const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
     if (options.latents) checkLatents("latents", options.latents, { shape, models });
-    const choices = { precision, tuning, checked, options, sampling, overlap };
+    const calls = callsFor(checked, shape.rows, sampling, denoiser);
+    const usualSteps = this.defaults.steps;
+    const warnings = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
+    const choices = { precision, tuning, checked, options, sampling, calls, overlap, warnings };
     return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
 }
@@ -415,6 +437,13 @@ async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
   // A GPU refuses at once what it does not have.
   if (context.device.kind === "cpu") checkMemory(layouts);
   return new Generation(context).run();
+}
+
+/** A model with the UNet that the options name in place of its own, if they do, and with what its distillation means. */
+async function withLoadOptions(components: ModelComponents, { format }: CheckedLoad, options: LoadOptions) {
+  const { unet, singleFile } = options;
+  const opened = unet === undefined ? components : await withUnet(components, unet, format, singleFile);
+  return settleDistillation(opened, options);
 }
 
 /** What there is to say before anything is loaded. */

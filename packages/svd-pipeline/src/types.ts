@@ -1,8 +1,10 @@
 import type { Readable } from "node:stream";
 import type { FileFormat, RgbImage, WrittenVideo } from "@vd/media";
+import type { CallCounts } from "./denoising/call-planner";
 import type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
+export type { CallCounts, CallKind } from "./denoising/call-planner";
 export type { MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 
@@ -80,8 +82,10 @@ export interface StageEstimate {
   flops: number;
   /** Operands read plus results written, of one run. */
   bytes: number;
-  /** How often it runs. */
+  /** How often it runs; at most, where that is decided while it runs. */
   runs: number;
+  /** How often it runs at least, where that is decided while it runs (`skipThreshold`). */
+  fewestRuns?: number;
   /** All runs together. */
   estimatedUs: number;
 }
@@ -95,6 +99,8 @@ export interface GenerationEstimate {
   peakBytes: number;
   flops: number;
   estimatedUs: number;
+  /** What does not go together of checkpoint, sampler, steps and guidance, as sentences. */
+  warnings: readonly string[];
 }
 
 /** A finished video; with `outputType: "latent"` its latents alone. */
@@ -133,6 +139,8 @@ export interface GeneratedVideo {
   toStream(format: FileFormat, options?: VideoEncodeOptions): Readable;
   /** Frame after frame, as pictures. */
   [Symbol.iterator](): Iterator<RgbImage>;
+  /** How the denoiser's calls were made: in full, in part, or not at all. */
+  denoiserCalls: Readonly<CallCounts>;
   /** Per stage. */
   timings: Record<string, number>;
   /** The largest stage's planned and packed memory. */

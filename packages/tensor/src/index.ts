@@ -43,6 +43,7 @@ export {
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
 export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
 export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
+export { SharedBlock } from "./plan/shared-block";
 export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";

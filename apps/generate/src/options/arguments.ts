@@ -78,11 +78,17 @@ function addRow(command: Command, row: CliRow, title: string): void {
     command.argument(flags.replace(/([\]>])$/, "...$1"), helpText(row));
     return;
   }
-  const option = new Option(flags, helpText(row, off && "default")).helpGroup(title);
+  const option = new Option(flags, helpText(row, isOnByDefault(row) ? "default" : undefined)).helpGroup(title);
   if (joins !== undefined)
     option.argParser((value, before?: string) => (before === undefined ? value : `${before}${joins}${value}`));
   command.addOption(option);
   if (off) command.addOption(new Option(off.flag, helpLine(off.doc)).helpGroup(title));
+}
+
+/** True for a switch that is on when nothing is said. */
+function isOnByDefault({ rows }: CliRow): boolean {
+  const given = rows[0]!.default;
+  return given?.kind === "always" && given.value === true;
 }
 
 /** What follows the options in the help of the program. */

@@ -13,7 +13,7 @@ type Stage = Exclude<StageEvent["stage"], "download">;
 /** The stages of a run in their order; a download is no part of it: its length says nothing of the rest. */
 const STAGES: readonly Stage[] = ["load", "encode", "denoise", "decode", "write"];
 
-/** How a plan's stages are called in events. */
+/** How a plan's stages are called in events, by the first word of their names: `embed image`, `denoise, unguided`. */
 const STAGE_OF_PLAN: Readonly<Record<string, Stage>> = { embed: "encode", image: "encode" };
 
 /** Shares of the time where nothing else is known: about those of the bundled model on a CPU. Also what loading and
@@ -55,7 +55,8 @@ export class OverallClock {
   expect(stages: readonly { name: string; estimatedUs: number }[]): void {
     const planned = new Map<Stage, number>();
     for (const { name, estimatedUs } of stages) {
-      const stage = STAGE_OF_PLAN[name] ?? (name as Stage);
+      const [kind = name] = name.split(/[ ,]/);
+      const stage = STAGE_OF_PLAN[kind] ?? (kind as Stage);
       if (STAGES.includes(stage)) planned.set(stage, (planned.get(stage) ?? 0) + estimatedUs);
     }
     const total = [...planned.values()].reduce((sum, us) => sum + us, 0);

@@ -7,7 +7,7 @@ export function planTable(plan: GenerationEstimate): string {
   const rows = plan.stages.map((stage) => [
     stage.name,
     String(stage.numRows),
-    String(stage.runs),
+    stage.fewestRuns === undefined ? String(stage.runs) : `${stage.fewestRuns} to ${stage.runs}`,
     formatBytes(stage.peakBytes),
     formatFlops(stage.flops),
     formatBytes(stage.bytes),

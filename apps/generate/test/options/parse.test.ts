@@ -134,7 +134,7 @@ describe("parseArguments", () => {
                                   (center)
         --frames <N>              number of frames (the model's own)
         --steps <N>               number of denoising steps (25, for small models such
-                                  as tiny-svd 10)
+                                  as tiny-svd 10, for distilled ones 4)
         --fps <N>                 frames per second, told to the model and to the file
                                   (7)
         --motion <N>              how much moves; 1 to 255 is what models were trained
@@ -143,10 +143,17 @@ describe("parseArguments", () => {
                                   more means freer motion (0.02)
         --guidance <MIN:MAX>      guidance scale over the frames; 1:1 turns guidance
                                   off and halves the work of a step (1:3, for small
-                                  models such as tiny-svd 1:2)
+                                  models such as tiny-svd 1:2, for distilled ones 1:1)
         --guidance-shape <SHAPE>  how guidance runs over the frames: linear from the
                                   least to the most, triangle to the most and back
                                   (linear)
+        --guidance-at <LOW:HIGH>  noise levels between which guidance applies; at
+                                  others a step costs half (all)
+        --feature-interval <N>    calls of the denoiser from one that computes its
+                                  inner blocks to the next; 1 for every call (1)
+        --skip-threshold <X>      skips calls of the denoiser until its input has
+                                  changed by this part of itself; 0 skips none (0)
+        --fast                    saves work where little of it is seen
         --sampler <NAME>          method of the denoising steps; one of SAMPLERS (the model's own)
         --seed <N>                decides the noise: the same seed gives the same bits
                                   (random)
@@ -166,6 +173,13 @@ describe("parseArguments", () => {
                                   float32, float16, bfloat16 (float16 on a GPU,
                                   float32 on the CPU)
         --threads <N>             CPU threads (VD_THREADS, or all cores)
+        --unet <PATH>             another UNet in place of the model's own, such as
+                                  AnimateLCM-SVD-xt.safetensors (the model's own)
+        --distilled               whether the model is distilled for few steps without
+                                  guidance (yes for a scheduler of such models, or
+                                  where a name says lcm or tcd)
+        --no-distilled            treats the model as one of many steps, whatever it
+                                  is named
 
       Output:
         -o, --output <FILE>       where the video goes: .mp4, .webm, .gif, .webp,

@@ -60,6 +60,7 @@ class FakePipeline implements Pipeline {
       ],
       weightBytes: 20_955_856,
       peakBytes: 140 * 2 ** 20,
+      warnings: [],
       flops: steps * unet.flops + vae.flops,
       estimatedUs: steps * 200_000 + 1_700_000,
     };
@@ -86,7 +87,9 @@ class FakePipeline implements Pipeline {
       throw new Error("vd-generate writes its files by itself");
     };
     const files = { save: notAsked, toBuffer: notAsked, toStream: notAsked };
-    return { ...videoOf(data, width, height, numFrames), ...files, fps, seed, timings, peakBytes: 140 * 2 ** 20 };
+    const denoiserCalls = { full: 4, unguided: 0, "full, reusing": 0, "unguided, reusing": 0, skipped: 0 };
+    const facts = { fps, seed, timings, peakBytes: 140 * 2 ** 20, denoiserCalls };
+    return { ...videoOf(data, width, height, numFrames), ...files, ...facts };
   }
 
   dispose(): void {

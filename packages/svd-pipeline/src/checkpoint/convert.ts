@@ -48,6 +48,45 @@ export function originalToDiffusers(
   return result;
 }
 
+/** Names of a UNet that stands alone begin with these, without what a whole checkpoint has before them. */
+const BARE_UNET = /^(?:input_blocks|middle_block|output_blocks|time_embed|label_emb|out)\./;
+
+/**
+ * Maps a UNet with the original names, alone or within a whole checkpoint, to the names of the folder layout; no data is read. where: the
+ * file, for messages.
+ *
+ * @throws VdError `weights` that names the first tensors that are missing or unknown
+ */
+export function originalUnetSources(where: string, entries: Iterable<TensorEntry>): Map<string, TensorSource> {
+  const bare = new Map<string, TensorEntry>();
+  const whole: TensorEntry[] = [];
+  for (const entry of entries) {
+    if (BARE_UNET.test(entry.name)) bare.set(entry.name, entry);
+    else whole.push(entry);
+  }
+  const relative = bare.size > 0 ? bare : locateNetworks(whole).components.unet;
+  if (relative.size === 0) throw absentUnetError(where, whole);
+  const { sources, missing, unknown } = sourcesOfPairs(
+    COMPONENT_NAMING.unet.pairsOfOriginal(new Set(relative.keys())),
+    relative,
+  );
+  requireAllNames({ missing, unknown }, `the UNet of a Stable Video Diffusion model in ${where}`, UNET_HINT);
+  return new Map(sources);
+}
+
+const UNET_HINT = "Give a UNet's folder or file, e.g. AnimateLCM-SVD-xt.safetensors.";
+
+function absentUnetError(where: string, others: readonly TensorEntry[]): VdError {
+  return new VdError({
+    code: "weights",
+    where,
+    expected:
+      "tensors named like conv_in.weight, input_blocks.0.0.weight or model.diffusion_model.input_blocks.0.0.weight",
+    got: others.length === 0 ? "none" : `none; the first others are ${firstOf(others.map(({ name }) => name))}`,
+    hint: UNET_HINT,
+  });
+}
+
 /**
  * Maps the tensors of the folder layout to the original names; no data is read. The autoencoder's encoder goes where
  * the published files keep the one with a `quant_conv` (`conditioner.embedders.3.encoder`).

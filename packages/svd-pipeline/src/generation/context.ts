@@ -1,6 +1,8 @@
 import { countOf, type Device, type DType, VdError } from "@vd/kernels-native";
 import type { PlaneDims, Tuning } from "@vd/tensor";
+import type { CallCounts } from "../denoising/call-planner";
 import type { Sampling } from "../denoising/chosen-sampling";
+import type { ChosenCalls } from "../denoising/chosen-savings";
 import type { ChosenDenoiser } from "../denoising/denoiser";
 import type { ModelComponents } from "../opening/components";
 import type { Models } from "../opening/models";
@@ -24,12 +26,16 @@ export interface GenerationContext {
   checked: CheckedOptions;
   options: GenerateOptions;
   sampling: Sampling;
+  /** Where not every call of the denoiser is made in full. */
+  calls: ChosenCalls | undefined;
   layouts: StageLayouts;
   scratch: Scratch;
   /** Of activations, and of latents between steps. */
   precision: Precision;
   /** What decides kernel variants. */
   tuning: Tuning;
+  /** What does not go together of checkpoint, sampler, steps and guidance. */
+  warnings: readonly string[];
   /** A GPU loads, encodes and takes in pictures beside this thread's work. */
   overlap: boolean;
   /** What denoises instead of own kernels on `device`. */
@@ -56,6 +62,8 @@ export interface GenerationRun {
   readonly progress: Progress;
   readonly loader: StageLoader;
   readonly noise: GenerationNoise;
+  /** How the denoiser's calls were made so far. */
+  readonly callsMade: CallCounts;
 }
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;

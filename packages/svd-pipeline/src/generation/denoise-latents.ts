@@ -8,6 +8,7 @@ import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../
 import { writeStepConstants } from "../denoising/step-constants";
 import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
+import { withCalls } from "./calls";
 import { stepConstants, videoConditions } from "./conditions";
 import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { decodePreview } from "./decode-frames";
@@ -41,8 +42,9 @@ async function beginning({ context, noise }: GenerationRun): Promise<Beginning> 
 /** Denoises by this package's kernels. */
 async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, picture: EncodedPicture) {
   const { context, loader } = run;
-  const { models, shape, sampling } = context;
+  const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
+  if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin.latents)));
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
@@ -143,11 +145,15 @@ async function takeSteps(
   const { sampler } = run.context.sampling;
   const message = after && { message: `goes on after step ${after.step}` };
   run.progress.report("denoise", after?.step ?? 0, sampler.numSteps, message);
-  return denoise(await start(), sampler, { firstCall: after?.nextCall, ...stepOptions(run) });
+  const latents = await denoise(await start(), sampler, { firstCall: after?.nextCall, ...stepOptions(run) });
+  if (!run.context.calls) run.callsMade.full += sampler.numModelCalls - (after?.nextCall ?? 0);
+  return latents;
 }
 
-/** Writes all that the next step goes on from to the disk. */
+/** Writes all that the next step goes on from to the disk. Not where calls are saved: the next ones go on from features that
+ *  only the device has, so that such a run begins its denoising anew. */
 async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep): Promise<void> {
+  if (context.calls) return;
   const { step, nextCall } = done;
   await progress.scope("keep state", async () =>
     context.state?.keepStep({ step, nextCall, memory: await done.save(), noise: noise.position() }),

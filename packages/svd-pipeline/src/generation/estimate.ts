@@ -63,15 +63,19 @@ const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
 /** Returns what a generation will need, from the layouts of its stages and the speed of the device. */
-export async function estimate(device: Device, layouts: readonly CountedLayout[]): Promise<GenerationEstimate> {
+export async function estimate(
+  device: Device,
+  layouts: readonly CountedLayout[],
+): Promise<Omit<GenerationEstimate, "warnings">> {
   const { flopsPerUs, bytesPerUs } = await measureRates(device);
-  const stages: StageEstimate[] = layouts.map(({ name, layout, runs }) => ({
+  const stages: StageEstimate[] = layouts.map(({ name, layout, runs, fewestRuns }) => ({
     name,
     numRows: layout.cost.numRows,
     peakBytes: stageBytes(layout),
     flops: layout.cost.flops,
     bytes: layout.cost.bytes,
     runs,
+    ...(fewestRuns !== undefined && { fewestRuns }),
     estimatedUs: (layout.cost.flops / flopsPerUs + layout.cost.bytes / bytesPerUs) * runs,
   }));
   const sum = (pick: (stage: StageEstimate) => number) => stages.reduce((total, stage) => total + pick(stage), 0);

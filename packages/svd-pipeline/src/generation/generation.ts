@@ -1,4 +1,5 @@
 import { throwIfAborted } from "@vd/kernels-native";
+import { noCalls } from "../denoising/call-planner";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
@@ -22,6 +23,7 @@ export class Generation implements GenerationRun {
   readonly progress: Progress;
   readonly loader: StageLoader;
   readonly noise: GenerationNoise;
+  readonly callsMade = noCalls();
 
   constructor(readonly context: GenerationContext) {
     this.progress = new Progress(context.options);
@@ -99,6 +101,17 @@ export class Generation implements GenerationRun {
     throwIfAborted(options.signal, "generation");
     const { width, height, numFrames, fps, seed } = checked;
     const { peakBytes } = loader.memory;
-    return makeVideo({ width, height, numFrames, fps, seed, result, timings: progress.timings, peakBytes });
+    const denoiserCalls = { ...this.callsMade };
+    return makeVideo({
+      denoiserCalls,
+      width,
+      height,
+      numFrames,
+      fps,
+      seed,
+      result,
+      timings: progress.timings,
+      peakBytes,
+    });
   }
 }

@@ -1,14 +1,17 @@
 import { stepNeeds } from "../denoising/chosen-sampling";
 import { choosePieces } from "../stages/choose-pieces";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
+import { countedCalls } from "./calls";
 import type { GenerationContext } from "./context";
 
 /** What decides the stages of a generation besides its shape. */
-function stageCounts({ components, checked, sampling, layouts }: GenerationContext): StageCounts {
+function stageCounts(context: GenerationContext): StageCounts {
+  const { components, checked, sampling, layouts } = context;
   return {
     clipSize: components.clipPixels.size,
     numModelCalls: sampling.sampler.numModelCalls,
     stepNeeds: stepNeeds(sampling),
+    calls: countedCalls(context),
     decodes: checked.outputType === "video",
     clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
     layouts,

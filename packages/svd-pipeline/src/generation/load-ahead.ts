@@ -13,7 +13,11 @@ export function denoiseCompile({ sampling }: GenerationContext, { kind }: Device
  *  weights while this thread prepares the picture and while the picture is encoded. */
 export async function loadAhead({ context, loader }: GenerationRun): Promise<void> {
   const { models, components, shape, sampling, denoiser, device, checked, layouts, options } = context;
-  const counts = { clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepNeeds(sampling) };
+  const counts = {
+    ...{ clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepNeeds(sampling) },
+    // Calls of several kinds share memory that is allocated when they begin.
+    calls: context.calls && [],
+  };
   const [embed, encode, ...denoising] = stagesBefore(models, shape, counts).map(([stage]) => stage);
   const denoisesHere = denoiser === undefined || (denoiser.kind === "own" && denoiser.device === device);
   // The picture's encoder has few weights, and what follows it takes longest.

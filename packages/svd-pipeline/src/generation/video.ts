@@ -1,6 +1,7 @@
 import { type DType, VdError } from "@vd/kernels-native";
 import type { RgbImage } from "@vd/media";
 import { decodeStored } from "@vd/tensor";
+import type { CallCounts } from "../denoising/call-planner";
 import type { GeneratedVideo } from "../types";
 import { videoFiles } from "./video-files";
 
@@ -21,6 +22,7 @@ export interface VideoParts {
   seed: bigint;
   timings: Record<string, number>;
   peakBytes: number;
+  denoiserCalls: CallCounts;
   /** Decoded frames, or the latents [F,C,h,w] alone. */
   result: DecodedFrames | Float32Array;
 }
@@ -46,14 +48,14 @@ function refuseFrames(where: string): never {
 
 /** Makes the video object that generate returns. */
 export function makeVideo(parts: VideoParts): GeneratedVideo {
-  const { width, height, numFrames, fps, seed, timings, peakBytes, result } = parts;
+  const { width, height, numFrames, fps, seed, timings, peakBytes, denoiserCalls, result } = parts;
   const latents = result instanceof Float32Array ? result : undefined;
   const decoded = (where: string): DecodedFrames => (result instanceof Float32Array ? refuseFrames(where) : result);
   const data = latents ? new Uint8Array() : decoded("data").data;
   const frameBytes = width * height * 3;
   const frame = (i: number) => decoded("frame").data.subarray(i * frameBytes, (i + 1) * frameBytes);
   const video: GeneratedVideo = {
-    ...{ width, height, numFrames, fps, seed, data, timings, peakBytes },
+    ...{ width, height, numFrames, fps, seed, data, timings, peakBytes, denoiserCalls },
     ...videoFiles(() => video),
     ...(latents && { latents }),
     floats: () => toUnitPlanes(parts, decoded("floats").raw),

@@ -21,6 +21,8 @@ export interface ModelComponents {
   vae: { config: VaeConfig; weights: Weights };
   imageEncoder: { config: ClipVisionConfig; weights: Weights };
   scheduler: SchedulerConfig;
+  /** Whether it is distilled for few steps without guidance. */
+  distilled?: boolean | undefined;
   clipPixels: ClipPixelOptions;
   /** The mapped files as they were when they were opened. */
   files: readonly OpenFile[];

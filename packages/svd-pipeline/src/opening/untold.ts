@@ -67,7 +67,7 @@ async function readBeside<Config>(
 }
 
 /** True if both describe the same weights. */
-function sameWeights<Config>(a: Config, b: Config, { untold }: UntoldRules<Config>): boolean {
+export function sameWeights<Config>(a: Config, b: Config, { untold }: UntoldRules<Config>): boolean {
   const told = (config: Config) =>
     JSON.stringify({ ...config, ...Object.fromEntries(untold.map(({ field }) => [field, null])) });
   return told(a) === told(b);

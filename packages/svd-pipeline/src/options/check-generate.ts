@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { VdError } from "@vd/kernels-native";
 import { checkTable } from "./check-table";
+import { FAST } from "./fast";
 import { GENERATE_TABLE } from "./generate-table";
 import type { ModelFacts, OptionTable } from "./option";
 import type { GenerateDefaults, GenerateOptions, GenerateValues } from "./option-types.generated";
@@ -19,7 +21,8 @@ export interface CheckedOptions extends Omit<GenerateValues, "steps" | "seed"> {
  */
 export function checkOptions(options: GenerateOptions, defaults: GenerateDefaults, factor: number): CheckedOptions {
   const context = { defaults: { ...defaults }, factor };
-  const values = checkTable("generate", GENERATE_TABLE, options, context) as unknown as GenerateValues;
+  const values = checkTable("generate", GENERATE_TABLE, withFast(options), context) as unknown as GenerateValues;
+  requireInterval(values);
   const { numFrames, sigmas, steps, decodeChunk, seed = drawSeed() } = values;
   return {
     ...values,
@@ -27,6 +30,20 @@ export function checkOptions(options: GenerateOptions, defaults: GenerateDefault
     decodeChunk: decodeChunk && Math.min(decodeChunk, numFrames),
     seed,
   };
+}
+
+/** Refuses an interval of noise levels that ends before it begins. Throws `attr`. */
+function requireInterval({ guidanceMinSigma = 0, guidanceMaxSigma = Number.POSITIVE_INFINITY }: GenerateValues): void {
+  if (guidanceMinSigma <= guidanceMaxSigma) return;
+  const expected = `at most guidanceMaxSigma, which is ${guidanceMaxSigma}`;
+  throw new VdError({ code: "attr", where: "guidanceMinSigma", expected, got: String(guidanceMinSigma) });
+}
+
+/** The options with what `fast` sets among them. */
+function withFast(options: GenerateOptions): GenerateOptions {
+  if (typeof options !== "object" || options?.fast !== true) return options;
+  const open = Object.entries(FAST).filter(([name]) => options[name as keyof typeof FAST] === undefined);
+  return { ...options, ...Object.fromEntries(open) };
 }
 
 /** Draws a random seed of 32 bits: short enough to type again. */

@@ -2,6 +2,7 @@ import { FITS, FOCUS_PATTERN } from "@vd/media";
 import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
 import { MEMORY_USES, OUTPUT_TYPES, STEP_NOISES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
+import { FAST_TEXT } from "./fast";
 import { boolean, callback, choice, integer, numbers, object, real, seed, side, text } from "./kinds";
 import { always, found, type ModelFacts, type OptionGroup, type OptionTable, perModel } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
@@ -31,7 +32,16 @@ const GUIDANCE_FORM = rangeForm(
   "--guidance <MIN:MAX>",
   GUIDANCE,
   "Guidance scale over the frames; 1:1 turns guidance off and halves the work of a step.",
-  "1:3, for small models such as tiny-svd 1:2",
+  "1:3, for small models such as tiny-svd 1:2, for distilled ones 1:1",
+);
+
+/** The noise levels of all published models, and more. */
+const SIGMA = real(0, 1e6);
+const INTERVAL_FORM = rangeForm(
+  "--guidance-at <LOW:HIGH>",
+  SIGMA,
+  "Noise levels between which guidance applies; at others a step costs half.",
+  "all",
 );
 
 /** Everything that can be said about one generation, in the order of documentation and help. */
@@ -86,7 +96,10 @@ export const GENERATE_TABLE = {
   steps: {
     kind: integer(1, MAX_STEPS),
     doc: "Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide.",
-    default: perModel((facts) => (isSmall(facts) ? 10 : 25), "25, for small models such as tiny-svd 10"),
+    default: perModel(
+      (facts) => (facts.distilled ? 4 : isSmall(facts) ? 10 : 25),
+      "25, for small models such as tiny-svd 10, for distilled ones 4",
+    ),
     cli: { flags: "--steps <N>" },
   },
   fps: {
@@ -117,7 +130,10 @@ export const GENERATE_TABLE = {
   maxGuidance: {
     kind: GUIDANCE,
     doc: "Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a step costs half.",
-    default: perModel((facts) => (isSmall(facts) ? 2 : 3), "3, for small models such as tiny-svd 2"),
+    default: perModel(
+      (facts) => (facts.distilled ? 1 : isSmall(facts) ? 2 : 3),
+      "3, for small models such as tiny-svd 2, for distilled ones 1",
+    ),
     cli: GUIDANCE_FORM,
   },
   guidance: {
@@ -125,6 +141,37 @@ export const GENERATE_TABLE = {
     doc: "How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.",
     default: always(guidanceShapes[0]),
     cli: { flags: "--guidance-shape <SHAPE>" },
+  },
+  guidanceMinSigma: {
+    kind: SIGMA,
+    doc: "Noise level below which there is no guidance: those calls of the denoiser cost half.",
+    default: found("guidance at all noise levels"),
+    cli: INTERVAL_FORM,
+  },
+  guidanceMaxSigma: {
+    kind: SIGMA,
+    doc: "Noise level above which there is no guidance: those calls of the denoiser cost half.",
+    default: found("guidance at all noise levels"),
+    cli: INTERVAL_FORM,
+  },
+  featureInterval: {
+    kind: integer(1, MAX_STEPS),
+    unit: "calls",
+    doc: "Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse what those blocks gave (DeepCache).",
+    default: always(1),
+    cli: { flags: "--feature-interval <N>" },
+  },
+  skipThreshold: {
+    kind: real(0, 100),
+    doc: "Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction. The same generation skips the same calls.",
+    default: always(0),
+    cli: { flags: "--skip-threshold <X>" },
+  },
+  fast: {
+    kind: boolean,
+    doc: `Saves work where little of it is seen. Sets ${FAST_TEXT}, where those options are not given.`,
+    default: always(false),
+    cli: { flags: "--fast" },
   },
   sampler: {
     kind: choice(
@@ -205,6 +252,10 @@ export const GENERATE_TABLE = {
   onPreview: {
     kind: callback("((preview: Preview) => void)", "Preview"),
     doc: "Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the generation fails with its error.",
+  },
+  onWarning: {
+    kind: callback("((message: string) => void)"),
+    doc: "Called with what does not go together of checkpoint, sampler, steps and guidance, as sentences, before the work begins. Without it each is a warning of the process, once.",
   },
   previewEvery: {
     kind: integer(1, MAX_STEPS),

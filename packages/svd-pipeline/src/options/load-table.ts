@@ -1,6 +1,6 @@
 import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
 import { PRECISIONS } from "./choices";
-import { choice, integer, object } from "./kinds";
+import { boolean, choice, integer, object, text } from "./kinds";
 import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
 
@@ -57,6 +57,21 @@ export const LOAD_TABLE = {
     }),
     doc: "LoRAs to merge into the UNet, each as `{ path, weight }`: a .safetensors file in the names of PEFT, diffusers or kohya, or a folder with one, and how much of it, by default 1. `pipeline.loadLoras` and `unloadLoras` do so later.",
     default: found("none"),
+  },
+  unet: {
+    kind: text("a folder or a file"),
+    doc: "Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved, or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.",
+    default: found("the model's own"),
+    cli: { flags: "--unet <PATH>" },
+  },
+  distilled: {
+    kind: boolean,
+    doc: "Whether the model is distilled for few steps without guidance. By default it then takes 4 steps of `animatelcm` without guidance, as AnimateLCM-SVD does. Weights do not tell.",
+    default: found("yes for a scheduler of such models, or where a name says lcm or tcd"),
+    cli: {
+      flags: "--distilled",
+      off: { flag: "--no-distilled", doc: "Treats the model as one of many steps, whatever it is named." },
+    },
   },
   singleFile: {
     kind: object({

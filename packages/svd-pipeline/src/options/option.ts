@@ -8,6 +8,8 @@ export interface ModelFacts {
   factor: number;
   /** Frames that the model was trained for. */
   numFrames: number;
+  /** Whether the model is distilled for few steps without guidance. */
+  distilled?: boolean | undefined;
 }
 
 /** What an option is when nothing is said. */

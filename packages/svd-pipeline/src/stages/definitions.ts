@@ -9,7 +9,7 @@ import {
   type Tensor,
 } from "@vd/tensor";
 import { type DecodeShape, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
-import { foldedCross } from "../models/index";
+import { type DeepFeatures, foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
 import type { StageDefinition } from "./stage";
 
@@ -82,15 +82,20 @@ export function conditionStage(models: Models, { rows, numFrames, dtype }: Stage
 }
 
 /** The latents' own sizes, [h,w,C]. */
-function latentSizes({ vae }: Models, { width, height, factor }: StageShape): [number, number, number] {
+export function latentSizes({ vae }: Models, { width, height, factor }: StageShape): [number, number, number] {
   return [height / factor, width / factor, vae.config.latentChannels];
 }
 
-/** What the denoiser reads: latents times the graph's input `inputScale` [1] beside its input `image` [1,1,h,w,C], the picture's
+/** What the denoiser reads: latents times `inputScale` [1], an input of the graph by default, beside its input `image` [1,1,h,w,C], the picture's
  *  latents. latents: [1,F,h,w,C] → [B,F,h,w,2·C]. */
-function denoiserInput(g: Graph, models: Models, shape: StageShape, latents: Tensor): Tensor {
+export function denoiserInput(
+  g: Graph,
+  models: Models,
+  shape: StageShape,
+  latents: Tensor,
+  inputScale = g.input("inputScale", [1], "f32"),
+): Tensor {
   const image = g.input("image", [1, 1, ...latentSizes(models, shape)]);
-  const inputScale = g.input("inputScale", [1], "f32");
   const out = g.empty(denoiserInputDims(models, shape));
   return g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows: shape.rows, out });
 }
@@ -102,13 +107,19 @@ function denoiserInputDims(models: Models, shape: StageShape): number[] {
 }
 
 /** The denoiser at the graph's inputs `timestep` [1,1], `addedTimeIds` [B,3], `cross` and `frames`. sample: [B,F,h,w,2·C] →
- *  [B,F,h,w,C]. */
-function predict(g: Graph, { unet }: Models, { rows, numFrames }: StageShape, sample: Tensor): Pausable<Tensor> {
+ *  [B,F,h,w,C]. deep: features that are kept for other calls, or kept ones. */
+export function predict(
+  g: Graph,
+  { unet }: Models,
+  { rows, numFrames }: StageShape,
+  sample: Tensor,
+  deep?: DeepFeatures,
+): Pausable<Tensor> {
   const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");
   const addedTimeIds = g.input("addedTimeIds", [rows, 3], "f32");
-  return unet.forward.inPieces(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames } });
+  return unet.forward.inPieces(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames }, deep });
 }
 
 /** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
@@ -160,7 +171,7 @@ export interface StepNeeds {
 }
 
 /** The attributes of sampler_step for a sampler's bounds. */
-function boundsAttributes(
+export function boundsAttributes(
   bounds: DataBounds | undefined,
 ): Pick<SamplerStepOptions, "bounds" | "clipRange" | "quantile" | "maxValue"> {
   if (bounds === undefined) return {};

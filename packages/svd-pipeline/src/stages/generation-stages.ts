@@ -19,7 +19,17 @@ import type { StageDefinition, StageLayouts } from "./stage";
 export interface CountedLayout {
   name: string;
   layout: GraphLayout;
+  /** At most, where it is decided while they run. */
   runs: number;
+  /** Where that can be less than `runs`. */
+  fewestRuns?: number | undefined;
+}
+
+/** The stage of one kind of calls, and how often it runs. */
+export interface CountedCall {
+  stage: StageDefinition;
+  runs: number;
+  fewestRuns: number;
 }
 
 /** What decides the stages of a generation besides its shape. */
@@ -30,6 +40,8 @@ export interface StageCounts {
   numModelCalls: number;
   /** Of a sampler that steps on the device; undefined for one that steps on the host. */
   stepNeeds?: StepNeeds | undefined;
+  /** Stages of calls that are not all made in full, and how often each runs at most and at least. */
+  calls?: readonly CountedCall[] | undefined;
   /** False where the latents are the result. */
   decodes?: boolean;
   /** Frames of each clip that is decoded on its own; undefined for one clip. */
@@ -62,14 +74,23 @@ function startStages(models: Models, shape: StageShape, needs: StepNeeds | undef
 export function stagesBefore(
   models: Models,
   shape: StageShape,
-  { clipSize, numModelCalls, stepNeeds }: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds">,
-): [StageDefinition, number][] {
+  {
+    clipSize,
+    numModelCalls,
+    stepNeeds,
+    calls,
+  }: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds" | "calls">,
+): [stage: StageDefinition, runs: number, fewestRuns?: number][] {
+  const denoising: [StageDefinition, number, number?][] = calls?.map(({ stage, runs, fewestRuns }) => [
+    stage,
+    runs,
+    fewestRuns,
+  ]) ?? [...startStages(models, shape, stepNeeds), [denoisingStage(models, shape, stepNeeds), numModelCalls]];
   return [
     [embedImageStage(models, clipSize, shape.dtype), 1],
     [encodeImageStage(models, shape), 1],
     [conditionStage(models, shape), 1],
-    ...startStages(models, shape, stepNeeds),
-    [denoisingStage(models, shape, stepNeeds), numModelCalls],
+    ...denoising,
   ];
 }
 
@@ -84,12 +105,14 @@ export async function layoutGeneration(
   counts: StageCounts,
   signal?: AbortSignal,
 ): Promise<CountedLayout[]> {
-  const stages: [StageDefinition, number][] = [
+  const stages: [stage: StageDefinition, runs: number, fewestRuns?: number][] = [
     ...stagesBefore(models, shape, counts),
     ...(counts.decodes === false ? [] : decodeStages(models, shape, counts.clipFrames ?? shape.numFrames)),
   ];
   const layouts: CountedLayout[] = [];
-  for (const [stage, runs] of stages)
-    layouts.push({ name: stage.name, layout: await counts.layouts.inSlices(stage, signal), runs });
+  for (const [stage, runs, fewestRuns = runs] of stages) {
+    const layout = await counts.layouts.inSlices(stage, signal);
+    layouts.push({ name: stage.name, layout, runs, ...(fewestRuns < runs && { fewestRuns }) });
+  }
   return layouts;
 }

@@ -1,6 +1,6 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
-import type { CompileOptions, Device } from "@vd/kernels-native";
-import { observed, type Plan, type Tuning, type WorkObserver } from "@vd/tensor";
+import type { CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
+import { observed, type Plan, type SharedBlock, type Tuning, type WorkObserver } from "@vd/tensor";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */
@@ -17,7 +17,11 @@ export interface StageLoaderOptions {
 }
 
 /** How one stage is loaded; by default on the loader's device. */
-export type StageOptions = CompileOptions & { device?: Device | undefined };
+export type StageOptions = CompileOptions & {
+  device?: Device | undefined;
+  /** Working memory that it shares with others. */
+  arena?: DeviceBuffer | undefined;
+};
 
 /** Loads the stages of one generation, each when it is run or ahead of that, and counts their memory. */
 export class StageLoader {
@@ -40,6 +44,39 @@ export class StageLoader {
       return await body(loaded.plan);
     } finally {
       await loaded.release();
+    }
+  }
+
+  /**
+   * Loads stages that run by turns and share their states, `block`, and their working memory; hands them to `body`, and frees all of
+   * it afterwards, also when that fails.
+   *
+   * @throws VdError as {@link run}
+   */
+  async runByTurns<T>(
+    stages: readonly StageDefinition[],
+    block: SharedBlock,
+    body: (plans: readonly Plan[]) => Promise<T>,
+    { device = this.options.device, ...rest }: StageOptions = {},
+  ): Promise<T> {
+    const { layouts, signal } = this.options;
+    let arenaBytes = 1;
+    for (const stage of stages)
+      arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, signal)).memory.arenaBytes);
+    const loaded: LoadedStage[] = [];
+    let arena: DeviceBuffer | undefined;
+    const sharedBytes = block.bytes + arenaBytes;
+    this.memory.ownBytes += sharedBytes;
+    try {
+      await block.allocate(device);
+      arena = await device.allocate(arenaBytes);
+      for (const stage of stages) loaded.push(await this.load(stage, { ...rest, device, arena }));
+      return await body(loaded.map(({ plan }) => plan));
+    } finally {
+      for (const each of loaded) await each.release();
+      await arena?.free();
+      await block.free();
+      this.memory.ownBytes -= sharedBytes;
     }
   }
 

@@ -7,6 +7,7 @@ import {
   type PlanOptions,
   type Recording,
   runInSlices,
+  SharedBlock,
 } from "@vd/tensor";
 
 /** A part of a generation that is recorded, laid out and run on its own. */
@@ -32,6 +33,7 @@ export interface StageMemory {
 export class StageLayouts {
   private readonly known = new Map<string, GraphLayout>();
   private readonly memories = new Map<string, PlanMemory>();
+  private readonly blocks = new Map<string, SharedBlock>();
 
   /**
    * The stage's layout.
@@ -57,6 +59,13 @@ export class StageLayouts {
   /** The stage's memory; it stays known when the layout is forgotten. */
   async memoryOf(stage: StageDefinition, signal?: AbortSignal): Promise<PlanMemory> {
     return this.memories.get(keyOf(stage)) ?? (await this.inSlices(stage, signal)).memory;
+  }
+
+  /** The block of memory that stages recorded for `key` share. */
+  blockOf(key: string): SharedBlock {
+    const block = this.blocks.get(key) ?? new SharedBlock();
+    this.blocks.set(key, block);
+    return block;
   }
 
   /** Lets go of a layout that will not be loaded: its thousands of rows would slow garbage collection down. */
@@ -99,7 +108,8 @@ export async function loadStage(
   memory: StageMemory,
   options: PlanOptions = {},
 ): Promise<LoadedStage> {
-  let ownBytes = layout.memory.peakBytes;
+  // Working memory and states that stages share are counted by whoever allocated them.
+  let ownBytes = options.arena ? layout.memory.ioBytes : layout.memory.peakBytes;
   memory.ownBytes += ownBytes;
   const plan = await Plan.load(device, layout, options).catch((error: unknown) => {
     memory.ownBytes -= ownBytes;

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { noCalls } from "../../src/denoising/call-planner";
 import { makeVideo } from "../../src/generation/video";
 import { loadImage } from "../../src/index";
 import { temporaryFolder } from "../support/tiny-model";
 
 const [numFrames, height, width] = [3, 8, 16];
-const PARTS = { width, height, numFrames, fps: 7, seed: 5n, timings: {}, peakBytes: 0 };
+const PARTS = { width, height, numFrames, fps: 7, seed: 5n, timings: {}, peakBytes: 0, denoiserCalls: noCalls() };
 const data = Uint8Array.from({ length: numFrames * height * width * 3 }, (_, i) => (i * 7 + (i >> 7) * 31) % 256);
 const video = makeVideo({ ...PARTS, result: { data, raw: { dtype: "f32", bytes: new Uint8Array(data.length * 4) } } });
 

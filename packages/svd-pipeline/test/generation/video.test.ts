@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
+import { noCalls } from "../../src/denoising/call-planner";
 import { makeVideo } from "../../src/generation/video";
 import { framesToUint8, framesToUnit } from "../../src/index";
 
 const [numFrames, height, width] = [3, 2, 5];
 const strides = { frame: 3 * height * width, channel: 1, row: 3 * width, column: 3 };
 
-const PARTS = { width, height, numFrames, fps: 7, seed: 5n, timings: {}, peakBytes: 0 };
+const PARTS = { width, height, numFrames, fps: 7, seed: 5n, timings: {}, peakBytes: 0, denoiserCalls: noCalls() };
 
 /** Frames with all that a decoder can give: inside and outside of the range, and no numbers. */
 function videoOf() {

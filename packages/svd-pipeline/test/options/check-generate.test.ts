@@ -150,8 +150,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, previewEvery, profiler, got "toString". The nearest name is autoSize."
+      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, onWarning, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, onWarning, previewEvery, profiler, got "toString". The nearest name is onWarning."
     `);
   });
 
@@ -162,10 +162,23 @@ describe("wrong options", () => {
 });
 
 describe("right options", () => {
+  it("with an interval that ends before it begins are refused", () => {
+    expect(() => check({ guidanceMinSigma: 5, guidanceMaxSigma: 2 })).toThrow(
+      "[guidanceMinSigma] expected at most guidanceMaxSigma, which is 2, got 5",
+    );
+  });
+
   it("get the model's defaults where they say nothing", () => {
     expect(check({ seed: 5 })).toEqual({
       ...DEFAULTS,
       ...{ autoSize: false, fit: "cover", focus: "center" },
+      ...{
+        guidanceMinSigma: undefined,
+        guidanceMaxSigma: undefined,
+        featureInterval: 1,
+        skipThreshold: 0,
+        fast: false,
+      },
       guidance: "linear",
       seed: 5n,
       sampler: undefined,

@@ -47,6 +47,9 @@ export interface PlanOptions extends CompileOptions {
   /** Which table decides the kernel variants of rows on a GPU, unless `variants` does. Default: the one that comes with
    *  the package for the device; false for the device's own choice. */
   tuning?: Tuning;
+  /** Working memory that plans which never run at the same time share, of at least the layout's `memory.arenaBytes`. Default: the plan
+   *  allocates its own. */
+  arena?: DeviceBuffer | undefined;
   /** What the observer calls the plan; default `plan`. */
   name?: string | undefined;
   /** Hears of everything that is done with the plan; every run then measures its rows. */
@@ -94,7 +97,7 @@ export class Plan {
 
   private static async prepare(device: Device, layout: GraphLayout, options: PlanOptions): Promise<Plan> {
     await fillWeights(layout.graph);
-    const placement = new Placement(layout, device);
+    const placement = new Placement(layout, device, options.arena);
     const words = await runInSlices(placeRows(layout, placement));
     const names = layout.graph.rows.map((row) => row.name);
     await device.prepare();

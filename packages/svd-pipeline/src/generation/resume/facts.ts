@@ -17,7 +17,7 @@ export type Facts = Readonly<Record<string, string>>;
 /** Options that change no bit of what a state holds, or whose effect is in another fact. */
 const NEUTRAL = new Set([
   ...["image", "latents", "autoSize", "memory", "decodeChunk", "outputType", "previewEvery"],
-  ...["resume", "keepState", "signal", "profiler", "onProgress", "onPreview", "onFrames"],
+  ...["resume", "keepState", "signal", "profiler", "onProgress", "onPreview", "onFrames", "onWarning"],
 ]);
 
 /** Bytes between two pauses of a checksum. */

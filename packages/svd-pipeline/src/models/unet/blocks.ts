@@ -5,6 +5,7 @@ import {
   spatioTemporalResBlock,
   type Tensor,
   upsampler,
+  tokens,
   type Weights,
 } from "@vd/tensor";
 import type { UnetConfig } from "./config";
@@ -15,6 +16,26 @@ export interface BlockInputs {
   /** Time embedding after its SiLU, [B,1,1,E]. */
   emb: Tensor;
   conditioning: Conditioning;
+  /** For the level at full size; undefined for a call on its own. */
+  deep?: DeepFeatures | undefined;
+}
+
+/** What the inner blocks make of a call, kept from one call to others. Source: https://arxiv.org/abs/2312.00858. */
+export interface DeepFeatures {
+  /** `compute` fills `features`, `reuse` takes them in place of the inner blocks. */
+  mode: "compute" | "reuse";
+  /** [B,F,H,W,deepChannels]. */
+  features: Tensor;
+}
+
+/** Layers of the level at full size that every call computes on the way down; on the way up one more, for the skip connection of
+ *  the first convolution. */
+const OUTER_LAYERS = 1;
+
+/** Channels of the deep features: what the first of the outer layers on the way up takes. */
+export function deepChannelsOf({ blockOutChannels, layersPerBlock }: UnetConfig): number {
+  const isAllOfLevel = layersPerBlock[0]! === OUTER_LAYERS;
+  return blockOutChannels[isAllOfLevel ? Math.min(1, blockOutChannels.length - 1) : 0]!;
 }
 
 /** Shape of one residual block with or without a transformer behind it. */
@@ -87,11 +108,12 @@ export function downBlock(
   const shrink = isLast ? undefined : conv(scope.at("conv"), { cin: cout, cout, kernel: [1, 3, 3], stride: [1, 2, 2] });
   return function* (g, x, inputs, skips) {
     let h = x;
-    for (const each of layers) {
+    const reuses = level === 0 && inputs.deep?.mode === "reuse";
+    for (const each of reuses ? layers.slice(0, OUTER_LAYERS) : layers) {
       h = yield* each(g, h, inputs);
       skips.push(h);
     }
-    if (shrink) {
+    if (shrink && !reuses) {
       h = shrink(g, h);
       skips.push(h);
       g.tap(scope.path, h);
@@ -120,6 +142,12 @@ export function middleBlock(
   };
 }
 
+/** The deep features that the outer layers go on with: kept ones, or `h`, which is kept. */
+function deepFeatures(g: Graph, h: Tensor, { mode, features }: DeepFeatures): Tensor {
+  if (mode === "compute") g.copy({ name: "deep_features", x: tokens(h), out: tokens(features) });
+  return mode === "compute" ? h : features;
+}
+
 /** A level on the way up; `position` 0 is the smallest. Each layer takes one skip connection.
  *  Source: huggingface/diffusers@58eb52c unets/unet_3d_blocks.py CrossAttnUpBlockSpatioTemporal. */
 export function upBlock(
@@ -140,9 +168,15 @@ export function upBlock(
     return layer(w, i, i, { cin, cout, eps: FINE_EPS, embChannels: embChannelsOf(config), transformer }, shared);
   });
   const grow = level > 0 ? upsampler(w.at("upsamplers.0"), cout) : undefined;
+  const firstOuter = layers.length - OUTER_LAYERS - 1;
   return function* (g, x, inputs, skips) {
     let h = x;
-    for (const each of layers) h = yield* each(g, h, inputs, skips.pop()!);
+    const deep = level === 0 ? inputs.deep : undefined;
+    for (const [i, each] of layers.entries()) {
+      if (deep?.mode === "reuse" && i < firstOuter) continue;
+      if (deep && i === firstOuter) h = deepFeatures(g, h, deep);
+      h = yield* each(g, h, inputs, skips.pop()!);
+    }
     if (grow) h = grow(g, h, skips[skips.length - 1]!);
     g.tap(w.path, h);
     return h;

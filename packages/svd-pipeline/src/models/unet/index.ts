@@ -1,3 +1,4 @@
+export type { DeepFeatures } from "./blocks";
 export type { Cross } from "./conditioning";
 export { parseUnetConfig, type UnetConfig } from "./config";
 export type { Conditioning } from "./transformer";

@@ -12,8 +12,16 @@ import {
   type Tensor,
   type Weights,
 } from "@vd/tensor";
-import { type BlockInputs, downBlock, embChannelsOf, middleBlock, upBlock } from "./blocks";
-import type { Cross } from "./conditioning";
+import {
+  type BlockInputs,
+  type DeepFeatures,
+  deepChannelsOf,
+  downBlock,
+  embChannelsOf,
+  middleBlock,
+  upBlock,
+} from "./blocks";
+import { type Cross, SharedChannels } from "./conditioning";
 import type { UnetConfig } from "./config";
 import type { Conditioning, SharedConditioning } from "./transformer";
 
@@ -26,6 +34,8 @@ export interface UnetInputs {
   /** fps − 1, motion bucket, noise augmentation: f32[B,3]. */
   addedTimeIds: Tensor;
   conditioning: Conditioning;
+  /** Features of the inner blocks that are kept for other calls, or kept ones. */
+  deep?: DeepFeatures | undefined;
 }
 
 /** The spatio-temporal UNet as forward functions. */
@@ -34,6 +44,8 @@ export interface Unet {
   /** Channels of the tensors that {@link condition} fills. */
   crossWidth: number;
   framesWidth: number;
+  /** Channels of {@link UnetInputs.deep}'s features, which have the sample's height and width. */
+  deepChannels: number;
   /** Fills what every step shares. context: [B,1,1,D], crossOut: [B,1,1,crossWidth], framesOut: [1,F,1,framesWidth]. */
   condition: PausableModule<[context: Tensor, crossOut: Tensor, framesOut: Tensor], void>;
   /** Fills the frame embeddings alone, for contexts of several tokens. */
@@ -107,20 +119,22 @@ export const unet = pausable(function* (w: Weights, config: UnetConfig): Pausabl
     config,
     crossWidth: shared.cross.width,
     framesWidth: shared.frames.width,
+    deepChannels: deepChannelsOf(config),
     condition: pausable(function* (g: Graph, context: Tensor, crossOut: Tensor, framesOut: Tensor) {
       yield* shared.cross.fill(g, context, crossOut);
       yield* conditionFrames.inPieces(g, framesOut);
     }),
     conditionFrames,
-    forward: pausable(function* (g: Graph, { sample, timestep, addedTimeIds, conditioning }: UnetInputs) {
-      const inputs: BlockInputs = { emb: embed(g, timestep, addedTimeIds), conditioning };
+    forward: pausable(function* (g: Graph, { sample, timestep, addedTimeIds, conditioning, deep }: UnetInputs) {
+      const inputs: BlockInputs = { emb: embed(g, timestep, addedTimeIds), conditioning, deep };
       yield;
       let h = convIn(g, sample);
       g.tap("conv_in", h);
       const skips = [h];
-      for (const block of down) h = yield* block(g, h, inputs, skips);
-      h = yield* middle(g, h, inputs);
-      for (const block of up) h = yield* block(g, h, inputs, skips);
+      const reuses = deep?.mode === "reuse";
+      for (const block of reuses ? down.slice(0, 1) : down) h = yield* block(g, h, inputs, skips);
+      if (!reuses) h = yield* middle(g, h, inputs);
+      for (const block of reuses ? up.slice(-1) : up) h = yield* block(g, h, inputs, skips);
       const last = h;
       g.tap("conv_norm_out", () => norm(g, last, { act: "none" }));
       const y = convOut(g, norm(g, h));

@@ -1,0 +1,116 @@
+import { countOf } from "@vd/kernels-native";
+import { type LinearSteps, type Sampler, stepsFromDenoised } from "@vd/sampling";
+import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
+import type { Scratch } from "../generation/scratch";
+import type { CallKind, CallPlanner } from "./call-planner";
+import type { Stepper } from "./denoise";
+import { checkFinite } from "./finite";
+
+/** What a {@link CallStepper} works with. */
+export interface CallStepperInput {
+  /** Loaded plans of `callStage`, which share their states. */
+  plans: ReadonlyMap<CallKind, Plan>;
+  planner: CallPlanner;
+  /** Whether the plans measure by how much the denoiser's input changes. */
+  measures: boolean;
+  sampler: Sampler;
+  /** The sampler's steps as matrices. */
+  linear: LinearSteps;
+  dims: PlaneDims;
+  /** At the first noise level, [F,C,h,w]; the result takes their place. */
+  latents: Float32Array;
+  scratch: Scratch;
+  /** Draws unit noise for samplers that add some, as many numbers as the latents have. */
+  noise(): Promise<Float32Array>;
+  /** Says where the step on the device draws it instead; undefined where it is given. */
+  philox?: (() => Int32Array) | undefined;
+  signal?: AbortSignal | undefined;
+  /** Hears how each call was made. */
+  onCall(kind: CallKind): void;
+}
+
+/** Takes a sampler's steps on the device with calls of several kinds: all of the denoiser, parts of it, or none. */
+export class CallStepper implements Stepper {
+  /** The steps of skipped calls. */
+  private readonly fromDenoised: LinearSteps | undefined;
+  /** Of the first noise level, before there is a data prediction. */
+  private readonly plan: Plan;
+
+  private constructor(private readonly input: CallStepperInput) {
+    this.plan = input.plans.values().next().value!;
+    this.fromDenoised = input.plans.has("skipped") ? stepsFromDenoised(input.linear) : undefined;
+  }
+
+  /** Writes the first latents to the device. */
+  static async start(input: CallStepperInput): Promise<CallStepper> {
+    const stepper = new CallStepper(input);
+    const { linear, dims, latents } = input;
+    await stepper.fill(latents);
+    if (linear.numHistory > 0) await stepper.plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
+    return stepper;
+  }
+
+  async advance(call: number, step: number): Promise<void> {
+    const { plans, planner, sampler, linear, signal, measures } = this.input;
+    const kind = planner.next(call);
+    const plan = plans.get(kind)!;
+    const { tables } = kind === "skipped" ? this.fromDenoised! : linear;
+    await plan.write("coefficients", tables[call]!);
+    if (measures || kind !== "skipped") await plan.write("inputScale", [sampler.inputScale(call)]);
+    if (measures) await plan.write("nextInputScale", [this.inputScale(call + 1)]);
+    if (kind !== "skipped") await plan.write("timestep", [sampler.modelTimestep(call)]);
+    if (sampler.noiseDrawsAt(call)) await this.writeNoise(plan);
+    await plan.run({ signal });
+    this.input.onCall(kind);
+    checkFinite(await plan.read("firstFrame"), step);
+    if (measures) planner.observe((await plan.read("change"))[0]! / (await plan.read("size"))[0]!);
+  }
+
+  async denoised(): Promise<Float32Array> {
+    return this.planes(await this.plan.read("denoised"), new Float32Array(this.input.latents.length));
+  }
+
+  async latents(): Promise<Float32Array> {
+    const pixels = await this.plan.read("x");
+    await this.inSlices(checkFinite.inPieces(pixels, this.input.sampler.numSteps));
+    return this.planes(pixels, this.input.latents);
+  }
+
+  async latentsNow(): Promise<Float32Array> {
+    return this.planes(await this.plan.read("x"), new Float32Array(this.input.latents.length));
+  }
+
+  async replaceLatents(latents: Float32Array): Promise<void> {
+    this.input.planner.forget();
+    await this.fill(latents);
+  }
+
+  private async fill(latents: Float32Array): Promise<void> {
+    await this.plan.write("x", await this.toPixels(latents));
+  }
+
+  private async writeNoise(plan: Plan): Promise<void> {
+    const { noise, philox } = this.input;
+    if (philox) await plan.write("philox", philox());
+    else await plan.write("noise", await this.toPixels(await noise()));
+  }
+
+  /** The factor of a call's input; after the last call nobody reads the input. */
+  private inputScale(call: number): number {
+    const { sampler } = this.input;
+    return call < sampler.numModelCalls ? sampler.inputScale(call) : 1;
+  }
+
+  private toPixels(planes: Float32Array): Promise<Float32Array> {
+    const { dims, scratch } = this.input;
+    return this.inSlices(planesToPixels.inPieces(planes, dims, scratch.floats("latents as pixels", planes.length)));
+  }
+
+  private planes(pixels: Float32Array, into: Float32Array): Promise<Float32Array> {
+    return this.inSlices(pixelsToPlanes.inPieces(pixels, this.input.dims, into));
+  }
+
+  private inSlices<T>(work: Pausable<T>): Promise<T> {
+    return runInSlices(work, { signal: this.input.signal, where: "generation" });
+  }
+}

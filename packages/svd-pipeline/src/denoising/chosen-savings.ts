@@ -1,0 +1,61 @@
+import { VdError } from "@vd/kernels-native";
+import type { CheckedOptions } from "../options/check-generate";
+import { CALL_KINDS, type CallKind, type CallSavings, countCalls, savesCalls } from "./call-planner";
+import type { Sampling } from "./chosen-sampling";
+import type { ChosenDenoiser } from "./denoiser";
+
+/** The calls of a generation that does not make all of them in full. */
+export interface ChosenCalls {
+  savings: CallSavings;
+  /** Kinds of calls that there may be, the first call's first. */
+  kinds: readonly CallKind[];
+}
+
+/** What checked options save. */
+export function savingsOf(checked: CheckedOptions): CallSavings {
+  const { guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold } = checked;
+  return {
+    guided: [guidanceMinSigma ?? 0, guidanceMaxSigma ?? Number.POSITIVE_INFINITY],
+    featureInterval,
+    changeThreshold: skipThreshold,
+  };
+}
+
+function refuse(savings: CallSavings, got: string): VdError {
+  const options = [
+    ...(savings.featureInterval > 1 ? ["featureInterval"] : []),
+    ...(savings.changeThreshold > 0 ? ["skipThreshold"] : []),
+  ];
+  return new VdError({
+    code: "unsupported",
+    where: options[0] ?? "guidanceMinSigma",
+    expected: "own kernels and a sampler whose steps run on the device",
+    got,
+    hint: "Leave out what saves calls (guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast).",
+  });
+}
+
+/**
+ * Returns how a generation makes its calls, or undefined where each is made in full.
+ *
+ * @throws VdError `unsupported` where a denoiser runs elsewhere, or the sampler's steps are not taken on the device or bound their data
+ *   prediction
+ */
+export function callsFor(
+  checked: CheckedOptions,
+  rows: 1 | 2,
+  { sampler, linear }: Sampling,
+  denoiser: ChosenDenoiser | undefined,
+): ChosenCalls | undefined {
+  const savings = savingsOf(checked);
+  if (!savesCalls(savings, rows)) return undefined;
+  if (denoiser?.kind === "elsewhere") throw refuse(savings, `the denoiser ${denoiser.factory.name}`);
+  if (!linear) throw refuse(savings, `${sampler.className}, whose steps are taken on the host`);
+  if (savings.changeThreshold > 0 && linear.hasData)
+    throw refuse(savings, `${sampler.className}, which bounds its data prediction`);
+  const { most } = countCalls(sampler, rows, savings);
+  // After latents that a caller replaced, features are computed where they would have been reused.
+  const mayBe = (kind: CallKind) =>
+    most[kind] > 0 || (!kind.endsWith("reusing") && (most[`${kind}, reusing` as CallKind] ?? 0) > 0);
+  return { savings, kinds: CALL_KINDS.filter(mayBe) };
+}
