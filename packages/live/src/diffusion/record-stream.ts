@@ -148,12 +148,17 @@ function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<Tensor>
   return pixels(typed, height, width);
 }
 
-/** A frame in the type of a game's, which measures are made for. */
-function inFloat32(g: Graph, frame: Tensor): Tensor {
-  if (frame.dtype === "f32") return frame;
-  const x = tokens(frame);
-  const y = g.copy({ name: "frame.float32", x, out: g.empty(x.dims, "f32") });
-  return pixels(y, frame.dims[2]!, frame.dims[3]!);
+/** Keeps the frame as the newest one, in [-1, 1] and float32, and measures what is asked for against the one before. */
+function recordNewest(g: Graph, frame: Tensor, { newest }: PictureMemory, { change, drift }: StreamProgram): void {
+  const kept = tokens(newest.tensor);
+  const isMeasured = change || drift;
+  const out = isMeasured ? g.empty(kept.dims, "f32") : kept;
+  elementwise(g, (e) => e.max(e.min(tokens(frame), 1), -1), { name: "frame.clamp", out });
+  if (!isMeasured) return;
+  const shown = pixels(out, frame.dims[2]!, frame.dims[3]!);
+  if (change) recordChange(g, "frame", shown, newest.tensor);
+  if (drift) recordDrift(g, shown, newest.tensor);
+  g.copy({ name: "frame.newest", x: out, out: kept });
 }
 
 /**
@@ -167,13 +172,9 @@ export function* recordStream(
   program: StreamProgram,
 ): Pausable<void> {
   const parts: Parts = { model, pictures, batch, program };
-  const { newest, picture } = pictures;
   const latents = yield* model.codec.encode(g, recordVideo(g, pictures));
   const frame = yield* model.codec.decode(g, yield* recordSteps(g, parts, tokens(latents)));
-  g.framesOut({ name: "frame.levels", x: frame, out: picture.tensor });
-  const measured = program.change || program.drift ? inFloat32(g, frame) : frame;
-  if (program.change) recordChange(g, "frame", measured, newest.tensor);
-  if (program.drift) recordDrift(g, measured, newest.tensor);
-  elementwise(g, (e) => e.max(e.min(tokens(frame), 1), -1), { name: "frame.clamp", out: tokens(newest.tensor) });
+  g.framesOut({ name: "frame.levels", x: frame, out: pictures.picture.tensor });
+  recordNewest(g, frame, pictures, program);
   yield;
 }

@@ -186,8 +186,7 @@ function conditionsLayout(
   return runInSlices(
     layoutGraph.inPieces(
       function* (g) {
-        const embedded =
-          guidanceChannels === undefined ? undefined : g.input("guidance", [1, 1, 1, guidanceChannels]);
+        const embedded = guidanceChannels === undefined ? undefined : g.input("guidance", [1, 1, 1, guidanceChannels]);
         const timestep = g.input("timestep", [1, calls], "f32");
         yield* unet.conditionTime.inPieces(g, { timestep, guidance: embedded }, time.tensor);
         yield* unet.conditionText.inPieces(g, g.input("states", [1, calls, maxTokens, hiddenSize]), text.tensor);
