@@ -40,7 +40,7 @@ function Header({ isLost }: { isLost: boolean }) {
         </Link>
       </nav>
       <p className={classNames(styles.state, isLost && styles.lost)} role="status">
-        {isLost ? "Connection lost, trying again …" : models?.[0] && `Ready on ${models[0].device}`}
+        {isLost ? "Connection lost, trying again …" : models?.[0] && `Ready · ${models[0].device.toUpperCase()}`}
       </p>
       <IconButton icon={THEME_ICONS[theme]} label={`Colours: ${theme}`} onClick={nextTheme} />
     </header>

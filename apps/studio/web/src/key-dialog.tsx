@@ -26,10 +26,10 @@ export function KeyDialog() {
       <form onSubmit={take}>
         <h2 id="key-title">This studio asks for a key</h2>
         <p className={fields.doc}>
-          Whoever runs it makes one with <code>vd-studio keys add NAME</code>. It is kept in this tab until the tab is
+          Whoever runs it makes one with <code>vd-studio keys add NAME</code>. This browser keeps it until it is
           closed.
         </p>
-        {apiKey.get() !== null && isWanted && <p className={fields.fault}>The server does not know that key.</p>}
+        {apiKey.isSet() && isWanted && <p className={fields.fault}>The server does not know that key.</p>}
         <label className={fields.field}>
           Key
           <input className={fields.text} name="key" type="password" autoComplete="off" required />

@@ -1,4 +1,3 @@
-import { EventSource } from "eventsource";
 import type { Estimate, Model, OptionRow, OptionValue, Size, Variant, Video } from "./types";
 
 /** What the server, or the way to it, has against a request: one sentence for people. */
@@ -16,23 +15,20 @@ export class ApiError extends Error {
 }
 
 const UNAUTHORIZED = 401;
-const KEY_NAME = "vd-studio-key";
+/** The cookie in which the server looks for a key; pictures and links cannot send a header. */
+const KEY_COOKIE = "vd_key";
 
-/** The API key of this tab, where the server wants one. */
+/** The API key of this browser, where the server wants one; it is forgotten when the browser is closed. */
 export const apiKey = {
-  get: (): string | null => sessionStorage.getItem(KEY_NAME),
-  set: (key: string): void => sessionStorage.setItem(KEY_NAME, key),
+  isSet: (): boolean => document.cookie.split(/;\s*/).some((pair) => pair.startsWith(`${KEY_COOKIE}=`)),
+  set: (key: string): void => {
+    // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without HTTPS
+    document.cookie = `${KEY_COOKIE}=${encodeURIComponent(key)}; path=/; samesite=strict`;
+  },
 };
 
 /** True if an error says that a key is missing or wrong. */
 export const wantsKey = (error: unknown): boolean => error instanceof ApiError && error.status === UNAUTHORIZED;
-
-function withKey(init: RequestInit = {}): RequestInit {
-  const key = apiKey.get();
-  const headers = new Headers(init.headers);
-  if (key !== null) headers.set("authorization", `Bearer ${key}`);
-  return { ...init, headers };
-}
 
 /** The address of a path of the server; the page may lie below another path. */
 const urlOf = (path: string): string => new URL(path, document.baseURI).href;
@@ -48,7 +44,7 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 async function ask(path: string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(urlOf(path), withKey(init)).catch((cause: unknown) => {
+  const response = await fetch(urlOf(path), init).catch((cause: unknown) => {
     if (init?.signal?.aborted) throw cause;
     throw new ApiError("The studio does not answer. It may have been stopped; start it again and reload this page.", 0);
   });
@@ -114,7 +110,7 @@ export const deleteVideo = async (id: string): Promise<void> => {
 
 /** A file of a video. */
 export const getContent = async (id: string, variant: Variant, signal?: AbortSignal): Promise<Blob> =>
-  (await ask(`v1/videos/${encodeURIComponent(id)}/content?variant=${variant}`, signal && { signal })).blob();
+  (await ask(contentUrl(id, variant), signal && { signal })).blob();
 
 /** A picture of an address, fetched by the server: the page itself reaches nothing but the studio. */
 export const fetchPicture = async (address: string): Promise<Blob> =>
@@ -125,9 +121,12 @@ export const fetchPicture = async (address: string): Promise<Blob> =>
     })
   ).blob();
 
-/** The profile of a video: a page of HTML. */
-export const getProfile = async (id: string): Promise<Blob> =>
-  (await ask(`v1/videos/${encodeURIComponent(id)}/profile`)).blob();
+/** The address of a file of a video. isDownload: for a link that saves it. */
+export const contentUrl = (id: string, variant: Variant, isDownload = false): string =>
+  urlOf(`v1/videos/${encodeURIComponent(id)}/content?variant=${variant}${isDownload ? "&download=true" : ""}`);
+
+/** The address of a video's profile, a page of its own. */
+export const profileUrl = (id: string): string => urlOf(`v1/videos/${encodeURIComponent(id)}/profile`);
 
 /** All models of the server. */
 export const listModels = async (): Promise<Model[]> => (await json<{ data: Model[] }>("v1/models")).data;
@@ -135,6 +134,5 @@ export const listModels = async (): Promise<Model[]> => (await json<{ data: Mode
 /** All rows of the option contract. */
 export const listOptions = async (): Promise<OptionRow[]> => (await json<{ data: OptionRow[] }>("v1/options")).data;
 
-/** Opens the stream of all events; it connects again by itself. */
-export const openEvents = (): EventSource =>
-  new EventSource(urlOf("v1/events"), { fetch: (input, init) => fetch(input, withKey(init as RequestInit)) });
+/** Opens the stream of all events. */
+export const openEvents = (): EventSource => new EventSource(urlOf("v1/events"));

@@ -1,7 +1,7 @@
 import { type QueryClient, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { getContent, getVideo, listModels, listOptions, listVideos, openEvents } from "./client";
-import type { Preview, Progress, Variant, Video } from "./types";
+import { ApiError, contentUrl, getContent, getVideo, listModels, listOptions, listVideos, openEvents } from "./client";
+import type { Preview, Progress, Video } from "./types";
 
 const LIST = ["videos"];
 const videoKey = (id: string) => ["video", id];
@@ -47,20 +47,21 @@ export const usePreview = (id: string): Preview | undefined =>
     ...{ queryKey: previewKey(id), queryFn: () => null, enabled: false, staleTime: Number.POSITIVE_INFINITY },
   }).data ?? undefined;
 
-/** A file of a video as an address that elements of the page can show; undefined until it is there. */
-export function useContent(
-  id: string,
-  variant: Variant,
-  isThere: boolean,
-): { url: string | undefined; error: Error | null } {
+/**
+ * The clip of a finished video as an address; undefined until it is there. The whole file is fetched first, so that every frame of it
+ * can be gone to at once. Where it lies in a storage that lets no page read it, the address is the server's own.
+ */
+export function useClip(id: string, isThere: boolean): { url: string | undefined; error: Error | null } {
   const { data, error } = useQuery({
-    queryKey: ["content", id, variant],
-    queryFn: ({ signal }) => getContent(id, variant, signal),
+    queryKey: ["clip", id],
+    queryFn: ({ signal }) => getContent(id, "video", signal),
     enabled: isThere,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
   });
-  return { url: useObjectUrl(data), error };
+  const blobUrl = useObjectUrl(data);
+  const isUnreadable = error instanceof ApiError && error.status === 0;
+  return { url: isUnreadable ? contentUrl(id, "video") : blobUrl, error: isUnreadable ? null : error };
 }
 
 /** An address for a blob, given back when it is not shown any more. */
@@ -114,30 +115,74 @@ const listedVideo = (client: QueryClient, id: string) =>
     ?.pages.flatMap(({ data }) => data)
     .find((one) => one.id === id);
 
-/** Listens to the server for as long as the page is open. Returns whether the connection is lost. */
-export function useServerEvents(): boolean {
-  const client = useQueryClient();
-  const [isLost, setLost] = useState(false);
-  useEffect(() => {
-    const events = openEvents();
+const REOPEN_MS = 2000;
+
+/** Listens to the server, anew when it has ended the stream, until the function that comes back is called. */
+function listen(client: QueryClient, onState: (isLost: boolean) => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let events: EventSource;
+  const open = () => {
+    events = openEvents();
     const on = <T>(name: string, take: (data: T) => void) =>
       events.addEventListener(name, ({ data }: MessageEvent<string>) => take(JSON.parse(data) as T));
     for (const name of ["status", "completed", "failed"]) on<Video>(name, (video) => putVideo(client, video));
     on<Progress & { id: string }>("progress", (progress) => putProgress(client, progress));
     on<Preview>("preview", (preview) => client.setQueryData(previewKey(preview.id), preview));
     on<{ id: string }>("deleted", ({ id }) => dropVideo(client, id));
-    let wasLost = false;
-    events.addEventListener("open", () => {
-      setLost(false);
-      // What happened meanwhile was not heard.
-      if (wasLost) void client.invalidateQueries();
-      wasLost = false;
-    });
+    events.addEventListener("open", () => onState(false));
     events.addEventListener("error", () => {
-      wasLost = true;
-      setLost(true);
+      onState(true);
+      // The browser tries again by itself after a connection broke off, and gives up when it was refused.
+      if (events.readyState === EventSource.CLOSED) timer = setTimeout(open, REOPEN_MS);
     });
-    return () => events.close();
+  };
+  open();
+  return () => {
+    clearTimeout(timer);
+    events.close();
+  };
+}
+
+/**
+ * Listens to the server while the page is seen. Returns whether the connection is lost. A browser has six connections to a
+ * server, for all its tabs: one that nobody looks at keeps none of them.
+ */
+export function useServerEvents(): boolean {
+  const client = useQueryClient();
+  const [isLost, setLost] = useState(false);
+  useEffect(() => {
+    let close: (() => void) | undefined;
+    let hasMissed = false;
+    const onState = (lost: boolean) => {
+      setLost(lost);
+      // What happened without a connection was not heard.
+      if (!lost && hasMissed)
+        void client.invalidateQueries({ predicate: ({ queryKey: [name] }) => name === "videos" || name === "video" });
+      hasMissed = lost;
+    };
+    const follow = () => {
+      const isSeen = document.visibilityState === "visible";
+      if (isSeen) close ??= listen(client, onState);
+      else {
+        close?.();
+        close = undefined;
+        hasMissed = true;
+      }
+    };
+    const leave = () => {
+      close?.();
+      close = undefined;
+    };
+    follow();
+    document.addEventListener("visibilitychange", follow);
+    window.addEventListener("pagehide", leave);
+    window.addEventListener("pageshow", follow);
+    return () => {
+      leave();
+      document.removeEventListener("visibilitychange", follow);
+      window.removeEventListener("pagehide", leave);
+      window.removeEventListener("pageshow", follow);
+    };
   }, [client]);
   return isLost;
 }

@@ -1,6 +1,6 @@
 import { type Ref, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { useContent, useVideo, useVideos } from "../api/queries";
+import { useClip, useVideo, useVideos } from "../api/queries";
 import type { Video } from "../api/types";
 import { clipFacts } from "../player/player";
 import { useTransport } from "../player/transport";
@@ -36,7 +36,7 @@ export function ComparePage({ a, b }: { a: string; b: string | undefined }) {
 function Pair({ a, bId, finished }: { a: Video; bId: string; finished: readonly Video[] }) {
   const b = useVideo(bId).data;
   const [refA, refB] = [useRef<HTMLVideoElement>(null), useRef<HTMLVideoElement>(null)];
-  const [contentA, contentB] = [useContent(a.id, "video", true), useContent(bId, "video", b !== undefined)];
+  const [contentA, contentB] = [useClip(a.id, true), useClip(bId, b !== undefined)];
   const [isReady, setReady] = useState(false);
   const areThere = contentA.url !== undefined && contentB.url !== undefined;
   useEffect(() => setReady(areThere), [areThere]);

@@ -1,6 +1,7 @@
 import { Film, TriangleAlert } from "lucide-react";
 import { Link, useRoute } from "wouter";
-import { useContent, usePreview, useVideos } from "../api/queries";
+import { contentUrl } from "../api/client";
+import { usePreview, useVideos } from "../api/queries";
 import type { Video } from "../api/types";
 import { Button } from "../ui/button";
 import { classNames } from "../ui/class-names";
@@ -10,7 +11,7 @@ import styles from "./history.module.css";
 function Thumb({ video }: { video: Video }) {
   const preview = usePreview(video.id);
   const variant = video.status === "completed" ? "thumbnail" : "picture";
-  const { url } = useContent(video.id, variant, video.variants.includes(variant));
+  const url = video.variants.includes(variant) ? contentUrl(video.id, variant) : undefined;
   const shown = video.status === "in_progress" ? (preview?.url ?? url) : url;
   return (
     <span className={styles.thumb}>

@@ -47,7 +47,9 @@ export function CropEditor({ picture, frame, crop }: EditorProps) {
         />
         {crop && fit === "cover" && (
           <p className={styles.facts}>
-            Uses {crop.width}×{crop.height} of {picture.size.width}×{picture.size.height}
+            {crop.width === picture.size.width && crop.height === picture.size.height
+              ? "Uses the whole picture"
+              : `Uses ${crop.width}×${crop.height} of ${picture.size.width}×${picture.size.height}; drag the bright part`}
           </p>
         )}
       </div>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { useContent } from "../api/queries";
+import { useClip } from "../api/queries";
 import type { Video } from "../api/types";
 import styles from "./player.module.css";
 import { type ClipFacts, useTransport } from "./transport";
@@ -16,7 +16,7 @@ export const clipFacts = ({ settings }: Video): ClipFacts => ({
 /** A finished video: it plays at once, in a loop, and can be looked at frame by frame. */
 export function Player({ video }: { video: Video }) {
   const ref = useRef<HTMLVideoElement>(null);
-  const { url, error } = useContent(video.id, "video", true);
+  const { url, error } = useClip(video.id, true);
   const facts = clipFacts(video);
   const [isReady, setReady] = useState(false);
   useEffect(() => setReady(url !== undefined), [url]);

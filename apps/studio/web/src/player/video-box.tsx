@@ -1,5 +1,5 @@
 import { type CSSProperties, type Ref, useState } from "react";
-import { useContent } from "../api/queries";
+import { contentUrl } from "../api/client";
 import type { Video } from "../api/types";
 import { classNames } from "../ui/class-names";
 import styles from "./player.module.css";
@@ -34,13 +34,12 @@ interface VideoBoxProps {
 /** The picture of a clip, on its own ground. A browser without H.264 gets the WebP, which plays by itself. */
 export function VideoBox({ ref, video, url, error, onPress }: VideoBoxProps) {
   const [isUnplayable, setUnplayable] = useState(false);
-  const webp = useContent(video.id, "webp", isUnplayable);
   return (
     <div className={styles.area}>
       <div className={classNames(styles.box, isSmall(video) && styles.pixels)} style={boxStyle(video)}>
         {isUnplayable ? (
           <>
-            {webp.url && <img src={webp.url} alt="The video" />}
+            <img src={contentUrl(video.id, "webp")} alt="The video" />
             <p className={styles.note}>This browser plays no H.264, so the WebP is shown; it cannot be stopped.</p>
           </>
         ) : (

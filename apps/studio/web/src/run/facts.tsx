@@ -36,20 +36,23 @@ export function Facts({ video }: { video: Video }) {
   return (
     <section className={styles.facts} aria-label="Settings of this run">
       {video.timings && <Stages timings={video.timings} />}
-      <dl>
-        {settingPairs(video).map(([name, words]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{words}</dd>
-          </div>
-        ))}
-        {video.peak_bytes !== null && (
-          <div>
-            <dt>Peak memory</dt>
-            <dd>{bytesWords(video.peak_bytes)}</dd>
-          </div>
-        )}
-      </dl>
+      <details className={styles.details} open={matchMedia("(min-width: 761px)").matches}>
+        <summary>All settings</summary>
+        <dl>
+          {settingPairs(video).map(([name, words]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+          {video.peak_bytes !== null && (
+            <div>
+              <dt>Peak memory</dt>
+              <dd>{bytesWords(video.peak_bytes)}</dd>
+            </div>
+          )}
+        </dl>
+      </details>
     </section>
   );
 }

@@ -10,20 +10,22 @@ export function FailedRun({ video }: { video: Video }) {
   const { edit, again, isBusy } = useVideoActions();
   const isCancelled = video.error?.code === "cancelled";
   return (
-    <div className={classNames(styles.failed, isCancelled && styles.cancelled)}>
-      <h3>{isCancelled ? "You stopped this run" : "This run did not work"}</h3>
-      <p>
-        {isCancelled
-          ? "Nothing of it was kept but its settings."
-          : (video.error?.message ?? "The server gave no reason.")}
-      </p>
-      <div className={styles.actions}>
-        <Button icon={Pencil} look="primary" disabled={isBusy} onClick={() => void edit(video)}>
-          Change the settings
-        </Button>
-        <Button icon={RotateCcw} disabled={isBusy} onClick={() => void again(video)}>
-          Try again
-        </Button>
+    <div className={styles.area}>
+      <div className={classNames(styles.failed, isCancelled && styles.cancelled)}>
+        <h3>{isCancelled ? "You stopped this run" : "This run did not work"}</h3>
+        <p>
+          {isCancelled
+            ? "Nothing of it was kept but its settings."
+            : (video.error?.message ?? "The server gave no reason.")}
+        </p>
+        <div className={styles.actions}>
+          <Button icon={Pencil} look="primary" disabled={isBusy} onClick={() => void edit(video)}>
+            Change the settings
+          </Button>
+          <Button icon={RotateCcw} disabled={isBusy} onClick={() => void again(video)}>
+            Try again
+          </Button>
+        </div>
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Columns2, Dices, Pencil, StepForward, Timer, Trash2 } from "lucide-react";
 import { Link, useLocation } from "wouter";
-import { deleteVideo } from "../api/client";
+import { deleteVideo, profileUrl } from "../api/client";
 import { dropVideo, useVideo } from "../api/queries";
 import type { Video } from "../api/types";
 import { Player } from "../player/player";
@@ -65,7 +65,8 @@ function Head({ video }: { video: Video }) {
       <div>
         <h2>{titleOf(video)}</h2>
         <p className={styles.soft}>
-          {video.model} · {whenWords(completed_at ?? created_at)}
+          Seed {String(video.settings.seed ?? "by chance")} · {String(video.settings.steps)} steps · {video.model} ·{" "}
+          {whenWords(completed_at ?? created_at)}
           {took !== undefined && ` · took ${durationWords(took)}`}
         </p>
       </div>
@@ -92,7 +93,7 @@ function Actions({ video }: { video: Video }) {
         Compare
       </Link>
       {video.profile && (
-        <a className={link} href={`v1/videos/${video.id}/profile`} target="_blank" rel="noreferrer">
+        <a className={link} href={profileUrl(video.id)} target="_blank" rel="noreferrer">
           <Timer size={16} aria-hidden="true" />
           Profile
         </a>

@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { X } from "lucide-react";
-import { cancelVideo } from "../api/client";
-import { putVideo, useContent, usePreview } from "../api/queries";
+import { cancelVideo, contentUrl } from "../api/client";
+import { putVideo, usePreview } from "../api/queries";
 import type { Progress, Video } from "../api/types";
 import { boxStyle, isSmall } from "../player/video-box";
 import { useVideoActions } from "../state/actions";
@@ -33,8 +33,7 @@ export function RunningRun({ video }: { video: Video }) {
   const client = useQueryClient();
   const { doing, isBusy } = useVideoActions();
   const preview = usePreview(video.id);
-  const picture = useContent(video.id, "picture", video.variants.includes("picture"));
-  const shown = preview?.url ?? picture.url;
+  const shown = preview?.url ?? (video.variants.includes("picture") ? contentUrl(video.id, "picture") : undefined);
   const eta = video.phase?.etaSeconds;
   const cancel = () => doing(async () => putVideo(client, await cancelVideo(video.id)));
   return (

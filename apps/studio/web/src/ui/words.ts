@@ -36,8 +36,24 @@ export function whenWords(seconds: number, now = Date.now()): string {
   return `${isToday ? "today" : then.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${time}`;
 }
 
-/** Says an option's name in words: `motionBucketId` is `Motion bucket id`. */
+/** Names that people would not guess at. */
+const KNOWN_NAMES: Readonly<Record<string, string>> = {
+  numFrames: "Frames",
+  fps: "Frames a second",
+  motionBucketId: "Motion",
+  noiseAugStrength: "Noise on the picture",
+  minGuidance: "Guidance, first frame",
+  maxGuidance: "Guidance, most",
+  guidance: "Shape of guidance",
+  autoSize: "Size from the picture",
+  decodeChunk: "Frames decoded at a time",
+  isolateDecodeChunks: "Chunks decoded apart",
+};
+
+/** Says an option's name in words; one that is not known is its own: `stepNoise` is `Step noise`. */
 export function nameWords(name: string): string {
+  const known = KNOWN_NAMES[name];
+  if (known !== undefined) return known;
   const words = name.replaceAll(/[_-]/g, " ").replaceAll(/([a-z0-9])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
