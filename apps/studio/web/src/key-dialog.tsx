@@ -1,8 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, useEffect, useRef } from "react";
-import { apiKey, wantsKey } from "./api/client";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { signIn, wantsKey } from "./api/client";
 import { useModels } from "./api/queries";
 import styles from "./key-dialog.module.css";
+import { useNotices } from "./state/notices";
 import { Button } from "./ui/button";
 import fields from "./ui/field.module.css";
 
@@ -10,26 +11,28 @@ import fields from "./ui/field.module.css";
 export function KeyDialog() {
   const { error } = useModels();
   const client = useQueryClient();
+  const { tell } = useNotices();
+  const [isTried, setTried] = useState(false);
   const dialog = useRef<HTMLDialogElement>(null);
   const isWanted = wantsKey(error);
   useEffect(() => {
     if (isWanted) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isWanted]);
-  const take = (event: FormEvent<HTMLFormElement>) => {
+  const take = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    apiKey.set(String(new FormData(event.currentTarget).get("key")).trim());
+    await signIn(String(new FormData(event.currentTarget).get("key")).trim()).catch(tell);
+    setTried(true);
     void client.resetQueries();
   };
   return (
     <dialog ref={dialog} className={styles.dialog} aria-labelledby="key-title">
-      <form onSubmit={take}>
+      <form onSubmit={(event) => void take(event)}>
         <h2 id="key-title">This studio asks for a key</h2>
         <p className={fields.doc}>
-          Whoever runs it makes one with <code>vd-studio keys add NAME</code>. This browser keeps it until it is
-          closed.
+          Whoever runs it makes one with <code>vd-studio keys add NAME</code>.
         </p>
-        {apiKey.isSet() && isWanted && <p className={fields.fault}>The server does not know that key.</p>}
+        {isTried && <p className={fields.fault}>The server does not know that key.</p>}
         <label className={fields.field}>
           Key
           <input className={fields.text} name="key" type="password" autoComplete="off" required />

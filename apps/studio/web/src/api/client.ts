@@ -15,18 +15,6 @@ export class ApiError extends Error {
 }
 
 const UNAUTHORIZED = 401;
-/** The cookie in which the server looks for a key; pictures and links cannot send a header. */
-const KEY_COOKIE = "vd_key";
-
-/** The API key of this browser, where the server wants one; it is forgotten when the browser is closed. */
-export const apiKey = {
-  isSet: (): boolean => document.cookie.split(/;\s*/).some((pair) => pair.startsWith(`${KEY_COOKIE}=`)),
-  set: (key: string): void => {
-    // biome-ignore lint/suspicious/noDocumentCookie: the cookie store is not there without HTTPS
-    document.cookie = `${KEY_COOKIE}=${encodeURIComponent(key)}; path=/; samesite=strict`;
-  },
-};
-
 /** True if an error says that a key is missing or wrong. */
 export const wantsKey = (error: unknown): boolean => error instanceof ApiError && error.status === UNAUTHORIZED;
 
@@ -53,6 +41,12 @@ async function ask(path: string, init?: RequestInit): Promise<Response> {
 }
 
 const json = async <T>(path: string, init?: RequestInit): Promise<T> => (await ask(path, init)).json() as Promise<T>;
+
+/** Gives the server an API key, which it leaves in a cookie: pictures and links cannot send a header. */
+export const signIn = async (key: string): Promise<void> => {
+  const headers = { "content-type": "application/json" };
+  await ask("session", { method: "POST", headers, body: JSON.stringify({ key }) });
+};
 
 const post = <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
   json<T>(path, {
@@ -112,14 +106,15 @@ export const deleteVideo = async (id: string): Promise<void> => {
 export const getContent = async (id: string, variant: Variant, signal?: AbortSignal): Promise<Blob> =>
   (await ask(contentUrl(id, variant), signal && { signal })).blob();
 
-/** A picture of an address, fetched by the server: the page itself reaches nothing but the studio. */
-export const fetchPicture = async (address: string): Promise<Blob> =>
-  (
-    await ask("v1/pictures", {
-      ...{ method: "POST", headers: { "content-type": "application/json" } },
-      body: JSON.stringify({ image: address }),
-    })
-  ).blob();
+/**
+ * A picture as a browser can show it: of an address, which the server fetches, since the page reaches nothing but the studio; or of
+ * a file of a format that browsers do not know.
+ */
+export async function shownPicture(source: Blob | string): Promise<Blob> {
+  const body = new FormData();
+  body.set("image", source);
+  return (await ask("v1/pictures", { method: "POST", body })).blob();
+}
 
 /** The address of a file of a video. isDownload: for a link that saves it. */
 export const contentUrl = (id: string, variant: Variant, isDownload = false): string =>

@@ -1,4 +1,4 @@
-import { getContent } from "../api/client";
+import { getContent, shownPicture } from "../api/client";
 import type { Video } from "../api/types";
 import type { Picture } from "../state/draft";
 
@@ -12,15 +12,21 @@ async function sizeOf(url: string): Promise<{ width: number; height: number }> {
   return { width: image.naturalWidth, height: image.naturalHeight };
 }
 
-/** Takes a file as the picture. @throws Error with a sentence if the browser cannot show it */
-export async function pictureOfFile(file: Blob, name: string): Promise<Picture> {
+async function shown(file: Blob): Promise<{ url: string; size: { width: number; height: number } } | undefined> {
   const url = URL.createObjectURL(file);
   try {
-    return { url, size: await sizeOf(url), name, image: file };
+    return { url, size: await sizeOf(url) };
   } catch {
     URL.revokeObjectURL(url);
-    throw new Error(`${name} is not a picture that this browser can show. Choose a PNG, JPEG, WebP or AVIF file.`);
+    return undefined;
   }
+}
+
+/** Takes a file as the picture; the server shows what this browser cannot. @throws Error, ApiError with a sentence */
+export async function pictureOfFile(file: Blob, name: string): Promise<Picture> {
+  const picture = (await shown(file)) ?? (await shown(await shownPicture(file)));
+  if (picture === undefined) throw new Error(`${name} cannot be shown. Choose a PNG, JPEG, WebP or AVIF file.`);
+  return { ...picture, name, image: file };
 }
 
 /** The picture that a video was made from. */

@@ -1,5 +1,5 @@
 import { useLocation } from "wouter";
-import { fetchPicture } from "../api/client";
+import { shownPicture } from "../api/client";
 import { useDraft } from "../state/draft";
 import { useNotices } from "../state/notices";
 import { pictureOfFile } from "./load-picture";
@@ -13,7 +13,7 @@ export function useTakePicture(): (source: File | string) => Promise<void> {
     clear();
     try {
       const isFile = typeof source !== "string";
-      const blob = isFile ? source : await fetchPicture(source);
+      const blob = isFile ? source : await shownPicture(source);
       const name = isFile ? source.name : decodeURIComponent(new URL(source).pathname.split("/").at(-1) || source);
       setPicture(await pictureOfFile(blob, name));
       navigate("/");

@@ -17,7 +17,7 @@ import { useEstimate } from "./use-estimate";
 function PictureCard() {
   const { picture } = useDraft();
   return (
-    <Link href="/" className={styles.picture} aria-label={picture ? "Picture and crop" : "Choose a picture"}>
+    <Link href="/" className={styles.picture}>
       <span className={styles.thumb}>
         {picture ? <img src={picture.url} alt="" /> : <Image size={18} aria-hidden="true" />}
       </span>
