@@ -1,0 +1,28 @@
+import type { VideoFiles } from "../files/video-files";
+import type { FetchRules } from "../inputs/safe-fetch";
+import type { KeyStore } from "../keys/key-store";
+import type { VideoQueue } from "../queue/video-queue";
+import type { ModelPlace } from "../work/messages";
+import type { WorkerProcess } from "../work/worker-process";
+
+/** What a queue is opened with. */
+export interface BackendContext {
+  /** Data folder. */
+  folder: string;
+  workers: readonly WorkerProcess[];
+  places: readonly ModelPlace[];
+  rules: FetchRules;
+  /** Waiting times of webhooks, for tests. */
+  retryMs?: readonly number[] | undefined;
+  /** Where files go instead of the data folder. */
+  remoteFiles: VideoFiles | undefined;
+}
+
+/** A queue with what belongs to it. */
+export interface StudioBackend {
+  queue: VideoQueue;
+  files: VideoFiles;
+  keys: KeyStore;
+  /** Lets go of everything; the queue is drained before. */
+  close(): Promise<void>;
+}
