@@ -11,9 +11,12 @@ export interface BackendContext {
   folder: string;
   workers: readonly WorkerProcess[];
   places: readonly ModelPlace[];
-  rules: FetchRules;
+  /** How webhooks are sent; undefined for a worker, which sends none. */
+  rules: FetchRules | undefined;
   /** Waiting times of webhooks, for tests. */
   retryMs?: readonly number[] | undefined;
+  /** After how long the videos of a worker that is gone are given to others, in ms. */
+  stalledMs: number;
   /** Where files go instead of the data folder. */
   remoteFiles: VideoFiles | undefined;
 }

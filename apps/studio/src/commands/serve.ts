@@ -68,7 +68,8 @@ export async function startStudio(settings: ServeSettings, context: ServeContext
       places,
       rules,
       retryMs,
-      remoteFiles: await filesOf(settings),
+      stalledMs: settings.stalledSeconds * 1000,
+      remoteFiles: await remoteFilesOf(settings, folder),
     });
     const access = await accessOf(settings, backend.keys);
     const { page, version, openLive } = context;
@@ -91,12 +92,19 @@ export async function startStudio(settings: ServeSettings, context: ServeContext
   }
 }
 
-async function filesOf({ s3 }: ServeSettings): Promise<BackendContext["remoteFiles"]> {
+/** Opens the storage of pictures and videos that is no folder; undefined for a folder. */
+export async function remoteFilesOf(
+  { s3 }: Pick<ServeSettings, "s3">,
+  folder: string,
+): Promise<BackendContext["remoteFiles"]> {
   if (s3 === undefined) return undefined;
-  return (await import("../files/s3-files")).openS3Files(s3);
+  return (await import("../files/s3-files")).openS3Files(s3, join(folder, "work"), process.env);
 }
 
-async function openBackend(settings: ServeSettings, parts: BackendContext): Promise<StudioBackend> {
+async function openBackend(
+  settings: ServeSettings,
+  parts: BackendContext & { rules: FetchRules },
+): Promise<StudioBackend> {
   if (settings.redis === undefined) return openLocalBackend(parts);
   return (await import("./redis-studio")).openRedisBackend(settings.redis, parts);
 }

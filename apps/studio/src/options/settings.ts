@@ -8,6 +8,7 @@ export interface WorkSettings {
   s3: string | undefined;
   data: string | undefined;
   drainSeconds: number;
+  stalledSeconds: number;
 }
 
 /** The server, as typed. */

@@ -47,6 +47,13 @@ const WORK_ROWS = {
     doc: "Keeps pictures and videos in this S3-compatible bucket instead of a folder: https://HOST/BUCKET. The keys are in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region in AWS_REGION.",
     cli: { flags: "--s3 <URL>" },
   },
+  stalledSeconds: {
+    kind: real(1, 3600),
+    unit: "seconds",
+    doc: "After how long without a sign of life the videos of a worker on Redis are given to others.",
+    default: always(15),
+    cli: { flags: "--stalled-seconds <N>" },
+  },
 } as const satisfies OptionTable;
 
 /** Options of the server. */

@@ -66,8 +66,8 @@ export class LocalQueue implements VideoQueue {
     return this.parts.table.positionOf(video);
   }
 
-  async counts(owner?: string) {
-    return this.parts.table.counts(owner);
+  async counts() {
+    return this.parts.table.counts();
   }
 
   async cancel(id: string): Promise<VideoRecord | undefined> {

@@ -45,7 +45,7 @@ export interface VideoQueue {
   list(query: ListQuery): Promise<VideoRecord[]>;
   /** Returns how many are served before a video that waits. */
   positionOf(video: VideoRecord): Promise<number>;
-  counts(owner?: string): Promise<QueueCounts>;
+  counts(): Promise<QueueCounts>;
   /** Cancels a video that has not ended; returns it as it is now, undefined where there is none. */
   cancel(id: string): Promise<VideoRecord | undefined>;
   /** Deletes a video with its files, cancelling it first. */

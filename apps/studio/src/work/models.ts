@@ -24,6 +24,13 @@ export function modelPlaces({ model, device, threads, workers, gpus }: WorkSetti
   return model.split(",").map((text) => named(text.trim()));
 }
 
+/** Finds a model's place by its id. */
+export function placeOf(places: readonly ModelPlace[], id: string): ModelPlace {
+  const place = places.find((each) => each.id === id);
+  if (place) return place;
+  throw new Error(`The model ${id} is not offered here any more.`);
+}
+
 /** Makes the worker processes; each starts when its first video comes. */
 export function makeWorkers(
   { workers, gpus }: Pick<WorkSettings, "workers" | "gpus">,
