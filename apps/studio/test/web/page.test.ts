@@ -226,7 +226,7 @@ describe.skipIf(!chromium)("the page in a browser, with real runs (needs Chromiu
 
   it("has tiny-live's window, whose game runs", async () => {
     await page.go("/live");
-    await page.until(`document.querySelector("iframe")?.contentDocument?.documentElement.dataset.frame > 2`);
+    await page.until(`document.querySelector("iframe")?.contentDocument?.documentElement?.dataset.frame > 2`);
   });
 
   it("keeps settings and history over a reload", async () => {

@@ -14,6 +14,7 @@ import styles from "./compare-page.module.css";
 
 /** Two runs side by side, at the same frame, and what is different about them. b: undefined until it is chosen. */
 export function ComparePage({ a, b }: { a: string; b: string | undefined }) {
+  const [, navigate] = useLocation();
   const first = useVideo(a).data;
   const finished =
     useVideos()
@@ -21,6 +22,9 @@ export function ComparePage({ a, b }: { a: string; b: string | undefined }) {
       .filter(({ status }) => status === "completed") ?? [];
   // The run before is what most people want to compare with.
   const other = b ?? finished.find(({ id }) => id !== a)?.id;
+  useEffect(() => {
+    if (b === undefined && other !== undefined) navigate(`/compare/${a}/${other}`, { replace: true });
+  }, [a, b, other, navigate]);
   if (!first) return <p className={styles.message}>Loading …</p>;
   if (other === undefined)
     return (
