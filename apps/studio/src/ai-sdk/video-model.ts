@@ -30,14 +30,16 @@ export class StudioVideoModel implements VideoModel {
     private readonly server: StudioServer,
   ) {}
 
-  async doGenerate(options: CallOptions): ReturnType<VideoModel["doGenerate"]> {
+  async doGenerate(options: CallOptions): Promise<Awaited<ReturnType<VideoModel["doGenerate"]>>> {
     const timestamp = new Date();
     const { fields, warnings } = fieldsOf(options);
     const queued = await this.post("videos", { model: this.modelId, ...fields }, options);
     const video = await this.ended(queued, options).catch(async (error: unknown) => {
       // Nobody waits for it any more.
       if (options.abortSignal?.aborted)
-        await this.post(`videos/${queued.id}/cancel`, {}, { headers: options.headers }).catch(() => {});
+        await this.post(`videos/${queued.id}/cancel`, {}, options.headers ? { headers: options.headers } : {}).catch(
+          () => {},
+        );
       throw error;
     });
     const { response, bytes } = await this.content(video, options);
