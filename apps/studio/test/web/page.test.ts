@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,6 +12,8 @@ import { StudioPage } from "./support/page";
 
 const VIDEO = `document.querySelector("video")`;
 const FRAME = `document.querySelector('input[aria-label="Frame"]').valueAsNumber`;
+/** Building the page and starting a server from its sources, on a busy machine. */
+const START_MS = 240_000;
 /** The frame that a video shows, counted from 0, at 7 frames a second. */
 const shownFrame = (index: number) => `Math.floor(document.querySelectorAll("video")[${index}].currentTime * 7)`;
 
@@ -23,11 +25,14 @@ describe.skipIf(!chromium)("the page in a browser, with real runs (needs Chromiu
   beforeAll(async () => {
     const web = join(folder, "web");
     const configFile = fileURLToPath(new URL("../../web/vite.config.ts", import.meta.url));
-    await build({ configFile, logLevel: "error", build: { outDir: web } });
+    mkdirSync(web);
     const openLive = async () => openLiveSite({}, await buildPage());
-    studio = await startTestStudio(join(folder, "data"), [], { page: web, openLive });
+    [studio] = await Promise.all([
+      startTestStudio(join(folder, "data"), [], { page: web, openLive }),
+      build({ configFile, logLevel: "error", build: { outDir: web, emptyOutDir: false } }),
+    ]);
     page = await StudioPage.open(studio.url);
-  });
+  }, START_MS);
   afterAll(async () => {
     await page?.browser.close();
     await studio?.stop();

@@ -6,6 +6,7 @@ import { useModels, useOptions } from "../api/queries";
 import { randomSeed, useVideoActions } from "../state/actions";
 import { useDraft } from "../state/draft";
 import { Button, IconButton } from "../ui/button";
+import { classNames } from "../ui/class-names";
 import fields from "../ui/field.module.css";
 import { Slider } from "../ui/slider";
 import { bytesWords, durationWords } from "../ui/words";
@@ -169,7 +170,7 @@ export function Composer() {
         <Seed />
         <AdvancedOptions />
       </div>
-      <div className={styles.foot}>
+      <div className={classNames(styles.foot, picture && styles.ready)}>
         <Cost />
         <Button type="submit" look="primary" icon={Sparkles} className={styles.go} disabled={!picture || isBusy}>
           {picture ? "Generate" : "Choose a picture first"}

@@ -21,6 +21,7 @@ export interface Draft {
 
 /** The draft and what can be done to it. */
 export interface DraftStore extends Draft {
+  /** Takes another picture, from its middle. */
   setPicture(picture: Picture | undefined): void;
   setModel(model: string): void;
   /** Sets an option, or with undefined gives it back to the model's default. */
@@ -54,7 +55,12 @@ export function DraftProvider({ children }: { children: ReactNode }) {
   const store = useMemo((): DraftStore => {
     const change = (part: Partial<Kept>) => setKept((old) => ({ ...old, ...part }));
     return {
-      ...{ picture, model, options, profile, setPicture },
+      ...{ picture, model, options, profile },
+      setPicture: (to) => {
+        setPicture(to);
+        // What was in the middle of one picture is nowhere in another.
+        setKept(({ options: { focus: _, ...others }, ...old }) => ({ ...old, options: others }));
+      },
       setModel: (to) => change({ model: to }),
       setOptions: (to) => change({ options: to }),
       setProfile: (to) => change({ profile: to }),
