@@ -1,5 +1,4 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { constants, setPriority } from "node:os";
 import type { GenerateDefaults } from "@vd/svd-pipeline";
 import type { VideoResult, VideoSettings } from "../videos/record";
 import type { ModelPlace, VideoEstimate, WorkerNotice, WorkerRequest, WorkFailure, WorkOrder } from "./messages";
@@ -115,8 +114,6 @@ export class WorkerProcess {
       ...{ execArgv: [...execArgv], serialization: "advanced", stdio: ["ignore", "ignore", "pipe", "ipc"] },
       env: { ...process.env, ...env },
     });
-    // Whoever waits for an answer of the API comes before the work; where this is not allowed, nothing is lost.
-    if (child.pid !== undefined) yieldTo(child.pid);
     let lastWords = "";
     child.stderr?.on("data", (text: Buffer) => {
       lastWords = `${lastWords}${text}`.slice(-2000);
@@ -148,14 +145,6 @@ export class WorkerProcess {
     for (const { reject } of this.calls.values()) reject(errorOf(failure));
     this.calls.clear();
     this.run?.end({ type: "crashed", message: failure.message });
-  }
-}
-
-function yieldTo(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // The process has ended, or the system does not let us.
   }
 }
 
