@@ -45,6 +45,10 @@ export async function mountLive(app: FastifyInstance, openSite: OpenLiveSite = (
   const game = new SharedGame(openSite);
   app.addHook("onClose", () => game.close());
   await app.register(websocket, { options: { maxPayload: MAX_MESSAGE_BYTES } });
+  // The plugin ends sockets that its own hooks have seen; one that was refused before would keep the server from ending.
+  app.addHook("onResponse", async ({ raw, headers }) => {
+    if (headers.upgrade !== undefined) raw.socket.destroy();
+  });
   const hidden = { schema: { hide: true } };
   app.get("/live", hidden, (_, reply) => reply.redirect("live/"));
   app.get("/live/", hidden, async (_, reply) => {

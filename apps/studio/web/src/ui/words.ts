@@ -7,21 +7,33 @@ const KIB = 1024;
 /** Says a time to wait: `4 s`, `2 min 10 s`, `1 h 5 min`. */
 export function durationWords(seconds: number): string {
   if (seconds < 1) return "under 1 s";
-  const whole = Math.round(seconds);
-  if (whole < SECONDS_A_MINUTE) return `${whole} s`;
-  if (whole < SECONDS_AN_HOUR) {
-    const rest = whole % SECONDS_A_MINUTE;
-    return `${Math.floor(whole / SECONDS_A_MINUTE)} min${rest === 0 ? "" : ` ${rest} s`}`;
-  }
-  const minutes = Math.round((whole % SECONDS_AN_HOUR) / SECONDS_A_MINUTE);
-  return `${Math.floor(whole / SECONDS_AN_HOUR)} h${minutes === 0 ? "" : ` ${minutes} min`}`;
+  // Rounded once, so that no unit is ever full.
+  const whole =
+    seconds < SECONDS_AN_HOUR ? Math.round(seconds) : SECONDS_A_MINUTE * Math.round(seconds / SECONDS_A_MINUTE);
+  const [hours, minutes] = [
+    Math.floor(whole / SECONDS_AN_HOUR),
+    Math.floor((whole % SECONDS_AN_HOUR) / SECONDS_A_MINUTE),
+  ];
+  const parts = [
+    [hours, "h"],
+    [minutes, "min"],
+    [whole % SECONDS_A_MINUTE, "s"],
+  ] as const;
+  return parts
+    .filter(([amount]) => amount > 0)
+    .map(([amount, unit]) => `${amount} ${unit}`)
+    .join(" ");
 }
 
 /** Says an amount of memory: `480 MiB`, `3.2 GiB`. */
 export function bytesWords(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log(Math.max(1, bytes)) / Math.log(KIB))));
-  const value = bytes / KIB ** power;
+  let [value, power] = [bytes, 0];
+  // What would be rounded to 1024 of a unit is 1 of the next.
+  while (Math.round(value) >= KIB && power < units.length - 1) {
+    value /= KIB;
+    power++;
+  }
   return `${value < 10 && power > 2 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
 }
 
