@@ -20,7 +20,10 @@ describe("files for servers", () => {
       volumes: Record<string, null>;
     };
     const server = readWords(SERVE, services.server!.command, "");
-    expect(server).toMatchObject({ kind: "values", values: { workers: 0, redis: "redis://redis:6379", drainSeconds: 60 } });
+    expect(server).toMatchObject({
+      kind: "values",
+      values: { workers: 0, redis: "redis://redis:6379", drainSeconds: 60 },
+    });
     const [word, ...rest] = services.worker!.command;
     expect(word).toBe(WORKER.words);
     expect(readWords(WORKER, rest, "")).toMatchObject({ kind: "values", values: { data: "/data", drainSeconds: 60 } });

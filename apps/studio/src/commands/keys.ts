@@ -1,10 +1,10 @@
 import { VdError } from "@vd/kernels-native";
+import { usualFolder } from "../environment";
 import { addKey, type KeyStore, localKey } from "../keys/key-store";
 import { SqliteKeys } from "../keys/sqlite-keys";
 import type { KeysSettings } from "../options/settings";
 import { openDatabase } from "../queue/database";
 import { LOCAL_OWNER } from "../videos/record";
-import { usualFolder } from "./serve";
 
 /** Opens the keys, of this machine or of all that share a Redis, for as long as `use` takes. */
 async function withKeys<T>({ data, redis }: KeysSettings, use: (keys: KeyStore) => Promise<T>): Promise<T> {

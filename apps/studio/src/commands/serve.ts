@@ -1,7 +1,7 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { systemCode } from "@vd/tensor";
+import { usualFolder } from "../environment";
 import { isLoopback, LOCAL_NAMES } from "../http/access";
 import { makeServer } from "../http/server";
 import type { Studio } from "../http/studio";
@@ -39,11 +39,6 @@ export interface RunningStudio {
 
 /** A server of somebody's pictures or webhooks may take so long. */
 const FETCH_TIMEOUT_MS = 20_000;
-
-/** Returns the data folder that is used when none is named. */
-export function usualFolder(variables: NodeJS.ProcessEnv = process.env): string {
-  return join(variables.XDG_DATA_HOME ?? join(homedir(), ".local", "share"), "vd-studio");
-}
 
 /** Starts the server. @throws VdError */
 export async function startStudio(settings: ServeSettings, context: ServeContext): Promise<RunningStudio> {
@@ -98,7 +93,7 @@ export async function remoteFilesOf(
   folder: string,
 ): Promise<BackendContext["remoteFiles"]> {
   if (s3 === undefined) return undefined;
-  return (await import("../files/s3-files")).openS3Files(s3, join(folder, "work"), process.env);
+  return (await import("../files/s3-files")).openS3Files(s3, join(folder, "work"));
 }
 
 async function openBackend(

@@ -1,9 +1,10 @@
 import { VdError } from "@vd/kernels-native";
+import { usualFolder } from "../environment";
 import type { WorkerSettings } from "../options/settings";
 import { makeWorkers, modelPlaces } from "../work/models";
 import type { WorkerProgram } from "../work/worker-process";
 import { openRedisBackend } from "./redis-studio";
-import { remoteFilesOf, usualFolder } from "./serve";
+import { remoteFilesOf } from "./serve";
 
 /** A running worker. */
 export interface RunningWorker {

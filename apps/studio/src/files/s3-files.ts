@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { AwsClient } from "aws4fetch";
+import { s3Variables } from "../environment";
 import type { VideoResult } from "../videos/record";
 import { PICTURE_FILE, PROFILE_FILES, VARIANT_FILES } from "../videos/variants";
 import { type FileAnswer, RESULT_FILE, type VideoFiles, type WorkFolders } from "./video-files";
@@ -132,17 +133,12 @@ async function requireOk(response: Response, method: string, name: string): Prom
 
 /** Opens a bucket with the keys of the environment, by the names that all tools of S3 read. work: a folder for videos that are made.
  *  @throws VdError `attr` where they are missing */
-export function openS3Files(bucket: string, work: string, variables: NodeJS.ProcessEnv): S3Files {
-  const {
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-    AWS_SESSION_TOKEN: sessionToken,
-  } = variables;
+export function openS3Files(bucket: string, work: string): S3Files {
+  const { accessKeyId, secretAccessKey, sessionToken, region } = s3Variables();
   if (!accessKeyId || !secretAccessKey)
     throw new VdError({
       ...{ code: "attr", where: "--s3", expected: "keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", got: "none" },
       hint: "Set both in the environment.",
     });
-  const region = variables.AWS_REGION ?? "us-east-1";
   return new S3Files(bucket.replace(/\/+$/, ""), { accessKeyId, secretAccessKey, sessionToken, region }, work);
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { GenerateDefaults } from "@vd/svd-pipeline";
+import { workerEnvironment } from "../environment";
 import type { VideoResult, VideoSettings } from "../videos/record";
 import type { ModelPlace, VideoEstimate, WorkerNotice, WorkerRequest, WorkFailure, WorkOrder } from "./messages";
 
@@ -112,7 +113,7 @@ export class WorkerProcess {
     const { path, execArgv = [], env } = this.program;
     const child = fork(path, {
       ...{ execArgv: [...execArgv], serialization: "advanced", stdio: ["ignore", "ignore", "pipe", "ipc"] },
-      env: { ...process.env, ...env },
+      env: workerEnvironment(env),
     });
     let lastWords = "";
     child.stderr?.on("data", (text: Buffer) => {
