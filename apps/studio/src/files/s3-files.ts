@@ -32,6 +32,7 @@ export interface S3Access {
 /** Files in a bucket of S3 or what speaks its language. Videos are made in `work`, a folder of this machine; finished steps stay there,
  *  so that another machine that takes a video over begins it anew. */
 export class S3Files implements VideoFiles {
+  readonly origin: string;
   private readonly client: AwsClient;
 
   constructor(
@@ -39,6 +40,7 @@ export class S3Files implements VideoFiles {
     { sessionToken, ...access }: S3Access,
     private readonly work: string,
   ) {
+    this.origin = new URL(bucket).origin;
     this.client = new AwsClient({ ...access, service: "s3", ...(sessionToken !== undefined && { sessionToken }) });
   }
 

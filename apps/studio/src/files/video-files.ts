@@ -16,6 +16,8 @@ export interface WorkFolders {
 
 /** Where pictures and finished videos lie. */
 export interface VideoFiles {
+  /** Of the server that links lead to, `https://HOST`; undefined where files are sent by this one. */
+  readonly origin?: string | undefined;
   /** Keeps a video's picture. */
   putPicture(id: string, bytes: Uint8Array, mediaType: string): Promise<void>;
   /** Makes the folders of an attempt, on this machine. */

@@ -1,7 +1,7 @@
 import { type JsonSchema, valueSchema } from "@vd/svd-pipeline/options";
 import { SETTING_ROWS } from "../inputs/settings";
 import { PRIORITIES } from "../videos/record";
-import { PROFILE_FILES, VARIANTS } from "../videos/variants";
+import { PROFILE_FILES, VARIANT_FILES, VARIANTS } from "../videos/variants";
 
 const TEXT = { type: "string" } as const;
 const NUMBER = { type: "number" } as const;
@@ -78,15 +78,24 @@ export const COMPONENTS = {
 
 const ref = (name: keyof typeof COMPONENTS) => ({ $ref: `${name}#` });
 const answer = (description: string, schema?: object) => ({ description, ...(schema ?? { type: "null" }) });
-const PROBLEM = { description: "What is wrong, as application/problem+json.", ...ref("Problem") };
+const PROBLEM = { description: "What is wrong.", content: { "application/problem+json": { schema: ref("Problem") } } };
 const answers = (description: string, schema?: object) => ({
   200: answer(description, schema),
   "4xx": PROBLEM,
   "5xx": PROBLEM,
 });
 
+/** Answers that are no JSON. */
+const files = (description: string, ...mediaTypes: string[]) => {
+  const schema = { type: "string", format: "binary" };
+  const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema }]));
+  return { 200: { description, content }, "4xx": PROBLEM, "5xx": PROBLEM };
+};
+
 const ID = object({ id: TEXT }, ["id"]);
 const of = (tag: string, summary: string, more: object) => ({ tags: [tag], summary, ...more });
+
+const FILE_TYPES = [...new Set(Object.values(VARIANT_FILES).map(({ mediaType }) => mediaType))];
 
 /** Of every call, what it takes and answers: checks of queries follow from them, and the description as OpenAPI. */
 export const SCHEMAS = {
@@ -133,18 +142,18 @@ export const SCHEMAS = {
   content: of("files", "Returns a file of a video", {
     params: ID,
     querystring: object({ variant: { enum: VARIANTS, default: "video" }, download: FLAG }),
-    response: answers("The file, or a redirect to it.", { type: "string", format: "binary" }),
+    response: files("The file, or a redirect to it.", ...FILE_TYPES),
   }),
   profile: of("files", "Returns where the time of a video went", {
     params: ID,
     querystring: object({ format: { enum: Object.keys(PROFILE_FILES), default: "html" } }),
-    response: answers("The report.", TEXT),
+    response: files("The report.", ...Object.values(PROFILE_FILES).map(({ mediaType }) => mediaType)),
   }),
   events: of("events", "Server-sent events of a video until it has ended", {
     params: ID,
-    response: answers("text/event-stream", TEXT),
+    response: files("Events.", "text/event-stream"),
   }),
-  allEvents: of("events", "Server-sent events of all videos", { response: answers("text/event-stream", TEXT) }),
+  allEvents: of("events", "Server-sent events of all videos", { response: files("Events.", "text/event-stream") }),
   models: of("models", "Lists models", {
     response: answers("Models.", object({ object: TEXT, data: listOf(object({})) })),
   }),

@@ -25,12 +25,15 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** The page runs its own scripts and styles, and talks to this server alone. */
-export const PAGE_POLICY = [
-  ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "font-src 'self'", "connect-src 'self'"],
-  ...["img-src 'self' blob: data:", "media-src 'self' blob:", "frame-src 'self'", "worker-src 'self'"],
-  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
-].join("; ");
+/** The page runs its own scripts and styles, and talks to this server alone; pictures and videos may come from the storage. */
+export function pagePolicy(storage: string | undefined): string {
+  const from = storage === undefined ? "" : ` ${storage}`;
+  return [
+    ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "font-src 'self'", `connect-src 'self'${from}`],
+    ...[`img-src 'self' blob: data:${from}`, `media-src 'self' blob:${from}`, "frame-src 'self'", "worker-src 'self'"],
+    ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  ].join("; ");
+}
 
 /** A running API. */
 export interface ApiServer {
@@ -73,7 +76,7 @@ export async function makeServer(studio: Studio, log: (text: string) => void = (
   traceVideos(studio.queue.events);
   if (studio.page !== undefined) {
     await mountLive(app, studio.openLive);
-    await addPage(app, studio.page);
+    await addPage(app, studio.page, pagePolicy(studio.files.origin));
   }
   return { app, endEvents: () => events.endAll() };
 }
@@ -117,14 +120,14 @@ function addRoutes(app: FastifyInstance, studio: Studio) {
   return events;
 }
 
-async function addPage(app: FastifyInstance, folder: string): Promise<void> {
+async function addPage(app: FastifyInstance, folder: string, policy: string): Promise<void> {
   await app.register(fixedFiles, {
     root: folder,
     setHeaders: (response, path) => {
       // Names of built files change with what is in them.
       const isNamedByHash = /[/\\]assets[/\\]/.test(path);
       response.header("cache-control", isNamedByHash ? "public, max-age=31536000, immutable" : "no-cache");
-      if (path.endsWith(".html")) response.header("content-security-policy", PAGE_POLICY);
+      if (path.endsWith(".html")) response.header("content-security-policy", policy);
     },
   });
 }

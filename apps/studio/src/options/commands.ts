@@ -39,5 +39,19 @@ export const KEYS_SECRET: CommandSpec = {
 /** Every command but the server. */
 export const FURTHER_COMMANDS: readonly CommandSpec[] = [WORKER, KEYS_ADD, KEYS_LIST, KEYS_REMOVE, KEYS_SECRET];
 
+/** What the program is called in messages and help. */
+export const PROGRAM = "vd-studio";
+
+/** Exit statuses of every command, by what happened. */
+export const EXIT_STATUSES = "0 done or stopped, 1 failed, 2 wrong usage, 130 stopped by a second Ctrl-C";
+
+/** Command lines to begin with, and what they do. */
+export const EXAMPLES: readonly (readonly [words: string, doc: string])[] = [
+  ["", "the page and the API at http://localhost:8585, with the bundled tiny-svd"],
+  ["--device cuda --gpus 0,1 --model stabilityai/stable-video-diffusion-img2vid-xt", "two GPUs, a worker on each"],
+  ["keys add ana", "a key, which others need"],
+  ["worker --redis redis://HOST:6379 --data /mnt/videos", "makes videos for the servers of other machines"],
+];
+
 /** What follows the options in the help of the program. */
 export const HELP_TAIL = `\nCommands:\n${FURTHER_COMMANDS.map(({ words, operand, doc }) => `  ${`${words} ${operand ?? ""}`.padEnd(18)} ${doc}\n`).join("")}`;

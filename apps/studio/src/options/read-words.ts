@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import { checkTable, cliRows, helpLine, helpText, type OptionTable, readCli } from "@vd/svd-pipeline/options";
 import { Command, CommanderError, Option } from "commander";
+import { PROGRAM } from "./commands";
 
 /** A command of the program. */
 export interface CommandSpec {
@@ -16,8 +17,6 @@ export interface CommandSpec {
 export type ReadWords =
   | { kind: "text"; text: string }
   | { kind: "values"; values: Record<string, unknown>; operand: string | undefined };
-
-const PROGRAM = "vd-studio";
 
 function commandOf({ words, doc, table, operand }: CommandSpec): Command {
   const command = new Command(`${PROGRAM} ${words}`.trim()).description(doc).exitOverride().allowExcessArguments(false);
