@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bytesWords, durationWords, nameWords, whenWords } from "../../../web/src/ui/words";
+import { bytesWords, durationWords, nameWords, plainSentence, whenWords } from "../../../web/src/ui/words";
 
 it.each([
   [0.2, "under 1 s"],
@@ -10,6 +10,9 @@ it.each([
   [3599.6, "1 h"],
   [3900, "1 h 5 min"],
   [7199, "2 h"],
+  [47 * 3600, "47 h"],
+  [48 * 3600, "2 days"],
+  [4.1e11, "4,745,370 days"],
 ])("says %d seconds as %s", (seconds, words) => expect(durationWords(seconds)).toBe(words));
 
 it.each([
@@ -21,6 +24,11 @@ it.each([
   [40 * 2 ** 30, "40 GiB"],
   [5 * 2 ** 40, "5.0 TiB"],
 ])("says %d bytes as %s", (bytes, words) => expect(bytesWords(bytes)).toBe(words));
+
+it("says messages of the library as sentences", () => {
+  expect(plainSentence("[image bytes] expected a picture, got none.")).toBe("Expected a picture, got none.");
+  expect(plainSentence("The picture is empty.")).toBe("The picture is empty.");
+});
 
 it("says when something was", () => {
   const now = new Date(2026, 3, 12, 15, 0).getTime();

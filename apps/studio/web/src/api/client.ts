@@ -1,3 +1,4 @@
+import { plainSentence } from "../ui/words";
 import type { Estimate, Model, OptionRow, OptionValue, Size, Variant, Video } from "./types";
 
 /** What the server, or the way to it, has against a request: one sentence for people. */
@@ -28,7 +29,8 @@ async function errorOf(response: Response): Promise<ApiError> {
     errors?: { field: string; detail: string }[];
   };
   const sentence = problem.detail ?? problem.title ?? `The server answered ${response.status} and said no reason.`;
-  return new ApiError(sentence, response.status, problem.errors);
+  const fields = problem.errors?.map(({ field, detail }) => ({ field, detail: plainSentence(detail) }));
+  return new ApiError(plainSentence(sentence), response.status, fields);
 }
 
 async function ask(path: string, init?: RequestInit): Promise<Response> {

@@ -3,6 +3,7 @@ import type { Video } from "../api/types";
 import { useVideoActions } from "../state/actions";
 import { Button } from "../ui/button";
 import { classNames } from "../ui/class-names";
+import { plainSentence } from "../ui/words";
 import styles from "./run-stage.module.css";
 
 /** A run that failed or was cancelled: why, and what can be done. */
@@ -16,7 +17,7 @@ export function FailedRun({ video }: { video: Video }) {
         <p>
           {isCancelled
             ? "Nothing of it was kept but its settings."
-            : (video.error?.message ?? "The server gave no reason.")}
+            : plainSentence(video.error?.message ?? "The server gave no reason.")}
         </p>
         <div className={styles.actions}>
           <Button icon={Pencil} look="primary" disabled={isBusy} onClick={() => void edit(video)}>

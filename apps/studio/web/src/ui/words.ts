@@ -2,11 +2,16 @@
 
 const SECONDS_A_MINUTE = 60;
 const SECONDS_AN_HOUR = 3600;
+const SECONDS_A_DAY = 86_400;
 const KIB = 1024;
+/** Up to here hours are said, from here on days. */
+const MAX_HOURS = 48;
 
-/** Says a time to wait: `4 s`, `2 min 10 s`, `1 h 5 min`. */
+/** Says a time to wait: `4 s`, `2 min 10 s`, `1 h 5 min`, `3 days`. */
 export function durationWords(seconds: number): string {
   if (seconds < 1) return "under 1 s";
+  if (seconds >= MAX_HOURS * SECONDS_AN_HOUR)
+    return `${Math.round(seconds / SECONDS_A_DAY).toLocaleString("en-GB")} days`;
   // Rounded once, so that no unit is ever full.
   const whole =
     seconds < SECONDS_AN_HOUR ? Math.round(seconds) : SECONDS_A_MINUTE * Math.round(seconds / SECONDS_A_MINUTE);
@@ -23,6 +28,12 @@ export function durationWords(seconds: number): string {
     .filter(([amount]) => amount > 0)
     .map(([amount, unit]) => `${amount} ${unit}`)
     .join(" ");
+}
+
+/** Says a message of the library as a sentence: without the part of it that complains, which is for programs. */
+export function plainSentence(message: string): string {
+  const words = message.replace(/^\[[^\]]*\] /, "");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Says an amount of memory: `480 MiB`, `3.2 GiB`. */
