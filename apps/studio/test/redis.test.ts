@@ -91,6 +91,14 @@ describe.skipIf(!HAS_REDIS)("a queue on Redis", () => {
     expect(all.map(({ status }) => status)).toEqual(Array(5).fill("completed"));
   });
 
+  it("makes one video of calls with one idempotency key that come at once", async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => studio.submit({}, { "idempotency-key": "k" })));
+    const ids = await Promise.all(answers.map(async (answer) => ((await answer.json()) as VideoView).id));
+    expect(new Set(ids).size).toBe(1);
+    expect((await studio.submit({ seed: 9 }, { "idempotency-key": "k" })).status).toBe(422);
+    await studio.ended(ids[0]!);
+  });
+
   it("stops its last worker gracefully, and a worker that cannot reach Redis says so", async () => {
     expect(await workers[2]!.end("SIGTERM")).toBe(0);
     await expect(spawnProgram("worker", "--redis", "redis://127.0.0.1:1")).rejects.toThrow("a Redis that answers");

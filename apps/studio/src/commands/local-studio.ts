@@ -5,6 +5,7 @@ import { SqliteKeys } from "../keys/sqlite-keys";
 import { lockFolder, openDatabase } from "../queue/database";
 import { LocalQueue } from "../queue/local-queue";
 import { VideoTable } from "../queue/video-table";
+import { hasEnded } from "../videos/record";
 import { WebhookSender } from "../webhooks/webhook-sender";
 import { placeOf } from "../work/models";
 import type { BackendContext, StudioBackend } from "./backend";
@@ -21,7 +22,11 @@ export async function openLocalBackend(context: BackendContext & { rules: FetchR
   const table = new VideoTable(database);
   const sender = new WebhookSender(database, { keys, rules, ...(retryMs && { retryMs }) });
   const files = remoteFiles ?? new FolderFiles(join(folder, VIDEOS));
-  if (files instanceof FolderFiles) await files.removeStrangers((id) => table.get(id) !== undefined);
+  const standing = (id: string) => {
+    const video = table.get(id);
+    return video ? (hasEnded(video) ? "ended" : "open") : "unknown";
+  };
+  if (files instanceof FolderFiles) await files.tidyAll(standing);
   const modelOf = (id: string) => placeOf(places, id);
   const queue = await LocalQueue.open({ table, files, workers, modelOf, onEnd: (video) => sender.note(video) });
   return {

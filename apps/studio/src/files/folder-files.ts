@@ -40,9 +40,14 @@ export class FolderFiles implements VideoFiles {
     }
   }
 
-  async end(id: string, output: string, keepSteps: boolean): Promise<void> {
+  async discard(_: string, output: string): Promise<void> {
     await rm(output, { recursive: true, force: true });
-    if (!keepSteps) await rm(join(this.of(id), STEPS), { recursive: true, force: true });
+  }
+
+  async tidy(id: string): Promise<void> {
+    const names = await readdir(this.of(id)).catch(() => []);
+    for (const name of names)
+      if (name !== PICTURE_FILE && name !== RESULT) await rm(join(this.of(id), name), { recursive: true, force: true });
   }
 
   async committed(id: string): Promise<VideoResult | undefined> {
@@ -70,10 +75,14 @@ export class FolderFiles implements VideoFiles {
     await rm(this.of(id), { recursive: true, force: true });
   }
 
-  /** Deletes the folders of videos that `isKnown` does not know: what was left when the process ended while one was added or deleted. */
-  async removeStrangers(isKnown: (id: string) => boolean): Promise<void> {
+  /** Deletes what was left when the process ended: folders of videos that nobody knows, and attempts at those that have ended. */
+  async tidyAll(standing: (id: string) => "unknown" | "ended" | "open"): Promise<void> {
     await mkdir(this.folder, { recursive: true });
-    for (const name of await readdir(this.folder)) if (isVideoId(name) && !isKnown(name)) await this.remove(name);
+    for (const name of (await readdir(this.folder)).filter(isVideoId)) {
+      const found = standing(name);
+      if (found === "unknown") await this.remove(name);
+      else if (found === "ended") await this.tidy(name);
+    }
   }
 
   private of(id: string): string {

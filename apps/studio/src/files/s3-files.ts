@@ -73,8 +73,12 @@ export class S3Files implements VideoFiles {
     return result;
   }
 
-  async end(id: string, output: string, keepSteps: boolean): Promise<void> {
-    await rm(keepSteps ? output : join(this.work, id), { recursive: true, force: true });
+  async discard(_: string, output: string): Promise<void> {
+    await rm(output, { recursive: true, force: true });
+  }
+
+  async tidy(id: string): Promise<void> {
+    await rm(join(this.work, id), { recursive: true, force: true });
   }
 
   async committed(id: string): Promise<VideoResult | undefined> {

@@ -24,8 +24,10 @@ export interface VideoFiles {
   begin(id: string, attempt: number): Promise<WorkFolders>;
   /** Makes the files of an attempt those of the video, all at once; where that has happened before, nothing changes. */
   commit(id: string, output: string, result: VideoResult): Promise<VideoResult>;
-  /** Deletes what an attempt has left; its steps stay with `keepSteps`. */
-  end(id: string, output: string, keepSteps: boolean): Promise<void>;
+  /** Deletes what an attempt that broke off has left; finished steps stay. */
+  discard(id: string, output: string): Promise<void>;
+  /** Deletes everything of a video that has ended but its picture and its files. */
+  tidy(id: string): Promise<void>;
   /** Returns what was committed for a video; undefined where nothing was. */
   committed(id: string): Promise<VideoResult | undefined>;
   /** Finds a file, undefined where there is none. download: a name to save it as. */

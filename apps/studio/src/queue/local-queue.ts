@@ -34,8 +34,10 @@ export class LocalQueue implements VideoQueue {
     const queue = new LocalQueue(parts);
     for (const video of parts.table.interrupted()) {
       const result = await parts.files.committed(video.id);
-      if (result) queue.end(video.id, { type: "done", result });
-      else parts.table.update(video.id, { status: "queued" });
+      if (result) {
+        queue.end(video.id, { type: "done", result });
+        await parts.files.tidy(video.id);
+      } else parts.table.update(video.id, { status: "queued" });
     }
     queue.pump();
     return queue;

@@ -56,10 +56,8 @@ export class RedisQueue implements VideoQueue {
 
   async add(video: NewVideo, limit: number, call?: IdempotentCall): Promise<VideoRecord> {
     if ((await this.videos.numActive(video.owner)) >= limit) throw new LimitError(limit);
-    if (call && !(await this.videos.noteCall(video, call))) {
-      const earlier = await this.videos.earlier(video.owner, call);
-      if (earlier) return earlier;
-    }
+    const earlier = call && (await this.videos.claimCall(video, call));
+    if (earlier) return earlier;
     const record = queuedRecord(video, await this.videos.takeTurn(video));
     await this.videos.put(record);
     await this.enqueue(record);
@@ -125,11 +123,16 @@ export class RedisQueue implements VideoQueue {
     await this.redis.publish(NAMES.events, JSON.stringify(event));
   }
 
-  /** Tells of a video's end, and queues its webhook; both may come twice, and the webhook counts once. */
+  /** Tells of a video's end, and queues its webhook. */
   async noteEnd(video: VideoRecord): Promise<void> {
+    await this.deliver(video);
+    await this.tell({ type: "status", video });
+  }
+
+  /** Queues the webhook of a video that has ended; a second one of the same video is none. */
+  async deliver(video: VideoRecord): Promise<void> {
     const delivery = deliveryOf(video);
     if (delivery) await this.webhooks.add(QUEUES.webhooks, delivery, { ...WEBHOOK_JOB, jobId: delivery.id });
-    await this.tell({ type: "status", video });
   }
 
   /** Ends the listening. */

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import {
   IDEMPOTENCY_MS,
@@ -17,6 +18,10 @@ const TURNS = 600_000;
 export function orderOf({ priority, turn }: Pick<VideoRecord, "priority" | "turn">): number {
   return 1 + PRIORITIES.indexOf(priority) * TURNS + Math.min(turn, TURNS - 1);
 }
+
+/** How long the video of a call that came first is waited for. */
+const CLAIM_TRIES = 20;
+const CLAIM_MS = 100;
 
 /** Gives an owner its next turn, as `nextTurn` does, in one go. Turns begin anew when nothing waits. */
 const TAKE_TURN = `
@@ -139,10 +144,20 @@ export class RedisVideos {
     return this.get(id!);
   }
 
-  /** Notes a call; false where the same one came in the meantime. */
-  async noteCall({ owner, id }: NewVideo, { key, fingerprint }: IdempotentCall): Promise<boolean> {
-    const noted = await this.redis.set(NAMES.call(owner, key), `${fingerprint} ${id}`, "PX", IDEMPOTENCY_MS, "NX");
-    return noted !== null;
+  /** Makes a call this video's, or returns the video of the same call that came first. @throws IdempotencyError */
+  async claimCall(video: NewVideo, call: IdempotentCall): Promise<VideoRecord | undefined> {
+    const { owner, id } = video;
+    const name = NAMES.call(owner, call.key);
+    const text = `${call.fingerprint} ${id}`;
+    if ((await this.redis.set(name, text, "PX", IDEMPOTENCY_MS, "NX")) !== null) return undefined;
+    // The first call notes its key before its video, which comes at once, unless its server has just ended.
+    for (let tries = 0; tries < CLAIM_TRIES; tries++) {
+      const earlier = await this.earlier(owner, call);
+      if (earlier) return earlier;
+      await wait(CLAIM_MS);
+    }
+    await this.redis.set(name, text, "PX", IDEMPOTENCY_MS);
+    return undefined;
   }
 
   private async index(before: VideoRecord, now: VideoRecord): Promise<void> {

@@ -63,7 +63,7 @@ export class VideoWorker {
     if (!video) {
       // Somebody ended right behind the end of a video: its message may not have been sent.
       const ended = await queue.get(id);
-      if (ended && hasEnded(ended)) await queue.noteEnd(ended);
+      if (ended && hasEnded(ended)) await queue.deliver(ended);
       return;
     }
     const end = await this.make(video);
@@ -94,7 +94,10 @@ export class VideoWorker {
     const { id, attempts } = video;
     // What another machine had committed when it died is not made again.
     const result = attempts > 1 ? await files.committed(id) : undefined;
-    if (result) return { type: "done", result };
+    if (result) {
+      await files.tidy(id);
+      return { type: "done", result };
+    }
     const worker = this.free.pop()!;
     const cancel = new AbortController();
     this.running.set(id, cancel);

@@ -44,10 +44,17 @@ async function tryOnce(
   if (signal.aborted) cancel();
   signal.addEventListener("abort", cancel, { once: true });
   const outcome = await made.finally(() => signal.removeEventListener("abort", cancel));
-  const end: AttemptEnd =
-    outcome.type === "done"
-      ? { type: "done", result: await files.commit(id, folders.output, outcome.result) }
-      : outcome;
-  await files.end(id, folders.output, end.type === "crashed");
+  if (outcome.type === "crashed") {
+    await files.discard(id, folders.output);
+    return outcome;
+  }
+  // The files of a video that was cancelled, and perhaps deleted, at the last moment are nobody's.
+  const isDone = outcome.type === "done" && !signal.aborted;
+  const end: AttemptEnd = isDone
+    ? { type: "done", result: await files.commit(id, folders.output, outcome.result) }
+    : outcome.type === "failed"
+      ? outcome
+      : { type: "failed", failure: { code: "cancelled", message: "The video was cancelled." } };
+  await files.tidy(id);
   return end;
 }
