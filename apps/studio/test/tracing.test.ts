@@ -32,6 +32,8 @@ it("makes a span of a call, below the caller's", async () => {
   app.get("/v1/videos/:id", async () => ({}));
   const traceId = "0af7651916cd43dd8448eb211c80319c";
   await app.inject({ url: "/v1/videos/video_1", headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } });
+  // The hook behind the answer has run.
+  await app.close();
   const [span] = exporter.getFinishedSpans();
   expect(span!.name).toBe("GET /v1/videos/:id");
   expect(span!.spanContext().traceId).toBe(traceId);

@@ -81,6 +81,8 @@ export async function startStudio(settings: ServeSettings, context: ServeContext
     };
     return await listen(studio, settings, context, backend, stopWorkers);
   } catch (error) {
+    // What an earlier server had queued may be under way already.
+    await backend?.queue.drain(0);
     await stopWorkers();
     await backend?.close();
     throw error;
