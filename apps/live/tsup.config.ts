@@ -4,7 +4,8 @@ import { program } from "../../tooling/build/tsup.mjs";
 import { buildPage } from "./src/page/build.mjs";
 
 export default defineConfig({
-  ...program({ cli: "src/cli.ts" }),
+  ...program({ cli: "src/cli.ts", site: "src/site.ts" }),
+  dts: { entry: { site: "src/site.ts" } },
   // What is imported late stays in files of its own; in one file it would all be loaded at once.
   splitting: true,
   clean: true,

@@ -51,8 +51,8 @@ function sourceOf({ dir, manifest }, subpath) {
  *  files inside a package come before the package's own, for tools that take the first that fits.
  *  @returns {Record<string, string>} */
 export function sourceAliases() {
-  const rows = libraries().flatMap((each) => {
-    const { name, exports } = each.manifest;
+  const rows = publicPackages().flatMap((each) => {
+    const { name, exports = {} } = each.manifest;
     const subpaths = Object.keys(exports).filter((key) => exports[key].import !== undefined);
     return subpaths.map((key) => {
       const subpath = key.slice("./".length);

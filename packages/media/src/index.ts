@@ -15,8 +15,10 @@ export {
   type FocusPoint,
   fitFloats,
   fitPicture,
+  fitPlacement,
   type PictureFit,
   parseFocus,
+  type Rectangle,
 } from "./pictures/fit";
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";

@@ -16,8 +16,12 @@ export interface Violation {
 const CODE = /\.(ts|mts|cts|mjs|cjs|js)$/;
 const SKIPPED = /(^|\/)(node_modules|dist|prebuilds|generated)(\/|$)|^(packages|apps)\/.*\/build\//;
 
-/** Where a process may look at its environment: these two files, and apps for what a terminal, a shell or a CI says. */
-const ENVIRONMENT_FILES = ["packages/kernels-native/src/env.ts", "packages/hub/src/client/environment.ts"];
+/** Where a process may look at its environment: these files, and apps for what a terminal, a shell or a CI says. */
+const ENVIRONMENT_FILES = [
+  "packages/kernels-native/src/env.ts",
+  "packages/hub/src/client/environment.ts",
+  "apps/studio/src/environment.ts",
+];
 const TERMINAL_VARIABLES = [
   "CI",
   "TERM",
@@ -41,14 +45,24 @@ function codeFiles(root: string): string[] {
   return files.filter((path) => CODE.test(path) && !path.endsWith(".d.ts") && !SKIPPED.test(path)).sort();
 }
 
+/** What a page bundles besides code. */
+const ASSET = /\.(png|webp|svg|css|woff2)$/;
+
+/** Apps whose package has another name than their folder: libraries have the names that they would have. */
+const APP_FOLDERS: Readonly<Record<string, string>> = { "live-app": "live" };
+
+/** Where the code of an own package lies, or of a part of it. */
+function placeOf(name: string, part: string | undefined, known: ReadonlySet<string>): string {
+  const app = APP_FOLDERS[name];
+  if (app !== undefined) return `apps/${app}/src/${part ?? "index"}`;
+  return `${known.has(`apps/${name}/src/index.ts`) ? "apps" : "packages"}/${name}/${part ?? "src"}`;
+}
+
 /** The file that an import means; undefined for packages of others and for what is no code. */
 function resolve(from: string, specifier: string, known: ReadonlySet<string>): string | undefined {
   const own = /^@vd\/([^/]+)(?:\/(.+))?$/.exec(specifier);
-  if (!own && !specifier.startsWith(".")) return undefined;
-  const parent = own && known.has(`apps/${own[1]}/src/index.ts`) ? "apps" : "packages";
-  const base = own
-    ? `${parent}/${own[1]}/${own[2] ?? "src"}`
-    : posix.normalize(posix.join(posix.dirname(from), specifier));
+  if (own ? ASSET.test(specifier) : !specifier.startsWith(".")) return undefined;
+  const base = own ? placeOf(own[1]!, own[2], known) : posix.normalize(posix.join(posix.dirname(from), specifier));
   const stem = base.replace(/\.js$/, "");
   return [base, `${stem}.ts`, `${base}/index.ts`].find((path) => known.has(path)) ?? (own ? `${base}/index.ts` : base);
 }

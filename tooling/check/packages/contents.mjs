@@ -27,6 +27,11 @@ const OTHERS = {
     /^start\/[\w-]+\.png$/,
   ],
   "@vd/generate": [/^schema\/[\w.]+\.schema\.json$/, /^man\/[\w-]+\.1$/],
+  "@vd/studio": [
+    /^dist\/web\/[\w./-]+\.(woff2|svg|png|webp|md)$/,
+    /^deploy\/[\w.-]+\.(yaml|service)$/,
+    /^man\/[\w-]+\.1$/,
+  ],
   "@vd/live-app": [/^man\/[\w-]+\.1$/],
   "@vd/profiler": [/^schema\/[\w.]+\.schema\.json$/],
   "@vd/bench": [/^peers\/[\w./-]+\.(py|json|md|txt)$/],

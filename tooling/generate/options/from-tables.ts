@@ -12,6 +12,20 @@ import { type ManCommand, manPage } from "./man";
 import { optionsPage } from "./page";
 import { optionTypes } from "./typescript";
 
+/** A command of vd-studio: one table, and perhaps a word that follows. */
+interface StudioCommand {
+  words: string;
+  doc: string;
+  table: OptionGroup["table"];
+  operand?: string;
+}
+
+const studioCommand = ({ words, operand = "", doc, table }: StudioCommand): ManCommand => ({
+  words: `${words} ${operand}`.trim(),
+  doc,
+  groups: [{ title: "Options", intro: "", table, isApp: true }],
+});
+
 /** Returns every file that follows from the option tables, with its text. root: the repository's folder. */
 export async function filesOf(root: string): Promise<[path: string, text: string][]> {
   const app = (await import(pathToFileURL(join(root, "apps/generate/src/options/tables.ts")).href)) as {
@@ -31,6 +45,13 @@ export async function filesOf(root: string): Promise<[path: string, text: string
     PROGRAM: string;
     PLAY: ManCommand;
     FURTHER_COMMANDS: readonly ManCommand[];
+    EXAMPLES: readonly (readonly [string, string])[];
+    EXIT_STATUSES: string;
+  };
+  const studio = (await import(pathToFileURL(join(root, "apps/studio/src/options/commands.ts")).href)) as {
+    PROGRAM: string;
+    SERVE: StudioCommand;
+    FURTHER_COMMANDS: readonly StudioCommand[];
     EXAMPLES: readonly (readonly [string, string])[];
     EXIT_STATUSES: string;
   };
@@ -90,6 +111,15 @@ export async function filesOf(root: string): Promise<[path: string, text: string
       manPage({
         ...{ program: live.PROGRAM, main: live.PLAY, further: live.FURTHER_COMMANDS },
         ...{ examples: live.EXAMPLES, exitStatuses: live.EXIT_STATUSES },
+      }),
+    ],
+    [
+      join(root, "apps/studio/man/vd-studio.1"),
+      manPage({
+        program: studio.PROGRAM,
+        main: studioCommand(studio.SERVE),
+        further: studio.FURTHER_COMMANDS.map(studioCommand),
+        ...{ examples: studio.EXAMPLES, exitStatuses: studio.EXIT_STATUSES },
       }),
     ],
   ];

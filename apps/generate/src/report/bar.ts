@@ -1,10 +1,10 @@
+import { OverallClock, type StageEvent } from "@vd/svd-pipeline/progress";
 import { SingleBar } from "cli-progress";
 import type { Io } from "../io";
 import type { Paint } from "./colours";
 import { formatPace, formatStep, warningLine } from "./lines";
-import { OverallClock } from "./overall-clock";
 import type { Reporter } from "./reporter";
-import { type Pace, StageClock, type StageEvent } from "./stage-clock";
+import { type Pace, StageClock } from "./stage-clock";
 import { formatDuration } from "./units";
 
 /** Between two looks at the clock: stages that report no steps move too. */

@@ -1,8 +1,8 @@
+import { OverallClock, type StageEvent } from "@vd/svd-pipeline/progress";
 import type { Io } from "../io";
 import type { Paint } from "./colours";
-import { OverallClock } from "./overall-clock";
 import type { Reporter } from "./reporter";
-import { type Pace, StageClock, type StageEvent } from "./stage-clock";
+import { type Pace, StageClock } from "./stage-clock";
 import { formatBytes, formatDuration, formatRate } from "./units";
 
 /** The least time between two lines about the same stage; its first and last step are always told. */

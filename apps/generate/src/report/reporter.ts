@@ -1,9 +1,9 @@
+import type { StageEvent } from "@vd/svd-pipeline/progress";
 import type { Io } from "../io";
 import type { Settings } from "../settings";
 import { type ColourVariables, type Paint, paintFor } from "./colours";
 import { jsonReporter } from "./json";
 import { lineReporter, warningLine } from "./lines";
-import type { StageEvent } from "./stage-clock";
 
 /** Tells the user, or the program that reads along, how the work goes. */
 export interface Reporter {

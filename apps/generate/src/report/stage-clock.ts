@@ -1,7 +1,4 @@
-import type { ProgressEvent } from "@vd/svd-pipeline";
-
-/** The pipeline's stages, and the writing of the file, which is ours. */
-export type StageEvent = Omit<ProgressEvent, "stage"> & { stage: ProgressEvent["stage"] | "write" };
+import type { StageEvent } from "@vd/svd-pipeline/progress";
 
 /** How fast a stage goes and how long it still takes; undefined before its first step is done. */
 export interface Pace {

@@ -1,7 +1,8 @@
+import type { StageEvent } from "@vd/svd-pipeline/progress";
 import { describe, expect, it, vi } from "vitest";
 import type { Io } from "../../src/io";
 import { makeReporter, type Reporter } from "../../src/report/reporter";
-import { StageClock, type StageEvent } from "../../src/report/stage-clock";
+import { StageClock } from "../../src/report/stage-clock";
 
 /** A reporter, what it wrote, and a clock to turn. */
 async function reporterWith(options: { json?: boolean; quiet?: boolean; isTTY?: boolean }) {

@@ -37,8 +37,10 @@ export class Connection {
   }
 
   private open(): void {
-    const { protocol, host, search } = location;
-    const socket = new WebSocket(`${protocol === "https:" ? "wss" : "ws"}://${host}/socket${search}`);
+    // Beside the page, wherever that lies.
+    const address = new URL(`socket${location.search}`, location.href);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.numDrawn = 0;

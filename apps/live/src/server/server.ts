@@ -1,13 +1,14 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { VdError } from "@vd/kernels-native";
 import { systemCode } from "@vd/tensor";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocketServer } from "ws";
 import type { Game } from "../game/game";
 import { isLoopback, refusalOf, urlOf } from "./guard";
-import { type PageOptions, PageSocket } from "./page-socket";
+import type { PageOptions } from "./page-socket";
+import { LiveSite, MAX_MESSAGE_BYTES } from "./site";
 
 /** How a game is served. */
 export interface ServeOptions extends PageOptions {
@@ -22,57 +23,25 @@ export interface ServeOptions extends PageOptions {
 /** Where the page is, if nothing is said and nobody else is there. */
 export const USUAL_PORT = 8484;
 
-/** The largest message of a page: a camera's picture of 4096 by 4096 with four channels. */
-const MAX_MESSAGE_BYTES = 2 ** 26 + 2 ** 10;
 /** Where the picture of a start state is: `/start/meadow-morning.png`. */
 const START_PATH = /^\/start\/([\w-]+)\.png$/;
 
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
 
-/** Hashes of a page's inline scripts or styles, so that nothing else in it runs. */
-function hashesOf(page: string, tag: "script" | "style"): string {
-  const bodies = [...page.matchAll(new RegExp(`<${tag}[^>]*>([\\s\\S]*?)</${tag}>`, "g"))].map(([, body]) => body!);
-  return bodies.map((body) => `'sha256-${createHash("sha256").update(body).digest("base64")}'`).join(" ");
-}
-
-function headersFor(page: string) {
-  const policy = [
-    ...["default-src 'none'", "connect-src 'self'", "img-src 'self' blob: data:", "media-src blob:", "base-uri 'none'"],
-    ...[`script-src ${hashesOf(page, "script")}`, `style-src ${hashesOf(page, "style")}`],
-    ...["form-action 'none'", "frame-ancestors 'none'"],
-  ].join("; ");
-  return {
-    "content-security-policy": policy,
-    "cross-origin-resource-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-store",
-  };
-}
-
 /** A game on the network: the page, and a WebSocket for each page that is open. */
 export class LiveServer {
-  private readonly pages = new Set<PageSocket>();
   private readonly sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
-  private readonly headers: Record<string, string>;
+  private readonly site: LiveSite;
   private readonly token: string | undefined;
-  private readonly stopFrames: () => void;
 
   private constructor(
-    private readonly game: Game,
+    game: Game,
     private readonly options: ServeOptions,
     private readonly http: Server,
   ) {
-    this.headers = headersFor(options.page);
+    this.site = new LiveSite(game, { ...options, frameAncestors: "'none'" });
     this.token = isLoopback(options.host) ? undefined : randomBytes(16).toString("hex");
-    this.stopFrames = game.onFrame((frame) => {
-      if (this.pages.size === 0) return;
-      // One copy for all pages: the session's own memory changes with the next frame.
-      const data = frame.data.slice();
-      for (const page of this.pages) page.offer(frame, data);
-    });
     http.on("request", (request, response) => this.answer(request, response));
     http.on("upgrade", (request, socket, head) => this.upgrade(request, socket as Socket, head));
   }
@@ -102,7 +71,7 @@ export class LiveServer {
 
   /** Ends all connections. */
   async close(): Promise<void> {
-    this.stopFrames();
+    this.site.close();
     for (const socket of this.sockets.clients) socket.terminate();
     this.sockets.close();
     this.http.closeAllConnections();
@@ -117,7 +86,7 @@ export class LiveServer {
     const refusal = this.refusal(request);
     const { pathname } = urlOf(request);
     const start = START_PATH.exec(pathname)?.[1];
-    const picture = start === undefined ? undefined : this.game.startPicture(start);
+    const picture = start === undefined ? undefined : this.site.startPicture(start);
     const reads = request.method === "GET" || request.method === "HEAD";
     if (refusal !== undefined) this.sayNo(response, FORBIDDEN, refusal);
     else if (reads && picture !== undefined) this.sendPicture(response, picture);
@@ -126,7 +95,7 @@ export class LiveServer {
   }
 
   private sendPage(response: ServerResponse): void {
-    response.writeHead(200, { ...this.headers, "content-type": "text/html; charset=utf-8" }).end(this.options.page);
+    response.writeHead(200, { ...this.site.headers, "content-type": "text/html; charset=utf-8" }).end(this.site.page);
   }
 
   private sayNo(response: ServerResponse, status: number, sentence: string): void {
@@ -137,7 +106,7 @@ export class LiveServer {
     const file = createReadStream(path);
     file.on("error", () => this.sayNo(response, NOT_FOUND, "This picture cannot be read."));
     file.on("open", () => {
-      response.writeHead(200, { ...this.headers, "content-type": "image/png" });
+      response.writeHead(200, { ...this.site.headers, "content-type": "image/png" });
       file.pipe(response);
     });
   }
@@ -149,15 +118,7 @@ export class LiveServer {
       socket.end("HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
       return;
     }
-    // A frame that waits for more bytes is late.
-    socket.setNoDelay(true);
-    this.sockets.handleUpgrade(request, socket, head, (opened) => this.addPage(opened, request));
-  }
-
-  private addPage(socket: WebSocket, request: IncomingMessage): void {
-    const page = new PageSocket(socket, request, this.game, this.options);
-    this.pages.add(page);
-    socket.on("close", () => this.pages.delete(page));
+    this.sockets.handleUpgrade(request, socket, head, (opened) => this.site.addPage(opened, request));
   }
 }
 

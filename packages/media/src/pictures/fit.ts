@@ -43,8 +43,16 @@ export function parseFocus(text: string, where = "focus"): FocusPoint {
 const startOf = (whole: number, part: number, focus: number): number =>
   Math.min(Math.max(Math.round(focus * whole - part / 2), 0), whole - part);
 
+/** A rectangle of whole pixels. */
+export interface Rectangle {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
 /** The largest part of a picture that has the shape of width×height, as near to the focus as its edges allow. */
-function coverPart(whole: { width: number; height: number }, width: number, height: number, focus: FocusPoint) {
+function coverPart(whole: PictureSize, width: number, height: number, focus: FocusPoint): Rectangle {
   const scale = Math.min(whole.width / width, whole.height / height);
   const part = (side: number, most: number) => Math.min(Math.max(1, Math.round(side * scale)), most);
   const [partWidth, partHeight] = [part(width, whole.width), part(height, whole.height)];
@@ -52,7 +60,38 @@ function coverPart(whole: { width: number; height: number }, width: number, heig
   return { left, top, width: partWidth, height: partHeight };
 }
 
-function* cut(image: RgbImage, { left, top, width, height }: ReturnType<typeof coverPart>): Pausable<RgbImage> {
+/** Where the whole picture lies between the bars of `contain`. */
+function containedPart(whole: PictureSize, width: number, height: number): Rectangle {
+  const scale = Math.min(width / whole.width, height / whole.height);
+  const inner = (side: number) => Math.max(1, Math.round(side * scale));
+  const [innerWidth, innerHeight] = [inner(whole.width), inner(whole.height)];
+  const [left, top] = [startOf(width, innerWidth, MIDDLE), startOf(height, innerHeight, MIDDLE)];
+  return { left, top, width: innerWidth, height: innerHeight };
+}
+
+interface PictureSize {
+  width: number;
+  height: number;
+}
+
+/**
+ * Returns what {@link fitPicture} does with a picture of some size: `crop`, the part of it that is used, and `placed`, where that lies
+ * in the frame of width×height.
+ */
+export function fitPlacement(
+  picture: PictureSize,
+  width: number,
+  height: number,
+  { fit = FITS[0], focus = { x: MIDDLE, y: MIDDLE } }: FitOptions = {},
+): { crop: Rectangle; placed: Rectangle } {
+  const whole = { left: 0, top: 0, width: picture.width, height: picture.height };
+  const frame = { left: 0, top: 0, width, height };
+  if (fit === "stretch" || picture.width * height === picture.height * width) return { crop: whole, placed: frame };
+  if (fit === "contain") return { crop: whole, placed: containedPart(picture, width, height) };
+  return { crop: coverPart(picture, width, height, focus), placed: frame };
+}
+
+function* cut(image: RgbImage, { left, top, width, height }: Rectangle): Pausable<RgbImage> {
   const data = new Uint8Array(width * height * 3);
   for (let y = 0; y < height; y++) {
     const from = ((top + y) * image.width + left) * 3;
@@ -63,10 +102,8 @@ function* cut(image: RgbImage, { left, top, width, height }: ReturnType<typeof c
 }
 
 function* barred(image: RgbImage, width: number, height: number): Pausable<RgbImage> {
-  const scale = Math.min(width / image.width, height / image.height);
-  const inner = (side: number) => Math.max(1, Math.round(side * scale));
-  const small = yield* resizeLanczos.inPieces(image, inner(image.width), inner(image.height));
-  const [left, top] = [startOf(width, small.width, MIDDLE), startOf(height, small.height, MIDDLE)];
+  const { left, top, ...inner } = containedPart(image, width, height);
+  const small = yield* resizeLanczos.inPieces(image, inner.width, inner.height);
   const data = new Uint8Array(width * height * 3);
   for (let y = 0; y < small.height; y++) {
     const row = small.data.subarray(y * small.width * 3, (y + 1) * small.width * 3);

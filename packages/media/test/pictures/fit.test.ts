@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { noiseImage } from "../../../../tooling/testing/pictures";
-import { FITS, fitFloats, fitPicture, parseFocus } from "../../src/pictures/fit";
+import { FITS, fitFloats, fitPicture, fitPlacement, parseFocus } from "../../src/pictures/fit";
 import { resizeLanczos } from "../../src/pictures/lanczos";
 import type { RgbImage } from "../../src/pictures/rgb-image";
 
@@ -118,5 +118,24 @@ describe("fitFloats", () => {
       /\[fit\] expected cover or stretch .* got contain/,
     );
     expect(fitFloats(image, 128, 64, { fit: "contain" })).toBe(image);
+  });
+});
+
+describe("fitPlacement", () => {
+  const focus = parseFocus("50%,30%");
+
+  it("tells the part that cover cuts out", () => {
+    const { crop, placed } = fitPlacement({ width: 40, height: 90 }, 160, 80, { focus });
+    expect(crop).toEqual({ left: 0, top: 17, width: 40, height: 20 });
+    expect(corner(fitPicture(map(40, 90), 160, 80, { focus }))).toEqual([crop.left, crop.top]);
+    expect(placed).toEqual({ left: 0, top: 0, width: 160, height: 80 });
+  });
+
+  it("tells where contain puts the picture, and that stretch uses all of it", () => {
+    const whole = { left: 0, top: 0, width: 30, height: 60 };
+    const inFrame = { left: 24, top: 0, width: 16, height: 32 };
+    expect(fitPlacement(whole, 64, 32, { fit: "contain" })).toEqual({ crop: whole, placed: inFrame });
+    const frame = { left: 0, top: 0, width: 64, height: 32 };
+    expect(fitPlacement(whole, 64, 32, { fit: "stretch" })).toEqual({ crop: whole, placed: frame });
   });
 });

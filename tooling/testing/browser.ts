@@ -31,7 +31,7 @@ export class Browser {
 
   /** Starts a browser with an empty page. It has a camera that shows a moving picture, and nobody is asked for it. */
   static async start(): Promise<Browser> {
-    const folder = mkdtempSync(join(tmpdir(), "vd-live-browser-"));
+    const folder = mkdtempSync(join(tmpdir(), "vd-browser-"));
     const words = [
       ...["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", `--user-data-dir=${folder}`],
       ...["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-first-run", "about:blank"],

@@ -1,4 +1,7 @@
-import type { StageEvent } from "./stage-clock";
+import type { ProgressEvent } from "../types";
+
+/** The pipeline's stages, and the writing of files, which is its caller's. */
+export type StageEvent = Omit<ProgressEvent, "stage"> & { stage: ProgressEvent["stage"] | "write" };
 
 /** How far a whole run is. */
 export interface OverallPace {

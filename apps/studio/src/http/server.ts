@@ -1,0 +1,133 @@
+import multipart from "@fastify/multipart";
+import rateLimit from "@fastify/rate-limit";
+import fixedFiles from "@fastify/static";
+import swagger from "@fastify/swagger";
+import Fastify, { type FastifyInstance } from "fastify";
+import { mountLive } from "../live-mount";
+import { LOCAL_OWNER } from "../videos/record";
+import { guardAccess, KEY_COOKIE } from "./access";
+import { addContentRoutes } from "./content-routes";
+import { addEventRoutes } from "./event-routes";
+import { addInfoRoutes } from "./info-routes";
+import { addMetrics } from "./metrics";
+import { addPictureRoutes } from "./picture-routes";
+import { Problem, problemOf } from "./problem";
+import { COMPONENTS } from "./schemas";
+import type { Studio } from "./studio";
+import { traceRequests, traceVideos } from "./tracing";
+import { addVideoRoutes } from "./video-routes";
+
+/** What every answer says of itself. */
+const HEADERS = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+} as const;
+
+/** The page runs its own scripts and styles, and talks to this server alone; pictures and videos may come from the storage. */
+export function pagePolicy(storage: string | undefined): string {
+  const from = storage === undefined ? "" : ` ${storage}`;
+  return [
+    ...["default-src 'none'", "script-src 'self'", "style-src 'self'", "font-src 'self'", `connect-src 'self'${from}`],
+    ...[`img-src 'self' blob: data:${from}`, `media-src 'self' blob:${from}`, "frame-src 'self'", "worker-src 'self'"],
+    ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  ].join("; ");
+}
+
+/** A running API. */
+export interface ApiServer {
+  app: FastifyInstance;
+  /** Ends the connections that listen to events, which would else keep the server. */
+  endEvents(): void;
+}
+
+/** Makes the API; it listens when `app.listen` is called. log: told of mistakes of our own. */
+export async function makeServer(studio: Studio, log: (text: string) => void = () => {}): Promise<ApiServer> {
+  const app = Fastify({
+    bodyLimit: studio.maxBodyBytes,
+    forceCloseConnections: "idle",
+    // Queries are texts, which are turned into what the schema says; bodies are checked by the option contract.
+    ajv: { customOptions: { strict: false } },
+  });
+  // Bodies are JSON or forms; a text is neither.
+  app.removeContentTypeParser("text/plain");
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setErrorHandler((error, request, reply) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500) log(`${request.method} ${request.url}: ${(error as Error).stack ?? error}\n`);
+    return reply
+      .code(problem.status)
+      .headers(problem.headers)
+      .type("application/problem+json")
+      .send(JSON.stringify(problem.body()));
+  });
+  app.setNotFoundHandler(() => {
+    throw new Problem(404, "not_found", "There is nothing at this address. GET /openapi.json tells what there is.");
+  });
+  app.addHook("onSend", async (_, reply, payload) => {
+    reply.headers(HEADERS);
+    return payload;
+  });
+  traceRequests(app);
+  guardAccess(app, studio.access, studio.keys);
+  await addPlugins(app, studio);
+  const events = addRoutes(app, studio);
+  traceVideos(studio.queue.events);
+  if (studio.page !== undefined) {
+    await mountLive(app, studio.openLive);
+    await addPage(app, studio.page, pagePolicy(studio.files.origin));
+  }
+  return { app, endEvents: () => events.endAll() };
+}
+
+async function addPlugins(app: FastifyInstance, { maxBodyBytes, version }: Studio): Promise<void> {
+  for (const [$id, schema] of Object.entries(COMPONENTS)) app.addSchema({ $id, ...schema });
+  await app.register(multipart, { limits: { fileSize: maxBodyBytes, files: 1, fields: 100, fieldSize: 2 ** 20 } });
+  await app.register(rateLimit, {
+    max: ({ caller }) => caller.perMinute,
+    timeWindow: 60_000,
+    keyGenerator: ({ caller }) => caller.id,
+    allowList: ({ caller, url }) => caller.id === LOCAL_OWNER || !url.startsWith("/v1"),
+    errorResponseBuilder: (_, { after }) =>
+      new Problem(429, "too_many_requests", `Too many requests of this key. Try again in ${after}.`),
+  });
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "vd-studio", version, description: "Videos from pictures. Docs: docs/api.md." },
+      components: { securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+      security: [{ key: [] }, {}],
+    },
+    refResolver: { buildLocalReference: (json) => String(json.$id) },
+  });
+}
+
+function addRoutes(app: FastifyInstance, studio: Studio) {
+  const events = addEventRoutes(app, studio);
+  addVideoRoutes(app, studio);
+  addContentRoutes(app, studio);
+  addPictureRoutes(app, studio);
+  addInfoRoutes(app, studio);
+  addMetrics(app, studio, () => events.count());
+  app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
+  app.post<{ Body: { key?: unknown } }>("/session", { schema: { hide: true } }, async ({ body }, reply) => {
+    const key = String(body?.key ?? "");
+    if (!/^[\w-]{1,200}$/.test(key)) throw new Problem(400, "attr", "Expected a key.", "key");
+    const cookie = `${KEY_COOKIE}=${key}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000`;
+    return reply.header("set-cookie", cookie).code(204).send();
+  });
+  return events;
+}
+
+async function addPage(app: FastifyInstance, folder: string, policy: string): Promise<void> {
+  await app.register(fixedFiles, {
+    root: folder,
+    setHeaders: (response, path) => {
+      // Names of built files change with what is in them.
+      const isNamedByHash = /[/\\]assets[/\\]/.test(path);
+      response.header("cache-control", isNamedByHash ? "public, max-age=31536000, immutable" : "no-cache");
+      if (path.endsWith(".html")) response.header("content-security-policy", policy);
+    },
+  });
+}

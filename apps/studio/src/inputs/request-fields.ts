@@ -1,0 +1,50 @@
+import type { MultipartFile } from "@fastify/multipart";
+import type { FastifyRequest } from "fastify";
+import { Problem } from "../http/problem";
+import type { Fields } from "./settings";
+
+/** What a request says: fields, and a picture where a form brought one. */
+export interface RequestFields {
+  fields: Fields;
+  file: Uint8Array | undefined;
+}
+
+/** Names of the field with the picture. */
+export const PICTURE_FIELDS = ["image", "input_reference"] as const;
+
+const isPicture = (name: string): boolean => (PICTURE_FIELDS as readonly string[]).includes(name);
+
+/** Lists and objects are JSON in a form. */
+function formValue(name: string, text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(400, "attr", `The field "${name}" begins like JSON and is none.`, name);
+  }
+}
+
+async function fileOf(part: MultipartFile): Promise<Uint8Array> {
+  if (!isPicture(part.fieldname))
+    throw new Problem(400, "attr", `Expected the picture as "image", got a file "${part.fieldname}".`);
+  return part.toBuffer();
+}
+
+async function formFields(request: FastifyRequest): Promise<RequestFields> {
+  const fields: Record<string, unknown> = Object.create(null);
+  let file: Uint8Array | undefined;
+  for await (const part of request.parts()) {
+    if (part.type === "file") file = await fileOf(part);
+    else fields[part.fieldname] = formValue(part.fieldname, String(part.value));
+  }
+  return { fields, file };
+}
+
+/** Reads the fields of a request, JSON or a form. @throws Problem */
+export async function requestFields(request: FastifyRequest): Promise<RequestFields> {
+  if (request.isMultipart()) return formFields(request);
+  const { body } = request;
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw new Problem(400, "attr", "Expected a JSON object, or a form with the same fields.");
+  return { fields: body as Fields, file: undefined };
+}

@@ -1,0 +1,71 @@
+import { createReadStream } from "node:fs";
+import websocket from "@fastify/websocket";
+import { MAX_MESSAGE_BYTES, type OpenSite, openLiveSite } from "@vd/live-app/site";
+import type { FastifyInstance } from "fastify";
+import { Problem } from "./http/problem";
+
+/** What opens the game; tests have another page, or another game. */
+export type OpenLiveSite = () => Promise<OpenSite>;
+
+/** One game for all who look at it, opened for the first of them and opened anew when it has ended. */
+class SharedGame {
+  private opening: Promise<OpenSite> | undefined;
+
+  constructor(private readonly openSite: OpenLiveSite) {}
+
+  get(): Promise<OpenSite> {
+    this.opening ??= this.open();
+    return this.opening;
+  }
+
+  async close(): Promise<void> {
+    await (await this.opening?.catch(() => undefined))?.close();
+  }
+
+  private async open(): Promise<OpenSite> {
+    const forget = () => {
+      this.opening = undefined;
+    };
+    try {
+      const open = await this.openSite();
+      void open.ended.then(forget, forget);
+      return open;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+}
+
+/**
+ * Adds the window of live games below `/live/`. The game is opened when somebody looks at it, stands still while nobody does, and
+ * ends with the server. Who is let in is decided by the hooks of `app`, for the socket too.
+ */
+export async function mountLive(app: FastifyInstance, openSite: OpenLiveSite = () => openLiveSite()): Promise<void> {
+  const game = new SharedGame(openSite);
+  app.addHook("onClose", () => game.close());
+  await app.register(websocket, { options: { maxPayload: MAX_MESSAGE_BYTES } });
+  // The plugin ends sockets that its own hooks have seen; one that was refused before would keep the server from ending.
+  app.addHook("onResponse", async ({ raw, headers }) => {
+    if (headers.upgrade !== undefined) raw.socket.destroy();
+  });
+  const hidden = { schema: { hide: true } };
+  app.get("/live", hidden, (_, reply) => reply.redirect("live/"));
+  app.get("/live/", hidden, async (_, reply) => {
+    const { site } = await game.get();
+    return reply.headers(site.headers).type("text/html; charset=utf-8").send(site.page);
+  });
+  app.get<{ Params: { name: string } }>("/live/start/:name.png", hidden, async ({ params }, reply) => {
+    const { site } = await game.get();
+    const path = site.startPicture(params.name);
+    if (path === undefined) throw new Problem(404, "not_found", "There is no such start state.");
+    return reply.headers(site.headers).type("image/png").send(createReadStream(path));
+  });
+  // A route of its own context: the plugin sees routes that are added after it.
+  await app.register(async (inner) => {
+    inner.get("/live/socket", { ...hidden, websocket: true }, async (socket, request) => {
+      const { site } = await game.get();
+      site.addPage(socket, request.raw);
+    });
+  });
+}

@@ -1,0 +1,82 @@
+import { type FetchRules, safePost } from "../inputs/safe-fetch";
+import type { KeyStore } from "../keys/key-store";
+import type { Sqlite } from "../queue/database";
+import type { VideoRecord } from "../videos/record";
+import { type Delivery, deliveryOf, RETRY_MS, signedHeaders } from "./webhook";
+
+/** Sends one message. Returns true when it was taken. */
+export async function sendOnce(delivery: Delivery, keys: KeyStore, rules: FetchRules): Promise<boolean> {
+  const key = await keys.byId(delivery.owner);
+  // A key that was removed gets no messages any more.
+  if (!key) return true;
+  try {
+    const status = await safePost(delivery.url, delivery.body, signedHeaders(delivery, key.webhookSecret), rules);
+    return status >= 200 && status < 300;
+  } catch {
+    return false;
+  }
+}
+
+interface Options {
+  keys: KeyStore;
+  rules: FetchRules;
+  /** Waiting times between tries; default {@link RETRY_MS}. */
+  retryMs?: readonly number[];
+}
+
+/** How often the table is looked at. */
+const LOOK_MS = 1000;
+/** Messages that are on the way at a time. */
+const MAX_SENDING = 8;
+
+/** Messages in SQLite, tried until they are taken: they outlive the process. */
+export class WebhookSender {
+  private readonly sending = new Set<string>();
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly database: Sqlite,
+    private readonly options: Options,
+  ) {
+    this.timer = setInterval(() => this.look(), LOOK_MS);
+    this.timer.unref();
+  }
+
+  /** Notes the message about a video that has ended, as part of the transaction that ends it. */
+  note(video: VideoRecord): void {
+    const delivery = deliveryOf(video);
+    if (!delivery) return;
+    const { id, owner, url, body } = delivery;
+    this.database
+      .prepare("INSERT OR IGNORE INTO deliveries VALUES (?, ?, ?, ?, 0, ?)")
+      .run(id, owner, url, body, Date.now());
+    setImmediate(() => this.look());
+  }
+
+  /** Ends the looking; what was not taken is tried again after the next start. */
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private look(): void {
+    if (!this.database.open) return;
+    const sql = "SELECT id, owner, url, body, attempts FROM deliveries WHERE due <= ? ORDER BY due LIMIT ?";
+    for (const delivery of this.database.prepare(sql).all(Date.now(), 2 * MAX_SENDING) as Delivery[]) {
+      if (this.sending.size >= MAX_SENDING || this.sending.has(delivery.id)) continue;
+      this.sending.add(delivery.id);
+      void this.send(delivery).finally(() => this.sending.delete(delivery.id));
+    }
+  }
+
+  private async send(delivery: Delivery): Promise<void> {
+    const { keys, rules, retryMs = RETRY_MS } = this.options;
+    const isTaken = await sendOnce(delivery, keys, rules);
+    if (!this.database.open) return;
+    const waitMs = retryMs[delivery.attempts];
+    if (isTaken || waitMs === undefined) this.database.prepare("DELETE FROM deliveries WHERE id = ?").run(delivery.id);
+    else {
+      const sql = "UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE id = ?";
+      this.database.prepare(sql).run(Date.now() + waitMs, delivery.id);
+    }
+  }
+}

@@ -1,0 +1,3 @@
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+/// <reference types="vite/client" />
