@@ -7,6 +7,10 @@ import { denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
+import { afterDecoding, decodingRun } from "./steering/after-decoding";
+import { denoiseClips } from "./steering/denoise-clips";
+import { finalFrames } from "./steering/frame-counts";
+import { givenFrames } from "./steering/given-frames";
 import { makeVideo } from "./video";
 
 function loaderOf({ device, layouts, components, checked, tuning, options }: GenerationContext): StageLoader {
@@ -61,13 +65,22 @@ export class Generation implements GenerationRun {
     const { checked, options } = this.context;
     const picture = await this.picture();
     const first = await noise.firstLatents();
-    const latents = await progress.timed("denoise", () => denoiseLatents(this, first, picture));
+    const latents = await progress.timed("denoise", () => this.denoised(first, picture));
     const isLatent = checked.outputType === "latent";
+    const whole = decodingRun(this);
+    const decode = async () => afterDecoding(whole, await decodeFrames(whole, latents));
     // The array may be the next generation's too.
-    const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeFrames(this, latents));
+    const result = isLatent ? latents.slice() : await progress.timed("decode", decode);
     throwIfAborted(options.signal, "generation");
-    const { width, height, numFrames, fps, seed } = checked;
+    const { width, height, seed } = checked;
     const { peakBytes } = loader.memory;
-    return makeVideo({ width, height, numFrames, fps, seed, result, timings: progress.timings, peakBytes });
+    const { timings } = progress;
+    return makeVideo({ width, height, ...finalFrames(checked), seed, result, timings, peakBytes });
+  }
+
+  /** The clean latents of all frames that are decoded, [F,C,h,w]. */
+  private async denoised(first: Float32Array, picture: EncodedPicture): Promise<Float32Array> {
+    if (this.context.shape.clipFrames === undefined) return denoiseLatents(this, first, picture);
+    return denoiseClips(this, first, await givenFrames(this, picture));
   }
 }

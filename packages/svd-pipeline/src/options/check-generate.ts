@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { checkTable } from "./check-table";
 import { GENERATE_TABLE } from "./generate-table";
 import type { ModelFacts, OptionTable } from "./option";
+import { checkSteering } from "./check-steering";
 import type { GenerateDefaults, GenerateOptions, GenerateValues } from "./option-types.generated";
 
 /** Options with every default filled in and every value checked. */
@@ -21,6 +22,7 @@ export function checkOptions(options: GenerateOptions, defaults: GenerateDefault
   const context = { defaults: { ...defaults }, factor };
   const values = checkTable("generate", GENERATE_TABLE, options, context) as unknown as GenerateValues;
   const { numFrames, sigmas, steps, decodeChunk, seed = drawSeed() } = values;
+  checkSteering(options, values);
   return {
     ...values,
     steps: sigmas && options.steps === undefined ? undefined : steps,

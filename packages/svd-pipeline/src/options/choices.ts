@@ -31,3 +31,10 @@ export const OUTPUT_TYPES = ["video", "latent"] as const;
 
 /** One of {@link OUTPUT_TYPES}. */
 export type OutputType = (typeof OUTPUT_TYPES)[number];
+
+/** Every way of making frames between those that the model makes, the default first. */
+export const INTERPOLATIONS = ["none", "blend", "latent", "denoise"] as const;
+
+/** What makes a frame between every two: `blend` takes the mean of their pixels, `latent` the mean of their latents, which is
+ *  decoded, `denoise` has the model make it, which knows the frames on both sides. */
+export type Interpolation = (typeof INTERPOLATIONS)[number];

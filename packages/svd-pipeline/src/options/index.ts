@@ -6,6 +6,8 @@ export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";
 export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
 export {
+  INTERPOLATIONS,
+  type Interpolation,
   MEMORY_USES,
   type MemoryUse,
   OUTPUT_TYPES,

@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -48,8 +48,30 @@ export interface GenerateOptions {
   /** The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top,
    *  bottom, left, right, top-left and so on. Default: center. */
   focus?: string | undefined;
-  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  /** Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one
+   *  before. Whole number, 1 to 4096. Default: the model's own. */
   numFrames?: number | undefined;
+  /** Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was
+   *  trained for, as diffusers does. Whole number, 3 to 4096. Default: the model's own. */
+  clipFrames?: number | undefined;
+  /** Frames that a clip takes over from the one before, unchanged: more hold motion and colours better and cost more
+   *  clips. Whole number, 1 to 4096, in frames. Default: 4. */
+  overlap?: number | undefined;
+  /** How much of the drift of colours is taken back where clips follow each other: 0 leaves all of it. Number, 0 to
+   *  1. Default: 1. */
+  holdColours?: number | undefined;
+  /** Frames that come before the picture, the oldest first: the video goes on from their motion. As many as
+   *  `overlap` less one are of use. */
+  pastFrames?: readonly (PictureSource | FloatImage)[] | undefined;
+  /** The picture that the video ends with. */
+  lastImage?: PictureSource | FloatImage | undefined;
+  /** Makes a video whose last frame leads to its first. Default: false. */
+  loop?: boolean | undefined;
+  /** Shows the frames there and back, so that the video loops: 2 · `numFrames` − 2 of them. Default: false. */
+  boomerang?: boolean | undefined;
+  /** What makes a frame between every two, for twice as many a second: `blend` takes the mean of their pixels,
+   *  `latent` the mean of their latents, `denoise` has the model make it, knowing both. Default: none. */
+  interpolation?: Interpolation | undefined;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
    *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps?: number | undefined;
@@ -128,8 +150,12 @@ export interface GenerateDefaults {
   width: number;
   /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
   height: number;
-  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  /** Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one
+   *  before. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
+  /** Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was
+   *  trained for, as diffusers does. Whole number, 3 to 4096. Default: the model's own. */
+  clipFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
    *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps: number;
@@ -172,8 +198,25 @@ export interface GenerateValues {
   /** The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top,
    *  bottom, left, right, top-left and so on. Default: center. */
   focus: string;
-  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  /** Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one
+   *  before. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
+  /** Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was
+   *  trained for, as diffusers does. Whole number, 3 to 4096. Default: the model's own. */
+  clipFrames: number;
+  /** Frames that a clip takes over from the one before, unchanged: more hold motion and colours better and cost more
+   *  clips. Whole number, 1 to 4096, in frames. Default: 4. */
+  overlap: number;
+  /** How much of the drift of colours is taken back where clips follow each other: 0 leaves all of it. Number, 0 to
+   *  1. Default: 1. */
+  holdColours: number;
+  /** Makes a video whose last frame leads to its first. Default: false. */
+  loop: boolean;
+  /** Shows the frames there and back, so that the video loops: 2 · `numFrames` − 2 of them. Default: false. */
+  boomerang: boolean;
+  /** What makes a frame between every two, for twice as many a second: `blend` takes the mean of their pixels,
+   *  `latent` the mean of their latents, `denoise` has the model make it, knowing both. Default: none. */
+  interpolation: Interpolation;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
    *  10000. Default: 25, for small models such as tiny-svd 10. */
   steps: number;

@@ -8,4 +8,4 @@ export type { WorkObserver } from "@vd/tensor";
 export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
 export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
-export type { MemoryUse, OutputType, Precision, StepNoise } from "./choices";
+export type { Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./choices";

@@ -3,8 +3,10 @@ import { tileStages } from "@vd/vae-opt";
 import type { Models } from "../opening/models";
 import {
   conditionStage,
+  decodedShape,
   decodeShape,
   decodeStage,
+  denoisedShape,
   denoiseStage,
   embedImageStage,
   encodeImageStage,
@@ -61,9 +63,10 @@ function startStages(models: Models, shape: StageShape, needs: StepNeeds | undef
 /** The stages before decoding, and how often each runs. */
 export function stagesBefore(
   models: Models,
-  shape: StageShape,
+  whole: StageShape,
   { clipSize, numModelCalls, stepNeeds }: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds">,
 ): [StageDefinition, number][] {
+  const shape = denoisedShape(whole);
   return [
     [embedImageStage(models, clipSize, shape.dtype), 1],
     [encodeImageStage(models, shape), 1],
@@ -84,9 +87,10 @@ export async function layoutGeneration(
   counts: StageCounts,
   signal?: AbortSignal,
 ): Promise<CountedLayout[]> {
+  const decoded = decodedShape(shape);
   const stages: [StageDefinition, number][] = [
     ...stagesBefore(models, shape, counts),
-    ...(counts.decodes === false ? [] : decodeStages(models, shape, counts.clipFrames ?? shape.numFrames)),
+    ...(counts.decodes === false ? [] : decodeStages(models, decoded, counts.clipFrames ?? decoded.numFrames)),
   ];
   const layouts: CountedLayout[] = [];
   for (const [stage, runs] of stages)
