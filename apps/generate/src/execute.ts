@@ -6,15 +6,18 @@ import {
   outputTarget,
   type RgbImage,
   requireStorable,
+  type VideoFrames,
   type WriteOptions,
   type WrittenVideo,
   writeVideo,
 } from "@vd/media";
 import type { Profiler } from "@vd/profiler";
-import type { GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline";
+import type { ProgressEvent } from "@vd/svd-pipeline";
 import { drawSeed, valueError } from "@vd/svd-pipeline/options";
 import { checkPlace } from "@vd/tensor";
 import type { Context } from "./dependencies";
+import { withDuration } from "./duration";
+import { continuing, joined, readClip } from "./extend";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
@@ -35,6 +38,10 @@ export interface Preparation {
   /** The picture's name. */
   image: string;
   picture: RgbImage;
+  /** The frames of the video to go on from. */
+  clip: RgbImage[] | undefined;
+  /** The picture that the video ends with. */
+  last: RgbImage | undefined;
   target: OutputTarget;
   source: ModelSource;
   previewPath: string | undefined;
@@ -60,7 +67,9 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   try {
     signal.throwIfAborted();
     const loadUs = context.io.nowUs() - startUs;
-    const options = runOptions(settings, pipeline.defaults, preparation.picture);
+    const { picture, clip, last } = preparation;
+    const sized = runOptions(settings, pipeline.defaults, picture, clip !== undefined);
+    const options = { ...continuing(withDuration(sized, settings), clip), ...(last && { lastImage: last }) };
     requireStorable(preparation.target, options);
     if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
     else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs, profiler });
@@ -80,8 +89,11 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
   const { width = USUAL_USE.width, height = USUAL_USE.height } = settings.generate;
   requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
-  const image = settings.image ?? bundledPicture();
-  const picture = await readPicture(image, { width, height });
+  const { extend } = settings;
+  const image = extend ?? settings.image ?? bundledPicture();
+  const clip = extend === undefined ? undefined : await readClip(extend, settings, { ffmpeg, signal });
+  const picture = clip?.at(-1) ?? (await readPicture(image, { width, height }));
+  const last = settings.last === undefined ? undefined : await readPicture(settings.last, { width, height }, "--last");
   const write: WriteOptions = {
     ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },
     names: { video: "--output", encoder: "--encoder" },
@@ -98,7 +110,7 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
   }
   const warning = warnOfForeignPicture(settings.model, image, picture);
   if (warning) reporter.warning(warning);
-  return { image, picture, target, source, previewPath, write };
+  return { image, picture, clip, last, target, source, previewPath, write };
 }
 
 /** What a picture is read for while no size is named: the published models' own. */
@@ -125,7 +137,7 @@ async function printPlan(
 async function generate(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, picture, source, previewPath, target, write }: Preparation,
+  { image, picture, clip, source, previewPath, target, write }: Preparation,
   settings: Settings,
   context: Context,
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
@@ -146,17 +158,19 @@ async function generate(
     ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
   });
-  const video = await generating.finally(() => preview?.settle());
+  const made = await generating.finally(() => preview?.settle());
+  const video = await joined(clip, made, options);
   signal.throwIfAborted();
   const writeStartUs = io.nowUs();
   const encode = () => writeWithProgress(target, video, write, context);
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
-  const { width, height, numFrames, fps, timings, peakBytes } = video;
+  const { width, height, numFrames, fps } = video;
+  const { timings, peakBytes } = made;
   const endUs = io.nowUs();
   await tellProfile(settings.profile, profiler, reporter);
   await finish(target, settings, context, {
     ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
-    ...{ model: source.title, numFrames, width, height, fps, seed: video.seed, peakBytes },
+    ...{ model: source.title, numFrames, width, height, fps, seed: made.seed, peakBytes },
     ...{ steps: options.steps, sampler: options.sampler },
     ...{ minGuidance: options.minGuidance, maxGuidance: options.maxGuidance },
     timings: wholeMicroseconds({ load: loadUs, ...timings, write: endUs - writeStartUs }),
@@ -193,7 +207,7 @@ function wholeMicroseconds(timings: Record<string, number>): Record<string, numb
 
 async function writeWithProgress(
   target: OutputTarget,
-  video: GeneratedVideo,
+  video: VideoFrames,
   options: WriteOptions,
   { io, reporter }: Context,
 ): Promise<WrittenVideo> {

@@ -55,6 +55,8 @@ export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixe
 export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
+export { type Continuity, measureContinuity, type SeamMeasure } from "./generation/steering/continuity";
+export { joinClip } from "./generation/steering/join-clip";
 export type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 export * from "./models/index";
 export type { ModelComponents } from "./opening/components";

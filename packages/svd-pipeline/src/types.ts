@@ -104,6 +104,8 @@ export interface GeneratedVideo {
   numFrames: number;
   fps: number;
   seed: bigint;
+  /** The first frame of each clip but the first, where the video was made clip by clip; 0 where a loop is tied together. */
+  seams: readonly number[];
   /** [F,H,W,3] in 8 bits; empty with `outputType: "latent"`. */
   data: Uint8Array;
   /** The clean latents, [F,C,H/8,W/8], not divided by the autoencoder's scale; with `outputType: "latent"` only. */

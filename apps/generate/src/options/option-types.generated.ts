@@ -21,6 +21,13 @@ export interface OutputSettings {
 export interface RunSettings {
   /** The picture to animate. Default: a sample of the bundled model. */
   image: string | undefined;
+  /** The picture that the video ends with. */
+  last: string | undefined;
+  /** A video to go on from, instead of a picture: the result is the video and then --frames of which the first is
+   *  its last one. */
+  extend: string | undefined;
+  /** How long the generated video is, instead of --frames: 4s, 2.5s, 800ms. */
+  duration: string | undefined;
   /** A model folder, one FILE.safetensors, or a model of the Hub: owner/name, hf:owner/name,
    *  https://huggingface.co/owner/name. Default: the bundled tiny-svd. */
   model: string | undefined;

@@ -21,6 +21,21 @@ export const RUN_TABLE = {
     default: found("a sample of the bundled model"),
     cli: { flags: "[IMAGE]" },
   },
+  last: {
+    kind: text("a name"),
+    doc: "The picture that the video ends with.",
+    cli: { flags: "--last <IMAGE>" },
+  },
+  extend: {
+    kind: text("a name"),
+    doc: "A video to go on from, instead of a picture: the result is the video and then --frames of which the first is its last one.",
+    cli: { flags: "--extend <VIDEO>" },
+  },
+  duration: {
+    kind: text("a time such as 4s, 2.5s or 800ms", "^(\\d+\\.?\\d*|\\.\\d+)(s|ms)$"),
+    doc: "How long the generated video is, instead of --frames: 4s, 2.5s, 800ms.",
+    cli: { flags: "--duration <TIME>" },
+  },
   model: {
     kind: text("a name"),
     doc: "A model folder, one FILE.safetensors, or a model of the Hub: owner/name, hf:owner/name, https://huggingface.co/owner/name.",

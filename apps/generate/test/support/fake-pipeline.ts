@@ -19,6 +19,7 @@ export const FAKE_DEFAULTS: Pipeline["defaults"] = {
   width: 64,
   height: 48,
   numFrames: 5,
+  clipFrames: 5,
   steps: 4,
   fps: 7,
   motionBucketId: 127,
@@ -83,7 +84,7 @@ class FakePipeline implements Pipeline {
       throw new Error("vd-generate writes its files by itself");
     };
     const files = { save: notAsked, toBuffer: notAsked, toStream: notAsked };
-    return { ...videoOf(data, width, height, numFrames), ...files, fps, seed, timings, peakBytes: 140 * 2 ** 20 };
+    return { ...videoOf(data, width, height, numFrames), ...files, fps, seed, seams: [], timings, peakBytes: 140 * 2 ** 20 };
   }
 
   dispose(): void {

@@ -1,4 +1,12 @@
-import { type FloatImage, fitFloats, fitPicture, loadImage, type PictureSource, parseFocus, type RgbImage } from "@vd/media";
+import {
+  type FloatImage,
+  fitFloats,
+  fitPicture,
+  loadImage,
+  type PictureSource,
+  parseFocus,
+  type RgbImage,
+} from "@vd/media";
 import { type Pausable, runInSlices } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";

@@ -2,14 +2,14 @@ import { throwIfAborted } from "@vd/kernels-native";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
-import { decodeFrames } from "./decode-frames";
 import { denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
-import { afterDecoding, decodingRun } from "./steering/after-decoding";
-import { denoiseClips } from "./steering/denoise-clips";
+import { decodeSteered } from "./steering/decode-steered";
+import { denoiseClips, seamsOf } from "./steering/denoise-clips";
 import { finalFrames } from "./steering/frame-counts";
+import { blendedLatents } from "./steering/frame-lists";
 import { givenFrames } from "./steering/given-frames";
 import { makeVideo } from "./video";
 
@@ -67,20 +67,31 @@ export class Generation implements GenerationRun {
     const first = await noise.firstLatents();
     const latents = await progress.timed("denoise", () => this.denoised(first, picture));
     const isLatent = checked.outputType === "latent";
-    const whole = decodingRun(this);
-    const decode = async () => afterDecoding(whole, await decodeFrames(whole, latents));
     // The array may be the next generation's too.
-    const result = isLatent ? latents.slice() : await progress.timed("decode", decode);
+    const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeSteered(this, latents));
     throwIfAborted(options.signal, "generation");
     const { width, height, seed } = checked;
     const { peakBytes } = loader.memory;
     const { timings } = progress;
-    return makeVideo({ width, height, ...finalFrames(checked), seed, result, timings, peakBytes });
+    return makeVideo({
+      width,
+      height,
+      ...finalFrames(checked),
+      seed,
+      seams: seamsOf(this.context),
+      result,
+      timings,
+      peakBytes,
+    });
   }
 
   /** The clean latents of all frames that are decoded, [F,C,h,w]. */
   private async denoised(first: Float32Array, picture: EncodedPicture): Promise<Float32Array> {
-    if (this.context.shape.clipFrames === undefined) return denoiseLatents(this, first, picture);
-    return denoiseClips(this, first, await givenFrames(this, picture));
+    const { shape, checked } = this.context;
+    const isPlain = shape.clipFrames === undefined;
+    const latents = isPlain
+      ? await denoiseLatents(this, first, picture)
+      : await denoiseClips(this, first, await givenFrames(this, picture));
+    return checked.interpolation === "latent" ? blendedLatents(latents, shape.numFrames, checked.loop) : latents;
   }
 }

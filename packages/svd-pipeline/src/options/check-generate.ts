@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { checkSteering } from "./check-steering";
 import { checkTable } from "./check-table";
 import { GENERATE_TABLE } from "./generate-table";
 import type { ModelFacts, OptionTable } from "./option";
-import { checkSteering } from "./check-steering";
 import type { GenerateDefaults, GenerateOptions, GenerateValues } from "./option-types.generated";
 
 /** Options with every default filled in and every value checked. */

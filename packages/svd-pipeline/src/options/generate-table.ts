@@ -14,6 +14,9 @@ const LEAST_CLIP = 3;
 const SIDE = side(16_384);
 const GUIDANCE = real(0, 1000);
 
+/** Frames a second that Stable Video Diffusion is told where nobody says otherwise. */
+export const USUAL_FPS = 7;
+
 /** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
 const FULL_SIZE = { width: 1024, height: 576 };
 /** A model for pictures this small is a demonstration: it is run at its own size, in the 10 steps and with the guidance
@@ -107,7 +110,10 @@ export const GENERATE_TABLE = {
   pastFrames: {
     kind: object({
       ...{ type: "readonly (PictureSource | FloatImage)[]", imports: ["PictureSource", "FloatImage"] },
-      ...{ expected: `a list of at most ${MAX_FRAMES} pictures`, is: (value) => Array.isArray(value) && value.length < MAX_FRAMES },
+      ...{
+        expected: `a list of at most ${MAX_FRAMES} pictures`,
+        is: (value) => Array.isArray(value) && value.length < MAX_FRAMES,
+      },
     }),
     doc: "Frames that come before the picture, the oldest first: the video goes on from their motion. As many as `overlap` less one are of use.",
   },
@@ -146,7 +152,7 @@ export const GENERATE_TABLE = {
     kind: integer(1, 240),
     unit: "frames per second",
     doc: "Frames per second, told to the model and to the file.",
-    default: perModel(() => 7, "7"),
+    default: perModel(() => USUAL_FPS, String(USUAL_FPS)),
     cli: { flags: "--fps <N>" },
   },
   motionBucketId: {

@@ -20,7 +20,7 @@ export {
 } from "./choices";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
-export { GENERATE_GROUP, GENERATE_TABLE } from "./generate-table";
+export { GENERATE_GROUP, GENERATE_TABLE, USUAL_FPS } from "./generate-table";
 export { configSchema, type JsonSchema, valueSchema } from "./json-schema";
 export * from "./kinds";
 export { LOAD_GROUP, LOAD_TABLE } from "./load-table";

@@ -66,21 +66,32 @@ export function reversedFrames(latents: Float32Array, numFrames: number): Float3
   return result;
 }
 
+/** Which share of the calls also look back from a clip's last frame: where things go is decided in the first ones, while in later ones
+ *  the mean of two guesses shows both of them. Measured in docs/longer.md. */
+const LOOKING_BACK = 0.5;
+
+/** Returns how many of a sampler's calls also look back from a clip's last frame. */
+export const lookingBack = ({ numModelCalls }: Sampler): number => Math.ceil(LOOKING_BACK * numModelCalls);
+
 /**
- * Returns predictions that look forward from a clip's first frame and back from its last one, each counting by how near its own frame
- * is. Source: Time Reversal Fusion, https://arxiv.org/abs/2403.14611, section 3, with its mean taken of predictions, not of samples:
- * the same for samplers whose steps are linear.
+ * Returns predictions that look forward from a clip's first frame and, in the first `numCalls` calls, back from its last one, each
+ * counting by how near its own frame is. Source: Time Reversal Fusion, https://arxiv.org/abs/2403.14611, section 3, with its mean taken
+ * of predictions, not of samples: the same for samplers whose steps are linear.
  *
  * forward, backward: predictions of the model with the clip's first and last frame as its picture; the second sees the frames in
  * the opposite order.
  */
-export function fromBothEnds(forward: Predict, backward: Predict, numFrames: number): Predict {
+export function fromBothEnds(
+  forward: Predict,
+  backward: Predict,
+  { numFrames, numCalls }: { numFrames: number; numCalls: number },
+): Predict {
+  let calls = 0;
   return async (call) => {
     const ahead = Float32Array.from(await forward(call));
-    const back = reversedFrames(
-      await backward({ ...call, latents: reversedFrames(call.latents, numFrames) }),
-      numFrames,
-    );
+    if (calls++ >= numCalls) return ahead;
+    const turned = { ...call, latents: reversedFrames(call.latents, numFrames) };
+    const back = reversedFrames(await backward(turned), numFrames);
     const length = ahead.length / numFrames;
     for (let i = 0; i < ahead.length; i++) {
       const share = Math.floor(i / length) / Math.max(1, numFrames - 1);

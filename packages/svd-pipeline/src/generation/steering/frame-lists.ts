@@ -1,15 +1,5 @@
 import { decodeStored } from "@vd/tensor";
-import type { GenerationRun } from "../context";
 import type { DecodedFrames } from "../video";
-import { decodedShape } from "../../stages/definitions";
-
-/** Returns the run as decoding sees it: with the frames that are decoded. */
-export function decodingRun(run: GenerationRun): GenerationRun {
-  const { context, progress, loader, noise } = run;
-  const shape = decodedShape(context.shape);
-  const checked = { ...context.checked, numFrames: shape.numFrames };
-  return { progress, loader, noise, context: { ...context, shape, checked } };
-}
 
 /** Bytes of each frame, one after the other in the order of `indices`. */
 function picked(bytes: Uint8Array, numFrames: number, indices: readonly number[]): Uint8Array {
@@ -19,14 +9,14 @@ function picked(bytes: Uint8Array, numFrames: number, indices: readonly number[]
   return result;
 }
 
-/** The frames there and, but for the two ends, back. */
-export function thereAndBack({ data, raw }: DecodedFrames, numFrames: number): DecodedFrames {
-  const there = Array.from({ length: numFrames }, (_, i) => i);
-  const indices = [...there, ...there.slice(1, -1).reverse()];
-  return {
-    data: picked(data, numFrames, indices),
-    raw: { dtype: raw.dtype, bytes: picked(raw.bytes, numFrames, indices) },
-  };
+/** Returns frames of a video in the order of `indices`. */
+export function pickedFrames(
+  { data, raw }: DecodedFrames,
+  numFrames: number,
+  indices: readonly number[],
+): DecodedFrames {
+  const bytes = picked(raw.bytes, numFrames, indices);
+  return { data: picked(data, numFrames, indices), raw: { dtype: raw.dtype, bytes } };
 }
 
 /** Values of frames with the mean of every two neighbours between them. */
@@ -52,7 +42,7 @@ export function blendedLatents(latents: Float32Array, numFrames: number, isLoop:
   return withMeans(latents, numFrames, isLoop, new Float32Array((latents.length / numFrames) * count));
 }
 
-/** The frames with the mean of every two neighbours between them. */
+/** Returns frames with the mean of every two neighbours between them. */
 export function blendedFrames({ data, raw }: DecodedFrames, numFrames: number, isLoop: boolean): DecodedFrames {
   const count = isLoop ? 2 * numFrames : 2 * numFrames - 1;
   const values = Float32Array.from(decodeStored(raw.bytes, raw.dtype));
@@ -61,13 +51,4 @@ export function blendedFrames({ data, raw }: DecodedFrames, numFrames: number, i
     data: withMeans(data, numFrames, isLoop, new Uint8Array((data.length / numFrames) * count)),
     raw: { dtype: "f32", bytes: new Uint8Array(means.buffer) },
   };
-}
-
-/** What becomes of decoded frames: those that are blended come between them, those of a boomerang behind. */
-export function afterDecoding({ context }: GenerationRun, decoded: DecodedFrames): DecodedFrames {
-  const { interpolation, loop, boomerang, numFrames } = context.checked;
-  const doubles = interpolation === "blend";
-  const frames = doubles ? blendedFrames(decoded, numFrames, loop) : decoded;
-  const count = doubles ? 2 * numFrames - 1 : numFrames;
-  return boomerang && count > 2 ? thereAndBack(frames, count) : frames;
 }
