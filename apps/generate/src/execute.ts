@@ -12,7 +12,7 @@ import {
   writeVideo,
 } from "@vd/media";
 import type { Profiler } from "@vd/profiler";
-import type { ProgressEvent } from "@vd/svd-pipeline";
+import type { Continuity, GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline";
 import { drawSeed, valueError } from "@vd/svd-pipeline/options";
 import { checkPlace } from "@vd/tensor";
 import type { Context } from "./dependencies";
@@ -172,11 +172,19 @@ async function generate(
     ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
     ...{ model: source.title, numFrames, width, height, fps, seed: made.seed, peakBytes },
     ...{ steps: options.steps, sampler: options.sampler },
+    continuity: await continuityOf(made),
     ...{ minGuidance: options.minGuidance, maxGuidance: options.maxGuidance },
     timings: wholeMicroseconds({ load: loadUs, ...timings, write: endUs - writeStartUs }),
     totalUs: endUs - startUs,
     peakRssBytes: context.peakRssBytes(),
   });
+}
+
+/** How a video of several clips goes over their seams. */
+async function continuityOf(video: GeneratedVideo): Promise<Continuity | undefined> {
+  if (video.seams.length === 0) return undefined;
+  const { measureContinuity } = await import("@vd/svd-pipeline");
+  return measureContinuity(video);
 }
 
 async function tellProfile(

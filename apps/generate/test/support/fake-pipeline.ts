@@ -10,6 +10,8 @@ export interface FakeOptions {
   onLoad?(source: ModelSource, options: ModelLoading): unknown;
   onGenerate?(options: GenerateOptions): void;
   onDispose?(): void;
+  /** Where the clips of the video meet. */
+  seams?: readonly number[];
   /** Thrown in the middle of denoising. */
   failure?: unknown;
 }
@@ -84,7 +86,15 @@ class FakePipeline implements Pipeline {
       throw new Error("vd-generate writes its files by itself");
     };
     const files = { save: notAsked, toBuffer: notAsked, toStream: notAsked };
-    return { ...videoOf(data, width, height, numFrames), ...files, fps, seed, seams: [], timings, peakBytes: 140 * 2 ** 20 };
+    return {
+      ...videoOf(data, width, height, numFrames),
+      ...files,
+      fps,
+      seed,
+      seams: this.#fake.seams ?? [],
+      timings,
+      peakBytes: 140 * 2 ** 20,
+    };
   }
 
   dispose(): void {

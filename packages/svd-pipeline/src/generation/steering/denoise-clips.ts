@@ -6,7 +6,7 @@ import { type GenerationRun, latentDims } from "../context";
 import { stepOptions } from "../denoise-latents";
 import type { EncodedPicture } from "../encode-picture";
 import { type ClipModel, withClipModel } from "./clip-models";
-import { holdColours, meanFrame } from "./hold-colours";
+import { type ChannelColours, coloursOf, holdColours } from "./hold-colours";
 import { fromBothEnds, knowingFrames, lookingBack } from "./known-frames";
 import { type Clip, planClips, planInterpolation } from "./timeline";
 
@@ -31,8 +31,8 @@ interface Timeline {
   pictures: Map<number, EncodedPicture>;
   /** Whether the drift of colours from clip to clip is taken back. */
   holdsColours: boolean;
-  /** The mean of the frames that the video begins with, once they are known, [C,h,w]. */
-  anchor?: Float32Array;
+  /** The colours of the frames that the video begins with, once they are known. */
+  anchor?: ChannelColours[];
   /** CLIP's embedding for clips that begin with another frame: that of the picture. */
   embedding: Float32Array;
 }
@@ -216,7 +216,11 @@ async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): 
   const spares = framesOf(spare, Math.max(1, spare.length / timeline.noise[0]!.length));
   const known = clip.positions.map((at) => (at === undefined ? undefined : timeline.frames[at]));
   const latents = joinFrames(clip.positions.map((at) => (at === undefined ? spares.pop()! : timeline.noise[at]!)));
-  const predict = knowingFrames(await predictorOf(run, model, job), { frames: known, sampler });
+  const predict = knowingFrames(await predictorOf(run, model, job), {
+    frames: known,
+    sampler,
+    leadsTo: clip.isBounded,
+  });
   const { signal, profiler: observer } = context.options;
   const stepper = new HostStepper({ predict, sampler, latents, noise: () => noise.forStep(length), signal, observer });
   const steps = { before: index * sampler.numSteps, total: count * sampler.numSteps };
@@ -238,6 +242,6 @@ async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): 
 function holdColoursOf({ context }: GenerationRun, timeline: Timeline, added: readonly Float32Array[]): void {
   const { holdColours: strength, overlap } = context.checked;
   const known = timeline.frames.slice(0, overlap).filter((frame) => frame !== undefined);
-  timeline.anchor ??= meanFrame(known);
-  holdColours(added, { anchor: timeline.anchor, numChannels: latentDims(context)[1], strength, overlap });
+  timeline.anchor ??= coloursOf(known, latentDims(context)[1]);
+  holdColours(added, { anchor: timeline.anchor, strength, overlap });
 }

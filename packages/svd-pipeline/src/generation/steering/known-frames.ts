@@ -31,15 +31,35 @@ export interface KnownFrames {
   /** For each frame of the clip its clean latents, [C,h,w], or undefined for a frame that is to be made. */
   frames: readonly (Float32Array | undefined)[];
   sampler: Sampler;
+  /** True where unknown frames lead to known ones, which the model would not reach by itself. */
+  leadsTo: boolean;
+}
+
+/** Most frames that are moved towards a known one that they lead to. */
+const LEADING_FRAMES = 4;
+
+/**
+ * For each frame the known one that it leads to and how much of what the model misses that one by is taken off it: less the further it is.
+ * frames: which are known.
+ */
+function leadsOf(frames: readonly unknown[]): ({ to: number; share: number } | undefined)[] {
+  const lastNew = frames.lastIndexOf(undefined);
+  const count = Math.min(LEADING_FRAMES, lastNew - frames.indexOf(undefined));
+  return frames.map((_, frame) => {
+    const back = lastNew + 1 - frame;
+    const leads = lastNew + 1 < frames.length && back >= 1 && back <= count;
+    return leads ? { to: lastNew + 1, share: 1 - back / (count + 1) } : undefined;
+  });
 }
 
 /**
  * Returns predictions that know some frames: for these the model's output is replaced by the one whose guess of the clean latents is
  * right, so that every sampler ends at them, while the model sees them at each step as noisy as the rest. The calls must come in order.
  */
-export function knowingFrames(predict: Predict, { frames, sampler }: KnownFrames): Predict {
+export function knowingFrames(predict: Predict, { frames, sampler, leadsTo }: KnownFrames): Predict {
   if (frames.every((frame) => frame === undefined)) return predict;
   const probe = new GuessProbe(sampler);
+  const leads = leadsTo ? leadsOf(frames) : [];
   let calls = 0;
   return async (call) => {
     const output = await predict(call);
@@ -48,10 +68,14 @@ export function knowingFrames(predict: Predict, { frames, sampler }: KnownFrames
     if (fromOutput === 0) return output;
     const result = Float32Array.from(output);
     const length = result.length / frames.length;
+    const guess = (at: number) => fromSample * call.latents[at]! + fromOutput * output[at]!;
     frames.forEach((clean, frame) => {
-      if (!clean) return;
-      for (let i = 0, at = frame * length; i < length; i++, at++)
-        result[at] = (clean[i]! - fromSample * call.latents[at]!) / fromOutput;
+      const lead = leads[frame];
+      const known = lead && frames[lead.to]!;
+      for (let i = 0, at = frame * length; i < length && (clean || lead); i++, at++) {
+        if (clean) result[at] = (clean[i]! - fromSample * call.latents[at]!) / fromOutput;
+        else result[at]! -= (lead!.share * (guess(lead!.to * length + i) - known![i]!)) / fromOutput;
+      }
     });
     return result;
   };

@@ -31,11 +31,15 @@ function clipStarts(end: number, length: number, overlap: number): number[] {
   return starts;
 }
 
+/** Frames of its beginning that the end of a loop leads to: where things are and how they move takes two. */
+const LOOP_AHEAD = 2;
+
 /** The clips of a loop: an open chain, then one that leads from its last frames to its first. */
 function loopClips({ numFrames, clipFrames, overlap }: TimelineRequest): Clip[] {
   const length = Math.min(clipFrames, numFrames);
   const shared = Math.min(overlap, Math.floor((length - 2) / 2));
-  const bridgeStart = numFrames + shared - length;
+  const ahead = Math.min(shared, LOOP_AHEAD);
+  const bridgeStart = numFrames + ahead - length;
   const end = bridgeStart + shared;
   const chain = clipStarts(end, length, shared).map((start) => ({
     positions: range(start, length).map((at) => (at < end ? at : undefined)),

@@ -18,7 +18,7 @@ async function resultOf(name: (typeof samplerNames)[number], frames: readonly (F
   const sampler = createSampler(SCHEDULER, { name, steps: 6 });
   const random = (i: number) => Math.sin(17 * i * i + 0.3) * sampler.initNoiseSigma;
   const stepper = new HostStepper({
-    predict: knowingFrames(blind, { frames, sampler }),
+    predict: knowingFrames(blind, { frames, sampler, leadsTo: false }),
     sampler,
     latents: Float32Array.from({ length: LENGTH * frames.length }, (_, i) => random(i)),
     noise: async () => Float32Array.from({ length: LENGTH * frames.length }, (_, i) => Math.sin(5 * i)),
