@@ -26,6 +26,7 @@ import { consentTo } from "./models/consent";
 import { readPicture, warnOfForeignPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
+import { checkRepeated, recipeText } from "./repeat";
 import { paintFor } from "./report/colours";
 import { writeEvent } from "./report/json";
 import { planTable } from "./report/plan-table";
@@ -94,6 +95,7 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
   const clip = extend === undefined ? undefined : await readClip(extend, settings, { ffmpeg, signal });
   const picture = clip?.at(-1) ?? (await readPicture(image, { width, height }));
   const last = settings.last === undefined ? undefined : await readPicture(settings.last, { width, height }, "--last");
+  await checkRepeated(settings, { picture, clip, last });
   const write: WriteOptions = {
     ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },
     names: { video: "--output", encoder: "--encoder" },
@@ -137,7 +139,7 @@ async function printPlan(
 async function generate(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, picture, clip, source, previewPath, target, write }: Preparation,
+  { image, picture, clip, last, source, previewPath, target, write }: Preparation,
   settings: Settings,
   context: Context,
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
@@ -162,7 +164,8 @@ async function generate(
   const video = await joined(clip, made, options);
   signal.throwIfAborted();
   const writeStartUs = io.nowUs();
-  const encode = () => writeWithProgress(target, video, write, context);
+  const comment = settings.metadata ? recipeText({ ...options, seed }, settings, { picture, clip, last }) : undefined;
+  const encode = () => writeWithProgress(target, video, { ...write, comment }, context);
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
   const { width, height, numFrames, fps } = video;
   const { timings, peakBytes } = made;

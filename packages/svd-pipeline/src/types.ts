@@ -3,7 +3,7 @@ import type { FileFormat, RgbImage, WrittenVideo } from "@vd/media";
 import type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
-export type { Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
+export type { DeviceName, Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 
 /** What to generate from several pictures or seeds by one call. */

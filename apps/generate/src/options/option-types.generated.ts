@@ -7,6 +7,8 @@ export interface OutputSettings {
   output: string;
   /** Replaces the output if it is there. Otherwise the run stops before any work. Default: true. */
   overwrite: boolean;
+  /** Keeps the seed and all settings in the file, for --repeat. Default: true. */
+  metadata: boolean;
   /** Opens the video when it is done, with the program that the desktop has for it. Default: false. */
   open: boolean;
   /** What makes .mp4 and .webm files: builtin, ffmpeg (must be on the PATH) or auto, which is builtin. Default:
@@ -33,6 +35,9 @@ export interface RunSettings {
   model: string | undefined;
   /** Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors. */
   config: string | undefined;
+  /** Makes a video again: takes all settings, with the seed, out of the file that an earlier run has written. What
+   *  is typed wins. */
+  repeat: string | undefined;
   /** Prints sizes, peak memory, work and a time estimate; makes nothing. Default: false. */
   dryRun: boolean;
   /** Where the time goes, as a file: .html, .txt, .json, or .trace for Perfetto. */

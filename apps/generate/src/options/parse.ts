@@ -25,7 +25,17 @@ export async function parseArguments(argv: readonly string[], context: Arguments
   if (typed.kind === "text") return typed;
   const { config } = valuesOf(ROWS, new Map([...typed.values].filter(([key]) => key === "config")));
   const fromFile: RawValues = config === undefined ? new Map() : await readConfigFile(config as string);
-  return { kind: "settings", settings: settingsOf(valuesOf(ROWS, new Map([...fromFile, ...typed.values]))) };
+  const said: RawValues = new Map([...fromFile, ...typed.values]);
+  const repeat = said.get("repeat")?.typed;
+  const again = new Map(typeof repeat === "string" ? await repeated(repeat) : []);
+  // A time that was typed takes the place of the number that the video has.
+  if (said.has("duration")) again.delete("frames");
+  return { kind: "settings", settings: settingsOf(valuesOf(ROWS, new Map([...again, ...said]))) };
+}
+
+async function repeated(path: string): Promise<RawValues> {
+  const { readRepeated } = await import("../repeat");
+  return readRepeated(path);
 }
 
 /**

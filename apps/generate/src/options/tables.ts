@@ -47,6 +47,11 @@ export const RUN_TABLE = {
     doc: 'Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors.',
     cli: { flags: "--config <FILE>", inFile: false },
   },
+  repeat: {
+    kind: text("a name"),
+    doc: "Makes a video again: takes all settings, with the seed, out of the file that an earlier run has written. What is typed wins.",
+    cli: { flags: "--repeat <VIDEO>", inFile: false },
+  },
   dryRun: {
     kind: boolean,
     doc: "Prints sizes, peak memory, work and a time estimate; makes nothing.",
@@ -93,6 +98,15 @@ export const OUTPUT_TABLE = {
     cli: {
       flags: "--overwrite",
       off: { flag: "--no-overwrite", doc: "Stops, before any work, if the output is there." },
+    },
+  },
+  metadata: {
+    kind: boolean,
+    doc: "Keeps the seed and all settings in the file, for --repeat.",
+    default: always(true),
+    cli: {
+      flags: "--metadata",
+      off: { flag: "--no-metadata", doc: "Leaves the seed and the settings out of the file." },
     },
   },
   open: {

@@ -6,6 +6,7 @@ export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";
 export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
 export {
+  type DeviceName,
   INTERPOLATIONS,
   type Interpolation,
   MEMORY_USES,
@@ -18,6 +19,7 @@ export {
   type StepNoise,
   WEIGHT_FORMATS,
 } from "./choices";
+export { chooseDevice, type DevicePlace } from "./choose-device";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
 export { GENERATE_GROUP, GENERATE_TABLE, USUAL_FPS } from "./generate-table";

@@ -1,10 +1,11 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
-  /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
-  device?: DeviceKind | undefined;
+  /** What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one
+   *  can be used, else the CPU. Default: cpu. */
+  device?: DeviceName | undefined;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype?: Precision | undefined;
@@ -174,8 +175,9 @@ export interface GenerateDefaults {
 
 /** How to open a model, with all defaults. */
 export interface LoadValues {
-  /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
-  device: DeviceKind;
+  /** What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one
+   *  can be used, else the CPU. Default: cpu. */
+  device: DeviceName;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype: Precision;
