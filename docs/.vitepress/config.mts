@@ -48,6 +48,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     items: [
       page("quick-start.md"),
       page("generate.md"),
+      page("longer.md"),
       page("options.md"),
       page("live.md"),
       page("gallery.md"),

@@ -83,7 +83,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * Checks all that can be checked before a model is loaded: names, formats, files, folders, space, ffmpeg.
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
-export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: Context): Promise<Preparation> {
+export async function prepare(settings: Settings, { ffmpeg, signal, reporter, stdin }: Context): Promise<Preparation> {
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
@@ -93,8 +93,9 @@ export async function prepare(settings: Settings, { ffmpeg, signal, reporter }: 
   const { extend } = settings;
   const image = extend ?? settings.image ?? bundledPicture();
   const clip = extend === undefined ? undefined : await readClip(extend, settings, { ffmpeg, signal });
-  const picture = clip?.at(-1) ?? (await readPicture(image, { width, height }));
-  const last = settings.last === undefined ? undefined : await readPicture(settings.last, { width, height }, "--last");
+  const picture = clip?.at(-1) ?? (await readPicture(image, { width, height }, { stdin }));
+  const last =
+    settings.last === undefined ? undefined : await readPicture(settings.last, { width, height }, { where: "--last" });
   await checkRepeated(settings, { picture, clip, last });
   const write: WriteOptions = {
     ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },

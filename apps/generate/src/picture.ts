@@ -4,18 +4,27 @@ import { isVdError, VdError } from "@vd/kernels-native";
 import { loadImage, type PictureUse, type RgbImage } from "@vd/media";
 import { fileError } from "@vd/tensor";
 import { bundledPicture } from "./model/bundled";
+import { STANDARD } from "./pictures";
 
 /** Side of every picture of the bundled model's world: its samples and its training clips. */
 const WORLD_SIDE = 128;
 
 /**
  * Reads the picture to animate, a path or an address, before a model is loaded. use: at which size it will be used. where: the option
- * that names it.
+ * that names it. stdin: what `-` stands for.
  *
  * @throws VdError `io` when it cannot be read or is no picture, `unsupported` or `memory` as `loadImage` does
  */
-export async function readPicture(path: string, use: PictureUse, where = "IMAGE"): Promise<RgbImage> {
+export async function readPicture(
+  path: string,
+  use: PictureUse,
+  { where = "IMAGE", stdin }: { where?: string; stdin?: (() => AsyncIterable<Uint8Array>) | undefined } = {},
+): Promise<RgbImage> {
   const expected = "a picture file";
+  if (path === STANDARD && stdin)
+    return loadImage(stdin(), use).catch((error: unknown) => {
+      throw isVdError(error) ? ofPicture(error, "standard input", where) : error;
+    });
   if (/^(https?|file|data):/i.test(path)) return loadImage(path, use);
   const bytes = await readRegularFile(path, where).catch((error: unknown) => {
     throw error instanceof VdError ? error : fileError(path, expected, error, where);

@@ -3,7 +3,8 @@ import type { EncoderChoice } from "./value-types";
 
 /** What becomes of the video, with all defaults. */
 export interface OutputSettings {
-  /** Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames. Default: out.mp4. */
+  /** Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames; {name} stands for
+   *  the picture's name, - for standard output (MP4, or as in -.gif). Default: out.mp4. */
   output: string;
   /** Replaces the output if it is there. Otherwise the run stops before any work. Default: true. */
   overwrite: boolean;
@@ -21,8 +22,11 @@ export interface OutputSettings {
 
 /** What one run works on and what it tells, with all defaults. */
 export interface RunSettings {
-  /** The picture to animate. Default: a sample of the bundled model. */
+  /** The picture to animate; several, or patterns such as '*.png', make a video each; - is standard input. Default:
+   *  a sample of the bundled model. */
   image: string | undefined;
+  /** Makes a video of each picture that comes into a folder, until Ctrl-C. */
+  watch: string | undefined;
   /** The picture that the video ends with. */
   last: string | undefined;
   /** A video to go on from, instead of a picture: the result is the video and then --frames of which the first is

@@ -14,7 +14,14 @@ import { ROWS, rowsOf } from "./rows";
 import { OUTPUT_TABLE, RUN_TABLE } from "./tables";
 
 /** The outcome of reading the command line: a text to print, or checked settings. */
-export type Parsed = { kind: "text"; text: string } | { kind: "settings"; settings: Settings };
+export type Parsed =
+  | { kind: "text"; text: string }
+  | {
+      kind: "settings";
+      settings: Settings;
+      /** The pictures and patterns that were typed. */
+      images: readonly string[];
+    };
 
 /**
  * Reads and checks the command line of a generation and the config file it names; the command line wins.
@@ -30,7 +37,8 @@ export async function parseArguments(argv: readonly string[], context: Arguments
   const again = new Map(typeof repeat === "string" ? await repeated(repeat) : []);
   // A time that was typed takes the place of the number that the video has.
   if (said.has("duration")) again.delete("frames");
-  return { kind: "settings", settings: settingsOf(valuesOf(ROWS, new Map([...again, ...said]))) };
+  const settings = settingsOf(valuesOf(ROWS, new Map([...again, ...said])));
+  return { kind: "settings", settings, images: typed.words };
 }
 
 async function repeated(path: string): Promise<RawValues> {

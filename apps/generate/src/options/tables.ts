@@ -17,9 +17,14 @@ import {
 export const RUN_TABLE = {
   image: {
     kind: text("a name"),
-    doc: "The picture to animate.",
+    doc: "The picture to animate; several, or patterns such as '*.png', make a video each; - is standard input.",
     default: found("a sample of the bundled model"),
-    cli: { flags: "[IMAGE]" },
+    cli: { flags: "[IMAGE...]" },
+  },
+  watch: {
+    kind: text("a name"),
+    doc: "Makes a video of each picture that comes into a folder, until Ctrl-C.",
+    cli: { flags: "--watch <DIR>", inFile: false },
   },
   last: {
     kind: text("a name"),
@@ -87,7 +92,7 @@ export const RUN_TABLE = {
 export const OUTPUT_TABLE = {
   output: {
     kind: text("a name"),
-    doc: "Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames.",
+    doc: "Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames; {name} stands for the picture's name, - for standard output (MP4, or as in -.gif).",
     default: always("out.mp4"),
     cli: { flags: "-o, --output <FILE>" },
   },

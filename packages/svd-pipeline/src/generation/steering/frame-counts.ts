@@ -39,7 +39,7 @@ export function decodedFrames(options: CountOptions): number {
 export const loopContext = (options: CountOptions): number =>
   options.loop ? Math.min(LOOP_CONTEXT, latentFrames(options)) : 0;
 
-/** Beyond this many neighbours the decoder's results change by less than a level: measured in docs/longer.md. */
+/** Neighbours that the decoder is shown beyond each end of a loop: its temporal layers look further, but what is near counts most. */
 const LOOP_CONTEXT = 4;
 
 /** Returns how many frames the finished video has, and how many it shows a second. */
