@@ -39,7 +39,7 @@ export async function expandPictures(words: readonly string[]): Promise<string[]
 function nameOf(picture: string): string {
   if (picture === STANDARD) return "stdin";
   if (/^data:/i.test(picture)) return "data";
-  const path = isAddress(picture) ? decodeURIComponent(new URL(picture).pathname) : picture;
+  const path = isAddress(picture) && URL.canParse(picture) ? new URL(picture).pathname : picture;
   return basename(path, extname(path)) || "picture";
 }
 

@@ -4,6 +4,7 @@ import { execute, prepare } from "./execute";
 import type { PipelineFactory } from "./model/factory";
 import { expandPictures, outputOf, outputPattern, settingsOfEach } from "./pictures";
 import { reportFailure } from "./report/failure";
+import { makeReporter } from "./report/reporter";
 import type { Settings } from "./settings";
 import { isStandardOutput, toStandardOutput } from "./standard-output";
 import { checkWatched, watchedPictures } from "./watch";
@@ -52,13 +53,18 @@ async function runEach(
   let numFailed = 0;
   try {
     for await (const settings of all) {
+      // Each run takes its bar off the screen when it ends.
+      const reporter = await makeReporter(context.io, settings, context.variables);
       try {
-        await runOne(settings, { ...context, pipelineFactory: shared.factory }, onChecked);
+        await runOne(settings, { ...context, reporter, pipelineFactory: shared.factory }, onChecked);
       } catch (error) {
         if (context.signal.aborted) throw error;
         numFailed++;
-        if (!settings.json) context.reporter.note(`${settings.image}:`);
+        reporter.close();
+        if (!settings.json) context.io.stderr.write(`${settings.image}:\n`);
         reportFailure(error, { json: settings.json, isUsageChecked: true }, context);
+      } finally {
+        reporter.close();
       }
     }
   } finally {

@@ -163,12 +163,15 @@ interface ClipJobs {
 }
 
 /** Denoises clips one after the other and puts their frames on the timeline. */
-function runClips(run: GenerationRun, { timeline, clips, before, count }: ClipJobs): Promise<void> {
+async function runClips(run: GenerationRun, { timeline, clips, before, count }: ClipJobs): Promise<void> {
   const embeddings = [...timeline.pictures.values()].map(({ embedding }) => embedding);
-  return withClipModel(run, embeddings, async (model) => {
-    for (const [i, clip] of clips.entries())
-      await denoiseClip(run, model, { timeline, clip, index: before + i, count });
-  });
+  const jobs = clips.map((clip, i): ClipJob => ({ timeline, clip, index: before + i, count }));
+  // Own kernels stay loaded; a denoiser that runs elsewhere is opened for a picture and keeps its memory until it is closed.
+  const groups = run.context.denoiser?.kind === "elsewhere" ? jobs.map((job) => [job]) : [jobs];
+  for (const group of groups)
+    await withClipModel(run, embeddings, async (model) => {
+      for (const job of group) await denoiseClip(run, model, job);
+    });
 }
 
 interface ClipJob {
