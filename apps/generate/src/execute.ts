@@ -239,7 +239,7 @@ async function finish(
 ): Promise<void> {
   const { io, reporter, variables } = context;
   reporter.close();
-  const path = resolve(summary.output);
+  const path = settings.isPiped ? "standard output" : resolve(summary.output);
   if (settings.json) writeEvent(io, { event: "done", ...summary, path });
   else if (!settings.quiet) {
     const { stdout } = io;

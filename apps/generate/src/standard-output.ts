@@ -35,7 +35,7 @@ export async function toStandardOutput(
   try {
     const output = join(folder, `video${settings.output.slice(1) || ".mp4"}`);
     const { io } = dependencies;
-    await body({ ...settings, output }, { ...dependencies, io: { ...io, stdout: io.stderr } });
+    await body({ ...settings, output, isPiped: true }, { ...dependencies, io: { ...io, stdout: io.stderr } });
     if (!settings.dryRun) await dependencies.writeBytes(readFileSync(output));
   } finally {
     rmSync(folder, { recursive: true, force: true });

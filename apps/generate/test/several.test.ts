@@ -85,6 +85,7 @@ describe("standard input and output", () => {
     const outcome = await runCommand(["-", "-o", "-.webp", "--frames", "3"], {}, { stdin: piped, writeBytes });
     expect(outcome).toMatchObject({ status: 0, stdout: "" });
     expect(outcome.stderr).toContain("3 frames of 64x48");
+    expect(outcome.stderr).toMatch(/^file +standard output \(/m);
     expect(written).toHaveLength(1);
     expect((await sharp(written[0], { animated: true }).metadata()).pages).toBe(3);
   });

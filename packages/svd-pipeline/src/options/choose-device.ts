@@ -12,10 +12,10 @@ export interface DevicePlace {
 const gpusOf = (all: readonly DeviceInfo[]) =>
   all.filter(({ kind }) => kind === "cuda").map((gpu, index) => ({ ...gpu, index, choice: `cuda:${index}` }));
 
-/** All devices in words: `cpu, cuda:0 (NVIDIA H100), cuda:1 (NVIDIA T4: no driver)`. */
+/** All devices in words: `cpu, cuda:0 (NVIDIA H100), cuda:1 (NVIDIA T4: it is too old.)`. */
 function listed(all: readonly DeviceInfo[]): string {
-  const names = gpusOf(all).map(
-    ({ choice, name, usable, reason }) => `${choice} (${usable ? name : `${name}: ${reason}`})`,
+  const names = gpusOf(all).map(({ choice, name, usable, reason }) =>
+    usable ? `${choice} (${name})` : `${choice} (${name}, which cannot be used: ${reason})`,
   );
   return ["cpu", ...names].join(", ");
 }

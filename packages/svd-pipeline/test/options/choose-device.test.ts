@@ -25,7 +25,7 @@ describe("the device by its name", () => {
     expect(thrownBy(() => choose("cuda:2", gpu("A"), gpu("B", false)))).toMatchObject({
       code: "unsupported",
       where: "device",
-      expected: "one of the devices of this machine: cpu, cuda:0 (A), cuda:1 (B: it is too old.)",
+      expected: "one of the devices of this machine: cpu, cuda:0 (A), cuda:1 (B, which cannot be used: it is too old.)",
       got: "cuda:2",
     });
     expect(thrownBy(() => choose("cuda:0"))).toMatchObject({ got: "cuda:0" });
