@@ -14,6 +14,10 @@ export interface Dependencies {
   ffmpeg: string;
   /** What the environment says of colours. */
   variables: ColourVariables;
+  /** The bytes of standard input. */
+  stdin(): AsyncIterable<Uint8Array>;
+  /** Writes bytes to standard output. */
+  writeBytes(bytes: Uint8Array): Promise<void>;
   /** Shows a file in the program that the desktop has for it. */
   openFile(path: string): Promise<void>;
   /** Largest resident size of this process so far, in bytes. */

@@ -5,15 +5,18 @@ import {
   type OutputTarget,
   outputTarget,
   requireStorable,
+  type VideoFrames,
   type WriteOptions,
   type WrittenVideo,
   writeVideo,
 } from "@vd/media";
 import type { Profiler } from "@vd/profiler";
-import type { GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline";
+import type { Continuity, GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline";
 import { drawSeed, valueError } from "@vd/svd-pipeline/options";
 import { checkPlace } from "@vd/tensor";
 import type { Context } from "./dependencies";
+import { withDuration } from "./duration";
+import { continuing, joined, readClip } from "./extend";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
 import type { Pipeline } from "./model/factory";
@@ -24,6 +27,7 @@ import { consentTo } from "./models/consent";
 import { readPicture } from "./picture";
 import { checkPreviewPath, type Preview, type PreviewWriter, previewInterval, previewWriter } from "./preview";
 import { checkProfilePath, startProfile, writeProfile } from "./profile";
+import { checkRepeated, recipeText } from "./repeat";
 import { paintFor } from "./report/colours";
 import { writeEvent } from "./report/json";
 import { planTable } from "./report/plan-table";
@@ -34,6 +38,10 @@ import type { Settings } from "./settings";
 
 /** Everything that was found out before a model is loaded. */
 export interface Preparation extends PicturedModel {
+  /** The frames of the video to go on from. */
+  clip: RgbImage[] | undefined;
+  /** The picture that the video ends with. */
+  last: RgbImage | undefined;
   target: OutputTarget;
   previewPath: string | undefined;
   write: WriteOptions;
@@ -66,7 +74,9 @@ export async function execute(preparation: Preparation, settings: Settings, cont
   try {
     signal.throwIfAborted();
     const loadUs = context.io.nowUs() - loadStartUs;
-    const options = runOptions(settings, pipeline.defaults, preparation.picture);
+    const { picture, clip, last } = preparation;
+    const sized = runOptions(settings, pipeline.defaults, picture, clip !== undefined);
+    const options = { ...continuing(withDuration(sized, settings), clip), ...(last && { lastImage: last }) };
     requireStorable(preparation.target, options);
     if (settings.dryRun) await printPlan(pipeline, options, preparation, settings, context);
     else await generate(pipeline, options, preparation, settings, context, { startUs, loadUs, profiler });
@@ -79,7 +89,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * Checks all that can be checked before a model is loaded: names, formats, files, folders, space, ffmpeg.
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
-export async function prepare(settings: Settings, { ffmpeg, signal }: Context): Promise<Preparation> {
+export async function prepare(settings: Settings, { ffmpeg, signal, stdin }: Context): Promise<Preparation> {
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
@@ -87,8 +97,13 @@ export async function prepare(settings: Settings, { ffmpeg, signal }: Context): 
   requireStorable(target, { width, height });
   const source = await modelSource(settings.model);
   await checkLoras(parseLoras(settings.lora));
-  const image = settings.image ?? bundledPicture();
-  const picture = await readPicture(image, { width, height });
+  const { extend } = settings;
+  const image = extend ?? settings.image ?? bundledPicture();
+  const clip = extend === undefined ? undefined : await readClip(extend, settings, { ffmpeg, signal });
+  const picture = clip?.at(-1) ?? (await readPicture(image, { width, height }, { stdin }));
+  const last =
+    settings.last === undefined ? undefined : await readPicture(settings.last, { width, height }, { where: "--last" });
+  await checkRepeated(settings, { picture, clip, last });
   const write: WriteOptions = {
     ...{ overwrite: settings.overwrite, encoder: settings.encoder, ffmpeg, signal },
     names: { video: "--output", encoder: "--encoder" },
@@ -104,7 +119,7 @@ export async function prepare(settings: Settings, { ffmpeg, signal }: Context): 
     await checkOutput(target, write);
     if (previewPath !== undefined) await checkPlace(previewPath, { where: "--preview", overwrite: true });
   }
-  return { image, picture, target, source, previewPath, write, resuming };
+  return { image, picture, clip, last, target, source, previewPath, write, resuming };
 }
 
 /** What a picture is read for while no size is named: the published models' own. */
@@ -132,7 +147,7 @@ async function printPlan(
 async function generate(
   pipeline: Pipeline,
   options: RunOptions,
-  { image, picture, source, previewPath, target, write, resuming }: Preparation,
+  { image, picture, clip, last, source, previewPath, target, write, resuming }: Preparation,
   settings: Settings,
   context: Context,
   { startUs, loadUs, profiler }: { startUs: number; loadUs: number; profiler: Profiler | undefined },
@@ -154,24 +169,35 @@ async function generate(
     ...listeners(context, preview, options.steps),
     ...(profiler && { profiler }),
   });
-  const video = await generating.finally(() => preview?.settle());
+  const made = await generating.finally(() => preview?.settle());
+  const video = await joined(clip, made, options);
   signal.throwIfAborted();
   const writeStartUs = io.nowUs();
-  const encode = () => writeWithProgress(target, video, write, context);
+  const comment = settings.metadata ? recipeText({ ...options, seed }, settings, { picture, clip, last }) : undefined;
+  const encode = () => writeWithProgress(target, video, { ...write, comment }, context);
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
   if (resuming) await forgetState(resuming);
-  const { width, height, numFrames, fps, timings, peakBytes } = video;
+  const { width, height, numFrames, fps } = video;
+  const { timings, peakBytes } = made;
   const endUs = io.nowUs();
   await tellProfile(settings.profile, profiler, reporter);
   await finish(target, settings, context, {
     ...{ output: settings.output, format: target.format, encoder: written.encoder, fileBytes: written.fileBytes },
-    ...{ model: source.title, numFrames, width, height, fps, seed: video.seed, peakBytes },
+    ...{ model: source.title, numFrames, width, height, fps, seed: made.seed, peakBytes },
     ...{ steps: options.steps, sampler: options.sampler },
+    continuity: await continuityOf(made),
     ...{ minGuidance: options.minGuidance, maxGuidance: options.maxGuidance },
     timings: wholeMicroseconds({ load: loadUs, ...timings, write: endUs - writeStartUs }),
     totalUs: endUs - startUs,
     peakRssBytes: context.peakRssBytes(),
   });
+}
+
+/** How a video of several clips goes over their seams. */
+async function continuityOf(video: GeneratedVideo): Promise<Continuity | undefined> {
+  if (video.seams.length === 0) return undefined;
+  const { measureContinuity } = await import("@vd/svd-pipeline");
+  return measureContinuity(video);
 }
 
 async function tellProfile(
@@ -206,7 +232,7 @@ function wholeMicroseconds(timings: Record<string, number>): Record<string, numb
 
 async function writeWithProgress(
   target: OutputTarget,
-  video: GeneratedVideo,
+  video: VideoFrames,
   options: WriteOptions,
   { io, reporter }: Context,
 ): Promise<WrittenVideo> {
@@ -226,7 +252,7 @@ async function finish(
 ): Promise<void> {
   const { io, reporter, variables } = context;
   reporter.close();
-  const path = resolve(summary.output);
+  const path = settings.isPiped ? "standard output" : resolve(summary.output);
   if (settings.json) writeEvent(io, { event: "done", ...summary, path });
   else if (!settings.quiet) {
     const { stdout } = io;

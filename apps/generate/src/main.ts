@@ -43,6 +43,9 @@ function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Depe
       FORCE_COLOR: process.env.FORCE_COLOR,
       TERM: process.env.TERM,
     },
+    stdin: () => process.stdin,
+    // A reader that stops early is no failure of ours.
+    writeBytes: (bytes) => new Promise((done) => process.stdout.write(bytes, () => done())),
     openFile,
     peakRssBytes: () => process.resourceUsage().maxRSS * 1024,
   };

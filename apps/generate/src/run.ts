@@ -55,19 +55,21 @@ async function runGenerate(
       io.stdout.write(parsed.text);
       return STATUS.done;
     }
-    const { settings } = parsed;
+    const { settings, images } = parsed;
     json = settings.json;
     if (settings.resume !== false) ending += "; the same command goes on from here";
     const reporter = await makeReporter(io, settings, dependencies.variables);
     cancellation = cancelOnSignals(dependencies.signals, () => {
       if (!settings.quiet) reporter.note("Stopping after this step. Ctrl-C once more stops at once.");
     });
-    try {
-      const { execute, prepare } = await import("./execute");
-      const context = { ...dependencies, reporter, signal: cancellation.signal };
-      const preparation = await prepare(settings, context);
+    const context = { ...dependencies, reporter, signal: cancellation.signal };
+    const onChecked = () => {
       isUsageChecked = true;
-      await execute(preparation, settings, context);
+    };
+    try {
+      const { runAll } = await import("./run-all");
+      const numFailed = await runAll(settings, images, context, onChecked);
+      if (numFailed > 0) return STATUS.failed;
     } finally {
       reporter.close();
     }

@@ -5,6 +5,8 @@ import type { OutputSettings, RunSettings } from "./options/option-types.generat
 export interface Settings extends RunSettings, OutputSettings {
   /** What was said about the video; what is missing is the model's to decide. */
   generate: Omit<Partial<GenerateOptions>, "image">;
+  /** True where the file is read by standard output in the end. */
+  isPiped?: true;
   /** What was said about opening the model. */
   load: LoadOptions;
 }

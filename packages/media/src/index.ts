@@ -29,6 +29,7 @@ export { loadSharp } from "./pictures/sharp";
 export { SIGNED_LEVELS } from "./pictures/signed-levels";
 export { type AnimationFormat, encodeGif, encodePng, encodeWebp, type HeldFrame, heldFrames } from "./video/animation";
 export { encodeBuiltin, requireBuiltin } from "./video/builtin";
+export { readComment } from "./video/comment";
 export { ENCODERS, type EncoderChoice } from "./video/encoders";
 export { requireStorable } from "./video/max-side";
 export { readAnimation } from "./video/read-animation";

@@ -57,6 +57,8 @@ export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, Denoise
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
 export { type ResumeState, resumeState } from "./generation/resume/generation-state";
 export { removeState } from "./generation/resume/state-folder";
+export { type Continuity, measureContinuity, type SeamMeasure } from "./generation/steering/continuity";
+export { joinClip } from "./generation/steering/join-clip";
 export type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 export type { LoraChoice } from "./lora/merge-loras";
 export * from "./models/index";

@@ -397,7 +397,7 @@ export class StableVideoDiffusionPipeline {
     const { opened, factor, ...given } = this.check(wanted);
     const { options, checked } = await withSize(wanted, given.checked, factor);
     const { components, models, device, precision, tuning, denoiser } = opened;
-    const shape = stageShape(checked, factor, precision);
+    const shape = stageShape(checked, options, factor, precision);
     const layouts = this.layoutsOf(shape);
     await ownTurn();
     const sampling = await samplingFor(components, checked, precision);

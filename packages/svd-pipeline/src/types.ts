@@ -6,6 +6,7 @@ import type { BatchLists, GenerateOptions } from "./options/option-types.generat
 
 export type { CallCounts, CallKind } from "./denoising/call-planner";
 export type { MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
+export type { DeviceName, Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 
 /** What to generate from several pictures or seeds by one call. */
@@ -110,6 +111,8 @@ export interface GeneratedVideo {
   numFrames: number;
   fps: number;
   seed: bigint;
+  /** The first frame of each clip but the first, where the video was made clip by clip; 0 where a loop is tied together. */
+  seams: readonly number[];
   /** [F,H,W,3] in 8 bits; empty with `outputType: "latent"`. */
   data: Uint8Array;
   /** The clean latents, [F,C,H/8,W/8], not divided by the autoencoder's scale; with `outputType: "latent"` only. */

@@ -1,7 +1,8 @@
-import type { DeviceKind } from "@vd/kernels-native";
+import { DEVICE_KINDS, type DeviceKind } from "@vd/kernels-native";
 import type { Precision } from "@vd/svd-pipeline";
 import {
   type CliRow,
+  choice,
   cliRows,
   defaultOf,
   docOf,
@@ -60,7 +61,7 @@ export function readNumber(name: "rounds" | "repeats" | "e2eRounds" | "limit" | 
  *
  * @throws VdError `attr`
  */
-export const readDevice = (text: string): DeviceKind => readText(LOAD_TABLE.device.kind, text, "--device");
+export const readDevice = (text: string): DeviceKind => readText(choice(DEVICE_KINDS, "DeviceKind"), text, "--device");
 
 /**
  * Reads --dtype; undefined is the device's own.

@@ -16,7 +16,14 @@ export interface RawValue {
 export type RawValues = ReadonlyMap<string, RawValue>;
 
 /** What was typed: a wish to read the help or the version, or raw values. */
-export type Arguments = { kind: "text"; text: string } | { kind: "values"; values: RawValues };
+export type Arguments =
+  | { kind: "text"; text: string }
+  | {
+      kind: "values";
+      values: RawValues;
+      /** All words that are no options. */
+      words: readonly string[];
+    };
 
 /** What decides the texts that are printed. */
 export interface ArgumentsContext {
@@ -50,7 +57,7 @@ export function readArguments(spec: CommandSpec, argv: readonly string[], contex
     if (error.exitCode === 0) return { kind: "text", text: printed };
     throw usageError(spec, error);
   }
-  return { kind: "values", values: rawValues(spec, command) };
+  return { kind: "values", values: rawValues(spec, command), words: command.args };
 }
 
 function makeCommand(spec: CommandSpec, { version, paint = plainPaint }: ArgumentsContext): Command {
@@ -75,7 +82,7 @@ function addRow(command: Command, row: CliRow, title: string): void {
   const { flags, off, joins } = row.form;
   if (isArgument(row)) {
     // Too many words are counted, and told, by us.
-    command.argument(flags.replace(/([\]>])$/, "...$1"), helpText(row));
+    command.argument(flags.replace(/(\.\.\.)?([\]>])$/, "...$2"), helpText(row));
     return;
   }
   const option = new Option(flags, helpText(row, isOnByDefault(row) ? "default" : undefined)).helpGroup(title);
@@ -125,7 +132,8 @@ function rawValues(spec: CommandSpec, command: Command): RawValues {
   const values = new Map<string, RawValue>();
   const rows = rowsOf(spec);
   const words = rows.filter(isArgument);
-  if (command.args.length > words.length) throw tooManyWords(words, command.args);
+  if (command.args.length > words.length && !words[0]?.form.flags.includes("..."))
+    throw tooManyWords(words, command.args);
   words.forEach(({ key, name }, i) => {
     const typed = command.args[i];
     if (typed !== undefined) values.set(key, { typed, where: name });
@@ -146,8 +154,7 @@ function tooManyWords(words: readonly CliRow[], args: readonly string[]): VdErro
   const got = `${args.length}: ${args.join(" ")}`;
   const [first] = words;
   if (first === undefined) return attrError("arguments", "options only", got);
-  const what = first.name === "IMAGE" ? "one picture" : "one";
-  return attrError(first.name, what, got, "Put quotes around a name with spaces");
+  return attrError(first.name, "one", got, "Put quotes around a name with spaces");
 }
 
 function usageError(spec: CommandSpec, error: CommanderError): VdError {

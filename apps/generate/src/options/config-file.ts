@@ -18,8 +18,16 @@ export async function readConfigFile(path: string): Promise<RawValues> {
   const source = await readFile(path, "utf8").catch((error: unknown) => {
     throw fileError(path, "a readable JSON file", error, "--config");
   });
+  return rawValuesOf(parseObject(source, name), name);
+}
+
+/**
+ * Returns the options of an object, as a config file holds them, as if they had been typed. name: the file, for errors.
+ * @throws VdError `attr` for others.
+ */
+export function rawValuesOf(options: Readonly<Record<string, unknown>>, name: string): RawValues {
   const values = new Map<string, RawValue>();
-  for (const [key, value] of Object.entries(parseObject(source, name))) {
+  for (const [key, value] of Object.entries(options)) {
     if (key === SCHEMA_KEY) continue;
     const row = FILE_ROWS.get(key);
     if (row === undefined) {

@@ -14,7 +14,14 @@ import { ROWS, rowsOf } from "./rows";
 import { OUTPUT_TABLE, RUN_TABLE } from "./tables";
 
 /** The outcome of reading the command line: a text to print, or checked settings. */
-export type Parsed = { kind: "text"; text: string } | { kind: "settings"; settings: Settings };
+export type Parsed =
+  | { kind: "text"; text: string }
+  | {
+      kind: "settings";
+      settings: Settings;
+      /** The pictures and patterns that were typed. */
+      images: readonly string[];
+    };
 
 /**
  * Reads and checks the command line of a generation and the config file it names; the command line wins.
@@ -25,7 +32,18 @@ export async function parseArguments(argv: readonly string[], context: Arguments
   if (typed.kind === "text") return typed;
   const { config } = valuesOf(ROWS, new Map([...typed.values].filter(([key]) => key === "config")));
   const fromFile: RawValues = config === undefined ? new Map() : await readConfigFile(config as string);
-  return { kind: "settings", settings: settingsOf(valuesOf(ROWS, new Map([...fromFile, ...typed.values]))) };
+  const said: RawValues = new Map([...fromFile, ...typed.values]);
+  const repeat = said.get("repeat")?.typed;
+  const again = new Map(typeof repeat === "string" ? await repeated(repeat) : []);
+  // A time that was typed takes the place of the number that the video has.
+  if (said.has("duration")) again.delete("frames");
+  const settings = settingsOf(valuesOf(ROWS, new Map([...again, ...said])));
+  return { kind: "settings", settings, images: typed.words };
+}
+
+async function repeated(path: string): Promise<RawValues> {
+  const { readRepeated } = await import("../repeat");
+  return readRepeated(path);
 }
 
 /**

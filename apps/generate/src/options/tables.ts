@@ -17,9 +17,29 @@ import {
 export const RUN_TABLE = {
   image: {
     kind: text("a name"),
-    doc: "The picture to animate.",
+    doc: "The picture to animate; several, or patterns such as '*.png', make a video each; - is standard input.",
     default: found("a sample of the bundled model"),
-    cli: { flags: "[IMAGE]" },
+    cli: { flags: "[IMAGE...]" },
+  },
+  watch: {
+    kind: text("a name"),
+    doc: "Makes a video of each picture that comes into a folder, until Ctrl-C.",
+    cli: { flags: "--watch <DIR>", inFile: false },
+  },
+  last: {
+    kind: text("a name"),
+    doc: "The picture that the video ends with.",
+    cli: { flags: "--last <IMAGE>" },
+  },
+  extend: {
+    kind: text("a name"),
+    doc: "A video to go on from, instead of a picture: the result is the video and then --frames of which the first is its last one.",
+    cli: { flags: "--extend <VIDEO>" },
+  },
+  duration: {
+    kind: text("a time such as 4s, 2.5s or 800ms", "^(\\d+\\.?\\d*|\\.\\d+)(s|ms)$"),
+    doc: "How long the generated video is, instead of --frames: 4s, 2.5s, 800ms.",
+    cli: { flags: "--duration <TIME>" },
   },
   model: {
     kind: text("a name"),
@@ -36,6 +56,11 @@ export const RUN_TABLE = {
     kind: text("a name"),
     doc: 'Reads options from a JSON file; what is typed wins. A "$schema" key in it may name the schema for editors.',
     cli: { flags: "--config <FILE>", inFile: false },
+  },
+  repeat: {
+    kind: text("a name"),
+    doc: "Makes a video again: takes all settings, with the seed, out of the file that an earlier run has written. What is typed wins.",
+    cli: { flags: "--repeat <VIDEO>", inFile: false },
   },
   dryRun: {
     kind: boolean,
@@ -78,7 +103,7 @@ export const RUN_TABLE = {
 export const OUTPUT_TABLE = {
   output: {
     kind: text("a name"),
-    doc: "Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames.",
+    doc: "Where the video goes: .mp4, .webm, .gif, .webp, frame-%03d.png, or a folder/ for PNG frames; {name} stands for the picture's name, - for standard output (MP4, or as in -.gif).",
     default: always("out.mp4"),
     cli: { flags: "-o, --output <FILE>" },
   },
@@ -89,6 +114,15 @@ export const OUTPUT_TABLE = {
     cli: {
       flags: "--overwrite",
       off: { flag: "--no-overwrite", doc: "Stops, before any work, if the output is there." },
+    },
+  },
+  metadata: {
+    kind: boolean,
+    doc: "Keeps the seed and all settings in the file, for --repeat.",
+    default: always(true),
+    cli: {
+      flags: "--metadata",
+      off: { flag: "--no-metadata", doc: "Leaves the seed and the settings out of the file." },
     },
   },
   open: {

@@ -1,3 +1,4 @@
+import type { Continuity } from "@vd/svd-pipeline";
 import type { Paint } from "./colours";
 import { formatBytes, formatDuration } from "./units";
 
@@ -20,6 +21,8 @@ export interface RunSummary {
   minGuidance: number;
   maxGuidance: number;
   seed: bigint;
+  /** How it goes over its seams; undefined for a video without any. */
+  continuity: Continuity | undefined;
   fileBytes: number;
   /** µs by stage, in the order they ran. */
   timings: Record<string, number>;
@@ -44,11 +47,23 @@ export function summaryText(summary: RunSummary, paint: Paint, columns = 80): st
     ["size", `${frames} of ${width}x${height} at ${fps} fps (${length})`],
     ["steps", [String(steps), ...how].join(", ")],
     ["seed", String(summary.seed)],
+    ...seamRow(summary.continuity),
     ["time", [formatDuration(totalUs), ...parts].join(", ").replace(", ", ": ")],
     ["memory", formatBytes(summary.peakRssBytes)],
     ["file", `${summary.path} (${formatBytes(summary.fileBytes)})`],
   ];
   return rows.map(([label, text]) => row(label, text, paint, columns)).join("");
+}
+
+/** How the clips of the video fit together, where there are several: motion as a multiple of the steps around, colours in levels. */
+function seamRow(continuity: Continuity | undefined): [label: string, text: string][] {
+  if (!continuity) return [];
+  const { seams, colourDrift } = continuity;
+  const motion = Math.max(...seams.map((seam) => seam.motion)).toFixed(2);
+  const count = `${seams.length} ${seams.length === 1 ? "seam" : "seams"}`;
+  return [
+    ["clips", `${count}, motion there up to ${motion}x the usual; colours drifted by ${colourDrift.toFixed(1)} of 255`],
+  ];
 }
 
 /** A row of the summary. Lists go on in the next line; a path stays whole, so that it can be copied. */

@@ -69,7 +69,6 @@ describe("parseArguments", () => {
     [["--colour"], "[--colour] expected an option of vd-generate, got an unknown one. vd-generate --help lists them"],
     [["--steps"], "[--steps] expected a value, as in --steps <N>, got nothing after it"],
     [["-o"], "[--output] expected a value"],
-    [["a.png", "b.png"], "[IMAGE] expected one picture, got 2: a.png b.png. Put quotes around a name with spaces"],
     [[""], "[IMAGE] expected a name, got nothing"],
     [["--json=yes"], "vd-generate"],
     [["--fps", "241"], '[--fps] expected a whole number from 1 to 240, got "241"'],
@@ -90,19 +89,28 @@ describe("parseArguments", () => {
     const text =
       help.kind === "text" ? help.text.replace(/(one of )euler,[\w,\s]*(?= \(the|\s+\(the)/, "$1SAMPLERS") : "";
     expect(text).toMatchInlineSnapshot(`
-      "Usage: vd-generate [options] [IMAGE]
+      "Usage: vd-generate [options] [IMAGE...]
 
       A picture in, a video out: Stable Video Diffusion on this machine.
 
       Arguments:
-        IMAGE                     the picture to animate (a sample of the bundled
-                                  model)
+        IMAGE                     the picture to animate; several, or patterns such as
+                                  '*.png', make a video each; - is standard input (a
+                                  sample of the bundled model)
 
       Options:
         -V, --version             show the version
         -h, --help                show this help
 
       Run:
+        --watch <DIR>             makes a video of each picture that comes into a
+                                  folder, until Ctrl-C
+        --last <IMAGE>            the picture that the video ends with
+        --extend <VIDEO>          a video to go on from, instead of a picture: the
+                                  result is the video and then --frames of which the
+                                  first is its last one
+        --duration <TIME>         how long the generated video is, instead of
+                                  --frames: 4s, 2.5s, 800ms
         -m, --model <MODEL>       a model folder, one FILE.safetensors, or a model of
                                   the Hub: owner/name, hf:owner/name,
                                   https://huggingface.co/owner/name (the bundled
@@ -110,6 +118,9 @@ describe("parseArguments", () => {
         --lora <FILE:WEIGHT>      a LoRA and how much of it, style.safetensors:0.8;
                                   several by commas, or by the option again
         --config <FILE>           reads options from a JSON file; what is typed wins
+        --repeat <VIDEO>          makes a video again: takes all settings, with the
+                                  seed, out of the file that an earlier run has
+                                  written
         --dry-run                 prints sizes, peak memory, work and a time estimate;
                                   makes nothing
         --resume[=FOLDER]         goes on after a crash: keeps a state in
@@ -133,6 +144,21 @@ describe("parseArguments", () => {
                                   top, bottom, left, right, top-left and so on
                                   (center)
         --frames <N>              number of frames (the model's own)
+        --clip-frames <N>         frames that are denoised at a time, at most (the
+                                  model's own)
+        --overlap <N>             frames that a clip takes over from the one before,
+                                  unchanged: more hold motion and colours better and
+                                  cost more clips (4)
+        --hold-colours <X>        how much of the drift of colours is taken back where
+                                  clips follow each other: 0 leaves all of it (1)
+        --loop                    makes a video whose last frame leads to its first
+        --boomerang               shows the frames there and back, so that the video
+                                  loops: 2 · numFrames − 2 of them
+        --interpolate <HOW>       what makes a frame between every two, for twice as
+                                  many a second: blend takes the mean of their pixels,
+                                  latent the mean of their latents, denoise has the
+                                  model make it, knowing both; one of none, blend,
+                                  latent, denoise (none)
         --steps <N>               number of denoising steps (25, for small models such
                                   as tiny-svd 10, for distilled ones 4)
         --fps <N>                 frames per second, told to the model and to the file
@@ -168,7 +194,9 @@ describe("parseArguments", () => {
                                   device's memory allows)
 
       Device:
-        --device <NAME>           what computes: cpu, or cuda for an NVIDIA GPU (cpu)
+        --device <NAME>           what computes: cpu, cuda for an NVIDIA GPU, cuda:1
+                                  for the second of several, or auto for a GPU if one
+                                  can be used, else the CPU (cpu)
         --dtype <NAME>            element type of weights and activations; one of
                                   float32, float16, bfloat16 (float16 on a GPU,
                                   float32 on the CPU)
@@ -183,10 +211,14 @@ describe("parseArguments", () => {
 
       Output:
         -o, --output <FILE>       where the video goes: .mp4, .webm, .gif, .webp,
-                                  frame-%03d.png, or a folder/ for PNG frames
-                                  (out.mp4)
+                                  frame-%03d.png, or a folder/ for PNG frames; {name}
+                                  stands for the picture's name, - for standard output
+                                  (MP4, or as in -.gif) (out.mp4)
         --overwrite               replaces the output if it is there (default)
         --no-overwrite            stops, before any work, if the output is there
+        --metadata                keeps the seed and all settings in the file, for
+                                  --repeat (default)
+        --no-metadata             leaves the seed and the settings out of the file
         --open                    opens the video when it is done, with the program
                                   that the desktop has for it
         --encoder <NAME>          what makes .mp4 and .webm files: builtin, ffmpeg

@@ -26,7 +26,14 @@ describe("summaryText", () => {
   const summary = {
     ...{ output: "o.mp4", path: "/a/o.mp4", format: "mp4", encoder: "builtin", model: "owner/name" },
     ...{ numFrames: 1, width: 1024, height: 576, fps: 7, steps: 25, sampler: "heun", minGuidance: 1, maxGuidance: 3 },
-    ...{ seed: 7n, fileBytes: 2048, totalUs: 3_661_000_000, peakBytes: 1, peakRssBytes: 2 ** 30 },
+    ...{
+      seed: 7n,
+      continuity: undefined,
+      fileBytes: 2048,
+      totalUs: 3_661_000_000,
+      peakBytes: 1,
+      peakRssBytes: 2 ** 30,
+    },
     timings: { load: 1e6, image: 20_000, embed: 3e5, encode: 4e6, denoise: 3_600_000_000, decode: 50e6, write: 2e6 },
   };
 

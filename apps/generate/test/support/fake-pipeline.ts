@@ -12,6 +12,8 @@ export interface FakeOptions {
   onDispose?(): void;
   /** What the autoencoder leaves of any picture, in dB. */
   reconstructionSnr?: number;
+  /** Where the clips of the video meet. */
+  seams?: readonly number[];
   /** Thrown in the middle of denoising. */
   failure?: unknown;
 }
@@ -21,6 +23,7 @@ export const FAKE_DEFAULTS: Pipeline["defaults"] = {
   width: 64,
   height: 48,
   numFrames: 5,
+  clipFrames: 5,
   steps: 4,
   fps: 7,
   motionBucketId: 127,
@@ -88,7 +91,7 @@ class FakePipeline implements Pipeline {
     };
     const files = { save: notAsked, toBuffer: notAsked, toStream: notAsked };
     const denoiserCalls = { full: 4, unguided: 0, "full, reusing": 0, "unguided, reusing": 0, skipped: 0 };
-    const facts = { fps, seed, timings, peakBytes: 140 * 2 ** 20, denoiserCalls };
+    const facts = { fps, seed, seams: this.#fake.seams ?? [], timings, peakBytes: 140 * 2 ** 20, denoiserCalls };
     return { ...videoOf(data, width, height, numFrames), ...files, ...facts };
   }
 

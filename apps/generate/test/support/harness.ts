@@ -54,6 +54,10 @@ export async function runCommand(
     version: "1.2.3",
     ffmpeg: "/no/such/ffmpeg",
     variables: {},
+    stdin: () => {
+      throw new Error("nothing is on standard input in tests");
+    },
+    writeBytes: () => Promise.reject(new Error("nothing reads bytes in tests")),
     openFile: () => Promise.reject(new Error("nothing is opened in tests")),
     peakRssBytes: () => 123 * 2 ** 20,
     ...dependencies,

@@ -1,3 +1,4 @@
+import { framedComment } from "../video/comment";
 import type { VideoFrames } from "../video/video-frames";
 import { BT601, BT709, type LumaWeights } from "../video/yuv";
 
@@ -69,12 +70,13 @@ export function encodingArguments(
   kind: FfmpegKind,
   format: FfmpegFormat,
   { width, height, fps }: Pick<VideoFrames, "width" | "height" | "fps">,
-  { input, output }: { input: string; output: string },
+  { input, output, comment }: { input: string; output: string; comment?: string | undefined },
 ): string[] {
   const { name, settings, colours } = ENCODERS[kind][format];
   const size = ["-s", `${width}x${height}`];
   const source = ["-f", "rawvideo", "-pix_fmt", "yuv420p", ...size, "-r", String(fps), "-i", input];
   const result = ["-c:v", name, "-pix_fmt", "yuv420p", ...settings, ...KEY_FRAMES, ...tagsOf(colours)];
+  const metadata = comment === undefined ? [] : ["-metadata", `comment=${framedComment(comment)}`];
   const general = ["-hide_banner", "-v", "error", "-nostdin", "-y"];
-  return [...general, ...source, ...result, "-fflags", "+bitexact", "-f", format, output];
+  return [...general, ...source, ...result, "-fflags", "+bitexact", ...metadata, "-f", format, output];
 }

@@ -42,7 +42,9 @@ export async function encodeWithFfmpeg(
 ): Promise<void> {
   requireEvenSize(video);
   // With "file:" a name such as "-x.mp4" or "a:b.mp4" is read neither as an option nor as a protocol.
-  const words = encodingArguments("program", format, video, { input: "pipe:0", output: `file:${path}` });
+  const words = encodingArguments("program", format, video, {
+    ...{ input: "pipe:0", output: `file:${path}`, comment: options.comment },
+  });
   const child = spawn(ffmpeg, words, { stdio: ["pipe", "ignore", "pipe"] });
   const stop = () => child.kill("SIGKILL");
   options.signal?.addEventListener("abort", stop, { once: true });

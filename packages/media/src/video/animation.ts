@@ -1,5 +1,6 @@
 import type { Sharp } from "sharp";
 import { loadSharp } from "../pictures/sharp";
+import { framedComment, gifWithComment } from "./comment";
 import { breathe, type EncodeOptions, type VideoFrames } from "./video-frames";
 
 /** Lossy WebP of 90 with sharp chroma keeps clear of visible blocks; see the encoder tests for its PSNR. */
@@ -60,7 +61,11 @@ export async function encodeWebp(video: VideoFrames, options: EncodeOptions = {}
   if (frames.length > 1 && isStill(data, video)) keepAnimated(data);
   const delay = frames.map(({ delayMs }) => delayMs);
   const image = await stacked(video, data);
-  return finish(image.webp({ quality: WEBP_QUALITY, smartSubsample: true, delay, loop: FOREVER }), video, options);
+  return finish(
+    withComment(image, options).webp({ quality: WEBP_QUALITY, smartSubsample: true, delay, loop: FOREVER }),
+    video,
+    options,
+  );
 }
 
 /** Encodes frames as an animated GIF that loops: 256 colours a frame, and a clock of 1/100 s. See {@link heldFrames} for
@@ -72,18 +77,29 @@ export async function encodeGif(video: VideoFrames, options: EncodeOptions = {})
   const image = await stacked(video, joined(video, frames));
   // Otherwise a clip in which nothing moves would become one frame, which most players show as a still.
   const keepDuplicateFrames = true;
-  return finish(image.gif({ effort: GIF_EFFORT, delay, loop: FOREVER, keepDuplicateFrames }), video, options);
+  const bytes = await finish(
+    image.gif({ effort: GIF_EFFORT, delay, loop: FOREVER, keepDuplicateFrames }),
+    video,
+    options,
+  );
+  return options.comment === undefined ? bytes : gifWithComment(bytes, options.comment);
 }
 
 /** Encodes one frame, [H,W,3], as PNG, without loss. */
 export async function encodePng(
   { width, height }: Pick<VideoFrames, "width" | "height">,
   frame: Uint8Array,
+  options: Pick<EncodeOptions, "comment"> = {},
 ): Promise<Uint8Array> {
   const sharp = await loadSharp();
-  return sharp(frame, { raw: { width, height, channels: 3 } })
+  return withComment(sharp(frame, { raw: { width, height, channels: 3 } }), options)
     .png()
     .toBuffer();
+}
+
+/** The picture with the comment as its description in Exif. */
+function withComment(image: Sharp, { comment }: Pick<EncodeOptions, "comment">): Sharp {
+  return comment === undefined ? image : image.withExif({ IFD0: { ImageDescription: framedComment(comment) } });
 }
 
 /** Copies of the frames, one after the other. */

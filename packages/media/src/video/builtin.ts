@@ -30,7 +30,7 @@ export async function encodeBuiltin(
   requireEvenSize(video);
   const ffmpeg = requireBuiltin(format);
   const { width, height, numFrames: numPieces } = video;
-  const words = encodingArguments("wasm", format, video, FILES);
+  const words = encodingArguments("wasm", format, video, { ...FILES, comment: options.comment });
   const weights = lumaWeights("wasm", format);
   const pieceOf = async (index: number) => {
     const frame = await runInSlices(rgbToI420.inPieces(video.frame(index), width, height, weights));

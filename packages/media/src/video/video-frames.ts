@@ -18,6 +18,8 @@ export interface EncodeOptions {
   signal?: AbortSignal | undefined;
   /** Called after each frame with the number of frames done. */
   onFrame?: ((numDone: number) => void) | undefined;
+  /** A text that the file keeps beside the video, in printable ASCII: {@link readComment} finds it. */
+  comment?: string | undefined;
 }
 
 /** Lets timers, signals and I/O run between two frames of work on the main thread. @throws the signal's reason. */

@@ -167,7 +167,7 @@ async function writeFrameFiles(
 ): Promise<number> {
   let fileBytes = 0;
   for (let i = 0; i < video.numFrames; i++) {
-    const bytes = await encodePng(video, video.frame(i));
+    const bytes = await encodePng(video, video.frame(i), options);
     await writeSynced(join(folder, target.nameOf(i)), bytes);
     fileBytes += bytes.length;
     options.onFrame?.(i + 1);

@@ -3,7 +3,7 @@ import { ownTurn } from "@vd/tensor";
 import type { ModelComponents } from "../opening/components";
 import type { CheckedOptions } from "../options/check-generate";
 import type { StepNoise } from "../options/choices";
-import type { StepNeeds } from "../stages/definitions";
+import type { StageShape, StepNeeds } from "../stages/definitions";
 import type { Precision } from "../types";
 
 /** A generation's sampler, and its steps as matrices where it has them: then they run on the device. */
@@ -41,6 +41,10 @@ export function stepNeeds({ sampler, linear, stepNoise }: Sampling): StepNeeds |
   const drawsNoise = calls.some((call) => sampler.noiseDrawsAt(call));
   return { numHistory: linear.numHistory, drawsNoise, drawsOnDevice: stepNoise === "cuda", bounds: linear.bounds };
 }
+
+/** What the sampling needs of the denoising stage; undefined also for a video of several clips, whose steps are taken on the host. */
+export const stepsOnDevice = ({ sampling, shape }: { sampling: Sampling; shape: StageShape }): StepNeeds | undefined =>
+  shape.clipFrames === undefined ? stepNeeds(sampling) : undefined;
 
 /** The sampler that checked options mean for a model. */
 function samplerFor(

@@ -16,6 +16,7 @@ import type { GenerationNoise, NoisePart } from "./noise";
 import type { Progress } from "./progress";
 import type { GenerationState } from "./resume/generation-state";
 import type { Scratch } from "./scratch";
+import { clipLength, decodedFrames } from "./steering/frame-counts";
 
 /** Everything that one generation works with. */
 export interface GenerationContext {
@@ -69,10 +70,16 @@ export interface GenerationRun {
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;
 
 /** Returns the shapes that checked options mean for a model. factor: by how much the autoencoder shrinks a side. */
-export function stageShape(checked: CheckedOptions, factor: number, precision: Precision): StageShape {
+export function stageShape(
+  checked: CheckedOptions,
+  options: Pick<GenerateOptions, "pastFrames" | "lastImage">,
+  factor: number,
+  precision: Precision,
+): StageShape {
   const { width, height, numFrames, decodeChunk, minGuidance, maxGuidance } = checked;
   const rows = Math.max(minGuidance, maxGuidance) > 1 ? 2 : 1;
-  return { numFrames, width, height, factor, rows, decodeChunk, dtype: DTYPES[precision] };
+  const counts = { clipFrames: clipLength(checked, options), decodedFrames: decodedFrames(checked) };
+  return { numFrames, ...counts, width, height, factor, rows, decodeChunk, dtype: DTYPES[precision] };
 }
 
 /**

@@ -45,7 +45,7 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
   const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
   if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin.latents)));
-  const stage = denoisingStage(models, shape, stepNeeds(sampling));
+  const stage = denoisingStage(models, shape, stepsOnDevice(context));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
@@ -150,40 +150,49 @@ async function takeSteps(
   return latents;
 }
 
-/** Writes all that the next step goes on from to the disk. Not where calls are saved: the next ones go on from features that
- *  only the device has, so that such a run begins its denoising anew. */
+/** Writes all that the next step goes on from to the disk. Not where calls are saved, whose next ones go on from features that
+ *  only the device has, nor between the clips of a longer video: such a run begins its denoising anew. */
 async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep): Promise<void> {
-  if (context.calls) return;
+  if (context.calls || context.shape.clipFrames !== undefined) return;
   const { step, nextCall } = done;
   await progress.scope("keep state", async () =>
     context.state?.keepStep({ step, nextCall, memory: await done.save(), noise: noise.position() }),
   );
 }
 
+/** Which steps of a video are those of a clip. */
+export interface StepRange {
+  /** Steps of the clips before. */
+  before: number;
+  /** Steps of all clips. */
+  total: number;
+}
+
 /** Shows the caller the latents after a step, and takes those that come back. */
-async function callStepEnd(context: GenerationContext, done: DenoisedStep): Promise<void> {
-  const { options, sampling } = context;
+async function callStepEnd(context: GenerationContext, done: DenoisedStep, steps: number): Promise<void> {
+  const { options } = context;
   const { step, timestep } = done;
-  const shown = { step, steps: sampling.sampler.numSteps, timestep, latents: await done.latents() };
+  const shown = { step, steps, timestep, latents: await done.latents() };
   const latents = await options.onStepEnd?.(shown);
   if (latents === undefined) return;
   checkLatents("onStepEnd", latents, context);
   await done.replaceLatents(latents);
 }
 
-/** Reports every step, and decodes a preview after some. */
-function stepOptions(run: GenerationRun): DenoiseOptions {
+/** Reports every step, and decodes a preview after some. range: where the steps are those of a clip of the video. */
+export function stepOptions(run: GenerationRun, range?: StepRange): DenoiseOptions {
   const { context, progress } = run;
   const { checked, options, sampling } = context;
-  const { numSteps } = sampling.sampler;
+  const { before, total } = range ?? { before: 0, total: sampling.sampler.numSteps };
   return {
     observer: options.profiler,
     onStep: async (done) => {
-      const { step, stepUs, denoised } = done;
-      progress.report("denoise", step, numSteps, { stepUs });
-      const shows = options.onPreview && step % checked.previewEvery === 0 && step < numSteps;
+      const { stepUs, denoised } = done;
+      const step = before + done.step;
+      progress.report("denoise", step, total, { stepUs });
+      const shows = options.onPreview && step % checked.previewEvery === 0 && step < total;
       if (shows) await progress.scope("preview", async () => decodePreview(run, step, await denoised()));
-      if (options.onStepEnd) await callStepEnd(context, done);
+      if (options.onStepEnd) await callStepEnd(context, { ...done, step }, total);
       if (context.state) await keepStep(run, done);
     },
   };

@@ -1,4 +1,12 @@
-import { type FloatImage, fitFloats, fitPicture, loadImage, parseFocus, type RgbImage } from "@vd/media";
+import {
+  type FloatImage,
+  fitFloats,
+  fitPicture,
+  loadImage,
+  type PictureSource,
+  parseFocus,
+  type RgbImage,
+} from "@vd/media";
 import { type Pausable, runInSlices } from "@vd/tensor";
 import { posteriorMode } from "@vd/vae-opt";
 import { clipPixelValues } from "../conditioning/clip-pixel-values";
@@ -22,13 +30,15 @@ export interface EncodedPicture {
 export type Picture = RgbImage | FloatImage;
 
 /**
- * Returns the pixels of the picture that the options name, in the frames' shape.
+ * Returns the pixels of a picture, by default the one that the video begins with, in the frames' shape.
  *
  * @throws VdError as `loadImage` and `fitPicture`, `shape` or `attr` for floats that do not fit
  */
-export async function loadFittedPicture({ checked, options }: GenerationContext): Promise<Picture> {
+export async function loadFittedPicture(
+  { checked, options }: GenerationContext,
+  image: PictureSource | FloatImage = options.image,
+): Promise<Picture> {
   const { width, height, fit } = checked;
-  const { image } = options;
   const fitting = { fit, focus: parseFocus(checked.focus) };
   if (isFloatImage(image)) {
     checkFloatImage(image);
@@ -62,8 +72,8 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
   return { latents: latents!, embedding: embedding! };
 }
 
-/** CLIP's embedding of the picture, [D]. */
-async function embedByClip({ context, progress, loader }: GenerationRun, image: Picture): Promise<Float32Array> {
+/** Returns CLIP's embedding of a picture, [D]. */
+export async function embedByClip({ context, progress, loader }: GenerationRun, image: Picture): Promise<Float32Array> {
   const { models, components, shape, options } = context;
   const { signal } = options;
   const work = clipPixelValues.inPieces(image, components.clipPixels);
@@ -81,24 +91,40 @@ function* roundedMode(moments: Float32Array, channels: number, precision: Precis
   return yield* roundedTo.inPieces(precision, yield* posteriorMode.inPieces(moments, channels));
 }
 
-/** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. */
-async function encodeByVae(run: GenerationRun, image: Picture, onPrepared: () => void): Promise<Float32Array> {
-  const { context, progress, loader, noise } = run;
-  const { models, shape, scratch, overlap, precision } = context;
+/** Pixels as the VAE takes them, [1,3,H,W]. */
+function pixelsForVae({ context, progress }: GenerationRun, image: Picture): Promise<Float32Array> {
+  const { shape, scratch, options } = context;
   const { width, height } = shape;
-  const slices = { signal: context.options.signal, where: "generation" };
   const into = scratch.floats("picture", 3 * width * height);
   const work = isFloatImage(image)
     ? vaeInputFromTensor.inPieces({ channels: 3, ...image }, width, height, into)
     : vaeInput.inPieces(image, width, height, into);
-  const pixels = await progress.scope("preprocess", () => runInSlices(work, slices));
-  onPrepared();
-  const noisy = await noise.onPicture(pixels);
-  // The next numbers in the reference's order, drawn while the GPU encodes.
-  if (overlap) noise.drawFirstAhead();
+  return progress.scope("preprocess", () => runInSlices(work, { signal: options.signal, where: "generation" }));
+}
+
+/** The posterior's mode of pixels [1,3,H,W], not scaled, [h,w,C]. */
+function latentsOfPixels({ context, loader }: GenerationRun, pixels: Float32Array): Promise<Float32Array> {
+  const { models, shape, precision, options } = context;
+  const slices = { signal: options.signal, where: "generation" };
   return loader.run(encodeImageStage(models, shape), async (plan) => {
-    await plan.write("image", noisy);
+    await plan.write("image", pixels);
     await plan.run({ signal: slices.signal });
     return runInSlices(roundedMode(await plan.read("moments"), models.vae.config.latentChannels, precision), slices);
   });
+}
+
+/** Latents of the picture with a little noise on it: the posterior's mode, not scaled, [h,w,C]. */
+async function encodeByVae(run: GenerationRun, image: Picture, onPrepared: () => void): Promise<Float32Array> {
+  const { context, noise } = run;
+  const pixels = await pixelsForVae(run, image);
+  onPrepared();
+  const noisy = await noise.onPicture(pixels);
+  // The next numbers in the reference's order, drawn while the GPU encodes.
+  if (context.overlap) noise.drawFirstAhead();
+  return latentsOfPixels(run, noisy);
+}
+
+/** Returns the latents of a picture without noise: the posterior's mode, not scaled, [h,w,C]. */
+export async function encodeClean(run: GenerationRun, image: Picture): Promise<Float32Array> {
+  return latentsOfPixels(run, await pixelsForVae(run, image));
 }

@@ -3,12 +3,16 @@ import { noCalls } from "../denoising/call-planner";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
-import { decodeFrames } from "./decode-frames";
 import { denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
 import { pictureDigest } from "./resume/facts";
+import { decodeSteered } from "./steering/decode-steered";
+import { denoiseClips, seamsOf } from "./steering/denoise-clips";
+import { finalFrames } from "./steering/frame-counts";
+import { blendedLatents } from "./steering/frame-lists";
+import { givenFrames } from "./steering/given-frames";
 import { makeVideo } from "./video";
 
 function loaderOf({ device, layouts, components, checked, tuning, options }: GenerationContext): StageLoader {
@@ -86,7 +90,7 @@ export class Generation implements GenerationRun {
       progress.report("denoise", numSteps, numSteps);
       return kept;
     }
-    const latents = await progress.timed("denoise", () => denoiseLatents(this, picture));
+    const latents = await progress.timed("denoise", () => this.denoised(picture));
     await context.state?.keepLatents(latents);
     return latents;
   }
@@ -97,21 +101,32 @@ export class Generation implements GenerationRun {
     const latents = await this.cleanLatents();
     const isLatent = checked.outputType === "latent";
     // The array may be the next generation's too.
-    const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeFrames(this, latents));
+    const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeSteered(this, latents));
     throwIfAborted(options.signal, "generation");
-    const { width, height, numFrames, fps, seed } = checked;
+    const { width, height, seed } = checked;
     const { peakBytes } = loader.memory;
     const denoiserCalls = { ...this.callsMade };
+    const { timings } = progress;
     return makeVideo({
       denoiserCalls,
       width,
       height,
-      numFrames,
-      fps,
+      ...finalFrames(checked),
       seed,
+      seams: seamsOf(this.context),
       result,
-      timings: progress.timings,
+      timings,
       peakBytes,
     });
+  }
+
+  /** The clean latents of all frames that are decoded, [F,C,h,w]. */
+  private async denoised(picture: EncodedPicture): Promise<Float32Array> {
+    const { shape, checked } = this.context;
+    const isPlain = shape.clipFrames === undefined;
+    const latents = isPlain
+      ? await denoiseLatents(this, picture)
+      : await denoiseClips(this, await this.noise.firstLatents(), await givenFrames(this, picture));
+    return checked.interpolation === "latent" ? blendedLatents(latents, shape.numFrames, checked.loop) : latents;
   }
 }

@@ -1,16 +1,18 @@
-import { stepNeeds } from "../denoising/chosen-sampling";
+import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { choosePieces } from "../stages/choose-pieces";
+import { decodedShape } from "../stages/definitions";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
 import { countedCalls } from "./calls";
 import type { GenerationContext } from "./context";
+import { callsPerStepOf } from "./steering/denoise-clips";
 
 /** What decides the stages of a generation besides its shape. */
 function stageCounts(context: GenerationContext): StageCounts {
   const { components, checked, sampling, layouts } = context;
   return {
     clipSize: components.clipPixels.size,
-    numModelCalls: sampling.sampler.numModelCalls,
-    stepNeeds: stepNeeds(sampling),
+    numModelCalls: callsPerStepOf(context) * sampling.sampler.numModelCalls,
+    stepNeeds: stepsOnDevice(context),
     calls: countedCalls(context),
     decodes: checked.outputType === "video",
     clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
@@ -34,7 +36,7 @@ async function settlePieces(context: GenerationContext): Promise<void> {
   if (checked.decodeChunk !== undefined || checked.outputType === "latent") return;
   const residentBytes = await weightsBefore(context);
   const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
-  const { chunkFrames, tiles } = await choosePieces(models, shape, options);
+  const { chunkFrames, tiles } = await choosePieces(models, decodedShape(shape), options);
   context.shape = { ...shape, decodeChunk: chunkFrames, decodeTiles: tiles };
 }
 

@@ -1,6 +1,6 @@
 import type { CompileOptions, Device } from "@vd/kernels-native";
 import { usableBytes } from "@vd/vae-opt";
-import { stepNeeds } from "../denoising/chosen-sampling";
+import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { stagesBefore } from "../stages/generation-stages";
 import type { GenerationContext, GenerationRun } from "./context";
 
@@ -12,9 +12,9 @@ export function denoiseCompile({ sampling }: GenerationContext, { kind }: Device
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
  *  weights while this thread prepares the picture and while the picture is encoded. */
 export async function loadAhead({ context, loader }: GenerationRun): Promise<void> {
-  const { models, components, shape, sampling, denoiser, device, checked, layouts, options } = context;
+  const { models, components, shape, denoiser, device, checked, layouts, options } = context;
   const counts = {
-    ...{ clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepNeeds(sampling) },
+    ...{ clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepsOnDevice(context) },
     // Calls of several kinds share memory that is allocated when they begin.
     calls: context.calls && [],
   };

@@ -69,10 +69,11 @@ export class GenerationNoise {
     return this.drawn ?? this.drawFirst();
   }
 
-  /** Draws the unit noise of a step, [F,C,h,w]. */
-  forStep(): Promise<Float32Array> {
-    if (this.context.sampling.stepNoise === "cuda") return this.draw(async () => this.philoxOnHost());
-    return this.draw(async () => this.ownPart(await this.source.unit(this.numDrawn)));
+  /** Draws the unit noise of a step, [F,C,h,w]. numFrames: of the clip that takes the step, where that is not all of the video. */
+  forStep(numFrames = this.context.shape.numFrames): Promise<Float32Array> {
+    const count = numFrames * this.frameLength;
+    if (this.context.sampling.stepNoise === "cuda") return this.draw(async () => this.philoxOnHost(count));
+    return this.draw(async () => this.ownPart(await this.source.unit(this.part.count * count)));
   }
 
   /** Says how far the drawing has come; no draw may be under way. */
@@ -86,8 +87,20 @@ export class GenerationNoise {
     this.stepGenerator.offset = philoxOffset;
   }
 
-  private philoxOnHost(): Float32Array {
-    const data = this.stepGenerator.randn(countOf(latentDims(this.context)));
+  /** Draws the noise of further frames at the first noise level, [F,C,h,w]. */
+  scaledFrames(numFrames: number): Promise<Float32Array> {
+    const count = numFrames * this.frameLength;
+    if (count === 0) return Promise.resolve(new Float32Array());
+    const { initNoiseSigma } = this.context.sampling.sampler;
+    return this.draw(async () => this.ownPart(await this.source.scaled(this.part.count * count, initNoiseSigma)));
+  }
+
+  private get frameLength(): number {
+    return countOf(latentDims(this.context).slice(1));
+  }
+
+  private philoxOnHost(count: number): Float32Array {
+    const data = this.stepGenerator.randn(count);
     return cast({ data, dtype: "float32" }, this.context.precision).data;
   }
 

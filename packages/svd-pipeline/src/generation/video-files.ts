@@ -11,10 +11,13 @@ import {
 import type { GeneratedVideo } from "../types";
 
 /** How a video is made into a file's bytes. */
-export type VideoEncodeOptions = Pick<WriteOptions, "signal" | "onFrame">;
+export type VideoEncodeOptions = Pick<WriteOptions, "signal" | "onFrame" | "comment">;
 
 /** How a video is saved. */
-export type VideoSaveOptions = Pick<WriteOptions, "signal" | "onFrame" | "overwrite" | "encoder" | "ffmpeg">;
+export type VideoSaveOptions = Pick<
+  WriteOptions,
+  "signal" | "onFrame" | "comment" | "overwrite" | "encoder" | "ffmpeg"
+>;
 
 /** What a video can do as a file. */
 export type VideoFiles = Pick<GeneratedVideo, "save" | "toBuffer" | "toStream">;

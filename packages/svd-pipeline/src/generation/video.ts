@@ -20,6 +20,7 @@ export interface VideoParts {
   numFrames: number;
   fps: number;
   seed: bigint;
+  seams?: readonly number[];
   timings: Record<string, number>;
   peakBytes: number;
   denoiserCalls: CallCounts;
@@ -48,14 +49,14 @@ function refuseFrames(where: string): never {
 
 /** Makes the video object that generate returns. */
 export function makeVideo(parts: VideoParts): GeneratedVideo {
-  const { width, height, numFrames, fps, seed, timings, peakBytes, denoiserCalls, result } = parts;
+  const { width, height, numFrames, fps, seed, seams = [], timings, peakBytes, denoiserCalls, result } = parts;
   const latents = result instanceof Float32Array ? result : undefined;
   const decoded = (where: string): DecodedFrames => (result instanceof Float32Array ? refuseFrames(where) : result);
   const data = latents ? new Uint8Array() : decoded("data").data;
   const frameBytes = width * height * 3;
   const frame = (i: number) => decoded("frame").data.subarray(i * frameBytes, (i + 1) * frameBytes);
   const video: GeneratedVideo = {
-    ...{ width, height, numFrames, fps, seed, data, timings, peakBytes, denoiserCalls },
+    ...{ width, height, numFrames, fps, seed, seams, data, timings, peakBytes, denoiserCalls },
     ...videoFiles(() => video),
     ...(latents && { latents }),
     floats: () => toUnitPlanes(parts, decoded("floats").raw),

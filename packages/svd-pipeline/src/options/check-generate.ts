@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { VdError } from "@vd/kernels-native";
+import { checkSteering } from "./check-steering";
 import { checkTable } from "./check-table";
 import { FAST } from "./fast";
 import { GENERATE_TABLE } from "./generate-table";
@@ -24,6 +25,7 @@ export function checkOptions(options: GenerateOptions, defaults: GenerateDefault
   const values = checkTable("generate", GENERATE_TABLE, withFast(options), context) as unknown as GenerateValues;
   requireInterval(values);
   const { numFrames, sigmas, steps, decodeChunk, seed = drawSeed() } = values;
+  checkSteering(options, values);
   return {
     ...values,
     steps: sigmas && options.steps === undefined ? undefined : steps,

@@ -4,6 +4,7 @@ import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
 import type { LoraChoice } from "../lora/merge-loras";
 import { checkTable } from "./check-table";
 import { type Precision, WEIGHT_FORMATS } from "./choices";
+import { chooseDevice } from "./choose-device";
 import { LOAD_TABLE } from "./load-table";
 import type { LoadOptions, LoadValues } from "./option-types.generated";
 
@@ -32,11 +33,13 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
       expected: "the path of a folder or file, or a Hub model as org/name",
       got: source === "" ? "an empty text" : String(source),
     });
-  const values = checkTable("load", LOAD_TABLE, options) as unknown as LoadValues;
-  const { device: kind, dtype, threads } = values;
+  const { device: name } = checkTable("load", LOAD_TABLE, options) as unknown as LoadValues;
+  const { kind, index } = chooseDevice(name);
+  // Other defaults follow from the kind of device.
+  const { dtype, threads } = checkTable("load", LOAD_TABLE, { ...options, device: kind }) as unknown as LoadValues;
   throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
-  const device = openDevice(kind, { threads });
+  const device = openDevice(kind, kind === "cuda" ? { index } : { threads });
   tuningTableFor(device, tuning);
   return {
     format: WEIGHT_FORMATS[dtype],

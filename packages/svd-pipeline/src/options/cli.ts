@@ -27,7 +27,7 @@ export function cliRows(table: OptionTable): CliRow[] {
 }
 
 function namesOf({ flags }: CliForm): { name: string; key: string } {
-  const name = /--[a-z][a-z0-9-]*/.exec(flags)?.[0] ?? flags.replace(/[[\]<>]/g, "");
+  const name = /--[a-z][a-z0-9-]*/.exec(flags)?.[0] ?? flags.replace(/[[\]<>]|\.\.\./g, "");
   return { name, key: name.replace(/^--/, "").toLowerCase() };
 }
 

@@ -1,6 +1,6 @@
 import { FITS, FOCUS_PATTERN } from "@vd/media";
 import { findSampler, guidanceShapes, MAX_STEPS, samplerNames } from "@vd/sampling";
-import { MEMORY_USES, OUTPUT_TYPES, STEP_NOISES } from "./choices";
+import { INTERPOLATIONS, MEMORY_USES, OUTPUT_TYPES, STEP_NOISES } from "./choices";
 import { rangeForm, sizeForm } from "./cli-forms";
 import { FAST_TEXT } from "./fast";
 import { boolean, callback, choice, integer, numbers, object, real, seed, side, text } from "./kinds";
@@ -9,9 +9,14 @@ import { PROGRESS, SIGNAL } from "./shared-rows";
 
 /** A clip as long as this takes more memory than machines have. */
 const MAX_FRAMES = 4096;
+/** Shorter clips would have no room for frames of the clips on both sides and one between. */
+const LEAST_CLIP = 3;
 /** A side as long as this takes more memory than machines have; formats of files have limits of their own. */
 const SIDE = side(16_384);
 const GUIDANCE = real(0, 1000);
+
+/** Frames a second that Stable Video Diffusion is told where nobody says otherwise. */
+export const USUAL_FPS = 7;
 
 /** Sizes that Stable Video Diffusion's own checkpoints were trained for. */
 const FULL_SIZE = { width: 1024, height: 576 };
@@ -89,9 +94,63 @@ export const GENERATE_TABLE = {
   },
   numFrames: {
     kind: integer(1, MAX_FRAMES),
-    doc: "Number of frames.",
+    doc: "Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one before.",
     default: perModel(({ numFrames }) => numFrames, "the model's own"),
     cli: { flags: "--frames <N>" },
+  },
+  clipFrames: {
+    kind: integer(LEAST_CLIP, MAX_FRAMES),
+    doc: "Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was trained for, as diffusers does.",
+    default: perModel(({ numFrames }) => numFrames, "the model's own"),
+    cli: { flags: "--clip-frames <N>" },
+  },
+  overlap: {
+    kind: integer(1, MAX_FRAMES),
+    unit: "frames",
+    doc: "Frames that a clip takes over from the one before, unchanged: more hold motion and colours better and cost more clips.",
+    default: always(4),
+    cli: { flags: "--overlap <N>" },
+  },
+  holdColours: {
+    kind: real(0, 1),
+    doc: "How much of the drift of colours is taken back where clips follow each other: 0 leaves all of it.",
+    default: always(1),
+    cli: { flags: "--hold-colours <X>" },
+  },
+  pastFrames: {
+    kind: object({
+      ...{ type: "readonly (PictureSource | FloatImage)[]", imports: ["PictureSource", "FloatImage"] },
+      ...{
+        expected: `a list of at most ${MAX_FRAMES} pictures`,
+        is: (value) => Array.isArray(value) && value.length < MAX_FRAMES,
+      },
+    }),
+    doc: "Frames that come before the picture, the oldest first: the video goes on from their motion. As many as `overlap` less one are of use.",
+  },
+  lastImage: {
+    kind: object({
+      ...{ type: "PictureSource | FloatImage", imports: ["PictureSource", "FloatImage"] },
+      ...{ expected: "a picture", is: () => true },
+    }),
+    doc: "The picture that the video ends with.",
+  },
+  loop: {
+    kind: boolean,
+    doc: "Makes a video whose last frame leads to its first.",
+    default: always(false),
+    cli: { flags: "--loop" },
+  },
+  boomerang: {
+    kind: boolean,
+    doc: "Shows the frames there and back, so that the video loops: 2 · `numFrames` − 2 of them.",
+    default: always(false),
+    cli: { flags: "--boomerang" },
+  },
+  interpolation: {
+    kind: choice(INTERPOLATIONS, "Interpolation"),
+    doc: "What makes a frame between every two, for twice as many a second: `blend` takes the mean of their pixels, `latent` the mean of their latents, `denoise` has the model make it, knowing both.",
+    default: always(INTERPOLATIONS[0]),
+    cli: { flags: "--interpolate <HOW>" },
   },
   steps: {
     kind: integer(1, MAX_STEPS),
@@ -106,7 +165,7 @@ export const GENERATE_TABLE = {
     kind: integer(1, 240),
     unit: "frames per second",
     doc: "Frames per second, told to the model and to the file.",
-    default: perModel(() => 7, "7"),
+    default: perModel(() => USUAL_FPS, String(USUAL_FPS)),
     cli: { flags: "--fps <N>" },
   },
   motionBucketId: {

@@ -6,6 +6,9 @@ export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";
 export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
 export {
+  type DeviceName,
+  INTERPOLATIONS,
+  type Interpolation,
   MEMORY_USES,
   type MemoryUse,
   OUTPUT_TYPES,
@@ -16,10 +19,11 @@ export {
   type StepNoise,
   WEIGHT_FORMATS,
 } from "./choices";
+export { chooseDevice, type DevicePlace } from "./choose-device";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
 export { FAST, FAST_QUALITY } from "./fast";
-export { GENERATE_GROUP, GENERATE_TABLE } from "./generate-table";
+export { GENERATE_GROUP, GENERATE_TABLE, USUAL_FPS } from "./generate-table";
 export { configSchema, type JsonSchema, valueSchema } from "./json-schema";
 export * from "./kinds";
 export { LOAD_GROUP, LOAD_TABLE } from "./load-table";

@@ -1,5 +1,5 @@
 import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
-import { PRECISIONS } from "./choices";
+import { type DeviceName, GPU_NAMES, PRECISIONS } from "./choices";
 import { boolean, choice, integer, object, text } from "./kinds";
 import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
@@ -16,8 +16,8 @@ const isListOfLoras = (value: unknown) => Array.isArray(value) && value.every(is
 /** Everything that can be said when a model is opened, in the order of documentation and help. */
 export const LOAD_TABLE = {
   device: {
-    kind: choice(DEVICE_KINDS, "DeviceKind"),
-    doc: "What computes: `cpu`, or `cuda` for an NVIDIA GPU.",
+    kind: choice<DeviceName>([...DEVICE_KINDS, "auto"], "DeviceName", GPU_NAMES),
+    doc: "What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one can be used, else the CPU.",
     default: always(DEVICE_KINDS[0]),
     cli: { flags: "--device <NAME>" },
   },

@@ -1,7 +1,6 @@
 /** The types that options have besides numbers and texts, for `option-types.generated.ts`. */
 
 export type { HubOptions } from "@vd/hub";
-export type { DeviceKind } from "@vd/kernels-native";
 export type { FloatImage, PictureFit, PictureSource } from "@vd/media";
 export type { GuidanceShape, SamplerName, SchedulerClassName } from "@vd/sampling";
 export type { WorkObserver } from "@vd/tensor";
@@ -9,4 +8,4 @@ export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
 export type { LoraChoice } from "../lora/merge-loras";
 export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
-export type { MemoryUse, OutputType, Precision, StepNoise } from "./choices";
+export type { DeviceName, Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./choices";

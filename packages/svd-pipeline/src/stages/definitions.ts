@@ -23,12 +23,24 @@ export interface StageShape {
   factor: number;
   /** 2 with guidance: the unconditional row, then the conditional one. */
   rows: 1 | 2;
+  /** Frames that are denoised at a time; undefined where that is all of them, in one clip with nothing known of it. */
+  clipFrames?: number | undefined;
+  /** Frames that are decoded, where those are not `numFrames`. */
+  decodedFrames?: number | undefined;
   decodeChunk: number | undefined;
   /** How the whole clip is decoded in tiles, where nothing else fits. */
   decodeTiles?: TileChoice | undefined;
   /** Element type of activations; default f32. */
   dtype?: DType | undefined;
 }
+
+/** Returns the shape of what is denoised at a time. */
+export const denoisedShape = (shape: StageShape): StageShape =>
+  shape.clipFrames === undefined ? shape : { ...shape, numFrames: shape.clipFrames };
+
+/** Returns the shape of what is decoded. */
+export const decodedShape = (shape: StageShape): StageShape =>
+  shape.decodedFrames === undefined ? shape : { ...shape, numFrames: shape.decodedFrames };
 
 /** Planes in float32 as channels-last pixels of the graph's type; pauses. x: f32[1,F,C,H,W] → [1,F,H,W,C]. */
 function* planesIn(g: Graph, x: Tensor, options: { name?: string; scale?: number } = {}): Pausable<Tensor> {

@@ -3,8 +3,10 @@ import { tileStages } from "@vd/vae-opt";
 import type { Models } from "../opening/models";
 import {
   conditionStage,
+  decodedShape,
   decodeShape,
   decodeStage,
+  denoisedShape,
   denoiseStage,
   embedImageStage,
   encodeImageStage,
@@ -73,7 +75,7 @@ function startStages(models: Models, shape: StageShape, needs: StepNeeds | undef
 /** The stages before decoding, and how often each runs. */
 export function stagesBefore(
   models: Models,
-  shape: StageShape,
+  whole: StageShape,
   {
     clipSize,
     numModelCalls,
@@ -81,6 +83,7 @@ export function stagesBefore(
     calls,
   }: Pick<StageCounts, "clipSize" | "numModelCalls" | "stepNeeds" | "calls">,
 ): [stage: StageDefinition, runs: number, fewestRuns?: number][] {
+  const shape = denoisedShape(whole);
   const denoising: [StageDefinition, number, number?][] = calls?.map(({ stage, runs, fewestRuns }) => [
     stage,
     runs,
@@ -105,9 +108,10 @@ export async function layoutGeneration(
   counts: StageCounts,
   signal?: AbortSignal,
 ): Promise<CountedLayout[]> {
+  const decoded = decodedShape(shape);
   const stages: [stage: StageDefinition, runs: number, fewestRuns?: number][] = [
     ...stagesBefore(models, shape, counts),
-    ...(counts.decodes === false ? [] : decodeStages(models, shape, counts.clipFrames ?? shape.numFrames)),
+    ...(counts.decodes === false ? [] : decodeStages(models, decoded, counts.clipFrames ?? decoded.numFrames)),
   ];
   const layouts: CountedLayout[] = [];
   for (const [stage, runs, fewestRuns = runs] of stages) {

@@ -8,6 +8,7 @@ const DEFAULTS: GenerateDefaults = {
   width: 1024,
   height: 576,
   numFrames: 25,
+  clipFrames: 25,
   steps: 25,
   fps: 7,
   motionBucketId: 127,

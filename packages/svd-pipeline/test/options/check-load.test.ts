@@ -44,7 +44,7 @@ describe("opening a model", () => {
       [model] expected the path of a folder or file, or a Hub model as org/name, got [object Object]
       [dtype] expected one of float32, float16, bfloat16, got "fp16"
       [dtype] expected one of float32, float16, bfloat16, got "toString"
-      [device] expected one of cpu, cuda, got "gpu"
+      [device] expected one of cpu, cuda, auto, got "gpu"
       [threads] expected a whole number from 1 to 1024, got 0
       [threads] expected a whole number from 1 to 1024, got 1.5
       [threads] expected a whole number from 1 to 1024, got NaN

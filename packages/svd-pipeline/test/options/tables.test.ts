@@ -110,10 +110,10 @@ describe("defaults of models", () => {
   it("are those of the published models, or suit a small one", () => {
     const common = { steps: 25, fps: 7, motionBucketId: 127, noiseAugStrength: 0.02, minGuidance: 1 };
     const small = { ...common, steps: 10, maxGuidance: 2 };
-    const full = { ...common, width: 1024, height: 576, maxGuidance: 3, numFrames: 25 };
+    const full = { ...common, width: 1024, height: 576, maxGuidance: 3, numFrames: 25, clipFrames: 25 };
     expect(MODELS.map(modelDefaults)).toEqual([
-      { ...small, width: 128, height: 128, numFrames: 14 },
-      { ...small, width: 96, height: 96, numFrames: 6 },
+      { ...small, width: 128, height: 128, numFrames: 14, clipFrames: 14 },
+      { ...small, width: 96, height: 96, numFrames: 6, clipFrames: 6 },
       full,
       full,
     ]);

@@ -1,0 +1,250 @@
+import { cast } from "@vd/sampling";
+import { planesToPixels } from "@vd/tensor";
+import { denoise } from "../../denoising/denoise";
+import { HostStepper, type Predict } from "../../denoising/host-stepper";
+import { type GenerationRun, latentDims } from "../context";
+import { stepOptions } from "../denoise-latents";
+import type { EncodedPicture } from "../encode-picture";
+import { type ClipModel, withClipModel } from "./clip-models";
+import { type ChannelColours, coloursOf, holdColours } from "./hold-colours";
+import { fromBothEnds, knowingFrames, lookingBack } from "./known-frames";
+import { type Clip, planClips, planInterpolation } from "./timeline";
+
+/** What is known of a video before it is denoised. */
+export interface GivenFrames {
+  /** What the models make of the picture. */
+  picture: EncodedPicture;
+  /** The clean latents of the frames before the picture and of the picture itself, [C,h,w] each, as decoding takes them; empty where the
+   *  video begins with the picture. */
+  past: readonly Float32Array[];
+  /** What the models make of the last frame, and its clean latents. */
+  last?: { picture: EncodedPicture; latents: Float32Array } | undefined;
+}
+
+/** A video that is being denoised clip by clip. */
+interface Timeline {
+  /** Clean latents by position, [C,h,w]; undefined for frames that are still to be made. */
+  frames: (Float32Array | undefined)[];
+  /** Noise of each position at the first noise level, [C,h,w]. */
+  noise: Float32Array[];
+  /** The pictures that the models have looked at, by position. */
+  pictures: Map<number, EncodedPicture>;
+  /** Whether the drift of colours from clip to clip is taken back. */
+  holdsColours: boolean;
+  /** The colours of the frames that the video begins with, once they are known. */
+  anchor?: ChannelColours[];
+  /** CLIP's embedding for clips that begin with another frame: that of the picture. */
+  embedding: Float32Array;
+}
+
+/** A run that sees one clip. */
+function clipRun({ context, progress, loader, noise }: GenerationRun): GenerationRun {
+  const { shape, checked } = context;
+  const numFrames = shape.clipFrames!;
+  return {
+    ...{ progress, loader, noise },
+    context: { ...context, shape: { ...shape, numFrames }, checked: { ...checked, numFrames } },
+  };
+}
+
+/** Views of the frames of latents [F,C,h,w]. */
+function framesOf(latents: Float32Array, numFrames: number): Float32Array[] {
+  const length = latents.length / numFrames;
+  return Array.from({ length: numFrames }, (_, i) => latents.subarray(i * length, (i + 1) * length));
+}
+
+function joinFrames(frames: readonly Float32Array[]): Float32Array {
+  const length = frames[0]!.length;
+  const joined = new Float32Array(frames.length * length);
+  frames.forEach((frame, i) => void joined.set(frame, i * length));
+  return joined;
+}
+
+/** The clips of a generation, and those that make frames between all others. */
+function clipsOf({ checked, options, shape }: GenerationRun["context"]): { clips: Clip[]; between: Clip[] } {
+  const { numFrames, clipFrames } = shape;
+  const clips = planClips({
+    ...{ numPast: options.pastFrames?.length ?? 0, numFrames, clipFrames: clipFrames!, overlap: checked.overlap },
+    ...{ isLoop: checked.loop, hasLast: options.lastImage !== undefined },
+  });
+  const numBetween = checked.loop ? 2 * numFrames + 1 : 2 * numFrames - 1;
+  return { clips, between: checked.interpolation === "denoise" ? planInterpolation(numBetween, clipFrames!) : [] };
+}
+
+/** Returns the first frame of each clip but the first in the finished video; 0 for the one that ties a loop together. */
+export function seamsOf(context: GenerationRun["context"]): number[] {
+  const { shape, checked, options } = context;
+  if (shape.clipFrames === undefined) return [];
+  const numPast = options.pastFrames?.length ?? 0;
+  const made = new Set(Array.from({ length: numPast }, (_, i) => i));
+  const seams: number[] = [];
+  for (const { positions } of clipsOf(context).clips) {
+    const first = positions.find((at) => at !== undefined && !made.has(at));
+    for (const at of positions) if (at !== undefined) made.add(at);
+    if (first !== undefined && first > numPast) seams.push(first - numPast);
+  }
+  const perFrame = checked.interpolation === "none" ? 1 : 2;
+  return [...seams.map((at) => perFrame * at), ...(checked.loop ? [0] : [])];
+}
+
+/** Returns how often the denoiser is called for one call of the sampler, all clips together. */
+export function callsPerStepOf(context: GenerationRun["context"]): number {
+  if (context.shape.clipFrames === undefined) return 1;
+  const { sampler } = context.sampling;
+  const { clips, between } = clipsOf(context);
+  const callsOf = ({ isBounded }: Clip) => 1 + (isBounded ? lookingBack(sampler) / sampler.numModelCalls : 0);
+  return [...clips, ...between].reduce((sum, clip) => sum + callsOf(clip), 0);
+}
+
+/**
+ * Denoises a video clip by clip: each clip knows the last frames of the one before, and goes on from them. first: noise at the first
+ * noise level, [F,C,h,w]. Returns the clean latents from the picture on, [F,C,h,w].
+ */
+export async function denoiseClips(run: GenerationRun, first: Float32Array, given: GivenFrames): Promise<Float32Array> {
+  const { shape, checked } = run.context;
+  const { clips, between } = clipsOf(run.context);
+  const count = clips.length + between.length;
+  const timeline = await timelineOf(run, first, given);
+  await runClips(clipRun(run), { timeline, clips, before: 0, count });
+  const frames = timeline.frames.slice(-shape.numFrames) as Float32Array[];
+  if (between.length === 0) return joinFrames(frames);
+  const doubled = await timelineBetween(run, checked.loop ? [...frames, frames[0]!] : frames, given.picture);
+  const faster = clipRun({ ...run, context: { ...run.context, checked: { ...checked, fps: 2 * checked.fps } } });
+  await runClips(faster, { timeline: doubled, clips: between, before: clips.length, count });
+  return joinFrames((checked.loop ? doubled.frames.slice(0, -1) : doubled.frames) as Float32Array[]);
+}
+
+/** The frames of a video, of which those that are given are known. */
+async function timelineOf(
+  { context, noise }: GenerationRun,
+  first: Float32Array,
+  given: GivenFrames,
+): Promise<Timeline> {
+  const { numFrames } = context.shape;
+  const { picture, past, last } = given;
+  const numPast = Math.max(0, past.length - 1);
+  const end = numPast + numFrames - 1;
+  const timeline: Timeline = {
+    frames: Array.from({ length: numPast + numFrames }, (_, i) => past[i]),
+    noise: [...framesOf(await noise.scaledFrames(numPast), numPast), ...framesOf(first, numFrames)],
+    pictures: new Map([[numPast, picture]]),
+    embedding: picture.embedding,
+    holdsColours: clipsOf(context).clips.length > 1 || numPast > 0,
+  };
+  if (!last) return timeline;
+  timeline.frames[end] = last.latents;
+  timeline.pictures.set(end, last.picture);
+  return timeline;
+}
+
+/** The frames of a finished video with an unknown one between every two. */
+async function timelineBetween(
+  { noise }: GenerationRun,
+  frames: readonly Float32Array[],
+  picture: EncodedPicture,
+): Promise<Timeline> {
+  const length = 2 * frames.length - 1;
+  return {
+    frames: Array.from({ length }, (_, i) => (i % 2 === 0 ? frames[i / 2] : undefined)),
+    noise: framesOf(await noise.scaledFrames(length), length),
+    pictures: new Map([[0, picture]]),
+    embedding: picture.embedding,
+    holdsColours: false,
+  };
+}
+
+/** Clips to be denoised, and which steps of all are theirs. */
+interface ClipJobs {
+  timeline: Timeline;
+  clips: readonly Clip[];
+  /** Clips before the first of these, and all clips. */
+  before: number;
+  count: number;
+}
+
+/** Denoises clips one after the other and puts their frames on the timeline. */
+async function runClips(run: GenerationRun, { timeline, clips, before, count }: ClipJobs): Promise<void> {
+  const embeddings = [...timeline.pictures.values()].map(({ embedding }) => embedding);
+  const jobs = clips.map((clip, i): ClipJob => ({ timeline, clip, index: before + i, count }));
+  // Own kernels stay loaded; a denoiser that runs elsewhere is opened for a picture and keeps its memory until it is closed.
+  const groups = run.context.denoiser?.kind === "elsewhere" ? jobs.map((job) => [job]) : [jobs];
+  for (const group of groups)
+    await withClipModel(run, embeddings, async (model) => {
+      for (const job of group) await denoiseClip(run, model, job);
+    });
+}
+
+interface ClipJob {
+  timeline: Timeline;
+  clip: Clip;
+  index: number;
+  count: number;
+}
+
+/** The picture that a clip begins with: one that was given, or a frame's own latents, which no decoder and encoder have changed. */
+function pictureAt(
+  { context }: GenerationRun,
+  { frames, pictures, embedding }: Timeline,
+  position: number,
+): EncodedPicture {
+  const given = pictures.get(position);
+  if (given) return given;
+  const [, channels, height, width] = latentDims(context);
+  const scale = context.models.vae.config.scalingFactor;
+  const latents = planesToPixels(
+    frames[position]!,
+    [1, channels, height, width],
+    new Float32Array(channels * height * width),
+  );
+  return {
+    embedding,
+    latents: cast({ data: latents.map((value) => value / scale), dtype: "float32" }, context.precision).data,
+  };
+}
+
+async function predictorOf(run: GenerationRun, model: ClipModel, { timeline, clip }: ClipJob): Promise<Predict> {
+  const forward = await model.from(pictureAt(run, timeline, clip.positions[0]!));
+  if (!clip.isBounded) return forward;
+  const backward = await model.from(pictureAt(run, timeline, clip.positions.at(-1)!));
+  const numCalls = lookingBack(run.context.sampling.sampler);
+  return fromBothEnds(forward, backward, { numFrames: clip.positions.length, numCalls });
+}
+
+async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): Promise<void> {
+  const { context, noise } = run;
+  const { timeline, clip, index, count } = job;
+  const { sampler } = context.sampling;
+  const length = clip.positions.length;
+  const spare = await noise.scaledFrames(clip.positions.filter((at) => at === undefined).length);
+  const spares = framesOf(spare, Math.max(1, spare.length / timeline.noise[0]!.length));
+  const known = clip.positions.map((at) => (at === undefined ? undefined : timeline.frames[at]));
+  const latents = joinFrames(clip.positions.map((at) => (at === undefined ? spares.pop()! : timeline.noise[at]!)));
+  const predict = knowingFrames(await predictorOf(run, model, job), {
+    frames: known,
+    sampler,
+    leadsTo: clip.isBounded,
+  });
+  const { signal, profiler: observer } = context.options;
+  const stepper = new HostStepper({ predict, sampler, latents, noise: () => noise.forStep(length), signal, observer });
+  const steps = { before: index * sampler.numSteps, total: count * sampler.numSteps };
+  const result = framesOf(await denoise(stepper, sampler, stepOptions(run, steps)), length);
+  const added = clip.positions.flatMap((at, i) =>
+    at === undefined || timeline.frames[at] ? [] : [{ at, frame: result[i]!.slice() }],
+  );
+  for (const { at, frame } of added) timeline.frames[at] = frame;
+  // Where a clip leads to a known frame, its colours are given at both ends.
+  if (!clip.isBounded && timeline.holdsColours)
+    holdColoursOf(
+      run,
+      timeline,
+      added.map(({ frame }) => frame),
+    );
+}
+
+/** Holds the colours of frames that a clip has added to those of the frames that the video begins with. */
+function holdColoursOf({ context }: GenerationRun, timeline: Timeline, added: readonly Float32Array[]): void {
+  const { holdColours: strength, overlap } = context.checked;
+  const known = timeline.frames.slice(0, overlap).filter((frame) => frame !== undefined);
+  timeline.anchor ??= coloursOf(known, latentDims(context)[1]);
+  holdColours(added, { anchor: timeline.anchor, strength, overlap });
+}

@@ -1,0 +1,33 @@
+import type { RgbImage, VideoFrames } from "@vd/media";
+
+/** Frames over which the difference between a clip's last frame and the generated one in its place fades away. */
+const FADE_FRAMES = 4;
+
+/**
+ * Returns a clip and the video that goes on from it as one: the clip's own frames, then those of the video behind its first, which is the
+ * clip's last frame as the model sees it. The difference between these two, which is the autoencoder's, fades over the next frames
+ * instead of ending at the seam. clip: frames of the video's size, the last one being the picture that the video was made from.
+ *
+ * @example
+ * ```ts
+ * const past = clip.slice(-4);
+ * const video = await pipeline.generate({ image: past.at(-1)!, pastFrames: past.slice(0, -1), numFrames: 14 });
+ * const whole = joinClip(clip, video);
+ * ```
+ */
+export function joinClip(clip: readonly RgbImage[], video: VideoFrames): VideoFrames {
+  const { width, height, fps } = video;
+  const length = width * height * 3;
+  const numFrames = clip.length + video.numFrames - 1;
+  const data = new Uint8Array(numFrames * length);
+  clip.forEach((frame, i) => void data.set(frame.data, i * length));
+  const [seen, own] = [video.frame(0), clip.at(-1)!.data];
+  for (let i = 1; i < video.numFrames; i++) {
+    const frame = video.frame(i);
+    const at = (clip.length - 1 + i) * length;
+    const share = Math.max(0, 1 - i / FADE_FRAMES);
+    for (let k = 0; k < length; k++)
+      data[at + k] = Math.min(Math.max(Math.round(frame[k]! + share * (own[k]! - seen[k]!)), 0), 255);
+  }
+  return { width, height, fps, numFrames, data, frame: (i) => data.subarray(i * length, (i + 1) * length) };
+}

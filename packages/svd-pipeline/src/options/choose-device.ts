@@ -1,0 +1,48 @@
+import { type DeviceInfo, type DeviceKind, devices, VdError } from "@vd/kernels-native";
+import type { DeviceName } from "./choices";
+
+/** A device by its kind and, of several GPUs, which one. */
+export interface DevicePlace {
+  kind: DeviceKind;
+  /** From 0; that of the CPU is 0. */
+  index: number;
+}
+
+/** The GPUs among the devices, with the names that choose them. */
+const gpusOf = (all: readonly DeviceInfo[]) =>
+  all.filter(({ kind }) => kind === "cuda").map((gpu, index) => ({ ...gpu, index, choice: `cuda:${index}` }));
+
+/** All devices in words: `cpu, cuda:0 (NVIDIA H100), cuda:1 (NVIDIA T4: it is too old.)`. */
+function listed(all: readonly DeviceInfo[]): string {
+  const names = gpusOf(all).map(({ choice, name, usable, reason }) =>
+    usable ? `${choice} (${name})` : `${choice} (${name}, which cannot be used: ${reason})`,
+  );
+  return ["cpu", ...names].join(", ");
+}
+
+/**
+ * Returns the device that a name means: `cpu`; `cuda`, the first GPU; `cuda:1`, the second; `auto`, the first GPU that can be used, or the
+ * CPU where there is none. all: the devices of the machine, looked up where the name needs them.
+ *
+ * @throws VdError `unsupported` with the devices that there are, for a GPU that is not there
+ */
+export function chooseDevice(name: DeviceName, all: () => readonly DeviceInfo[] = devices): DevicePlace {
+  if (name === "cpu") return { kind: "cpu", index: 0 };
+  if (name === "auto") {
+    const gpu = gpusOf(all()).find(({ usable }) => usable);
+    return gpu ? { kind: "cuda", index: gpu.index } : { kind: "cpu", index: 0 };
+  }
+  const [, digits] = name.split(":");
+  // Without a number the device says itself why it cannot be used.
+  if (digits === undefined) return { kind: "cuda", index: 0 };
+  const index = Number(digits);
+  const found = all();
+  if (gpusOf(found)[index]?.usable) return { kind: "cuda", index };
+  throw new VdError({
+    code: "unsupported",
+    where: "device",
+    expected: `one of the devices of this machine: ${listed(found)}`,
+    got: name,
+    hint: 'Choose one that can be used, or device "auto".',
+  });
+}

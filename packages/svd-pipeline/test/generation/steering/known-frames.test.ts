@@ -1,0 +1,63 @@
+import { createSampler, samplerNames } from "@vd/sampling";
+import { describe, expect, it } from "vitest";
+import { denoise } from "../../../src/denoising/denoise";
+import { HostStepper, type Predict } from "../../../src/denoising/host-stepper";
+import { fromBothEnds, knowingFrames, reversedFrames } from "../../../src/generation/steering/known-frames";
+
+const SCHEDULER = {
+  _class_name: "EulerDiscreteScheduler",
+  ...{ prediction_type: "v_prediction", beta_schedule: "scaled_linear", beta_start: 0.00085, beta_end: 0.012 },
+  ...{ timestep_type: "continuous", sigma_min: 0.002, sigma_max: 700, use_karras_sigmas: true },
+};
+const LENGTH = 6;
+const clean = Float32Array.from({ length: LENGTH }, (_, i) => Math.sin(3 * i + 1));
+/** A model that knows nothing and changes its mind with the sample. */
+const blind: Predict = async ({ latents }) => latents.map((value, i) => 0.1 * Math.sin(value + i));
+
+async function resultOf(name: (typeof samplerNames)[number], frames: readonly (Float32Array | undefined)[]) {
+  const sampler = createSampler(SCHEDULER, { name, steps: 6 });
+  const random = (i: number) => Math.sin(17 * i * i + 0.3) * sampler.initNoiseSigma;
+  const stepper = new HostStepper({
+    predict: knowingFrames(blind, { frames, sampler, leadsTo: false }),
+    sampler,
+    latents: Float32Array.from({ length: LENGTH * frames.length }, (_, i) => random(i)),
+    noise: async () => Float32Array.from({ length: LENGTH * frames.length }, (_, i) => Math.sin(5 * i)),
+  });
+  return denoise(stepper, sampler, { onStep: async () => undefined });
+}
+
+describe("known frames", () => {
+  it.each(samplerNames)("are what %s ends at, and leave the others alone", async (name) => {
+    const result = await resultOf(name, [undefined, clean, undefined]);
+    const known = result.subarray(LENGTH, 2 * LENGTH);
+    const worst = Math.max(...known.map((value, i) => Math.abs(value - clean[i]!)));
+    expect(worst).toBeLessThan(0.05);
+    const alone = await resultOf(name, [undefined, undefined, undefined]);
+    expect(result.subarray(0, LENGTH)).toEqual(alone.subarray(0, LENGTH));
+    expect(result.subarray(2 * LENGTH)).toEqual(alone.subarray(2 * LENGTH));
+    expect(result.subarray(LENGTH, 2 * LENGTH)).not.toEqual(alone.subarray(LENGTH, 2 * LENGTH));
+  });
+});
+
+describe("both ends", () => {
+  const call = { latents: Float32Array.of(1, 2, 3), inputScale: 1, timestep: 0 };
+
+  it("count by how near they are, in the first calls", async () => {
+    const backwardSaw: number[][] = [];
+    const predict = fromBothEnds(
+      async () => Float32Array.of(10, 10, 10),
+      async ({ latents }) => {
+        backwardSaw.push([...latents]);
+        return Float32Array.of(100, 200, 300);
+      },
+      { numFrames: 3, numCalls: 1 },
+    );
+    expect([...(await predict(call))]).toEqual([10, (10 + 200) / 2, 100]);
+    expect([...(await predict(call))]).toEqual([10, 10, 10]);
+    expect(backwardSaw).toEqual([[3, 2, 1]]);
+  });
+
+  it("are seen in the opposite order, frame by frame", () => {
+    expect([...reversedFrames(Float32Array.of(1, 2, 3, 4, 5, 6), 3)]).toEqual([5, 6, 3, 4, 1, 2]);
+  });
+});
