@@ -4,6 +4,7 @@ import {
   defaultPreviewPath,
   type OutputTarget,
   outputTarget,
+  type RgbImage,
   requireStorable,
   type VideoFrames,
   type WriteOptions,

@@ -6,7 +6,6 @@ import { fileError } from "@vd/tensor";
 import { bundledPicture } from "./model/bundled";
 import { STANDARD } from "./pictures";
 
-
 /**
  * Reads the picture to animate, a path or an address, before a model is loaded. use: at which size it will be used. where: the option
  * that names it. stdin: what `-` stands for.

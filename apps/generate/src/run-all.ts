@@ -14,6 +14,7 @@ function sharedFactory(factory: PipelineFactory): { factory: PipelineFactory; cl
   let opened: ReturnType<PipelineFactory["load"]> | undefined;
   return {
     factory: {
+      ...factory,
       async load(source, options) {
         opened ??= factory.load(source, options);
         // A model that could not be opened may be opened for the next picture.

@@ -5,7 +5,6 @@ import type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-fi
 import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
 export type { CallCounts, CallKind } from "./denoising/call-planner";
-export type { MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { DeviceName, Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 

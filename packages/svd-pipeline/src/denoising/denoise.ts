@@ -17,8 +17,8 @@ export interface DenoisedStep {
   replaceLatents(latents: Float32Array): Promise<void>;
   /** The model's call that comes next. */
   nextCall: number;
-  /** Reads all that the next call goes on from. */
-  save(): Promise<StepperMemory>;
+  /** Reads all that the next call goes on from; undefined where only the device has it. */
+  save?: (() => Promise<StepperMemory>) | undefined;
 }
 
 /** How the loop reports, and where it begins. */
@@ -45,8 +45,8 @@ export interface Stepper {
   latentsNow(): Promise<Float32Array>;
   /** Puts others in their place before call `nextCall`, [F,C,h,w]. */
   replaceLatents(latents: Float32Array, nextCall: number): Promise<void>;
-  /** Reads all that the next call goes on from. */
-  save(): Promise<StepperMemory>;
+  /** Reads all that the next call goes on from; undefined where only the device has it. */
+  save?(): Promise<StepperMemory>;
 }
 
 /**
@@ -67,7 +67,7 @@ export async function denoise(stepper: Stepper, sampler: Sampler, options: Denoi
       latents: () => stepper.latentsNow(),
       replaceLatents: (latents) => stepper.replaceLatents(latents, call + 1),
       nextCall: call + 1,
-      save: () => stepper.save(),
+      save: stepper.save?.bind(stepper),
     });
     stepStart = performance.now();
   };

@@ -44,8 +44,9 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
   const { context, loader } = run;
   const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
-  if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin.latents)));
-  const stage = denoisingStage(models, shape, stepsOnDevice(context));
+  if (calls)
+    return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin.latents)));
+  const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
@@ -153,10 +154,10 @@ async function takeSteps(
 /** Writes all that the next step goes on from to the disk. Not where calls are saved, whose next ones go on from features that
  *  only the device has, nor between the clips of a longer video: such a run begins its denoising anew. */
 async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep): Promise<void> {
-  if (context.calls || context.shape.clipFrames !== undefined) return;
-  const { step, nextCall } = done;
+  const { step, nextCall, save } = done;
+  if (save === undefined || context.shape.clipFrames !== undefined) return;
   await progress.scope("keep state", async () =>
-    context.state?.keepStep({ step, nextCall, memory: await done.save(), noise: noise.position() }),
+    context.state?.keepStep({ step, nextCall, memory: await save(), noise: noise.position() }),
   );
 }
 

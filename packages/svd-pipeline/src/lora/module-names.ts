@@ -1,4 +1,5 @@
-import { unetLayoutOfDiffusers, unetNamePairs } from "../checkpoint/unet-names";
+import { unetLayoutOfDiffusers } from "@vd/hub";
+import { videoUnetNamePairs } from "../checkpoint/video-unet-names";
 
 const withoutEnding = (name: string) => name.replace(/\.weight$/, "");
 
@@ -10,7 +11,7 @@ export function moduleAliases(names: ReadonlySet<string>): Map<string, string> {
     aliases.set(alias, module);
     aliases.set(alias.replaceAll(".", "_"), module);
   };
-  for (const { original, diffusers } of unetNamePairs(unetLayoutOfDiffusers(names))) {
+  for (const { original, diffusers } of videoUnetNamePairs(unetLayoutOfDiffusers(names))) {
     if (!diffusers.endsWith(".weight") || !names.has(diffusers)) continue;
     const module = withoutEnding(diffusers);
     add(withoutEnding(original), module);

@@ -1,10 +1,11 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceKind, FloatImage, GuidanceShape, HubOptions, InferenceOptions, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
-  /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
-  device?: DeviceKind | undefined;
+  /** What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one
+   *  can be used, else the CPU. Default: cpu. */
+  device?: DeviceName | undefined;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype?: Precision | undefined;
@@ -20,6 +21,14 @@ export interface LoadOptions {
    *  or kohya, or a folder with one, and how much of it, by default 1. `pipeline.loadLoras` and `unloadLoras` do so
    *  later. Default: none. */
   loras?: readonly LoraChoice[] | undefined;
+  /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,
+   *  or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.
+   *  Default: the model's own. */
+  unet?: string | undefined;
+  /** Whether the model is distilled for few steps without guidance. By default it then takes 4 steps of `animatelcm`
+   *  without guidance, as AnimateLCM-SVD does. Weights do not tell. Default: yes for a scheduler of such models, or
+   *  where a name says lcm or tcd. */
+  distilled?: boolean | undefined;
   /** What the weights of a checkpoint in one file cannot tell. `unet/config.json`, `vae/config.json` and
    *  `image_encoder/config.json` in the file's folder tell it too; what is only guessed is warned of. Default: as in
    *  the published models. */
@@ -52,10 +61,32 @@ export interface GenerateOptions {
   /** The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top,
    *  bottom, left, right, top-left and so on. Default: center. */
   focus?: string | undefined;
-  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  /** Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one
+   *  before. Whole number, 1 to 4096. Default: the model's own. */
   numFrames?: number | undefined;
+  /** Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was
+   *  trained for, as diffusers does. Whole number, 3 to 4096. Default: the model's own. */
+  clipFrames?: number | undefined;
+  /** Frames that a clip takes over from the one before, unchanged: more hold motion and colours better and cost more
+   *  clips. Whole number, 1 to 4096, in frames. Default: 4. */
+  overlap?: number | undefined;
+  /** How much of the drift of colours is taken back where clips follow each other: 0 leaves all of it. Number, 0 to
+   *  1. Default: 1. */
+  holdColours?: number | undefined;
+  /** Frames that come before the picture, the oldest first: the video goes on from their motion. As many as
+   *  `overlap` less one are of use. */
+  pastFrames?: readonly (PictureSource | FloatImage)[] | undefined;
+  /** The picture that the video ends with. */
+  lastImage?: PictureSource | FloatImage | undefined;
+  /** Makes a video whose last frame leads to its first. Default: false. */
+  loop?: boolean | undefined;
+  /** Shows the frames there and back, so that the video loops: 2 · `numFrames` − 2 of them. Default: false. */
+  boomerang?: boolean | undefined;
+  /** What makes a frame between every two, for twice as many a second: `blend` takes the mean of their pixels,
+   *  `latent` the mean of their latents, `denoise` has the model make it, knowing both. Default: none. */
+  interpolation?: Interpolation | undefined;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25, for small models such as tiny-svd 10. */
+   *  10000. Default: 25, for small models such as tiny-svd 10, for distilled ones 4. */
   steps?: number | undefined;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps?: number | undefined;
@@ -66,11 +97,27 @@ export interface GenerateOptions {
   /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
   minGuidance?: number | undefined;
   /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
-   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2, for distilled ones 1. */
   maxGuidance?: number | undefined;
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance?: GuidanceShape | undefined;
+  /** Noise level below which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMinSigma?: number | undefined;
+  /** Noise level above which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMaxSigma?: number | undefined;
+  /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
+   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
+  featureInterval?: number | undefined;
+  /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
+   *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
+   *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
+  skipThreshold?: number | undefined;
+  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.05, where those
+   *  options are not given. Default: false. */
+  fast?: boolean | undefined;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
   sampler?: SamplerName | SchedulerClassName | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */
@@ -117,6 +164,9 @@ export interface GenerateOptions {
   /** Called with the middle frame as it would look now. If it throws, or answers with a promise that rejects, the
    *  generation fails with its error. */
   onPreview?: ((preview: Preview) => void) | undefined;
+  /** Called with what does not go together of checkpoint, sampler, steps and guidance, as sentences, before the work
+   *  begins. Without it each is a warning of the process, once. */
+  onWarning?: ((message: string) => void) | undefined;
   /** Steps between two previews. Whole number, 1 to 10000, in steps. Default: 5. */
   previewEvery?: number | undefined;
   /** Hears of every part of the work with its times and memory, such as the profiler that `createProfiler` of
@@ -141,10 +191,14 @@ export interface GenerateDefaults {
   width: number;
   /** Height of the frames. Multiple of 8, 8 to 16384, in pixels. Default: the model's own. */
   height: number;
-  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  /** Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one
+   *  before. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
+  /** Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was
+   *  trained for, as diffusers does. Whole number, 3 to 4096. Default: the model's own. */
+  clipFrames: number;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25, for small models such as tiny-svd 10. */
+   *  10000. Default: 25, for small models such as tiny-svd 10, for distilled ones 4. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -155,19 +209,28 @@ export interface GenerateDefaults {
   /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
   minGuidance: number;
   /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
-   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2, for distilled ones 1. */
   maxGuidance: number;
 }
 
 /** How to open a model, with all defaults. */
 export interface LoadValues {
-  /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
-  device: DeviceKind;
+  /** What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one
+   *  can be used, else the CPU. Default: cpu. */
+  device: DeviceName;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype: Precision;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads: number | undefined;
+  /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,
+   *  or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.
+   *  Default: the model's own. */
+  unet: string | undefined;
+  /** Whether the model is distilled for few steps without guidance. By default it then takes 4 steps of `animatelcm`
+   *  without guidance, as AnimateLCM-SVD does. Weights do not tell. Default: yes for a scheduler of such models, or
+   *  where a name says lcm or tcd. */
+  distilled: boolean | undefined;
 }
 
 /** What to generate, with all defaults. */
@@ -185,10 +248,27 @@ export interface GenerateValues {
   /** The point that stays nearest to the middle when `cover` cuts: `50%,30%` from the left and from above, or top,
    *  bottom, left, right, top-left and so on. Default: center. */
   focus: string;
-  /** Number of frames. Whole number, 1 to 4096. Default: the model's own. */
+  /** Number of frames. More than `clipFrames` are made clip by clip, each going on from the last frames of the one
+   *  before. Whole number, 1 to 4096. Default: the model's own. */
   numFrames: number;
+  /** Frames that are denoised at a time, at most. From `numFrames` on all of them are, whatever the model was
+   *  trained for, as diffusers does. Whole number, 3 to 4096. Default: the model's own. */
+  clipFrames: number;
+  /** Frames that a clip takes over from the one before, unchanged: more hold motion and colours better and cost more
+   *  clips. Whole number, 1 to 4096, in frames. Default: 4. */
+  overlap: number;
+  /** How much of the drift of colours is taken back where clips follow each other: 0 leaves all of it. Number, 0 to
+   *  1. Default: 1. */
+  holdColours: number;
+  /** Makes a video whose last frame leads to its first. Default: false. */
+  loop: boolean;
+  /** Shows the frames there and back, so that the video loops: 2 · `numFrames` − 2 of them. Default: false. */
+  boomerang: boolean;
+  /** What makes a frame between every two, for twice as many a second: `blend` takes the mean of their pixels,
+   *  `latent` the mean of their latents, `denoise` has the model make it, knowing both. Default: none. */
+  interpolation: Interpolation;
   /** Number of denoising steps. Where `sigmas` are given and `steps` are not, the sigmas decide. Whole number, 1 to
-   *  10000. Default: 25, for small models such as tiny-svd 10. */
+   *  10000. Default: 25, for small models such as tiny-svd 10, for distilled ones 4. */
   steps: number;
   /** Frames per second, told to the model and to the file. Whole number, 1 to 240, in frames per second. Default: 7. */
   fps: number;
@@ -199,11 +279,27 @@ export interface GenerateValues {
   /** Guidance scale of the first frame. Number, 0 to 1000. Default: 1. */
   minGuidance: number;
   /** Guidance scale of the last frame, or of the middle one of a triangle. At 1 or less there is no guidance, and a
-   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2. */
+   *  step costs half. Number, 0 to 1000. Default: 3, for small models such as tiny-svd 2, for distilled ones 1. */
   maxGuidance: number;
   /** How guidance runs over the frames: `linear` from the least to the most, `triangle` to the most and back.
    *  Default: linear. */
   guidance: GuidanceShape;
+  /** Noise level below which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMinSigma: number | undefined;
+  /** Noise level above which there is no guidance: those calls of the denoiser cost half. Number, 0 to 1000000.
+   *  Default: guidance at all noise levels. */
+  guidanceMaxSigma: number | undefined;
+  /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
+   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
+  featureInterval: number;
+  /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
+   *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
+   *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
+  skipThreshold: number;
+  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.05, where those
+   *  options are not given. Default: false. */
+  fast: boolean;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
   sampler: SamplerName | SchedulerClassName | undefined;
   /** Noise levels instead of the model's, falling, ending in 0. */

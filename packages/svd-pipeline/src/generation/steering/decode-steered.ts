@@ -6,11 +6,11 @@ import { latentFrames, loopContext } from "./frame-counts";
 import { blendedFrames, pickedFrames } from "./frame-lists";
 
 /** The run as decoding sees it: with the frames that are decoded. A loop's are told of once its further ends are cut off. */
-function decodingRun({ context, progress, loader, noise }: GenerationRun, isLoop: boolean): GenerationRun {
+function decodingRun({ context, ...run }: GenerationRun, isLoop: boolean): GenerationRun {
   const shape = decodedShape(context.shape);
   const checked = { ...context.checked, numFrames: shape.numFrames };
   const options = isLoop ? { ...context.options, onFrames: undefined } : context.options;
-  return { progress, loader, noise, context: { ...context, shape, checked, options } };
+  return { ...run, context: { ...context, shape, checked, options } };
 }
 
 /** Latents with frames of the other end on both sides, [F,C,h,w]. */

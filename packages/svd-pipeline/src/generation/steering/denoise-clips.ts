@@ -38,11 +38,11 @@ interface Timeline {
 }
 
 /** A run that sees one clip. */
-function clipRun({ context, progress, loader, noise }: GenerationRun): GenerationRun {
+function clipRun({ context, ...run }: GenerationRun): GenerationRun {
   const { shape, checked } = context;
   const numFrames = shape.clipFrames!;
   return {
-    ...{ progress, loader, noise },
+    ...run,
     context: { ...context, shape: { ...shape, numFrames }, checked: { ...checked, numFrames } },
   };
 }

@@ -4,8 +4,8 @@ import {
   type Pausable,
   spatioTemporalResBlock,
   type Tensor,
-  upsampler,
   tokens,
+  upsampler,
   type Weights,
 } from "@vd/tensor";
 import type { UnetConfig } from "./config";

@@ -21,7 +21,7 @@ import {
   middleBlock,
   upBlock,
 } from "./blocks";
-import { type Cross, SharedChannels } from "./conditioning";
+import type { Cross } from "./conditioning";
 import type { UnetConfig } from "./config";
 import type { Conditioning, SharedConditioning } from "./transformer";
 
