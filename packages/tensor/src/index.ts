@@ -1,4 +1,6 @@
 export { withCallbacks } from "./callbacks";
+export { DeviceTeam, type TeamMember } from "./devices/device-team";
+export { copyTensor, SharedBlock } from "./devices/shared-block";
 export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export {
   type ElementwiseFunctions,
