@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolveModel } from "@vd/hub";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { loadImage } from "@vd/media";
-import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
+import { type DeviceTeam, observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
@@ -43,6 +43,8 @@ interface OpenModel {
   components: ModelComponents;
   models: Models;
   device: Device;
+  /** Where several devices share each generation. */
+  team: DeviceTeam | undefined;
   /** Of activations. */
   precision: Precision;
   /** What decides kernel variants. */
@@ -88,9 +90,9 @@ export class StableVideoDiffusionPipeline {
     onWarning: WarningListener | undefined,
     denoiser?: ChosenDenoiser,
   ) {
-    const { device, precision, tuning } = load;
+    const { device, team, precision, tuning } = load;
     const models = await runInSlices(makeModels.inPieces(components, onWarning));
-    return new StableVideoDiffusionPipeline({ components, models, device, precision, tuning, denoiser });
+    return new StableVideoDiffusionPipeline({ components, models, device, team, precision, tuning, denoiser });
   }
 
   /**
@@ -273,8 +275,9 @@ export class StableVideoDiffusionPipeline {
    *  second call does nothing. */
   dispose(): void {
     // A device that was lost meanwhile holds nothing any more.
-    const { device, denoiser } = this.opened ?? {};
-    for (const each of [device, denoiser?.kind === "own" ? denoiser.device : undefined])
+    const { device, team, denoiser } = this.opened ?? {};
+    const devices = team?.members.map((member) => member.device) ?? [device];
+    for (const each of [...devices, denoiser?.kind === "own" ? denoiser.device : undefined])
       each?.trim().catch(() => undefined);
     this.opened = undefined;
     this.recorded = undefined;
@@ -315,7 +318,7 @@ export class StableVideoDiffusionPipeline {
   private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
     const { opened, factor, ...given } = this.check(wanted);
     const { options, checked } = await withSize(wanted, given.checked, factor);
-    const { components, models, device, precision, tuning, denoiser } = opened;
+    const { components, models, device, team, precision, tuning, denoiser } = opened;
     const shape = stageShape(checked, factor, precision);
     const layouts = this.layoutsOf(shape);
     await ownTurn();
@@ -324,7 +327,7 @@ export class StableVideoDiffusionPipeline {
     const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
     if (options.latents) checkLatents("latents", options.latents, { shape, models });
     const choices = { precision, tuning, checked, options, sampling, overlap };
-    return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
+    return { device, team, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
 }
 

@@ -135,6 +135,6 @@ export interface GeneratedVideo {
   [Symbol.iterator](): Iterator<RgbImage>;
   /** Per stage. */
   timings: Record<string, number>;
-  /** The largest stage's planned and packed memory. */
+  /** The largest stage's planned and packed memory; with several devices that of the one that takes most. */
   peakBytes: number;
 }

@@ -1,5 +1,5 @@
 import type { Sampler } from "@vd/sampling";
-import { observed, type WorkObserver } from "@vd/tensor";
+import { observed, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
 
 /** A finished step. */
 export interface DenoisedStep {
@@ -21,6 +21,9 @@ export interface DenoiseOptions {
   onStep(step: DenoisedStep): Promise<void>;
   observer?: WorkObserver | undefined;
 }
+
+/** A loaded stage of denoising: a plan, or plans of several devices that act as one. */
+export type DenoisingPlan = Pick<Plan, "write" | "read"> & { run(options: RunOptions): Promise<unknown> };
 
 /** What holds the latents of a generation and takes the sampler's steps, on the host or on a device. */
 export interface Stepper {

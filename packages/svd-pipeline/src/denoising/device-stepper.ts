@@ -1,14 +1,14 @@
 import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
+import { type Pausable, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
-import type { Stepper } from "./denoise";
+import type { DenoisingPlan, Stepper } from "./denoise";
 import { checkFinite } from "./finite";
 
 /** What a {@link DeviceStepper} works with. */
 export interface DeviceStepperInput {
   /** A loaded plan of `sampleStage`. */
-  plan: Plan;
+  plan: DenoisingPlan;
   sampler: Sampler;
   /** The sampler's steps as matrices. */
   linear: LinearSteps;

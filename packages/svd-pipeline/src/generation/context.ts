@@ -1,5 +1,5 @@
 import { countOf, type Device, type DType, VdError } from "@vd/kernels-native";
-import type { PlaneDims, Tuning } from "@vd/tensor";
+import type { DeviceTeam, PlaneDims, Tuning } from "@vd/tensor";
 import type { Sampling } from "../denoising/chosen-sampling";
 import type { ChosenDenoiser } from "../denoising/denoiser";
 import type { ModelComponents } from "../opening/components";
@@ -17,6 +17,8 @@ import type { Scratch } from "./scratch";
 /** Everything that one generation works with. */
 export interface GenerationContext {
   device: Device;
+  /** Where several devices share the work; `device` is the first of them. */
+  team?: DeviceTeam | undefined;
   components: ModelComponents;
   models: Models;
   shape: StageShape;
@@ -49,7 +51,10 @@ export interface SharedPicture {
 export interface GenerationRun {
   readonly context: GenerationContext;
   readonly progress: Progress;
+  /** Of `device`. */
   readonly loader: StageLoader;
+  /** Of each device, in the order of the team. */
+  readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
 }
 

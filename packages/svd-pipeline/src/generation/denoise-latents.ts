@@ -1,18 +1,25 @@
 import type { Device } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { stepNeeds } from "../denoising/chosen-sampling";
-import { type DenoisedStep, type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
+import {
+  type DenoisedStep,
+  type DenoiseOptions,
+  type DenoisingPlan,
+  denoise,
+  type Stepper,
+} from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
 import { DeviceStepper, type DeviceStepperInput } from "../denoising/device-stepper";
 import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../denoising/host-stepper";
 import { writeStepConstants } from "../denoising/step-constants";
+import { denoiseOnRows, fillRows, splitsRows } from "../devices/denoise-rows";
 import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
 import { stepConstants, videoConditions } from "./conditions";
 import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { decodePreview } from "./decode-frames";
+import { denoiseCompile } from "./denoise-compile";
 import type { EncodedPicture } from "./encode-picture";
-import { denoiseCompile } from "./load-ahead";
 
 /** Denoises from the first latents, [F,C,h,w], to the clean ones: by own kernels, or by a denoiser that runs
  *  elsewhere. */
@@ -23,7 +30,19 @@ export function denoiseLatents(
 ): Promise<Float32Array> {
   const { denoiser, device } = run.context;
   if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, first, picture);
+  if (splitsRows(run.context)) return denoiseOnTeam(run, first, picture);
   return denoiseOn(run, denoiser?.device ?? device, first, picture);
+}
+
+/** Denoises by this package's kernels on two devices, a row of guidance on each. */
+async function denoiseOnTeam(run: GenerationRun, first: Float32Array, picture: EncodedPicture): Promise<Float32Array> {
+  const constants = await stepConstants(run, picture, run.context.device);
+  return denoiseOnRows(run, async (plan) => {
+    await writeStepConstants(plan, constants);
+    const fill = (latents: Float32Array, inputScale: number) =>
+      fillRows(run, plan, { image: picture.latents, latents, inputScale });
+    return takeSteps(run, () => stepperOf(run, plan, first, fill));
+  });
 }
 
 /** Denoises by this package's kernels. */
@@ -105,7 +124,7 @@ function hostStepper({ context, noise }: GenerationRun, predict: Predict, latent
 /** On the device for linear samplers, on the host for others. */
 async function stepperOf(
   run: GenerationRun,
-  plan: Plan,
+  plan: DenoisingPlan,
   latents: Float32Array,
   fill: DeviceStepperInput["fill"],
 ): Promise<Stepper> {

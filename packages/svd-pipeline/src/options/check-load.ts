@@ -1,8 +1,11 @@
 import type { WeightFormat } from "@vd/hub";
-import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
-import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
+import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
+import { type DeviceTeam, readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
+import { openDevices } from "../devices/open-devices";
 import { checkTable } from "./check-table";
+import { checkValue } from "./check-value";
 import { type Precision, WEIGHT_FORMATS } from "./choices";
+import { kindOfDevice } from "./device-list";
 import { LOAD_TABLE } from "./load-table";
 import type { LoadOptions, LoadValues } from "./option-types.generated";
 
@@ -10,10 +13,22 @@ import type { LoadOptions, LoadValues } from "./option-types.generated";
 export interface CheckedLoad {
   format: WeightFormat;
   device: Device;
+  /** Where several devices share a generation; `device` is the first of them. */
+  team: DeviceTeam | undefined;
   /** Of activations. */
   precision: Precision;
   /** What decides kernel variants. */
   tuning: Tuning;
+}
+
+/** The kind of the devices, if there is a list of them. */
+function withKind(options: LoadOptions): LoadOptions {
+  if (options.devices === undefined) return options;
+  const [first] = checkValue(LOAD_TABLE.devices.kind, "devices", options.devices);
+  const device = kindOfDevice(first!);
+  if (options.device === undefined || options.device === device) return { ...options, device };
+  const expected = `devices of the kind that device says, ${options.device}`;
+  throw new VdError({ code: "attr", where: "devices", expected, got: first!, hint: "Leave device out." });
 }
 
 /**
@@ -30,11 +45,11 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
       expected: "the path of a folder or file, or a Hub model as org/name",
       got: source === "" ? "an empty text" : String(source),
     });
-  const values = checkTable("load", LOAD_TABLE, options) as unknown as LoadValues;
-  const { device: kind, dtype, threads } = values;
+  const values = checkTable("load", LOAD_TABLE, withKind(options)) as unknown as LoadValues;
+  const { device: kind, devices, dtype, threads } = values;
   throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
-  const device = openDevice(kind, { threads });
+  const { device, team } = openDevices(kind, devices, threads);
   tuningTableFor(device, tuning);
-  return { format: WEIGHT_FORMATS[dtype], device, precision: kind === "cpu" ? "float32" : dtype, tuning };
+  return { format: WEIGHT_FORMATS[dtype], device, team, precision: kind === "cpu" ? "float32" : dtype, tuning };
 }

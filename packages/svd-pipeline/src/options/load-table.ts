@@ -1,6 +1,6 @@
 import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
 import { PRECISIONS } from "./choices";
-import { choice, integer, object } from "./kinds";
+import { choice, devices, integer, object } from "./kinds";
 import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
 
@@ -13,6 +13,12 @@ export const LOAD_TABLE = {
     doc: "What computes: `cpu`, or `cuda` for an NVIDIA GPU.",
     default: always(DEVICE_KINDS[0]),
     cli: { flags: "--device <NAME>" },
+  },
+  devices: {
+    kind: devices,
+    doc: "Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads. The frames are those of one device, within rounding.",
+    default: found("the one device"),
+    cli: { flags: "--devices <LIST>" },
   },
   dtype: {
     kind: choice(PRECISIONS, "Precision"),

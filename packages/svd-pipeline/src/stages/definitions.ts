@@ -95,15 +95,15 @@ function denoiserInput(g: Graph, models: Models, shape: StageShape, latents: Ten
   return g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows: shape.rows, out });
 }
 
-/** [B,F,h,w,2·C]: channels of the latents, then of the picture's. */
-function denoiserInputDims(models: Models, shape: StageShape): number[] {
+/** Returns [B,F,h,w,2·C]: channels of the latents, then of the picture's. */
+export function denoiserInputDims(models: Models, shape: StageShape): number[] {
   const [height, width, channels] = latentSizes(models, shape);
   return [shape.rows, shape.numFrames, height, width, 2 * channels];
 }
 
-/** The denoiser at the graph's inputs `timestep` [1,1], `addedTimeIds` [B,3], `cross` and `frames`. sample: [B,F,h,w,2·C] →
+/** Records the denoiser at the graph's inputs `timestep` [1,1], `addedTimeIds` [B,3], `cross` and `frames`. sample: [B,F,h,w,2·C] →
  *  [B,F,h,w,C]. */
-function predict(g: Graph, { unet }: Models, { rows, numFrames }: StageShape, sample: Tensor): Pausable<Tensor> {
+export function predict(g: Graph, { unet }: Models, { rows, numFrames }: StageShape, sample: Tensor): Pausable<Tensor> {
   const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");
