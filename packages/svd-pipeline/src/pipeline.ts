@@ -7,6 +7,7 @@ import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
+import { estimateTeam, layoutTeam } from "./devices/estimate-team";
 import { numberedOptions, resultBytes } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
@@ -179,6 +180,7 @@ export class StableVideoDiffusionPipeline {
    */
   async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
+    if (context.team) return estimateTeam(context);
     return estimate(context.device, await layoutStages(context));
   }
 
@@ -352,6 +354,10 @@ async function withSize(options: GenerateOptions, checked: CheckedOptions, facto
 }
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
+  if (context.team) {
+    await observed(context.options.profiler, "plan", () => layoutTeam(context));
+    return new Generation(context).run();
+  }
   const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
   // A GPU refuses at once what it does not have.
   if (context.device.kind === "cpu") checkMemory(layouts);

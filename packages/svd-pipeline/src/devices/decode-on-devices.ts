@@ -10,6 +10,7 @@ import {
   type VaeStage,
 } from "@vd/vae-opt";
 import type { GenerationContext, GenerationRun } from "../generation/context";
+import { settlePieces } from "../generation/layout-stages";
 import type { DecodedFrames } from "../generation/video";
 import { decodeShape } from "../stages/definitions";
 import type { StageLayouts } from "../stages/stage";
@@ -80,7 +81,10 @@ export async function fittingParts(
     const fits = await Promise.all(
       parts.map(async (part, i) => {
         const { ownBytes, weightBytes } = await bytesOfPart(part, context);
-        return ownBytes + weightBytes <= (await usableBytes(team.members[i]!.device, memory));
+        const { device } = team.members[i]!;
+        // Parts of the CPU share its memory.
+        const share = device.kind === "cpu" ? team.size : 1;
+        return ownBytes + weightBytes <= (await usableBytes(device, memory)) / share;
       }),
     );
     if (fits.every(Boolean)) return parts;
@@ -100,12 +104,16 @@ export async function decodeOnDevices(
   if (!team || numFrames < 2) return undefined;
   try {
     const parts = await fittingParts(context, team, numFrames);
-    return parts && (await decodeParted(run, team, parts, latents));
+    if (parts) return await decodeParted(run, team, parts, latents);
+    progress.report("decode", 0, 1, {
+      message: "The frames do not fit into the devices' memory at once. Now one decodes.",
+    });
   } catch (error) {
     if (!isVdError(error) || error.code !== "memory") throw error;
     progress.report("decode", 0, 1, { message: `${error.message} Now one device decodes.` });
-    return undefined;
   }
+  await settlePieces(context);
+  return undefined;
 }
 
 async function decodeParted(

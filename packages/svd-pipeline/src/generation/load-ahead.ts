@@ -1,10 +1,8 @@
 import type { DeviceTeam } from "@vd/tensor";
 import { usableBytes } from "@vd/vae-opt";
 import { stepNeeds } from "../denoising/chosen-sampling";
-import { rowStagesOf } from "../devices/denoise-rows";
-import { conditionStage, embedImageStage, encodeImageStage, startStage } from "../stages/definitions";
+import { stagesOfMember } from "../devices/team-stages";
 import { stagesBefore } from "../stages/generation-stages";
-import type { StageDefinition } from "../stages/stage";
 import type { GenerationContext, GenerationRun } from "./context";
 import { denoiseCompile } from "./denoise-compile";
 
@@ -28,22 +26,12 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   for (const stage of wanted) loader.loadAhead(stage, stage.name === "denoise" ? denoiseCompile(context, device) : {});
 }
 
-/** Which stages a device of a team takes in before decoding, in their order. */
-function stagesOfMember({ models, components, shape, sampling }: GenerationContext, index: number): StageDefinition[] {
-  const needs = stepNeeds(sampling);
-  const embed = embedImageStage(models, components.clipPixels.size, shape.dtype);
-  const before = [[encodeImageStage(models, shape), conditionStage(models, shape)], [embed]][index] ?? [];
-  const rows = rowStagesOf({ models, shape, sampling }, index);
-  const starts = needs && rows.length > 0 ? [startStage(models, shape)] : [];
-  return [...before, ...starts, ...rows];
-}
-
 /** Does what {@link loadAhead} does on each device of a team: weights go to all of them at once. */
 async function loadAheadOnTeam({ context, loaders }: GenerationRun, team: DeviceTeam): Promise<void> {
   const { layouts, options, checked, denoiser } = context;
   if (denoiser) return;
   for (const { device, index } of team.members) {
-    const stages = stagesOfMember(context, index);
+    const stages = stagesOfMember(context, index).map(({ stage }) => stage);
     let bytes = 0;
     for (const stage of stages) {
       const { memory } = await layouts.inSlices(stage, options.signal);
