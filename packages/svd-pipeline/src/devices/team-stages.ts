@@ -1,5 +1,5 @@
 import type { GraphLayout } from "@vd/tensor";
-import { type DecodePart, frameRuns, receivedBytes } from "@vd/vae-opt";
+import { type DecodePart, receivedBytes } from "@vd/vae-opt";
 import { stepNeeds } from "../denoising/chosen-sampling";
 import type { GenerationContext } from "../generation/context";
 import { conditionStage, decodeShape, embedImageStage, encodeImageStage, startStage } from "../stages/definitions";

@@ -3,7 +3,7 @@ import { usableBytes } from "@vd/vae-opt";
 import { stepNeeds } from "../denoising/chosen-sampling";
 import { stagesOfMember } from "../devices/team-stages";
 import { stagesBefore } from "../stages/generation-stages";
-import type { GenerationContext, GenerationRun } from "./context";
+import type { GenerationRun } from "./context";
 import { denoiseCompile } from "./denoise-compile";
 
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in

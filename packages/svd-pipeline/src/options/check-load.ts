@@ -23,7 +23,8 @@ export interface CheckedLoad {
 
 /** The kind of the devices, if there is a list of them. */
 function withKind(options: LoadOptions): LoadOptions {
-  if (options.devices === undefined) return options;
+  // What is no object of options is refused with the table.
+  if (options?.devices === undefined) return options;
   const [first] = checkValue(LOAD_TABLE.devices.kind, "devices", options.devices);
   const device = kindOfDevice(first!);
   if (options.device === undefined || options.device === device) return { ...options, device };
