@@ -50,6 +50,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page("generate.md"),
       page("options.md"),
       page("live.md"),
+      page("devices.md"),
       page("gallery.md"),
       page("troubleshooting.md"),
     ],

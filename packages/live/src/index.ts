@@ -1,4 +1,12 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
+
+export {
+  type FrameInputs,
+  type FramePart,
+  type FramePartStats,
+  FramePipeline,
+} from "./devices/frame-pipeline";
+export { createLiveSessions, type LiveSessionsOptions, type SharedSessionOptions } from "./devices/sessions";
 export { drift, hasCollapsed } from "./drift/drift";
 export { collapseScore, type DriftAnchor } from "./drift/measure";
 export { randomPlay } from "./drift/play";

@@ -1,5 +1,14 @@
 export { withCallbacks } from "./callbacks";
-export { DeviceTeam, type TeamMember } from "./devices/device-team";
+export {
+  DEVICE_PATTERN,
+  type DeviceList,
+  deviceLabel,
+  isDeviceList,
+  kindOfDevice,
+  MOST_DEVICES,
+} from "./devices/device-list";
+export { DeviceTeam, labelled, type TeamMember } from "./devices/device-team";
+export { type NamedDevice, openDevices } from "./devices/open-devices";
 export { copyTensor, SharedBlock } from "./devices/shared-block";
 export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export {

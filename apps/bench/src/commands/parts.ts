@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { kindOfDevice } from "@vd/svd-pipeline/options";
+import { kindOfDevice } from "@vd/tensor";
 import type { Command } from "commander";
 import { machineInfo } from "../io/machine";
 import { measureDevices } from "../measure/devices";

@@ -4,7 +4,6 @@ import {
   type CliRow,
   cliRows,
   defaultOf,
-  deviceLabel,
   docOf,
   GENERATE_TABLE,
   helpLine,
@@ -15,6 +14,7 @@ import {
   readText,
   writtenKind,
 } from "@vd/svd-pipeline/options";
+import { deviceLabel } from "@vd/tensor";
 import { Option } from "commander";
 import { BENCH_TABLE } from "./tables";
 

@@ -1,4 +1,5 @@
-import { cancelledError, openDevice, throwIfAborted } from "@vd/kernels-native";
+import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernels-native";
+import { deviceLabel, isDeviceList, openDevices } from "@vd/tensor";
 import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
 import { type SessionClock, systemClock } from "./clock";
 import { FrameEngine } from "./engine";
@@ -42,17 +43,28 @@ function partsOf(
   };
 }
 
-/** Does what {@link createLiveSession} does, with a clock of the caller's. */
-export async function createSessionWithClock(options: LiveSessionOptions, clock: SessionClock): Promise<LiveSession> {
+/** The device that the options name. */
+function deviceOf({ device = "cpu", threads }: LiveSessionOptions): Device {
+  const name = device === "cuda" ? "cuda:0" : device;
+  if (isDeviceList([name])) return openDevices([deviceLabel(name)], threads)[0]!.device;
+  throw new VdError({ code: "attr", where: "session] [device", expected: "cpu, cuda or cuda:1", got: String(device) });
+}
+
+/** Does what {@link createLiveSession} does, with a clock of the caller's, and perhaps its device. */
+export async function createSessionWithClock(
+  options: LiveSessionOptions,
+  clock: SessionClock,
+  device?: Device,
+): Promise<LiveSession> {
   throwIfAborted(options.signal, "live session");
   const model = await openLiveModel(options.model);
   checkSessionOptions(options, model.info);
-  const { device: kind = "cpu", threads, seed = 0, guard, cache, adaptive } = options;
+  const { seed = 0, guard, cache, adaptive } = options;
   const size = options.size ?? { width: model.info.width, height: model.info.height };
   const context = await startContext(model, options.start, size);
   const engine = await FrameEngine.open({
     ...{ model, ...size, seed, guard: guard !== undefined },
-    device: openDevice(kind, { threads }),
+    device: device ?? deviceOf(options),
     change: Boolean(cache) || Boolean(adaptive),
   });
   try {

@@ -1,11 +1,9 @@
 import type { WeightFormat } from "@vd/hub";
-import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
-import { type DeviceTeam, readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
-import { openDevices } from "../devices/open-devices";
+import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
+import { DeviceTeam, kindOfDevice, openDevices, readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
 import { checkTable } from "./check-table";
 import { checkValue } from "./check-value";
 import { type Precision, WEIGHT_FORMATS } from "./choices";
-import { kindOfDevice } from "./device-list";
 import { LOAD_TABLE } from "./load-table";
 import type { LoadOptions, LoadValues } from "./option-types.generated";
 
@@ -50,7 +48,9 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const { device: kind, devices, dtype, threads } = values;
   throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
-  const { device, team } = openDevices(kind, devices, threads);
+  const opened = devices && openDevices(devices, threads);
+  const device = opened ? opened[0]!.device : openDevice(kind, { threads });
+  const team = opened && opened.length > 1 ? new DeviceTeam(opened) : undefined;
   tuningTableFor(device, tuning);
   return { format: WEIGHT_FORMATS[dtype], device, team, precision: kind === "cpu" ? "float32" : dtype, tuning };
 }

@@ -1,6 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { nearestNames } from "@vd/tensor";
-import { type DeviceList, deviceLabel, isDeviceList, MOST_DEVICES } from "./device-list";
+import { type DeviceList, deviceLabel, isDeviceList, MOST_DEVICES, nearestNames } from "@vd/tensor";
 import { type Kind, MAX_SEED, PUBLISHED_FACTOR, type ValueOf, type WrittenKind } from "./kinds";
 
 /** What is wrong with a value. */

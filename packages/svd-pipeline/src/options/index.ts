@@ -18,7 +18,6 @@ export {
 } from "./choices";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
-export { deviceLabel, kindOfDevice } from "./device-list";
 export { GENERATE_GROUP, GENERATE_TABLE } from "./generate-table";
 export { configSchema, type JsonSchema, valueSchema } from "./json-schema";
 export * from "./kinds";

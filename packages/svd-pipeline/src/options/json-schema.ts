@@ -1,5 +1,5 @@
+import { DEVICE_PATTERN, MOST_DEVICES } from "@vd/tensor";
 import { type CliRow, docOf, writtenKind } from "./cli";
-import { DEVICE_PATTERN, MOST_DEVICES } from "./device-list";
 import { PUBLISHED_FACTOR, type WrittenKind } from "./kinds";
 import type { PairForm } from "./option";
 

@@ -2,6 +2,8 @@ import { Device, VdError } from "@vd/kernels-native";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { maxDifference } from "../../../../tooling/testing/pictures";
+import type { GenerationContext } from "../../src/generation/context";
+import { Generation } from "../../src/generation/generation";
 import type { GeneratedVideo, GenerateOptions, StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
 import { openTiny, QUICK } from "../support/tiny-model";
@@ -143,6 +145,31 @@ it("ends within a step when it is cancelled", async () => {
     stage === "denoise" && step === 1 && stop.abort();
   expect((await failureOf(two.generate({ ...OPTIONS, signal: stop.signal, onProgress }))).code).toBe("cancelled");
   expect(maxDifference((await two.generate(OPTIONS)).data, whole.data)).toBeLessThanOrEqual(1);
+});
+
+describe("work side by side, as on GPUs", () => {
+  const overlapping = async (options: GenerateOptions) => {
+    const inner = two as unknown as { context(options: GenerateOptions): Promise<GenerationContext> };
+    return new Generation({ ...(await inner.context(options)), overlap: true });
+  };
+
+  it("gives the same frames, and leaves nothing loaded", async () => {
+    const generation = await overlapping(OPTIONS);
+    expect(maxDifference((await generation.run()).data, whole.data)).toBeLessThanOrEqual(1);
+    expect(generation.loaders.map(({ memory }) => memory.ownBytes)).toEqual([0, 0]);
+    // Each device had its own denoiser, and the second one CLIP.
+    for (const { memory } of generation.loaders) expect(memory.peakBytes).toBeGreaterThan(0);
+  });
+
+  it.each(["encode 1", "denoise 1", "decode 0"])("stops at %s with nothing left loaded", async (at) => {
+    const controller = new AbortController();
+    const onProgress = ({ stage, step }: { stage: string; step: number }) => {
+      if (`${stage} ${step}` === at) controller.abort();
+    };
+    const generation = await overlapping({ ...OPTIONS, signal: controller.signal, onProgress });
+    expect((await failureOf(generation.run())).code).toBe("cancelled");
+    expect(generation.loaders.map(({ memory }) => memory.ownBytes)).toEqual([0, 0]);
+  });
 });
 
 it("refuses lists of devices that it cannot use", async () => {

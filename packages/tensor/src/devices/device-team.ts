@@ -1,16 +1,14 @@
-import { type Device, isVdError, VdError } from "@vd/kernels-native";
+import { isVdError, VdError } from "@vd/kernels-native";
+import type { NamedDevice } from "./open-devices";
 
 /** A device of a team. */
-export interface TeamMember {
-  device: Device;
-  /** What messages call it: `cuda:1`, `cpu:0`. */
-  label: string;
+export interface TeamMember extends NamedDevice {
   /** Its number in the team, from 0. */
   index: number;
 }
 
-/** An error that says on which device it came about. */
-function labelled(error: unknown, { label, device }: TeamMember): unknown {
+/** Returns an error that says on which device it came about; what is cancelled, and what is no VdError, as it is. */
+export function labelled(error: unknown, { label, device }: NamedDevice): unknown {
   if (!isVdError(error) || error.code === "cancelled") return error;
   const { code, where, expected, got, hint } = error;
   const rest = code === "driver" ? `The other devices go on: leave ${label} (${device.name}) out.` : undefined;
@@ -28,7 +26,7 @@ export class DeviceTeam {
   readonly members: readonly TeamMember[];
 
   /** devices: one may stand there several times, which then takes several parts. */
-  constructor(devices: readonly { device: Device; label: string }[]) {
+  constructor(devices: readonly NamedDevice[]) {
     this.members = devices.map(({ device, label }, index) => ({ device, label, index }));
   }
 

@@ -1,13 +1,12 @@
 import { availableParallelism } from "node:os";
-import { type Device, type DeviceKind, environment, openDevice } from "@vd/kernels-native";
-import { DeviceTeam } from "@vd/tensor";
+import { type Device, environment, openDevice } from "@vd/kernels-native";
+import { kindOfDevice } from "./device-list";
 
-/** The devices that a pipeline works with. */
-export interface OpenDevices {
-  /** The first one, or the only one. */
+/** A device with the name that messages call it by. */
+export interface NamedDevice {
   device: Device;
-  /** All of them, where there are several. */
-  team: DeviceTeam | undefined;
+  /** `cuda:1`; `cpu:0`, `cpu:1` where the CPU is divided. */
+  label: string;
 }
 
 /** Threads of each of `count` CPU devices: together as many as one would have, at least one each. */
@@ -17,21 +16,15 @@ function dividedThreads(count: number, threads: number | undefined): number[] {
 }
 
 /**
- * Opens the devices of a list, or the device of a kind.
+ * Opens the devices of a list. labels: as `deviceLabel` makes them; `cpu` several times divides the threads among as many devices.
  *
  * @throws VdError `unsupported` saying why one cannot be used
  */
-export function openDevices(
-  kind: DeviceKind,
-  labels: readonly string[] | undefined,
-  threads: number | undefined,
-): OpenDevices {
-  if (labels === undefined) return { device: openDevice(kind, { threads }), team: undefined };
+export function openDevices(labels: readonly string[], threads?: number | undefined): NamedDevice[] {
   const shares = dividedThreads(labels.length, threads);
-  const members = labels.map((label, i) =>
-    kind === "cpu"
-      ? { device: openDevice("cpu", { threads: shares[i] }), label: `cpu:${i}` }
+  return labels.map((label, i) =>
+    kindOfDevice(label) === "cpu"
+      ? { device: openDevice("cpu", { threads: shares[i] }), label: labels.length > 1 ? `cpu:${i}` : label }
       : { device: openDevice("cuda", { index: Number(label.slice("cuda:".length)) }), label },
   );
-  return { device: members[0]!.device, team: members.length > 1 ? new DeviceTeam(members) : undefined };
 }
