@@ -158,6 +158,9 @@ describe("parseArguments", () => {
 
       Device:
         --device <NAME>           what computes: cpu, or cuda for an NVIDIA GPU (cpu)
+        --devices <LIST>          several devices that share each generation: GPUs by
+                                  number (0, 1) or name (cuda:0), or cpu several
+                                  times, which divides the threads (one device)
         --dtype <NAME>            element type of weights and activations; one of
                                   float32, float16, bfloat16 (float16 on a GPU,
                                   float32 on the CPU)

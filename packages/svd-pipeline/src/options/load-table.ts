@@ -17,7 +17,7 @@ export const LOAD_TABLE = {
   devices: {
     kind: devices,
     doc: "Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads. The frames are those of one device, within rounding.",
-    default: found("the one device"),
+    default: found("one device"),
     cli: { flags: "--devices <LIST>" },
   },
   dtype: {

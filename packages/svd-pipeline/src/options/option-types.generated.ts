@@ -6,7 +6,7 @@ export interface LoadOptions {
   /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
   device?: DeviceKind | undefined;
   /** Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several
-   *  times, which divides the threads. The frames are those of one device, within rounding. Default: the one device. */
+   *  times, which divides the threads. The frames are those of one device, within rounding. Default: one device. */
   devices?: readonly (string | number)[] | undefined;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
@@ -154,7 +154,7 @@ export interface LoadValues {
   /** What computes: `cpu`, or `cuda` for an NVIDIA GPU. Default: cpu. */
   device: DeviceKind;
   /** Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several
-   *  times, which divides the threads. The frames are those of one device, within rounding. Default: the one device. */
+   *  times, which divides the threads. The frames are those of one device, within rounding. Default: one device. */
   devices: readonly string[] | undefined;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
