@@ -179,12 +179,26 @@ export const OUTPUT_TABLE = {
   },
 } as const satisfies OptionTable;
 
+/** Most sessions that a bench runs at the same time. */
+const MAX_SESSIONS = 64;
+
 /** Most frames that a bench times: what a session keeps the times of. */
 const MAX_BENCH_FRAMES = 1000;
 
 /** Options of `bench`. */
 export const BENCH_TABLE = {
   ...MODEL_ROWS,
+  devices: {
+    ...LOAD_TABLE.devices,
+    doc: "Also times sessions at the same time on several devices: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads.",
+    default: found("none"),
+  },
+  sessions: {
+    kind: integer(1, MAX_SESSIONS),
+    doc: "Sessions at the same time, on the devices in turn.",
+    default: found("one on each device"),
+    cli: { flags: "--sessions <N>" },
+  },
   frames: {
     kind: integer(10, MAX_BENCH_FRAMES),
     unit: "frames",
