@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { DriftOptions, DriftReport } from "@vd/live";
+import type { OpenSessions } from "./bench/session-bench";
 import type { OpenSession } from "./game/game";
 
 /** Something that takes text. */
@@ -17,6 +18,7 @@ export interface Dependencies {
   signal: AbortSignal;
   version: string;
   openSession: OpenSession;
+  openSessions: OpenSessions;
   measureDrift(options: DriftOptions): Promise<DriftReport>;
   /** Returns the page, HTML. */
   readPage(): Promise<string>;

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { createLiveSession, drift } from "@vd/live";
+import { createLiveSession, createLiveSessions, drift } from "@vd/live";
 import { discardAll } from "@vd/tensor";
 import { run } from "./run";
 
@@ -24,7 +24,7 @@ export async function main(argv: readonly string[], version: string, page: URL):
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
   process.exitCode = await run(argv, {
     ...{ stdout: process.stdout, stderr: process.stderr, signal: controller.signal, version },
-    ...{ openSession: createLiveSession, measureDrift: drift, openBrowser },
+    ...{ openSession: createLiveSession, openSessions: createLiveSessions, measureDrift: drift, openBrowser },
     readPage: () => readFile(page, "utf8"),
   });
 }

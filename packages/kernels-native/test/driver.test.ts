@@ -124,6 +124,21 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(tooMuch.message).toMatch(/expected 314572800 bytes of free device memory, got 268435456 of 268435456/);
   });
 
+  test.each([
+    ["directly where the hardware can", "1", "direct"],
+    ["through the host where it cannot", "0", "staged"],
+  ])("one GPU copies from another %s, and one that is lost takes no other with it", (_, peers, way) => {
+    const log = join(folder, `peers-${peers}`);
+    const env = { STAND_IN_DEVICES: "2", STAND_IN_LOST_AT: "1", STAND_IN_PEERS: peers, STAND_IN_PEER_LOG: log };
+    const result = scenario("peers", env);
+    expect(result.read).toEqual([0, 0, 2, 3, 1]);
+    expect(result.run.code).toBe("driver");
+    expect(result.copy.message).toContain("[copy] expected a working device to copy from, got one that was lost");
+    expect(result.after).toEqual([0, 0, 2, 3]);
+    expect([result.goesOn, result.anew]).toEqual(["nothing", "nothing"]);
+    expect(result.log).toEqual([way, way]);
+  });
+
   test("a lost device fails its programs with their rows, and the next plan opens it anew", () => {
     const { run, again, old, next } = scenario("lost", { STAND_IN_LOST_AT: "2" });
     expect(run.code).toBe("driver");

@@ -1,5 +1,12 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
 
+export {
+  type FrameInputs,
+  type FramePart,
+  type FramePartStats,
+  FramePipeline,
+} from "./devices/frame-pipeline";
+export { createLiveSessions, type LiveSessionsOptions, type SharedSessionOptions } from "./devices/sessions";
 export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
 export { openTokenizer } from "./diffusion/open-tokenizer";
 export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";

@@ -2,12 +2,14 @@ import { stat } from "node:fs/promises";
 import { resolveModel } from "@vd/hub";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
 import { loadImage } from "@vd/media";
-import { observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
+import { type DeviceTeam, observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { callsFor } from "./denoising/chosen-savings";
 import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
+import { estimateTeam, layoutTeam } from "./devices/estimate-team";
+import { requireWhole } from "./devices/require-whole";
 import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
@@ -55,6 +57,8 @@ interface OpenModel {
   loras: readonly WeightedLora[];
   models: Models;
   device: Device;
+  /** Where several devices share each generation. */
+  team: DeviceTeam | undefined;
   /** Of activations. */
   precision: Precision;
   /** What decides kernel variants. */
@@ -103,11 +107,11 @@ export class StableVideoDiffusionPipeline {
     onWarning: WarningListener | undefined,
     denoiser?: ChosenDenoiser,
   ) {
-    const { device, precision, tuning } = load;
+    const { device, team, precision, tuning } = load;
     const models = await runInSlices(makeModels.inPieces(components, onWarning));
     const original = { components, models };
     const pipeline = new StableVideoDiffusionPipeline({
-      ...{ ...original, original, loras: [], device, precision, tuning, denoiser },
+      ...{ ...original, original, loras: [], device, team, precision, tuning, denoiser },
     });
     if (load.loras.length > 0) await pipeline.loadLoras(load.loras);
     return pipeline;
@@ -199,7 +203,8 @@ export class StableVideoDiffusionPipeline {
   async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
     const { warnings } = context;
-    return { ...(await estimate(context.device, await layoutStages(context))), warnings };
+    const estimated = context.team ? await estimateTeam(context) : await estimate(context.device, await layoutStages(context));
+    return { ...estimated, warnings };
   }
 
   /**
@@ -356,8 +361,9 @@ export class StableVideoDiffusionPipeline {
    *  second call does nothing. */
   dispose(): void {
     // A device that was lost meanwhile holds nothing any more.
-    const { device, denoiser } = this.opened ?? {};
-    for (const each of [device, denoiser?.kind === "own" ? denoiser.device : undefined])
+    const { device, team, denoiser } = this.opened ?? {};
+    const devices = team?.members.map((member) => member.device) ?? [device];
+    for (const each of [...devices, denoiser?.kind === "own" ? denoiser.device : undefined])
       each?.trim().catch(() => undefined);
     this.opened = undefined;
     this.recorded = undefined;
@@ -396,7 +402,7 @@ export class StableVideoDiffusionPipeline {
   private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
     const { opened, factor, ...given } = this.check(wanted);
     const { options, checked } = await withSize(wanted, given.checked, factor);
-    const { components, models, device, precision, tuning, denoiser } = opened;
+    const { components, models, device, team, precision, tuning, denoiser } = opened;
     const shape = stageShape(checked, options, factor, precision);
     const layouts = this.layoutsOf(shape);
     await ownTurn();
@@ -408,7 +414,8 @@ export class StableVideoDiffusionPipeline {
     const usualSteps = this.defaults.steps;
     const warnings = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
     const choices = { precision, tuning, checked, options, sampling, calls, overlap, warnings };
-    return { device, components, models, shape, layouts, scratch, denoiser, ...choices };
+    if (team) requireWhole(shape, calls !== undefined);
+    return { device, team, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
 }
 
@@ -433,6 +440,10 @@ async function withSize(options: GenerateOptions, checked: CheckedOptions, facto
 }
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
+  if (context.team) {
+    await observed(context.options.profiler, "plan", () => layoutTeam(context));
+    return new Generation(context).run();
+  }
   const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
   // A GPU refuses at once what it does not have.
   if (context.device.kind === "cpu") checkMemory(layouts);

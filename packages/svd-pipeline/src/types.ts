@@ -5,7 +5,8 @@ import type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-fi
 import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
 export type { CallCounts, CallKind } from "./denoising/call-planner";
-export type { DeviceName, Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
+export type { DeviceName } from "@vd/tensor";
+export type { Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 
 /** What to generate from several pictures or seeds by one call. */
@@ -75,6 +76,8 @@ export type GenerationEvent =
 /** One stage of a generation before it runs. */
 export interface StageEstimate {
   name: string;
+  /** With several devices the one that runs it. */
+  device?: string;
   numRows: number;
   /** Activations, inputs and outputs, packed weights and working memory while the stage runs. */
   peakBytes: number;
@@ -90,6 +93,26 @@ export interface StageEstimate {
   estimatedUs: number;
 }
 
+/** What one of several devices does in a generation. */
+export interface DeviceEstimate {
+  /** Its name: `cuda:1`, `cpu:0`. */
+  device: string;
+  /** Rows of guidance that it denoises: 0 is the unconditional one, 1 the conditional one. */
+  rows: readonly number[];
+  /** Frames that it decodes; undefined where it has none. */
+  frames: readonly [begin: number, end: number] | undefined;
+  /** The largest of its stages. */
+  peakBytes: number;
+  /** Weights that it takes in, as stored. */
+  weightBytes: number;
+  /** What it gets from other devices in the whole generation. */
+  receivedBytes: number;
+  /** Its own work. */
+  estimatedUs: number;
+  /** The part of the generation's time that it is at work, 0 to 1; it waits for the other devices in the rest. */
+  share: number;
+}
+
 /** A generation before it runs: nothing is computed, nothing big is allocated. */
 export interface GenerationEstimate {
   stages: StageEstimate[];
@@ -101,6 +124,8 @@ export interface GenerationEstimate {
   estimatedUs: number;
   /** What does not go together of checkpoint, sampler, steps and guidance, as sentences. */
   warnings: readonly string[];
+  /** What each device does, where there are several. */
+  devices?: DeviceEstimate[];
 }
 
 /** A finished video; with `outputType: "latent"` its latents alone. */
@@ -145,6 +170,6 @@ export interface GeneratedVideo {
   denoiserCalls: Readonly<CallCounts>;
   /** Per stage. */
   timings: Record<string, number>;
-  /** The largest stage's planned and packed memory. */
+  /** The largest stage's planned and packed memory; with several devices that of the one that takes most. */
   peakBytes: number;
 }

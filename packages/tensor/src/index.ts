@@ -1,4 +1,16 @@
 export { withCallbacks } from "./callbacks";
+export {
+  DEVICE_PATTERN,
+  type DeviceList,
+  deviceLabel,
+  isDeviceList,
+  kindOfDevice,
+  MOST_DEVICES,
+} from "./devices/device-list";
+export { chooseDevice, type DeviceName, type DevicePlace, GPU_NAMES } from "./devices/choose-device";
+export { DeviceTeam, labelled, type TeamMember } from "./devices/device-team";
+export { type NamedDevice, openDevices } from "./devices/open-devices";
+export { copyTensor, SharedBlock } from "./devices/shared-block";
 export { Eager, type EagerOps, type EagerOptions, eager } from "./eager";
 export {
   type ElementwiseFunctions,
@@ -43,7 +55,6 @@ export {
 export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
 export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
 export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
-export { SharedBlock } from "./plan/shared-block";
 export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";

@@ -66,6 +66,19 @@ export function channelRange(t: Tensor, begin: number, end: number): Tensor {
 }
 
 /**
+ * The clips `begin` to `end` (exclusive) of a packed batch, without a copy. t: [B,…].
+ *
+ * @throws VdError `shape`
+ */
+export function clipRange(t: Tensor, begin: number, end: number): Tensor {
+  const [batch = 0, ...rest] = t.dims;
+  if (!(Number.isInteger(begin) && Number.isInteger(end) && begin >= 0 && begin < end && end <= batch))
+    fail("clipRange", `a range inside 0..${batch}`, `${begin}..${end}`);
+  const byteOffset = t.byteOffset + begin * countOf(rest.slice(0, -1)) * t.pitch * elementBytes(t.dtype);
+  return { ...t, dims: [end - begin, ...rest], byteOffset };
+}
+
+/**
  * The frames `begin` to `end` (exclusive) of a single clip, without a copy. t: [1,F,…].
  *
  * @throws VdError `shape`

@@ -42,6 +42,15 @@ export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";
 export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
 export { availableBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";
 export {
+  decodeOnTeam,
+  type LoadedPart,
+  partArenaBytes,
+  type TeamDecode,
+  type TeamFrames,
+} from "./devices/decode-on-team";
+export { type DecodePart, decodePart, type Exchange, type PartStep, receivedBytes } from "./devices/decode-part";
+export { type FrameRun, frameRuns } from "./devices/frame-runs";
+export {
   collectFrames,
   createFrameLoader,
   FrameLoader,

@@ -27,6 +27,8 @@ function typeOf(kind: Kind, form: InterfaceSpec["form"]): string {
       return "boolean";
     case "booleanOrText":
       return "boolean | string";
+    case "devices":
+      return form === "given" ? "readonly (string | number)[]" : "readonly string[]";
     case "numbers":
       return form === "given" ? "readonly number[] | Float32Array | Float64Array" : "readonly number[]";
     default:
@@ -43,7 +45,11 @@ function importsOf({ kind }: OptionRow): readonly string[] {
 /** What a type does not say of the values: ranges, units, the words of a choice; empty where it says all. */
 function rangeSentence({ kind, unit }: OptionRow): string {
   const isTyped = kind.kind === "choice" && kind.type !== "string";
-  if (kind.kind === "object" || isTyped || ["boolean", "text", "booleanOrText", "numbers"].includes(kind.kind))
+  if (
+    kind.kind === "object" ||
+    isTyped ||
+    ["boolean", "text", "booleanOrText", "numbers", "devices"].includes(kind.kind)
+  )
     return "";
   const text = rangeText(kind);
   return ` ${text[0]!.toUpperCase()}${text.slice(1)}${unit ? `, in ${unit}` : ""}.`;

@@ -1,11 +1,14 @@
+import { VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+import { kindOfDevice } from "@vd/tensor";
 import type { Command } from "commander";
 import { machineInfo } from "../io/machine";
+import { measureDevices } from "../measure/devices";
 import { measure } from "../measure/measure";
 import type { BenchFile } from "../measure/report";
-import { ownOption, sharedOption } from "../options/command-options";
+import { ownOption, readDevices, sharedOption } from "../options/command-options";
 import type { CommandContext } from "../run";
-import { bundledModel, type Texts, withPeer } from "./common";
+import { bundledModel, type Texts, textOf, withPeer } from "./common";
 import { readMeasureOptions } from "./measure";
 import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
 
@@ -49,10 +52,25 @@ function withPartOptions(command: Command): Command {
     .addOption(ownOption("image"));
 }
 
+/**
+ * A generation on several devices beside the first of them.
+ *
+ * @throws VdError `attr` for a single device
+ */
+async function onDevices(devices: readonly string[], texts: Texts, context: CommandContext): Promise<BenchFile> {
+  if (devices.length < 2)
+    throw new VdError({ code: "attr", where: "--devices", expected: "two devices or more", got: devices.join(",") });
+  const device = kindOfDevice(devices[0]!);
+  const options = readMeasureOptions(await withModelDefaults({ ...texts, device }));
+  return { ...(await measureDevices(options, devices, context)), command: "e2e" };
+}
+
 async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: CommandContext): Promise<BenchFile> {
   const { reporter, signal, self } = context;
   const parts = name === "vae" ? "encode,vae" : name;
   const common = { seed: "0", output: texts.json, parts };
+  const devices = readDevices(textOf(texts, "devices"));
+  if (devices) return onDevices(devices, { ...texts, ...common }, context);
   const isOrigin = name === "e2e" && texts.frames === undefined && texts.steps === undefined;
   const runs: Texts[] = isOrigin ? ORIGIN_RUNS : [{}];
   let all: BenchFile | undefined;
@@ -76,6 +94,7 @@ export function addParts(program: Command, context: CommandContext): void {
       .addOption(ownOption("repeats"))
       .addOption(ownOption("e2eRounds"))
       .addOption(ownOption("reference"));
+    if (name === "e2e") command.addOption(sharedOption("devices"));
     if (name === "vae") command.addOption(ownOption("causalModel"));
     command.action(async (given: Texts) => {
       const texts = given.peer === undefined ? given : { ...given, peers: given.peer };

@@ -12,8 +12,8 @@ import type { PeerProcess } from "./peer-process";
 export const WARM_UP_STEPS = 2;
 const MAX_GUIDANCE = 3;
 
-/** Options of a generation, alike for all contenders. */
-function generateOptions({ numFrames, width, height, seed }: MeasureOptions, steps: number) {
+/** Returns the options of a generation, alike for all contenders. */
+export function generateOptions({ numFrames, width, height, seed }: MeasureOptions, steps: number) {
   const motion = { fps: 7, motionBucketId: 127, noiseAugStrength: 0.02 };
   const size = { width, height, fit: "stretch" as const };
   return { numFrames, ...size, steps, seed, ...motion, minGuidance: 1, maxGuidance: MAX_GUIDANCE };

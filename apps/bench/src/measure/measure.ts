@@ -59,7 +59,8 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
   }
 }
 
-function emptyFile(options: MeasureOptions): BenchFile {
+/** Returns results without rows. */
+export function emptyFile(options: MeasureOptions): BenchFile {
   // Where things lie on this machine says nothing to others.
   const { peerScript, python, output, image, model, causalModel, ...told } = options;
   return {

@@ -15,6 +15,7 @@ import {
   readText,
   writtenKind,
 } from "@vd/svd-pipeline/options";
+import { deviceLabel } from "@vd/tensor";
 import { Option } from "commander";
 import { BENCH_TABLE } from "./tables";
 
@@ -23,7 +24,7 @@ const SHARED_ROWS = rowsByKey([GENERATE_TABLE, LOAD_TABLE]);
 const OWN_ROWS = new Map(cliRows(BENCH_TABLE).map((row) => [row.options[0]!, row]));
 
 /** Names of options that mean the same here as in vd-generate. */
-export type SharedName = "device" | "dtype" | "frames" | "size" | "steps" | "threads";
+export type SharedName = "device" | "devices" | "dtype" | "frames" | "size" | "steps" | "threads";
 
 /** Names of the options that only vd-bench has. */
 export type OwnName = keyof typeof BENCH_TABLE;
@@ -62,6 +63,14 @@ export function readNumber(name: "rounds" | "repeats" | "e2eRounds" | "limit" | 
  * @throws VdError `attr`
  */
 export const readDevice = (text: string): DeviceKind => readText(choice(DEVICE_KINDS, "DeviceKind"), text, "--device");
+
+/**
+ * Reads --devices by their one name, `cuda:1` for 1; undefined is the one device.
+ *
+ * @throws VdError `attr`
+ */
+export const readDevices = (text: string | undefined): readonly string[] | undefined =>
+  text === undefined ? undefined : readText(LOAD_TABLE.devices.kind, text, "--devices").map(deviceLabel);
 
 /**
  * Reads --dtype; undefined is the device's own.

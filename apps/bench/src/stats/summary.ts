@@ -33,6 +33,20 @@ export function tooFewSamples(summary: Partial<Summary>): string | undefined {
   return `${count} sample${count === 1 ? "" : "s"}`;
 }
 
+/** Returns 10 · log10(255² / mean squared difference) of two pictures in bytes, in dB. */
+export function psnrOfBytes(a: Uint8Array, b: Uint8Array): number {
+  let squares = 0;
+  for (let i = 0; i < a.length; i++) squares += (a[i]! - b[i]!) ** 2;
+  return 10 * Math.log10((255 * 255 * a.length) / squares);
+}
+
+/** Returns the largest distance of two values in the same place. */
+export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let most = 0;
+  for (let i = 0; i < a.length; i++) most = Math.max(most, Math.abs(a[i]! - b[i]!));
+  return most;
+}
+
 /**
  * ‖a − b‖ / ‖b‖, of all elements.
  *

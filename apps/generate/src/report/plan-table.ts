@@ -1,11 +1,11 @@
-import type { GenerationEstimate } from "@vd/svd-pipeline";
+import type { DeviceEstimate, GenerationEstimate } from "@vd/svd-pipeline";
 import { formatBytes, formatDuration, formatFlops } from "./units";
 
 /** @returns the plan of a run as an aligned table: one row per stage, then the totals. */
 export function planTable(plan: GenerationEstimate): string {
   const header = ["stage", "rows", "runs", "peak memory", "work", "moved", "estimate"];
   const rows = plan.stages.map((stage) => [
-    stage.name,
+    stage.device === undefined ? stage.name : `${stage.device} ${stage.name}`,
     String(stage.numRows),
     stage.fewestRuns === undefined ? String(stage.runs) : `${stage.fewestRuns} to ${stage.runs}`,
     formatBytes(stage.peakBytes),
@@ -22,7 +22,24 @@ export function planTable(plan: GenerationEstimate): string {
     "",
     formatDuration(plan.estimatedUs),
   ];
-  return [...align([header, ...rows, totals]), `weights ${formatBytes(plan.weightBytes)}`].join("\n");
+  const devices = plan.devices ? ["", ...devicesTable(plan.devices)] : [];
+  return [...align([header, ...rows, totals]), `weights ${formatBytes(plan.weightBytes)}`, ...devices].join("\n");
+}
+
+const ROW_NAMES = ["unconditional", "conditional"];
+
+/** What each of several devices does. */
+function devicesTable(devices: readonly DeviceEstimate[]): string[] {
+  const header = ["device", "denoises", "decodes", "peak memory", "weights", "received", "estimate", "busy"];
+  const rows = devices.map(({ device, rows, frames, peakBytes, weightBytes, receivedBytes, estimatedUs, share }) => [
+    device,
+    rows.map((row) => ROW_NAMES[row]).join(", ") || "-",
+    frames ? `frames ${frames[0]} to ${frames[1] - 1}` : "-",
+    ...[peakBytes, weightBytes, receivedBytes].map(formatBytes),
+    formatDuration(estimatedUs),
+    `${Math.round(100 * share)} %`,
+  ]);
+  return align([header, ...rows]);
 }
 
 function align(table: readonly (readonly string[])[]): string[] {

@@ -197,6 +197,9 @@ describe("parseArguments", () => {
         --device <NAME>           what computes: cpu, cuda for an NVIDIA GPU, cuda:1
                                   for the second of several, or auto for a GPU if one
                                   can be used, else the CPU (cpu)
+        --devices <LIST>          several devices that share each generation: GPUs by
+                                  number (0, 1) or name (cuda:0), or cpu several
+                                  times, which divides the threads (one device)
         --dtype <NAME>            element type of weights and activations; one of
                                   float32, float16, bfloat16 (float16 on a GPU,
                                   float32 on the CPU)

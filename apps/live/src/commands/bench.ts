@@ -5,6 +5,7 @@ import { checkPlace, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
 import { benchNetwork, isNetworkName } from "../bench/network-bench";
+import { benchSessions, type SessionsBench } from "../bench/session-bench";
 import type { Dependencies } from "../dependencies";
 import type { BenchSettings } from "../options/settings";
 import { modelOptions } from "./session-options";
@@ -18,6 +19,8 @@ export interface BenchResults extends FrameBench {
   steps: number;
   /** From a key press to the arrival of its picture over a WebSocket of this machine; undefined where none was asked for. */
   keyToPictureMs: LiveTimes | undefined;
+  /** Sessions at the same time on several devices; undefined where none were asked for. */
+  together: SessionsBench | undefined;
   /** The most memory that the process had at once. */
   peakRssBytes: number;
 }
@@ -43,8 +46,12 @@ function table(results: BenchResults): string {
     `  ${"frame".padEnd(16)} ${times(frameMs)}`,
   ];
   if (keyToPictureMs) rows.push(`  ${"key to picture".padEnd(16)} ${times(keyToPictureMs)}`);
+  if (results.together) rows.push(togetherLine(results.together));
   return `${rows.join("\n")}\n`;
 }
+
+const togetherLine = ({ sessions, devices, fps, each, aloneFps }: SessionsBench) =>
+  `  ${sessions} sessions on ${devices.join(",")}: ${fps.toFixed(1)} frames a second together, ${Math.min(...each).toFixed(1)} the slowest; one alone ${aloneFps.toFixed(1)}`;
 
 /**
  * Times frames and key presses, prints a table and writes JSON where a file is named.
@@ -52,7 +59,7 @@ function table(results: BenchResults): string {
  * @throws VdError what opening a session throws; `io` for the file
  */
 export async function bench(settings: BenchSettings, dependencies: Dependencies): Promise<void> {
-  const { stdout, openSession, signal } = dependencies;
+  const { stdout, openSession, openSessions, signal } = dependencies;
   if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
   const { random, frames: count } = settings;
   const network = isNetworkName(random) ? random : undefined;
@@ -68,16 +75,13 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
     settings.presses === 0 || !about.hasKeys
       ? undefined
       : await benchKeys(openSession, options, settings.presses, signal);
+  const { devices, sessions = devices?.length ?? 0 } = settings;
+  const sessionsToo = { options, sessions, frames: settings.frames, signal };
+  const together = devices && (await benchSessions(openSessions, { ...sessionsToo, devices }));
   throwIfAborted(signal, "vd-live bench");
+  const { model, steps } = about;
   const results: BenchResults = {
-    ...{
-      model: about.model,
-      steps: about.steps,
-      device: deviceName(settings.device),
-      node: process.version,
-      ...frames,
-      keyToPictureMs,
-    },
+    ...{ model, steps, device: deviceName(settings.device), node: process.version, ...frames, keyToPictureMs, together },
     peakRssBytes: process.resourceUsage().maxRSS * KIB,
   };
   stdout.write(table(results));

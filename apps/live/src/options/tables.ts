@@ -229,6 +229,9 @@ export const OUTPUT_TABLE = {
   },
 } as const satisfies OptionTable;
 
+/** Most sessions that a bench runs at the same time. */
+const MAX_SESSIONS = 64;
+
 /** Most frames that a bench times: what a session keeps the times of. */
 const MAX_BENCH_FRAMES = 1000;
 
@@ -239,6 +242,17 @@ export const BENCH_TABLE = {
     kind: choice([...RANDOM_LAYOUTS, ...NETWORK_NAMES]),
     doc: "Random weights of a published layout instead of a model: sd15 and sd-turbo make pictures of pictures; those that end in -unet time one call of the network for two pictures of 64 by 64 latents.",
     cli: { flags: "--random <NAME>" },
+  },
+  devices: {
+    ...LOAD_TABLE.devices,
+    doc: "Also times sessions at the same time on several devices: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads.",
+    default: found("none"),
+  },
+  sessions: {
+    kind: integer(1, MAX_SESSIONS),
+    doc: "Sessions at the same time, on the devices in turn.",
+    default: found("one on each device"),
+    cli: { flags: "--sessions <N>" },
   },
   frames: {
     kind: integer(10, MAX_BENCH_FRAMES),

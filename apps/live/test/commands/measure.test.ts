@@ -4,6 +4,8 @@ import type { DriftMeasure, DriftOptions, DriftReport } from "@vd/live";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import type { BenchResults } from "../../src/commands/bench";
+import type { Dependencies } from "../../src/dependencies";
+import { fakeSessions } from "../support/fake-session";
 import { startVdLive, vdLive } from "../support/harness";
 
 it("bench times frames and key presses, and writes them as JSON", async () => {
@@ -19,6 +21,32 @@ it("bench times frames and key presses, and writes them as JSON", async () => {
   expect(results.keyToPictureMs!.p50).toBeGreaterThan(0);
   expect(results.keyToPictureMs!.p99).toBeGreaterThanOrEqual(results.keyToPictureMs!.p50);
   expect(results.peakRssBytes).toBeGreaterThan(2 ** 20);
+});
+
+it("bench times sessions at the same time on several devices, beside one", async () => {
+  const path = join(temporaryFolder(), "live.json");
+  const asked: [number, readonly (string | number)[], number | undefined][] = [];
+  const { openSession } = fakeSessions();
+  const openSessions: Dependencies["openSessions"] = (list, { devices, threads }) => {
+    asked.push([list.length, devices, threads]);
+    return Promise.all(list.map((options) => openSession(options)));
+  };
+  const words = ["bench", "--frames", "10", "--presses", "0", "--devices", "0,1", "--sessions", "3", "--threads", "2"];
+  const { status, stdout } = await vdLive([...words, "--json", path], { openSession, openSessions });
+  expect(status).toBe(0);
+  expect(asked).toEqual([
+    [1, ["cuda:0"], 2],
+    [3, ["cuda:0", "cuda:1"], 2],
+  ]);
+  expect(stdout.toString()).toMatch(
+    /\n {2}3 sessions on cuda:0,cuda:1: [\d.]+ frames a second together, [\d.]+ the slowest; one alone [\d.]+\n/,
+  );
+  const { together } = JSON.parse(readFileSync(path, "utf8")) as BenchResults;
+  expect(together!.each.length).toBe(3);
+  expect(together!.fps).toBeCloseTo(
+    together!.each.reduce((sum, fps) => sum + fps),
+    6,
+  );
 });
 
 it("bench stops when it is told to, and writes nothing", async () => {

@@ -37,6 +37,7 @@ export function startVdLive(argv: readonly string[], replaced: Partial<Dependenc
   const status = run(argv, {
     ...{ stdout, stderr: { write }, signal: controller.signal, version: "1.2.3" },
     openSession: fakeSessions().openSession,
+    openSessions: () => Promise.reject(new Error("one session here")),
     measureDrift: () => Promise.reject(new Error("no drift here")),
     readPage: async () => "<!doctype html><title>page</title><style></style><script></script>",
     openBrowser: async () => {},

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <thread>
 
+#include "../driver/peers.h"
+
 namespace vd::cuda {
 
 namespace {
@@ -104,10 +106,11 @@ void Transfer::fill(driver::DevicePtr target, int value, size_t bytes) {
 
 void Transfer::copy(driver::DevicePtr target, driver::DevicePtr source, size_t bytes, const Context& from) {
   const driver::Api& api = context_->api();
-  const driver::Result result = from.handle() == context_->handle()
-                                    ? api.copy_on_device(target, source, bytes, stream_.handle())
-                                    : api.copy_to_peer(target, context_->handle(), source, from.handle(), bytes, stream_.handle());
-  context_->check(result, "copy");
+  if (from.handle() == context_->handle()) return context_->check(api.copy_on_device(target, source, bytes, stream_.handle()), "copy");
+  // The driver would report the other device's loss as if it were this one's.
+  if (from.lost()) throw Error(ErrorCode::driver, "copy", "a working device to copy from", "one that was lost");
+  driver::reach_peer(from.handle());
+  context_->check(api.copy_to_peer(target, context_->handle(), source, from.handle(), bytes, stream_.handle()), "copy");
 }
 
 void Transfer::finish(const std::string& where) {

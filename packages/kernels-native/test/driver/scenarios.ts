@@ -1,5 +1,5 @@
 // Run by driver.test.ts in a process whose NVIDIA driver is the stand-in: prints what happened as JSON.
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CompileOptions, Device, type DeviceBuffer, devices, isVdError, OPS, startDriver } from "../../src/index";
 
@@ -137,6 +137,27 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const old = await failure(() => first.memory.readSync(new Uint8Array(4)));
     const second = await copyProgram(device, constants);
     return { run, again, old, next: await failure(() => second.program.run()) };
+  },
+
+  async peers() {
+    writeImage("sm_90a");
+    const [first, second] = [0, 1].map((index) => Device.cuda({ index, imageDir: folder })) as [Device, Device];
+    const { allocateBuffer } = await import("../../src/index");
+    const constants = allocateBuffer(512);
+    const [from, to] = [await copyProgram(second, constants), await first.allocate(64)];
+    from.memory.writeSync(Float32Array.of(1, 2, 3, 4));
+    await to.copyFrom(from.memory, 4, 8, 8);
+    await to.copyFrom(from.memory, 0, 32, 4);
+    const read = [...to.readSync(new Float32Array(4)), to.readSync(new Float32Array(1), 32)[0]];
+    const run = await failure(() => from.program.run());
+    const copy = await failure(() => to.copyFrom(from.memory, 0, 0, 8));
+    // The device that was copied to goes on.
+    const after = [...to.readSync(new Float32Array(4))];
+    const mine = await copyProgram(first, constants);
+    const goesOn = await failure(() => mine.program.run());
+    const anew = await failure(async () => (await copyProgram(second, constants)).program.run());
+    const log = readFileSync(process.env.STAND_IN_PEER_LOG!, "utf8").trim().split("\n");
+    return { read, run, copy, after, goesOn, anew, log };
   },
 
   async module() {

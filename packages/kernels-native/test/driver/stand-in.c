@@ -13,12 +13,14 @@
 
 #ifdef __cplusplus
 #define EXPORT extern "C" API
+#define THREAD_LOCAL thread_local
 #else
 #define EXPORT API
+#define THREAD_LOCAL _Thread_local
 #endif
 
 typedef int R;
-enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700 };
+enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, ALREADY_ENABLED = 704, NOT_SUPPORTED = 801 };
 
 static int setting(const char* name, int fallback) {
   const char* text = getenv(name);
@@ -26,10 +28,15 @@ static int setting(const char* name, int fallback) {
 }
 
 static int64_t used_bytes;
-static int lost;
 static int num_launches;
 
-static R state(void) { return lost ? ILLEGAL_ADDRESS : OK; }
+/* Each GPU has one context. A launch may lose the one that is current, and no other. */
+static void* context_of(int d) { return (void*)(uintptr_t)(16 * (d + 1)); }
+static THREAD_LOCAL void* current;
+static void* lost;
+
+static R state_of(void* c) { return lost != NULL && c == lost ? ILLEGAL_ADDRESS : OK; }
+static R state(void) { return state_of(current); }
 
 static R init(unsigned flags) { return flags == 0 && setting("STAND_IN_DEVICES", 1) == 0 ? NO_DEVICE : OK; }
 static R driver_version(int* v) {
@@ -67,21 +74,19 @@ static R error_text(R r, const char** s) {
   return OK;
 }
 static R retain(void** c, int d) {
-  (void)d;
-  *c = (void*)16;
-  return state();
+  *c = context_of(d);
+  return state_of(*c);
 }
 static R release(int d) {
   (void)d;
   return OK;
 }
 static R reset(int d) {
-  (void)d;
-  lost = 0;
+  if (lost == context_of(d)) lost = NULL;
   return OK;
 }
 static R set_current(void* c) {
-  (void)c;
+  current = c;
   return state();
 }
 static R module_load(void** m, const void* image, unsigned n, int* o, void** v) {
@@ -141,7 +146,7 @@ static R memory_info(size_t* f, size_t* t) {
   return OK;
 }
 static R allocate(uint64_t* p, size_t n) {
-  if (lost) return ILLEGAL_ADDRESS;
+  if (state() != OK) return ILLEGAL_ADDRESS;
   if (used_bytes + (int64_t)n > limit_bytes()) return OUT_OF_MEMORY;
   int64_t* block = (int64_t*)aligned_alloc(256, (n + 511) / 256 * 256);
   block[0] = (int64_t)n;
@@ -175,9 +180,18 @@ static R to_host(void* d, uint64_t s, size_t n, void* q) {
   return state();
 }
 static R on_device(uint64_t d, uint64_t s, size_t n, void* q) { return to_device(d, (void*)(uintptr_t)s, n, q); }
+/* Whether a context reaches another's memory, by their numbers. */
+static int reached[8][8];
+static int* reaches(void* a, void* b) { return &reached[(uintptr_t)a / 16][(uintptr_t)b / 16]; }
+/* Notes in a file how each copy goes. */
 static R to_peer(uint64_t d, void* a, uint64_t s, void* b, size_t n, void* q) {
-  (void)a;
-  (void)b;
+  const char* path = getenv("STAND_IN_PEER_LOG");
+  FILE* log = path != NULL ? fopen(path, "a") : NULL;
+  if (log != NULL) {
+    fprintf(log, *reaches(a, b) ? "direct\n" : "staged\n");
+    fclose(log);
+  }
+  if (state_of(a) != OK || state_of(b) != OK) return ILLEGAL_ADDRESS;
   return on_device(d, s, n, q);
 }
 static R fill(uint64_t d, unsigned char v, size_t n, void* q) {
@@ -227,7 +241,7 @@ static R launch(const void* c, void* f, void** p, void** e) {
   (void)p;
   (void)e;
   clock_us += kernels[(uintptr_t)f - 1].us;
-  if (++num_launches == setting("STAND_IN_LOST_AT", 0)) lost = 1;  // Once: reset does not start the count anew.
+  if (++num_launches == setting("STAND_IN_LOST_AT", 0)) lost = current;  // Once: reset does not start the count anew.
   return OK;
 }
 static R instantiate(void** x, void* g, unsigned long long f) {
@@ -237,6 +251,16 @@ static R instantiate(void** x, void* g, unsigned long long f) {
   return OK;
 }
 static R encode(void) { return OK; }
+
+#ifndef STAND_IN_OLD
+EXPORT R cuCtxEnablePeerAccess(void* peer, unsigned flags) {
+  (void)flags;
+  if (setting("STAND_IN_PEERS", 1) == 0) return NOT_SUPPORTED;
+  if (*reaches(current, peer)) return ALREADY_ENABLED;
+  *reaches(current, peer) = 1;
+  return OK;
+}
+#endif
 
 #ifdef STAND_IN_OLD
 /* Drivers before CUDA 12 have no cuGetProcAddress_v2. */

@@ -1,4 +1,5 @@
-import { cancelledError, openDevice, throwIfAborted } from "@vd/kernels-native";
+import { cancelledError, type Device, openDevice, throwIfAborted } from "@vd/kernels-native";
+import { chooseDevice } from "@vd/tensor";
 import { openDiffusionModel } from "../diffusion/open-model";
 import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
@@ -30,26 +31,26 @@ const optional = <T extends object>(value: T | boolean | undefined): T | undefin
 /** A model of either kind, and what a session needs to make its frames. */
 interface Opened {
   info: LiveModelInfo;
-  openEngine(size: Size): Promise<FrameMaker>;
+  openEngine(size: Size, device: Device): Promise<FrameMaker>;
   startContext(size: Size, start?: string | readonly LivePicture[]): Promise<Float32Array>;
 }
 
 function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
-  const { device = "cpu", threads, seed = 0, guard, cache, adaptive } = options;
+  const { seed = 0, guard, cache, adaptive } = options;
   const change = Boolean(cache) || Boolean(adaptive);
   return {
     info: model.info,
     startContext: (size, start) => startContext(model, start, size),
-    openEngine: (size) =>
+    openEngine: (size, device) =>
       FrameEngine.open({
         ...{ model, ...size, seed, change, guard: guard !== undefined },
-        device: openDevice(device, { threads }),
+        device,
       }),
   };
 }
 
 function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Opened {
-  const { device = "cpu", threads, seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
+  const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
   const isTold = model.unet.config.guidanceChannels !== undefined;
   const conditions: StreamConditions = {
     ...{ prompt: "", negativePrompt: "", strength: STRENGTH, guidanceScale: isTold ? TOLD_SCALE : SCALE, delta: 1 },
@@ -58,10 +59,10 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
   return {
     info: model.info,
     startContext: async () => new Float32Array(0),
-    openEngine: (size) =>
+    openEngine: (size, device) =>
       PictureEngine.open({
         ...{ model, ...size, seed, guidance, conditions, change: Boolean(adaptive) },
-        device: openDevice(device, { threads }),
+        device,
       }),
   };
 }
@@ -101,15 +102,25 @@ function partsOf(options: LiveSessionOptions, opened: Opened, engine: FrameMaker
   };
 }
 
-/** Does what {@link createLiveSession} does, with a clock of the caller's. */
-export async function createSessionWithClock(options: LiveSessionOptions, clock: SessionClock): Promise<LiveSession> {
+/** The device that the options name. */
+function deviceOf({ device = "cpu", threads }: LiveSessionOptions): Device {
+  const { kind, index } = chooseDevice(device);
+  return openDevice(kind, kind === "cuda" ? { index } : { threads });
+}
+
+/** Does what {@link createLiveSession} does, with a clock of the caller's, and perhaps its device. */
+export async function createSessionWithClock(
+  options: LiveSessionOptions,
+  clock: SessionClock,
+  device?: Device,
+): Promise<LiveSession> {
   throwIfAborted(options.signal, "live session");
   const opened = await openModel(options);
   const { info } = opened;
   checkSessionOptions(options, info);
   const size = options.size ?? { width: info.width, height: info.height };
   const context = await opened.startContext(size, options.start);
-  const engine = await opened.openEngine(size);
+  const engine = await opened.openEngine(size, device ?? deviceOf(options));
   try {
     const parts = partsOf(options, opened, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);

@@ -1,4 +1,4 @@
-import type { DeviceKind } from "@vd/kernels-native";
+import type { DeviceName } from "@vd/tensor";
 import type { RandomLayout } from "../diffusion/random-models";
 import type { GuidanceKind } from "../diffusion/types";
 import type { DriftMeasure } from "../drift/types";
@@ -136,8 +136,8 @@ export interface LiveSessionOptions extends LiveParameters {
   start?: string | readonly LivePicture[] | undefined;
   /** Seed of the noise, as `torch.Generator().manual_seed`; default 0. */
   seed?: number | bigint | undefined;
-  /** Where the network runs; default `cpu`. */
-  device?: DeviceKind | undefined;
+  /** Where the network runs: `cpu`, `cuda`, or one of several GPUs as `cuda:1`; default `cpu`. */
+  device?: DeviceName | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;
   /** Deep features of earlier frames; default off. */

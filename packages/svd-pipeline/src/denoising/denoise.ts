@@ -1,5 +1,5 @@
 import type { Sampler } from "@vd/sampling";
-import { observed, type WorkObserver } from "@vd/tensor";
+import { observed, type Plan, type RunOptions, type WorkObserver } from "@vd/tensor";
 import type { StepperMemory } from "./stepper-memory";
 
 /** A finished step. */
@@ -29,6 +29,11 @@ export interface DenoiseOptions {
   observer?: WorkObserver | undefined;
 }
 
+/** A loaded stage of denoising: a plan, or plans of several devices that act as one. */
+export type DenoisingPlan = Pick<Plan, "write" | "read"> & {
+  run(options: RunOptions): Promise<unknown>;
+};
+
 /** What holds the latents of a generation and takes the sampler's steps, on the host or on a device. */
 export interface Stepper {
   /**
@@ -46,7 +51,7 @@ export interface Stepper {
   /** Puts others in their place before call `nextCall`, [F,C,h,w]. */
   replaceLatents(latents: Float32Array, nextCall: number): Promise<void>;
   /** Reads all that the next call goes on from; undefined where only the device has it. */
-  save?(): Promise<StepperMemory>;
+  save?: (() => Promise<StepperMemory>) | undefined;
 }
 
 /**

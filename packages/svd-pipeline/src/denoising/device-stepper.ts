@@ -2,22 +2,36 @@ import { countOf, VdError } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
 import {
   decodeStored,
+  type GraphLayout,
   type Pausable,
-  type Plan,
   type PlaneDims,
   pixelsToPlanes,
   planesToPixels,
   runInSlices,
 } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
-import type { Stepper } from "./denoise";
+import type { DenoisingPlan, Stepper } from "./denoise";
 import { checkFinite } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
+
+/** States that can be read bit by bit. */
+export interface StoredStates {
+  layout: GraphLayout;
+  readBytes(name: string): Promise<Uint8Array>;
+}
+
+async function savedStates({ layout, readBytes }: StoredStates): Promise<StepperMemory> {
+  const tensors: Record<string, StepperMemory["tensors"][string]> = {};
+  for (const [name, { dtype, dims }] of layout.graph.states) tensors[name] = { dtype, dims, bytes: await readBytes(name) };
+  return { tensors, values: null };
+}
 
 /** What a {@link DeviceStepper} works with. */
 export interface DeviceStepperInput {
   /** A loaded plan of `sampleStage`. */
-  plan: Plan;
+  plan: DenoisingPlan;
+  /** The states of that plan, to be saved and restored; undefined for plans of several devices. */
+  states?: StoredStates | undefined;
   sampler: Sampler;
   /** The sampler's steps as matrices. */
   linear: LinearSteps;
@@ -53,18 +67,15 @@ export class DeviceStepper implements Stepper {
     return stepper;
   }
 
-  /** All states of the plan, bit by bit. */
-  async save(): Promise<StepperMemory> {
-    const { plan } = this.input;
-    const tensors: Record<string, StepperMemory["tensors"][string]> = {};
-    for (const [name, { dtype, dims }] of plan.layout.graph.states)
-      tensors[name] = { dtype, dims, bytes: await plan.readBytes(name) };
-    return { tensors, values: null };
+  /** Reads all states of the plan, bit by bit; undefined for plans of several devices. */
+  get save(): (() => Promise<StepperMemory>) | undefined {
+    const { states } = this.input;
+    return states && (() => savedStates(states));
   }
 
   private async restore({ tensors }: StepperMemory): Promise<void> {
-    const { plan } = this.input;
-    for (const name of plan.layout.graph.states.keys()) {
+    const { plan, states } = this.input;
+    for (const name of states?.layout.graph.states.keys() ?? []) {
       const tensor = tensors[name];
       if (!tensor) {
         const expected = `the denoiser's state "${name}"`;

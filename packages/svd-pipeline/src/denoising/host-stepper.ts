@@ -1,6 +1,6 @@
 import { cast, type Sampler, type SamplerState } from "@vd/sampling";
-import { observed, type Plan, type WorkObserver } from "@vd/tensor";
-import type { Stepper } from "./denoise";
+import { observed, type WorkObserver } from "@vd/tensor";
+import type { DenoisingPlan, Stepper } from "./denoise";
 import type { Denoiser, DenoiserCall } from "./denoiser";
 import { checkFinite } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
@@ -9,7 +9,7 @@ import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 export type Predict = (call: DenoiserCall) => Promise<Float32Array>;
 
 /** Returns the predictions of a loaded plan of `denoiseStage`. */
-export function predictByPlan(plan: Plan): Predict {
+export function predictByPlan(plan: DenoisingPlan): Predict {
   return async ({ latents, inputScale, timestep, signal }) => {
     await plan.write("latents", latents);
     await plan.write("inputScale", [inputScale]);

@@ -1,4 +1,4 @@
-import type { Plan } from "@vd/tensor";
+import type { DenoisingPlan } from "./denoise";
 
 /** Operands that stay the same over all steps. */
 export interface StepConstants {
@@ -15,7 +15,7 @@ export interface StepConstants {
 }
 
 /** Writes the operands that stay the same to a loaded plan of a denoising stage. */
-export async function writeStepConstants(plan: Plan, constants: StepConstants): Promise<void> {
+export async function writeStepConstants(plan: DenoisingPlan, constants: StepConstants): Promise<void> {
   const { image, cross, frames, timeIds, guidance } = constants;
   await plan.write("image", image);
   await plan.write("cross", cross);

@@ -1,5 +1,5 @@
 import { countOf, type Device, type DType, VdError } from "@vd/kernels-native";
-import type { PlaneDims, Tuning } from "@vd/tensor";
+import type { DeviceTeam, PlaneDims, Tuning } from "@vd/tensor";
 import type { CallCounts } from "../denoising/call-planner";
 import type { Sampling } from "../denoising/chosen-sampling";
 import type { ChosenCalls } from "../denoising/chosen-savings";
@@ -21,6 +21,8 @@ import { clipLength, decodedFrames } from "./steering/frame-counts";
 /** Everything that one generation works with. */
 export interface GenerationContext {
   device: Device;
+  /** Where several devices share the work; `device` is the first of them. */
+  team?: DeviceTeam | undefined;
   components: ModelComponents;
   models: Models;
   shape: StageShape;
@@ -61,7 +63,10 @@ export interface SharedPicture {
 export interface GenerationRun {
   readonly context: GenerationContext;
   readonly progress: Progress;
+  /** Of `device`. */
   readonly loader: StageLoader;
+  /** Of each device, in the order of the team. */
+  readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
   /** How the denoiser's calls were made so far. */
   readonly callsMade: CallCounts;

@@ -10,6 +10,7 @@ import {
   type TileChoice,
   type VaeStage,
 } from "@vd/vae-opt";
+import { decodeOnDevices } from "../devices/decode-on-devices";
 import { decodeShape, decodeStage } from "../stages/definitions";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
@@ -61,6 +62,8 @@ async function decodeClip(
   state?: GenerationState,
 ): Promise<DecodedFrames> {
   const { models, layouts, options, shape } = run.context;
+  const shared = await decodeOnDevices(run, latents, numFrames);
+  if (shared) return shared;
   const failed = { vae: models.vae, shape: decodeShape(shape, numFrames) };
   for (let pieces = plannedPieces(run, numFrames); ; ) {
     try {

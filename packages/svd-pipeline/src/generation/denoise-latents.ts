@@ -1,19 +1,26 @@
 import { countOf, type Device } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { stepNeeds } from "../denoising/chosen-sampling";
-import { type DenoisedStep, type DenoiseOptions, denoise, type Stepper } from "../denoising/denoise";
+import {
+  type DenoisedStep,
+  type DenoiseOptions,
+  type DenoisingPlan,
+  denoise,
+  type Stepper,
+} from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
-import { DeviceStepper, type DeviceStepperInput } from "../denoising/device-stepper";
+import { DeviceStepper, type DeviceStepperInput, type StoredStates } from "../denoising/device-stepper";
 import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../denoising/host-stepper";
 import { writeStepConstants } from "../denoising/step-constants";
+import { denoiseOnRows, fillRows, splitsRows } from "../devices/denoise-rows";
 import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
 import { withCalls } from "./calls";
 import { stepConstants, videoConditions } from "./conditions";
 import { checkLatents, type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { decodePreview } from "./decode-frames";
+import { denoiseCompile } from "./denoise-compile";
 import type { EncodedPicture } from "./encode-picture";
-import { denoiseCompile } from "./load-ahead";
 import type { StepState } from "./resume/generation-state";
 
 /** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
@@ -28,15 +35,28 @@ export async function denoiseLatents(run: GenerationRun, picture: EncodedPicture
   const { denoiser, device } = run.context;
   const begin = await beginning(run);
   if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, begin, picture);
+  if (splitsRows(run.context)) return denoiseOnTeam(run, begin, picture);
   return denoiseOn(run, denoiser?.device ?? device, begin, picture);
 }
 
 async function beginning({ context, noise }: GenerationRun): Promise<Beginning> {
-  const after = await context.state?.lastStep();
+  // Devices that share the steps do not keep them.
+  const after = splitsRows(context) ? undefined : await context.state?.lastStep();
   if (!after) return { latents: await noise.firstLatents(), after };
   noise.goOnFrom(after.noise);
   // The step's own latents take the place of these.
   return { latents: context.scratch.floats("latents", countOf(latentDims(context))), after };
+}
+
+/** Denoises by this package's kernels on two devices, a row of guidance on each. */
+async function denoiseOnTeam(run: GenerationRun, begin: Beginning, picture: EncodedPicture): Promise<Float32Array> {
+  const constants = await stepConstants(run, picture, run.context.device);
+  return denoiseOnRows(run, async (plan) => {
+    await writeStepConstants(plan, constants);
+    const fill = (latents: Float32Array, inputScale: number) =>
+      fillRows(run, plan, { image: picture.latents, latents, inputScale });
+    return takeSteps(run, begin, () => stepperOf(run, plan, undefined, begin, fill));
+  });
 }
 
 /** Denoises by this package's kernels. */
@@ -51,7 +71,8 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
       fillStates(run, { plan, device, image: picture.latents, latents, inputScale });
-    return takeSteps(run, begin, () => stepperOf(run, plan, begin, fill));
+    const states = { layout: plan.layout, readBytes: (name: string) => plan.readBytes(name) };
+    return takeSteps(run, begin, () => stepperOf(run, plan, states, begin, fill));
   };
   return loader.run(stage, body, { ...denoiseCompile(context, device), device });
 }
@@ -121,7 +142,8 @@ function hostStepper({ context, noise }: GenerationRun, predict: Predict, { late
 /** On the device for linear samplers, on the host for others. */
 async function stepperOf(
   run: GenerationRun,
-  plan: Plan,
+  plan: DenoisingPlan,
+  states: StoredStates | undefined,
   begin: Beginning,
   fill: DeviceStepperInput["fill"],
 ): Promise<Stepper> {
@@ -131,7 +153,7 @@ async function stepperOf(
   const { latents, after } = begin;
   return DeviceStepper.start({
     memory: after?.memory,
-    ...{ plan, sampler, linear, latents, fill, dims: latentDims(context), scratch: context.scratch },
+    ...{ plan, states, sampler, linear, latents, fill, dims: latentDims(context), scratch: context.scratch },
     philox: stepNoise === "cuda" ? () => noise.philoxForStep() : undefined,
     noise: () => noise.forStep(),
     signal: context.options.signal,

@@ -48,7 +48,8 @@ export async function loadFittedPicture(
   return runInSlices(work, { signal: options.signal, where: "generation" });
 }
 
-/** Encodes the picture by CLIP and the VAE: beside each other where the generation overlaps its work, else the VAE first. */
+/** Encodes the picture by CLIP and the VAE: beside each other where the generation overlaps its work or has several devices, else the VAE
+ *  first. */
 export async function encodePicture(run: GenerationRun, image: Picture): Promise<EncodedPicture> {
   const { progress } = run;
   let done = 0;
@@ -59,8 +60,9 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
   };
   const encode = (onPrepared: () => void) => counted("encode", () => encodeByVae(run, image, onPrepared));
   const embed = () => counted("embed", () => embedByClip(run, image));
-  if (!run.context.overlap) return { latents: await encode(() => {}), embedding: await embed() };
-  await loadAhead(run);
+  const { overlap, team, options } = run.context;
+  if (!overlap && (!team || options.profiler)) return { latents: await encode(() => {}), embedding: await embed() };
+  if (overlap) await loadAhead(run);
   // What the GPU works on longest comes first on this thread; then CLIP's picture, while others draw noise and copy.
   let begin = () => {};
   const prepared = new Promise<void>((resolve) => {
@@ -73,13 +75,17 @@ export async function encodePicture(run: GenerationRun, image: Picture): Promise
 }
 
 /** Returns CLIP's embedding of a picture, [D]. */
-export async function embedByClip({ context, progress, loader }: GenerationRun, image: Picture): Promise<Float32Array> {
+export async function embedByClip(
+  { context, progress, loader, loaders }: GenerationRun,
+  image: Picture,
+): Promise<Float32Array> {
   const { models, components, shape, options } = context;
   const { signal } = options;
   const work = clipPixelValues.inPieces(image, components.clipPixels);
   const pixels = await progress.scope("preprocess", () => runInSlices(work, { signal, where: "generation" }));
   const stage = embedImageStage(models, components.clipPixels.size, shape.dtype);
-  return loader.run(stage, async (plan) => {
+  // The first device has the autoencoder meanwhile.
+  return (loaders[1] ?? loader).run(stage, async (plan) => {
     await plan.write("pixels", pixels);
     await plan.run({ signal });
     return plan.read("embedding");

@@ -5,7 +5,7 @@ import type { CountedLayout } from "../stages/generation-stages";
 import type { GenerationEstimate, StageEstimate } from "../types";
 
 /** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
-interface DeviceRates {
+export interface DeviceRates {
   flopsPerUs: number;
   bytesPerUs: number;
 }
@@ -24,8 +24,8 @@ function probe(device: Device): Promise<Plan> {
   });
 }
 
-/** The best of three runs of a convolution and of a norm, which is all traffic. */
-async function measureRates(device: Device): Promise<DeviceRates> {
+/** Measures a device: the best of three runs of a convolution and of a norm, which is all traffic. */
+export async function measureRates(device: Device): Promise<DeviceRates> {
   const { frames, size, channels } = PROBE;
   const plan = await probe(device);
   try {
@@ -52,11 +52,12 @@ function bytesOfWeights(layouts: readonly GraphLayout[], bytesOf: (weight: Tenso
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Bytes of a layout's weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
-const packedWeightBytes = (layout: GraphLayout): number =>
-  bytesOfWeights([layout], ({ dims }) => Float32Array.BYTES_PER_ELEMENT * countOf(dims));
+/** Returns the bytes of layouts' weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
+export const packedWeightBytes = (...layouts: readonly GraphLayout[]): number =>
+  bytesOfWeights(layouts, ({ dims }) => Float32Array.BYTES_PER_ELEMENT * countOf(dims));
 
-const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
+/** Returns the bytes of layouts' weights as their files have them. */
+export const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
   bytesOfWeights(layouts, ({ dims, dtype }) => packedBytes(dims, dtype));
 
 /** Bytes that a stage needs while it runs. */
@@ -98,14 +99,22 @@ const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
  */
 export function checkMemory(layouts: readonly CountedLayout[], limitBytes = availableBytes()): void {
   const worst = layouts.reduce((a, b) => (stageBytes(b.layout) > stageBytes(a.layout) ? b : a));
-  const bytes = stageBytes(worst.layout);
+  requireBytes(worst.name, stageBytes(worst.layout), limitBytes);
+}
+
+/**
+ * Refuses a stage that does not fit into `limitBytes`.
+ *
+ * @throws VdError `memory` naming the stage
+ */
+export function requireBytes(stage: string, bytes: number, limitBytes: number): void {
   if (bytes <= limitBytes) return;
-  const decodes = worst.name === "decode";
+  const decodes = stage === "decode";
   throw new VdError({
     code: "memory",
     where: "generate",
     expected: `a video that fits into the ${inGibibytes(limitBytes)} of this machine`,
-    got: `${inGibibytes(bytes)} for the stage "${worst.name}"`,
+    got: `${inGibibytes(bytes)} for the stage "${stage}"`,
     hint: `Use ${decodes ? "a smaller decodeChunk, " : ""}fewer frames or a smaller size.`,
   });
 }

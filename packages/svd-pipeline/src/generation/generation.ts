@@ -15,10 +15,11 @@ import { blendedLatents } from "./steering/frame-lists";
 import { givenFrames } from "./steering/given-frames";
 import { makeVideo } from "./video";
 
-function loaderOf({ device, layouts, components, checked, tuning, options }: GenerationContext): StageLoader {
+function loadersOf({ device, team, layouts, components, checked, tuning, options }: GenerationContext): StageLoader[] {
   const { profiler: observer, signal } = options;
-  const trims = checked.memory === "low";
-  return new StageLoader({ device, layouts, tuning, observer, signal, files: components.files, trims });
+  const shared = { layouts, tuning, observer, signal, files: components.files, trims: checked.memory === "low" };
+  const devices = team?.members.map((member) => member.device) ?? [device];
+  return devices.map((each) => new StageLoader({ ...shared, device: each }));
 }
 
 /** One generation, stage after stage; each stage's memory is freed before the next one's is taken, but for what a GPU with
@@ -26,12 +27,14 @@ function loaderOf({ device, layouts, components, checked, tuning, options }: Gen
 export class Generation implements GenerationRun {
   readonly progress: Progress;
   readonly loader: StageLoader;
+  readonly loaders: readonly StageLoader[];
   readonly noise: GenerationNoise;
   readonly callsMade = noCalls();
 
   constructor(readonly context: GenerationContext) {
     this.progress = new Progress(context.options);
-    this.loader = loaderOf(context);
+    this.loaders = loadersOf(context);
+    this.loader = this.loaders[0]!;
     this.noise = new GenerationNoise(context, this.progress, context.shared?.part);
   }
 
@@ -44,7 +47,7 @@ export class Generation implements GenerationRun {
     try {
       return await this.runStages();
     } finally {
-      await this.loader.dropAhead();
+      await Promise.all(this.loaders.map((loader) => loader.dropAhead()));
     }
   }
 
@@ -104,7 +107,7 @@ export class Generation implements GenerationRun {
     const result = isLatent ? latents.slice() : await progress.timed("decode", () => decodeSteered(this, latents));
     throwIfAborted(options.signal, "generation");
     const { width, height, seed } = checked;
-    const { peakBytes } = loader.memory;
+    const peakBytes = Math.max(...loaders.map(({ memory }) => memory.peakBytes));
     const denoiserCalls = { ...this.callsMade };
     const { timings } = progress;
     return makeVideo({

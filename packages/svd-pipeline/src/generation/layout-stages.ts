@@ -30,8 +30,8 @@ async function weightsBefore(context: GenerationContext): Promise<number> {
   return sum;
 }
 
-/** Decides how many frames are decoded at a time, or in which tiles, where the caller leaves it open. */
-async function settlePieces(context: GenerationContext): Promise<void> {
+/** Decides how many frames one device decodes at a time, or in which tiles, where the caller leaves it open. */
+export async function settlePieces(context: GenerationContext): Promise<void> {
   const { models, shape, device, layouts, checked } = context;
   if (checked.decodeChunk !== undefined || checked.outputType === "latent") return;
   const residentBytes = await weightsBefore(context);

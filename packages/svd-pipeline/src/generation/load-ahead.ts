@@ -1,17 +1,16 @@
-import type { CompileOptions, Device } from "@vd/kernels-native";
+import type { DeviceTeam } from "@vd/tensor";
 import { usableBytes } from "@vd/vae-opt";
 import { stepsOnDevice } from "../denoising/chosen-sampling";
+import { stagesOfMember } from "../devices/team-stages";
 import { stagesBefore } from "../stages/generation-stages";
-import type { GenerationContext, GenerationRun } from "./context";
-
-/** Returns how the denoiser is compiled. A CUDA graph takes a call to record, which pays where it is replayed. */
-export function denoiseCompile({ sampling }: GenerationContext, { kind }: Device): CompileOptions {
-  return { capture: kind === "cuda" && sampling.sampler.numModelCalls > 2 };
-}
+import type { GenerationRun } from "./context";
+import { denoiseCompile } from "./denoise-compile";
 
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
  *  weights while this thread prepares the picture and while the picture is encoded. */
-export async function loadAhead({ context, loader }: GenerationRun): Promise<void> {
+export async function loadAhead(run: GenerationRun): Promise<void> {
+  const { context, loader } = run;
+  if (context.team) return loadAheadOnTeam(run, context.team);
   const { models, components, shape, denoiser, device, checked, layouts, options } = context;
   const counts = {
     ...{ clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepsOnDevice(context) },
@@ -29,4 +28,21 @@ export async function loadAhead({ context, loader }: GenerationRun): Promise<voi
   }
   if (bytes > (await usableBytes(device, checked.memory))) return;
   for (const stage of wanted) loader.loadAhead(stage, stage.name === "denoise" ? denoiseCompile(context, device) : {});
+}
+
+/** Does what {@link loadAhead} does on each device of a team: weights go to all of them at once. */
+async function loadAheadOnTeam({ context, loaders }: GenerationRun, team: DeviceTeam): Promise<void> {
+  const { layouts, options, checked, denoiser } = context;
+  if (denoiser) return;
+  for (const { device, index } of team.members) {
+    const stages = stagesOfMember(context, index).map(({ stage }) => stage);
+    let bytes = 0;
+    for (const stage of stages) {
+      const { memory } = await layouts.inSlices(stage, options.signal);
+      bytes += memory.peakBytes + memory.weightBytes;
+    }
+    if (bytes > (await usableBytes(device, checked.memory))) continue;
+    for (const stage of stages)
+      loaders[index]!.loadAhead(stage, stage.name === "denoise" ? denoiseCompile(context, device) : {});
+  }
 }

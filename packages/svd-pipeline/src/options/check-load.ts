@@ -1,10 +1,10 @@
 import type { WeightFormat } from "@vd/hub";
 import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
-import { readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
+import { chooseDevice, DeviceTeam, kindOfDevice, openDevices, readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
 import type { LoraChoice } from "../lora/merge-loras";
 import { checkTable } from "./check-table";
+import { checkValue } from "./check-value";
 import { type Precision, WEIGHT_FORMATS } from "./choices";
-import { chooseDevice } from "./choose-device";
 import { LOAD_TABLE } from "./load-table";
 import type { LoadOptions, LoadValues } from "./option-types.generated";
 
@@ -12,11 +12,24 @@ import type { LoadOptions, LoadValues } from "./option-types.generated";
 export interface CheckedLoad {
   format: WeightFormat;
   device: Device;
+  /** Where several devices share a generation; `device` is the first of them. */
+  team: DeviceTeam | undefined;
   /** Of activations. */
   precision: Precision;
   /** What decides kernel variants. */
   tuning: Tuning;
   loras: readonly LoraChoice[];
+}
+
+/** The kind of the devices, if there is a list of them. */
+function withKind(options: LoadOptions): LoadOptions {
+  // What is no object of options is refused with the table.
+  if (options?.devices === undefined) return options;
+  const [first] = checkValue(LOAD_TABLE.devices.kind, "devices", options.devices);
+  const device = kindOfDevice(first!);
+  if (options.device === undefined || options.device === device) return { ...options, device };
+  const expected = `devices of the kind that device says, ${options.device}`;
+  throw new VdError({ code: "attr", where: "devices", expected, got: first!, hint: "Leave device out." });
 }
 
 /**
@@ -33,19 +46,19 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
       expected: "the path of a folder or file, or a Hub model as org/name",
       got: source === "" ? "an empty text" : String(source),
     });
-  const { device: name } = checkTable("load", LOAD_TABLE, options) as unknown as LoadValues;
+  const { device: name, devices } = checkTable("load", LOAD_TABLE, withKind(options)) as unknown as LoadValues;
   const { kind, index } = chooseDevice(name);
   // Other defaults follow from the kind of device.
   const { dtype, threads } = checkTable("load", LOAD_TABLE, { ...options, device: kind }) as unknown as LoadValues;
   throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
-  const device = openDevice(kind, kind === "cuda" ? { index } : { threads });
+  const opened = devices && openDevices(devices, threads);
+  const device = opened ? opened[0]!.device : openDevice(kind, kind === "cuda" ? { index } : { threads });
+  const team = opened && opened.length > 1 ? new DeviceTeam(opened) : undefined;
   tuningTableFor(device, tuning);
   return {
-    format: WEIGHT_FORMATS[dtype],
-    device,
+    ...{ format: WEIGHT_FORMATS[dtype], device, team, tuning },
     precision: kind === "cpu" ? "float32" : dtype,
-    tuning,
     loras: options.loras ?? [],
   };
 }

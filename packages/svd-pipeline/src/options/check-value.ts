@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import { nearestNames } from "@vd/tensor";
+import { type DeviceList, deviceLabel, isDeviceList, MOST_DEVICES, nearestNames } from "@vd/tensor";
 import { type Kind, MAX_SEED, PUBLISHED_FACTOR, type ValueOf, type WrittenKind } from "./kinds";
 
 /** What is wrong with a value. */
@@ -36,6 +36,8 @@ function takes(kind: Exclude<Kind, { kind: "side" | "seed" }>, value: unknown): 
       return typeof value === "string" && value !== "" && new RegExp(kind.pattern ?? "").test(value);
     case "booleanOrText":
       return typeof value === "boolean" || (typeof value === "string" && value !== "");
+    case "devices":
+      return isDeviceList(value);
     case "numbers":
       return isNumbers(value) && value.length > 0 && value.every((item) => typeof item === "number");
     case "object":
@@ -67,6 +69,8 @@ export function expectedOf(kind: Exclude<WrittenKind, { kind: "side" }>): string
       return "true, false or a text";
     case "numbers":
       return `a list of numbers, ${kind.what}`;
+    case "devices":
+      return `a list of at most ${MOST_DEVICES} devices of one kind, such as cuda:0 and cuda:1 or their numbers`;
   }
 }
 
@@ -97,6 +101,7 @@ export function checkValue<K extends WrittenKind>(kind: K, where: string, value:
   requireNoFault(faultOf(kind, value, factor), where, value);
   if (kind.kind === "seed") return BigInt(value as number | bigint) as ValueOf<K>;
   if (kind.kind === "numbers") return Array.from(value as ArrayLike<number>) as readonly number[] as ValueOf<K>;
+  if (kind.kind === "devices") return (value as DeviceList).map(deviceLabel) as readonly string[] as ValueOf<K>;
   return value as ValueOf<K>;
 }
 

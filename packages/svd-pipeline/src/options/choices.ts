@@ -1,5 +1,4 @@
 import type { WeightFormat } from "@vd/hub";
-import type { DeviceKind } from "@vd/kernels-native";
 
 /** Every element type of weights and activations. */
 export const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
@@ -39,12 +38,3 @@ export const INTERPOLATIONS = ["none", "blend", "latent", "denoise"] as const;
 /** What makes a frame between every two: `blend` takes the mean of their pixels, `latent` the mean of their latents, which is
  *  decoded, `denoise` has the model make it, which knows the frames on both sides. */
 export type Interpolation = (typeof INTERPOLATIONS)[number];
-
-/** What computes: a kind of device, one GPU of several, or `auto` for the first GPU that can be used, else the CPU. */
-export type DeviceName = DeviceKind | "auto" | `cuda:${number}`;
-
-/** GPUs that may be named by their number. */
-const MOST_GPUS = 64;
-
-/** The names of single GPUs: `cuda:0` and so on. */
-export const GPU_NAMES: readonly DeviceName[] = Array.from({ length: MOST_GPUS }, (_, i) => `cuda:${i}` as const);

@@ -6,7 +6,6 @@ export { drawSeed, modelDefaults } from "./check-generate";
 export { checkTable, type TableContext } from "./check-table";
 export { checkValue, expectedOf, type Fault, faultOf, shown } from "./check-value";
 export {
-  type DeviceName,
   INTERPOLATIONS,
   type Interpolation,
   MEMORY_USES,
@@ -19,7 +18,6 @@ export {
   type StepNoise,
   WEIGHT_FORMATS,
 } from "./choices";
-export { chooseDevice, type DevicePlace } from "./choose-device";
 export * from "./cli";
 export { rangeForm, sizeForm } from "./cli-forms";
 export { FAST, FAST_QUALITY } from "./fast";

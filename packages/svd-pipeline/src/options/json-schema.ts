@@ -1,3 +1,4 @@
+import { DEVICE_PATTERN, MOST_DEVICES } from "@vd/tensor";
 import { type CliRow, docOf, writtenKind } from "./cli";
 import { PUBLISHED_FACTOR, type WrittenKind } from "./kinds";
 import type { PairForm } from "./option";
@@ -9,6 +10,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const WHOLE = "^[+-]?[0-9]+$";
 const DECIMAL = "^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$";
 const SEED = "^([0-9]{1,20}|0[xX][0-9a-fA-F]{1,16})$";
+
+/** A list of devices as it is typed. */
+const DEVICE_TEXT = "^[a-z0-9:]+( *, *[a-z0-9:]+)*$";
 
 const number = (type: "integer" | "number", minimum: number, maximum: number) => ({ type, minimum, maximum });
 const matching = (pattern: string) => ({ type: "string", pattern });
@@ -34,6 +38,10 @@ export function valueSchema(kind: WrittenKind): JsonSchema {
       return { anyOf: [{ type: "boolean" }, { type: "string", minLength: 1 }] };
     case "numbers":
       return { type: "array", items: { type: "number" }, minItems: 1 };
+    case "devices": {
+      const items = { anyOf: [number("integer", 0, 99), matching(DEVICE_PATTERN)] };
+      return { type: "array", items, minItems: 1, maxItems: MOST_DEVICES };
+    }
   }
 }
 
@@ -49,6 +57,7 @@ function typedSchema(row: CliRow): JsonSchema {
     return others.length > 0 ? { anyOf: [...others, texts] } : texts;
   }
   if (kind.kind === "choice") return { enum: [...kind.values, ...Object.keys(words ?? {})] };
+  if (kind.kind === "devices") return matching(DEVICE_TEXT);
   if (kind.kind === "integer") return { anyOf: [valueSchema(kind), matching(WHOLE)] };
   if (kind.kind === "real") return { anyOf: [valueSchema(kind), matching(DECIMAL)] };
   return valueSchema(kind);

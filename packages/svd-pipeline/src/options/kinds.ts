@@ -59,6 +59,11 @@ export interface NumbersKind {
   what: string;
 }
 
+/** Devices of one kind that share the work. */
+export interface DevicesKind {
+  kind: "devices";
+}
+
 /** A value that only a program can give: a function, an object. */
 export interface ObjectKind {
   kind: "object";
@@ -86,7 +91,8 @@ export type WrittenKind =
   | BooleanKind
   | TextKind
   | BooleanOrTextKind
-  | NumbersKind;
+  | NumbersKind
+  | DevicesKind;
 
 interface Values {
   integer: number;
@@ -97,6 +103,7 @@ interface Values {
   text: string;
   booleanOrText: boolean | string;
   numbers: readonly number[];
+  devices: readonly string[];
 }
 
 /** The TypeScript type of checked values of a kind. */
@@ -141,6 +148,9 @@ export const booleanOrText: BooleanOrTextKind = { kind: "booleanOrText" };
 
 /** Makes the kind of lists of numbers. */
 export const numbers = (what: string): NumbersKind => ({ kind: "numbers", what });
+
+/** The kind of lists of devices: `cuda:1`, its number alone, or `cpu`. */
+export const devices: DevicesKind = { kind: "devices" };
 
 /** Makes the kind of functions of a TypeScript type. */
 export const callback = (type: string, ...imports: string[]): ObjectKind => ({

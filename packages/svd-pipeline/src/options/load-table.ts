@@ -1,6 +1,7 @@
 import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
-import { type DeviceName, GPU_NAMES, PRECISIONS } from "./choices";
-import { boolean, choice, integer, object, text } from "./kinds";
+import { type DeviceName, GPU_NAMES } from "@vd/tensor";
+import { PRECISIONS } from "./choices";
+import { boolean, choice, devices, integer, object, text } from "./kinds";
 import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
 
@@ -20,6 +21,12 @@ export const LOAD_TABLE = {
     doc: "What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one can be used, else the CPU.",
     default: always(DEVICE_KINDS[0]),
     cli: { flags: "--device <NAME>" },
+  },
+  devices: {
+    kind: devices,
+    doc: "Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads. The frames are those of one device, within rounding.",
+    default: found("one device"),
+    cli: { flags: "--devices <LIST>" },
   },
   dtype: {
     kind: choice(PRECISIONS, "Precision"),

@@ -21,5 +21,7 @@ export function rangeText(kind: WrittenKind): string {
       return "true, false or text";
     case "numbers":
       return "list of numbers";
+    case "devices":
+      return "list of devices";
   }
 }

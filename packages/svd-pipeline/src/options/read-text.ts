@@ -42,6 +42,8 @@ function typedValue(kind: WrittenKind, typed: string, words: Readonly<Record<str
       return typed === "true" ? true : typed === "false" ? false : typed;
     case "numbers":
       return typed.split(",").map((item) => decimalOf(item) ?? item);
+    case "devices":
+      return typed.split(",").map((item) => item.trim());
     default:
       return typed;
   }

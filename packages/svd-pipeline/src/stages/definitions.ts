@@ -112,13 +112,13 @@ export function denoiserInput(
   return g.denoiseInput({ name: "denoise_input", latents, image, inputScale, rows: shape.rows, out });
 }
 
-/** [B,F,h,w,2·C]: channels of the latents, then of the picture's. */
-function denoiserInputDims(models: Models, shape: StageShape): number[] {
+/** Returns [B,F,h,w,2·C]: channels of the latents, then of the picture's. */
+export function denoiserInputDims(models: Models, shape: StageShape): number[] {
   const [height, width, channels] = latentSizes(models, shape);
   return [shape.rows, shape.numFrames, height, width, 2 * channels];
 }
 
-/** The denoiser at the graph's inputs `timestep` [1,1], `addedTimeIds` [B,3], `cross` and `frames`. sample: [B,F,h,w,2·C] →
+/** Records the denoiser at the graph's inputs `timestep` [1,1], `addedTimeIds` [B,3], `cross` and `frames`. sample: [B,F,h,w,2·C] →
  *  [B,F,h,w,C]. deep: features that are kept for other calls, or kept ones. */
 export function predict(
   g: Graph,

@@ -1,6 +1,6 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
 import type { CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
-import { observed, type Plan, type SharedBlock, type Tuning, type WorkObserver } from "@vd/tensor";
+import { observed, type Plan, type PlanOptions, type SharedBlock, type Tuning, type WorkObserver } from "@vd/tensor";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */
@@ -17,11 +17,7 @@ export interface StageLoaderOptions {
 }
 
 /** How one stage is loaded; by default on the loader's device. */
-export type StageOptions = CompileOptions & {
-  device?: Device | undefined;
-  /** Working memory that it shares with others. */
-  arena?: DeviceBuffer | undefined;
-};
+export type StageOptions = CompileOptions & Pick<PlanOptions, "arena"> & { device?: Device | undefined };
 
 /** Loads the stages of one generation, each when it is run or ahead of that, and counts their memory. */
 export class StageLoader {
@@ -39,7 +35,7 @@ export class StageLoader {
    * @throws VdError as `Plan.load`, `io` where a file of weights was changed meanwhile
    */
   async run<T>(stage: StageDefinition, body: (plan: Plan) => Promise<T>, options: StageOptions = {}): Promise<T> {
-    const loaded = (await this.take(stage)) ?? (await this.load(stage, options));
+    const loaded = await this.open(stage, options);
     try {
       return await body(loaded.plan);
     } finally {
@@ -78,6 +74,15 @@ export class StageLoader {
       await block.free();
       this.memory.ownBytes -= sharedBytes;
     }
+  }
+
+  /**
+   * Returns the loaded stage, which the caller releases.
+   *
+   * @throws VdError as {@link run}
+   */
+  async open(stage: StageDefinition, options: StageOptions = {}): Promise<LoadedStage> {
+    return (await this.take(stage)) ?? (await this.load(stage, options));
   }
 
   /** Begins to load a stage that `run` will be called for. Where that fails, `run` loads it again. */

@@ -108,8 +108,9 @@ export async function loadStage(
   memory: StageMemory,
   options: PlanOptions = {},
 ): Promise<LoadedStage> {
-  // Working memory and states that stages share are counted by whoever allocated them.
-  let ownBytes = options.arena ? layout.memory.ioBytes : layout.memory.peakBytes;
+  const { peakBytes, ioBytes } = layout.memory;
+  // Whoever gives an arena counts it, and the state that its plans share.
+  let ownBytes = options.arena ? ioBytes : peakBytes;
   memory.ownBytes += ownBytes;
   const plan = await Plan.load(device, layout, options).catch((error: unknown) => {
     memory.ownBytes -= ownBytes;

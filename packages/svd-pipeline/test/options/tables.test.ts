@@ -42,6 +42,8 @@ function valuesOf(kind: WrittenKind): fc.Arbitrary<unknown> {
       return fc.constantFrom(...kind.values, ...(kind.also ?? []), "none of them");
     case "boolean":
       return fc.boolean();
+    case "devices":
+      return fc.array(fc.constantFrom("cpu", "cuda:1", 0, 2, "3", 100, "x"), { maxLength: 3 });
     case "numbers":
       return fc.array(fc.integer(), { minLength: 1 });
     default:

@@ -138,6 +138,33 @@ export interface TemporalResBlockCall {
   chunks?: FrameChunks | undefined;
 }
 
+/** Norm and convolution over three frames. */
+interface TemporalHalf {
+  norm: ReturnType<typeof groupNorm>;
+  conv: ReturnType<typeof conv>;
+  path: string;
+}
+
+/** The layers of a temporal residual block. */
+interface TemporalLayers {
+  first: TemporalHalf;
+  second: TemporalHalf;
+  bias: ReturnType<typeof embeddingBias>;
+  eps: number;
+}
+
+function temporalLayers(w: Weights, config: ResBlockConfig): TemporalLayers {
+  const { cout: channels, eps } = config;
+  const norm = (name: string) => groupNorm(w.at(name), { channels, eps, act: "silu", joinFrames: true });
+  const kernel = { cin: channels, cout: channels, kernel: [3, 1, 1] as [number, number, number] };
+  const half = (i: number) => ({
+    norm: norm(`norm${i}`),
+    conv: conv(w.at(`conv${i}`), kernel),
+    path: w.at(`norm${i}`).path,
+  });
+  return { first: half(1), second: half(2), bias: embeddingBias(w, config), eps };
+}
+
 /** GroupNorm over all frames, SiLU, convolution over three frames, twice; added to the input by `amount`, which is a
  *  blend of input and block: α · x + (1 − α) · (x + h) = x + (1 − α) · h. x: [B,F,H,W,C] → the same shape.
  *  Source: huggingface/diffusers@58eb52c models/resnet.py TemporalResnetBlock, AlphaBlender. */
@@ -145,21 +172,20 @@ export function temporalResBlock(
   w: Weights,
   config: ResBlockConfig,
 ): PausableModule<[x: Tensor, call: TemporalResBlockCall]> {
-  const { cout: channels, eps } = config;
-  const norm = (name: string) => groupNorm(w.at(name), { channels, eps, act: "silu", joinFrames: true });
-  const kernel = { cin: channels, cout: channels, kernel: [3, 1, 1] as [number, number, number] };
-  const half1 = { norm: norm("norm1"), conv: conv(w.at("conv1"), kernel), path: w.at("norm1").path };
-  const half2 = { norm: norm("norm2"), conv: conv(w.at("conv2"), kernel), path: w.at("norm2").path };
-  const bias = embeddingBias(w, config);
+  return wholeTemporal(temporalLayers(w, config));
+}
+
+function wholeTemporal(layers: TemporalLayers): PausableModule<[x: Tensor, call: TemporalResBlockCall]> {
+  const { first, second, bias, eps } = layers;
   return pausable(function* (g: Graph, x: Tensor, { emb, amount, chunks }: TemporalResBlockCall) {
     const frameBias = bias(g, emb);
     if (!chunks || chunks.length === 1) {
-      const h = half1.conv(g, half1.norm(g, x), { frameBias });
-      return half2.conv(g, half2.norm(g, h), { outScale: amount, residual: x });
+      const h = first.conv(g, first.norm(g, x), { frameBias });
+      return second.conv(g, second.norm(g, h), { outScale: amount, residual: x });
     }
     const h = g.empty(x.dims, x.dtype);
-    yield* overChunks(g, x, chunks, { ...half1, eps }, (lo, hi) => ({ frameBias, out: frameRange(h, lo, hi) }));
-    yield* overChunks(g, h, chunks, { ...half2, eps }, (lo, hi) => ({
+    yield* overChunks(g, x, chunks, { ...first, eps }, (lo, hi) => ({ frameBias, out: frameRange(h, lo, hi) }));
+    yield* overChunks(g, h, chunks, { ...second, eps }, (lo, hi) => ({
       outScale: amount,
       residual: frameRange(x, lo, hi),
       out: frameRange(x, lo, hi),
@@ -168,12 +194,7 @@ export function temporalResBlock(
   });
 }
 
-interface ChunkedHalf {
-  norm: ReturnType<typeof groupNorm>;
-  conv: ReturnType<typeof conv>;
-  path: string;
-  eps: number;
-}
+type ConvOptions = Parameters<ReturnType<typeof conv>>[2];
 
 /** Norm and temporal convolution of x, part by part: each part is normed with one frame more on each inner side. Pauses
  *  after each. */
@@ -181,8 +202,8 @@ function* overChunks(
   g: Graph,
   x: Tensor,
   chunks: FrameChunks,
-  half: ChunkedHalf,
-  callOf: (lo: number, hi: number) => Parameters<ReturnType<typeof conv>>[2],
+  half: TemporalHalf & { eps: number },
+  callOf: (lo: number, hi: number) => ConvOptions,
 ): Pausable<void> {
   const numFrames = x.dims[1]!;
   const stats = g.groupNormStats({
@@ -194,10 +215,49 @@ function* overChunks(
   });
   for (const [lo, hi] of chunks) {
     const [from, to] = [Math.max(lo - 1, 0), Math.min(hi + 1, numFrames)];
-    const normed = half.norm(g, frameRange(x, from, to), { stats });
-    half.conv(g, normed, { ...callOf(lo, hi), padding: [from === lo ? 1 : 0, to === hi ? 1 : 0, 0, 0, 0, 0] });
+    runOfHalf(g, half, frameRange(x, from, to), { stats, neighbours: [from < lo, to > hi], ...callOf(lo, hi) });
     yield;
   }
+}
+
+/** A half over a run of a clip's frames, which get no padding where their neighbours are known. */
+function runOfHalf(
+  g: Graph,
+  { norm, conv }: TemporalHalf,
+  x: Tensor,
+  { stats, neighbours: [before, after], ...call }: RunStatistics & NonNullable<ConvOptions>,
+): Tensor {
+  return conv(g, norm(g, x, { stats }), { ...call, padding: [before ? 0 : 1, after ? 0 : 1, 0, 0, 0, 0] });
+}
+
+/** What a run of a clip's frames is told of the others. */
+interface RunStatistics {
+  /** Of the half's input over the whole clip, [1,1,groups,2]. */
+  stats: Tensor;
+  /** Whether x begins, and whether it ends, with a frame of the neighbouring run, which has no result here. */
+  neighbours: readonly [before: boolean, after: boolean];
+}
+
+/** Call-time operands of half a temporal block over a run of a clip's frames. */
+export interface TemporalHalfCall extends RunStatistics {
+  emb?: Tensor | undefined;
+  /** Of the second half: what the first half took, without frames of other runs. */
+  residual?: Tensor | undefined;
+  out?: Tensor | undefined;
+}
+
+/** Half a temporal block: norm, SiLU and convolution over three frames. x: [1,f,H,W,C] with the neighbours' frames → the frames
+ *  of the run. */
+export type TemporalHalfModule = Module<[x: Tensor, call: TemporalHalfCall]>;
+
+function temporalHalves(
+  { first, second, bias }: TemporalLayers,
+  amount: number,
+): [TemporalHalfModule, TemporalHalfModule] {
+  return [
+    (g, x, { emb, ...call }) => runOfHalf(g, first, x, { ...call, frameBias: bias(g, emb) }),
+    (g, x, { emb: _, ...call }) => runOfHalf(g, second, x, { ...call, outScale: amount }),
+  ];
 }
 
 /** Shape of a spatial block followed by a temporal one. */
@@ -212,6 +272,9 @@ export interface SpatioTemporalConfig extends ResBlockConfig {
 export interface SpatioTemporalResBlock {
   spatial: Module<[x: Tensor, call?: ResBlockCall]>;
   temporal: PausableModule<[x: Tensor, call?: Omit<TemporalResBlockCall, "amount">]>;
+  /** The temporal block in its halves: each norm sees the whole clip and each convolution one frame on each side, so that runs of
+   *  frames can be computed apart if they exchange those between the halves. */
+  temporalHalves: readonly [TemporalHalfModule, TemporalHalfModule];
 }
 
 /** A spatial and a temporal residual block, blended by a learned factor.
@@ -219,7 +282,8 @@ export interface SpatioTemporalResBlock {
 export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig): SpatioTemporalResBlock {
   const { cout, eps, temporalEps = eps, switched = false } = config;
   const spatial = resBlock(w.at("spatial_res_block"), config);
-  const temporal = temporalResBlock(w.at("temporal_res_block"), { ...config, cin: cout, eps: temporalEps });
+  const layers = temporalLayers(w.at("temporal_res_block"), { ...config, cin: cout, eps: temporalEps });
+  const temporal = wholeTemporal(layers);
   const factor = sigmoid(w.at("time_mixer").scalar("mix_factor"));
   const amount = switched ? factor : 1 - factor;
   return {
@@ -234,6 +298,7 @@ export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig)
       g.tap(w.path, y);
       return y;
     }),
+    temporalHalves: temporalHalves(layers, amount),
   };
 }
 

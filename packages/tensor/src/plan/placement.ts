@@ -22,7 +22,7 @@ export class Placement {
   constructor(
     private readonly layout: GraphLayout,
     private readonly device: Device,
-    /** Working memory that exists already. */
+    /** Where the arena lies, if it is not the plan's own. */
     private readonly arena?: DeviceBuffer | undefined,
   ) {}
 
@@ -82,8 +82,8 @@ export class Placement {
     if (storage.place)
       return { bufferIndex: this.bind(storage.place.buffer, constant), byteOffset: storage.place.byteOffset };
     if (storage.kind !== "arena") return { bufferIndex: this.add({ bytes: storage.bytes }), byteOffset: 0 };
-    const { arena } = this;
-    this.arenaIndex ??= arena ? this.bind(arena, false) : this.add({ bytes: this.layout.memory.arenaBytes });
+    const { arenaBytes } = this.layout.memory;
+    this.arenaIndex ??= this.add(this.arena ? { buffer: this.arena, constant: false } : { bytes: arenaBytes });
     return { bufferIndex: this.arenaIndex, byteOffset: this.layout.byteOffsets.get(storage.id)! };
   }
 

@@ -34,6 +34,13 @@ function* placeRows({ graph }: GraphLayout, placement: Placement): Pausable<Floa
   return words;
 }
 
+/** Refuses an arena that is too small for a layout. */
+function requireArena({ memory }: GraphLayout, arena: DeviceBuffer | undefined): void {
+  if (arena === undefined || arena.bytes >= memory.arenaBytes) return;
+  const [expected, got] = [`an arena of ${memory.arenaBytes} bytes`, String(arena.bytes)];
+  throw new VdError({ code: "layout", where: "plan", expected, got });
+}
+
 /** How a plan runs. */
 export interface RunOptions {
   /** Stops before the next row; the run then throws VdError `cancelled`. */
@@ -47,8 +54,8 @@ export interface PlanOptions extends CompileOptions {
   /** Which table decides the kernel variants of rows on a GPU, unless `variants` does. Default: the one that comes with
    *  the package for the device; false for the device's own choice. */
   tuning?: Tuning;
-  /** Working memory that plans which never run at the same time share, of at least the layout's `memory.arenaBytes`. Default: the plan
-   *  allocates its own. */
+  /** Where intermediate tensors lie, instead of in memory of the plan's own: as many bytes as the layout's `arenaBytes`, which
+   *  plans that never run at the same time may share. It must outlive the plan. */
   arena?: DeviceBuffer | undefined;
   /** What the observer calls the plan; default `plan`. */
   name?: string | undefined;
@@ -97,6 +104,7 @@ export class Plan {
 
   private static async prepare(device: Device, layout: GraphLayout, options: PlanOptions): Promise<Plan> {
     await fillWeights(layout.graph);
+    requireArena(layout, options.arena);
     const placement = new Placement(layout, device, options.arena);
     const words = await runInSlices(placeRows(layout, placement));
     const names = layout.graph.rows.map((row) => row.name);
@@ -154,7 +162,7 @@ export class Plan {
 
   /**
    * Fills input or state `name` with output or state `from` of another plan on the same device, without the host in
-   * between.
+   * between, or on another GPU, from which the driver copies.
    *
    * @throws VdError `shape` or `dtype` where they differ, `layout` for a view with gaps
    */

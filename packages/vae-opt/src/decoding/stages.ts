@@ -41,8 +41,8 @@ export interface DecodeShape {
   rewrite?: RewriteCall | undefined;
 }
 
-/** A recording with the shape's own way of recording calls. */
-function recording({ rewrite }: DecodeShape, build: (g: Graph) => Pausable<void>): Recording {
+/** Makes a recording with the shape's own way of recording calls. */
+export function recording({ rewrite }: DecodeShape, build: (g: Graph) => Pausable<void>): Recording {
   return function* (g) {
     if (rewrite) g.rewriteCalls(rewrite);
     yield* build(g);
@@ -50,7 +50,7 @@ function recording({ rewrite }: DecodeShape, build: (g: Graph) => Pausable<void>
 }
 
 /** Records the latents' planes as pixels, scaled as the decoder takes them. */
-function* latentPixels(g: Graph, vae: TemporalVae, shape: DecodeShape): Pausable<Tensor> {
+export function* latentPixels(g: Graph, vae: TemporalVae, shape: DecodeShape): Pausable<Tensor> {
   const { latentChannels, scalingFactor } = vae.config;
   const { numFrames, height, width, latentScale = 1 / scalingFactor } = shape;
   const x = g.input("latents", [1, numFrames, latentChannels, height, width], "f32");
@@ -60,7 +60,8 @@ function* latentPixels(g: Graph, vae: TemporalVae, shape: DecodeShape): Pausable
   return z;
 }
 
-function outputFrames(g: Graph, frames: Tensor): void {
+/** Makes a clip's decoded frames readable, as they are and in 8 bits. */
+export function outputFrames(g: Graph, frames: Tensor): void {
   g.output("frames", frames);
   g.output("levels", g.framesOut({ name: "levels", x: frames }));
 }

@@ -28,6 +28,7 @@ interface Stage {
   level: number;
   spatial: SpatialPart;
   temporal: SpatioTemporalResBlock["temporal"];
+  temporalHalves: SpatioTemporalResBlock["temporalHalves"];
   /** Growth of height and width, and channels of the result. */
   grow: number;
   channels: number;
@@ -44,7 +45,8 @@ const stageConfig = (cin: number, cout: number) => ({
 function residualStage(w: Weights, level: number, [cin, cout]: [number, number], before?: Module, grow = 1): Stage {
   const block = spatioTemporalResBlock(w, stageConfig(cin, cout));
   const spatial: SpatialPart = (g, x, out) => block.spatial(g, before ? before(g, x) : x, { out });
-  return { name: w.path, level, spatial, temporal: block.temporal, grow, channels: cout };
+  const { temporal, temporalHalves } = block;
+  return { name: w.path, level, spatial, temporal, temporalHalves, grow, channels: cout };
 }
 
 /** The middle block: attention comes before the second residual block only, so with one layer it never runs and
@@ -133,13 +135,21 @@ export interface DecoderBlock {
   /** Of the second half's norms. */
   temporalEps: number;
   /** x: [1,F,h,w,cin] → [1,F,H,W,channels]. */
-  spatial: Module;
+  spatial: Module<[x: Tensor, out?: Tensor]>;
   /** x: [1,F,H,W,channels] → the same shape. */
   temporal: PausableModule;
+  /** The second half in two steps, for runs of frames that are computed apart. */
+  temporalHalves: SpatioTemporalResBlock["temporalHalves"];
 }
 
-/** The layers behind the last block, in two halves as a block. */
-export type DecoderEnd = Pick<DecoderBlock, "cin" | "channels" | "spatial"> & { temporal: Module };
+/** Whether a run of frames begins, and whether it ends, with a frame of the neighbouring run. */
+export type RunNeighbours = readonly [before: boolean, after: boolean];
+
+/** The layers behind the last block, in two halves as a block; the second takes runs of frames too, with the frames of neighbouring runs
+ *  that it needs. */
+export type DecoderEnd = Pick<DecoderBlock, "cin" | "channels" | "spatial"> & {
+  temporal: Module<[x: Tensor, neighbours?: RunNeighbours]>;
+};
 
 /** The decoder, whole and in parts. */
 export interface Decoder {
@@ -175,26 +185,28 @@ function decoderEnd(scope: Weights, config: VaeConfig, channels: number) {
   const convOut = conv(scope.at("conv_out"), { cin: channels, cout: outChannels, kernel: [1, 3, 3] });
   const timeConv = conv(scope.at("time_conv_out"), { cin: outChannels, cout: outChannels, kernel: [3, 1, 1] });
   const spatial: SpatialPart = (g, x, out) => convOut(g, norm(g, x), { out });
+  const temporal: DecoderEnd["temporal"] = (g, x, [before, after] = [false, false]) =>
+    timeConv(g, x, { padding: [before ? 0 : 1, after ? 0 : 1, 0, 0, 0, 0] });
   const record = function* (g: Graph, x: Tensor, chunks: FrameChunks): Pausable<Tensor> {
     g.tap(scope.at("conv_norm_out").path, () => norm(g, x, { act: "none" }));
     const frames = yield* inParts(g, x, chunks, { spatial, grow: 1, channels: outChannels });
     g.tap(scope.at("conv_out").path, frames);
-    const y = timeConv(g, frames);
+    const y = temporal(g, frames);
     g.tap(scope.at("time_conv_out").path, y);
     g.tap(scope.path, y);
     return y;
   };
   return {
     record,
-    parts: { cin: channels, channels: outChannels, spatial, temporal: (g, x) => timeConv(g, x) } as DecoderEnd,
+    parts: { cin: channels, channels: outChannels, spatial, temporal } as DecoderEnd,
   };
 }
 
 /** The blocks as those see them that compute the halves one by one. */
 function blocksOf(stages: readonly Stage[], top: number): DecoderBlock[] {
-  return stages.map(({ name, level, grow, channels, spatial, temporal }, i) => ({
+  return stages.map(({ name, level, grow, channels, spatial, temporal, temporalHalves }, i) => ({
     ...{ name, level, grow, channels, temporalEps: TEMPORAL_EPS, cin: stages[i - 1]?.channels ?? top },
-    spatial: (g, x) => spatial(g, x),
+    ...{ spatial, temporalHalves },
     temporal: pausable((g: Graph, x: Tensor) => temporal.inPieces(g, x)),
   }));
 }

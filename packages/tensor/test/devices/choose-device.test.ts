@@ -1,7 +1,7 @@
 import type { DeviceInfo } from "@vd/kernels-native";
 import { describe, expect, it } from "vitest";
 import { thrownBy } from "../../../../tooling/testing/failure";
-import { chooseDevice } from "../../src/options/choose-device";
+import { chooseDevice } from "../../src/devices/choose-device";
 
 const CPU: DeviceInfo = { kind: "cpu", name: "CPU", usable: true, reason: "8 cores." };
 const gpu = (name: string, usable = true): DeviceInfo => ({ kind: "cuda", name, usable, reason: "it is too old." });

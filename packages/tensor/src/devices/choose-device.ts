@@ -1,5 +1,13 @@
 import { type DeviceInfo, type DeviceKind, devices, VdError } from "@vd/kernels-native";
-import type { DeviceName } from "./choices";
+
+/** What computes: a kind of device, one GPU of several, or `auto` for the first GPU that can be used, else the CPU. */
+export type DeviceName = DeviceKind | "auto" | `cuda:${number}`;
+
+/** GPUs that may be named by their number. */
+const MOST_GPUS = 64;
+
+/** The names of single GPUs: `cuda:0` and so on. */
+export const GPU_NAMES: readonly DeviceName[] = Array.from({ length: MOST_GPUS }, (_, i) => `cuda:${i}` as const);
 
 /** A device by its kind and, of several GPUs, which one. */
 export interface DevicePlace {

@@ -1,0 +1,79 @@
+import type { DeviceTeam, Plan, RunOptions } from "@vd/tensor";
+import type { DenoisingPlan } from "../denoising/denoise";
+import { inputName, NUM_ROWS, predictionName } from "./row-stages";
+
+/** Inputs of the UNet that have a row for each row of the prediction. */
+const ROW_INPUTS: ReadonlySet<string> = new Set(["cross", "addedTimeIds"]);
+/** What the unconditional row sees zeros of. */
+const CONDITION = "image";
+
+/** Plans of the device of one row. */
+export interface RowPlans {
+  /** Of `rowStage`. */
+  row: Plan;
+  /** Of `bothRowsStage`; the first device has it, and where the sampler steps on the device all do. */
+  both: Plan | undefined;
+}
+
+const has = ({ layout: { graph } }: Plan, name: string): boolean => graph.inputs.has(name) || graph.states.has(name);
+
+/**
+ * A denoiser on two devices that acts as one plan. Each computes one row of guidance, they exchange predictions, and where the sampler
+ * steps on the device both take the same step on the same bits, so that nothing else is exchanged.
+ */
+export class SplitDenoiser implements DenoisingPlan {
+  /** plans: by row. */
+  constructor(
+    private readonly team: DeviceTeam,
+    private readonly plans: readonly RowPlans[],
+  ) {}
+
+  private get steps(): boolean {
+    return this.plans[1]!.both !== undefined;
+  }
+
+  private async atOnce(
+    body: (plans: RowPlans, row: number, signal: AbortSignal) => Promise<unknown>,
+    signal?: AbortSignal,
+  ) {
+    const run = (index: number, stop: AbortSignal) => body(this.plans[index]!, index, stop);
+    return this.team.atOnce(({ index }, stop) => run(index, stop), { signal, count: NUM_ROWS });
+  }
+
+  async write(name: string, data: ArrayLike<number>): Promise<void> {
+    await this.atOnce(async ({ row, both }, index) => {
+      if (has(row, name)) await row.write(name, this.ofRow(name, data, index));
+      if (both && has(both, name)) await both.write(name, data);
+    });
+  }
+
+  /** What one row's plan gets of an input. */
+  private ofRow(name: string, data: ArrayLike<number>, index: number): ArrayLike<number> {
+    if (name === CONDITION && index === 0) return new Float32Array(data.length);
+    if (!ROW_INPUTS.has(name)) return data;
+    const length = data.length / NUM_ROWS;
+    return Float32Array.from({ length }, (_, i) => data[index * length + i]!);
+  }
+
+  read(name: string): Promise<Float32Array> {
+    return this.plans[0]!.both!.read(name);
+  }
+
+  async run({ signal }: RunOptions): Promise<void> {
+    await this.atOnce(({ row }, _, stop) => row.run({ signal: stop }), signal ?? undefined);
+    await this.atOnce(async ({ row, both }, index, stop) => {
+      if (!both) return;
+      await Promise.all(this.plans.map((from, i) => both.copyFrom(predictionName(i), from.row, "prediction")));
+      await both.run({ signal: stop });
+      if (this.steps) await row.copyFrom("input", both, inputName(index));
+    }, signal ?? undefined);
+  }
+
+  /** Sets the states from which the next call starts. start: for each row's device a plan of `startStage` that has run. */
+  async begin(index: number, start: Plan): Promise<void> {
+    const { row, both } = this.plans[index]!;
+    await both!.copyFrom("x", start, "x");
+    await both!.copyFrom("input", start, "input");
+    await row.copyFrom("input", both!, inputName(index));
+  }
+}

@@ -1,0 +1,30 @@
+import { availableParallelism } from "node:os";
+import { type Device, environment, openDevice } from "@vd/kernels-native";
+import { kindOfDevice } from "./device-list";
+
+/** A device with the name that messages call it by. */
+export interface NamedDevice {
+  device: Device;
+  /** `cuda:1`; `cpu:0`, `cpu:1` where the CPU is divided. */
+  label: string;
+}
+
+/** Threads of each of `count` CPU devices: together as many as one would have, at least one each. */
+function dividedThreads(count: number, threads: number | undefined): number[] {
+  const total = threads ?? environment.threads() ?? availableParallelism();
+  return Array.from({ length: count }, (_, i) => Math.max(Math.floor(total / count) + Number(i < total % count), 1));
+}
+
+/**
+ * Opens the devices of a list. labels: as `deviceLabel` makes them; `cpu` several times divides the threads among as many devices.
+ *
+ * @throws VdError `unsupported` saying why one cannot be used
+ */
+export function openDevices(labels: readonly string[], threads?: number | undefined): NamedDevice[] {
+  const shares = dividedThreads(labels.length, threads);
+  return labels.map((label, i) =>
+    kindOfDevice(label) === "cpu"
+      ? { device: openDevice("cpu", { threads: shares[i] }), label: labels.length > 1 ? `cpu:${i}` : label }
+      : { device: openDevice("cuda", { index: Number(label.slice("cuda:".length)) }), label },
+  );
+}
