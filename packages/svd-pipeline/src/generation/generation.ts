@@ -65,6 +65,7 @@ export class Generation implements GenerationRun {
     progress.report("encode", 0, 2);
     const kept = await state?.picture();
     const encoded = kept ? await this.encodedBefore(kept) : await this.encode(image);
+    if (kept) progress.report("encode", 2, 2);
     if (shared) Object.assign(shared, { encoded, digest });
     return encoded;
   }
@@ -79,7 +80,6 @@ export class Generation implements GenerationRun {
   private async encodedBefore(encoded: EncodedPicture): Promise<EncodedPicture> {
     const { width, height } = this.context.shape;
     await this.noise.skipPicture(3 * width * height);
-    this.progress.report("encode", 2, 2);
     return encoded;
   }
 

@@ -1,4 +1,5 @@
 // Generates a video with a state and writes its frames: a process to be killed at any moment.
+import { createHash } from "node:crypto";
 import { renameSync, writeFileSync } from "node:fs";
 import { StableVideoDiffusionPipeline } from "../../../src/index";
 
@@ -14,7 +15,8 @@ const video = await pipeline.generate({
   decodeChunk: 1,
   isolateDecodeChunks: true,
   keepState: true,
-  onProgress: ({ stage, step, stepUs }) => say({ stage, step, isNew: stepUs !== undefined }),
+  onProgress: ({ stage, step, stepUs, message }) => say({ stage, step, isNew: stepUs !== undefined, message }),
 });
+say({ stage: "frames", sha256: createHash("sha256").update(video.data).digest("hex") });
 writeFileSync(`${output}.tmp`, video.data);
 renameSync(`${output}.tmp`, output);
