@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildPage } from "../../src/page/build.mjs";
 import { Browser, chromium } from "../../../../tooling/testing/browser";
+import { buildPage } from "../../src/page/build.mjs";
 import { fakeSessions } from "../support/fake-session";
 import { type Running, startVdLive } from "../support/harness";
 
