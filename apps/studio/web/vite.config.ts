@@ -7,8 +7,9 @@ export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "./",
   plugins: [react()],
-  // Also where a test builds the page: React's other build writes to the console.
+  // A test builds the page too, with a NODE_ENV of its own: React's other half writes to the console, and is one half only with both.
   define: { "process.env.NODE_ENV": JSON.stringify("production") },
+  oxc: { jsx: { development: false } },
   build: {
     outDir: fileURLToPath(new URL("../dist/web", import.meta.url)),
     emptyOutDir: true,

@@ -10,6 +10,7 @@ const USED_OTHERWISE: Readonly<Record<string, readonly string[]>> = {
   "@vd/bench": ["@vd/model-tiny-svd"],
   "@vd/generate": ["@vd/model-tiny-svd"],
   "@vd/live": ["@vd/model-tiny-live"],
+  "@vd/studio": ["@vd/model-tiny-svd"],
   // Found by require.resolve: it may be left out.
   "@vd/media": ["@ffmpeg/core"],
 };
