@@ -6,6 +6,9 @@ export interface LoadOptions {
   /** What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one
    *  can be used, else the CPU. Default: cpu. */
   device?: DeviceName | undefined;
+  /** Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several
+   *  times, which divides the threads. The frames are those of one device, within rounding. Default: one device. */
+  devices?: readonly (string | number)[] | undefined;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype?: Precision | undefined;
@@ -218,6 +221,9 @@ export interface LoadValues {
   /** What computes: `cpu`, `cuda` for an NVIDIA GPU, `cuda:1` for the second of several, or `auto` for a GPU if one
    *  can be used, else the CPU. Default: cpu. */
   device: DeviceName;
+  /** Several devices that share each generation: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several
+   *  times, which divides the threads. The frames are those of one device, within rounding. Default: one device. */
+  devices: readonly string[] | undefined;
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype: Precision;
