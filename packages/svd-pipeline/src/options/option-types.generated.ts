@@ -88,7 +88,7 @@ export interface GenerateOptions {
    *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
    *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
   skipThreshold?: number | undefined;
-  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.05, where those
+  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.02, where those
    *  options are not given. Default: false. */
   fast?: boolean | undefined;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
@@ -239,7 +239,7 @@ export interface GenerateValues {
    *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
    *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
   skipThreshold: number;
-  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.05, where those
+  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.02, where those
    *  options are not given. Default: false. */
   fast: boolean;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
