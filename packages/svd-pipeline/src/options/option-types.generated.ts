@@ -82,7 +82,7 @@ export interface GenerateOptions {
    *  Default: guidance at all noise levels. */
   guidanceMaxSigma?: number | undefined;
   /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
-   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
+   *  what those blocks gave, as DeepCache does. Whole number, 1 to 10000, in calls. Default: 1. */
   featureInterval?: number | undefined;
   /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
    *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
@@ -233,7 +233,7 @@ export interface GenerateValues {
    *  Default: guidance at all noise levels. */
   guidanceMaxSigma: number | undefined;
   /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
-   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
+   *  what those blocks gave, as DeepCache does. Whole number, 1 to 10000, in calls. Default: 1. */
   featureInterval: number;
   /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
    *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
