@@ -216,7 +216,7 @@ export const GENERATE_TABLE = {
   featureInterval: {
     kind: integer(1, MAX_STEPS),
     unit: "calls",
-    doc: "Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse what those blocks gave (DeepCache).",
+    doc: "Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse what those blocks gave, as DeepCache does.",
     default: always(1),
     cli: { flags: "--feature-interval <N>" },
   },

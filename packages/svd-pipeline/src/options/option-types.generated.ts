@@ -112,13 +112,13 @@ export interface GenerateOptions {
    *  Default: guidance at all noise levels. */
   guidanceMaxSigma?: number | undefined;
   /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
-   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
+   *  what those blocks gave, as DeepCache does. Whole number, 1 to 10000, in calls. Default: 1. */
   featureInterval?: number | undefined;
   /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
    *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
    *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
   skipThreshold?: number | undefined;
-  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.05, where those
+  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.02, where those
    *  options are not given. Default: false. */
   fast?: boolean | undefined;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */
@@ -297,13 +297,13 @@ export interface GenerateValues {
    *  Default: guidance at all noise levels. */
   guidanceMaxSigma: number | undefined;
   /** Calls of the denoiser from one that computes its inner blocks to the next; 1 for every call. The others reuse
-   *  what those blocks gave (DeepCache). Whole number, 1 to 10000, in calls. Default: 1. */
+   *  what those blocks gave, as DeepCache does. Whole number, 1 to 10000, in calls. Default: 1. */
   featureInterval: number;
   /** Skips calls of the denoiser until its input has changed by this part of itself; 0 skips none. The changes are
    *  measured and added up from the last call on, as TeaCache does; meanwhile steps use the last data prediction.
    *  The same generation skips the same calls. Number, 0 to 100. Default: 0. */
   skipThreshold: number;
-  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.05, where those
+  /** Saves work where little of it is seen. Sets `guidanceMinSigma` 0.2 and `skipThreshold` 0.02, where those
    *  options are not given. Default: false. */
   fast: boolean;
   /** Method of the denoising steps. The class names of diffusers are taken too. Default: the model's own. */

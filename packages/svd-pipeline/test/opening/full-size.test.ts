@@ -1,9 +1,10 @@
 import { countOf } from "@vd/kernels-native";
-import { Graph, layoutGraph, type Pausable } from "@vd/tensor";
+import { Graph, layoutGraph, type Pausable, SharedBlock } from "@vd/tensor";
 import { chooseDecodePieces, describePieces } from "@vd/vae-opt";
 import { beforeAll, describe, expect, it } from "vitest";
-
+import type { CallKind } from "../../src/denoising/call-planner";
 import { makeModels } from "../../src/opening/models";
+import { callStage } from "../../src/stages/call-stages";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { layoutGeneration, stagesBefore } from "../../src/stages/generation-stages";
 import { StageLayouts } from "../../src/stages/stage";
@@ -74,6 +75,19 @@ describe("SVD-XT at 25 frames of 1024×576", () => {
     const without = await layoutsOf({ rows: 1 });
     expect(without.get("denoise")!.cost.flops / layouts.get("denoise")!.cost.flops).toBeCloseTo(0.5, 2);
     expect(without.get("denoise")!.memory.arenaBytes).toBeLessThan(0.55 * layouts.get("denoise")!.memory.arenaBytes);
+  });
+
+  it("reuses features of the inner blocks in a call of much less work, which shares memory with whole calls", () => {
+    const needs = { numHistory: 0, drawsNoise: false, reuses: true, measures: true };
+    const block = new SharedBlock();
+    const layoutOf = (kind: CallKind) => layoutGraph(callStage(models, SHAPE, needs, kind, block).build);
+    const [whole, reusing, skipped] = [layoutOf("full"), layoutOf("full, reusing"), layoutOf("skipped")];
+    expect(whole.cost.flops / layouts.get("denoise")!.cost.flops).toBeCloseTo(1, 3);
+    expect(reusing.cost.flops / whole.cost.flops).toBeLessThan(0.6);
+    expect(skipped.cost.flops / whole.cost.flops).toBeLessThan(1e-4);
+    expect(reusing.memory.arenaBytes).toBeLessThanOrEqual(whole.memory.arenaBytes);
+    // Latents, data predictions and features of both rows, 320 channels of 128×72 in 25 frames.
+    expect(block.bytes / 2 ** 20).toBeCloseTo((4 * 25 * 128 * 72 * (2 * 320 + 2 * 4)) / 2 ** 20, 0);
   });
 
   it("takes less memory to decode in chunks, with the same results and hardly more work", async () => {
