@@ -47,7 +47,7 @@ describe("--repeat", () => {
       expect(one.status).toBe(0);
       const place = (path: string) => path.replace("%d", "0");
       const two = await run(["--repeat", place(first), "-o", second]);
-      expect(two).toMatchObject({ status: 0, stderr: "" });
+      expect(two.status).toBe(0);
       expect(two.made()).toEqual(one.made());
       expect(typeof two.made().seed).toBe("bigint");
       expect(readFileSync(place(second)).equals(readFileSync(place(first)))).toBe(true);

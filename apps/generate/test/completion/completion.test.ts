@@ -47,7 +47,7 @@ describe("suggest", () => {
     ["--sampler ", samplerNames],
     ["--sampler eu", samplerNames.filter((name) => name.startsWith("eu"))],
     ["--sampler=dd", ["--sampler=ddim", "--sampler=ddpm"]],
-    ["--device ", ["cpu", "cuda"]],
+    ["--device ", ["cpu", "cuda", "auto"]],
     ["--dtype fp", ["fp32", "fp16"]],
     ["--st", ["--steps", "--step-noise"]],
     ["--no-o", ["--no-overwrite"]],

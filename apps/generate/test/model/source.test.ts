@@ -73,7 +73,16 @@ describe("runOptions", () => {
   it("takes what is said", async () => {
     const argv = ["--size", "16x8", "--frames", "2", "--steps", "3", "--fps", "9", "--motion", "1", "--noise-aug", "0"];
     expect(await optionsOf([...argv, "--guidance", "2", "--guidance-shape", "triangle"])).toEqual({
-      ...{ width: 16, height: 8, numFrames: 2, steps: 3, fps: 9, motionBucketId: 1, noiseAugStrength: 0 },
+      ...{
+        width: 16,
+        height: 8,
+        numFrames: 2,
+        clipFrames: 5,
+        steps: 3,
+        fps: 9,
+        motionBucketId: 1,
+        noiseAugStrength: 0,
+      },
       ...{ minGuidance: 2, maxGuidance: 2, guidance: "triangle" },
     });
   });

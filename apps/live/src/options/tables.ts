@@ -1,3 +1,4 @@
+import { DEVICE_KINDS } from "@vd/kernels-native";
 import { DEADLINE_POLICIES, GUIDANCE_KINDS, RANDOM_LAYOUTS } from "@vd/live";
 import {
   always,
@@ -19,7 +20,14 @@ const MAX_FRAMES = 1_000_000;
 /** The most calls of the network for a frame that any model could list. */
 const MAX_STEPS = 50;
 const MAX_PORT = 65_535;
-const { device, threads } = LOAD_TABLE;
+const { threads } = LOAD_TABLE;
+/** Games run on the CPU or on the first GPU. */
+const device = {
+  kind: choice(DEVICE_KINDS, "DeviceKind"),
+  doc: "What computes: `cpu`, or `cuda` for an NVIDIA GPU.",
+  default: always(DEVICE_KINDS[0]),
+  cli: LOAD_TABLE.device.cli,
+} as const;
 
 /** What is played, by all commands. */
 const MODEL_ROWS = {

@@ -67,7 +67,7 @@ export async function estimateTeam(context: GenerationContext): Promise<Generati
     weightBytes: storedWeightBytes(plans.flatMap((plan) => plan.layouts.flatMap(({ layouts }) => layouts))),
     peakBytes: Math.max(...devices.map(({ peakBytes }) => peakBytes)),
     flops: byDevice.flat().reduce((total, { flops, runs }) => total + flops * runs, 0),
-    ...{ estimatedUs, devices },
+    ...{ estimatedUs, devices, warnings: context.warnings },
   };
 }
 

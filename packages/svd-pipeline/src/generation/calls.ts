@@ -10,7 +10,7 @@ import { type CallNeeds, callStage } from "../stages/call-stages";
 import type { CountedCall } from "../stages/generation-stages";
 import type { StageDefinition } from "../stages/stage";
 import { type GenerationContext, type GenerationRun, latentDims } from "./context";
-import { denoiseCompile } from "./load-ahead";
+import { denoiseCompile } from "./denoise-compile";
 
 /** The stages of a generation's kinds of calls, and the block of memory that they share. */
 function stagesOf(context: GenerationContext, { savings, kinds }: ChosenCalls) {

@@ -99,7 +99,7 @@ export class Generation implements GenerationRun {
   }
 
   private async runStages(): Promise<GeneratedVideo> {
-    const { progress, loader } = this;
+    const { progress, loaders } = this;
     const { checked, options } = this.context;
     const latents = await this.cleanLatents();
     const isLatent = checked.outputType === "latent";

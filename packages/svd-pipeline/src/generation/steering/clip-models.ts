@@ -6,7 +6,7 @@ import { denoiseStage } from "../../stages/definitions";
 import { stepConstants, videoConditions } from "../conditions";
 import type { GenerationRun } from "../context";
 import type { EncodedPicture } from "../encode-picture";
-import { denoiseCompile } from "../load-ahead";
+import { denoiseCompile } from "../denoise-compile";
 
 /** The denoiser, told of the picture that a clip begins with. */
 export interface ClipModel {

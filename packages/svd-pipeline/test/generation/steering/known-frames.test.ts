@@ -14,11 +14,15 @@ const clean = Float32Array.from({ length: LENGTH }, (_, i) => Math.sin(3 * i + 1
 /** A model that knows nothing and changes its mind with the sample. */
 const blind: Predict = async ({ latents }) => latents.map((value, i) => 0.1 * Math.sin(value + i));
 
-async function resultOf(name: (typeof samplerNames)[number], frames: readonly (Float32Array | undefined)[]) {
+async function resultOf(
+  name: (typeof samplerNames)[number],
+  frames: readonly (Float32Array | undefined)[],
+  leadsTo = false,
+) {
   const sampler = createSampler(SCHEDULER, { name, steps: 6 });
   const random = (i: number) => Math.sin(17 * i * i + 0.3) * sampler.initNoiseSigma;
   const stepper = new HostStepper({
-    predict: knowingFrames(blind, { frames, sampler, leadsTo: false }),
+    predict: knowingFrames(blind, { frames, sampler, leadsTo }),
     sampler,
     latents: Float32Array.from({ length: LENGTH * frames.length }, (_, i) => random(i)),
     noise: async () => Float32Array.from({ length: LENGTH * frames.length }, (_, i) => Math.sin(5 * i)),
@@ -36,6 +40,20 @@ describe("known frames", () => {
     expect(result.subarray(0, LENGTH)).toEqual(alone.subarray(0, LENGTH));
     expect(result.subarray(2 * LENGTH)).toEqual(alone.subarray(2 * LENGTH));
     expect(result.subarray(LENGTH, 2 * LENGTH)).not.toEqual(alone.subarray(LENGTH, 2 * LENGTH));
+  });
+});
+
+describe("frames that lead to a known one", () => {
+  const distance = (frame: Float32Array) => Math.hypot(...frame.map((value, i) => value - clean[i]!));
+
+  it("come nearer to it, the nearer they are, and those far from it stay", async () => {
+    const frames = [...Array.from({ length: 6 }, () => undefined), clean];
+    const [free, led] = [await resultOf("euler", frames), await resultOf("euler", frames, true)];
+    const at = (latents: Float32Array, i: number) => latents.subarray(i * LENGTH, (i + 1) * LENGTH);
+    expect(at(led, 0)).toEqual(at(free, 0));
+    expect(at(led, 1)).toEqual(at(free, 1));
+    for (const i of [3, 4, 5]) expect(distance(at(led, i))).toBeLessThan(distance(at(free, i)));
+    expect(distance(at(led, 6))).toBeLessThan(0.05);
   });
 });
 
