@@ -3,7 +3,7 @@ import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
 import { decodeFrames } from "./decode-frames";
-import { denoiseLatents } from "./denoise-latents";
+import { beginning, denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
@@ -84,7 +84,8 @@ export class Generation implements GenerationRun {
       progress.report("denoise", numSteps, numSteps);
       return kept;
     }
-    const latents = await progress.timed("denoise", () => denoiseLatents(this, picture));
+    const begin = await beginning(this);
+    const latents = await progress.timed("denoise", () => denoiseLatents(this, begin, picture));
     await context.state?.keepLatents(latents);
     return latents;
   }
