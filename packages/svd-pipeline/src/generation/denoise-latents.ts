@@ -24,22 +24,22 @@ import type { EncodedPicture } from "./encode-picture";
 import type { StepState } from "./resume/generation-state";
 
 /** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
-interface Beginning {
+export interface Beginning {
   latents: Float32Array;
   after: StepState | undefined;
 }
 
 /** Denoises to the clean latents, [F,C,h,w], from the first ones or from where an earlier run has come: by own kernels, or by
  *  a denoiser that runs elsewhere. */
-export async function denoiseLatents(run: GenerationRun, picture: EncodedPicture): Promise<Float32Array> {
+export function denoiseLatents(run: GenerationRun, begin: Beginning, picture: EncodedPicture): Promise<Float32Array> {
   const { denoiser, device } = run.context;
-  const begin = await beginning(run);
   if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, begin, picture);
   if (splitsRows(run.context)) return denoiseOnTeam(run, begin, picture);
   return denoiseOn(run, denoiser?.device ?? device, begin, picture);
 }
 
-async function beginning({ context, noise }: GenerationRun): Promise<Beginning> {
+/** Finds the last step of an earlier run, or draws the first latents. */
+export async function beginning({ context, noise }: GenerationRun): Promise<Beginning> {
   // Devices that share the steps do not keep them.
   const after = splitsRows(context) ? undefined : await context.state?.lastStep();
   if (!after) return { latents: await noise.firstLatents(), after };

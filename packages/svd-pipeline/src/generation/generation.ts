@@ -3,7 +3,7 @@ import { noCalls } from "../denoising/call-planner";
 import { StageLoader } from "../stages/stage-loader";
 import type { GeneratedVideo } from "../types";
 import type { GenerationContext, GenerationRun } from "./context";
-import { denoiseLatents } from "./denoise-latents";
+import { type Beginning, beginning, denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
@@ -93,7 +93,9 @@ export class Generation implements GenerationRun {
       progress.report("denoise", numSteps, numSteps);
       return kept;
     }
-    const latents = await progress.timed("denoise", () => this.denoised(picture));
+    // Clips of a longer video draw their own.
+    const begin = context.shape.clipFrames === undefined ? await beginning(this) : undefined;
+    const latents = await progress.timed("denoise", () => this.denoised(picture, begin));
     await context.state?.keepLatents(latents);
     return latents;
   }
@@ -124,11 +126,10 @@ export class Generation implements GenerationRun {
   }
 
   /** The clean latents of all frames that are decoded, [F,C,h,w]. */
-  private async denoised(picture: EncodedPicture): Promise<Float32Array> {
+  private async denoised(picture: EncodedPicture, begin: Beginning | undefined): Promise<Float32Array> {
     const { shape, checked } = this.context;
-    const isPlain = shape.clipFrames === undefined;
-    const latents = isPlain
-      ? await denoiseLatents(this, picture)
+    const latents = begin
+      ? await denoiseLatents(this, begin, picture)
       : await denoiseClips(this, await this.noise.firstLatents(), await givenFrames(this, picture));
     return checked.interpolation === "latent" ? blendedLatents(latents, shape.numFrames, checked.loop) : latents;
   }
