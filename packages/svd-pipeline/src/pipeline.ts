@@ -203,7 +203,9 @@ export class StableVideoDiffusionPipeline {
   async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
     const { warnings } = context;
-    const estimated = context.team ? await estimateTeam(context) : await estimate(context.device, await layoutStages(context));
+    const estimated = context.team
+      ? await estimateTeam(context)
+      : await estimate(context.device, await layoutStages(context));
     return { ...estimated, warnings };
   }
 

@@ -4,8 +4,8 @@ import type { CallCounts } from "./denoising/call-planner";
 import type { VideoEncodeOptions, VideoSaveOptions } from "./generation/video-files";
 import type { BatchLists, GenerateOptions } from "./options/option-types.generated";
 
-export type { CallCounts, CallKind } from "./denoising/call-planner";
 export type { DeviceName } from "@vd/tensor";
+export type { CallCounts, CallKind } from "./denoising/call-planner";
 export type { Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 

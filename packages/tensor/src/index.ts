@@ -1,4 +1,5 @@
 export { withCallbacks } from "./callbacks";
+export { chooseDevice, type DeviceName, type DevicePlace, GPU_NAMES } from "./devices/choose-device";
 export {
   DEVICE_PATTERN,
   type DeviceList,
@@ -7,7 +8,6 @@ export {
   kindOfDevice,
   MOST_DEVICES,
 } from "./devices/device-list";
-export { chooseDevice, type DeviceName, type DevicePlace, GPU_NAMES } from "./devices/choose-device";
 export { DeviceTeam, labelled, type TeamMember } from "./devices/device-team";
 export { type NamedDevice, openDevices } from "./devices/open-devices";
 export { copyTensor, SharedBlock } from "./devices/shared-block";

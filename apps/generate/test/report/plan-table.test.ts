@@ -7,7 +7,14 @@ const stage = (name: string, device?: string): StageEstimate => ({
   ...(device !== undefined && { device }),
 });
 const PLAN: GenerationEstimate = {
-  ...{ stages: [stage("denoise")], weightBytes: 2 ** 22, peakBytes: 2 ** 20, flops: 2e9, estimatedUs: 1e6 },
+  ...{
+    stages: [stage("denoise")],
+    weightBytes: 2 ** 22,
+    peakBytes: 2 ** 20,
+    flops: 2e9,
+    estimatedUs: 1e6,
+    warnings: [],
+  },
 };
 
 it("a plan of one device says nothing of devices", () => {

@@ -81,7 +81,15 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   throwIfAborted(signal, "vd-live bench");
   const { model, steps } = about;
   const results: BenchResults = {
-    ...{ model, steps, device: deviceName(settings.device), node: process.version, ...frames, keyToPictureMs, together },
+    ...{
+      model,
+      steps,
+      device: deviceName(settings.device),
+      node: process.version,
+      ...frames,
+      keyToPictureMs,
+      together,
+    },
     peakRssBytes: process.resourceUsage().maxRSS * KIB,
   };
   stdout.write(table(results));

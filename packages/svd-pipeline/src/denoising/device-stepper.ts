@@ -22,7 +22,8 @@ export interface StoredStates {
 
 async function savedStates({ layout, readBytes }: StoredStates): Promise<StepperMemory> {
   const tensors: Record<string, StepperMemory["tensors"][string]> = {};
-  for (const [name, { dtype, dims }] of layout.graph.states) tensors[name] = { dtype, dims, bytes: await readBytes(name) };
+  for (const [name, { dtype, dims }] of layout.graph.states)
+    tensors[name] = { dtype, dims, bytes: await readBytes(name) };
   return { tensors, values: null };
 }
 

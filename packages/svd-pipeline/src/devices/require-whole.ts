@@ -8,7 +8,13 @@ import type { StageShape } from "../stages/definitions";
  */
 export function requireWhole({ clipFrames, decodedFrames }: StageShape, savesCalls: boolean): void {
   const refuse = (got: string, hint: string) =>
-    new VdError({ code: "unsupported", where: "devices", expected: "one clip whose denoiser makes every call in full", got, hint });
+    new VdError({
+      code: "unsupported",
+      where: "devices",
+      expected: "one clip whose denoiser makes every call in full",
+      got,
+      hint,
+    });
   if (savesCalls) {
     const names = "guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast";
     throw refuse("calls that are saved", `Leave out devices, or what saves calls (${names}).`);

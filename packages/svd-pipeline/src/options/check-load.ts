@@ -1,6 +1,14 @@
 import type { WeightFormat } from "@vd/hub";
 import { type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
-import { chooseDevice, DeviceTeam, kindOfDevice, openDevices, readTuningTable, type Tuning, tuningTableFor } from "@vd/tensor";
+import {
+  chooseDevice,
+  DeviceTeam,
+  kindOfDevice,
+  openDevices,
+  readTuningTable,
+  type Tuning,
+  tuningTableFor,
+} from "@vd/tensor";
 import type { LoraChoice } from "../lora/merge-loras";
 import { checkTable } from "./check-table";
 import { checkValue } from "./check-value";

@@ -32,7 +32,7 @@ describe("denoise", () => {
     await denoise(noting(notes), sampler, {
       firstCall: 2,
       onStep: async ({ step, nextCall, save }) => {
-        notes.push(`step ${step}: ${nextCall} comes next, after ${(await save()).values}`);
+        notes.push(`step ${step}: ${nextCall} comes next, after ${(await save!()).values}`);
       },
     });
     expect(notes).toEqual([

@@ -5,8 +5,8 @@ import { type StepConstants, writeStepConstants } from "../../denoising/step-con
 import { denoiseStage } from "../../stages/definitions";
 import { stepConstants, videoConditions } from "../conditions";
 import type { GenerationRun } from "../context";
-import type { EncodedPicture } from "../encode-picture";
 import { denoiseCompile } from "../denoise-compile";
+import type { EncodedPicture } from "../encode-picture";
 
 /** The denoiser, told of the picture that a clip begins with. */
 export interface ClipModel {
