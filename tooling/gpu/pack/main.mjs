@@ -38,6 +38,7 @@ const PROGRAMS = {
   sizes: "tooling/gpu/programs/sizes.ts",
   tune: "tooling/gpu/programs/tune.ts",
   bench: "apps/bench/src/cli.ts",
+  live: "apps/live/src/cli.ts",
   sanitize: "tooling/gpu/programs/sanitize.ts",
   overhead: "tooling/measure/profiling/overhead.ts",
   kernels: "tooling/measure/profiling/kernels.ts",

@@ -96,7 +96,7 @@ case $command in all | report) mkdir -p "$out" ;; esac
 case $command in
   suite | sanitize) node "$command" "$@" ;;
   measure | generate | sizes | tune) node "$command" --model "$work/models/tiny-svd" "$@" ;;
-  bench) node "$command" "$@" ;;
+  bench | live) node "$command" "$@" ;;
   overhead) node overhead --model "$work/models/tiny-svd" --device cuda "$@" ;;
   kernels)
     # CUPTI comes with PyTorch where there is no toolkit; it also is a tool that hears NVTX ranges.
