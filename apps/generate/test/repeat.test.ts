@@ -10,7 +10,7 @@ import { runCommand } from "./support/harness";
 /** Runs a command line; gives its outcome and what was generated with, but for callbacks and pixels. */
 async function run(argv: string[]) {
   let made: Record<string, unknown> = {};
-  const onGenerate = ({ image: _, signal: __, onProgress: ___, ...options }: GenerateOptions) => {
+  const onGenerate = ({ image: _, signal: __, onProgress: ___, onWarning: ____, ...options }: GenerateOptions) => {
     made = options;
   };
   return { ...(await runCommand(["-q", ...argv], { onGenerate })), made: () => made };

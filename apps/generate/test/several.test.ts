@@ -28,7 +28,8 @@ describe("several pictures", () => {
     const folder = folderOf("a.png", "b.png", "c.jpg");
     const loaded: ModelSource[] = [];
     let disposed = 0;
-    const fake: FakeOptions = { onLoad: (source) => void loaded.push(source), onDispose: () => void disposed++ };
+    const told = { onLoad: (source: ModelSource) => void loaded.push(source), onDispose: () => void disposed++ };
+    const fake: FakeOptions = { ...told, reconstructionSnr: 5 };
     const words = [join(folder, "*.png"), join(folder, "c.jpg"), "-o", join(folder, "{name}-moves.webp")];
     const { status, stderr } = await runCommand([...QUICK, ...words], fake);
     expect(stderr).toContain("Warning");

@@ -292,15 +292,17 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
     test("of convolutions by groups, past frames and transposing", () => {
       const variants = (row: string, smVersion = 90) => candidates(smVersion)[row]!;
       expect(variants("half conv 2 groups", 80)).toEqual([
-        ...["conv_mma_f16_m64n64", "conv_mma_f16_m128n128", "conv_plain_f16", "conv_groups_f16"],
+        ...["conv_mma_f16_m64n64", "conv_mma_f16_m128n128", "conv_plain_f16", "conv_groups4_f16", "conv_groups_f16"],
       ]);
       expect(variants("half conv 2 groups")[0]).toMatch(/^sm90_/);
-      expect(variants("half conv 64 groups")).toEqual(["conv_groups_f16"]);
+      expect(variants("half conv 64 groups")).toEqual(["conv_groups4_f16", "conv_groups_f16"]);
       expect(rejected(90, "half conv 64 groups")).toMatchObject({
         conv_depthwise_f16: "is for a filter for every channel",
         "dense_*": "is for at most 32 groups, there are 64",
       });
-      expect(variants("half conv depthwise", 75)).toEqual(["conv_depthwise_f16", "conv_groups_f16"]);
+      expect(variants("half conv depthwise", 75)).toEqual([
+        ...["conv_depthwise_3x3s1_held_f16", "conv_depthwise_f16", "conv_groups_f16"],
+      ]);
       expect(variants("half conv clip", 80)).toContain("conv_clip_mma_f16_m128n128");
       expect(variants("half conv clip", 80).at(-1)).toBe("conv_clip_plain_f16");
       expect(variants("half conv clip")[0]).toMatch(/^sm90_/);

@@ -103,6 +103,8 @@ async function assemble(stage, images) {
   const isDirty = run("git", ["status", "--porcelain"]).trim() !== "";
   const about = { commit: commit + (isDirty ? " with changes" : ""), kernelHash: kernelHash() };
   writeFileSync(join(stage, "app/about.json"), `${JSON.stringify(about)}\n`);
+  // vd-live looks up its version there.
+  cpSync(join(ROOT, "apps/live/package.json"), join(stage, "app/package.json"));
 }
 
 const bytesOf = (folder) => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);

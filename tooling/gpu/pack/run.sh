@@ -7,6 +7,7 @@
 #   sizes      generations of --model DIR at many sizes: memory, bits, event loop
 #   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--json FILE] [--repeats N]
 #   bench      vd-bench: make-model, measure, ops, doctor, ...; paths are this folder's
+#   live       vd-live: bench and the like
 #   overhead   what profiling costs, of the tiny model or of --model DIR [--frames N] [--size WxH] [--json FILE]
 #   kernels    kernels that CUPTI sees beside the launches that plans say [--model DIR] [--json FILE]
 #   sanitize   the suite's small cases under the toolkit's compute-sanitizer [--tool NAME] [--json FILE]

@@ -6,7 +6,10 @@ import type { StageShape } from "../stages/definitions";
  *
  * @throws VdError `unsupported` for calls that are saved, and for videos of several clips, loops and frames between frames
  */
-export function requireWhole({ clipFrames, decodedFrames }: StageShape, savesCalls: boolean): void {
+export function requireWhole(
+  { numFrames, clipFrames, decodedFrames = numFrames }: StageShape,
+  savesCalls: boolean,
+): void {
   const refuse = (got: string, hint: string) =>
     new VdError({
       code: "unsupported",
@@ -19,6 +22,6 @@ export function requireWhole({ clipFrames, decodedFrames }: StageShape, savesCal
     const names = "guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast";
     throw refuse("calls that are saved", `Leave out devices, or what saves calls (${names}).`);
   }
-  if (clipFrames !== undefined || decodedFrames !== undefined)
+  if (clipFrames !== undefined || decodedFrames !== numFrames)
     throw refuse("a longer or steered video", "Leave out devices: one device makes such videos.");
 }

@@ -8,8 +8,9 @@ import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } f
 import { GenerationNoise } from "./noise";
 import { Progress } from "./progress";
 import { pictureDigest } from "./resume/facts";
+import { seamsOf } from "./steering/clips-of";
 import { decodeSteered } from "./steering/decode-steered";
-import { denoiseClips, seamsOf } from "./steering/denoise-clips";
+import { denoiseClips } from "./steering/denoise-clips";
 import { finalFrames } from "./steering/frame-counts";
 import { blendedLatents } from "./steering/frame-lists";
 import { givenFrames } from "./steering/given-frames";

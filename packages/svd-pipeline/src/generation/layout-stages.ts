@@ -4,7 +4,7 @@ import { decodedShape } from "../stages/definitions";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
 import { countedCalls } from "./calls";
 import type { GenerationContext } from "./context";
-import { callsPerStepOf } from "./steering/denoise-clips";
+import { callsPerStepOf } from "./steering/clips-of";
 
 /** What decides the stages of a generation besides its shape. */
 function stageCounts(context: GenerationContext): StageCounts {

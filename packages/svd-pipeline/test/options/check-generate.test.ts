@@ -151,8 +151,8 @@ describe("wrong options", () => {
   it("of an unknown name are refused with the known ones and the nearest", async () => {
     const messages = await Promise.all(UNKNOWN.map(async (options) => (await failureOf(() => check(options))).message));
     expect(messages.join("\n")).toMatchInlineSnapshot(`
-      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, onWarning, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
-      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, onWarning, previewEvery, profiler, got "toString". The nearest name is onWarning."
+      "[generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, clipFrames, overlap, holdColours, pastFrames, lastImage, loop, boomerang, interpolation, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, onWarning, previewEvery, profiler, got "numFrame". The nearest name is numFrames.
+      [generate] expected options out of image, width, height, autoSize, fit, focus, numFrames, clipFrames, overlap, holdColours, pastFrames, lastImage, loop, boomerang, interpolation, steps, fps, motionBucketId, noiseAugStrength, minGuidance, maxGuidance, guidance, guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast, sampler, sigmas, seed, stepNoise, latents, outputType, memory, decodeChunk, isolateDecodeChunks, resume, keepState, signal, onProgress, onStepEnd, onFrames, onPreview, onWarning, previewEvery, profiler, got "toString". The nearest name is boomerang."
     `);
   });
 
@@ -180,6 +180,7 @@ describe("right options", () => {
         skipThreshold: 0,
         fast: false,
       },
+      ...{ overlap: 4, holdColours: 1, loop: false, boomerang: false, interpolation: "none" },
       guidance: "linear",
       seed: 5n,
       sampler: undefined,
