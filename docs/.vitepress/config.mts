@@ -42,7 +42,10 @@ const benchmarks: Benchmark[] = readdirSync(join(DOCS, "benchmarks"))
 
 const reference = join(DOCS, "api/typedoc-sidebar.json");
 
-const START = ["quick-start", "generate", "options", "live", "gallery", "hosts", "troubleshooting"];
+const START = [
+  ...["quick-start", "generate", "longer", "fewer-calls", "lora", "resume", "options"],
+  ...["live", "studio", "api", "serving", "gallery", "hosts", "troubleshooting"],
+];
 /** Come first of those that no other part of the sidebar has. */
 const FIRST_ADVANCED = ["architecture", "ops", "vae", "profiling", "tensorrt", "environment"];
 const ELSEWHERE = ["index", "packages", "comparison", ...START, ...FIRST_ADVANCED];

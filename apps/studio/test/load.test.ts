@@ -24,7 +24,7 @@ it("answers many clients while it works, and keys take turns", async () => {
   expect(Object.keys(report.statuses).sort()).toEqual(expect.arrayContaining(["200"]));
   for (const status of Object.keys(report.statuses)) expect(["200", "429"]).toContain(status);
   // Times are measured by test/load/main.ts on a machine that does nothing else; here they only say that nothing stands still.
-  expect(report.serverP95).toBeLessThanOrEqual(250);
+  expect(report.serverP95).toBeLessThanOrEqual(2000);
   const counts = report.completed.map(({ videos }) => videos);
   expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
 });

@@ -1,5 +1,5 @@
-import { cancelledError, type Device, openDevice, throwIfAborted } from "@vd/kernels-native";
-import { chooseDevice } from "@vd/tensor";
+import { cancelledError, type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
+import { chooseDevice, type DeviceName, GPU_NAMES } from "@vd/tensor";
 import { openDiffusionModel } from "../diffusion/open-model";
 import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
@@ -16,6 +16,7 @@ import { preparePrograms, type SessionParts } from "./parts";
 import { SimilarityFilter } from "./similarity-filter";
 import { DEADLINE_POLICIES, type LivePicture, type LiveSession, type LiveSessionOptions } from "./types";
 
+const DEVICE_NAMES: readonly DeviceName[] = ["cpu", "cuda", "auto", ...GPU_NAMES];
 const QUEUE_FRAMES = 2;
 const STRENGTH = 0.5;
 /** Guidance scales: of residual guidance, and of models that are told it. */
@@ -104,6 +105,10 @@ function partsOf(options: LiveSessionOptions, opened: Opened, engine: FrameMaker
 
 /** The device that the options name. */
 function deviceOf({ device = "cpu", threads }: LiveSessionOptions): Device {
+  if (!DEVICE_NAMES.includes(device)) {
+    const expected = "cpu, cuda, one of several GPUs as cuda:1, or auto";
+    throw new VdError({ code: "attr", where: "session] [device", expected, got: String(device) });
+  }
   const { kind, index } = chooseDevice(device);
   return openDevice(kind, kind === "cuda" ? { index } : { threads });
 }

@@ -136,7 +136,7 @@ export interface LiveSessionOptions extends LiveParameters {
   start?: string | readonly LivePicture[] | undefined;
   /** Seed of the noise, as `torch.Generator().manual_seed`; default 0. */
   seed?: number | bigint | undefined;
-  /** Where the network runs: `cpu`, `cuda`, or one of several GPUs as `cuda:1`; default `cpu`. */
+  /** Where the network runs: `cpu`, `cuda`, one of several GPUs as `cuda:1`, or `auto` for a GPU if one can be used; default `cpu`. */
   device?: DeviceName | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;

@@ -142,7 +142,7 @@ describe("a file that is no such checkpoint", () => {
       […/one-less.safetensors] [model.diffusion_model.time_embed.0.bias] expected a Stable Video Diffusion checkpoint in the original names, got 1 missing tensors: model.diffusion_model.time_embed.0.bias. The file is damaged, or of another kind of model.
       […/other.safetensors] [unet] expected tensors named like model.diffusion_model.conv_in.weight, got none; the first others are transformer.time_embed.0.weight, transformer.time_embed.0.bias, transformer.time_embed.2.weight, …. Give a single-file checkpoint of Stable Video Diffusion, e.g. svd_xt.safetensors.
       […/missing.safetensors] expected a safetensors file, got no such file or folder. Check the path.
-      […/cut.safetensors] expected a header of at most 99992 bytes, got a header length of 144056. The file is cut off or not a safetensors file: download or export it again.
+      […/cut.safetensors] expected a header of at most 99992 bytes, got a header length of 143864. The file is cut off or not a safetensors file: download or export it again.
       […/diffusion_pytorch_model.safetensors] [unet] expected tensors named like model.diffusion_model.conv_in.weight, got none; the first others are add_embedding.linear_1.bias, add_embedding.linear_1.weight, add_embedding.linear_2.bias, …. This file is one network of a model in the folder layout: give the model's folder instead.
       […/tiny-svd] expected a safetensors file, got a folder. Pass the file itself, or open the folder as a checkpoint.
       […/one-ball.png] expected a header of at most 7785 bytes, got a header length of 727905341920923785. The file is cut off or not a safetensors file: download or export it again."

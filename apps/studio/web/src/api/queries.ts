@@ -64,14 +64,17 @@ export function useClip(id: string, isThere: boolean): { url: string | undefined
   return { url: isUnreadable ? contentUrl(id, "video") : blobUrl, error: isUnreadable ? null : error };
 }
 
-/** An address for a blob, given back when it is not shown any more. */
+const LINGER_MS = 5000;
+
+/** An address for a blob, given back a while after it is not shown any more. */
 export function useObjectUrl(blob: Blob | undefined): string | undefined {
   const [url, setUrl] = useState<string>();
   useEffect(() => {
     if (blob === undefined) return setUrl(undefined);
     const made = URL.createObjectURL(blob);
     setUrl(made);
-    return () => URL.revokeObjectURL(made);
+    // What shows it may still be loading: a video asks for its parts one after the other.
+    return () => void setTimeout(() => URL.revokeObjectURL(made), LINGER_MS);
   }, [blob]);
   return url;
 }
