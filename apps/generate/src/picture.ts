@@ -3,7 +3,6 @@ import { basename } from "node:path";
 import { isVdError, VdError } from "@vd/kernels-native";
 import { loadImage, type PictureUse, type RgbImage } from "@vd/media";
 import { fileError } from "@vd/tensor";
-import { bundledPicture } from "./model/bundled";
 import { STANDARD } from "./pictures";
 
 /**
