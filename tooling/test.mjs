@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import {
   CANCELLED_STATUS,
@@ -20,13 +21,16 @@ const require = createRequire(join(ROOT, "package.json"));
 const binary = (name, file) => join(require.resolve(`${name}/package.json`), "..", file);
 const RESULTS = join(ROOT, "build/test-results.json");
 
-/** Runs a script of ours, or pnpm where the first word says so; true if it ended well. */
-async function run([first, ...rest]) {
+/** Runs a script of ours, or pnpm where the first word says so; true if it ended well. heard: takes what it prints, which else goes
+ *  on. */
+async function run([first, ...rest], heard) {
   const pnpm = pnpmCommand();
   const isPnpm = first === "pnpm";
   const [program, words] = isPnpm ? [pnpm.program, [...pnpm.words, ...rest]] : [process.execPath, [first, ...rest]];
   const env = { ...process.env, TURBO_TELEMETRY_DISABLED: "1" };
-  const child = spawn(program, words, { cwd: ROOT, stdio: "inherit", env, shell: isPnpm && pnpm.shell });
+  const stdio = heard ? ["ignore", "pipe", "pipe"] : "inherit";
+  const child = spawn(program, words, { cwd: ROOT, stdio, env, shell: isPnpm && pnpm.shell });
+  if (heard) for (const stream of [child.stdout, child.stderr]) stream.on("data", heard);
   const { status, signal } = await ended(child);
   if (signal === "SIGINT" || signal === "SIGTERM" || status === CANCELLED_STATUS) {
     throw new Failure("stopped.", CANCELLED_STATUS);
@@ -44,14 +48,20 @@ const checks = () => [
   ["goldens", ["tooling/goldens/launch.mjs"]],
 ];
 
+/** Runs the checks, as many at a time as keep the processor busy: most of them have one thread. What one prints stands together. */
 async function runChecks(counts) {
-  for (const [title, words] of checks()) {
-    const startMs = performance.now();
-    console.log(`\n== ${title}`);
-    const ok = await run(words);
-    counts[ok ? "passed" : "failed"]++;
-    console.log(`${ok ? "ok" : "FAILED"}: ${title} (${seconds(startMs)})`);
-  }
+  const waiting = checks();
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [title, words] = next;
+      const startMs = performance.now();
+      const printed = [];
+      const ok = await run(words, (part) => printed.push(part));
+      counts[ok ? "passed" : "failed"]++;
+      console.log(`\n== ${title}\n${Buffer.concat(printed)}${ok ? "ok" : "FAILED"}: ${title} (${seconds(startMs)})`);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work));
 }
 
 async function runTests(counts, words) {

@@ -104,14 +104,16 @@ async function runPnpm(title, words, hint) {
   throw new Failure(`"pnpm ${words.join(" ")}" failed, see above. ${hint}`);
 }
 
-/** The child that runs now. */
-let running;
+/** The children that run now. */
+const running = new Set();
 
 /** Ctrl-C reaches the children by itself, and a second one means "at once" to them; SIGTERM has to be handed on. Returns
  *  what ends this. */
 export function handOnSignals() {
   const onInterrupt = () => {};
-  const onTerminate = () => running?.kill("SIGTERM");
+  const onTerminate = () => {
+    for (const child of running) child.kill("SIGTERM");
+  };
   process.on("SIGINT", onInterrupt);
   process.on("SIGTERM", onTerminate);
   return () => {
@@ -122,10 +124,13 @@ export function handOnSignals() {
 
 /** Waits for a child to end. */
 export function ended(child) {
-  running = child;
+  running.add(child);
   return new Promise((settle, reject) => {
     child.once("error", (error) => reject(new Failure(`${child.spawnfile} does not start: ${error.message}.`)));
-    child.once("close", (status, signal) => settle({ status, signal }));
+    child.once("close", (status, signal) => {
+      running.delete(child);
+      settle({ status, signal });
+    });
   });
 }
 

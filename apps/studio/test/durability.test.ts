@@ -7,7 +7,7 @@ import { pictureAddress, TINY, temporaryFolder } from "./support/harness";
 import { spawnProgram } from "./support/spawn-program";
 
 const isLong = process.env.VD_LONG === "1";
-const [NUM_VIDEOS, NUM_KILLS] = isLong ? [60, 40] : [6, 3];
+const [NUM_VIDEOS, NUM_KILLS] = isLong ? [60, 40] : [4, 2];
 const WORKERS = 2;
 
 /** The same moments in every run. */

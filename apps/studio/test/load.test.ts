@@ -16,7 +16,7 @@ it("answers many clients while it works, and keys take turns", async () => {
     "--drain-seconds",
     "0",
   );
-  const report = await measureLoad({ url: server.line, folder, seconds: 12, listeners: 50, submitters: 10 });
+  const report = await measureLoad({ url: server.line, folder, seconds: 6, listeners: 50, submitters: 10 });
   await server.end("SIGTERM");
   remove();
   expect(report.listeners.open).toBe(50);
