@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { GenerationEstimate } from "../../src/index";
 import { openTiny, QUICK } from "../support/tiny-model";
 
-const OPTIONS = { ...QUICK, numFrames: 25, width: 64, height: 64, maxGuidance: 3 };
+const OPTIONS = { ...QUICK, numFrames: 25, clipFrames: 25, width: 64, height: 64, maxGuidance: 3 };
 
 describe("the plan of a generation on four devices", () => {
   let plan: GenerationEstimate;
