@@ -4,7 +4,7 @@ import { build } from "vite";
 import { program } from "../../tooling/build/tsup.mjs";
 
 export default defineConfig({
-  ...program({ cli: "src/cli.ts", worker: "src/work/child.ts", "ai-sdk": "src/ai-sdk/index.ts" }),
+  ...program({ cli: "src/cli.ts", worker: "src/workers/child.ts", "ai-sdk": "src/ai-sdk/index.ts" }),
   dts: { entry: { "ai-sdk": "src/ai-sdk/index.ts" } },
   // What is imported late stays in files of its own; in one file it would all be loaded at once.
   splitting: true,

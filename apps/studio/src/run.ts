@@ -11,8 +11,8 @@ import {
 } from "./options/commands";
 import { readWords } from "./options/read-words";
 import type { KeysSettings, ServeSettings, WorkerSettings } from "./options/settings";
-import type { WorkerProgram } from "./work/worker-process";
-import { WorkError } from "./work/worker-process";
+import type { WorkerProgram } from "./workers/worker-process";
+import { WorkError } from "./workers/worker-process";
 
 /** All that the program needs from outside; tests replace any of it. */
 export interface Dependencies {

@@ -5,7 +5,7 @@ import { VideoTable } from "../src/queue/video-table";
 import { orderOf } from "../src/redis/redis-videos";
 import type { Priority } from "../src/videos/record";
 import { isVideoId, makeVideoId } from "../src/videos/video-id";
-import { resumeOption } from "../src/work/resume";
+import { resumeOption } from "../src/workers/resume";
 import { temporaryFolder } from "./support/harness";
 
 const removals: (() => void)[] = [];

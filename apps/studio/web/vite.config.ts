@@ -18,6 +18,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: ["chrome123", "firefox120", "safari17.5"],
     // The licences of what is bundled, beside it.
-    license: { fileName: "licenses.md" },
+    license: { fileName: "third-party.md" },
   },
 });

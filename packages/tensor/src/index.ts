@@ -1,5 +1,5 @@
 export { withCallbacks } from "./callbacks";
-export { chooseDevice, type DeviceName, type DevicePlace, GPU_NAMES } from "./devices/choose-device";
+export { chooseDevice, type DeviceName, type DevicePlace, GPU_NAMES, openNamedDevice } from "./devices/choose-device";
 export {
   DEVICE_PATTERN,
   type DeviceList,

@@ -1,6 +1,5 @@
-import { type DeviceKind, openDevice } from "@vd/kernels-native";
 import { recordRandomNetwork } from "@vd/live";
-import { layoutGraph, Plan, runInSlices } from "@vd/tensor";
+import { type DeviceName, layoutGraph, openNamedDevice, Plan, runInSlices } from "@vd/tensor";
 import type { FrameBench } from "./frame-bench";
 import { timesOf } from "./times";
 
@@ -24,20 +23,20 @@ const SIDE = 64;
  *  at the signal. */
 export async function benchNetwork(
   name: NetworkName,
-  { device: kind, threads, seed }: { device: DeviceKind; threads: number | undefined; seed: number },
+  { device: deviceName, threads, seed }: { device: DeviceName; threads: number | undefined; seed: number },
   calls: number,
   signal: AbortSignal,
 ): Promise<FrameBench> {
-  const device = openDevice(kind, { threads });
+  const device = openNamedDevice(deviceName, threads);
   await device.prepare();
-  const freeBefore = kind === "cpu" ? undefined : (await device.memory()).freeBytes;
+  const freeBefore = device.kind === "cpu" ? undefined : (await device.memory()).freeBytes;
   const layoutName = name === "sd15-unet" ? "sd15" : "sd-turbo";
   const layout = await runInSlices(
     layoutGraph.inPieces((g) => recordRandomNetwork(g, layoutName, { seed, pictures: PICTURES, side: SIDE }), {
-      dtype: kind === "cpu" ? "f32" : "f16",
+      dtype: device.kind === "cpu" ? "f32" : "f16",
     }),
   );
-  const plan = await Plan.load(device, layout, { capture: kind !== "cpu", name });
+  const plan = await Plan.load(device, layout, { capture: device.kind !== "cpu", name });
   try {
     const times: number[] = [];
     let startMs = 0;

@@ -1,7 +1,7 @@
 import { cpus } from "node:os";
 import { devices, throwIfAborted } from "@vd/kernels-native";
 import type { LiveSessionOptions, LiveTimes } from "@vd/live";
-import { checkPlace, writeWholeFile } from "@vd/tensor";
+import { checkPlace, chooseDevice, type DeviceName, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
 import { benchNetwork, isNetworkName } from "../bench/network-bench";
@@ -28,9 +28,10 @@ export interface BenchResults extends FrameBench {
 const KIB = 1024;
 const MIB = 2 ** 20;
 
-function deviceName(kind: "cpu" | "cuda"): string {
-  const found = devices().find((device) => device.kind === kind && device.usable);
-  return kind === "cpu" ? (cpus()[0]?.model.trim() ?? "CPU") : (found?.name ?? kind);
+function nameOfDevice(device: DeviceName): string {
+  const { kind, index } = chooseDevice(device);
+  if (kind === "cpu") return cpus()[0]?.model.trim() ?? "CPU";
+  return devices().filter((each) => each.kind === kind)[index]?.name ?? device;
 }
 
 const times = ({ mean, p50, p95, p99, max }: LiveTimes) =>
@@ -84,7 +85,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
     ...{
       model,
       steps,
-      device: deviceName(settings.device),
+      device: nameOfDevice(settings.device),
       node: process.version,
       ...frames,
       keyToPictureMs,

@@ -1,4 +1,3 @@
-import { DEVICE_KINDS } from "@vd/kernels-native";
 import { DEADLINE_POLICIES, GUIDANCE_KINDS, RANDOM_LAYOUTS } from "@vd/live";
 import {
   always,
@@ -20,14 +19,7 @@ const MAX_FRAMES = 1_000_000;
 /** The most calls of the network for a frame that any model could list. */
 const MAX_STEPS = 50;
 const MAX_PORT = 65_535;
-const { threads } = LOAD_TABLE;
-/** Games run on the CPU or on the first GPU. */
-const device = {
-  kind: choice(DEVICE_KINDS, "DeviceKind"),
-  doc: "What computes: `cpu`, or `cuda` for an NVIDIA GPU.",
-  default: always(DEVICE_KINDS[0]),
-  cli: LOAD_TABLE.device.cli,
-} as const;
+const { device, threads } = LOAD_TABLE;
 
 /** What is played, by all commands. */
 const MODEL_ROWS = {

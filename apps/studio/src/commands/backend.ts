@@ -2,8 +2,8 @@ import type { VideoFiles } from "../files/video-files";
 import type { FetchRules } from "../inputs/safe-fetch";
 import type { KeyStore } from "../keys/key-store";
 import type { VideoQueue } from "../queue/video-queue";
-import type { ModelPlace } from "../work/messages";
-import type { WorkerProcess } from "../work/worker-process";
+import type { ModelPlace } from "../workers/messages";
+import type { WorkerProcess } from "../workers/worker-process";
 
 /** What a queue is opened with. */
 export interface BackendContext {

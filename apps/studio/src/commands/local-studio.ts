@@ -7,7 +7,7 @@ import { LocalQueue } from "../queue/local-queue";
 import { VideoTable } from "../queue/video-table";
 import { hasEnded } from "../videos/record";
 import { WebhookSender } from "../webhooks/webhook-sender";
-import { placeOf } from "../work/models";
+import { placeOf } from "../workers/models";
 import type { BackendContext, StudioBackend } from "./backend";
 
 /** Folder of the videos in the data folder. */

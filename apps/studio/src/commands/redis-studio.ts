@@ -6,7 +6,7 @@ import { RedisKeys } from "../redis/redis-keys";
 import { RedisQueue } from "../redis/redis-queue";
 import { VideoWorker } from "../redis/video-worker";
 import { startWebhookWorker } from "../redis/webhook-worker";
-import { placeOf } from "../work/models";
+import { placeOf } from "../workers/models";
 import type { BackendContext, StudioBackend } from "./backend";
 import { VIDEOS } from "./local-studio";
 

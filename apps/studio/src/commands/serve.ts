@@ -11,8 +11,8 @@ import type { OpenLiveSite } from "../live-mount";
 import type { ServeSettings } from "../options/settings";
 import { bytesOfMib } from "../options/tables";
 import { LOCAL_OWNER } from "../videos/record";
-import { makeWorkers, modelPlaces, offeredModels } from "../work/models";
-import { WorkerProcess, type WorkerProgram } from "../work/worker-process";
+import { makeWorkers, modelPlaces, offeredModels } from "../workers/models";
+import { WorkerProcess, type WorkerProgram } from "../workers/worker-process";
 import type { BackendContext, StudioBackend } from "./backend";
 import { openLocalBackend } from "./local-studio";
 

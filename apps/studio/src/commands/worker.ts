@@ -1,8 +1,8 @@
 import { VdError } from "@vd/kernels-native";
 import { usualFolder } from "../environment";
 import type { WorkerSettings } from "../options/settings";
-import { makeWorkers, modelPlaces } from "../work/models";
-import type { WorkerProgram } from "../work/worker-process";
+import { makeWorkers, modelPlaces } from "../workers/models";
+import type { WorkerProgram } from "../workers/worker-process";
 import { openRedisBackend } from "./redis-studio";
 import { remoteFilesOf } from "./serve";
 

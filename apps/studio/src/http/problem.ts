@@ -2,7 +2,7 @@ import { isVdError } from "@vd/kernels-native";
 import type { FastifyError } from "fastify";
 import { FetchError } from "../inputs/safe-fetch";
 import { IdempotencyError, LimitError } from "../queue/video-queue";
-import { WorkError } from "../work/worker-process";
+import { WorkError } from "../workers/worker-process";
 
 /** An answer that something is wrong, as RFC 9457 has it, with the same in OpenAI's shape for its clients. */
 export interface ProblemBody {

@@ -4,8 +4,8 @@ import type { FetchRules } from "../inputs/safe-fetch";
 import type { KeyStore } from "../keys/key-store";
 import type { OpenLiveSite } from "../live-mount";
 import type { VideoQueue } from "../queue/video-queue";
-import type { ModelPlace } from "../work/messages";
-import type { WorkerProcess } from "../work/worker-process";
+import type { ModelPlace } from "../workers/messages";
+import type { WorkerProcess } from "../workers/worker-process";
 import type { AccessRules } from "./access";
 import { Problem } from "./problem";
 

@@ -1,9 +1,9 @@
 import type { VideoFiles } from "../files/video-files";
 import { type VideoEvent, VideoEvents } from "../videos/events";
 import { hasEnded, type VideoRecord } from "../videos/record";
-import { type AttemptEnd, attempt } from "../work/attempt";
-import type { ModelPlace } from "../work/messages";
-import type { WorkerProcess } from "../work/worker-process";
+import { type AttemptEnd, attempt } from "../workers/attempt";
+import type { ModelPlace } from "../workers/messages";
+import type { WorkerProcess } from "../workers/worker-process";
 import { type IdempotentCall, type ListQuery, MAX_CRASHES, type NewVideo, type VideoQueue } from "./video-queue";
 import type { VideoTable } from "./video-table";
 

@@ -3,9 +3,9 @@ import type { Redis } from "ioredis";
 import type { VideoFiles } from "../files/video-files";
 import { MAX_CRASHES } from "../queue/video-queue";
 import { hasEnded, type VideoRecord } from "../videos/record";
-import { type AttemptEnd, attempt } from "../work/attempt";
-import type { ModelPlace } from "../work/messages";
-import type { WorkerProcess } from "../work/worker-process";
+import { type AttemptEnd, attempt } from "../workers/attempt";
+import type { ModelPlace } from "../workers/messages";
+import type { WorkerProcess } from "../workers/worker-process";
 import { NAMES, QUEUES } from "./connection";
 import type { RedisQueue } from "./redis-queue";
 

@@ -8,13 +8,13 @@ import { SERVE } from "../../src/options/commands";
 import { readWords } from "../../src/options/read-words";
 import type { ServeSettings } from "../../src/options/settings";
 import type { VideoView } from "../../src/videos/view";
-import type { WorkerProgram } from "../../src/work/worker-process";
+import type { WorkerProgram } from "../../src/workers/worker-process";
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The worker from its sources. */
 export const WORKER_PROGRAM: WorkerProgram = {
-  path: at("../../src/work/child.ts"),
+  path: at("../../src/workers/child.ts"),
   execArgv: ["--import", "tsx"],
   env: { TSX_TSCONFIG_PATH: at("../../../../tsconfig.base.json") },
 };

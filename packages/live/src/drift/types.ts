@@ -1,3 +1,4 @@
+import type { DeviceName } from "@vd/tensor";
 /** How a frame of a long game looks, and how far it is from the game's start. Pixels are in [-1, 1]. */
 export interface DriftMeasure {
   /** Number of the frame. */
@@ -41,7 +42,7 @@ export interface DriftOptions {
   /** Threads on the CPU. */
   threads?: number | undefined;
   /** Where the network runs; default `cpu`. */
-  device?: "cpu" | "cuda" | undefined;
+  device?: DeviceName | undefined;
   /** Called with each measure. */
   onMeasure?: ((measure: DriftMeasure) => void) | undefined;
   /** Ends the run. */

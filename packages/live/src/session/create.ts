@@ -1,5 +1,5 @@
-import { cancelledError, type Device, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
-import { chooseDevice, type DeviceName, GPU_NAMES } from "@vd/tensor";
+import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernels-native";
+import { type DeviceName, GPU_NAMES, openNamedDevice } from "@vd/tensor";
 import { openDiffusionModel } from "../diffusion/open-model";
 import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
@@ -109,8 +109,7 @@ function deviceOf({ device = "cpu", threads }: LiveSessionOptions): Device {
     const expected = "cpu, cuda, one of several GPUs as cuda:1, or auto";
     throw new VdError({ code: "attr", where: "session] [device", expected, got: String(device) });
   }
-  const { kind, index } = chooseDevice(device);
-  return openDevice(kind, kind === "cuda" ? { index } : { threads });
+  return openNamedDevice(device, threads);
 }
 
 /** Does what {@link createLiveSession} does, with a clock of the caller's, and perhaps its device. */

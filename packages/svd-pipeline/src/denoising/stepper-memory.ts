@@ -9,7 +9,7 @@ export interface StepperMemory {
 }
 
 /** What stands for a tensor, or for a number that JSON lacks, among plain values. */
-interface Placeholder {
+interface TaggedValue {
   $tensor?: string;
   $number?: string;
 }
@@ -22,10 +22,10 @@ export function packValues(values: unknown): StepperMemory {
       const name = String(Object.keys(tensors).length);
       const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
       tensors[name] = { dtype: "f32", dims: [value.length], bytes };
-      return { $tensor: name } satisfies Placeholder;
+      return { $tensor: name } satisfies TaggedValue;
     }
-    if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) } satisfies Placeholder;
-    if (Object.is(value, -0)) return { $number: "-0" } satisfies Placeholder;
+    if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) } satisfies TaggedValue;
+    if (Object.is(value, -0)) return { $number: "-0" } satisfies TaggedValue;
     if (Array.isArray(value)) return value.map(packed);
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, packed(part)]));
@@ -38,7 +38,7 @@ export function unpackValues({ values, tensors }: StepperMemory): unknown {
   const unpacked = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(unpacked);
     if (typeof value !== "object" || value === null) return value;
-    const { $tensor, $number } = value as Placeholder;
+    const { $tensor, $number } = value as TaggedValue;
     if ($number !== undefined) return Number($number);
     if ($tensor === undefined)
       return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, unpacked(part)]));

@@ -1,4 +1,4 @@
-import { type DeviceInfo, type DeviceKind, devices, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceInfo, type DeviceKind, devices, openDevice, VdError } from "@vd/kernels-native";
 
 /** What computes: a kind of device, one GPU of several, or `auto` for the first GPU that can be used, else the CPU. */
 export type DeviceName = DeviceKind | "auto" | `cuda:${number}`;
@@ -53,4 +53,20 @@ export function chooseDevice(name: DeviceName, all: () => readonly DeviceInfo[] 
     got: name,
     hint: 'Choose one that can be used, or device "auto".',
   });
+}
+
+/**
+ * Opens the device that a name means. threads: of the CPU; default `VD_THREADS` or the number of cores.
+ *
+ * @throws VdError `unsupported` for a device that is not there or cannot be used
+ * @example
+ * ```ts
+ * import { openNamedDevice } from "@vd/tensor";
+ *
+ * console.log(openNamedDevice("auto").kind);
+ * ```
+ */
+export function openNamedDevice(name: DeviceName, threads?: number | undefined): Device {
+  const { kind, index } = chooseDevice(name);
+  return openDevice(kind, kind === "cuda" ? { index } : { threads });
 }

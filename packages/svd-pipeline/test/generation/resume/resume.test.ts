@@ -101,6 +101,26 @@ describe("a generation with a state", () => {
     }
   });
 
+  it.each([
+    ["reused features", { featureInterval: 2 }],
+    ["skipped calls", { skipThreshold: 0.1 }],
+    ["several clips", { numFrames: 5, clipFrames: 3, overlap: 1 }],
+    ["a loop", { numFrames: 5, loop: true }],
+  ] as const)("begins the denoising anew with %s, and gives the same bits", async (_, more) => {
+    const options: GenerateOptions = { ...OPTIONS, ...more };
+    const whole = await pipeline.generate(options);
+    const resume = join(temporaryFolder(), "state");
+    await stopAfter(2, { ...options, resume });
+    const { told, options: again } = watched({ ...options, resume });
+    const video = await pipeline.generate(again);
+    expect(told.steps[0]).toBe(1);
+    expect(sameBytes(video.data, whole.data)).toBe(true);
+    await failWhileDecoding(0, { ...options, resume });
+    const decoded = watched({ ...options, resume });
+    expect(sameBytes((await pipeline.generate(decoded.options)).data, whole.data)).toBe(true);
+    expect(decoded.told.steps.filter((step) => step === 1)).toEqual([]);
+  });
+
   it("takes the state's seed, and says how far it has come", async () => {
     const resume = join(temporaryFolder(), "state");
     expect(await resumeState(resume)).toBeUndefined();
