@@ -4,4 +4,5 @@ export * from "./define-op";
 export * from "./dtype";
 export * from "./epilogue";
 export * from "./expr";
+export * from "./group-norm";
 export * from "./modulation";

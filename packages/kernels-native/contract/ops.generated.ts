@@ -12,9 +12,11 @@ import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
 import elementwise from "../ops/elementwise/elementwise.op";
 import framesOut from "../ops/frames_out/frames_out.op";
 import groupNorm from "../ops/group_norm/group_norm.op";
+import groupNormQ8 from "../ops/group_norm_q8/group_norm_q8.op";
 import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
 import guide from "../ops/guide/guide.op";
 import layerNorm from "../ops/layer_norm/layer_norm.op";
+import layerNormQ8 from "../ops/layer_norm_q8/layer_norm_q8.op";
 import layoutIn from "../ops/layout_in/layout_in.op";
 import layoutOut from "../ops/layout_out/layout_out.op";
 import linear from "../ops/linear/linear.op";
@@ -43,9 +45,11 @@ export const OPS = {
   elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,
   layer_norm: layerNorm,
+  layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,
   linear: linear,

@@ -42,6 +42,9 @@ struct ScaledMmaParams {
 /** Most output channels, channels, and taps times channels of the kernel for convolutions of few channels to few. */
 inline constexpr int kFewColumns = 4, kFewChannels = 8, kFewDepth = 256;
 
+/** Most tokens of the kernel for linears of few. */
+inline constexpr int kVectorRows = 8;
+
 /** Most output channels of the kernel for 3x3 convolutions of many channels to few (conv_narrow.cuh), and its tile. */
 inline constexpr int kNarrowColumns = 8, kNarrowTileH = 8, kNarrowTileW = 32, kNarrowThreads = 32 * kNarrowTileH;
 

@@ -196,3 +196,13 @@ __device__ __forceinline__ void norm_finish(const NormFinishParams& p) {
 }
 
 }  // namespace vd::device
+
+/** The kernels of the statistics, op_partial_<dtype>[_scalar] and op_finish; the file says `using namespace vd::device` before. */
+#define VD_NORM_STATISTICS_OF(op, type, name)                                      \
+  VD_KERNEL(op##_partial_##name, NormPartialParams, 320, 2, norm_partial<type, 8>) \
+  VD_KERNEL(op##_partial_##name##_scalar, NormPartialParams, 320, 2, norm_partial<type, 1>)
+#define VD_NORM_STATISTICS(op)                   \
+  VD_NORM_STATISTICS_OF(op, float, f32)          \
+  VD_NORM_STATISTICS_OF(op, __half, f16)         \
+  VD_NORM_STATISTICS_OF(op, __nv_bfloat16, bf16) \
+  VD_KERNEL(op##_finish, NormFinishParams, 128, 1, norm_finish)

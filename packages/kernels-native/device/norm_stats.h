@@ -44,9 +44,10 @@ struct NormApplyParams {
   NormSource source;
   const void* affine;
   const float* shiftRest;
+  const float* yScale;  // of 8-bit results, or null
   void* y;
   int64_t yPitch;
-  int32_t framesPerRow, act;
+  int32_t framesPerRow, act, isInt8;
   int32_t chunkPixels, numChunks, lanes;
 };
 

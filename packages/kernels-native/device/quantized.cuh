@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_fp8.h>
 
+#include "reduce.cuh"
 #include "vec.cuh"
 
 namespace vd::device {
@@ -32,6 +33,34 @@ template <> __device__ __forceinline__ uint32_t pack_codes4<__nv_fp8_e4m3>(const
   const uint32_t low = __nv_cvt_float2_to_fp8x2(make_float2(v[0], v[1]), __NV_SATFINITE, __NV_E4M3);
   const uint32_t high = __nv_cvt_float2_to_fp8x2(make_float2(v[2], v[3]), __NV_SATFINITE, __NV_E4M3);
   return low | high << 16;
+}
+
+/** The scale of codes for numbers of at most `magnitude` in size. */
+__device__ __forceinline__ float code_scale(float magnitude, bool isInt8) {
+  return fmaxf(__fdiv_rn(magnitude, isInt8 ? 127.0f : 448.0f), 0x1p-126f);
+}
+
+/** The largest of `found` and the magnitudes of v; NaN does not count. */
+template <int kWidth> __device__ __forceinline__ float largest_of(const float (&v)[kWidth], float found) {
+#pragma unroll
+  for (int i = 0; i < kWidth; ++i) found = fmaxf(found, fabsf(v[i]));  // takes the other one for NaN
+  return found;
+}
+
+template <class Q, int kWidth> __device__ __forceinline__ void store_codes_of(uint8_t* y, const float (&v)[kWidth]) {
+  if constexpr (kWidth == 8) {
+    *reinterpret_cast<uint2*>(y) = make_uint2(pack_codes4<Q>(v), pack_codes4<Q>(v + 4));
+  } else {
+    *reinterpret_cast<Q*>(y) = from_float<Q>(v[0]);
+  }
+}
+
+/** Rounds v · inverse to codes at y: eight to an 8-byte aligned address, or one. */
+template <int kWidth> __device__ __forceinline__ void store_codes(uint8_t* y, float (&v)[kWidth], float inverse, bool isInt8) {
+#pragma unroll
+  for (int i = 0; i < kWidth; ++i) v[i] = __fmul_rn(v[i], inverse);
+  if (isInt8) store_codes_of<int8_t, kWidth>(y, v);
+  else store_codes_of<__nv_fp8_e4m3, kWidth>(y, v);
 }
 
 }  // namespace vd::device

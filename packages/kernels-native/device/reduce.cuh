@@ -10,6 +10,26 @@ template <int kLanes> __device__ __forceinline__ float sum_lanes(float v) {
   return v;
 }
 
+/** The largest over the lanes of aligned groups of kLanes, NaN left out; every lane gets it. */
+template <int kLanes> __device__ __forceinline__ float max_lanes(float v) {
+#pragma unroll
+  for (int step = kLanes / 2; step > 0; step >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, step));
+  return v;
+}
+
+/** The largest over a block of kThreads threads, NaN left out; every thread gets it. */
+template <int kThreads> __device__ __forceinline__ float max_block(float v) {
+  __shared__ float parts[kThreads / 32];
+  v = max_lanes<32>(v);
+  __syncthreads();
+  if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
+  __syncthreads();
+  float found = parts[0];
+#pragma unroll
+  for (int i = 1; i < kThreads / 32; ++i) found = fmaxf(found, parts[i]);
+  return found;
+}
+
 /** Sum over a block of kThreads threads; every thread gets it. */
 template <int kThreads> __device__ __forceinline__ float sum_block(float v) {
   __shared__ float parts[kThreads / 32];

@@ -4,6 +4,7 @@
 // one write. Rows too long or unaligned: one block a row, two or three passes through L1.
 #pragma once
 #include "kernel.cuh"
+#include "quantized.cuh"
 #include "reduce.cuh"
 #include "token_norm.h"
 #include "vec.cuh"
@@ -14,6 +15,12 @@ namespace vd::device {
 template <int kLanes> __device__ __forceinline__ float sum_row(float v) {
   if constexpr (kLanes <= 32) return sum_lanes<kLanes>(v);
   else return sum_block<kTokenNormThreads>(v);
+}
+
+/** The largest over the threads that own a row. */
+template <int kLanes> __device__ __forceinline__ float max_row(float v) {
+  if constexpr (kLanes <= 32) return max_lanes<kLanes>(v);
+  else return max_block<kTokenNormThreads>(v);
 }
 
 /** Where a row's part of a modulating operand starts. */
@@ -56,8 +63,10 @@ __device__ __forceinline__ float finish_token(const TokenNormParams& p, float v,
   return v;
 }
 
-/** Rows in registers. kCentred: about their mean (layer_norm), else about 0 (rms_norm). */
-template <class T, int kLanes, int kChunks, bool kCentred> __device__ __forceinline__ void token_norm_rows(const TokenNormParams& p) {
+/** Rows in registers. kCentred: about their mean (layer_norm), else about 0 (rms_norm). kCodes: rounded to 8 bits with a scale for each
+ *  row. */
+template <class T, int kLanes, int kChunks, bool kCentred, bool kCodes>
+__device__ __forceinline__ void token_norm_rows(const TokenNormParams& p) {
   const int lane = threadIdx.x % kLanes, vectors = p.channels / 8;
   const uint32_t row = kLanes == kTokenNormThreads ? blockIdx.x : (blockIdx.x * blockDim.x + threadIdx.x) / kLanes;
   const bool inside = row < p.rows;
@@ -103,10 +112,12 @@ template <class T, int kLanes, int kChunks, bool kCentred> __device__ __forceinl
   }
   const float square = sum_of([](float sum, float value) { return fmaf(value, value, sum); });
   const float factor = rsqrtf(square / p.channels + p.eps);
-  if (!inside) return;
-  const int64_t scaleAt = p.scale.data ? modulation_offset(p, p.scale, row) : 0;
-  const int64_t shiftAt = p.shift.data ? modulation_offset(p, p.shift, row) : 0;
-  T* y = static_cast<T*>(p.y) + row * p.yPitch;
+  if constexpr (!kCodes)
+    if (!inside) return;
+  const uint32_t known = inside ? row : 0;
+  const int64_t scaleAt = p.scale.data ? modulation_offset(p, p.scale, known) : 0;
+  const int64_t shiftAt = p.shift.data ? modulation_offset(p, p.shift, known) : 0;
+  float found = 0.0f;
 #pragma unroll
   for (int j = 0; j < kChunks; ++j) {
     const int c = (lane + j * kLanes) * 8;
@@ -114,16 +125,25 @@ template <class T, int kLanes, int kChunks, bool kCentred> __device__ __forceinl
 #pragma unroll
       for (int i = 0; i < 8; ++i) v[j][i] *= factor;
       finish_token8(p, v[j], c, scaleAt, shiftAt);
-      store8(y + c, v[j]);
+      if constexpr (kCodes) found = largest_of<8>(v[j], found);
+      else store8(static_cast<T*>(p.y) + row * p.yPitch + c, v[j]);
     }
+  }
+  if constexpr (kCodes) {
+    const float scale = code_scale(max_row<kLanes>(found), p.isInt8), inverse = __frcp_rn(scale);
+    if (!inside) return;
+    uint8_t* y = static_cast<uint8_t*>(p.y) + row * p.yPitch;
+#pragma unroll
+    for (int j = 0; j < kChunks; ++j)
+      if (lane + j * kLanes < vectors) store_codes<8>(y + (lane + j * kLanes) * 8, v[j], inverse, p.isInt8);
+    if (lane == 0 && p.scales != nullptr) p.scales[row * p.scalesPitch] = scale;
   }
 }
 
 /** A row of any length at any address by one block. */
-template <class T, bool kCentred> __device__ __forceinline__ void token_norm_block(const TokenNormParams& p) {
+template <class T, bool kCentred, bool kCodes> __device__ __forceinline__ void token_norm_block(const TokenNormParams& p) {
   const uint32_t row = blockIdx.x;
   const T* x = static_cast<const T*>(p.x) + row * p.pitch;
-  T* y = static_cast<T*>(p.y) + row * p.yPitch;
   const auto sum_of = [&](auto&& term) {
     float sum = 0.0f;
     for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) sum = term(sum, to_float(x[c]));
@@ -139,28 +159,41 @@ template <class T, bool kCentred> __device__ __forceinline__ void token_norm_blo
   const float factor = rsqrtf(square / p.channels + p.eps);
   const int64_t scaleAt = p.scale.data ? modulation_offset(p, p.scale, row) : 0;
   const int64_t shiftAt = p.shift.data ? modulation_offset(p, p.shift, row) : 0;
-  for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads)
-    y[c] = from_float<T>(finish_token(p, centred(to_float(x[c])) * factor, c, scaleAt, shiftAt));
+  const auto finished = [&](int c) { return finish_token(p, centred(to_float(x[c])) * factor, c, scaleAt, shiftAt); };
+  if constexpr (kCodes) {
+    float found = 0.0f;
+    for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) found = fmaxf(found, fabsf(finished(c)));
+    const float scale = code_scale(max_block<kTokenNormThreads>(found), p.isInt8), inverse = __frcp_rn(scale);
+    uint8_t* y = static_cast<uint8_t*>(p.y) + row * p.yPitch;
+    for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) {
+      float v[1] = {finished(c)};
+      store_codes<1>(y + c, v, inverse, p.isInt8);
+    }
+    if (threadIdx.x == 0 && p.scales != nullptr) p.scales[row * p.scalesPitch] = scale;
+  } else {
+    T* y = static_cast<T*>(p.y) + row * p.yPitch;
+    for (int c = threadIdx.x; c < p.channels; c += kTokenNormThreads) y[c] = from_float<T>(finished(c));
+  }
 }
 
 }  // namespace vd::device
 
-#define VD_TOKEN_NORM_ROWS(op, type, name, lanes, chunks, centred)                                                                       \
+#define VD_TOKEN_NORM_ROWS(op, type, name, lanes, chunks, centred, codes)                                                                \
   VD_KERNEL_OVERLAPPED(op##_##name##_l##lanes##c##chunks, TokenNormParams, kTokenNormThreads, (sizeof(type) == 4 && chunks > 8 ? 1 : 2), \
-                       token_norm_rows<type, lanes, chunks, centred>)
-#define VD_TOKEN_NORM_OF(op, type, name, centred)     \
-  VD_TOKEN_NORM_ROWS(op, type, name, 8, 5, centred)   \
-  VD_TOKEN_NORM_ROWS(op, type, name, 16, 5, centred)  \
-  VD_TOKEN_NORM_ROWS(op, type, name, 32, 5, centred)  \
-  VD_TOKEN_NORM_ROWS(op, type, name, 32, 6, centred)  \
-  VD_TOKEN_NORM_ROWS(op, type, name, 32, 8, centred)  \
-  VD_TOKEN_NORM_ROWS(op, type, name, 32, 12, centred) \
-  VD_TOKEN_NORM_ROWS(op, type, name, 256, 3, centred) \
-  VD_KERNEL_OVERLAPPED(op##_##name##_block, TokenNormParams, kTokenNormThreads, 2, token_norm_block<type, centred>)
+                       token_norm_rows<type, lanes, chunks, centred, codes>)
+#define VD_TOKEN_NORM_OF(op, type, name, centred, codes)     \
+  VD_TOKEN_NORM_ROWS(op, type, name, 8, 5, centred, codes)   \
+  VD_TOKEN_NORM_ROWS(op, type, name, 16, 5, centred, codes)  \
+  VD_TOKEN_NORM_ROWS(op, type, name, 32, 5, centred, codes)  \
+  VD_TOKEN_NORM_ROWS(op, type, name, 32, 6, centred, codes)  \
+  VD_TOKEN_NORM_ROWS(op, type, name, 32, 8, centred, codes)  \
+  VD_TOKEN_NORM_ROWS(op, type, name, 32, 12, centred, codes) \
+  VD_TOKEN_NORM_ROWS(op, type, name, 256, 3, centred, codes) \
+  VD_KERNEL_OVERLAPPED(op##_##name##_block, TokenNormParams, kTokenNormThreads, 2, token_norm_block<type, centred, codes>)
 
 /** The kernels op_<dtype>_l<lanes>c<chunks> for every shape, and op_<dtype>_block; the file says `using namespace vd::device`
  *  before. */
-#define VD_TOKEN_NORM(op, centred)           \
-  VD_TOKEN_NORM_OF(op, float, f32, centred)  \
-  VD_TOKEN_NORM_OF(op, __half, f16, centred) \
-  VD_TOKEN_NORM_OF(op, __nv_bfloat16, bf16, centred)
+#define VD_TOKEN_NORM(op, centred, codes)           \
+  VD_TOKEN_NORM_OF(op, float, f32, centred, codes)  \
+  VD_TOKEN_NORM_OF(op, __half, f16, centred, codes) \
+  VD_TOKEN_NORM_OF(op, __nv_bfloat16, bf16, centred, codes)

@@ -17,10 +17,11 @@ struct TokenNormParams {
   const void* weight;
   const void* bias;
   void* y;
+  float* scales;  // of 8-bit results, one for each row, or null
   TokenModulation scale, shift;
-  int64_t pitch, yPitch;
+  int64_t pitch, yPitch, scalesPitch;
   uint32_t rows, frames, tokens;  // rows: of all clips and frames
-  int32_t channels, weightType, biasType;
+  int32_t channels, weightType, biasType, isInt8;
   float eps;
 };
 

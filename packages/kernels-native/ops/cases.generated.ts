@@ -12,9 +12,11 @@ import depthToSpace from "./depth_to_space/depth_to_space.cases";
 import elementwise from "./elementwise/elementwise.cases";
 import framesOut from "./frames_out/frames_out.cases";
 import groupNorm from "./group_norm/group_norm.cases";
+import groupNormQ8 from "./group_norm_q8/group_norm_q8.cases";
 import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
 import guide from "./guide/guide.cases";
 import layerNorm from "./layer_norm/layer_norm.cases";
+import layerNormQ8 from "./layer_norm_q8/layer_norm_q8.cases";
 import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
@@ -43,9 +45,11 @@ export const OP_CASES = {
   elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,
   layer_norm: layerNorm,
+  layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,
   linear: linear,

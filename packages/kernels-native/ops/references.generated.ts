@@ -13,9 +13,11 @@ import depthToSpace from "./depth_to_space/depth_to_space.reference";
 import elementwise from "./elementwise/elementwise.reference";
 import framesOut from "./frames_out/frames_out.reference";
 import groupNorm from "./group_norm/group_norm.reference";
+import groupNormQ8 from "./group_norm_q8/group_norm_q8.reference";
 import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
 import guide from "./guide/guide.reference";
 import layerNorm from "./layer_norm/layer_norm.reference";
+import layerNormQ8 from "./layer_norm_q8/layer_norm_q8.reference";
 import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
@@ -46,9 +48,11 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,
   layer_norm: layerNorm,
+  layer_norm_q8: layerNormQ8,
   layout_in: layoutIn,
   layout_out: layoutOut,
   linear: linear,

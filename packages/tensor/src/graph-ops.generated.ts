@@ -254,6 +254,30 @@ export interface GroupNormOptions extends CallOptions {
   joinFrames?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.groupNormQ8}. */
+export interface GroupNormQ8Options extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** further channels after those of x [B,F,H,W,C2] f32|f16|bf16 */
+  x2?: Tensor | undefined;
+  /** scale [C+C2] f32|f16|bf16 */
+  weight: Tensor;
+  /** shift [C+C2] f32|f16|bf16 */
+  bias: Tensor;
+  /** mean and 1/sqrt(variance + eps), if computed before by group_norm_stats [B,…,groups,2] f32 */
+  stats?: Tensor | undefined;
+  /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
+  yScale: Tensor;
+  /** number of channel groups */
+  groups: number;
+  /** added to the variance */
+  eps: number;
+  /** activation of the result; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  /** statistics over F, H, W instead of H, W; default false */
+  joinFrames?: boolean | undefined;
+}
+
 /** Arguments of {@link GraphOps.groupNormStats}. */
 export interface GroupNormStatsOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -278,6 +302,22 @@ export interface GuideOptions extends CallOptions {
 
 /** Arguments of {@link GraphOps.layerNorm}. */
 export interface LayerNormOptions extends CallOptions {
+  /** tokens [B,F,S,C] f32|f16|bf16 */
+  x: Tensor;
+  /** learned factor; default 1 [C] f32|f16|bf16 */
+  weight?: Tensor | undefined;
+  /** learned summand; default 0 [C] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** modulates: the normalised token times 1 + scale [1|B,1|F,1|S,C] f32|f16|bf16 */
+  scale?: Tensor | undefined;
+  /** added last [1|B,1|F,1|S,C] f32|f16|bf16 */
+  shift?: Tensor | undefined;
+  /** added to the variance */
+  eps: number;
+}
+
+/** Arguments of {@link GraphOps.layerNormQ8}. */
+export interface LayerNormQ8Options extends CallOptions {
   /** tokens [B,F,S,C] f32|f16|bf16 */
   x: Tensor;
   /** learned factor; default 1 [C] f32|f16|bf16 */
@@ -675,6 +715,21 @@ export abstract class GraphOps {
     return this.record("group_norm", options);
   }
 
+  /** Normalises channel groups of a clip as group_norm does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(group_norm(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).
+   *  x: [B,F,H,W,C] activations.
+   *  x2: [B,F,H,W,C2] further channels after those of x.
+   *  weight: [C+C2] scale.
+   *  bias: [C+C2] shift.
+   *  stats: [B,…,groups,2] mean and 1/sqrt(variance + eps), if computed before by group_norm_stats.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive.
+   *  Returns y: [B,F,H,W,C+C2] codes; f8e4m3 unless `out` is i8.
+   *  Source: https://arxiv.org/abs/1803.08494
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  groupNormQ8(options: GroupNormQ8Options): Tensor {
+    return this.record("group_norm_q8", options);
+  }
+
   /** Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts.
    *  x: [B,F,H,W,C] activations.
    *  x2: [B,F,H,W,C2] further channels after those of x.
@@ -707,6 +762,20 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   layerNorm(options: LayerNormOptions): Tensor {
     return this.record("layer_norm", options);
+  }
+
+  /** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, so that a linear layer in 8 bits follows without a pass of its own: scales = the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even.
+   *  x: [B,F,S,C] tokens.
+   *  weight: [C] learned factor; default 1.
+   *  bias: [C] learned summand; default 0.
+   *  scale: [1|B,1|F,1|S,C] modulates: the normalised token times 1 + scale.
+   *  shift: [1|B,1|F,1|S,C] added last.
+   *  Returns y: [B,F,S,C] codes; f8e4m3 unless `out` is i8.
+   *  Source: https://arxiv.org/abs/1607.06450
+   *  Source: https://arxiv.org/abs/2211.10438
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  layerNormQ8(options: LayerNormQ8Options): Tensor {
+    return this.record("layer_norm_q8", options);
   }
 
   /** Turns planes [B,F,C,H,W] into channels-last pixels: y = scale · x + shift.

@@ -75,6 +75,7 @@ export type { ChangeRow } from "./weights/changed-storage";
 export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
 export { type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
+export { normScale } from "./weights/norm-scale";
 export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";
 export { type MakeWeight, mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

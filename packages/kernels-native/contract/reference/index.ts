@@ -6,5 +6,6 @@ export * from "./epilogue";
 export * from "./gates";
 export * from "./modulation";
 export * from "./moments";
+export * from "./norms";
 export * from "./plain";
 export * from "./rounding";

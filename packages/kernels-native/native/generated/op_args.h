@@ -304,6 +304,32 @@ struct GroupNormArgs {
   bool joinFrames;
 };
 
+/** Normalises channel groups of a clip as group_norm does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(group_norm(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
+struct GroupNormQ8Args {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F,H,W,C2], may be absent: further channels after those of x. */
+  Tensor x2;
+  /** [C+C2]: scale. */
+  Tensor weight;
+  /** [C+C2]: shift. */
+  Tensor bias;
+  /** [B,…,groups,2], may be absent: mean and 1/sqrt(variance + eps), if computed before by group_norm_stats. */
+  Tensor stats;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,F,H,W,C+C2]: codes; f8e4m3 unless `out` is i8. */
+  Tensor y;
+  /** number of channel groups. */
+  int64_t groups;
+  /** added to the variance. */
+  float eps;
+  /** activation of the result. */
+  Activation act;
+  /** statistics over F, H, W instead of H, W. */
+  bool joinFrames;
+};
+
 /** Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts. */
 struct GroupNormStatsArgs {
   /** [B,F,H,W,C]: activations. */
@@ -344,6 +370,26 @@ struct LayerNormArgs {
   Tensor shift;
   /** [B,F,S,C]: result. */
   Tensor y;
+  /** added to the variance. */
+  float eps;
+};
+
+/** Normalises each token over its channels as layer_norm does and rounds it to 8 bits with a scale of its own, so that a linear layer in 8 bits follows without a pass of its own: scales = the largest magnitude of the token / 448 (f8e4m3) or 127 (i8), at least 2^-126; y = round(layer_norm(x) · (1 / scales)), ties to even. */
+struct LayerNormQ8Args {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [C], may be absent: learned factor; default 1. */
+  Tensor weight;
+  /** [C], may be absent: learned summand; default 0. */
+  Tensor bias;
+  /** [1|B,1|F,1|S,C], may be absent: modulates: the normalised token times 1 + scale. */
+  Tensor scale;
+  /** [1|B,1|F,1|S,C], may be absent: added last. */
+  Tensor shift;
+  /** [B,F,S,C]: codes; f8e4m3 unless `out` is i8. */
+  Tensor y;
+  /** [B,F,S,1], may be absent: what y is to be multiplied with. */
+  Tensor scales;
   /** added to the variance. */
   float eps;
 };
@@ -814,6 +860,22 @@ inline GroupNormArgs read_group_norm_args(const Row& row) {
   return args;
 }
 
+inline GroupNormQ8Args read_group_norm_q8_args(const Row& row) {
+  GroupNormQ8Args args{};
+  args.x = row.tensors[0];
+  args.x2 = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.bias = row.tensors[3];
+  args.stats = row.tensors[4];
+  args.yScale = row.tensors[5];
+  args.y = row.tensors[6];
+  args.groups = static_cast<int64_t>(row.attrs[0]);
+  args.eps = static_cast<float>(row.attrs[1]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[2]));
+  args.joinFrames = row.attrs[3] != 0;
+  return args;
+}
+
 inline GroupNormStatsArgs read_group_norm_stats_args(const Row& row) {
   GroupNormStatsArgs args{};
   args.x = row.tensors[0];
@@ -841,6 +903,19 @@ inline LayerNormArgs read_layer_norm_args(const Row& row) {
   args.scale = row.tensors[3];
   args.shift = row.tensors[4];
   args.y = row.tensors[5];
+  args.eps = static_cast<float>(row.attrs[0]);
+  return args;
+}
+
+inline LayerNormQ8Args read_layer_norm_q8_args(const Row& row) {
+  LayerNormQ8Args args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.bias = row.tensors[2];
+  args.scale = row.tensors[3];
+  args.shift = row.tensors[4];
+  args.y = row.tensors[5];
+  args.scales = row.tensors[6];
   args.eps = static_cast<float>(row.attrs[0]);
   return args;
 }
@@ -1033,9 +1108,11 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(elementwise, ElementwiseArgs) \
   X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
+  X(group_norm_q8, GroupNormQ8Args) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \
   X(layer_norm, LayerNormArgs) \
+  X(layer_norm_q8, LayerNormQ8Args) \
   X(layout_in, LayoutInArgs) \
   X(layout_out, LayoutOutArgs) \
   X(linear, LinearArgs) \

@@ -63,9 +63,21 @@ template <class Config> struct DepthwiseSources {
   }
 };
 
+/** A row of the filter for a thread's channels, in the type of x: half of the registers of floats. */
+template <class Config> struct DepthwiseWeights {
+  Raw8<typename Config::T> raw[Config::kColumns];
+
+  __device__ __forceinline__ void load(const MatmulMmaParams& p, int row, int channel) {
+    using T = typename Config::T;
+    const T* filter = static_cast<const T*>(p.weights) + static_cast<int64_t>(row) * Config::kColumns * p.columns + channel;
+#pragma unroll
+    for (int tap = 0; tap < Config::kColumns; ++tap) load_raw8(filter + static_cast<int64_t>(tap) * p.columns, raw[tap]);
+  }
+};
+
 /** Adds the products of a source row with one row of the filter. */
 template <class Config>
-__device__ __forceinline__ void depthwise_add(const DepthwiseSources<Config>& sources, const float (&weights)[Config::kColumns][8],
+__device__ __forceinline__ void depthwise_add(const DepthwiseSources<Config>& sources, const DepthwiseWeights<Config>& weights,
                                               float (&sums)[kColumnPixels][8]) {
 #pragma unroll
   for (int x = 0; x < Config::kSources; ++x) {
@@ -76,17 +88,12 @@ __device__ __forceinline__ void depthwise_add(const DepthwiseSources<Config>& so
     for (int i = 0; i < kColumnPixels; ++i) {
       const int tap = x - i * Config::kStep;
       if (tap < 0 || tap >= Config::kColumns) continue;
+      float weight[8];
+      unpack_raw8(weights.raw[tap], weight);
 #pragma unroll
-      for (int e = 0; e < 8; ++e) sums[i][e] = fmaf(v[e], weights[tap][e], sums[i][e]);
+      for (int e = 0; e < 8; ++e) sums[i][e] = fmaf(v[e], weight[e], sums[i][e]);
     }
   }
-}
-
-template <class Config>
-__device__ __forceinline__ void depthwise_weights(const MatmulMmaParams& p, int row, int channel, float (&weights)[Config::kColumns][8]) {
-  const float* filter = static_cast<const float*>(p.weights) + static_cast<int64_t>(row) * Config::kColumns * p.columns + channel;
-#pragma unroll
-  for (int tap = 0; tap < Config::kColumns; ++tap) load8_readonly(filter + static_cast<int64_t>(tap) * p.columns, weights[tap]);
 }
 
 /** Stores the oldest results, which step `step` completed, and makes room for new ones. */
@@ -110,9 +117,10 @@ __device__ __forceinline__ void depthwise_store(const MatmulMmaParams& p, const 
 /** All rows of a strip, with the filter in registers; a row is loaded while the one before is multiplied. */
 template <class Config> __device__ __forceinline__ void depthwise_held(const MatmulMmaParams& p, const DepthwiseStrip& s) {
   static_assert(Config::kStep == 1, "a step takes one source row");
-  float sums[Config::kSums][kColumnPixels][8] = {}, weights[Config::kRows][Config::kColumns][8];
+  float sums[Config::kSums][kColumnPixels][8] = {};
+  DepthwiseWeights<Config> weights[Config::kRows];
 #pragma unroll
-  for (int row = 0; row < Config::kRows; ++row) depthwise_weights<Config>(p, row, s.channel, weights[row]);
+  for (int row = 0; row < Config::kRows; ++row) weights[row].load(p, row, s.channel);
   DepthwiseSources<Config> sources, next;
   next.load(p, s, 0, s.row);
 #pragma unroll 1
@@ -144,8 +152,8 @@ template <class Config> __device__ __forceinline__ void depthwise_column(const M
         for (int a = 0; a < Config::kSums; ++a) {
           const int line = a * Config::kStep + j;
           if (line >= Config::kRows) continue;
-          float weights[Config::kColumns][8];
-          depthwise_weights<Config>(p, f * Config::kRows + line, s.channel, weights);
+          DepthwiseWeights<Config> weights;
+          weights.load(p, f * Config::kRows + line, s.channel);
           depthwise_add<Config>(sources, weights, sums[a]);
         }
       }
@@ -165,16 +173,16 @@ template <class Config> __device__ __forceinline__ void conv_depthwise_columns(c
 
 using namespace vd::device;
 
-#define VD_DEPTHWISE(type, name, rows, columns, step, held, suffix)                                           \
-  VD_KERNEL(conv_depthwise_##rows##x##columns##s##step##suffix##_##name, ConvGroupsParams, kColumnThreads, 2, \
+#define VD_DEPTHWISE(type, name, rows, columns, step, held, suffix, blocks)                                        \
+  VD_KERNEL(conv_depthwise_##rows##x##columns##s##step##suffix##_##name, ConvGroupsParams, kColumnThreads, blocks, \
             conv_depthwise_columns<DepthwiseConfig<type, rows, columns, step, held>>)
-#define VD_DEPTHWISE_ALL(type, name)             \
-  VD_DEPTHWISE(type, name, 3, 3, 1, true, _held) \
-  VD_DEPTHWISE(type, name, 3, 3, 1, false, )     \
-  VD_DEPTHWISE(type, name, 3, 3, 2, false, )     \
-  VD_DEPTHWISE(type, name, 5, 5, 1, false, )     \
-  VD_DEPTHWISE(type, name, 5, 5, 2, false, )
+#define VD_DEPTHWISE_ALL(type, name, blocks)             \
+  VD_DEPTHWISE(type, name, 3, 3, 1, true, _held, blocks) \
+  VD_DEPTHWISE(type, name, 3, 3, 1, false, , blocks)     \
+  VD_DEPTHWISE(type, name, 3, 3, 2, false, , blocks)     \
+  VD_DEPTHWISE(type, name, 5, 5, 1, false, , 2)          \
+  VD_DEPTHWISE(type, name, 5, 5, 2, false, , blocks)
 
-VD_DEPTHWISE_ALL(float, f32)
-VD_DEPTHWISE_ALL(__half, f16)
-VD_DEPTHWISE_ALL(__nv_bfloat16, bf16)
+VD_DEPTHWISE_ALL(float, f32, 2)
+VD_DEPTHWISE_ALL(__half, f16, 3)
+VD_DEPTHWISE_ALL(__nv_bfloat16, bf16, 3)

@@ -62,10 +62,11 @@ ConvGroupsParams groups_params(const ConvArgs& a) {
   return p;
 }
 
-/** A kernel's name, and what its threads take: output channels, neighbouring pixels, rows. */
+/** A kernel's name, what its threads take (output channels, neighbouring pixels, rows), and the type of its weights. */
 struct GroupsKernel {
   std::string symbol;
   int64_t channels, pixels = kGroupPixels, rows = 1, threads = 256;
+  DType weights = DType::f32;
 };
 
 cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const GroupsKernel& kernel) {
@@ -76,7 +77,7 @@ cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const Groups
   pack.channels = pack.paddedChannels = p.groupChannels;
   pack.taps = static_cast<int32_t>(a.weight.count() / (a.weight.dim(0) * a.weight.dim(1)));
   pack.count = a.weight.count();
-  pack.targetType = static_cast<int32_t>(DType::f32);
+  pack.targetType = static_cast<int32_t>(kernel.weights);
   p.stripRows = static_cast<int32_t>(kernel.rows);
   p.items = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(2), kernel.rows) * cuda::ceil_div(a.y.dim(3), kernel.pixels) *
             (p.conv.columns / kernel.channels);
@@ -112,8 +113,12 @@ GroupsKernel columns_kernel(const ConvArgs& a, const cuda::DeviceInfo& device) {
   const std::string size = std::to_string(a.weight.dim(3));
   const bool held = a.weight.dim(2) == 1 && a.weight.dim(3) == 3 && a.stride[1] == 1;
   GroupsKernel kernel = {
-      "conv_depthwise_" + size + "x" + size + "s" + std::to_string(a.stride[1]) + (held ? "_held_" : "_") + cuda::type_name(a.x.dtype), 8,
-      kColumnPixels, 32, kColumnThreads};
+      "conv_depthwise_" + size + "x" + size + "s" + std::to_string(a.stride[1]) + (held ? "_held_" : "_") + cuda::type_name(a.x.dtype),
+      8,
+      kColumnPixels,
+      32,
+      kColumnThreads,
+      a.x.dtype};
   const int64_t across = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(3), kColumnPixels) * (a.y.channels() / 8);
   const int64_t wanted = int64_t{2} * device.numSms * 2 * kColumnThreads;
   while (kernel.rows > 2 && across * cuda::ceil_div(a.y.dim(2), kernel.rows) < wanted) kernel.rows /= 2;

@@ -1,88 +1,13 @@
 #include "../../native/generated/op_planners.h"
 
-#include "../../native/cuda/planning/norm_stats.h"
+#include "../../native/cuda/planning/group_norm.h"
 
 namespace vd {
 
-namespace {
-
-using namespace device;
-
-/** What the workspace holds, in bytes: affine maps from its start, then for float32 what rounding left of them, then partials. */
-struct Workspace {
-  size_t restOffset, restBytes;
-  size_t partialOffset;
-};
-
-Workspace workspace_of(const GroupNormArgs& a, int64_t numRows) {
-  const uint64_t affineCount = static_cast<uint64_t>(numRows) * a.y.channels();
-  const size_t affineBytes = cuda::round_up(affineCount * 8, 256);
-  const size_t restBytes = a.x.dtype == DType::f32 ? cuda::round_up(affineCount * 4, 256) : 0;
-  return {affineBytes, restBytes, affineBytes + restBytes};
-}
-
-NormFinishParams finish_params(const GroupNormArgs& a, int framesPerRow) {
-  NormFinishParams p{};
-  p.given = a.stats.as<float>();
-  p.statsPitch = a.stats.pitch;
-  p.weight = a.weight.data;
-  p.bias = a.bias.data;
-  p.weightType = static_cast<int32_t>(a.weight.dtype);
-  p.biasType = static_cast<int32_t>(a.bias.dtype);
-  p.groups = static_cast<int32_t>(a.groups);
-  p.framesPerRow = framesPerRow;
-  p.eps = a.eps;
-  return p;
-}
-
-cuda::Launch apply_launch(const GroupNormArgs& a, const NormSource& source, bool vector, int framesPerRow, const Workspace& workspace) {
-  const cuda::NormShape shape = cuda::norm_shape(source, vector);
-  NormApplyParams p{};
-  p.source = source;
-  p.y = a.y.data;
-  p.yPitch = a.y.pitch;
-  p.act = static_cast<int32_t>(a.act);
-  p.framesPerRow = framesPerRow;
-  p.chunkPixels = shape.chunkPixels;
-  p.numChunks = shape.numChunks;
-  p.lanes = shape.lanes;
-  cuda::Launch launch;
-  launch.relocations.push_back({offsetof(NormApplyParams, affine), cuda::Address::workspace(0)});
-  if (workspace.restBytes > 0)
-    launch.relocations.push_back({offsetof(NormApplyParams, shiftRest), cuda::Address::workspace(workspace.restOffset)});
-  launch.symbol = "group_norm_apply_" + cuda::type_name(a.x.dtype) + (vector ? "" : "_scalar");
-  launch.grid[0] = static_cast<uint32_t>(shape.numChunks);
-  launch.grid[1] = static_cast<uint32_t>(source.frames);
-  launch.block = static_cast<uint32_t>(shape.threads);
-  launch.set_params(p);
-  return launch;
-}
-
-}  // namespace
-
 cuda::Candidates group_norm_cuda_variants(const GroupNormArgs& a, const cuda::DeviceInfo&, bool explain) {
   cuda::Candidates out(explain);
-  const bool vector =
-      out.allows({"vector"}, cuda::first_of({cuda::norm_vector_reason(a.x, a.x2), cuda::access_reason(a.y, "y", 8, false)}));
-  if (vector) out.reject({"scalar"}, cuda::kScalarReason);
-  cuda::Variant variant;
-  variant.name = vector ? "vector" : "scalar";
-  const NormSource source = cuda::norm_source(a.x, a.x2);
-  const int framesPerRow = a.joinFrames ? static_cast<int>(a.x.dim(1)) : 1;
-  const Workspace workspace = workspace_of(a, source.frames / framesPerRow);
-  NormFinishParams finish = finish_params(a, framesPerRow);
-  variant.workspaceBytes = workspace.partialOffset;
-  if (!a.stats.present())
-    variant.workspaceBytes += cuda::add_partial_launch(variant, "group_norm", source, vector, workspace.partialOffset, finish);
-  cuda::Launch second = cuda::finish_launch("group_norm", source, finish);
-  if (!a.stats.present())
-    second.relocations.push_back({offsetof(NormFinishParams, partial), cuda::Address::workspace(workspace.partialOffset)});
-  second.relocations.push_back({offsetof(NormFinishParams, affine), cuda::Address::workspace(0)});
-  if (workspace.restBytes > 0)
-    second.relocations.push_back({offsetof(NormFinishParams, shiftRest), cuda::Address::workspace(workspace.restOffset)});
-  variant.launches.push_back(std::move(second));
-  variant.launches.push_back(apply_launch(a, source, vector, framesPerRow, workspace));
-  out.add(std::move(variant));
+  const Tensor absent;
+  cuda::add_group_norm({a.x, a.x2, a.weight, a.bias, a.stats, absent, a.y, a.groups, a.eps, a.act, a.joinFrames}, "group_norm", out);
   return out;
 }
 

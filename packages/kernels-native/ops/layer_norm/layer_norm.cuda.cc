@@ -36,7 +36,8 @@ cuda::Reason general_reason(const LayerNormArgs& a) {
 cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo& device, bool explain) {
   cuda::Candidates out(explain);
   if (!out.allows({"layer_norm_", cuda::type_name(a.x.dtype), "_*"}, general_reason(a))) {
-    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, a.eps}, "layer_norm_modulated", device, out);
+    const Tensor absent;
+    cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, absent, a.eps}, "layer_norm_modulated", device, out);
     return out;
   }
   vd::device::LayerNormParams p{};

@@ -5,4 +5,4 @@
 
 using namespace vd::device;
 
-VD_TOKEN_NORM(layer_norm_modulated, true)
+VD_TOKEN_NORM(layer_norm_modulated, true, false)

@@ -13,6 +13,12 @@ const shapes: Case[] = [
   { name: "long rows", inputs: { x: [1, 1, 3, 611], weight: [5, 611] } },
   { name: "wide", inputs: { x: [1, 2, 9, 40], weight: [331, 40] } },
   { name: "on gaps", inputs: { x: { dims: [2, 2, 9, 13], gap: 26, shiftBytes: 8 }, weight: [21, 13] }, outGap: 42 },
+  {
+    name: "8 tokens, everything",
+    inputs: { x: [2, 2, 2, 264], weight: [37, 264], bias: [37], frameBias: [2, 2, 37], residual: [2, 2, 2, 37] },
+    attrs: { act: "silu", outScale: 0.5 },
+  },
+  { name: "9 tokens", inputs: { x: [1, 1, 9, 264], weight: [37, 264] } },
   { name: "two inputs", inputs: { x: [2, 2, 7, 12], x2: [2, 2, 7, 5], weight: [23, 17] } },
   {
     name: "two inputs on gaps",

@@ -71,18 +71,37 @@ cuda::MmaProblem mma_problem(const LinearArgs& a, const Epilogue& epilogue) {
   return problem;
 }
 
+/** Why the kernel for few tokens cannot do the row. */
+cuda::Reason vector_reason(const LinearArgs& a, const cuda::MmaProblem& problem) {
+  const int64_t rows = a.x.pixels();
+  return cuda::first_of({cuda::if_so(rows > kVectorRows, {"is for at most # tokens, x has #", {kVectorRows, rows}}),
+                         cuda::if_so(a.x2.present(), {"has no x2"}), cuda::if_so(is_gated(a.act), {"has no gated activation"}),
+                         problem.unchunked, cuda::if_so(problem.params.depth % 8 != 0, {"is for multiples of 8 channels"})});
+}
+
+void add_vector(const LinearArgs& a, const cuda::MmaProblem& problem, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  constexpr int kThreads = 128;
+  const std::string symbol = "linear_vector_" + cuda::type_name(a.x.dtype);
+  if (!out.allows({symbol}, vector_reason(a, problem))) return;
+  cuda::Variant variant = cuda::mma_variant(problem, symbol, kThreads, cuda::ceil_div(problem.params.columns, kThreads / 32));
+  variant.launches.back().overlapped = device.smVersion >= 90;
+  out.add(std::move(variant));
+}
+
 }  // namespace
 
 cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInfo& device, bool explain) {
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2));
   cuda::Candidates out(explain);
+  const cuda::MmaProblem portable = mma_problem(a, epilogue);
+  add_vector(a, portable, device, out);
   if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
     cuda::add_matmul_sm90(problem, base, device, out);
     for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
   }
-  cuda::add_matmul_mma(mma_problem(a, epilogue), device, out);
+  cuda::add_matmul_mma(portable, device, out);
   return out;
 }
 

@@ -12,48 +12,11 @@ using namespace vd::device;
 
 namespace {
 
-__device__ __forceinline__ float scale_of(const QuantizeParams& p, float magnitude) {
-  return fmaxf(__fdiv_rn(magnitude, p.isInt8 ? 127.0f : 448.0f), 0x1p-126f);
-}
-
-template <int kWidth> __device__ __forceinline__ float largest_of(const float (&v)[kWidth], float found) {
-#pragma unroll
-  for (int i = 0; i < kWidth; ++i) found = fmaxf(found, fabsf(v[i]));  // takes the other one for NaN
-  return found;
-}
-
-template <int kLanes> __device__ __forceinline__ float max_lanes(float v) {
-#pragma unroll
-  for (int step = kLanes / 2; step > 0; step >>= 1) v = fmaxf(v, __shfl_xor_sync(0xffffffffu, v, step));
-  return v;
-}
-
-/** The largest of a block of 256 threads; every thread gets it. */
-__device__ __forceinline__ float max_block(float v) {
-  __shared__ float parts[8];
-  v = max_lanes<32>(v);
-  if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
-  __syncthreads();
-  return largest_of<8>(parts, 0.0f);
-}
-
-template <class Q, int kWidth> __device__ __forceinline__ void store_codes(uint8_t* y, const float (&v)[kWidth]) {
-  if constexpr (kWidth == 8) {
-    *reinterpret_cast<uint2*>(y) = make_uint2(pack_codes4<Q>(v), pack_codes4<Q>(v + 4));
-  } else {
-    *reinterpret_cast<Q*>(y) = from_float<Q>(v[0]);
-  }
-}
-
 /** Rounds kWidth channels of a token from `c` on. */
 template <int kWidth> __device__ __forceinline__ void round_run(const QuantizeParams& p, int64_t pixel, int c, float inverse) {
   float v[kWidth];
   load_run<kWidth>(p.x, p.xType, pixel * p.xPitch + c, v);
-#pragma unroll
-  for (int i = 0; i < kWidth; ++i) v[i] = __fmul_rn(v[i], inverse);
-  uint8_t* y = p.y + pixel * p.yPitch + c;
-  if (p.isInt8) store_codes<int8_t, kWidth>(y, v);
-  else store_codes<__nv_fp8_e4m3, kWidth>(y, v);
+  store_codes<kWidth>(p.y + pixel * p.yPitch + c, v, inverse, p.isInt8);
 }
 
 template <int kWidth> __device__ __forceinline__ void quantize_maxima(const QuantizeParams& p) {
@@ -65,7 +28,7 @@ template <int kWidth> __device__ __forceinline__ void quantize_maxima(const Quan
     load_run<kWidth>(p.x, p.xType, pixel * p.xPitch + (i - pixel * runs) * kWidth, v);
     found = largest_of<kWidth>(v, found);
   });
-  found = max_block(found);
+  found = max_block<256>(found);
   if (threadIdx.x == 0) p.maxima[blockIdx.x] = found;
 }
 
@@ -73,7 +36,7 @@ template <int kWidth> __device__ __forceinline__ void quantize_maxima(const Quan
 __device__ __forceinline__ float common_scale(const QuantizeParams& p) {
   float found = 0.0f;
   for (int i = threadIdx.x; i < p.numMaxima; i += blockDim.x) found = fmaxf(found, p.maxima[i]);
-  return scale_of(p, max_block(found));
+  return code_scale(max_block<256>(found), p.isInt8);
 }
 
 template <int kWidth> __device__ __forceinline__ void quantize_known(const QuantizeParams& p) {
@@ -102,7 +65,7 @@ template <int kWidth, int kLanes> __device__ __forceinline__ void quantize_group
     load_run<kWidth>(p.x, p.xType, pixel * p.xPitch + c, v);
     found = largest_of<kWidth>(v, found);
   }
-  const float scale = scale_of(p, max_lanes<kLanes>(found)), inverse = __frcp_rn(scale);
+  const float scale = code_scale(max_lanes<kLanes>(found), p.isInt8), inverse = __frcp_rn(scale);
   for (int c = from + lane * kWidth; c < to; c += kLanes * kWidth) round_run<kWidth>(p, pixel, c, inverse);
   if (inside && lane == 0 && p.scales != nullptr) p.scales[pixel * p.scalesPitch + group] = scale;
 }

@@ -4,4 +4,4 @@
 
 using namespace vd::device;
 
-VD_TOKEN_NORM(rms_norm, false)
+VD_TOKEN_NORM(rms_norm, false, false)

@@ -121,7 +121,11 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
         const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fp8 });
         if (rewrite) g.rewriteCalls(rewrite);
         const y = decode(g, x);
-        expect(g.rows.some(({ op }) => op === "conv_q8")).toBe(fp8);
+        const numOf = (id: string) => g.rows.filter(({ op }) => op === id).length;
+        expect(numOf("conv_q8") > 0).toBe(fp8);
+        // Norms round for the convolutions behind them, and for nothing else.
+        expect(numOf("group_norm_q8") > numOf("quantize")).toBe(fp8);
+        expect(numOf("conv_q8")).toBe(numOf("group_norm_q8") + numOf("quantize"));
         return y;
       },
       [1, 2, 4, 3, 4],

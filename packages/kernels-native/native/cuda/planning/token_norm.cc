@@ -31,6 +31,9 @@ TokenNormParams make_params(const TokenNormOperands& o) {
   p.weight = o.weight.data;
   p.bias = o.bias.data;
   p.y = o.y.data;
+  p.scales = o.scales.as<float>();
+  p.scalesPitch = o.scales.pitch;
+  p.isInt8 = o.y.dtype == DType::i8;
   p.scale = modulation(o.scale);
   p.shift = modulation(o.shift);
   p.pitch = o.x.pitch;

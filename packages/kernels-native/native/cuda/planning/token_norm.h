@@ -1,4 +1,4 @@
-// Launches of norms of tokens over their channels, which layer_norm and rms_norm share.
+// Launches of norms of tokens over their channels, which layer_norm, layer_norm_q8 and rms_norm share.
 #pragma once
 #include "candidates.h"
 
@@ -12,6 +12,7 @@ struct TokenNormOperands {
   const Tensor& scale;
   const Tensor& shift;
   const Tensor& y;
+  const Tensor& scales;  // of results in 8 bits
   float eps;
 };
 

@@ -1,0 +1,8 @@
+// layer_norm_q8: rows are kept in registers as layer_norm does it, their largest magnitude is found there, and codes are written: a byte
+// for each number.
+// Symbols: layer_norm_q8_<dtype>_l<lanes>c<chunks>, layer_norm_q8_<dtype>_block; dtype: of x.
+#include "../../device/token_norm.cuh"
+
+using namespace vd::device;
+
+VD_TOKEN_NORM(layer_norm_q8, true, true)

@@ -1,0 +1,13 @@
+#include "../../native/generated/op_planners.h"
+
+#include "../../native/cuda/planning/token_norm.h"
+
+namespace vd {
+
+cuda::Candidates layer_norm_q8_cuda_variants(const LayerNormQ8Args& a, const cuda::DeviceInfo& device, bool explain) {
+  cuda::Candidates out(explain);
+  cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, a.scales, a.eps}, "layer_norm_q8", device, out);
+  return out;
+}
+
+}  // namespace vd

@@ -1,0 +1,84 @@
+import type { OpId } from "@vd/kernels-native";
+import { countOf } from "@vd/kernels-native";
+import {
+  type CallOptions,
+  elementBytes,
+  makeStorage,
+  normScale,
+  packedTensor,
+  type RecordCall,
+  type Storage,
+  type Tensor,
+} from "@vd/tensor";
+
+/** A tensor in the plan's working memory. */
+export const emptyTensor = (dims: readonly number[], dtype: Tensor["dtype"]): Tensor =>
+  packedTensor(makeStorage("arena", countOf(dims) * elementBytes(dtype), "arena"), dims, dtype);
+
+/** Codes with what they are to be multiplied with, [1,1,1,1]. */
+export interface Codes {
+  codes: Tensor;
+  scale: Tensor;
+}
+
+type NormCall = CallOptions & { x: Tensor; x2?: Tensor; weight: Tensor; bias: Tensor };
+
+interface Waiting {
+  call: NormCall;
+  record: RecordCall;
+  result: Tensor;
+}
+
+const isTensor = (value: unknown): value is Tensor => typeof value === "object" && value !== null && "storage" in value;
+const storagesOf = (call: CallOptions): Storage[] =>
+  Object.values(call)
+    .filter(isTensor)
+    .map(({ storage }) => storage);
+
+/**
+ * Norms of channel groups whose results nobody has asked for yet. Such a norm is recorded when its result is used: as codes by an
+ * 8-bit convolution, in its own type by anything else.
+ */
+export class WaitingNorms {
+  private readonly waiting = new Map<Storage, Waiting>();
+  /** Results that were recorded as codes alone. */
+  private readonly taken = new WeakSet<Storage>();
+
+  /** Puts a norm aside; returns what will be its result. */
+  put(call: CallOptions, record: RecordCall): Tensor {
+    const norm = call as NormCall;
+    const channels = norm.weight.dims[0]!;
+    const result = emptyTensor([...norm.x.dims.slice(0, 4), channels], norm.x.dtype);
+    this.waiting.set(result.storage, { call: norm, record, result });
+    return result;
+  }
+
+  /** Records the norms that a call needs as they are: those it reads, and all of them where it writes to memory that is there. */
+  recordBefore(call: CallOptions): void {
+    const read = storagesOf(call);
+    const writes = call.out !== undefined || call.outputs !== undefined;
+    for (const storage of writes ? [...this.waiting.keys()] : read) this.recordPlain(storage);
+    if (read.some((storage) => this.taken.has(storage))) {
+      throw new Error(`${call.name ?? "a call"} reads a norm that was recorded in 8 bits alone`);
+    }
+  }
+
+  /** Records the norm whose whole result x is as codes, if there is such a one. */
+  take(x: Tensor): Codes | undefined {
+    const found = this.waiting.get(x.storage);
+    if (!found || x.dims.some((size, i) => size !== found.result.dims[i])) return undefined;
+    this.waiting.delete(x.storage);
+    this.taken.add(x.storage);
+    const { out: _, ...call } = found.call;
+    const scale = normScale(call.weight, call.bias);
+    const options = { ...call, yScale: scale, out: emptyTensor(x.dims, "f8e4m3") } as CallOptions;
+    return { codes: found.record("group_norm_q8" satisfies OpId, options), scale };
+  }
+
+  private recordPlain(storage: Storage): void {
+    const found = this.waiting.get(storage);
+    if (!found) return;
+    this.waiting.delete(storage);
+    found.record("group_norm", { ...found.call, out: found.result } as CallOptions);
+  }
+}
