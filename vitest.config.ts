@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { sourceAliases } from "./tooling/build/packages.mjs";
-import { LongestFirst } from "./tooling/testing/longest-first";
+import { LongestFirst } from "./tooling/testing/longest-first.ts";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
