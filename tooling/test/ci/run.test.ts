@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 const CI = fileURLToPath(new URL("../../../.ci", import.meta.url));
 const MINGW = "x86_64-w64-mingw32-gcc-posix";
 /** Programs of the system that the scripts and the stand-ins call. */
-const SYSTEM = ["bash", "env", "mktemp", "tee", "grep", "tail", "rm", "cp"];
+const SYSTEM = ["bash", "env", "mktemp", "tee", "grep", "tail", "rm", "cp", "cat"];
 
 /** A checkout with nothing but .ci, and a PATH with nothing but stand-ins, which note how they are called. */
 class Machine {
@@ -126,6 +126,10 @@ describe.skipIf(process.platform === "win32")(".ci/run (for Linux)", () => {
     const spilled = new Machine({ ...WHOLE, node: "exit 1", npx: tests(0) }).run("run");
     expect(spilled.status).toBe(1);
     expect(spilled.calls.some((call) => call.startsWith("npx"))).toBe(false);
+    const oldNode = `case "$*" in *check:nodes*) echo "FAILED: v22 load"; exit 3 ;; esac`;
+    const refused = new Machine({ ...WHOLE, node: "", npx: oldNode }).run("run");
+    expect(refused).toMatchObject({ status: 3, stdout: expect.stringContaining("FAILED: v22 load") });
+    expect(refused.calls.some((call) => /^npx .* test$/.test(call))).toBe(false);
     const bare = new Machine({ node: "", npx: tests(0) }).run("run");
     expect(bare.status).toBe(1);
     expect(bare.calls.some((call) => /^(?:npx|node) /.test(call))).toBe(false);
