@@ -13,9 +13,9 @@ const PAGES = [
 ];
 /** Words that choose a command of a program; each command has options of its own. */
 const COMMANDS: Readonly<Record<string, RegExp>> = {
-  bench: /^[a-z-]+/,
-  generate: /^(models( (list|pull|rm))?|completion)\b/,
-  live: /^(bench|drift)\b/,
+  bench: /^[a-z][a-z0-9-]*/,
+  generate: /^(models( (list|pull|rm))?|completion)(?=\s|$)/,
+  live: /^(bench|drift)(?=\s|$)/,
   studio: /^(worker|keys (add|list|rm|secret))\b/,
 };
 
