@@ -2,7 +2,7 @@
 // DIR/*.tgz`, also where there is neither a compiler nor this repository.
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { pack } from "../check/packages/packages.mjs";
+import { packAll } from "../check/packages/packages.mjs";
 import { publicPackages } from "./packages.mjs";
 import { Failure, handOnSignals, prepareWorkspace, runMain } from "./workspace.mjs";
 
@@ -14,5 +14,5 @@ await runMain("pack:tarballs", async () => {
   await prepareWorkspace();
   const target = resolve(folder);
   mkdirSync(target, { recursive: true });
-  for (const { dir } of publicPackages()) console.log(pack(dir, target));
+  console.log((await packAll(publicPackages(), target)).join("\n"));
 });

@@ -1,5 +1,6 @@
 // Makes an op with `pnpm kernel new`, sees its tests fail, writes a trivial kernel, sees them pass, and throws it away: in this
-// checkout, which must have no changes of its own to generated files. Behind `pnpm check:new-op`. The addon is compiled twice.
+// checkout, which must have no changes of its own to generated files. Behind `pnpm check:new-op`. The addon is compiled once for the
+// new op, whose structs every op sees, and the op's own file once more with the formula.
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -38,14 +38,14 @@ const reference = (
 ) => `import { at, type PlainCall, type PlainResults, plain } from "../../contract/reference";
 
 /** The result of one element, in float64. */
-function valueOf(x: number): number {
-  throw new Error(\`ops/${id}/${id}.reference.ts: expected the formula of ${id}(\${x}), it is not written yet\`);
+function resultOf(x: number): number {
+  throw new Error(\`expected the formula of ${id}(\${x}), it is not written yet\`);
 }
 
 /** ${id}, element by element. */
 export default function ${name}(call: PlainCall): PlainResults {
   const x = call.operand("x");
-  return { y: plain(x.dims, (...index) => valueOf(at(x, ...index))) };
+  return { y: plain(x.dims, (...index) => resultOf(at(x, ...index))) };
 }
 `;
 

@@ -4,15 +4,14 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { bundledProgram } from "../../../tooling/testing/program";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
-const PROGRAM = fileURLToPath(new URL("support/fake-cli.ts", import.meta.url));
-const TSCONFIG = fileURLToPath(new URL("../tsconfig.json", import.meta.url));
+const PROGRAM = await bundledProgram(fileURLToPath(new URL("support/fake-cli.ts", import.meta.url)));
 
 /** Starts the command as a process of its own, with the fake pipeline. */
 function start(stepMs: number, ...argv: string[]) {
-  const child = spawn(process.execPath, ["--import", "tsx", PROGRAM, String(stepMs), ...argv], {
-    env: { ...process.env, TSX_TSCONFIG_PATH: TSCONFIG },
+  const child = spawn(process.execPath, [PROGRAM, String(stepMs), ...argv], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = { stdout: "", stderr: "" };

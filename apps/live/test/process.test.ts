@@ -4,15 +4,15 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { bundledProgram } from "../../../tooling/testing/program";
 import { temporaryFolder } from "../../../tooling/testing/temporary-folder";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 it("plays tiny-live without a page, and leaves a whole recording when Ctrl-C ends it", async () => {
   const recording = join(temporaryFolder(), "game.gif");
-  const words = ["--import", "tsx", here("../src/cli.ts"), "-o", "-", "--format", "rgb", "--actions", "right"];
+  const words = [await bundledProgram(here("../src/cli.ts")), "-o", "-", "--format", "rgb", "--actions", "right"];
   const child = spawn(process.execPath, [...words, "--record", recording], {
-    env: { ...process.env, TSX_TSCONFIG_PATH: here("../tsconfig.json") },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const frames: Buffer[] = [];

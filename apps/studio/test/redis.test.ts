@@ -9,8 +9,7 @@ import { type Spawned, spawnProgram } from "./support/spawn-program";
 const isLong = process.env.VD_LONG === "1";
 const NUM_VIDEOS = isLong ? 200 : 24;
 
-// Debian: apt-get install redis-server.
-describe.skipIf(!HAS_REDIS)("a queue on Redis", () => {
+describe.skipIf(!HAS_REDIS)("a queue on Redis (needs redis-server, which .ci/install-redis installs)", () => {
   const { folder, remove } = temporaryFolder();
   let redis: Awaited<ReturnType<typeof startRedis>>;
   let studio: TestStudio;

@@ -20,8 +20,6 @@ export interface CaseResult {
   values: Record<string, Float64Array>;
   /** All bytes of the results' buffers, gaps and zones included. */
   bytes: Buffer;
-  /** A fast path ran, not the reference. */
-  fast: boolean;
   /** Names of the kernels that could have run, the one that did first; empty where there is but one. */
   candidates: readonly string[];
 }
@@ -70,7 +68,17 @@ export class CaseRun {
     try {
       for (const result of Object.values(this.results)) result.poison();
       await plan.run();
-      return { ...this.collect(), fast: plan.info.fast[0]!, candidates: plan.candidates[0] ?? [] };
+      return { ...this.collect(), candidates: plan.candidates[0] ?? [] };
+    } finally {
+      plan.freeSync();
+    }
+  }
+
+  /** Returns whether a fast path would run the case on `device`, not the reference. @throws what the device throws */
+  async isFastOn(device: Device): Promise<boolean> {
+    const plan = await Plan.load(device, this.layout);
+    try {
+      return plan.info.fast[0]!;
     } finally {
       plan.freeSync();
     }
@@ -89,7 +97,7 @@ export class CaseRun {
       this.expected = this.compute();
       for (const result of Object.values(this.results)) result.poison();
       await plan.run();
-      return { ...this.collect(), fast: plan.info.fast[0]!, candidates: plan.candidates[0] ?? [] };
+      return { ...this.collect(), candidates: plan.candidates[0] ?? [] };
     } finally {
       plan.freeSync();
     }

@@ -4,17 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundledProgram } from "../../../tooling/testing/program";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const program = await bundledProgram(here("driver/cupti-scenario.ts"));
 const compiler = process.env.CXX ?? "g++";
 const hasCompiler = process.platform === "linux" && spawnSync(compiler, ["--version"]).status === 0;
 const toolkit = mkdtempSync(join(tmpdir(), "vd-cupti-"));
 
 // biome-ignore lint/suspicious/noExplicitAny: plain data of a scenario
 function scenario(env: Record<string, string>): any {
-  const result = spawnSync(process.execPath, ["--import", "tsx", here("driver/cupti-scenario.ts")], {
+  const result = spawnSync(process.execPath, [program], {
     encoding: "utf8",
-    env: { ...process.env, ...env, TSX_TSCONFIG_PATH: here("../tsconfig.json") },
+    env: { ...process.env, ...env },
   });
   if (result.status !== 0) throw new Error(`it ended with ${result.status ?? result.signal}: ${result.stderr}`);
   return JSON.parse(result.stdout);

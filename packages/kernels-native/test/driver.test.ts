@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundledProgram } from "../../../tooling/testing/program";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const program = await bundledProgram(here("driver/scenarios.ts"));
 const compiler = process.env.CXX ?? "g++";
 const hasCompiler = process.platform === "linux" && spawnSync(compiler, ["--version"]).status === 0;
 const folder = mkdtempSync(join(tmpdir(), "vd-driver-"));
@@ -26,12 +28,11 @@ let numRuns = 0;
 function scenario(name: string, env: Record<string, string> = {}, driver = "new"): any {
   const images = join(folder, `images-${numRuns++}`);
   mkdirSync(images);
-  const result = spawnSync(process.execPath, ["--import", "tsx", here("driver/scenarios.ts"), name, images], {
+  const result = spawnSync(process.execPath, [program, name, images], {
     encoding: "utf8",
     env: {
       ...process.env,
       ...env,
-      TSX_TSCONFIG_PATH: here("../tsconfig.json"),
       LD_LIBRARY_PATH: join(folder, driver),
     },
   });

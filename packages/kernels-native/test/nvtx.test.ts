@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundledProgram } from "../../../tooling/testing/program";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+const program = await bundledProgram(here("driver/nvtx-scenario.ts"));
 const compiler = process.env.CXX ?? "g++";
 const hasCompiler = process.platform === "linux" && spawnSync(compiler, ["--version"]).status === 0;
 const folder = mkdtempSync(join(tmpdir(), "vd-nvtx-"));
@@ -16,14 +18,13 @@ function scenario(library: string | undefined, env: Record<string, string> = {})
   const log = join(folder, "heard.txt");
   rmSync(log, { force: true });
   const { NVTX_INJECTION64_PATH: _, ...inherited } = process.env;
-  const result = spawnSync(process.execPath, ["--import", "tsx", here("driver/nvtx-scenario.ts")], {
+  const result = spawnSync(process.execPath, [program], {
     encoding: "utf8",
     env: {
       ...inherited,
       ...env,
       ...(library === undefined ? {} : { NVTX_INJECTION64_PATH: library }),
       NVTX_TOOL_LOG: log,
-      TSX_TSCONFIG_PATH: here("../tsconfig.json"),
     },
   });
   if (result.status !== 0) throw new Error(`it ended with ${result.status ?? result.signal}: ${result.stderr}`);

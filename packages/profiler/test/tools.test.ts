@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundledProgram } from "../../../tooling/testing/program";
 import { createProfiler, type ProfileReport } from "../src/index";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -24,14 +25,15 @@ function build(source: string, output: string): void {
 
 describe.skipIf(!hasCompiler)("NVIDIA's tools, by stand-ins (needs Linux and a C++ compiler)", () => {
   let report: ProfileReport & { text: string; page: string };
-  beforeAll(() => {
+  beforeAll(async () => {
     mkdirSync(cuptiFolder, { recursive: true });
     build("nvtx-tool.c", nvtxTool);
     build("cupti-library.c", join(cuptiFolder, "libcupti.so"));
     const env = { NVTX_INJECTION64_PATH: nvtxTool, NVTX_TOOL_LOG: log, CUDA_PATH: folder };
-    const result = spawnSync(process.execPath, ["--import", "tsx", here("support/tools-scenario.ts")], {
+    const program = await bundledProgram(here("support/tools-scenario.ts"));
+    const result = spawnSync(process.execPath, [program], {
       encoding: "utf8",
-      env: { ...process.env, ...env, TSX_TSCONFIG_PATH: here("../tsconfig.json") },
+      env: { ...process.env, ...env },
     });
     if (result.status !== 0) throw new Error(`it ended with ${result.status ?? result.signal}: ${result.stderr}`);
     report = JSON.parse(result.stdout);

@@ -30,9 +30,9 @@ function missingFiles(project) {
     .map((path) => `${path} is not unpacked`);
 }
 
-/** Packs and uses the example. Returns a sentence about it and what is wrong, or why it cannot be tried. */
-export function checkElectron() {
-  const project = installExample("electron", ["--ignore-scripts"]);
+/** Packs and uses the example. Resolves to a sentence about it and what is wrong, or why it cannot be tried. */
+export async function checkElectron() {
+  const project = await installExample("electron", ["--ignore-scripts"]);
   const skipped = whySkip(project);
   if (skipped) return { skipped };
   run("npx", ["--no-install", "electron-builder", "--linux", "--dir", "--publish", "never"], { cwd: project });

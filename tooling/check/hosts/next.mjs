@@ -51,8 +51,9 @@ async function askForVideos(url) {
   return faults;
 }
 
-/** Builds and uses the example. project: where it is installed. Resolves to a sentence about it and what is wrong. */
-export async function checkNext(project = installExample("next")) {
+/** Builds and uses the example. Resolves to a sentence about it and what is wrong. */
+export async function checkNext() {
+  const project = await installExample("next");
   run("npx", ["--no-install", "next", "build"], {
     cwd: project,
     env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" },

@@ -3,11 +3,11 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from "node:path";
 import { publicPackages } from "../../build/packages.mjs";
 import { ROOT } from "../../build/workspace.mjs";
-import { pack, run } from "../packages/packages.mjs";
+import { packAll, run } from "../packages/packages.mjs";
 import { BUILD } from "./runtimes.mjs";
 
-/** Packs our packages that `names` need, themselves among them. Returns the tarballs by name. */
-function packClosure(names) {
+/** Packs our packages that `names` need, themselves among them. Resolves to the tarballs by name. */
+async function packClosure(names) {
   const all = publicPackages();
   const needed = new Set(names);
   for (const { manifest } of [...all].reverse())
@@ -17,14 +17,15 @@ function packClosure(names) {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const ours = all.filter(({ manifest }) => needed.has(manifest.name));
-  return Object.fromEntries(ours.map(({ dir, manifest }) => [manifest.name, pack(dir, folder)]));
+  const tarballs = await packAll(ours, folder);
+  return Object.fromEntries(ours.map(({ manifest }, i) => [manifest.name, tarballs[i]]));
 }
 
 /** Name of a file that stands for device code where none is built: programs find it as they find the real ones. */
 export const STAND_IN = "sm_00.fatbin";
 
-/** Copies an example folder and installs it. flags: for npm. Returns the project's folder, which stays for the next time. */
-export function installExample(name, flags = []) {
+/** Copies an example folder and installs it. flags: for npm. Resolves to the project's folder, which stays for the next time. */
+export async function installExample(name, flags = []) {
   const folder = join(BUILD, name);
   const modules = join(folder, "node_modules");
   // What is ours may be of another build under the same version.
@@ -32,7 +33,7 @@ export function installExample(name, flags = []) {
   rmSync(join(folder, "package-lock.json"), { force: true });
   cpSync(join(ROOT, "examples", name), folder, { recursive: true });
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const tarballs = packClosure(Object.keys(manifest.dependencies).filter((each) => each.startsWith("@vd/")));
+  const tarballs = await packClosure(Object.keys(manifest.dependencies).filter((each) => each.startsWith("@vd/")));
   const dependencies = { ...manifest.dependencies };
   for (const [each, path] of Object.entries(tarballs)) dependencies[each] = `file:${path}`;
   writeFileSync(join(folder, "package.json"), `${JSON.stringify({ ...manifest, dependencies }, null, 2)}\n`);

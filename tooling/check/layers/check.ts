@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { join, posix, sep } from "node:path";
+import { join, posix } from "node:path";
 import { circles } from "./circles";
 import { checkIncludes } from "./includes";
 import { layerOf, mayImport, packageOf } from "./layer";
@@ -35,14 +35,20 @@ const TERMINAL_VARIABLES = [
   "COMP_POINT",
 ];
 
+/** The files below a folder, from the root with `/`. Links are left alone: behind those of node_modules lie all packages again. */
+function filesBelow(root: string, folder: string): string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`;
+    if (SKIPPED.test(`${path}/`)) return [];
+    if (entry.isDirectory()) return filesBelow(root, path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
 function codeFiles(root: string): string[] {
-  const files = ["packages", "apps", "tooling"]
-    .filter((folder) => existsSync(join(root, folder)))
-    .flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
-    )
-    .map((path) => path.split(sep).join("/"));
-  return files.filter((path) => CODE.test(path) && !path.endsWith(".d.ts") && !SKIPPED.test(path)).sort();
+  const folders = ["packages", "apps", "tooling"].filter((folder) => existsSync(join(root, folder)));
+  const files = folders.flatMap((folder) => filesBelow(root, folder));
+  return files.filter((path) => CODE.test(path) && !path.endsWith(".d.ts")).sort();
 }
 
 /** What a page bundles besides code. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { examplesOfSingleLibraries, publicPackages } from "../../build/packages.mjs";
 import { Failure, prepareWorkspace, runMain, seconds } from "../../build/workspace.mjs";
-import { pack } from "./packages.mjs";
+import { packAll } from "./packages.mjs";
 
 const usage = `Usage: pnpm check:packages [--short] [--keep DIR]
 
@@ -133,9 +133,9 @@ await runMain("check:packages", async () => {
     const packages = publicPackages().filter(({ manifest }) => !without.split(",").includes(manifest.name));
     const tarballDir = keep ?? join(workDir, "tarballs");
     mkdirSync(tarballDir, { recursive: true });
-    const tarballs = [];
-    await step(`packed ${packages.length} packages`, () => {
-      for (const { dir } of packages) tarballs.push(pack(dir, tarballDir));
+    let tarballs = [];
+    await step(`packed ${packages.length} packages`, async () => {
+      tarballs = await packAll(packages, tarballDir);
     });
     await step("tarballs", () => checkTarballs(tarballs, release));
     if (!without) await step("docs/packages.md says what each package brings along", checkFootprint);

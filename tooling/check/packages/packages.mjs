@@ -1,8 +1,10 @@
 // Tarballs of the packages that are published.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
-import { Failure, pnpmCommand, ROOT } from "../../build/workspace.mjs";
+import { text } from "node:stream/consumers";
+import { ended, Failure, pnpmCommand, ROOT } from "../../build/workspace.mjs";
 
 /** Runs a program to its end. Throws with what it said when it fails. Returns its standard output. */
 export function run(program, words, options = {}) {
@@ -12,13 +14,28 @@ export function run(program, words, options = {}) {
   throw new Failure(`${basename(program)} ${words.join(" ")} ended with ${result.status ?? result.signal}:\n${said}`);
 }
 
-/** Packs a package as `pnpm publish` would. Returns the tarball's path. */
-export function pack(dir, outputDir) {
+/** Packs a package as `pnpm publish` would. Resolves to the tarball's path. */
+async function pack(dir, outputDir) {
   const { program, words, shell } = pnpmCommand();
-  const said = run(program, [...words, "pack", "--json", "--pack-destination", outputDir], { cwd: dir, shell });
+  const child = spawn(program, [...words, "pack", "--json", "--pack-destination", outputDir], { cwd: dir, shell });
+  const [said, errors, { status }] = await Promise.all([text(child.stdout), text(child.stderr), ended(child)]);
+  if (status !== 0) throw new Failure(`${dir} is not packed:\n${said}\n${errors}`);
   // Scripts that run before packing print above the JSON.
   const { filename } = JSON.parse(said.slice(said.indexOf("{\n")));
   return filename.startsWith(outputDir) ? filename : join(outputDir, basename(filename));
+}
+
+/** Packs packages as `pnpm publish` would, as many at a time as there are processors: pnpm works with one thread. Resolves to the
+ *  tarballs' paths, in the packages' order. */
+export async function packAll(packages, outputDir) {
+  const tarballs = [];
+  const waiting = [...packages.entries()];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift())
+      tarballs[next[0]] = await pack(next[1].dir, outputDir);
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  return tarballs;
 }
 
 /** Paths and sizes in a tarball, without its first folder. */

@@ -7,8 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { checkLayers } from "../../check/layers/check";
 import { readIncludes } from "../../check/layers/includes";
 import { readSource } from "../../check/layers/source-file";
-
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+import { bundledProgram } from "../../testing/program";
 
 /** What is wrong with a project of these files, as `file:line: message`. */
 function check(files: Readonly<Record<string, string>>): string[] {
@@ -252,15 +251,12 @@ test("includes are found in code, not in comments", () => {
   ]);
 });
 
-test("the command says what is wrong and where, and fails", () => {
+test("the command says what is wrong and where, and fails", async () => {
   const folder = mkdtempSync(join(tmpdir(), "vd-layers-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, tensor), { recursive: true });
-  const command = (cwd: string) =>
-    spawnSync(process.execPath, ["--import", "tsx", join(root, "tooling/check/layers/main.ts"), cwd], {
-      cwd: root,
-      encoding: "utf8",
-    });
+  const program = await bundledProgram(fileURLToPath(new URL("../../check/layers/main.ts", import.meta.url)));
+  const command = (root: string) => spawnSync(process.execPath, [program, root], { encoding: "utf8" });
   writeFileSync(join(folder, tensor, "a.ts"), 'import "./nn/b";');
   const bad = command(folder);
   expect([bad.status, bad.stdout]).toEqual([1, ""]);

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 const CI = fileURLToPath(new URL("../../../.ci", import.meta.url));
 const MINGW = "x86_64-w64-mingw32-gcc-posix";
 /** Programs of the system that the scripts and the stand-ins call. */
-const SYSTEM = ["bash", "env", "mktemp", "tee", "grep", "tail", "rm", "cp"];
+const SYSTEM = ["bash", "env", "mktemp", "tee", "grep", "tail", "rm", "cp", "cat"];
 
 /** A checkout with nothing but .ci, and a PATH with nothing but stand-ins, which note how they are called. */
 class Machine {
@@ -40,7 +40,9 @@ class Machine {
   }
 }
 
-const WHOLE = { nvcc: "", wine: "", [MINGW]: "" };
+const WHOLE = { nvcc: "", wine: "", [MINGW]: "", "redis-server": "" };
+/** Leaves out everything that a machine may lack. */
+const LEFT_OUT = { VD_CI_WITHOUT_NVCC: "1", VD_CI_WITHOUT_WINDOWS: "1", VD_CI_WITHOUT_REDIS: "1" };
 
 describe.skipIf(process.platform === "win32")("what CI requires (its scripts are for Linux)", () => {
   test("a machine that has everything is told nothing", () => {
@@ -48,7 +50,7 @@ describe.skipIf(process.platform === "win32")("what CI requires (its scripts are
   });
 
   test("no nvcc is a failure with a sentence, unless it is left out in so many words", () => {
-    const machine = new Machine({ wine: "", [MINGW]: "" });
+    const machine = new Machine({ wine: "", [MINGW]: "", "redis-server": "" });
     const refused = machine.run("require");
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringMatching(/expected nvcc on the PATH.*Install/) });
     const left = machine.run("require", { VD_CI_WITHOUT_NVCC: "1" });
@@ -62,18 +64,28 @@ describe.skipIf(process.platform === "win32")("what CI requires (its scripts are
       expect(stderr).toContain("Run .ci/install-windows-tools as root");
       expect(calls.some((call) => call.startsWith("apt-get"))).toBe(false);
     }
-    const left = new Machine({ nvcc: "" }).run("require", { VD_CI_WITHOUT_WINDOWS: "1" });
+    const left = new Machine({ nvcc: "", "redis-server": "" }).run("require", { VD_CI_WITHOUT_WINDOWS: "1" });
     expect(left).toMatchObject({
       status: 0,
       stdout: "not checked: the Windows binary (VD_CI_WITHOUT_WINDOWS=1)\n",
     });
   });
 
+  test("no Redis is a failure with a sentence, unless it is left out in so many words", () => {
+    const machine = new Machine({ nvcc: "", wine: "", [MINGW]: "" });
+    const refused = machine.run("require");
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("Run .ci/install-redis as root") });
+    const left = machine.run("require", { VD_CI_WITHOUT_REDIS: "1" });
+    expect(left).toMatchObject({ status: 0, stdout: "not checked: the queue on Redis (VD_CI_WITHOUT_REDIS=1)\n" });
+  });
+
   test("root gets them installed, and a failure where that does not help", () => {
-    const install = `case "$1" in install) cp "$BIN/nvcc" "$BIN/wine"; cp "$BIN/nvcc" "$BIN/${MINGW}" ;; esac`;
+    const install = `case "$1" in install) for name in wine ${MINGW} redis-server; do cp "$BIN/nvcc" "$BIN/$name"; done ;; esac`;
     const made = new Machine({ nvcc: "", id: "echo 0", "apt-get": `echo noise\n${install}` }).run("require");
     expect(made).toMatchObject({ status: 0, stdout: "" });
     expect(made.calls.filter((call) => call.startsWith("apt-get"))).toHaveLength(2);
+    const withoutRedis = { nvcc: "", wine: "", [MINGW]: "", id: "echo 0", "apt-get": install };
+    expect(new Machine(withoutRedis).run("require")).toMatchObject({ status: 0, stdout: "" });
     const broken = new Machine({ nvcc: "", id: "echo 0", "apt-get": "exit 100" }).run("require");
     expect(broken).toMatchObject({ status: 1, stderr: expect.stringContaining("expected wine") });
   });
@@ -96,11 +108,12 @@ describe.skipIf(process.platform === "win32")(".ci/run (for Linux)", () => {
 
   test("says before the counts what was left out, and leaves it out", () => {
     const machine = new Machine({ node: "", npx: tests(0) });
-    const { status, stdout, calls } = machine.run("run", { VD_CI_WITHOUT_NVCC: "1", VD_CI_WITHOUT_WINDOWS: "1" });
+    const { status, stdout, calls } = machine.run("run", LEFT_OUT);
     expect(status).toBe(0);
-    expect(stdout.trimEnd().split("\n").slice(-3)).toEqual([
+    expect(stdout.trimEnd().split("\n").slice(-4)).toEqual([
       "not checked: device code (VD_CI_WITHOUT_NVCC=1)",
       "not checked: the Windows binary (VD_CI_WITHOUT_WINDOWS=1)",
+      "not checked: the queue on Redis (VD_CI_WITHOUT_REDIS=1)",
       "7 passed, 0 failed, 2 skipped",
     ]);
     expect(calls.some((call) => /build-cubins|check:windows/.test(call))).toBe(false);
@@ -113,6 +126,10 @@ describe.skipIf(process.platform === "win32")(".ci/run (for Linux)", () => {
     const spilled = new Machine({ ...WHOLE, node: "exit 1", npx: tests(0) }).run("run");
     expect(spilled.status).toBe(1);
     expect(spilled.calls.some((call) => call.startsWith("npx"))).toBe(false);
+    const oldNode = `case "$*" in *check:nodes*) echo "FAILED: v22 load"; exit 3 ;; esac`;
+    const refused = new Machine({ ...WHOLE, node: "", npx: oldNode }).run("run");
+    expect(refused).toMatchObject({ status: 3, stdout: expect.stringContaining("FAILED: v22 load") });
+    expect(refused.calls.some((call) => /^npx .* test$/.test(call))).toBe(false);
     const bare = new Machine({ node: "", npx: tests(0) }).run("run");
     expect(bare.status).toBe(1);
     expect(bare.calls.some((call) => /^(?:npx|node) /.test(call))).toBe(false);

@@ -13,7 +13,8 @@ import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
 import type { PartContext } from "./our-parts";
 import { measureGeneration, measurePart, measureStart, measureSwitches, type Session } from "./part-runs";
 import { PeerProcess } from "./peer-process";
-import { type BenchFile, saveBenchFile } from "./report";
+import type { BenchFile } from "./report";
+import { saveBenchFile } from "./save";
 import type { SelfProgram } from "./start";
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<Precision, DType>;

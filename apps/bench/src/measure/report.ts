@@ -1,4 +1,3 @@
-import { writeWholeFile } from "@vd/tensor";
 import type { Rates } from "../doctor/rates";
 import type { MachineInfo } from "../io/machine";
 import type { Summary } from "../stats/summary";
@@ -66,12 +65,3 @@ export interface BenchFile {
 
 /** What makes rows of two files the same measurement. */
 export const rowKey = ({ suite, name, contender }: BenchRow): string => `${suite} ${name} ${contender}`;
-
-/**
- * Writes results whole or not at all.
- *
- * @throws VdError `io`
- */
-export async function saveBenchFile(path: string, file: BenchFile): Promise<void> {
-  await writeWholeFile(path, `${JSON.stringify(file, null, 1)}\n`);
-}

@@ -26,7 +26,6 @@ function overStandIn(pattern: string, more: readonly string[]) {
     encoding: "utf8",
     env: {
       ...process.env,
-      TSX_TSCONFIG_PATH: here("../../tsconfig.json"),
       LD_LIBRARY_PATH: folder,
       STAND_IN_MEBIBYTES: "1000",
     },

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { bundledProgram } from "../../../../tooling/testing/program";
 import { run } from "../../src/run";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -6,13 +7,10 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 /** The small trained model of this repository. */
 export const TINY_SVD = `${root}models/tiny-svd`;
 
-// Processes that tests start take the sources of the other packages too, not what was last built.
-process.env.TSX_TSCONFIG_PATH ??= fileURLToPath(new URL("../../tsconfig.json", import.meta.url));
-
 /** Starts this program from its sources in a process of its own. */
 export const SELF = {
   program: process.execPath,
-  args: ["--import", "tsx", fileURLToPath(new URL("../../src/cli.ts", import.meta.url))],
+  args: [await bundledProgram(fileURLToPath(new URL("../../src/cli.ts", import.meta.url)))],
 };
 
 /** What a command printed, and its exit status. */

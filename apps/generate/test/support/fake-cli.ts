@@ -1,4 +1,4 @@
-/** The command as a process of its own, with the fake pipeline: `node --import tsx fake-cli.ts STEP_MS ARGUMENTS...` */
+/** The command as a process of its own, with the fake pipeline: `fake-cli.ts STEP_MS ARGUMENTS...` */
 import { main } from "../../src/main";
 import { fakeFactory } from "./fake-pipeline";
 

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundledProgram } from "../../../../tooling/testing/program";
 import { type RunningStudio, type ServeContext, startStudio } from "../../src/commands/serve";
 import { SERVE } from "../../src/options/commands";
 import { readWords } from "../../src/options/read-words";
@@ -13,11 +14,7 @@ import type { WorkerProgram } from "../../src/workers/worker-process";
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** The worker from its sources. */
-export const WORKER_PROGRAM: WorkerProgram = {
-  path: at("../../src/workers/child.ts"),
-  execArgv: ["--import", "tsx"],
-  env: { TSX_TSCONFIG_PATH: at("../../../../tsconfig.base.json") },
-};
+export const WORKER_PROGRAM: WorkerProgram = { path: await bundledProgram(at("../../src/workers/child.ts")) };
 
 /** A picture of tiny-svd's world. */
 export const PICTURE = at("../../../../models/tiny-svd/samples/one-ball.png");

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-
-const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+import { bundledProgram } from "../../../../tooling/testing/program";
+import { WORKER_PROGRAM } from "./harness";
 
 /** A vd-studio as a process of its own. */
 export interface Spawned {
@@ -14,9 +14,9 @@ export interface Spawned {
 
 /** Starts the program and waits for its first line. @throws Error with what it printed where it ends before */
 export async function spawnProgram(...words: string[]): Promise<Spawned> {
-  const child = spawn(process.execPath, ["--import", "tsx", at("program.ts"), ...words], {
+  const program = await bundledProgram(fileURLToPath(new URL("program.ts", import.meta.url)));
+  const child = spawn(process.execPath, [program, WORKER_PROGRAM.path, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, TSX_TSCONFIG_PATH: at("../../../../tsconfig.base.json") },
   });
   let errors = "";
   child.stderr.on("data", (text: Buffer) => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { bytes, digestOf } from "../../../../tooling/testing/fake-hub";
+import { bundledProgram } from "../../../../tooling/testing/program";
 import { resolveModel } from "../../src/index";
 import { expectSame, useWorkbench } from "./workbench";
 
@@ -12,16 +13,15 @@ const bench = useWorkbench();
 const NAME = "some-org/tiny-svd";
 const UNET = "unet/diffusion_pytorch_model.safetensors";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
-const child = fileURLToPath(new URL("./download-child.ts", import.meta.url));
+const child = await bundledProgram(fileURLToPath(new URL("./download-child.ts", import.meta.url)));
 
 /** Downloads in a process of its own; what it prints is the folder. */
 function downloadElsewhere(): Promise<string> {
   return new Promise((resolve, reject) => {
-    const process_ = spawn(process.execPath, ["--import", "tsx", child, NAME], {
+    const process_ = spawn(process.execPath, [child, NAME], {
       cwd: root,
       env: {
         ...process.env,
-        TSX_TSCONFIG_PATH: join(root, "tsconfig.base.json"),
         HF_ENDPOINT: bench.hub.endpoint,
         HF_HOME: bench.cacheDir,
       },

@@ -19,8 +19,11 @@ function writeImage(): void {
   writeFileSync(join(folder, "sm_80.fatbin"), image);
 }
 
-const contents = (seed: number) =>
-  Uint8Array.from({ length: BYTES }, (_, i) => Math.imul(i + seed, 2_654_435_761) >>> 24);
+function contents(seed: number): Uint8Array {
+  const bytes = new Uint8Array(BYTES);
+  for (let i = 0; i < BYTES; i++) bytes[i] = Math.imul(i + seed, 2_654_435_761) >>> 24;
+  return bytes;
+}
 
 writeImage();
 const device = Device.cuda({ imageDir: folder });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { bundledProgram } from "../../../../tooling/testing/program";
 import { openTiny, QUICK, temporaryFolder } from "../support/tiny-model";
 
 const APP = fileURLToPath(new URL("../../../../apps/generate/", import.meta.url));
@@ -30,12 +31,9 @@ describe("memory", () => {
 
   it("of a whole process with the command's own settings stays below 600 MiB", async () => {
     const output = join(temporaryFolder(), "out.mp4");
-    const program = ["--import", "tsx", join(APP, "src/cli.ts")];
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [...program, "--json", "--steps", "4", "--threads", "2", "-o", output],
-      { env: { ...process.env, TSX_TSCONFIG_PATH: join(APP, "tsconfig.json") } },
-    );
+    const program = await bundledProgram(join(APP, "src/cli.ts"));
+    const words = ["--json", "--steps", "4", "--threads", "2", "-o", output];
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...words]);
     const events = stdout
       .trimEnd()
       .split("\n")

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDevice } from "@vd/kernels-native";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundledProgram } from "../../../../tooling/testing/program";
 import { layoutGraph } from "../../src/plan/layout";
 import { chooseVariants, tunedVariants, tuningTableFor } from "../../src/tune/choose";
 import { rowKey } from "../../src/tune/row-key";
@@ -21,19 +22,19 @@ describe.skipIf(!hasCompiler)("tuning over a stand-in for the driver (needs Linu
   // biome-ignore lint/suspicious/noExplicitAny: the scenario prints data of its own
   let result: any;
 
-  beforeAll(() => {
+  beforeAll(async () => {
     const [driver, images] = [join(folder, "driver"), join(folder, "images")];
     for (const path of [driver, images]) mkdirSync(path);
     const source = here("../../../kernels-native/test/driver/stand-in.c");
     const flags = ["-x", "c++", "-w", "-shared", "-fPIC", "-o", join(driver, "libcuda.so.1"), source];
     const built = spawnSync(compiler, flags, { encoding: "utf8" });
     if (built.status !== 0) throw new Error(built.stderr);
-    const ran = spawnSync(process.execPath, ["--import", "tsx", here("support/stand-in-scenario.ts"), images], {
+    const program = await bundledProgram(here("support/stand-in-scenario.ts"));
+    const ran = spawnSync(process.execPath, [program, images], {
       encoding: "utf8",
       env: {
         ...process.env,
         STAND_IN_MAJOR: "8",
-        TSX_TSCONFIG_PATH: here("../../tsconfig.json"),
         LD_LIBRARY_PATH: driver,
       },
     });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ERROR_CODES } from "@vd/kernels-native/contract";
@@ -136,6 +136,22 @@ describe("programs on pages run as they are", () => {
     expect(status, stderr).toBe(0);
     if (text.includes("console.log")) expect(stdout.trim()).not.toBe("");
   });
+});
+
+test("the README's program runs where it says", () => {
+  // A file in examples finds the same packages as one in its node_modules, which is in nobody's way.
+  const file = join(root, "examples/node_modules/readme.mjs");
+  const [text, ...more] = blocks("README.md", "js");
+  expect([text, more]).toEqual([expect.stringContaining("steps: 10,"), []]);
+  writeFileSync(file, text!.replace("steps: 10,", "steps: 1,"));
+  try {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [file], { cwd: root, encoding: "utf8" });
+    expect(status, stderr).toBe(0);
+    expect(stdout).toContain("denoise 1 of 1\n");
+    expect(stdout).toContain("14 frames of 128 x 128 Uint8Array(49152)");
+  } finally {
+    rmSync(file);
+  }
 });
 
 test("the notebook is for a T4 and starts programs that exist", () => {
