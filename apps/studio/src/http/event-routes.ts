@@ -40,7 +40,10 @@ class EventTexts {
 
 const written = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** One client. Whoever is slow misses progress and previews, never a status: memory does not grow. */
+/** Bytes that may wait for a client: statuses are never left out, so one that reads none is let go, and may connect again. */
+const MAX_WAITING_BYTES = 2 ** 20;
+
+/** One client. Whoever is slow misses progress and previews, never a status; whoever does not read is let go: memory does not grow. */
 class EventStream {
   private readonly beat: NodeJS.Timeout;
   private queue = Promise.resolve();
@@ -80,7 +83,9 @@ class EventStream {
   }
 
   private write(text: string): void {
-    if (!this.isClosed && !this.response.writableEnded) this.response.write(text);
+    if (this.isClosed || this.response.writableEnded) return;
+    if (this.response.writableLength > MAX_WAITING_BYTES) this.response.destroy();
+    else this.response.write(text);
   }
 }
 

@@ -21,13 +21,16 @@ const TITLES: Readonly<Record<number, string>> = {
   401: "No key",
   403: "Forbidden",
   404: "Not found",
+  408: "Too slow",
   409: "Not ready",
   413: "Too large",
   415: "Unknown type",
   422: "Cannot be processed",
   429: "Too many",
+  431: "Too large",
   500: "Internal error",
   503: "Unavailable",
+  507: "No room",
 };
 
 /** A refusal that the API answers with. */

@@ -47,7 +47,7 @@ async function submit(request: FastifyRequest, studio: Studio): Promise<VideoRec
     throw new Problem(503, "draining", "The server is stopping. Try again soon.", undefined, { "retry-after": "10" });
   const { caller } = request;
   const key = idempotencyKey(request);
-  const asked = await requestFields(request);
+  const asked = await requestFields(request, studio.maxBodyBytes);
   const call: IdempotentCall | undefined = key === undefined ? undefined : { key, fingerprint: fingerprintOf(asked) };
   const earlier = call && (await queue.earlier(caller.id, call));
   if (earlier) return earlier;
@@ -119,7 +119,7 @@ function statedSize({ picture }: { picture?: unknown }): { width: number; height
 }
 
 async function estimate(request: FastifyRequest, studio: Studio) {
-  const asked = await requestFields(request);
+  const asked = await requestFields(request, studio.maxBodyBytes);
   const given = statedSize(asked.fields);
   const picture = given ?? (await givenPicture(asked, studio, request.caller))?.info;
   const { model, settings } = askedSettings(asked.fields, studio, picture, ["picture"]);

@@ -30,19 +30,28 @@ async function fileOf(part: MultipartFile): Promise<Uint8Array> {
   return part.toBuffer();
 }
 
-async function formFields(request: FastifyRequest): Promise<RequestFields> {
+const tooLarge = (what: string) => new Problem(413, "too_large", `${what} larger than this server takes.`);
+
+async function formFields(request: FastifyRequest, maxBytes: number): Promise<RequestFields> {
+  // What says how large it is needs not be read to be refused.
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge("The form is");
   const fields: Record<string, unknown> = Object.create(null);
   let file: Uint8Array | undefined;
+  let numBytes = 0;
   for await (const part of request.parts()) {
     if (part.type === "file") file = await fileOf(part);
+    else if (part.valueTruncated) throw tooLarge(`The field "${part.fieldname}" is`);
     else fields[part.fieldname] = formValue(part.fieldname, String(part.value));
+    // All fields together count, not only each by itself.
+    numBytes += part.type === "file" ? file!.length : Buffer.byteLength(String(part.value));
+    if (numBytes > maxBytes) throw tooLarge("The form is");
   }
   return { fields, file };
 }
 
-/** Reads the fields of a request, JSON or a form. @throws Problem */
-export async function requestFields(request: FastifyRequest): Promise<RequestFields> {
-  if (request.isMultipart()) return formFields(request);
+/** Reads the fields of a request, JSON or a form of at most `maxBytes`. @throws Problem */
+export async function requestFields(request: FastifyRequest, maxBytes: number): Promise<RequestFields> {
+  if (request.isMultipart()) return formFields(request, maxBytes);
   const { body } = request;
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Problem(400, "attr", "Expected a JSON object, or a form with the same fields.");
