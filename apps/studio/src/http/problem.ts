@@ -1,5 +1,6 @@
 import { isVdError } from "@vd/kernels-native";
 import type { FastifyError } from "fastify";
+import { isNoRoom, NO_ROOM } from "../files/no-room";
 import { FetchError } from "../inputs/safe-fetch";
 import { IdempotencyError, LimitError } from "../queue/video-queue";
 import { WorkError } from "../workers/worker-process";
@@ -83,6 +84,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof IdempotencyError) return new Problem(422, "idempotency_key_reused", error.message);
   if (error instanceof FetchError) return new Problem(422, "image_not_fetched", error.message, "image");
   if (error instanceof WorkError) return ofWork(error);
+  if (isNoRoom(error)) return new Problem(507, NO_ROOM.code, NO_ROOM.message);
   if (isVdError(error))
     return new Problem(STATUS_OF_CODE[error.code] ?? 500, error.code, error.message, fieldOf(error.where));
   const { statusCode, message, code } = error as FastifyError;

@@ -102,6 +102,11 @@ export async function makeServer(
     return payload;
   });
   traceRequests(app);
+  app.addHook("onRequest", async (request) => {
+    if (!isGuarded(request) || request.is404 || studio.queue.isReachable()) return;
+    const wait = { "retry-after": "5" };
+    throw new Problem(503, "unreachable", "The queue cannot be reached. Try again soon.", undefined, wait);
+  });
   guardAccess(app, studio.access, studio.keys);
   await addPlugins(app, studio);
   const events = addRoutes(app, studio);

@@ -53,13 +53,14 @@ async function submit(request: FastifyRequest, studio: Studio): Promise<VideoRec
   if (earlier) return earlier;
   const picture = await givenPicture(asked, studio, caller);
   const video = newVideo(asked.fields, picture, studio, caller);
-  await files.putPicture(video.id, picture!.bytes, picture!.info.mediaType);
   try {
+    await files.putPicture(video.id, picture!.bytes, picture!.info.mediaType);
     const added = await queue.add(video, caller.videos, call);
     if (added.id !== video.id) await files.remove(video.id);
     return added;
   } catch (error) {
-    await files.remove(video.id);
+    // What was begun of it is nobody's.
+    await files.remove(video.id).catch(() => {});
     throw error;
   }
 }

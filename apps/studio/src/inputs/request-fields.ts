@@ -1,5 +1,5 @@
 import type { MultipartFile } from "@fastify/multipart";
-import type { FastifyRequest } from "fastify";
+import type { FastifyError, FastifyRequest } from "fastify";
 import { Problem } from "../http/problem";
 import type { Fields } from "./settings";
 
@@ -11,6 +11,8 @@ export interface RequestFields {
 
 /** Names of the field with the picture. */
 export const PICTURE_FIELDS = ["image", "input_reference"] as const;
+
+const tooLarge = (what: string) => new Problem(413, "too_large", `${what} larger than this server takes.`);
 
 const isPicture = (name: string): boolean => (PICTURE_FIELDS as readonly string[]).includes(name);
 
@@ -27,10 +29,13 @@ function formValue(name: string, text: string): unknown {
 async function fileOf(part: MultipartFile): Promise<Uint8Array> {
   if (!isPicture(part.fieldname))
     throw new Problem(400, "attr", `Expected the picture as "image", got a file "${part.fieldname}".`);
-  return part.toBuffer();
+  const { file } = part;
+  // At the limit, and not when the rest has come too.
+  file.once("limit", () => file.destroy(tooLarge("The picture is")));
+  const pieces: Buffer[] = [];
+  for await (const piece of file as AsyncIterable<Buffer>) pieces.push(piece);
+  return Buffer.concat(pieces);
 }
-
-const tooLarge = (what: string) => new Problem(413, "too_large", `${what} larger than this server takes.`);
 
 async function formFields(request: FastifyRequest, maxBytes: number): Promise<RequestFields> {
   // What says how large it is needs not be read to be refused.
@@ -49,9 +54,15 @@ async function formFields(request: FastifyRequest, maxBytes: number): Promise<Re
   return { fields, file };
 }
 
+/** A form that breaks off, or that is none, is the client's mistake. */
+function asProblem(error: unknown): never {
+  if (error instanceof Problem || (error as FastifyError).statusCode !== undefined) throw error;
+  throw new Problem(400, "bad_form", `The form cannot be read: ${(error as Error).message}.`);
+}
+
 /** Reads the fields of a request, JSON or a form of at most `maxBytes`. @throws Problem */
 export async function requestFields(request: FastifyRequest, maxBytes: number): Promise<RequestFields> {
-  if (request.isMultipart()) return formFields(request, maxBytes);
+  if (request.isMultipart()) return formFields(request, maxBytes).catch(asProblem);
   const { body } = request;
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new Problem(400, "attr", "Expected a JSON object, or a form with the same fields.");

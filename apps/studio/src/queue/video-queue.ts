@@ -50,6 +50,8 @@ export interface VideoQueue {
   cancel(id: string): Promise<VideoRecord | undefined>;
   /** Deletes a video with its files, cancelling it first. */
   remove(id: string): Promise<void>;
+  /** True while what keeps the queue answers; a call to it would else wait until it does again. */
+  isReachable(): boolean;
   /** True while videos are taken and made. */
   isReady(): Promise<boolean>;
   /** Takes no new work and waits for what runs, at most so long; what has not ended waits for the next start. */

@@ -1,5 +1,6 @@
 import { isVdError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
+import { isNoRoom, NO_ROOM } from "../files/no-room";
 import { makeVideo, optionsOf } from "./make-video";
 import type { ModelPlace, VideoEstimate, WorkerNotice, WorkerRequest, WorkFailure } from "./messages";
 import { OpenPipeline } from "./pipelines";
@@ -62,6 +63,7 @@ class Worker {
 const CANCELLED: WorkFailure = { code: "cancelled", message: "The video was cancelled." };
 
 function failureOf(error: unknown): WorkFailure {
+  if (isNoRoom(error)) return NO_ROOM;
   if (isVdError(error)) return { code: error.code, message: error.message };
   return { code: "internal", message: error instanceof Error ? error.message : String(error) };
 }

@@ -7,6 +7,8 @@ import { type RunningStudio, type ServeContext, startStudio } from "../../src/co
 import { SERVE } from "../../src/options/commands";
 import { readWords } from "../../src/options/read-words";
 import type { ServeSettings } from "../../src/options/settings";
+import { openDatabase } from "../../src/queue/database";
+import { VideoTable } from "../../src/queue/video-table";
 import type { VideoView } from "../../src/videos/view";
 import type { WorkerProgram } from "../../src/workers/worker-process";
 
@@ -33,6 +35,9 @@ export function temporaryFolder(): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), "vd-studio-"));
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
+
+/** Opens the videos of a folder as a queue does. */
+export const openTable = (folder: string): VideoTable => new VideoTable(openDatabase(folder));
 
 /** The settings that words on the command line make. */
 export function settingsOf(...words: string[]): ServeSettings {
