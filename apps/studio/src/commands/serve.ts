@@ -153,7 +153,7 @@ async function listen(
     stop: async () => {
       // While videos are finished, clients may still read and listen; new ones are refused by `isReady`.
       await studio.queue.drain(drainSeconds * 1000);
-      endEvents();
+      await endEvents();
       // Whoever sends or reads on is cut off then: a client must not keep the server.
       const cut = setTimeout(() => app.server.closeAllConnections(), patience?.lastMs ?? LAST_MS);
       await app.close();

@@ -43,7 +43,7 @@ export function pagePolicy(storage: string | undefined): string {
 export interface ApiServer {
   app: FastifyInstance;
   /** Ends the connections that listen to events, which would else keep the server. */
-  endEvents(): void;
+  endEvents(): Promise<void>;
 }
 
 /** How long a client may take, in ms: whoever sends or reads slower than this only holds a connection. */

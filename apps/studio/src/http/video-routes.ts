@@ -3,7 +3,7 @@ import { givenPicture } from "../inputs/picture";
 import { requestFields } from "../inputs/request-fields";
 import { placementOf } from "../inputs/settings";
 import { askedSettings, fingerprintOf, newVideo } from "../inputs/submission";
-import type { IdempotentCall } from "../queue/video-queue";
+import { type IdempotentCall, LimitError } from "../queue/video-queue";
 import type { VideoRecord, VideoStatus } from "../videos/record";
 import { isVideoId } from "../videos/video-id";
 import { type VideoView, viewOf } from "../videos/view";
@@ -51,6 +51,8 @@ async function submit(request: FastifyRequest, studio: Studio): Promise<VideoRec
   const call: IdempotentCall | undefined = key === undefined ? undefined : { key, fingerprint: fingerprintOf(asked) };
   const earlier = call && (await queue.earlier(caller.id, call));
   if (earlier) return earlier;
+  // Before the picture is looked at and kept; what counts is the same question within `add`.
+  if ((await queue.numActive(caller.id)) >= caller.videos) throw new LimitError(caller.videos);
   const picture = await givenPicture(asked, studio, caller);
   const video = newVideo(asked.fields, picture, studio, caller);
   try {

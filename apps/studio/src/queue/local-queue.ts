@@ -60,6 +60,11 @@ export class LocalQueue implements VideoQueue {
     return this.parts.table.earlier(owner, call);
   }
 
+  async numActive(owner: string): Promise<number> {
+    const { waiting, running } = this.parts.table.counts(owner);
+    return waiting + running;
+  }
+
   async get(id: string): Promise<VideoRecord | undefined> {
     return this.parts.table.get(id);
   }

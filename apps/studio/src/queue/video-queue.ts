@@ -42,6 +42,8 @@ export interface VideoQueue {
   /** Returns the video of an earlier call. @throws IdempotencyError */
   earlier(owner: string, call: IdempotentCall): Promise<VideoRecord | undefined>;
   get(id: string): Promise<VideoRecord | undefined>;
+  /** Returns how many videos of an owner are queued or running. */
+  numActive(owner: string): Promise<number>;
   list(query: ListQuery): Promise<VideoRecord[]>;
   /** Returns how many are served before a video that waits. */
   positionOf(video: VideoRecord): Promise<number>;

@@ -26,6 +26,9 @@ const rankOf = ({ priority }: Pick<VideoRecord, "priority">): number => PRIORITI
 export class VideoTable {
   private readonly statements = new Map<string, Database.Statement>();
 
+  /** Positions of videos that wait, as last asked for: lists ask for many. Nobody else writes videos, so they hold until the next change. */
+  private positions: ReadonlyMap<string, number> | undefined;
+
   constructor(private readonly database: Sqlite) {}
 
   /** Adds a video with its turn, unless it was added by an earlier call. @throws LimitError, IdempotencyError */
@@ -92,11 +95,14 @@ export class VideoTable {
     return { waiting: byStatus("queued"), running: byStatus("in_progress") };
   }
 
-  positionOf(video: VideoRecord): number {
-    const rank = rankOf(video);
-    const sql =
-      "SELECT COUNT(*) AS n FROM videos WHERE status = 'queued' AND (priority < ? OR (priority = ? AND (turn < ? OR (turn = ? AND id < ?))))";
-    return (this.one(sql, rank, rank, video.turn, video.turn, video.id) as { n: number }).n;
+  positionOf({ id }: VideoRecord): number {
+    this.positions ??= this.readPositions();
+    return this.positions.get(id) ?? 0;
+  }
+
+  private readPositions(): ReadonlyMap<string, number> {
+    const rows = this.all("SELECT id FROM videos WHERE status = 'queued' ORDER BY priority, turn, id");
+    return new Map(rows.map((row, i) => [(row as { id: string }).id, i]));
   }
 
   /** Begins the work on the next video; undefined where none waits. */
@@ -128,6 +134,7 @@ export class VideoTable {
   }
 
   remove(id: string): void {
+    this.positions = undefined;
     this.run("DELETE FROM videos WHERE id = ?", id);
   }
 
@@ -150,6 +157,7 @@ export class VideoTable {
   private atOnce<T>(body: () => T): T {
     if (this.depth > 0) return body();
     this.depth++;
+    this.positions = undefined;
     try {
       this.database.exec("BEGIN IMMEDIATE");
       try {

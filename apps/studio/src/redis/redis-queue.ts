@@ -56,7 +56,6 @@ export class RedisQueue implements VideoQueue {
   }
 
   async add(video: NewVideo, limit: number, call?: IdempotentCall): Promise<VideoRecord> {
-    if ((await this.videos.numActive(video.owner)) >= limit) throw new LimitError(limit);
     const earlier = call && (await this.videos.claimCall(video, call));
     if (earlier) return earlier;
     const record = queuedRecord(video, await this.videos.takeTurn(video));
@@ -71,6 +70,10 @@ export class RedisQueue implements VideoQueue {
 
   earlier(owner: string, call: IdempotentCall): Promise<VideoRecord | undefined> {
     return this.videos.earlier(owner, call);
+  }
+
+  numActive(owner: string): Promise<number> {
+    return this.videos.numActive(owner);
   }
 
   get(id: string): Promise<VideoRecord | undefined> {

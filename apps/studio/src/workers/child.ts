@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { isVdError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
 import { isNoRoom, NO_ROOM } from "../files/no-room";
@@ -25,6 +26,7 @@ class Worker {
   }
 
   private async run({ order }: WorkerRequest & { type: "run" }): Promise<void> {
+    if (order.model.device === "cpu") giveWay();
     const running = new AbortController();
     const { signal } = running;
     this.running = running;
@@ -66,6 +68,15 @@ function failureOf(error: unknown): WorkFailure {
   if (isNoRoom(error)) return NO_ROOM;
   if (isVdError(error)) return { code: error.code, message: error.message };
   return { code: "internal", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** Has the API go first where all cores compute. Threads that are made later, those of the backend, inherit it. */
+function giveWay(): void {
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // A system that does not let it shares evenly.
+  }
 }
 
 function tell(notice: WorkerNotice): void {
