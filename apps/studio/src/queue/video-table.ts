@@ -84,7 +84,7 @@ export class VideoTable {
     ] as [string, string][];
     const where = conditions.length > 0 ? `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}` : "";
     const sql = `SELECT record FROM videos ${where} ORDER BY id ${order === "asc" ? "ASC" : "DESC"} LIMIT ?`;
-    return this.all(sql, ...conditions.map(([, value]) => value), limit).map((row) => parsed(row)!);
+    return this.records(sql, ...conditions.map(([, value]) => value), limit);
   }
 
   counts(owner?: string): QueueCounts {
@@ -101,8 +101,10 @@ export class VideoTable {
   }
 
   private readPositions(): ReadonlyMap<string, number> {
-    const rows = this.all("SELECT id FROM videos WHERE status = 'queued' ORDER BY priority, turn, id");
-    return new Map(rows.map((row, i) => [(row as { id: string }).id, i]));
+    // One text instead of a row for each, which would cost a call of the binding.
+    const ordered = "SELECT id FROM videos WHERE status = 'queued' ORDER BY priority, turn, id";
+    const { ids } = this.one(`SELECT json_group_array(id) AS ids FROM (${ordered})`) as { ids: string };
+    return new Map((JSON.parse(ids) as string[]).map((id, i) => [id, i]));
   }
 
   /** Begins the work on the next video; undefined where none waits. */
@@ -140,7 +142,7 @@ export class VideoTable {
 
   /** Videos whose work was under way when the process before this one ended. */
   interrupted(): VideoRecord[] {
-    return this.all("SELECT record FROM videos WHERE status = 'in_progress'").map((row) => parsed(row)!);
+    return this.records("SELECT record FROM videos WHERE status = 'in_progress'");
   }
 
   private turnFor(video: NewVideo): number {
@@ -187,7 +189,9 @@ export class VideoTable {
     return this.statement(sql).get(...values);
   }
 
-  private all(sql: string, ...values: unknown[]): unknown[] {
-    return this.statement(sql).all(...values);
+  /** Returns the records that a selection finds, in its order; they come as one text. */
+  private records(sql: string, ...values: unknown[]): VideoRecord[] {
+    const row = this.one(`SELECT group_concat(record, ',') AS records FROM (${sql})`, ...values);
+    return JSON.parse(`[${(row as { records: string | null }).records ?? ""}]`) as VideoRecord[];
   }
 }

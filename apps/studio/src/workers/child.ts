@@ -1,4 +1,4 @@
-import { constants, setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { isVdError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
 import { isNoRoom, NO_ROOM } from "../files/no-room";
@@ -15,6 +15,7 @@ const NO_PICTURE = { width: 1, height: 1, data: new Uint8Array(3) };
 class Worker {
   private readonly pipelines = new OpenPipeline();
   private running: AbortController | undefined;
+  private hasGivenWay = false;
 
   async answer(request: WorkerRequest): Promise<void> {
     if (request.type === "cancel") this.running?.abort();
@@ -26,7 +27,8 @@ class Worker {
   }
 
   private async run({ order }: WorkerRequest & { type: "run" }): Promise<void> {
-    if (order.model.device === "cpu") giveWay();
+    if (order.model.device === "cpu" && !this.hasGivenWay) giveWay();
+    this.hasGivenWay = true;
     const running = new AbortController();
     const { signal } = running;
     this.running = running;
@@ -70,10 +72,13 @@ function failureOf(error: unknown): WorkFailure {
   return { code: "internal", message: error instanceof Error ? error.message : String(error) };
 }
 
+/** By how much of the system's niceness: enough that a call is answered first, too little to starve beside other programs. */
+const WAY = 4;
+
 /** Has the API go first where all cores compute. Threads that are made later, those of the backend, inherit it. */
 function giveWay(): void {
   try {
-    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(getPriority() + WAY);
   } catch {
     // A system that does not let it shares evenly.
   }
