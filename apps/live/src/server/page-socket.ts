@@ -111,6 +111,8 @@ export class PageSocket {
         return game.resume();
       case "steps":
         return game.setSteps(request.steps);
+      case "words":
+        return game.setWords(request);
       case "start":
         return game.start(request.name, request.seed);
       case "keep":
