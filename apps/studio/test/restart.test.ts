@@ -8,6 +8,7 @@ import { startTestStudio, type TestStudio, temporaryFolder } from "./support/har
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
+const LONG = { steps: 60 };
 const start = (...words: string[]) =>
   startTestStudio(folder, ["--allow-private", ...words], { retryMs: [300, 300, 300] });
 const idOf = async (answer: Response) => ((await answer.json()) as VideoView).id;
@@ -34,9 +35,7 @@ it("a server that is started again knows its calls, its keys, its webhooks and w
   await first.ended(done);
   while (receiver.ids.length === 0) await wait(20);
   // One that runs for long, and one behind it.
-  const long = await idOf(
-    await first.submit({ steps: 40, numFrames: 4, size: "64x64" }, { "idempotency-key": "long" }),
-  );
+  const long = await idOf(await first.submit(LONG, { "idempotency-key": "long" }));
   const next = await idOf(await first.submit({}, { "idempotency-key": "next" }));
   const stepOf = async (studio: TestStudio) => (await studio.json<VideoView>(`v1/videos/${long}`)).phase?.step ?? 0;
   while ((await stepOf(first)) < 3) await wait(20);
@@ -50,7 +49,7 @@ it("a server that is started again knows its calls, its keys, its webhooks and w
   expect((await second.call("v1/models", { headers: bearer })).status).toBe(200);
   for (const [name, id, fields] of [
     ["done", done, { webhook: { url: receiver.url } }],
-    ["long", long, { steps: 40, numFrames: 4, size: "64x64" }],
+    ["long", long, LONG],
     ["next", next, {}],
   ] as const)
     expect(await idOf(await second.submit(fields, { "idempotency-key": name }))).toBe(id);
@@ -64,7 +63,7 @@ it("a server that is started again knows its calls, its keys, its webhooks and w
   expect((await second.json<{ data: VideoView[] }>("v1/videos")).data.length).toBe(3);
   await second.stop();
   receiver.stop();
-});
+}, 180_000);
 
 it("a server that is stopped lets running work end, takes none, and answers what is asked meanwhile", async () => {
   const studio = await start("--drain-seconds", "60");
@@ -80,4 +79,4 @@ it("a server that is stopped lets running work end, takes none, and answers what
   await stopped;
   expect(await events).toContain("event: completed");
   await expect(studio.call("healthz")).rejects.toThrow();
-});
+}, 180_000);

@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import { isLoopback, LOCAL_NAMES } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { systemCode } from "@vd/tensor";
 import { usualFolder } from "../environment";
-import { isLoopback, LOCAL_NAMES } from "../http/access";
 import { makeServer, type Patience } from "../http/server";
 import type { Studio } from "../http/studio";
 import type { FetchRules } from "../inputs/safe-fetch";

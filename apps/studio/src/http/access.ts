@@ -5,7 +5,7 @@ import { Problem } from "./problem";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whose request it is. */
+    /** Whose request it is; on routes that need a key where keys are needed. */
     caller: KeyRecord;
   }
 }
@@ -17,12 +17,6 @@ export interface AccessRules {
   /** Names that a `Host` header may have on a server that asks for no key. */
   hosts: readonly string[];
 }
-
-/** Names of this machine for itself. */
-export const LOCAL_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
-
-/** True for an address to listen at that only this machine can reach. */
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 
 /** Routes that need no key: whether the server is well, what it can do, and the page (`/*`), which asks for the key. */
 const OPEN_ROUTES: ReadonlySet<string | undefined> = new Set([
@@ -56,7 +50,8 @@ export function guardAccess(app: FastifyInstance, rules: AccessRules, keys: KeyS
     requireOwnHost(request, rules);
     // Said at once, so that no body is read for it.
     if (request.is404) throw nothingHere();
-    request.caller = await callerOf(request, rules, keys);
+    // Whether the server is well is told also while keys cannot be read.
+    if (isGuarded(request)) request.caller = await callerOf(request, rules, keys);
   });
 }
 
@@ -77,7 +72,7 @@ async function callerOf(request: FastifyRequest, { requireKey }: AccessRules, ke
   const known = given === undefined ? undefined : await keys.byHash(hashOf(given));
   if (known && known.id !== LOCAL_OWNER) return known;
   // Clients of OpenAI always send something; on this machine nothing is needed. What looks like a key of ours is meant to be one.
-  if (given?.startsWith("sk-vd-") || (requireKey && isGuarded(request)))
+  if (given?.startsWith("sk-vd-") || requireKey)
     throw new Problem(401, "invalid_key", "Expected a key of this server: Authorization: Bearer sk-vd-…", undefined, {
       "www-authenticate": "Bearer",
     });

@@ -127,7 +127,7 @@ async function addPlugins(app: FastifyInstance, { maxBodyBytes, version, rateSto
     max: ({ caller }) => caller.perMinute,
     timeWindow: 60_000,
     keyGenerator: ({ caller }) => caller.id,
-    allowList: (request) => request.caller.id === LOCAL_OWNER || !isGuarded(request),
+    allowList: (request) => !isGuarded(request) || request.caller.id === LOCAL_OWNER,
     // In memory, and begun anew with the process, unless servers share a Redis: then they count together.
     ...(rateStore && { redis: rateStore, nameSpace: RATE_PREFIX }),
     errorResponseBuilder: (_, { after }) =>

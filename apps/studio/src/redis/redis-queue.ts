@@ -41,6 +41,8 @@ export class RedisQueue implements VideoQueue {
     this.videos = new RedisVideos(redis);
     this.queue = new Queue(QUEUES.videos, { connection: redis });
     this.webhooks = new Queue(QUEUES.webhooks, { connection: redis });
+    // While Redis is away `GET /readyz` says so; else each try of theirs would be a stack in the log.
+    for (const queue of [this.queue, this.webhooks]) queue.on("error", () => {});
     this.listener = redis.duplicate();
     this.listener.on("error", () => {});
     this.listener.on("message", (_, text: string) => this.events.publish(JSON.parse(text) as VideoEvent));

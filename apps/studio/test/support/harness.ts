@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type RunningStudio, type ServeContext, startStudio } from "../../src/commands/serve";
-import { SERVE } from "../../src/options/commands";
-import { readWords } from "../../src/options/read-words";
+import { readWords, SERVE } from "../../src/options/commands";
 import type { ServeSettings } from "../../src/options/settings";
 import { openDatabase } from "../../src/queue/database";
 import { VideoTable } from "../../src/queue/video-table";
@@ -41,7 +40,7 @@ export const openTable = (folder: string): VideoTable => new VideoTable(openData
 
 /** The settings that words on the command line make. */
 export function settingsOf(...words: string[]): ServeSettings {
-  const read = readWords(SERVE, ["--no-open", "--port", "0", "--drain-seconds", "0", ...words], "");
+  const read = readWords(SERVE, ["--no-open", "--port", "0", "--drain-seconds", "0", ...words]);
   if (read.kind === "text") throw new Error(read.text);
   return read.values as unknown as ServeSettings;
 }
