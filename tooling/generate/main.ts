@@ -15,6 +15,7 @@ const GENERATORS: readonly (() => Promise<Generator>)[] = [
   () => import("./wgmma/files"),
   () => import("./samplers/files"),
   () => import("./options/files"),
+  () => import("./serving/files"),
 ];
 
 const isCheck = process.argv.includes("--check");

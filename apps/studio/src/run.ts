@@ -1,15 +1,14 @@
 import { isVdError, VdError } from "@vd/kernels-native";
 import {
   FURTHER_COMMANDS,
-  HELP_TAIL,
   KEYS_ADD,
   KEYS_LIST,
   KEYS_REMOVE,
   KEYS_SECRET,
+  readWords,
   SERVE,
   WORKER,
 } from "./options/commands";
-import { readWords } from "./options/read-words";
 import type { KeysSettings, ServeSettings, WorkerSettings } from "./options/settings";
 import type { WorkerProgram } from "./workers/worker-process";
 import { WorkError } from "./workers/worker-process";
@@ -59,7 +58,7 @@ async function runCommand(argv: readonly string[], dependencies: Dependencies): 
       got: `"${argv[0]}"`,
     });
   const rest = argv.slice(spec.words === "" ? 0 : spec.words.split(" ").length);
-  const read = readWords(spec, rest, spec === SERVE ? HELP_TAIL : "", stdout.columns);
+  const read = readWords(spec, rest, stdout.columns);
   if (read.kind === "text") return void stdout.write(read.text);
   const { operand = "" } = read;
   if (spec === SERVE) return serve(read.values as unknown as ServeSettings, dependencies);

@@ -1,12 +1,13 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, LookupFunction } from "node:net";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { addKeyCommand, listKeysCommand, removeKeyCommand, secretCommand } from "../src/commands/keys";
-import { type FetchRules, safeFetch } from "../src/inputs/safe-fetch";
+import { type FetchRules, safeFetch, safePost } from "../src/inputs/safe-fetch";
 import type { KeysSettings } from "../src/options/settings";
 import type { VideoView } from "../src/videos/view";
 import { startTestStudio, type TestStudio, temporaryFolder } from "./support/harness";
+import { firstLine } from "./support/raw-call";
 
 const { folder, remove } = temporaryFolder();
 const settings: KeysSettings = { data: folder, redis: undefined, videos: 2, perMinute: 30 };
@@ -55,6 +56,15 @@ describe("keys", () => {
     const cookie = session.headers.get("set-cookie")!;
     expect(cookie).toContain("HttpOnly; SameSite=Strict");
     expect((await studio.call("v1/videos", { headers: { cookie: cookie.split(";")[0]! } })).status).toBe(200);
+  });
+
+  it("are asked for however the address is written", async () => {
+    for (const path of [
+      ...["/v1/videos", "/%761/videos", "/v1/%76ideos", "http://localhost/v1/videos", "/metrics", "/metric%73"],
+    ])
+      expect(await firstLine(studio.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`), path).toContain(" 401 ");
+    for (const path of ["/healthz", "/readyz", "/openapi.json"])
+      expect(await firstLine(studio.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`), path).toContain(" 200 ");
   });
 
   it("see their own videos only, and as many as they may have", async () => {
@@ -151,5 +161,30 @@ describe("addresses of clients", () => {
     await expect(safeFetch(`${base}/loop`, open)).rejects.toThrow("redirects");
     await expect(safeFetch(`${base}/out`, open)).rejects.toThrow("Expected an http");
     server.close();
+  });
+
+  it("are checked at each redirect by what the name leads to then", async () => {
+    const server = createServer((_, response) => response.writeHead(302, { location: "/inside" }).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    let numCalls = 0;
+    // The first address counts as a public one; the same one behind a redirect does not.
+    const onlyFirst: FetchRules = {
+      ...rules,
+      get allowPrivate() {
+        return numCalls++ === 0;
+      },
+    };
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/a`;
+    await expect(safeFetch(address, onlyFirst)).rejects.toThrow("not a public one");
+    expect(numCalls).toBe(2);
+    server.close();
+  });
+
+  it("lead nowhere by a name that changes its mind", async () => {
+    const lookup = vi.fn<LookupFunction>((_, __, done) => done(null, [{ address: "127.0.0.1", family: 4 }]));
+    const rebound = "http://rebound.example/a";
+    await expect(safeFetch(rebound, { ...rules, lookup })).rejects.toThrow("not a public one");
+    await expect(safePost(rebound, "{}", {}, { ...rules, lookup })).rejects.toThrow("not a public one");
+    expect(lookup).toHaveBeenCalledTimes(2);
   });
 });

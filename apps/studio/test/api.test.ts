@@ -58,6 +58,12 @@ describe("a video", () => {
     }
     const mp4 = Buffer.from(await (await studio.call(`v1/videos/${done.id}/content`)).arrayBuffer());
     expect(mp4.toString("latin1", 4, 8)).toBe("ftyp");
+    const part = await studio.call(`v1/videos/${done.id}/content`, { headers: { range: "bytes=4-7" } });
+    expect([part.status, part.headers.get("content-range")]).toEqual([206, `bytes 4-7/${mp4.length}`]);
+    expect([part.headers.get("content-type"), await part.text()]).toEqual(["video/mp4", "ftyp"]);
+    const saved = await studio.call(`v1/videos/${done.id}/content?download=true`, { method: "HEAD" });
+    expect(saved.headers.get("content-disposition")).toBe(`attachment; filename="${done.id}-video.mp4"`);
+    expect(saved.headers.get("content-length")).toBe(String(mp4.length));
     const picture = Buffer.from(
       await (await studio.call(`v1/videos/${done.id}/content?variant=picture`)).arrayBuffer(),
     );
@@ -146,6 +152,7 @@ describe("before the run", () => {
   it("lists models and options, and describes itself", async () => {
     const models = await studio.json<{ data: object[] }>("v1/models");
     expect(models.data[0]).toMatchObject({ id: "tiny-svd", defaults: { width: 128, numFrames: 14 } });
+    expect((await studio.call("v1/models/sora-2")).status).toBe(404);
     const options = await studio.json<{ data: { name: string; kind: string }[] }>("v1/options");
     expect(options.data.find(({ name }) => name === "steps")).toMatchObject({
       group: "video",

@@ -25,9 +25,9 @@ describe("vd-studio", () => {
 
   it.each([
     [["--port", "x"], "--port"],
-    [["--prt", "1"], "unknown option '--prt'"],
+    [["--prt", "1"], "[--prt] expected an option of vd-studio, got an unknown one. Did you mean --port?"],
     [["fly"], 'got "fly"'],
-    [["keys", "add"], "missing required argument"],
+    [["keys", "add"], "[<name>] expected a word, got none. vd-studio keys add --help shows how"],
     [["worker"], "[--redis] expected a value"],
     [["--redis", "localhost"], "--redis"],
     [["--gpus", "a"], "--gpus"],

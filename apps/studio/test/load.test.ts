@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { measureLoad } from "./load/load";
+import { type LoadReport, measureLoad } from "./load/load";
+import { verdictsOf } from "./load/verdict";
 import { temporaryFolder } from "./support/harness";
 import { spawnProgram } from "./support/spawn-program";
 
@@ -27,4 +28,26 @@ it("answers many clients while it works, and keys take turns", async () => {
   expect(report.serverP95).toBeLessThanOrEqual(2000);
   const counts = report.completed.map(({ videos }) => videos);
   expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
+});
+
+it("a load run says which promises were kept", () => {
+  const report: LoadReport = {
+    answers: { count: 1, p50: 1, p95: 1, p99: 1, max: 1 },
+    serverP95: 50,
+    statuses: { "200": 5, "429": 1 },
+    listeners: { open: 500, events: 9 },
+    memory: { second: 200, last: 219, most: 230 },
+    completed: [20, 21, 22].map((videos) => ({ inQueue: 10, videos })),
+  };
+  const broken = (change: Partial<LoadReport>) =>
+    verdictsOf({ ...report, ...change }, 500)
+      .filter(({ isKept }) => !isKept)
+      .map(({ what }) => what.split(" ")[0]);
+  expect(broken({})).toEqual([]);
+  expect(broken({ serverP95: 100 })).toEqual(["95"]);
+  expect(broken({ memory: { second: 200, last: 221, most: 230 } })).toEqual(["memory,"]);
+  expect(broken({ completed: [20, 21, 23].map((videos) => ({ inQueue: 10, videos })) })).toEqual(["videos"]);
+  expect(broken({ completed: [0, 0].map((videos) => ({ inQueue: 10, videos })) })).toEqual(["videos"]);
+  expect(broken({ listeners: { open: 499, events: 9 } })).toEqual(["connections"]);
+  expect(broken({ statuses: { "200": 5, "500": 1 } })).toEqual(["answers"]);
 });

@@ -25,6 +25,7 @@ const LAYERS: readonly (readonly [pattern: RegExp, layer: Layer])[] = [
   [/^packages\/live\/src\/models\//, layer(5, "model")],
   [/^packages\/live\//, layer(6, "live")],
   [/^packages\/tensorrt\//, layer(6.5, "tensorrt")],
+  [/^packages\/app-parts\//, layer(6.8, "app parts")],
   [/^apps\//, layer(7, "app")],
 ];
 

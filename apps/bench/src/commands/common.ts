@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VdError } from "@vd/kernels-native";
 import type { Command } from "commander";
-import { ownOption } from "../options/command-options";
+import { ownOption, sharedOption } from "../options/command-options";
 
 /** Values of options as commander gives them. */
 export type Texts = Readonly<Record<string, string | boolean | undefined>>;
@@ -39,6 +39,18 @@ export function bundledModel(): string {
     throw new VdError({ code: "io", where: "--model", expected, got: "no such package", hint, cause });
   }
 }
+
+/** Adds the options of generating with a model, with the model's own values where nothing is typed, on the CPU. */
+export const withGenerateOptions = (command: Command): Command =>
+  command
+    .addOption(ownOption("model"))
+    .addOption(sharedOption("device", "cpu"))
+    .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("frames"))
+    .addOption(sharedOption("size"))
+    .addOption(sharedOption("steps"))
+    .addOption(sharedOption("threads"))
+    .addOption(ownOption("image"));
 
 /** Adds how to find the peer. */
 export const withPeer = (command: Command): Command =>

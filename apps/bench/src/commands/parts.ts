@@ -8,7 +8,7 @@ import { measure } from "../measure/measure";
 import type { BenchFile } from "../measure/report";
 import { ownOption, readDevices, sharedOption } from "../options/command-options";
 import type { CommandContext } from "../run";
-import { bundledModel, type Texts, textOf, withPeer } from "./common";
+import { bundledModel, type Texts, textOf, withGenerateOptions, withPeer } from "./common";
 import { readMeasureOptions } from "./measure";
 import { finish, type OutcomeOptions, openBaseline, withOutcome } from "./outcome";
 
@@ -38,18 +38,6 @@ async function withModelDefaults(texts: Texts): Promise<Texts> {
   pipeline.dispose();
   const typed = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
   return { frames: String(numFrames), size: `${width}x${height}`, steps: "25", ...typed, model };
-}
-
-function withPartOptions(command: Command): Command {
-  return withOutcome(command)
-    .addOption(ownOption("model"))
-    .addOption(sharedOption("device", "cpu"))
-    .addOption(sharedOption("dtype"))
-    .addOption(sharedOption("frames"))
-    .addOption(sharedOption("size"))
-    .addOption(sharedOption("steps"))
-    .addOption(sharedOption("threads"))
-    .addOption(ownOption("image"));
 }
 
 /**
@@ -87,7 +75,7 @@ async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: 
 /** `vd-bench unet`, `vae`, `clip`, `e2e`. */
 export function addParts(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(PART_COMMANDS) as [keyof typeof PART_COMMANDS, string][]) {
-    const command = withPeer(withPartOptions(program.command(name).description(description)))
+    const command = withPeer(withGenerateOptions(withOutcome(program.command(name).description(description))))
       .addOption(ownOption("peers"))
       .addOption(ownOption("peer"))
       .addOption(ownOption("rounds"))
@@ -137,7 +125,7 @@ async function planRows(texts: Texts): Promise<BenchFile> {
 /** `vd-bench memory`. */
 export function addMemory(program: Command, context: CommandContext): void {
   const command = program.command("memory").description("what each stage of a generation takes, before it is run");
-  withPartOptions(command).action(async (texts: Texts) => {
+  withGenerateOptions(withOutcome(command)).action(async (texts: Texts) => {
     const outcome = texts as OutcomeOptions;
     const baseline = await openBaseline(outcome);
     await finish(await planRows(texts), baseline, outcome, context);

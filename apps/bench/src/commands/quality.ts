@@ -13,11 +13,10 @@ import {
   readPrecision,
   readSteps,
   readThreads,
-  sharedOption,
 } from "../options/command-options";
 import { type ComparedRun, compareSavings, SAVINGS } from "../quality/compare-variants";
 import type { CommandContext } from "../run";
-import { bundledModel, type Texts, textOf } from "./common";
+import { bundledModel, type Texts, textOf, withGenerateOptions } from "./common";
 
 const HEADER = ["savings", "calls", "denoise s", "times", "PSNR dB", "SSIM", "latents' distance"];
 
@@ -53,17 +52,8 @@ function pictureOf(texts: Texts, model: string, size: { width: number; height: n
 
 /** `vd-bench quality`: what each way to save calls of the denoiser gains, and what it does to the video. */
 export function addQuality(program: Command, { reporter, signal, stdout }: CommandContext): void {
-  program
-    .command("quality")
+  withGenerateOptions(program.command("quality"))
     .description("videos of each way to save calls of the denoiser beside the exact one: time, PSNR, SSIM, latents")
-    .addOption(ownOption("model"))
-    .addOption(sharedOption("device", "cpu"))
-    .addOption(sharedOption("dtype"))
-    .addOption(sharedOption("frames"))
-    .addOption(sharedOption("size"))
-    .addOption(sharedOption("steps"))
-    .addOption(sharedOption("threads"))
-    .addOption(ownOption("image"))
     .addOption(ownOption("rounds", "1"))
     .addOption(ownOption("inputSeed"))
     .addOption(ownOption("json"))

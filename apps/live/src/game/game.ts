@@ -8,7 +8,8 @@ import {
   type LiveSessionOptions,
   type LiveSnapshot,
 } from "@vd/live";
-import type { GameState, GameStats, PageModel } from "../protocol/control";
+import { PICTURE_DEFAULTS } from "../options/tables";
+import type { GameState, GameStats, PageModel, PictureWords } from "../protocol/control";
 
 /** Opens sessions: `createLiveSession` of `@vd/live`, or what a test has instead. */
 export type OpenSession = (options: LiveSessionOptions) => Promise<LiveSession>;
@@ -18,6 +19,13 @@ export type Player = object;
 
 /** Takes every frame of a game. What it returns is waited for; the frame's `data` is its own after `slice()` only. */
 export type FrameTaker = (frame: LiveFrame) => void | Promise<void>;
+
+const wordsOf = ({ prompt, negativePrompt, strength, guidanceScale }: LiveSessionOptions): PictureWords => ({
+  prompt: prompt ?? "",
+  negativePrompt: negativePrompt ?? "",
+  strength: strength ?? PICTURE_DEFAULTS.strength,
+  guidanceScale: guidanceScale ?? PICTURE_DEFAULTS.guidanceScale,
+});
 
 /** One game that several pages may watch and steer: a session, and another one after it when a new seed is asked for. */
 export class Game {
@@ -29,8 +37,10 @@ export class Game {
   private isClosed = false;
   private isPausedByPlayer = false;
   private numWatchers = 0;
-  private current: { start: string; seed: number; steps: number };
+  private current: Pick<GameState, "start" | "seed" | "steps" | "words">;
   private action: string;
+  /** Words that took the place of those of the options. */
+  private told: Partial<PictureWords> = {};
 
   private constructor(
     private readonly openSession: OpenSession,
@@ -39,7 +49,8 @@ export class Game {
   ) {
     const { model } = session;
     const start = typeof options.start === "string" ? options.start : (model.starts[0]?.name ?? "");
-    this.current = { start, seed: Number(options.seed ?? 0), steps: options.steps ?? model.defaultSteps };
+    const words = model.kind === "pictures" ? wordsOf(options) : undefined;
+    this.current = { start, seed: Number(options.seed ?? 0), steps: options.steps ?? model.defaultSteps, words };
     this.action = model.actions[0]!;
   }
 
@@ -56,7 +67,12 @@ export class Game {
     const { model, width, height, fps } = this.session;
     const { name, actions, keys } = model;
     const starts = model.starts.map((start) => start.name);
-    return { name, width, height, fps, actions, keys, starts, steps: [...model.sigmas.keys()] };
+    const { guidance = "none" } = this.options;
+    const words = this.current.words && {
+      negative: guidance === "initialize" || guidance === "full",
+      guidance: guidance !== "none" || this.options.guidanceScale !== undefined,
+    };
+    return { name, width, height, fps, actions, keys, starts, steps: [...model.sigmas.keys()], words };
   }
 
   /** Picture file of a start state: its context frames side by side, the newest at the right. */
@@ -167,6 +183,32 @@ export class Game {
   }
 
   /**
+   * Takes other words, or numbers, for what frames show.
+   *
+   * @throws VdError `attr`, `unsupported` for a game, which has none
+   */
+  async setWords(given: Partial<PictureWords>): Promise<void> {
+    const { words: before } = this.current;
+    if (before === undefined) {
+      const expected = "a model of pictures";
+      throw new VdError({ code: "unsupported", where: "game", expected, got: `the game ${this.model.name}` });
+    }
+    const { prompt, negativePrompt, strength, guidanceScale } = given;
+    const told = Object.entries({ prompt, negativePrompt, strength, guidanceScale });
+    const change = Object.fromEntries(told.filter(([, value]) => value !== undefined)) as Partial<PictureWords>;
+    const taken = this.steered.set(change);
+    // Shown at once: a game that stands still takes them with its next frame.
+    this.tellWords({ ...before, ...change });
+    try {
+      await taken;
+      this.told = { ...this.told, ...change };
+    } catch (error) {
+      this.tellWords(before);
+      throw error;
+    }
+  }
+
+  /**
    * Begins a new game. The noise goes on where no seed is given, and begins anew where one is.
    *
    * @throws VdError `attr` for an unknown start state
@@ -174,7 +216,10 @@ export class Game {
   async start(name: string, seed?: number): Promise<void> {
     this.requireStart(name);
     if (seed === undefined) await this.session.restart(name);
-    else await this.replaceSession({ ...this.options, start: name || undefined, seed, steps: this.current.steps });
+    else {
+      const { steps } = this.current;
+      await this.replaceSession({ ...this.options, ...this.told, start: name || undefined, seed, steps });
+    }
     this.current = { ...this.current, start: name, ...(seed !== undefined && { seed }) };
     this.changed();
   }
@@ -202,6 +247,11 @@ export class Game {
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.all([this.session.close(), this.next?.close()]);
+  }
+
+  private tellWords(words: PictureWords): void {
+    this.current = { ...this.current, words };
+    this.changed();
   }
 
   private requireStart(name: string): void {

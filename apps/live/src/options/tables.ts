@@ -105,6 +105,9 @@ export const GAME_TABLE = {
   },
 } as const satisfies OptionTable;
 
+/** What a session takes where nothing is typed, for models that are not told a guidance scale. */
+export const PICTURE_DEFAULTS = { strength: 0.5, guidanceScale: 1.2 } as const;
+
 /** How models of the Stable Diffusion class make pictures of pictures; games refuse these. */
 export const PICTURE_TABLE = {
   prompt: {
@@ -120,7 +123,7 @@ export const PICTURE_TABLE = {
   strength: {
     kind: real(0.001, 1),
     doc: "How far frames may leave their pictures.",
-    default: found("0.5"),
+    default: found(String(PICTURE_DEFAULTS.strength)),
     cli: { flags: "--strength <PART>" },
   },
   guidance: {
@@ -132,7 +135,7 @@ export const PICTURE_TABLE = {
   guidanceScale: {
     kind: real(0, 100),
     doc: "How far guidance leads; 1 is nowhere.",
-    default: found("1.2, or 8 for models that are told it"),
+    default: found(`${PICTURE_DEFAULTS.guidanceScale}, or 8 for models that are told it`),
     cli: { flags: "--guidance-scale <N>" },
   },
   delta: {

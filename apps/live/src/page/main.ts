@@ -9,6 +9,7 @@ import { Graph } from "./graph";
 import { Keys } from "./keys";
 import { ReactionTimes } from "./reaction-times";
 import { Screen } from "./screen";
+import { Words } from "./words";
 
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
 const CALM_GRAPH_MS = 1000;
@@ -23,6 +24,7 @@ let state: GameState | undefined;
 let errorTimer = 0;
 
 const connection = new Connection({ onNotice, onFrame, onLost });
+const words = new Words((request) => connection.ask(request));
 const keys = new Keys((held, whenMs) => connection.ask({ type: "keys", held, input: reactions.press(whenMs) }));
 
 function onNotice(notice: ServerNotice): void {
@@ -49,6 +51,7 @@ function onHello(given: PageModel, first: GameState, wantsCamera: boolean): void
   screen.resize(model.width, model.height);
   graph.setDeadline(1000 / model.fps);
   element("hint").textContent = keys.setModel(model.keys);
+  words.setModel(model);
   fillSteps(model.steps);
   fillStarts(model.starts, first.start);
   element<HTMLInputElement>("seed").value = String(first.seed);
@@ -62,13 +65,14 @@ function onHello(given: PageModel, first: GameState, wantsCamera: boolean): void
 
 function onState(now: GameState): void {
   state = now;
-  element("status").textContent = `${now.start}, seed ${now.seed}`;
+  element("status").textContent = now.start === "" ? `seed ${now.seed}` : `${now.start}, seed ${now.seed}`;
   element("veil").hidden = !now.paused;
   const pause = element("pause");
   pause.textContent = now.paused ? "Play" : "Pause";
   pause.setAttribute("aria-pressed", String(now.paused));
   element<HTMLSelectElement>("steps").value = String(now.steps);
   element<HTMLButtonElement>("back").disabled = !now.kept;
+  words.show(now.words);
 }
 
 function onStats({ fps, skipped, misses, drift }: GameStats): void {

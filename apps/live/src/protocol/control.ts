@@ -7,11 +7,21 @@ export type PageRequest =
   | { type: "pause" }
   | { type: "resume" }
   | { type: "steps"; steps: number }
+  /** Of models of pictures: what frames show from the next one on; what is left out stays. */
+  | ({ type: "words" } & Partial<PictureWords>)
   /** A new game from a start state; with a seed, of the noise too. */
   | { type: "start"; name: string; seed?: number }
   /** Keeps the state of now, and goes back to it. */
   | { type: "keep" }
   | { type: "back" };
+
+/** The words and numbers that a model of pictures makes frames by, as its session has them. */
+export interface PictureWords {
+  prompt: string;
+  negativePrompt: string;
+  strength: number;
+  guidanceScale: number;
+}
 
 /** What a page is told of the model. */
 export interface PageModel {
@@ -26,6 +36,8 @@ export interface PageModel {
   starts: readonly string[];
   /** Numbers of steps that can be chosen. */
   steps: readonly number[];
+  /** Of models of pictures: which of {@link PictureWords} matter beside the prompt and the strength; undefined for games. */
+  words: { negative: boolean; guidance: boolean } | undefined;
 }
 
 /** What changes while a game runs. */
@@ -36,6 +48,8 @@ export interface GameState {
   paused: boolean;
   /** True if a state was kept. */
   kept: boolean;
+  /** Undefined for games. */
+  words: PictureWords | undefined;
 }
 
 /** What the server measures, once a second. */
@@ -59,12 +73,18 @@ export type ServerNotice =
 /** The most keys that a page may hold; people have ten fingers. */
 const MAX_HELD = 16;
 const MAX_NAME = 64;
+/** Far beyond what a text encoder reads. */
+const MAX_PROMPT = 2000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const isCount = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value < 2 ** 32;
 const isName = (value: unknown): value is string => typeof value === "string" && value.length <= MAX_NAME;
+
+/** True for a text or a number that may be there, or none. */
+const mayBeText = (value: unknown) => value === undefined || (typeof value === "string" && value.length <= MAX_PROMPT);
+const mayBeNumber = (value: unknown) => value === undefined || (typeof value === "number" && Number.isFinite(value));
 
 /** Checks of each request's fields, by its type. */
 const CHECKS: { readonly [T in PageRequest["type"]]: (fields: Fields) => boolean } = {
@@ -73,6 +93,8 @@ const CHECKS: { readonly [T in PageRequest["type"]]: (fields: Fields) => boolean
   pause: () => true,
   resume: () => true,
   steps: ({ steps }) => isCount(steps),
+  words: ({ prompt, negativePrompt, strength, guidanceScale }) =>
+    [prompt, negativePrompt].every(mayBeText) && [strength, guidanceScale].every(mayBeNumber),
   start: ({ name, seed }) => isName(name) && (seed === undefined || isCount(seed)),
   keep: () => true,
   back: () => true,

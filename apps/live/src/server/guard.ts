@@ -1,5 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { LOCAL_NAMES } from "@vd/app-parts";
 
 /** Whom a server answers. */
 export interface GuardOptions {
@@ -7,12 +8,6 @@ export interface GuardOptions {
   /** What a request must bring along as `?token=`; undefined on a server that only this machine can reach. */
   token: string | undefined;
 }
-
-/** Names of this machine for itself, as a `Host` header has them. */
-const LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]"];
-
-/** True for an address that only this machine can reach. */
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
 
 /** The address of a request; the host in it is none that anything is decided by. */
 export const urlOf = (request: IncomingMessage): URL => new URL(request.url ?? "/", "http://localhost");

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { isLoopback } from "@vd/app-parts";
 import { isVdError } from "@vd/kernels-native";
 import type { LiveFrame } from "@vd/live";
 import type { RawData, WebSocket } from "ws";
@@ -6,7 +7,6 @@ import type { Game } from "../game/game";
 import { InputTracker } from "../game/input-tracker";
 import { type PageRequest, readRequest, type ServerNotice } from "../protocol/control";
 import { decodePicture } from "../protocol/frame-message";
-import { isLoopback } from "./guard";
 import { PageClient } from "./page-client";
 import { type PictureChoice, pictureEncoder } from "./picture-format";
 
@@ -111,6 +111,8 @@ export class PageSocket {
         return game.resume();
       case "steps":
         return game.setSteps(request.steps);
+      case "words":
+        return game.setWords(request);
       case "start":
         return game.start(request.name, request.seed);
       case "keep":

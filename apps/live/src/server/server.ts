@@ -2,11 +2,12 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { isLoopback } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { systemCode } from "@vd/tensor";
 import { WebSocketServer } from "ws";
 import type { Game } from "../game/game";
-import { isLoopback, refusalOf, urlOf } from "./guard";
+import { refusalOf, urlOf } from "./guard";
 import type { PageOptions } from "./page-socket";
 import { LiveSite, MAX_MESSAGE_BYTES } from "./site";
 

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Browser, chromium } from "../../../../tooling/testing/browser";
 import { buildPage } from "../../src/page/build.mjs";
-import { fakeSessions } from "../support/fake-session";
+import { FAKE_PICTURES, fakeSessions } from "../support/fake-session";
 import { type Running, startVdLive } from "../support/harness";
 
 /** The first pixel of the game. */
 const PIXEL = `[...document.getElementById("screen").getContext("2d").getImageData(0, 0, 1, 1).data]`;
 /** Numbers of the fake's actions show in green: 40 times as much. */
-const greenOf = (action: number) => `${PIXEL}[1] === ${40 * action}`;
+const greenOf = (action: number) => greenIs(40 * action);
+const greenIs = (green: number) => `${PIXEL}[1] === ${green}`;
 const text = (id: string) => `document.getElementById("${id}").textContent`;
 const click = (id: string) => `document.getElementById("${id}").click()`;
 
@@ -141,4 +142,96 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     // Chromium has advice for whoever reads pixels back, which only this test does.
     expect(browser.console.filter((line) => !line.includes("willReadFrequently"))).toEqual([]);
   });
+});
+
+describe.skipIf(!chromium)("the page of a model of pictures (needs Chromium)", () => {
+  const fakes = fakeSessions(FAKE_PICTURES);
+  let browser: Browser;
+  let live: Running;
+  const session = () => fakes.opened.at(-1)!;
+  const value = (id: string) => `document.getElementById("${id}").value`;
+
+  beforeAll(async () => {
+    const page = await buildPage();
+    const words = ["--no-open", "--port", "0", "--prompt", "a red fox", "--guidance", "full", "--guidance-scale", "2"];
+    live = startVdLive(words, { openSession: fakes.openSession, readPage: async () => page });
+    browser = await Browser.start();
+    await browser.emulate(1280, "light");
+    await browser.open(await live.url);
+    await browser.until(`document.documentElement.dataset.frame > 2`);
+  });
+  afterAll(async () => {
+    live?.stop();
+    await live?.ended;
+    await browser?.close();
+  });
+
+  it("shows the words that are in use, and takes others by the keyboard while it runs", async () => {
+    await browser.until(`${text("in-use")} === "a red fox" && ${value("prompt")} === "a red fox"`);
+    await browser.evaluate(`document.getElementById("prompt").select(); document.getElementById("prompt").focus()`);
+    // Keys of games mean nothing while somebody writes.
+    await browser.call("Input.insertText", { text: "a blue whale, at night" });
+    await browser.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter", code: "Enter", text: "\r" });
+    await browser.until(`${text("in-use")} === "a blue whale, at night" && ${greenIs(22)}`);
+    expect(session().parameters).toMatchObject({ prompt: "a blue whale, at night" });
+    expect(await browser.evaluate(`document.activeElement.id`)).toBe("prompt");
+  });
+
+  it("moves strength and guidance by the keyboard, with their numbers beside them", async () => {
+    for (const [id, name, key, amount] of [
+      ["strength", "strength", "ArrowRight", 0.51],
+      ["guidance", "guidanceScale", "ArrowLeft", 1.9],
+    ] as const) {
+      await browser.evaluate(`document.getElementById("${id}").focus()`);
+      for (const type of ["keyDown", "keyUp"] as const) await browser.key(type, key);
+      await expect.poll(() => session().parameters[name]).toBeCloseTo(amount, 5);
+      expect(await browser.evaluate(text(`${id}-text`))).toBe(amount.toFixed(2));
+    }
+  });
+
+  it("says what is wrong, keeps what was, and takes its words along into a new game", async () => {
+    await browser.evaluate(`{
+      const strength = document.getElementById("strength");
+      strength.max = 2;
+      strength.value = 2;
+      strength.dispatchEvent(new Event("change"));
+      strength.blur();
+    }`);
+    await browser.until(`${text("error")}.includes("at most 1") && Number(${value("strength")}) === 0.51`);
+    await browser.evaluate(
+      `document.getElementById("seed").value = "9"; document.querySelector("#new button").click()`,
+    );
+    await browser.until(`${text("status")} === "seed 9"`);
+    expect(session().options).toMatchObject({ prompt: "a blue whale, at night", strength: 0.51, seed: 9 });
+    await browser.until(`${text("in-use")} === "a blue whale, at night"`);
+  });
+
+  it.each([
+    [1280, "light"],
+    [1280, "dark"],
+    [400, "light"],
+    [400, "dark"],
+  ] as const)("fits into %i pixels, %s, with names for all fields", async (width, theme) => {
+    await browser.emulate(width, theme);
+    await browser.open(await live.url);
+    await browser.until(`document.documentElement.dataset.frame > 2 && !document.getElementById("words").hidden`);
+    expect(await browser.evaluate<number>(`document.documentElement.scrollWidth`)).toBeLessThanOrEqual(width);
+    const nameless = await browser.evaluate<string[]>(
+      `[...document.querySelectorAll("#words input")].filter(({ labels }) => labels.length === 0).map(({ id }) => id)`,
+    );
+    expect(nameless).toEqual([]);
+    expect(browser.console.filter((line) => !line.includes("willReadFrequently"))).toEqual([]);
+  });
+});
+
+it.skipIf(!chromium)("a game has no words", async () => {
+  const page = await buildPage();
+  const live = startVdLive(["--no-open", "--port", "0"], { readPage: async () => page });
+  const browser = await Browser.start();
+  await browser.open(await live.url);
+  await browser.until(`document.documentElement.dataset.frame > 2`);
+  expect(await browser.evaluate(`document.getElementById("words").offsetParent`)).toBeNull();
+  live.stop();
+  await live.ended;
+  await browser.close();
 });

@@ -35,9 +35,15 @@ export const FAKE_MODEL: LiveModelInfo = {
   starts: STARTS.map((name) => ({ name, details: {}, file: `start/${name}.png` })),
 };
 
-/** A session without a network: its frames show the action, the number of the frame, and a pushed picture's first pixel. */
+/** The same as a model of pictures. */
+export const FAKE_PICTURES: LiveModelInfo = {
+  ...FAKE_MODEL,
+  ...{ kind: "pictures", name: "fake-pictures", actions: ["none"], keys: {}, starts: [] },
+};
+
+/** A session without a network: its frames show the action, the number of the frame, and a pushed picture's first pixel; those of a model
+ *  of pictures how long the prompt is in place of the action. */
 export class FakeSession implements LiveSession {
-  readonly model = FAKE_MODEL;
   readonly width = FAKE_MODEL.width;
   readonly height = FAKE_MODEL.height;
   readonly fps: number;
@@ -45,18 +51,21 @@ export class FakeSession implements LiveSession {
   closed = false;
   readonly acted: string[] = [];
   readonly pushed: LivePicture[] = [];
-  private readonly parameters: LiveParameters;
+  readonly parameters: LiveParameters;
   private action = "none";
   private index = 0;
   private start: string;
   private isReading = false;
   private readonly ring: Uint8Array;
 
-  constructor(readonly options: LiveSessionOptions) {
+  constructor(
+    readonly options: LiveSessionOptions,
+    readonly model: LiveModelInfo = FAKE_MODEL,
+  ) {
     this.fps = options.fps ?? FAKE_MODEL.fps;
-    this.start = String(options.start ?? STARTS[0]);
+    this.start = String(options.start ?? model.starts[0]?.name ?? "");
     this.requireStart(this.start);
-    this.parameters = { steps: options.steps };
+    this.parameters = { steps: options.steps, prompt: options.prompt };
     this.ring = new Uint8Array(3 * this.width * this.height);
   }
 
@@ -86,7 +95,9 @@ export class FakeSession implements LiveSession {
   }
 
   async set(parameters: LiveParameters): Promise<void> {
-    const { steps } = parameters;
+    const { steps, strength } = parameters;
+    if (strength !== undefined && !(strength > 0 && strength <= 1))
+      throw new VdError({ code: "attr", where: "strength", expected: "at most 1", got: String(strength) });
     if (steps !== undefined && !this.model.sigmas.has(steps))
       throw new VdError({ code: "attr", where: "session", expected: "steps of 1 or 2", got: String(steps) });
     Object.assign(this.parameters, parameters);
@@ -133,14 +144,16 @@ export class FakeSession implements LiveSession {
   }
 
   private requireStart(name: string): void {
-    if (STARTS.includes(name)) return;
+    if (this.model.starts.length === 0 || STARTS.includes(name)) return;
     throw new VdError({ code: "attr", where: "start", expected: STARTS.join(", "), got: `"${name}"` });
   }
 
   private makeFrame(): LiveFrame {
     const index = this.index++;
     const { width, height, action, ring } = this;
-    const base = [index % 256, 40 * this.model.actions.indexOf(action), this.pushed.at(-1)?.data[0] ?? 0];
+    const { kind, actions } = this.model;
+    const green = kind === "pictures" ? (this.parameters.prompt ?? "").length : 40 * actions.indexOf(action);
+    const base = [index % 256, green, this.pushed.at(-1)?.data[0] ?? 0];
     for (let i = 0; i < ring.length; i++) ring[i] = base[i % 3]!;
     const state = { repeated: false, late: false, cached: false, latencyMs: 1, drift: undefined };
     return { index, tick: index, width, height, data: ring, action, steps: this.parameters.steps ?? 1, ...state };
@@ -148,10 +161,10 @@ export class FakeSession implements LiveSession {
 }
 
 /** Opens fake sessions and remembers them. */
-export function fakeSessions() {
+export function fakeSessions(model: LiveModelInfo = FAKE_MODEL) {
   const opened: FakeSession[] = [];
   const openSession = async (options: LiveSessionOptions) => {
-    const session = new FakeSession(options);
+    const session = new FakeSession(options, model);
     opened.push(session);
     return session;
   };

@@ -1,3 +1,4 @@
+import type { Redis } from "ioredis";
 import type { VideoFiles } from "../files/video-files";
 import type { FetchRules } from "../inputs/safe-fetch";
 import type { KeyStore } from "../keys/key-store";
@@ -26,6 +27,8 @@ export interface StudioBackend {
   queue: VideoQueue;
   files: VideoFiles;
   keys: KeyStore;
+  /** Counts calls by key for all servers; undefined where this one is alone. */
+  rateStore?: Redis | undefined;
   /** Lets go of everything; the queue is drained before. */
   close(): Promise<void>;
 }

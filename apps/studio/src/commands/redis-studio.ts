@@ -21,7 +21,7 @@ export async function openRedisBackend(url: string, context: BackendContext): Pr
   const modelOf = (id: string) => placeOf(places, id);
   if (workers.length > 0) queue.workHere(new VideoWorker({ redis, queue, files, workers, modelOf, stalledMs }));
   return {
-    ...{ queue, files, keys },
+    ...{ queue, files, keys, rateStore: redis },
     close: async () => {
       await webhooks?.close(true);
       await queue.close();

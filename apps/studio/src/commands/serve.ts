@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { isLoopback, LOCAL_NAMES } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { systemCode } from "@vd/tensor";
 import { usualFolder } from "../environment";
-import { isLoopback, LOCAL_NAMES } from "../http/access";
-import { makeServer } from "../http/server";
+import { makeServer, type Patience } from "../http/server";
 import type { Studio } from "../http/studio";
 import type { FetchRules } from "../inputs/safe-fetch";
 import type { KeyStore } from "../keys/key-store";
@@ -27,6 +27,8 @@ export interface ServeContext {
   log(text: string): void;
   /** Waiting times of webhooks, for tests. */
   retryMs?: readonly number[] | undefined;
+  /** How long clients may take, for tests. */
+  patience?: (Patience & { lastMs: number }) | undefined;
 }
 
 /** A running server. */
@@ -39,6 +41,9 @@ export interface RunningStudio {
 
 /** A server of somebody's pictures or webhooks may take so long. */
 const FETCH_TIMEOUT_MS = 20_000;
+
+/** How long calls that are under way may take when the server ends, in ms. */
+const LAST_MS = 5000;
 
 /** Starts the server. @throws VdError */
 export async function startStudio(settings: ServeSettings, context: ServeContext): Promise<RunningStudio> {
@@ -121,11 +126,11 @@ async function accessOf({ host, allowHost }: ServeSettings, keys: KeyStore): Pro
 async function listen(
   studio: Studio,
   { host, port, drainSeconds }: ServeSettings,
-  { log }: ServeContext,
+  { log, patience }: ServeContext,
   backend: StudioBackend,
   stopWorkers: () => Promise<unknown>,
 ): Promise<RunningStudio> {
-  const { app, endEvents } = await makeServer(studio, log);
+  const { app, endEvents } = await makeServer(studio, log, patience);
   try {
     await app.listen({ host, port });
   } catch (cause) {
@@ -148,8 +153,11 @@ async function listen(
     stop: async () => {
       // While videos are finished, clients may still read and listen; new ones are refused by `isReady`.
       await studio.queue.drain(drainSeconds * 1000);
-      endEvents();
+      await endEvents();
+      // Whoever sends or reads on is cut off then: a client must not keep the server.
+      const cut = setTimeout(() => app.server.closeAllConnections(), patience?.lastMs ?? LAST_MS);
       await app.close();
+      clearTimeout(cut);
       await stopWorkers();
       await backend.close();
     },

@@ -1,6 +1,5 @@
-import { createReadStream } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { statIfThere, systemCode, writeSynced, writeWholeFile } from "@vd/tensor";
 import type { VideoResult } from "../videos/record";
 import { PICTURE_FILE } from "../videos/variants";
@@ -59,7 +58,7 @@ export class FolderFiles implements VideoFiles {
     const path = this.pathOf(id, name);
     const found = await statIfThere(path);
     if (!found?.isFile()) return undefined;
-    return { kind: "stream", stream: createReadStream(path), bytes: (await stat(path)).size };
+    return { kind: "file", folder: dirname(path), name };
   }
 
   async read(id: string, name: string): Promise<Uint8Array | undefined> {

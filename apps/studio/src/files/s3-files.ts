@@ -5,7 +5,14 @@ import { AwsClient } from "aws4fetch";
 import { s3Variables } from "../environment";
 import type { VideoResult } from "../videos/record";
 import { PICTURE_FILE, PROFILE_FILES, VARIANT_FILES } from "../videos/variants";
-import { type FileAnswer, RESULT_FILE, type VideoFiles, type WorkFolders } from "./video-files";
+import {
+  dispositionOf,
+  type FileAnswer,
+  type FileHeaders,
+  RESULT_FILE,
+  type VideoFiles,
+  type WorkFolders,
+} from "./video-files";
 
 /** How long a link to a file is good for. */
 const LINK_SECONDS = 3600;
@@ -86,15 +93,11 @@ export class S3Files implements VideoFiles {
     return bytes && (JSON.parse(Buffer.from(bytes).toString()) as VideoResult);
   }
 
-  async find(
-    id: string,
-    name: string,
-    { fileName, mediaType }: { fileName: string; mediaType: string },
-  ): Promise<FileAnswer> {
+  async find(id: string, name: string, headers: FileHeaders): Promise<FileAnswer> {
     const url = new URL(`${this.bucket}/${id}/${name}`);
     url.searchParams.set("X-Amz-Expires", String(LINK_SECONDS));
-    url.searchParams.set("response-content-type", mediaType);
-    url.searchParams.set("response-content-disposition", `inline; filename="${fileName}"`);
+    url.searchParams.set("response-content-type", headers.mediaType);
+    url.searchParams.set("response-content-disposition", dispositionOf(headers));
     const signed = await this.client.sign(url.href, { method: "GET", aws: { signQuery: true } });
     return { kind: "link", url: signed.url };
   }

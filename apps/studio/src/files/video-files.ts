@@ -1,8 +1,20 @@
-import type { Readable } from "node:stream";
 import type { VideoResult } from "../videos/record";
 
-/** A file to send: its bytes, or where to get them. */
-export type FileAnswer = { kind: "stream"; stream: Readable; bytes: number } | { kind: "link"; url: string };
+/** A file to send: one of this machine, or a link to where it is. */
+export type FileAnswer = { kind: "file"; folder: string; name: string } | { kind: "link"; url: string };
+
+/** How a file is sent. */
+export interface FileHeaders {
+  mediaType: string;
+  /** The name to save it under. */
+  fileName: string;
+  /** True where it is to be saved and not to be shown. */
+  isSaved: boolean;
+}
+
+/** Returns the value of `content-disposition`. */
+export const dispositionOf = ({ fileName, isSaved }: FileHeaders): string =>
+  `${isSaved ? "attachment" : "inline"}; filename="${fileName}"`;
 
 /** Folders that one attempt at a video works in. */
 export interface WorkFolders {
@@ -30,8 +42,8 @@ export interface VideoFiles {
   tidy(id: string): Promise<void>;
   /** Returns what was committed for a video; undefined where nothing was. */
   committed(id: string): Promise<VideoResult | undefined>;
-  /** Finds a file, undefined where there is none. download: a name to save it as. */
-  find(id: string, name: string, download: { fileName: string; mediaType: string }): Promise<FileAnswer | undefined>;
+  /** Finds a file, undefined where there is none. headers: what a link answers with. */
+  find(id: string, name: string, headers: FileHeaders): Promise<FileAnswer | undefined>;
   /** Reads a file; undefined where there is none. */
   read(id: string, name: string): Promise<Uint8Array | undefined>;
   /** Deletes everything of a video. */

@@ -5,7 +5,7 @@ import { Problem } from "./problem";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whose request it is. */
+    /** Whose request it is; on routes that need a key where keys are needed. */
     caller: KeyRecord;
   }
 }
@@ -18,14 +18,16 @@ export interface AccessRules {
   hosts: readonly string[];
 }
 
-/** Names of this machine for itself. */
-export const LOCAL_NAMES: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+/** Routes that need no key: whether the server is well, what it can do, and the page (`/*`), which asks for the key. */
+const OPEN_ROUTES: ReadonlySet<string | undefined> = new Set([
+  ...["/healthz", "/readyz", "/openapi.json", "/session", "/", "/*"],
+]);
 
-/** True for an address to listen at that only this machine can reach. */
-export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host);
-
-/** Paths that need no key: whether the server is well, what it can do, and the page, which asks for the key. */
-const isOpen = (path: string): boolean => !/^\/(v1|metrics|live)(\/|$)/.test(path);
+/**
+ * True for a call that needs a key where keys are needed. What counts is the route that answers, not the address as it is written, which
+ * has many forms (`/%761/videos`, `http://host/v1/videos`) of one meaning.
+ */
+export const isGuarded = ({ routeOptions }: FastifyRequest): boolean => !OPEN_ROUTES.has(routeOptions.url);
 
 /** What the page keeps a key in: links to pictures and videos carry no header. */
 export const KEY_COOKIE = "vd_key";
@@ -46,12 +48,19 @@ const bearerOf = ({ headers }: FastifyRequest): string | undefined =>
 export function guardAccess(app: FastifyInstance, rules: AccessRules, keys: KeyStore): void {
   app.addHook("onRequest", async (request) => {
     requireOwnHost(request, rules);
-    request.caller = await callerOf(request, rules, keys);
+    // Said at once, so that no body is read for it.
+    if (request.is404) throw nothingHere();
+    // Whether the server is well is told also while keys cannot be read.
+    if (isGuarded(request)) request.caller = await callerOf(request, rules, keys);
   });
 }
 
+/** Returns the refusal of an address where nothing is. */
+export const nothingHere = (): Problem =>
+  new Problem(404, "not_found", "There is nothing at this address. GET /openapi.json tells what there is.");
+
 function requireOwnHost({ headers, host, hostname }: FastifyRequest, { requireKey, hosts }: AccessRules): void {
-  if (!requireKey && !hosts.includes(hostname.toLowerCase()))
+  if (!requireKey && !hosts.includes((hostname ?? "").toLowerCase()))
     throw new Problem(403, "foreign_host", `This server answers as ${hosts[0]} only.`);
   const { origin } = headers;
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
@@ -63,7 +72,7 @@ async function callerOf(request: FastifyRequest, { requireKey }: AccessRules, ke
   const known = given === undefined ? undefined : await keys.byHash(hashOf(given));
   if (known && known.id !== LOCAL_OWNER) return known;
   // Clients of OpenAI always send something; on this machine nothing is needed. What looks like a key of ours is meant to be one.
-  if (given?.startsWith("sk-vd-") || (requireKey && !isOpen(request.url.split("?")[0]!)))
+  if (given?.startsWith("sk-vd-") || requireKey)
     throw new Problem(401, "invalid_key", "Expected a key of this server: Authorization: Bearer sk-vd-…", undefined, {
       "www-authenticate": "Bearer",
     });

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { dispositionOf } from "../files/video-files";
 import type { VideoRecord } from "../videos/record";
 import { PROFILE_FILES, type Variant, type VariantFile, variantFile } from "../videos/variants";
 import { Problem } from "./problem";
@@ -20,8 +21,7 @@ export function addContentRoutes(app: FastifyInstance, studio: Studio): void {
       const { variant, download } = request.query;
       const file = variantFile(video, variant);
       if (!file) throw missing(video, `its ${variant}`);
-      if (download) reply.header("content-disposition", `attachment; filename="${fileNameOf(video, file)}"`);
-      return send(reply, video, file, studio);
+      return send(reply, video, file, studio, download);
     },
   );
 
@@ -57,17 +57,20 @@ function missing({ status, error }: VideoRecord, what: string): Problem {
   );
 }
 
-async function send(reply: FastifyReply, video: VideoRecord, file: VariantFile, { files }: Studio) {
-  const found = await files.find(video.id, file.name, { fileName: fileNameOf(video, file), mediaType: file.mediaType });
+async function send(reply: FastifyReply, video: VideoRecord, file: VariantFile, { files }: Studio, isSaved = false) {
+  const headers = { fileName: fileNameOf(video, file), mediaType: file.mediaType, isSaved };
+  const found = await files.find(video.id, file.name, headers);
   if (!found) throw new Problem(404, "no_such_file", "This file is not in the storage any more.");
-  if (found.kind === "link") return reply.redirect(found.url, 302);
+  // A link ends after a while; who asks again gets a new one.
+  if (found.kind === "link") return reply.header("cache-control", "no-store").redirect(found.url, 302);
+  if (isSaved) reply.header("content-disposition", dispositionOf(headers));
   // A finished file never changes; a picture of a client is shown as a picture and never run as a page.
   reply.headers({
     "content-type": file.mediaType,
-    "content-length": found.bytes,
     "cache-control": "private, max-age=31536000, immutable",
   });
   if (!reply.hasHeader("content-security-policy"))
     reply.header("content-security-policy", "default-src 'none'; sandbox");
-  return reply.send(found.stream);
+  // Players of some browsers ask for ranges, and play nothing without.
+  return reply.sendFile(found.name, found.folder, { contentType: false, cacheControl: false });
 }

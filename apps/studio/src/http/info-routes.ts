@@ -9,8 +9,9 @@ import {
 } from "@vd/svd-pipeline/options";
 import type { FastifyInstance } from "fastify";
 import { SETTING_ROWS } from "../inputs/settings";
+import { Problem } from "./problem";
 import { SCHEMAS } from "./schemas";
-import { modelOf, type OfferedModel, type Studio } from "./studio";
+import { type OfferedModel, offeredNames, type Studio } from "./studio";
 
 /** Returns what the API shows of a row of the option contract. */
 function rowView(
@@ -53,11 +54,17 @@ const modelView = ({ place, title, ownedBy, createdAt, defaults }: OfferedModel)
   ...{ title, device: place.device, defaults },
 });
 
+function offered(models: readonly OfferedModel[], id: string): OfferedModel {
+  const found = models.find(({ place }) => place.id === id);
+  if (found) return found;
+  throw new Problem(404, "not_found", `There is no such model. ${offeredNames(models)}`);
+}
+
 /** Adds what the server can do and whether it is well. */
 export function addInfoRoutes(app: FastifyInstance, { models, queue, version }: Studio): void {
   app.get("/v1/models", { schema: SCHEMAS.models }, async () => ({ object: "list", data: models.map(modelView) }));
   app.get<{ Params: { id: string } }>("/v1/models/:id", { schema: SCHEMAS.model }, async ({ params }) =>
-    modelView(modelOf(models, params.id)),
+    modelView(offered(models, params.id)),
   );
   app.get("/v1/options", { schema: SCHEMAS.options }, async () => ({
     object: "list",

@@ -23,7 +23,7 @@ async function asPng(bytes: Uint8Array): Promise<Uint8Array> {
  */
 export function addPictureRoutes(app: FastifyInstance, studio: Studio): void {
   app.post("/v1/pictures", { schema: { hide: true } }, async (request, reply) => {
-    const picture = await givenPicture(await requestFields(request), studio, request.caller);
+    const picture = await givenPicture(await requestFields(request, studio.maxBodyBytes), studio, request.caller);
     if (!picture) throw new Problem(400, "attr", "Expected a picture.", "image");
     const { mediaType } = picture.info;
     const isShown = SHOWN_TYPES.has(mediaType);

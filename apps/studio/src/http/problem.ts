@@ -1,5 +1,6 @@
 import { isVdError } from "@vd/kernels-native";
 import type { FastifyError } from "fastify";
+import { isNoRoom, NO_ROOM } from "../files/no-room";
 import { FetchError } from "../inputs/safe-fetch";
 import { IdempotencyError, LimitError } from "../queue/video-queue";
 import { WorkError } from "../workers/worker-process";
@@ -21,13 +22,16 @@ const TITLES: Readonly<Record<number, string>> = {
   401: "No key",
   403: "Forbidden",
   404: "Not found",
+  408: "Too slow",
   409: "Not ready",
   413: "Too large",
   415: "Unknown type",
   422: "Cannot be processed",
   429: "Too many",
+  431: "Too large",
   500: "Internal error",
   503: "Unavailable",
+  507: "No room",
 };
 
 /** A refusal that the API answers with. */
@@ -80,6 +84,7 @@ export function problemOf(error: unknown): Problem {
   if (error instanceof IdempotencyError) return new Problem(422, "idempotency_key_reused", error.message);
   if (error instanceof FetchError) return new Problem(422, "image_not_fetched", error.message, "image");
   if (error instanceof WorkError) return ofWork(error);
+  if (isNoRoom(error)) return new Problem(507, NO_ROOM.code, NO_ROOM.message);
   if (isVdError(error))
     return new Problem(STATUS_OF_CODE[error.code] ?? 500, error.code, error.message, fieldOf(error.where));
   const { statusCode, message, code } = error as FastifyError;

@@ -2,10 +2,11 @@ import multipart from "@fastify/multipart";
 import rateLimit from "@fastify/rate-limit";
 import fixedFiles from "@fastify/static";
 import swagger from "@fastify/swagger";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { mountLive } from "../live-mount";
 import { LOCAL_OWNER } from "../videos/record";
-import { guardAccess, KEY_COOKIE } from "./access";
+import { guardAccess, isGuarded, KEY_COOKIE, nothingHere } from "./access";
+import { answerBrokenCall } from "./broken-call";
 import { addContentRoutes } from "./content-routes";
 import { addEventRoutes } from "./event-routes";
 import { addInfoRoutes } from "./info-routes";
@@ -25,6 +26,9 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
+/** What keys of Redis that count calls begin with. */
+const RATE_PREFIX = "vd:calls:";
+
 /** The page runs its own scripts and styles, and talks to this server alone; pictures and videos may come from the storage. */
 export function pagePolicy(storage: string | undefined): string {
   const from = storage === undefined ? "" : ` ${storage}`;
@@ -39,14 +43,47 @@ export function pagePolicy(storage: string | undefined): string {
 export interface ApiServer {
   app: FastifyInstance;
   /** Ends the connections that listen to events, which would else keep the server. */
-  endEvents(): void;
+  endEvents(): Promise<void>;
+}
+
+/** How long a client may take, in ms: whoever sends or reads slower than this only holds a connection. */
+export interface Patience {
+  /** For the headers of a call. */
+  headersMs: number;
+  /** For a whole call, its body included. */
+  callMs: number;
+  /** Without a byte in either direction; connections that listen to events have one every 15 s. */
+  silenceMs: number;
+  /** How often {@link headersMs} and {@link callMs} are looked at. */
+  lookMs: number;
+}
+
+const PATIENCE: Patience = { headersMs: 20_000, callMs: 300_000, silenceMs: 60_000, lookMs: 5000 };
+
+/** A key for the page is the only body that is read without one. */
+const MAX_SESSION_BYTES = 1024;
+
+function sendProblem(reply: FastifyReply, error: unknown): FastifyReply {
+  const problem = problemOf(error);
+  reply.code(problem.status).headers({ ...HEADERS, ...problem.headers });
+  return reply.type("application/problem+json").send(JSON.stringify(problem.body()));
 }
 
 /** Makes the API; it listens when `app.listen` is called. log: told of mistakes of our own. */
-export async function makeServer(studio: Studio, log: (text: string) => void = () => {}): Promise<ApiServer> {
+export async function makeServer(
+  studio: Studio,
+  log: (text: string) => void = () => {},
+  patience = PATIENCE,
+): Promise<ApiServer> {
   const app = Fastify({
     bodyLimit: studio.maxBodyBytes,
     forceCloseConnections: "idle",
+    requestTimeout: patience.callMs,
+    connectionTimeout: patience.silenceMs,
+    http: { headersTimeout: patience.headersMs, connectionsCheckingInterval: patience.lookMs },
+    // Addresses that cannot be read, and what is no HTTP, come before any route.
+    frameworkErrors: (error, _, reply) => void sendProblem(reply, error),
+    clientErrorHandler: answerBrokenCall,
     // Queries are texts, which are turned into what the schema says; bodies are checked by the option contract.
     ajv: { customOptions: { strict: false } },
   });
@@ -54,22 +91,22 @@ export async function makeServer(studio: Studio, log: (text: string) => void = (
   app.removeContentTypeParser("text/plain");
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error);
-    if (problem.status >= 500) log(`${request.method} ${request.url}: ${(error as Error).stack ?? error}\n`);
-    return reply
-      .code(problem.status)
-      .headers(problem.headers)
-      .type("application/problem+json")
-      .send(JSON.stringify(problem.body()));
+    if (problemOf(error).status >= 500) log(`${request.method} ${request.url}: ${(error as Error).stack ?? error}\n`);
+    return sendProblem(reply, error);
   });
   app.setNotFoundHandler(() => {
-    throw new Problem(404, "not_found", "There is nothing at this address. GET /openapi.json tells what there is.");
+    throw nothingHere();
   });
   app.addHook("onSend", async (_, reply, payload) => {
     reply.headers(HEADERS);
     return payload;
   });
   traceRequests(app);
+  app.addHook("onRequest", async (request) => {
+    if (!isGuarded(request) || request.is404 || studio.queue.isReachable()) return;
+    const wait = { "retry-after": "5" };
+    throw new Problem(503, "unreachable", "The queue cannot be reached. Try again soon.", undefined, wait);
+  });
   guardAccess(app, studio.access, studio.keys);
   await addPlugins(app, studio);
   const events = addRoutes(app, studio);
@@ -81,14 +118,18 @@ export async function makeServer(studio: Studio, log: (text: string) => void = (
   return { app, endEvents: () => events.endAll() };
 }
 
-async function addPlugins(app: FastifyInstance, { maxBodyBytes, version }: Studio): Promise<void> {
+async function addPlugins(app: FastifyInstance, { maxBodyBytes, version, rateStore }: Studio): Promise<void> {
   for (const [$id, schema] of Object.entries(COMPONENTS)) app.addSchema({ $id, ...schema });
   await app.register(multipart, { limits: { fileSize: maxBodyBytes, files: 1, fields: 100, fieldSize: 2 ** 20 } });
+  // Files of videos are sent by it, with ranges; the page has its own.
+  await app.register(fixedFiles, { serve: false });
   await app.register(rateLimit, {
     max: ({ caller }) => caller.perMinute,
     timeWindow: 60_000,
     keyGenerator: ({ caller }) => caller.id,
-    allowList: ({ caller, url }) => caller.id === LOCAL_OWNER || !url.startsWith("/v1"),
+    allowList: (request) => !isGuarded(request) || request.caller.id === LOCAL_OWNER,
+    // In memory, and begun anew with the process, unless servers share a Redis: then they count together.
+    ...(rateStore && { redis: rateStore, nameSpace: RATE_PREFIX }),
     errorResponseBuilder: (_, { after }) =>
       new Problem(429, "too_many_requests", `Too many requests of this key. Try again in ${after}.`),
   });
@@ -111,10 +152,13 @@ function addRoutes(app: FastifyInstance, studio: Studio) {
   addInfoRoutes(app, studio);
   addMetrics(app, studio, () => events.count());
   app.get("/openapi.json", { schema: { hide: true } }, async () => app.swagger());
-  app.post<{ Body: { key?: unknown } }>("/session", { schema: { hide: true } }, async ({ body }, reply) => {
+  const session = { schema: { hide: true }, bodyLimit: MAX_SESSION_BYTES };
+  app.post<{ Body: { key?: unknown } }>("/session", session, async ({ body, headers }, reply) => {
     const key = String(body?.key ?? "");
     if (!/^[\w-]{1,200}$/.test(key)) throw new Problem(400, "attr", "Expected a key.", "key");
-    const cookie = `${KEY_COOKIE}=${key}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000`;
+    // A page that came by HTTPS, through a proxy, gives its key to nothing less.
+    const secure = headers.origin?.startsWith("https:") ? "; Secure" : "";
+    const cookie = `${KEY_COOKIE}=${key}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000${secure}`;
     return reply.header("set-cookie", cookie).code(204).send();
   });
   return events;
@@ -123,6 +167,7 @@ function addRoutes(app: FastifyInstance, studio: Studio) {
 async function addPage(app: FastifyInstance, folder: string, policy: string): Promise<void> {
   await app.register(fixedFiles, {
     root: folder,
+    decorateReply: false,
     setHeaders: (response, path) => {
       // Names of built files change with what is in them.
       const isNamedByHash = /[/\\]assets[/\\]/.test(path);

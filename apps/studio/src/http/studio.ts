@@ -1,4 +1,5 @@
 import type { GenerateDefaults } from "@vd/svd-pipeline";
+import type { Redis } from "ioredis";
 import type { VideoFiles } from "../files/video-files";
 import type { FetchRules } from "../inputs/safe-fetch";
 import type { KeyStore } from "../keys/key-store";
@@ -38,12 +39,17 @@ export interface Studio {
   /** What opens the live game in the page; default the one of vd-live. */
   openLive?: OpenLiveSite | undefined;
   version: string;
+  /** The Redis that counts calls by key, for all servers that share it; undefined for a count in this process. */
+  rateStore?: Redis | undefined;
 }
+
+/** Says which models there are, for whoever asked for another one. */
+export const offeredNames = (models: readonly OfferedModel[]): string =>
+  `It offers ${models.map(({ place }) => place.id).join(", ")}.`;
 
 /** Finds a model by the id that a client gave. @throws Problem */
 export function modelOf(models: readonly OfferedModel[], id: unknown): OfferedModel {
   const found = id === undefined || id === null || id === "" ? models[0] : models.find(({ place }) => place.id === id);
   if (found) return found;
-  const names = models.map(({ place }) => place.id).join(", ");
-  throw new Problem(400, "unknown_model", `Expected a model of this server: ${names}.`, "model");
+  throw new Problem(400, "unknown_model", `Expected a model of this server. ${offeredNames(models)}`, "model");
 }

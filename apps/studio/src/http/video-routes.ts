@@ -3,7 +3,7 @@ import { givenPicture } from "../inputs/picture";
 import { requestFields } from "../inputs/request-fields";
 import { placementOf } from "../inputs/settings";
 import { askedSettings, fingerprintOf, newVideo } from "../inputs/submission";
-import type { IdempotentCall } from "../queue/video-queue";
+import { type IdempotentCall, LimitError } from "../queue/video-queue";
 import type { VideoRecord, VideoStatus } from "../videos/record";
 import { isVideoId } from "../videos/video-id";
 import { type VideoView, viewOf } from "../videos/view";
@@ -47,19 +47,22 @@ async function submit(request: FastifyRequest, studio: Studio): Promise<VideoRec
     throw new Problem(503, "draining", "The server is stopping. Try again soon.", undefined, { "retry-after": "10" });
   const { caller } = request;
   const key = idempotencyKey(request);
-  const asked = await requestFields(request);
+  const asked = await requestFields(request, studio.maxBodyBytes);
   const call: IdempotentCall | undefined = key === undefined ? undefined : { key, fingerprint: fingerprintOf(asked) };
   const earlier = call && (await queue.earlier(caller.id, call));
   if (earlier) return earlier;
+  // Before the picture is looked at and kept; what counts is the same question within `add`.
+  if ((await queue.numActive(caller.id)) >= caller.videos) throw new LimitError(caller.videos);
   const picture = await givenPicture(asked, studio, caller);
   const video = newVideo(asked.fields, picture, studio, caller);
-  await files.putPicture(video.id, picture!.bytes, picture!.info.mediaType);
   try {
+    await files.putPicture(video.id, picture!.bytes, picture!.info.mediaType);
     const added = await queue.add(video, caller.videos, call);
     if (added.id !== video.id) await files.remove(video.id);
     return added;
   } catch (error) {
-    await files.remove(video.id);
+    // What was begun of it is nobody's.
+    await files.remove(video.id).catch(() => {});
     throw error;
   }
 }
@@ -119,7 +122,7 @@ function statedSize({ picture }: { picture?: unknown }): { width: number; height
 }
 
 async function estimate(request: FastifyRequest, studio: Studio) {
-  const asked = await requestFields(request);
+  const asked = await requestFields(request, studio.maxBodyBytes);
   const given = statedSize(asked.fields);
   const picture = given ?? (await givenPicture(asked, studio, request.caller))?.info;
   const { model, settings } = askedSettings(asked.fields, studio, picture, ["picture"]);

@@ -52,8 +52,13 @@ async function checked(bytes: Uint8Array, source: string | null = null): Promise
   }
 }
 
-/** The bytes of a `data:` address, which Node's own fetch reads without a network. */
+/** How nearly all `data:` addresses begin; the rest of such a one is plain base64. */
+const BASE64 = /^data:[\w.+-]+\/[\w.+-]+;base64,(?=[\w+/]*=*$)/i;
+
+/** The bytes of a `data:` address: what is not the plain form is read by Node's own fetch, without a network, which takes its time. */
 async function dataBytes(address: string): Promise<Uint8Array> {
+  const head = BASE64.exec(address)?.[0];
+  if (head !== undefined) return Buffer.from(address.slice(head.length), "base64");
   try {
     return new Uint8Array(await (await fetch(address)).arrayBuffer());
   } catch {

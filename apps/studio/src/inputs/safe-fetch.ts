@@ -1,5 +1,6 @@
 import { get as getHttp, type IncomingMessage, request as requestHttp } from "node:http";
 import { get as getHttps, type RequestOptions, request as requestHttps } from "node:https";
+import type { LookupFunction } from "node:net";
 import { useAgent as filteringAgent } from "request-filtering-agent";
 
 /** How a foreign address is called. */
@@ -8,6 +9,8 @@ export interface FetchRules {
   allowPrivate: boolean;
   maxBytes: number;
   timeoutMs: number;
+  /** Finds the addresses of a name; default the system's. */
+  lookup?: LookupFunction | undefined;
 }
 
 /** An answer of a foreign server. */
@@ -64,22 +67,24 @@ export async function safeFetch(address: string, rules: FetchRules): Promise<Fet
   const signal = AbortSignal.timeout(rules.timeoutMs);
   let url = addressOf(address);
   for (let i = 0; i <= MAX_REDIRECTS; i++) {
-    const options = { agent: agentFor(url, rules), signal, headers: { accept: "image/*", "user-agent": "vd-studio" } };
+    const headers = { accept: "image/*", "user-agent": "vd-studio" };
+    const options = { agent: agentFor(url, rules), lookup: rules.lookup, signal, headers };
     const response = await getOnce(url, options).catch((error: unknown) => {
       throw failed(error);
     });
-    const { statusCode = 0, headers } = response;
-    if (REDIRECTS.has(statusCode) && headers.location !== undefined) {
+    const { statusCode = 0 } = response;
+    const { location, "content-type": mediaType } = response.headers;
+    if (REDIRECTS.has(statusCode) && location !== undefined) {
       response.destroy();
-      if (!URL.canParse(headers.location, url)) throw new FetchError("The server sent us to an address that is none.");
-      url = addressOf(new URL(headers.location, url).href);
+      if (!URL.canParse(location, url)) throw new FetchError("The server sent us to an address that is none.");
+      url = addressOf(new URL(location, url).href);
       continue;
     }
     if (statusCode !== 200) {
       response.destroy();
       throw new FetchError(`The server answered ${statusCode}.`);
     }
-    return { bytes: await bodyOf(response, rules), mediaType: headers["content-type"]?.split(";")[0]?.trim() ?? "" };
+    return { bytes: await bodyOf(response, rules), mediaType: mediaType?.split(";")[0]?.trim() ?? "" };
   }
   throw new FetchError(`More than ${MAX_REDIRECTS} redirects.`);
 }
@@ -116,6 +121,7 @@ export function safePost(
   const options = {
     method: "POST",
     agent: agentFor(url, rules),
+    lookup: rules.lookup,
     signal,
     headers: { ...headers, "user-agent": "vd-studio" },
   };

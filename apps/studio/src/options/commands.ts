@@ -1,5 +1,16 @@
-import type { CommandSpec } from "./read-words";
+import { type ReadOptions, readOptions } from "@vd/app-parts";
+import type { OptionTable } from "@vd/svd-pipeline/options";
 import { KEY_ADD_TABLE, KEYS_TABLE, SERVE_TABLE, WORKER_TABLE } from "./tables";
+
+/** A command of the program. */
+export interface CommandSpec {
+  /** `keys add`; empty for the server. */
+  words: string;
+  doc: string;
+  table: OptionTable;
+  /** A word that follows: `<NAME>`. */
+  operand?: string;
+}
 
 /** What serves the page and the API. */
 export const SERVE: CommandSpec = {
@@ -53,5 +64,20 @@ export const EXAMPLES: readonly (readonly [words: string, doc: string])[] = [
   ["worker --redis redis://HOST:6379 --data /mnt/videos", "makes videos for the servers of other machines"],
 ];
 
-/** What follows the options in the help of the program. */
-export const HELP_TAIL = `\nCommands:\n${FURTHER_COMMANDS.map(({ words, operand, doc }) => `  ${`${words} ${operand ?? ""}`.padEnd(18)} ${doc}\n`).join("")}`;
+const HELP_TAIL = `\nCommands:\n${FURTHER_COMMANDS.map(({ words, operand, doc }) => `  ${`${words} ${operand ?? ""}`.padEnd(18)} ${doc}\n`).join("")}`;
+
+/**
+ * Reads and checks the words after a command. columns: width of the terminal, for help.
+ *
+ * @throws VdError `attr` for wrong usage
+ */
+export function readWords(
+  { words, doc, table, operand }: CommandSpec,
+  argv: readonly string[],
+  columns?: number,
+): ReadOptions {
+  const name = `${PROGRAM} ${words}`.trim();
+  const commands = words === "" ? FURTHER_COMMANDS.map((command) => command.words) : [];
+  const tail = words === "" ? HELP_TAIL : undefined;
+  return readOptions({ name, doc, groups: [{ table }], operand, commands }, argv, { tail, columns });
+}

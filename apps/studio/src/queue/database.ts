@@ -12,6 +12,9 @@ const SCHEMA = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS videos_by_turn ON videos (status, priority, turn, id);
   CREATE INDEX IF NOT EXISTS videos_by_owner ON videos (owner, status, turn);
+  CREATE INDEX IF NOT EXISTS videos_of_owner ON videos (owner, id);
+  CREATE INDEX IF NOT EXISTS videos_of_status ON videos (status, id);
+  CREATE INDEX IF NOT EXISTS videos_of_owner_and_status ON videos (owner, status, id);
   CREATE TABLE IF NOT EXISTS calls (
     owner TEXT NOT NULL, key TEXT NOT NULL, fingerprint TEXT NOT NULL, video TEXT NOT NULL, made INTEGER NOT NULL, PRIMARY KEY (owner, key)
   ) STRICT;

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { VideoFiles } from "../files/video-files";
 import { type VideoEvent, VideoEvents } from "../videos/events";
 import { hasEnded, type VideoRecord } from "../videos/record";
@@ -17,6 +18,9 @@ export interface LocalQueueParts {
   /** Called within the transaction that ends a video. */
   onEnd(video: VideoRecord): void;
 }
+
+/** After how long the database is tried again that could not be written. */
+const RETRY_MS = 1000;
 
 /** A durable queue in one process: SQLite keeps it, worker processes make the videos. */
 export class LocalQueue implements VideoQueue {
@@ -39,7 +43,7 @@ export class LocalQueue implements VideoQueue {
         await parts.files.tidy(video.id);
       } else parts.table.update(video.id, { status: "queued" });
     }
-    queue.pump();
+    queue.pumpSafely();
     return queue;
   }
 
@@ -48,12 +52,17 @@ export class LocalQueue implements VideoQueue {
     if (added.id !== video.id) return added;
     this.events.publish({ type: "status", video: added });
     // The caller's answer does not wait for a worker.
-    setImmediate(() => this.pump());
+    setImmediate(() => this.pumpSafely());
     return added;
   }
 
   async earlier(owner: string, call: IdempotentCall): Promise<VideoRecord | undefined> {
     return this.parts.table.earlier(owner, call);
+  }
+
+  async numActive(owner: string): Promise<number> {
+    const { waiting, running } = this.parts.table.counts(owner);
+    return waiting + running;
   }
 
   async get(id: string): Promise<VideoRecord | undefined> {
@@ -91,6 +100,10 @@ export class LocalQueue implements VideoQueue {
     else await removed;
   }
 
+  isReachable(): boolean {
+    return true;
+  }
+
   async isReady(): Promise<boolean> {
     return !this.isDraining;
   }
@@ -107,6 +120,27 @@ export class LocalQueue implements VideoQueue {
     // What still runs stays `in_progress`, and goes on at the next start.
     await Promise.all(this.parts.workers.map((worker) => worker.stop()));
     await ended;
+  }
+
+  /** {@link pump}, later again where the database cannot be written: a full disk ends no server. */
+  private pumpSafely(): void {
+    try {
+      this.pump();
+    } catch {
+      setTimeout(() => this.pumpSafely(), RETRY_MS).unref();
+    }
+  }
+
+  /** {@link settle}, again until the database takes it; what was not noted at the end of this process is found at the next start. */
+  private async settleSafely(video: VideoRecord, end: AttemptEnd): Promise<void> {
+    for (;;) {
+      try {
+        return this.settle(video, end);
+      } catch {
+        if (this.isDraining) return;
+        await wait(RETRY_MS);
+      }
+    }
   }
 
   /** Gives waiting videos to workers that do nothing. */
@@ -127,10 +161,10 @@ export class LocalQueue implements VideoQueue {
     const cancel = new AbortController();
     const tell = (event: VideoEvent) => this.events.publish(event);
     const ended = attempt(video, { worker, files, modelOf, signal: cancel.signal, tell })
-      .then((end) => this.settle(video, end))
+      .then((end) => this.settleSafely(video, end))
       .finally(() => {
         this.running.delete(video.id);
-        this.pump();
+        this.pumpSafely();
       });
     this.running.set(video.id, { worker, cancel, ended });
   }

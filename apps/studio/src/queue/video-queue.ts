@@ -42,6 +42,8 @@ export interface VideoQueue {
   /** Returns the video of an earlier call. @throws IdempotencyError */
   earlier(owner: string, call: IdempotentCall): Promise<VideoRecord | undefined>;
   get(id: string): Promise<VideoRecord | undefined>;
+  /** Returns how many videos of an owner are queued or running. */
+  numActive(owner: string): Promise<number>;
   list(query: ListQuery): Promise<VideoRecord[]>;
   /** Returns how many are served before a video that waits. */
   positionOf(video: VideoRecord): Promise<number>;
@@ -50,6 +52,8 @@ export interface VideoQueue {
   cancel(id: string): Promise<VideoRecord | undefined>;
   /** Deletes a video with its files, cancelling it first. */
   remove(id: string): Promise<void>;
+  /** True while what keeps the queue answers; a call to it would else wait until it does again. */
+  isReachable(): boolean;
   /** True while videos are taken and made. */
   isReady(): Promise<boolean>;
   /** Takes no new work and waits for what runs, at most so long; what has not ended waits for the next start. */

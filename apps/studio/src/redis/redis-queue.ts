@@ -16,9 +16,9 @@ import { NAMES, QUEUES } from "./connection";
 import { orderOf, RedisVideos } from "./redis-videos";
 import { WEBHOOK_JOB } from "./webhook-worker";
 
-/** How often videos are looked for that wait and are in no queue: their server ended between the two. */
+/** How often videos are looked for that have not ended and are in no queue: their server ended between the two, or a job of theirs broke. */
 const SWEEP_MS = 30_000;
-/** A video this young may still be on its way into the queue. */
+/** A video that came, or was begun, so lately may still be on its way into the queue, or out of it. */
 const SWEEP_AGE_MS = 10_000;
 const MAX_SWEPT = 1000;
 
@@ -36,14 +36,17 @@ export class RedisQueue implements VideoQueue {
   constructor(
     private readonly redis: Redis,
     private readonly files: VideoFiles,
+    sweepMs = SWEEP_MS,
   ) {
     this.videos = new RedisVideos(redis);
     this.queue = new Queue(QUEUES.videos, { connection: redis });
     this.webhooks = new Queue(QUEUES.webhooks, { connection: redis });
+    // While Redis is away `GET /readyz` says so; else each try of theirs would be a stack in the log.
+    for (const queue of [this.queue, this.webhooks]) queue.on("error", () => {});
     this.listener = redis.duplicate();
     this.listener.on("error", () => {});
     this.listener.on("message", (_, text: string) => this.events.publish(JSON.parse(text) as VideoEvent));
-    this.sweeper = setInterval(() => void this.sweep().catch(() => {}), SWEEP_MS);
+    this.sweeper = setInterval(() => void this.sweep().catch(() => {}), sweepMs);
     this.sweeper.unref();
   }
 
@@ -55,11 +58,13 @@ export class RedisQueue implements VideoQueue {
   }
 
   async add(video: NewVideo, limit: number, call?: IdempotentCall): Promise<VideoRecord> {
-    if ((await this.videos.numActive(video.owner)) >= limit) throw new LimitError(limit);
     const earlier = call && (await this.videos.claimCall(video, call));
     if (earlier) return earlier;
     const record = queuedRecord(video, await this.videos.takeTurn(video));
-    await this.videos.put(record);
+    if (!(await this.videos.put(record, limit))) {
+      if (call) await this.videos.releaseCall(video, call);
+      throw new LimitError(limit);
+    }
     await this.enqueue(record);
     await this.tell({ type: "status", video: record });
     return record;
@@ -67,6 +72,10 @@ export class RedisQueue implements VideoQueue {
 
   earlier(owner: string, call: IdempotentCall): Promise<VideoRecord | undefined> {
     return this.videos.earlier(owner, call);
+  }
+
+  numActive(owner: string): Promise<number> {
+    return this.videos.numActive(owner);
   }
 
   get(id: string): Promise<VideoRecord | undefined> {
@@ -104,8 +113,12 @@ export class RedisQueue implements VideoQueue {
     await this.tell({ type: "deleted", id, owner: video.owner });
   }
 
+  isReachable(): boolean {
+    return this.redis.status === "ready";
+  }
+
   async isReady(): Promise<boolean> {
-    return !this.isDraining && this.redis.status === "ready";
+    return !this.isDraining && this.isReachable();
   }
 
   /** Has this process make videos too; it is stopped with the queue. */
@@ -153,10 +166,9 @@ export class RedisQueue implements VideoQueue {
   }
 
   private async sweep(): Promise<void> {
-    const waiting = await this.videos.list({ owner: undefined, status: "queued", order: "asc", limit: MAX_SWEPT });
-    for (const video of waiting) {
-      if (Date.now() - video.createdAt < SWEEP_AGE_MS || (await this.queue.getJob(video.id))) continue;
-      await this.enqueue(video);
-    }
+    for (const status of ["queued", "in_progress"] as const)
+      for (const video of await this.videos.list({ owner: undefined, status, order: "asc", limit: MAX_SWEPT }))
+        if (Date.now() - (video.startedAt ?? video.createdAt) > SWEEP_AGE_MS && !(await this.queue.getJob(video.id)))
+          await this.enqueue(video);
   }
 }

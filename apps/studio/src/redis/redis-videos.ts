@@ -32,6 +32,15 @@ const TAKE_TURN = `
   redis.call('HSET', KEYS[2], ARGV[2], turn)
   return turn`;
 
+/** Keeps a new video unless its owner has as many under way as it may, in one go: servers that share the queue count together. */
+const PUT = `
+  if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+  redis.call('SADD', KEYS[1], ARGV[2])
+  redis.call('HSET', KEYS[2], 'version', '0', 'record', ARGV[3])
+  for i = 3, 5 do redis.call('ZADD', KEYS[i], 0, ARGV[2]) end
+  redis.call('ZADD', KEYS[6], ARGV[4], ARGV[2])
+  return 1`;
+
 /** Notes the turn that is served. */
 const SERVE_TURN = `
   local served = tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0')
@@ -59,12 +68,12 @@ export class RedisVideos {
     await this.redis.eval(SERVE_TURN, 1, NAMES.served, priority, String(turn));
   }
 
-  /** Keeps a new video. */
-  async put(video: VideoRecord): Promise<void> {
-    const { id, owner } = video;
-    const all = this.redis.multi().hset(NAMES.video(id), { version: "0", record: JSON.stringify(video) });
-    all.zadd(NAMES.all, 0, id).zadd(NAMES.ofOwner(owner), 0, id).sadd(NAMES.active(owner), id);
-    await all.zadd(NAMES.ofStatus(video.status), 0, id).zadd(NAMES.waiting, orderOf(video), id).exec();
+  /** Keeps a new video; false where its owner has as many under way as it may. */
+  async put(video: VideoRecord, limit: number): Promise<boolean> {
+    const { id, owner, status } = video;
+    const names = [NAMES.active(owner), NAMES.video(id), NAMES.all, NAMES.ofOwner(owner), NAMES.ofStatus(status)];
+    const values = [limit, id, JSON.stringify(video), orderOf(video)];
+    return (await this.redis.eval(PUT, names.length + 1, ...names, NAMES.waiting, ...values)) === 1;
   }
 
   async get(id: string): Promise<VideoRecord | undefined> {
@@ -158,6 +167,12 @@ export class RedisVideos {
     }
     await this.redis.set(name, text, "PX", IDEMPOTENCY_MS);
     return undefined;
+  }
+
+  /** Lets a call go that made no video after all. */
+  async releaseCall({ owner, id }: NewVideo, { key, fingerprint }: IdempotentCall): Promise<void> {
+    const name = NAMES.call(owner, key);
+    if ((await this.redis.get(name)) === `${fingerprint} ${id}`) await this.redis.del(name);
   }
 
   private async index(before: VideoRecord, now: VideoRecord): Promise<void> {

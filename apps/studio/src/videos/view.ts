@@ -20,23 +20,35 @@ const secondsText = ({ settings: { numFrames, fps } }: VideoRecord): string =>
 
 /** Returns what the API shows of a video. position: how many are served before it, null where it does not wait. */
 export function viewOf(video: VideoRecord, { progress }: VideoMoment = {}, position: number | null = null) {
-  const { id, status, model, prompt, settings, error, result, priority, attempts, profile, metadata } = video;
+  const { status, settings, result } = video;
   const { width, height, crop } = video.picture;
+  // One plain literal: objects that are put together of others take engines ten times as long, and lists have many of these.
   return {
-    ...{ id, object: "video" as const, status, progress: percentOf(video, progress) },
+    id: video.id,
+    object: "video" as const,
+    status,
+    progress: percentOf(video, progress),
     created_at: seconds(video.createdAt)!,
     started_at: seconds(video.startedAt),
     completed_at: seconds(video.completedAt),
     expires_at: null,
-    ...{ model, prompt, seconds: secondsText(video), size: `${settings.width}x${settings.height}` },
-    ...{ error, remixed_from_video_id: video.source, settings },
+    model: video.model,
+    prompt: video.prompt,
+    seconds: secondsText(video),
+    size: `${settings.width}x${settings.height}`,
+    error: video.error,
+    remixed_from_video_id: video.source,
+    settings,
     phase: status === "in_progress" ? (progress ?? null) : null,
     queue_position: status === "queued" ? position : null,
-    ...{ priority, attempts, picture: { width, height, crop } },
+    priority: video.priority,
+    attempts: video.attempts,
+    picture: { width, height, crop },
     timings: result?.timings ?? null,
     peak_bytes: result?.peakBytes ?? null,
     spritesheet: result?.spritesheet ?? null,
     variants: variantsOf(video),
-    ...{ profile, metadata },
+    profile: video.profile,
+    metadata: video.metadata,
   };
 }

@@ -60,11 +60,22 @@ export class WebhookSender {
 
   private look(): void {
     if (!this.database.open) return;
+    try {
+      this.sendDue();
+    } catch {
+      // A database that cannot be read now is looked at again.
+    }
+  }
+
+  private sendDue(): void {
     const sql = "SELECT id, owner, url, body, attempts FROM deliveries WHERE due <= ? ORDER BY due LIMIT ?";
     for (const delivery of this.database.prepare(sql).all(Date.now(), 2 * MAX_SENDING) as Delivery[]) {
       if (this.sending.size >= MAX_SENDING || this.sending.has(delivery.id)) continue;
       this.sending.add(delivery.id);
-      void this.send(delivery).finally(() => this.sending.delete(delivery.id));
+      // What could not be noted is sent once more, with the same id.
+      void this.send(delivery)
+        .catch(() => {})
+        .finally(() => this.sending.delete(delivery.id));
     }
   }
 

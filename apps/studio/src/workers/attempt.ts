@@ -1,3 +1,5 @@
+import { systemCode } from "@vd/tensor";
+import { isNoRoom, NO_ROOM } from "../files/no-room";
 import type { VideoFiles } from "../files/video-files";
 import type { VideoEvent } from "../videos/events";
 import type { VideoRecord, VideoResult } from "../videos/record";
@@ -25,8 +27,20 @@ export async function attempt(video: VideoRecord, context: AttemptContext): Prom
   try {
     return await tryOnce(video, context);
   } catch (error) {
-    return { type: "failed", failure: { code: "io", message: (error as Error).message } };
+    // What is left of it would fill the disk that is full.
+    await context.files.tidy(video.id).catch(() => {});
+    return { type: "failed", failure: failureOf(error) };
   }
+}
+
+/** Says what happened to files without the paths of this machine. */
+function failureOf(error: unknown): WorkFailure {
+  const code = systemCode(error);
+  if (isNoRoom(error)) return NO_ROOM;
+  return {
+    code: "io",
+    message: code ? `The server could not keep the files of this video (${code}).` : (error as Error).message,
+  };
 }
 
 async function tryOnce(

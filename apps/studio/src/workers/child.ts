@@ -1,5 +1,7 @@
+import { getPriority, setPriority } from "node:os";
 import { isVdError } from "@vd/kernels-native";
 import { discardAll } from "@vd/tensor";
+import { isNoRoom, NO_ROOM } from "../files/no-room";
 import { makeVideo, optionsOf } from "./make-video";
 import type { ModelPlace, VideoEstimate, WorkerNotice, WorkerRequest, WorkFailure } from "./messages";
 import { OpenPipeline } from "./pipelines";
@@ -13,6 +15,7 @@ const NO_PICTURE = { width: 1, height: 1, data: new Uint8Array(3) };
 class Worker {
   private readonly pipelines = new OpenPipeline();
   private running: AbortController | undefined;
+  private hasGivenWay = false;
 
   async answer(request: WorkerRequest): Promise<void> {
     if (request.type === "cancel") this.running?.abort();
@@ -24,6 +27,8 @@ class Worker {
   }
 
   private async run({ order }: WorkerRequest & { type: "run" }): Promise<void> {
+    if (order.model.device === "cpu" && !this.hasGivenWay) giveWay();
+    this.hasGivenWay = true;
     const running = new AbortController();
     const { signal } = running;
     this.running = running;
@@ -62,8 +67,21 @@ class Worker {
 const CANCELLED: WorkFailure = { code: "cancelled", message: "The video was cancelled." };
 
 function failureOf(error: unknown): WorkFailure {
+  if (isNoRoom(error)) return NO_ROOM;
   if (isVdError(error)) return { code: error.code, message: error.message };
   return { code: "internal", message: error instanceof Error ? error.message : String(error) };
+}
+
+/** By how much of the system's niceness: enough that a call is answered first, too little to starve beside other programs. */
+const WAY = 4;
+
+/** Has the API go first where all cores compute. Threads that are made later, those of the backend, inherit it. */
+function giveWay(): void {
+  try {
+    setPriority(getPriority() + WAY);
+  } catch {
+    // A system that does not let it shares evenly.
+  }
 }
 
 function tell(notice: WorkerNotice): void {

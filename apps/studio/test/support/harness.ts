@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundledProgram } from "../../../../tooling/testing/program";
 import { type RunningStudio, type ServeContext, startStudio } from "../../src/commands/serve";
-import { SERVE } from "../../src/options/commands";
-import { readWords } from "../../src/options/read-words";
+import { readWords, SERVE } from "../../src/options/commands";
 import type { ServeSettings } from "../../src/options/settings";
+import { openDatabase } from "../../src/queue/database";
+import { VideoTable } from "../../src/queue/video-table";
 import type { VideoView } from "../../src/videos/view";
 import type { WorkerProgram } from "../../src/workers/worker-process";
 
@@ -31,9 +32,12 @@ export function temporaryFolder(): { folder: string; remove(): void } {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
+/** Opens the videos of a folder as a queue does. */
+export const openTable = (folder: string): VideoTable => new VideoTable(openDatabase(folder));
+
 /** The settings that words on the command line make. */
 export function settingsOf(...words: string[]): ServeSettings {
-  const read = readWords(SERVE, ["--no-open", "--port", "0", "--drain-seconds", "0", ...words], "");
+  const read = readWords(SERVE, ["--no-open", "--port", "0", "--drain-seconds", "0", ...words]);
   if (read.kind === "text") throw new Error(read.text);
   return read.values as unknown as ServeSettings;
 }

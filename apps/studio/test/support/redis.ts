@@ -14,9 +14,9 @@ export const freePort = (): Promise<number> =>
     });
   });
 
-/** Starts a Redis that keeps nothing on disk. */
-export async function startRedis(): Promise<{ url: string; stop(): void }> {
-  const port = await freePort();
+/** Starts a Redis that keeps nothing on disk; by default at a port that is free. */
+export async function startRedis(at?: number): Promise<{ url: string; stop(): void }> {
+  const port = at ?? (await freePort());
   const words = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
   const child: ChildProcess = spawn("redis-server", words, { stdio: "ignore" });
   const url = `redis://127.0.0.1:${port}`;

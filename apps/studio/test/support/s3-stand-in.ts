@@ -36,12 +36,19 @@ function signatureOf(
   return hmac(key, text).toString("hex");
 }
 
-function isSigned(request: IncomingMessage, url: URL): boolean {
+/** When a link ends, in ms since 1970. */
+function endOf(date: string, seconds: number): number {
+  const [, y, mo, d, h, mi, s] = /^(....)(..)(..)T(..)(..)(..)Z$/.exec(date)!;
+  return Date.UTC(Number(y), Number(mo) - 1, Number(d), Number(h), Number(mi), Number(s)) + 1000 * seconds;
+}
+
+function isSigned(request: IncomingMessage, url: URL, nowMs: number): boolean {
   const query = url.searchParams;
   const given = query.get("X-Amz-Signature");
   if (given !== null) {
     const scope = query.get("X-Amz-Credential")!.split("/").slice(1).join("/");
     const date = query.get("X-Amz-Date")!;
+    if (nowMs > endOf(date, Number(query.get("X-Amz-Expires")))) return false;
     return given === signatureOf(request, url, query.get("X-Amz-SignedHeaders")!, date, scope, "UNSIGNED-PAYLOAD");
   }
   const header = /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+), Signature=(\w+)/.exec(
@@ -55,13 +62,20 @@ function isSigned(request: IncomingMessage, url: URL): boolean {
 }
 
 /** Starts a small S3: objects in memory, and no answer to a request that is not signed. */
-export async function startS3(): Promise<{ url: string; objects: Map<string, Buffer>; stop(): void }> {
+export async function startS3(): Promise<{
+  url: string;
+  objects: Map<string, Buffer>;
+  /** Has it another time, for links that end. */
+  setClock(clock: () => number): void;
+  stop(): void;
+}> {
+  let now = Date.now;
   const objects = new Map<string, Buffer>();
   const server = createServer(async (request, response) => {
     const url = new URL(request.url!, "http://localhost");
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part as Buffer);
-    if (!isSigned(request, url))
+    if (!isSigned(request, url, now()))
       return void response.writeHead(403).end("<Error><Code>SignatureDoesNotMatch</Code></Error>");
     const name = url.pathname;
     if (request.method === "PUT") objects.set(name, Buffer.concat(parts));
@@ -74,5 +88,8 @@ export async function startS3(): Promise<{ url: string; objects: Map<string, Buf
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/bucket`, objects, stop: () => void server.close() };
+  const setClock = (clock: () => number) => {
+    now = clock;
+  };
+  return { url: `http://127.0.0.1:${port}/bucket`, objects, setClock, stop: () => void server.close() };
 }

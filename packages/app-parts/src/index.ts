@@ -1,0 +1,2 @@
+export * from "./loopback";
+export * from "./read-options";
