@@ -1,5 +1,6 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
 
+export { isClipModel } from "./clips/clip-model";
 export {
   type FrameInputs,
   type FramePart,
@@ -70,6 +71,7 @@ export {
 export { createLiveSession } from "./session/create";
 export type {
   ChannelMoments,
+  ClipsState,
   EngineState,
   FrameMaker,
   FrameRequest,
@@ -78,6 +80,7 @@ export type {
 } from "./session/frame-maker";
 export {
   type AdaptiveOptions,
+  type ClipOptions,
   DEADLINE_POLICIES,
   type DeadlinePolicy,
   type DriftGuardOptions,

@@ -1,6 +1,6 @@
 import { cpus } from "node:os";
 import { devices, throwIfAborted } from "@vd/kernels-native";
-import type { LiveSessionOptions, LiveTimes } from "@vd/live";
+import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, chooseDevice, type DeviceName, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
@@ -8,7 +8,7 @@ import { benchNetwork, isNetworkName } from "../bench/network-bench";
 import { benchSessions, type SessionsBench } from "../bench/session-bench";
 import type { Dependencies } from "../dependencies";
 import type { BenchSettings } from "../options/settings";
-import { modelOptions } from "./session-options";
+import { clipOptions, makesClips, modelOptions } from "./session-options";
 
 /** The results of `vd-live bench`, as its JSON file has them. */
 export interface BenchResults extends FrameBench {
@@ -64,7 +64,12 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
   const { random, frames: count } = settings;
   const network = isNetworkName(random) ? random : undefined;
-  const options = { ...modelOptions(settings), random: isNetworkName(random) ? undefined : random };
+  const options = {
+    ...modelOptions(settings),
+    ...(await clipOptions(settings)),
+    random: isNetworkName(random) ? undefined : random,
+  };
+  if (settings.input === undefined && (await makesClips(settings))) options.picture = testPicture();
   const about = network
     ? { model: `random ${network}`, steps: 1, hasKeys: false }
     : await aboutModel(dependencies, options);
@@ -96,6 +101,12 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   stdout.write(table(results));
   if (settings.json === undefined) return;
   await writeWholeFile(settings.json, `${JSON.stringify(results, null, 2)}\n`, { where: "--json" });
+}
+
+/** A picture for clips that nobody looks at. */
+function testPicture(): LivePicture {
+  const [width, height] = [256, 144];
+  return { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 37) % 256) };
 }
 
 async function aboutModel({ openSession }: Dependencies, options: LiveSessionOptions) {

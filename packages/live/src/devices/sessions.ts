@@ -45,7 +45,7 @@ export async function createLiveSessions(
     sessions.map(async (options, i) => {
       const on = named[i % named.length]!;
       try {
-        return await createSessionWithClock(options, systemClock, on.device);
+        return await createSessionWithClock(options, systemClock, on);
       } catch (error) {
         throw labelled(error, on);
       }

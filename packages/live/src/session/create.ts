@@ -1,5 +1,7 @@
 import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernels-native";
-import { type DeviceName, GPU_NAMES, openNamedDevice } from "@vd/tensor";
+import { type DeviceName, GPU_NAMES, type NamedDevice, openNamedDevice } from "@vd/tensor";
+import { isClipModel, openClipModel } from "../clips/clip-model";
+import { openedClips } from "../clips/open-clips";
 import { openDiffusionModel } from "../diffusion/open-model";
 import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
@@ -29,14 +31,17 @@ type Size = { width: number; height: number };
 const optional = <T extends object>(value: T | boolean | undefined): T | undefined =>
   value === true ? ({} as T) : value || undefined;
 
-/** A model of either kind, and what a session needs to make its frames. */
-interface Opened {
+/** A model of any kind, and what a session needs to make its frames. */
+export interface OpenedModel {
   info: LiveModelInfo;
-  openEngine(size: Size, device: Device): Promise<FrameMaker>;
+  /** device: opens the one that the options name. */
+  openEngine(size: Size, device: () => Device): Promise<FrameMaker>;
   startContext(size: Size, start?: string | readonly LivePicture[]): Promise<Float32Array>;
+  /** Lets go of what was opened, where no engine does. */
+  dispose?(): void;
 }
 
-function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
+function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel {
   const { seed = 0, guard, cache, adaptive } = options;
   const change = Boolean(cache) || Boolean(adaptive);
   return {
@@ -45,12 +50,12 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
     openEngine: (size, device) =>
       FrameEngine.open({
         ...{ model, ...size, seed, change, guard: guard !== undefined },
-        device,
+        device: device(),
       }),
   };
 }
 
-function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Opened {
+function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): OpenedModel {
   const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
   const isTold = model.unet.config.guidanceChannels !== undefined;
   const conditions: StreamConditions = {
@@ -63,20 +68,27 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
     openEngine: (size, device) =>
       PictureEngine.open({
         ...{ model, ...size, seed, guidance, conditions, change: Boolean(adaptive) },
-        device,
+        device: device(),
       }),
   };
 }
 
-async function openModel(options: LiveSessionOptions): Promise<Opened> {
+async function openModel(options: LiveSessionOptions, on: NamedDevice | undefined): Promise<OpenedModel> {
   const { model, random, seed } = options;
   if (random !== undefined) return openedDiffusion(options, randomDiffusionModel(random, Number(seed ?? 0)));
+  if (model !== undefined && (typeof model !== "string" || (await isClipModel(model))))
+    return openedClips(options, await openClipModel(model, options, on));
   if (model !== undefined && isDiffusionModel(model))
     return openedDiffusion(options, await openDiffusionModel(model, options));
   return openedGame(options, await openLiveModel(model));
 }
 
-function partsOf(options: LiveSessionOptions, opened: Opened, engine: FrameMaker, clock: SessionClock): SessionParts {
+function partsOf(
+  options: LiveSessionOptions,
+  opened: OpenedModel,
+  engine: FrameMaker,
+  clock: SessionClock,
+): SessionParts {
   const { info } = opened;
   const fps = options.fps ?? info.fps;
   const size = options.size ?? { width: info.width, height: info.height };
@@ -116,15 +128,28 @@ function deviceOf({ device = "cpu", threads }: LiveSessionOptions): Device {
 export async function createSessionWithClock(
   options: LiveSessionOptions,
   clock: SessionClock,
-  device?: Device,
+  on?: NamedDevice,
 ): Promise<LiveSession> {
   throwIfAborted(options.signal, "live session");
-  const opened = await openModel(options);
+  const opened = await openModel(options, on);
+  try {
+    return await startSession(options, opened, { clock, on });
+  } catch (error) {
+    opened.dispose?.();
+    throw error;
+  }
+}
+
+async function startSession(
+  options: LiveSessionOptions,
+  opened: OpenedModel,
+  { clock, on }: { clock: SessionClock; on: NamedDevice | undefined },
+): Promise<LiveSession> {
   const { info } = opened;
   checkSessionOptions(options, info);
   const size = options.size ?? { width: info.width, height: info.height };
   const context = await opened.startContext(size, options.start);
-  const engine = await opened.openEngine(size, device ?? deviceOf(options));
+  const engine = await opened.openEngine(size, () => on?.device ?? deviceOf(options));
   try {
     const parts = partsOf(options, opened, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);

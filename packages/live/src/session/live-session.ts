@@ -26,9 +26,20 @@ interface Plan {
   isSame: boolean;
 }
 
-/** True for parameters that the model is told. */
-const isTold = ({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters) =>
-  [prompt, negativePrompt, strength, guidanceScale, delta].some((value) => value !== undefined);
+/** Parameters that the model is told. */
+const TOLD = [
+  "prompt",
+  "negativePrompt",
+  "strength",
+  "guidanceScale",
+  "delta",
+  "picture",
+  "motion",
+  "seed",
+] as const satisfies readonly (keyof LiveParameters)[];
+
+/** True for parameters among which are some that the model is told. */
+const isTold = (parameters: LiveParameters) => TOLD.some((name) => parameters[name] !== undefined);
 
 /** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
  *  between two frames. */
@@ -118,9 +129,16 @@ export class RunningSession implements LiveSession {
       const expected = "a session that was created with a guard";
       throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
     }
-    const copy = structuredClone(parameters);
+    const { engine, info } = this.parts;
+    if (parameters.seed !== undefined && info.kind !== "clips") {
+      const [expected, hint] = ["a model of clips", "Other sessions take their seed when they are created."];
+      throw new VdError({ code: "attr", where: "session] [seed", expected, got: info.name, hint });
+    }
+    const { picture, ...others } = parameters;
+    const copy = { ...structuredClone(others), picture };
     await preparePrograms(this.parts, { ...this.settings, ...definedOnly(copy) });
-    if (isTold(copy)) await this.betweenFrames("set", () => this.parts.engine.tell(copy));
+    const tell = () => engine.tell(copy);
+    if (isTold(copy)) await (engine.tellsAtOnce ? tell() : this.betweenFrames("set", tell));
     this.pending.push(copy);
   }
 
@@ -190,6 +208,7 @@ export class RunningSession implements LiveSession {
   private async finish(failure?: { error: unknown }): Promise<void> {
     this.parts.signal?.removeEventListener("abort", this.onAbort);
     this.queue.end(failure);
+    this.parts.engine.cancel?.();
     this.resumed?.open();
     this.stopWaiting?.();
     // The loop itself may be what ends the session: it is not waited for then.
@@ -267,8 +286,16 @@ export class RunningSession implements LiveSession {
       this.statistics.breakOff();
       return false;
     }
+    this.keepPace();
     await this.until(this.ticks.due());
     return !this.closed && !this.paused;
+  }
+
+  /** Lets the clock go no faster than frames come, if that is the policy. */
+  private keepPace(): void {
+    const { engine, fps } = this.parts;
+    const slowest = this.settings.policy === "slow-down" ? (engine.frameMs ?? 0) : 0;
+    this.ticks.stretch(Math.max(1000 / fps, slowest));
   }
 
   private until(time: number): Promise<void> {
@@ -345,7 +372,8 @@ export class RunningSession implements LiveSession {
   }
 
   private handOver(plan: Plan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
-    const { steps, action, deep, tick, settings, edge } = plan;
+    const { action, deep, tick, settings, edge } = plan;
+    const steps = made.steps ?? plan.steps;
     const { info, size, pace } = this.parts;
     const latencyMs = finish - edge;
     const late = latencyMs > settings.deadlineMs;

@@ -37,13 +37,34 @@ const OF_PICTURES = [
 ] as const;
 const OF_FILES = ["autoencoder", "tokenizer"] as const;
 const OF_GAMES = ["start", "guard", "cache"] as const;
+const OF_CLIPS = ["picture", "motion", "clips", "distilled"] as const;
+/** What models of clips do not have of what others share. */
+const NOT_OF_CLIPS = ["adaptive", "blend"] as const;
+
+/** What other kinds of models have and this one does not. */
+const FOREIGN: Readonly<Record<LiveModelInfo["kind"], readonly (keyof LiveSessionOptions)[]>> = {
+  game: [...OF_PICTURES, ...OF_FILES, ...OF_CLIPS],
+  pictures: [...OF_GAMES, ...OF_CLIPS],
+  clips: [...OF_PICTURES.filter((name) => name !== "guidanceScale"), ...OF_FILES, ...OF_GAMES, ...NOT_OF_CLIPS],
+};
+
+/** What a model is that has an option of another kind. */
+function kindWith(option: keyof LiveSessionOptions): string {
+  if ((OF_GAMES as readonly string[]).includes(option)) return "a model with live.json, which plays";
+  if ((OF_CLIPS as readonly string[]).includes(option)) return "a model of clips";
+  return (NOT_OF_CLIPS as readonly string[]).includes(option)
+    ? "a model that makes frame by frame"
+    : "a model of pictures and words";
+}
+
+/** Policies of each kind. */
+const policiesOf = (kind: LiveModelInfo["kind"]) =>
+  DEADLINE_POLICIES.filter((policy) => policy !== (kind === "clips" ? "fewer-steps" : "slow-down"));
 
 /** Refuses what a model of this kind does not have. */
 function checkKind(options: LiveSessionOptions, { kind, name }: LiveModelInfo): void {
-  const foreign = kind === "game" ? [...OF_PICTURES, ...OF_FILES] : OF_GAMES;
-  const found = foreign.find((option) => options[option] !== undefined && options[option] !== false);
-  if (found === undefined) return;
-  fail(found, kind === "game" ? "a model of pictures and words" : "a model with live.json, which plays", name);
+  const found = FOREIGN[kind].find((option) => options[option] !== undefined && options[option] !== false);
+  if (found !== undefined) fail(found, kindWith(found), name);
 }
 
 function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters): void {
@@ -63,11 +84,12 @@ function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: 
 export function checkParameters(parameters: LiveParameters, model: LiveModelInfo): void {
   const { steps, deadlineMs, policy, blend, guard } = parameters;
   oneOf("steps", steps, [...model.sigmas.keys()]);
-  oneOf("policy", policy, DEADLINE_POLICIES);
+  oneOf("policy", policy, policiesOf(model.kind));
   inRange("blend", blend, 0, 1);
   if (deadlineMs !== undefined && !(deadlineMs > 0)) fail("deadlineMs", "milliseconds above 0", deadlineMs);
   checkGuard(guard);
   checkKind(parameters, model);
+  inRange("motion", parameters.motion, 0, 1000);
   checkWords(parameters);
 }
 

@@ -15,6 +15,8 @@ export interface FakeOptions extends Partial<Omit<SessionParts, "settings" | "in
   /** Milliseconds that a frame takes. */
   cost?(request: FrameRequest, index: number): number;
   change?: { frame: number; features: number };
+  /** Milliseconds between frames that the model keeps up with. */
+  frameMs?: number;
 }
 
 const info: LiveModelInfo = {
@@ -31,13 +33,14 @@ const info: LiveModelInfo = {
 };
 
 /** A session whose frames take as long as a test says, on a clock that the test moves. */
-export function fakeSession({ settings, cost = () => 1, change, ...parts }: FakeOptions = {}) {
+export function fakeSession({ settings, cost = () => 1, change, frameMs, ...parts }: FakeOptions = {}) {
   const clock = new FakeClock();
   const made: Made[] = [];
   const fake = {
     index: 0,
     parts: new PartTimes(),
     isFreed: false,
+    frameMs,
     async prepare() {},
     async make(request: FrameRequest) {
       const { steps, action, deep } = request;

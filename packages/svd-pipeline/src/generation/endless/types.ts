@@ -32,9 +32,11 @@ export type EndlessOptions = Pick<
 
 /** What may change from one clip to the next; what is left out stays. `image`: the clip begins with this picture instead of going on.
  *  `seed`: the noise begins anew. */
-export type ClipChanges = Pick<
-  EndlessOptions,
-  "image" | "steps" | "motionBucketId" | "noiseAugStrength" | "minGuidance" | "maxGuidance" | "seed"
+export type ClipChanges = Partial<
+  Pick<
+    EndlessOptions,
+    "image" | "steps" | "motionBucketId" | "noiseAugStrength" | "minGuidance" | "maxGuidance" | "seed"
+  >
 >;
 
 /** One clip of an endless video: the frames that it adds. */
