@@ -79,11 +79,11 @@ describe("the session's clock", () => {
     expect(indices(read)).toEqual([0, 1, 2, 3, 4]);
     engine.frameMs = 1;
     await clock.advance(50);
-    expect(read.length).toBe(9);
+    expect(read.length).toBe(8);
     await session.set({ policy: "skip" });
     engine.frameMs = 25;
     await clock.advance(50);
-    expect(read.length).toBe(14);
+    expect(read.length).toBe(13);
     expect(session.stats()).toMatchObject({ misses: 0, skipped: 0 });
     await session.close();
     await reading;
