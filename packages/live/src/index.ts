@@ -6,6 +6,7 @@ export {
   type FramePart,
   type FramePartStats,
   FramePipeline,
+  type FrameVariants,
 } from "./devices/frame-pipeline";
 export { createLiveSessions, type LiveSessionsOptions, type SharedSessionOptions } from "./devices/sessions";
 export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";

@@ -4,7 +4,9 @@ import { CLIP_TABLE, GAME_TABLE, INPUT_TABLE, PICTURE_TABLE } from "./tables";
 
 /** Flags by what a session calls the option. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
-  ...[GAME_TABLE, INPUT_TABLE, PICTURE_TABLE, CLIP_TABLE].flatMap(cliRows).map(({ options, name }) => [options[0]!, name] as const),
+  ...[GAME_TABLE, INPUT_TABLE, PICTURE_TABLE, CLIP_TABLE]
+    .flatMap(cliRows)
+    .map(({ options, name }) => [options[0]!, name] as const),
   ["deadlineMs", "--deadline"],
   ["picture", "--input"],
 ]);

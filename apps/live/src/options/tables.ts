@@ -287,7 +287,7 @@ export const BENCH_TABLE = {
   },
   devices: {
     ...LOAD_TABLE.devices,
-    doc: "Also times sessions at the same time on several devices: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads.",
+    doc: "Also times sessions at the same time on several devices and, of models of pictures, one session with its parts on the first two: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads.",
     default: found("none"),
   },
   sessions: {

@@ -22,13 +22,28 @@ export interface PictureEngineOptions {
 }
 
 /** A state of the noise's generator, which a stream does not go on with: its noise stays. */
-const NO_GENERATOR = () => new Uint32Array(625);
+export const NO_GENERATOR = () => new Uint32Array(625);
 
-function checkSize({ model, width, height }: PictureEngineOptions): void {
+/**
+ * Checks the size of a stream's pictures.
+ *
+ * @throws VdError `attr` for one that the autoencoder does not have
+ */
+export function checkSize({ model, width, height }: Pick<PictureEngineOptions, "model" | "width" | "height">): void {
   const { factor } = model.codec;
   if (width % factor === 0 && height % factor === 0) return;
   const expected = `width and height in multiples of ${factor}`;
   throw new VdError({ code: "attr", where: "session] [size", expected, got: `${width} x ${height}` });
+}
+
+/** Numbers of a stream's state at so many steps. */
+export function contextLengthOf(
+  { width, height, model }: Pick<PictureEngineOptions, "model" | "width" | "height">,
+  steps: number,
+): number {
+  const { factor, latentChannels } = model.codec;
+  const latents = (width / factor) * (height / factor) * latentChannels;
+  return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
 }
 
 /** Makes each frame of a pushed picture and a text, by a model of the Stable Diffusion class. */
@@ -153,10 +168,7 @@ export class PictureEngine implements FrameMaker {
   }
 
   contextLength(steps: number): number {
-    const { width, height, model } = this.options;
-    const { factor, latentChannels } = model.codec;
-    const latents = (width / factor) * (height / factor) * latentChannels;
-    return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
+    return contextLengthOf(this.options, steps);
   }
 
   /** The blocks that hold a stream's state at so many steps, in their order in a context. */

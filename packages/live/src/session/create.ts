@@ -1,11 +1,12 @@
 import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernels-native";
-import { type DeviceName, GPU_NAMES, type NamedDevice, openNamedDevice } from "@vd/tensor";
+import { type DeviceName, deviceLabel, GPU_NAMES, type NamedDevice, openDevices, openNamedDevice } from "@vd/tensor";
 import { isClipModel, openClipModel } from "../clips/clip-model";
 import { openedClips } from "../clips/open-clips";
 import { openDiffusionModel } from "../diffusion/open-model";
 import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
 import { isDiffusionModel } from "../diffusion/sources";
+import { SplitEngine } from "../diffusion/split-engine";
 import { type DiffusionModel, GUIDANCE_KINDS, type StreamConditions } from "../diffusion/types";
 import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
 import type { LiveModelInfo } from "../model/types";
@@ -62,14 +63,17 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
     ...{ prompt: "", negativePrompt: "", strength: STRENGTH, guidanceScale: isTold ? TOLD_SCALE : SCALE, delta: 1 },
     ...conditionsOf(options),
   };
+  const { devices, threads, drift } = options;
+  const common = { model, seed, guidance, conditions, change: Boolean(adaptive) };
   return {
     info: model.info,
     startContext: async () => new Float32Array(0),
-    openEngine: (size, device) =>
-      PictureEngine.open({
-        ...{ model, ...size, seed, guidance, conditions, change: Boolean(adaptive) },
-        device: device(),
-      }),
+    async openEngine(size, device) {
+      if (devices === undefined) return PictureEngine.open({ ...common, ...size, device: device() });
+      const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
+      const isMeasured = (drift?.everyFrames ?? 0) > 0;
+      return SplitEngine.open({ ...common, ...size, devices: [denoiser!, autoencoder!], drift: isMeasured });
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { isDeviceList } from "@vd/tensor";
 import { GUIDANCE_KINDS } from "../diffusion/types";
 import type { LiveModelInfo } from "../model/types";
 import { DEADLINE_POLICIES, type DriftGuardOptions, type LiveParameters, type LiveSessionOptions } from "./types";
@@ -35,7 +36,7 @@ const OF_PICTURES = [
   "guidance",
   "similarity",
 ] as const;
-const OF_FILES = ["autoencoder", "tokenizer"] as const;
+const OF_FILES = ["autoencoder", "tokenizer", "devices"] as const;
 const OF_GAMES = ["start", "guard", "cache"] as const;
 const OF_CLIPS = ["picture", "motion", "clips", "distilled"] as const;
 /** What models of clips do not have of what others share. */
@@ -101,6 +102,10 @@ export function checkParameters(parameters: LiveParameters, model: LiveModelInfo
 export function checkSessionOptions(options: LiveSessionOptions, model: LiveModelInfo): void {
   checkParameters(options, model);
   oneOf("guidance", options.guidance, GUIDANCE_KINDS);
+  const { devices } = options;
+  if (devices !== undefined && (!isDeviceList(devices) || devices.length !== 2))
+    fail("devices", "two devices of one kind, such as cuda:0 and cuda:1", devices);
+  if (devices !== undefined && options.device !== undefined) fail("device", "nothing beside devices", options.device);
   if (typeof options.similarity === "object") {
     inRange("similarity.threshold", options.similarity.threshold, -1, 1);
     inRange("similarity.maxSkip", options.similarity.maxSkip, 0, 1_000_000, true);

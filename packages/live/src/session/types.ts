@@ -1,6 +1,6 @@
 import type { PictureSource } from "@vd/media";
 import type { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import type { DeviceName } from "@vd/tensor";
+import type { DeviceList, DeviceName } from "@vd/tensor";
 import type { RandomLayout } from "../diffusion/random-models";
 import type { GuidanceKind } from "../diffusion/types";
 import type { DriftMeasure } from "../drift/types";
@@ -165,6 +165,9 @@ export interface LiveSessionOptions extends LiveParameters {
   seed?: number | bigint | undefined;
   /** Where the network runs: `cpu`, `cuda`, one of several GPUs as `cuda:1`, or `auto` for a GPU if one can be used; default `cpu`. */
   device?: DeviceName | undefined;
+  /** Two devices, of models of pictures: the denoiser runs on the first and the autoencoder on the second, which decodes a frame while the next one is
+   *  denoised; a picture's frame then comes two frames later. GPUs by number or as `cuda:1`, or `cpu` twice. In place of `device`. */
+  devices?: DeviceList | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;
   /** Deep features of earlier frames; default off. */
