@@ -1,4 +1,4 @@
-import type { DType } from "@vd/kernels-native";
+import { type DType, sharedFloats } from "@vd/kernels-native";
 import type { NamedDevice } from "@vd/tensor";
 import { type FrameInputs, FramePipeline } from "../devices/frame-pipeline";
 import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
@@ -48,7 +48,7 @@ export class SplitEngine implements FrameMaker {
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
   private underWay: Promise<Map<string, Uint8Array>>[] = [];
-  /** Pictures in turn: those of frames on their way must not change. */
+  /** Pictures in turn, in memory that worker threads read in place: those of frames on their way must not change. */
   private readonly videos: Float32Array[];
   private video: Float32Array;
   private pushed = 0;
@@ -65,7 +65,7 @@ export class SplitEngine implements FrameMaker {
     const { conditions, model, devices, width, height } = options;
     this.conditions = conditions;
     this.encoder = new PromptEncoder(model, devices[0].device, dtype);
-    this.videos = Array.from({ length: LAG + 3 }, () => new Float32Array(3 * width * height));
+    this.videos = Array.from({ length: LAG + 3 }, () => sharedFloats(3 * width * height));
     this.video = this.videos[0]!;
   }
 
