@@ -1,13 +1,15 @@
 import type { ClipChanges, EndlessState } from "@vd/svd-pipeline";
 import type { DriftMeasure } from "../drift/types";
 import type { PartTimes } from "./part-times";
-import type { LiveParameters } from "./types";
+import type { LiveParameters, LivePrecision } from "./types";
 
 /** Which program makes a frame. */
 export interface ProgramRequest {
   steps: number;
   deep: "none" | "compute" | "reuse";
   drift: boolean;
+  /** The element type that was chosen; the device's own where there is no choice. */
+  precision?: LivePrecision | undefined;
 }
 
 /** What one frame is made with. */

@@ -2,7 +2,14 @@ import { VdError } from "@vd/kernels-native";
 import { isDeviceList } from "@vd/tensor";
 import { GUIDANCE_KINDS } from "../diffusion/types";
 import type { LiveModelInfo } from "../model/types";
-import { DEADLINE_POLICIES, type DriftGuardOptions, type LiveParameters, type LiveSessionOptions } from "./types";
+import {
+  type AdaptiveOptions,
+  DEADLINE_POLICIES,
+  type DriftGuardOptions,
+  LIVE_PRECISIONS,
+  type LiveParameters,
+  type LiveSessionOptions,
+} from "./types";
 
 const MAX_QUEUE = 64;
 const MAX_FPS = 1000;
@@ -94,6 +101,17 @@ export function checkParameters(parameters: LiveParameters, model: LiveModelInfo
   checkWords(parameters);
 }
 
+/** Refuses element types that are none, none at all, and those of models that compute in one alone. */
+function checkPrecisions({ precisions }: AdaptiveOptions, options: LiveSessionOptions, model: LiveModelInfo): void {
+  if (precisions === undefined) return;
+  const isList = Array.isArray(precisions) && precisions.length > 0;
+  const expected = `some of ${LIVE_PRECISIONS.join(", ")}, the most precise first`;
+  if (!isList || !precisions.every((each) => LIVE_PRECISIONS.includes(each)))
+    fail("adaptive.precisions", expected, precisions);
+  if (model.kind !== "pictures") fail("adaptive.precisions", "a model of pictures and words", model.name);
+  if (options.devices !== undefined) fail("adaptive.precisions", "one device", options.devices);
+}
+
 /**
  * Checks the options of a session.
  *
@@ -124,6 +142,7 @@ export function checkSessionOptions(options: LiveSessionOptions, model: LiveMode
     inRange("cache.maxAge", cache.maxAge, 1, 1000, true);
   }
   if (typeof adaptive === "object") {
+    checkPrecisions(adaptive, options, model);
     inRange("adaptive.headroom", adaptive.headroom, 0, 1);
     inRange("adaptive.quietChange", adaptive.quietChange, 0, 2);
     inRange("adaptive.maxSteps", adaptive.maxSteps, 1, 1000, true);

@@ -73,7 +73,13 @@ export interface FeatureCacheOptions {
   maxAge?: number | undefined;
 }
 
-/** The controller that chooses the number of steps frame by frame. */
+/** Element types that a network can compute in. */
+export const LIVE_PRECISIONS = ["float32", "float16", "bfloat16"] as const;
+
+/** The element type of a network's activations and weights. */
+export type LivePrecision = (typeof LIVE_PRECISIONS)[number];
+
+/** The controller that chooses the number of steps, and perhaps the element type, frame by frame. */
 export interface AdaptiveOptions {
   /** The part of the deadline that a frame may take, 0 to 1. Default 0.8. */
   headroom?: number | undefined;
@@ -81,6 +87,9 @@ export interface AdaptiveOptions {
   maxSteps?: number | undefined;
   /** Mean change between two frames below which one step is enough; default 0.01. */
   quietChange?: number | undefined;
+  /** Of models of pictures on one device: element types that it chooses from, the most precise first; the first whose frames fit `headroom` of the
+   *  deadline counts. Weights of all of them are loaded. Default: the device's own type alone. */
+  precisions?: readonly LivePrecision[] | undefined;
 }
 
 /** Leaves out frames whose pictures hardly differ from the last one that a frame was made of; the frame before is shown once more. */
@@ -207,6 +216,8 @@ export interface LiveStats {
   cached: number;
   /** Frames by their number of steps. */
   steps: Readonly<Record<number, number>>;
+  /** Frames by the element type that was chosen for them; empty where none is chosen. */
+  precisions: Readonly<Partial<Record<LivePrecision, number>>>;
   /** From the edge at which actions were taken to the finished picture, of the newest 1,024 frames. */
   latencyMs: LiveTimes;
   /** Standard deviation of the time between two finished frames, in milliseconds, of the newest 1,024 frames. */
