@@ -17,7 +17,13 @@ import { RunningSession } from "./live-session";
 import { checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
 import { SimilarityFilter } from "./similarity-filter";
-import { DEADLINE_POLICIES, type LivePicture, type LiveSession, type LiveSessionOptions } from "./types";
+import {
+  DEADLINE_POLICIES,
+  type LivePicture,
+  type LivePrecision,
+  type LiveSession,
+  type LiveSessionOptions,
+} from "./types";
 
 const DEVICE_NAMES: readonly DeviceName[] = ["cpu", "cuda", "auto", ...GPU_NAMES];
 const QUEUE_FRAMES = 2;
@@ -69,7 +75,11 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
     info: model.info,
     startContext: async () => new Float32Array(0),
     async openEngine(size, device) {
-      if (devices === undefined) return PictureEngine.open({ ...common, ...size, device: device() });
+      if (devices === undefined) {
+        const own = device();
+        checkPrecisionsOn(own, optional(adaptive)?.precisions);
+        return PictureEngine.open({ ...common, ...size, device: own });
+      }
       const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
       const isMeasured = (drift?.everyFrames ?? 0) > 0;
       return SplitEngine.open({ ...common, ...size, devices: [denoiser!, autoencoder!], drift: isMeasured });
@@ -85,6 +95,14 @@ async function openModel(options: LiveSessionOptions, on: NamedDevice | undefine
   if (model !== undefined && isDiffusionModel(model))
     return openedDiffusion(options, await openDiffusionModel(model, options));
   return openedGame(options, await openLiveModel(model));
+}
+
+/** Refuses element types that a device does not compute in. */
+function checkPrecisionsOn({ kind }: Device, precisions: readonly LivePrecision[] = []): void {
+  const other = precisions.find((precision) => precision !== "float32");
+  if (kind !== "cpu" || other === undefined) return;
+  const expected = "float32 alone on the CPU, whose activations have no other type";
+  throw new VdError({ code: "attr", where: "session] [adaptive.precisions", expected, got: other });
 }
 
 function partsOf(

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { PrecisionController } from "../../src/session/precision-controller";
+import { fakeSession } from "../support/fake-session";
 
 test("takes the most precise element type that fits, and tries a more precise one again after a while", () => {
   const controller = new PrecisionController(["float32", "float16", "bfloat16"], 0.8);
@@ -23,4 +24,17 @@ test("takes the most precise element type that fits, and tries a more precise on
   const chosen = Array.from({ length: 310 }, () => frame(20));
   expect(chosen.slice(0, 298).every((each) => each === "float16")).toBe(true);
   expect(chosen.slice(-5).every((each) => each === "float32")).toBe(true);
+});
+
+test("a session asks for the element type that fits, and counts it", async () => {
+  const { session, clock, made, readAll } = fakeSession({
+    adaptive: { precisions: ["float32", "float16"] },
+    cost: ({ precision }) => (precision === "float32" ? 9 : 3),
+  });
+  const reading = readAll();
+  await clock.advance(35);
+  expect(made.map(({ precision }) => precision)).toEqual(["float32", "float16", "float16", "float16"]);
+  expect(session.stats().precisions).toEqual({ float32: 1, float16: 3 });
+  await session.close();
+  await reading;
 });

@@ -7,7 +7,7 @@ import type { LiveFrame } from "../../src/session/types";
 import { FakeClock } from "./fake-clock";
 
 /** What a fake engine was asked for, in order. */
-export type Made = Pick<FrameRequest, "steps" | "action" | "deep">;
+export type Made = Pick<FrameRequest, "steps" | "action" | "deep"> & Partial<Pick<FrameRequest, "precision">>;
 
 /** How a fake session is made. */
 export interface FakeOptions extends Partial<Omit<SessionParts, "settings" | "info" | "engine" | "clock">> {
@@ -43,8 +43,8 @@ export function fakeSession({ settings, cost = () => 1, change, frameMs, ...part
     frameMs,
     async prepare() {},
     async make(request: FrameRequest) {
-      const { steps, action, deep } = request;
-      made.push({ steps, action, deep });
+      const { steps, action, deep, precision } = request;
+      made.push({ steps, action, deep, ...(precision && { precision }) });
       const ms = cost(request, this.index);
       await new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve));
       request.into.fill(this.index);
