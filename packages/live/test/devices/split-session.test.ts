@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { createLiveSession, type LiveFrame, type LiveSession, type LiveSessionOptions } from "../../src/index";
 import { STABLE_DIFFUSION, slope } from "../support/stable-diffusion";
 
+const TINY_AUTOENCODER = join(STABLE_DIFFUSION, "tiny_vae");
 const TWO: LiveSessionOptions = { devices: ["cpu", "cpu"], threads: 2 };
 
 const open = (options: LiveSessionOptions = {}) =>
@@ -32,7 +34,7 @@ async function onOneDevice(options: LiveSessionOptions): Promise<LiveFrame[]> {
 
 describe("a session whose parts are on two devices", () => {
   it.each<LiveSessionOptions>([
-    { steps: 1 },
+    { steps: 1, autoencoder: TINY_AUTOENCODER },
     { steps: 2, guidance: "self", guidanceScale: 1.4 },
     { steps: 2, guidance: "full", negativePrompt: "the house" },
   ])("makes the frames of one device, two frames later: %j", async (options) => {
