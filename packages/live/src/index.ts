@@ -1,10 +1,12 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
 
+export { isClipModel } from "./clips/clip-model";
 export {
   type FrameInputs,
   type FramePart,
   type FramePartStats,
   FramePipeline,
+  type FrameVariants,
 } from "./devices/frame-pipeline";
 export { createLiveSessions, type LiveSessionsOptions, type SharedSessionOptions } from "./devices/sessions";
 export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
@@ -70,6 +72,7 @@ export {
 export { createLiveSession } from "./session/create";
 export type {
   ChannelMoments,
+  ClipsState,
   EngineState,
   FrameMaker,
   FrameRequest,
@@ -78,14 +81,17 @@ export type {
 } from "./session/frame-maker";
 export {
   type AdaptiveOptions,
+  type ClipOptions,
   DEADLINE_POLICIES,
   type DeadlinePolicy,
   type DriftGuardOptions,
   type FeatureCacheOptions,
+  LIVE_PRECISIONS,
   type LiveFrame,
   type LivePace,
   type LiveParameters,
   type LivePicture,
+  type LivePrecision,
   type LiveSession,
   type LiveSessionOptions,
   type LiveSnapshot,

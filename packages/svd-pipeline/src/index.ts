@@ -55,6 +55,8 @@ export { type ClipPixelOptions, clipPixelValues } from "./conditioning/clip-pixe
 export { vaeInput, vaeInputFromTensor } from "./conditioning/vae-input";
 export type { Denoiser, DenoiserCall, DenoiserFactory, DenoiserFallback, DenoiserRequest } from "./denoising/denoiser";
 export { denoiserNames, registerDenoiser } from "./denoising/denoiser-registry";
+export { EndlessVideo } from "./generation/endless/endless-video";
+export type { ClipChanges, EndlessClip, EndlessOptions, EndlessState, Scene } from "./generation/endless/types";
 export { type ResumeState, resumeState } from "./generation/resume/generation-state";
 export { removeState } from "./generation/resume/state-folder";
 export { type Continuity, measureContinuity, type SeamMeasure } from "./generation/steering/continuity";

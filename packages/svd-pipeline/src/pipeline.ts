@@ -12,6 +12,8 @@ import { estimateTeam, layoutTeam } from "./devices/estimate-team";
 import { requireWhole } from "./devices/require-whole";
 import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
+import { EndlessVideo } from "./generation/endless/endless-video";
+import type { EndlessOptions } from "./generation/endless/types";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { fitWarnings } from "./generation/fit-warnings";
 import { Generation } from "./generation/generation";
@@ -275,6 +277,30 @@ export class StableVideoDiffusionPipeline {
     return this.turns.run(() => this.generateJobs(jobs), options.signal, "generation");
   }
 
+  /**
+   * Begins a video without an end: each clip goes on from the last frames of the one before, or begins with a new picture. Memory stays
+   * that of one clip.
+   *
+   * @throws VdError as {@link generate} before any work; `unsupported` with several devices
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * const video = await pipeline.endless({ image: "start.png", seed: 42 });
+   * for (let i = 0; i < 10; i++) {
+   *   const clip = await video.nextClip(i === 5 ? { motionBucketId: 180 } : {});
+   *   console.log(clip.first, clip.numFrames, clip.frames.length);
+   * }
+   * await video.close();
+   * ```
+   */
+  endless(options: EndlessOptions): Promise<EndlessVideo> {
+    return EndlessVideo.open(options, {
+      context: (wanted, scratch) => this.context(wanted, scratch),
+      inTurn: (work, signal) => this.turns.run(work, signal, "endless video"),
+      warn: (context) => this.tellWarnings(context),
+    });
+  }
+
   private async generateJobs(jobs: readonly BatchJob[]): Promise<GeneratedVideo[]> {
     const numVideos = jobs.reduce((sum, job) => sum + job.numVideos, 0);
     const videos: GeneratedVideo[] = [];
@@ -350,13 +376,16 @@ export class StableVideoDiffusionPipeline {
   }
 
   private warnAndGenerate(context: GenerationContext): Promise<GeneratedVideo> {
-    const { warnings, options } = context;
+    this.tellWarnings(context);
+    return generateIn(context);
+  }
+
+  private tellWarnings({ warnings, options }: GenerationContext): void {
     for (const message of warnings) {
       if (options.onWarning) options.onWarning(message);
       else if (!this.warned.has(message)) warnProcess(message);
       this.warned.add(message);
     }
-    return generateIn(context);
   }
 
   /** Ends the use of the pipeline and releases the mapped weights; a generation under way goes on to its end. A

@@ -23,7 +23,7 @@ const LAYERS: readonly (readonly [pattern: RegExp, layer: Layer])[] = [
   [/^packages\/svd-pipeline\/src\/models\//, layer(5, "model")],
   [/^packages\/svd-pipeline\//, layer(6, "pipeline")],
   [/^packages\/live\/src\/models\//, layer(5, "model")],
-  [/^packages\/live\//, layer(6, "live")],
+  [/^packages\/live\//, layer(6.25, "live")],
   [/^packages\/tensorrt\//, layer(6.5, "tensorrt")],
   [/^packages\/app-parts\//, layer(6.8, "app parts")],
   [/^apps\//, layer(7, "app")],

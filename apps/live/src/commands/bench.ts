@@ -1,6 +1,6 @@
 import { cpus } from "node:os";
 import { devices, throwIfAborted } from "@vd/kernels-native";
-import type { LiveSessionOptions, LiveTimes } from "@vd/live";
+import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, chooseDevice, type DeviceName, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
@@ -8,7 +8,7 @@ import { benchNetwork, isNetworkName } from "../bench/network-bench";
 import { benchSessions, type SessionsBench } from "../bench/session-bench";
 import type { Dependencies } from "../dependencies";
 import type { BenchSettings } from "../options/settings";
-import { modelOptions } from "./session-options";
+import { clipOptions, makesClips, modelOptions } from "./session-options";
 
 /** The results of `vd-live bench`, as its JSON file has them. */
 export interface BenchResults extends FrameBench {
@@ -21,8 +21,19 @@ export interface BenchResults extends FrameBench {
   keyToPictureMs: LiveTimes | undefined;
   /** Sessions at the same time on several devices; undefined where none were asked for. */
   together: SessionsBench | undefined;
+  /** One session whose denoiser runs on the first device and whose autoencoder on the second; undefined where none was asked for, and for other
+   *  models than those of pictures. */
+  split: SplitBench | undefined;
   /** The most memory that the process had at once. */
   peakRssBytes: number;
+}
+
+/** What a session makes whose parts are on two devices. */
+interface SplitBench {
+  devices: readonly string[];
+  fps: number;
+  /** Mean milliseconds a frame by part of the session. */
+  parts: Readonly<Record<string, number>>;
 }
 
 const KIB = 1024;
@@ -48,6 +59,7 @@ function table(results: BenchResults): string {
   ];
   if (keyToPictureMs) rows.push(`  ${"key to picture".padEnd(16)} ${times(keyToPictureMs)}`);
   if (results.together) rows.push(togetherLine(results.together));
+  if (results.split) rows.push(splitLine(results.split));
   return `${rows.join("\n")}\n`;
 }
 
@@ -64,9 +76,14 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
   const { random, frames: count } = settings;
   const network = isNetworkName(random) ? random : undefined;
-  const options = { ...modelOptions(settings), random: isNetworkName(random) ? undefined : random };
+  const options = {
+    ...modelOptions(settings),
+    ...(await clipOptions(settings)),
+    random: isNetworkName(random) ? undefined : random,
+  };
+  if (settings.input === undefined && (await makesClips(settings))) options.picture = testPicture();
   const about = network
-    ? { model: `random ${network}`, steps: 1, hasKeys: false }
+    ? { model: `random ${network}`, steps: 1, hasKeys: false, kind: undefined }
     : await aboutModel(dependencies, options);
   const frames = network
     ? await benchNetwork(network, settings, count, signal)
@@ -79,6 +96,8 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   const { devices, sessions = devices?.length ?? 0 } = settings;
   const sessionsToo = { options, sessions, frames: settings.frames, signal };
   const together = devices && (await benchSessions(openSessions, { ...sessionsToo, devices }));
+  const isSplit = about.kind === "pictures" && devices !== undefined && devices.length > 1;
+  const split = isSplit ? await benchSplit(dependencies, options, settings) : undefined;
   throwIfAborted(signal, "vd-live bench");
   const { model, steps } = about;
   const results: BenchResults = {
@@ -90,6 +109,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
       ...frames,
       keyToPictureMs,
       together,
+      split,
     },
     peakRssBytes: process.resourceUsage().maxRSS * KIB,
   };
@@ -98,9 +118,30 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   await writeWholeFile(settings.json, `${JSON.stringify(results, null, 2)}\n`, { where: "--json" });
 }
 
+const splitLine = ({ devices, fps }: SplitBench) =>
+  `  one session, denoiser on ${devices[0]}, autoencoder on ${devices[1]}: ${fps.toFixed(1)} frames a second`;
+
+/** Times a session of pictures with its parts on the first two devices. */
+async function benchSplit(
+  { openSession, signal }: Dependencies,
+  options: LiveSessionOptions,
+  { devices, frames: count }: Pick<BenchSettings, "devices" | "frames">,
+): Promise<SplitBench> {
+  const two = devices!.slice(0, 2);
+  const over = { ...options, device: undefined, devices: two };
+  const { fps, parts } = await benchFrames(openSession, over, count, signal);
+  return { devices: two, fps, parts };
+}
+
+/** A picture for clips that nobody looks at. */
+function testPicture(): LivePicture {
+  const [width, height] = [256, 144];
+  return { width, height, data: Uint8Array.from({ length: 3 * width * height }, (_, i) => (i * 37) % 256) };
+}
+
 async function aboutModel({ openSession }: Dependencies, options: LiveSessionOptions) {
   const session = await openSession(options);
   await session.close();
-  const { name, defaultSteps, keys } = session.model;
-  return { model: name, steps: options.steps ?? defaultSteps, hasKeys: Object.keys(keys).length > 0 };
+  const { name, defaultSteps, keys, kind } = session.model;
+  return { kind, model: name, steps: options.steps ?? defaultSteps, hasKeys: Object.keys(keys).length > 0 };
 }

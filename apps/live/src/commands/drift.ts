@@ -3,6 +3,7 @@ import { checkPlace, writeWholeFile } from "@vd/tensor";
 import type { Dependencies } from "../dependencies";
 import { driftPage } from "../drift/drift-page";
 import type { DriftSettings } from "../options/settings";
+import { clipOptions, makesClips } from "./session-options";
 
 /**
  * Plays a long game and writes what became of it: a page with plots, and the measures as JSON where a file is named.
@@ -14,10 +15,13 @@ export async function drift(settings: DriftSettings, dependencies: Dependencies)
   const { model, start, seed, steps, device, threads, renoise, anchor, frames, every, output, json } = settings;
   await checkPlace(output, { where: "--output" });
   if (json !== undefined) await checkPlace(json, { where: "--json" });
-  const guard = { renoise, anchor };
+  const isOfClips = await makesClips(settings);
+  // What holds clips together is among their own options.
+  const guard = isOfClips && renoise === 0 && anchor === 0 ? undefined : { renoise, anchor };
   let tenth = 0;
   const report = await dependencies.measureDrift({
     ...{ model, start, seed, steps, device, threads, guard, frames, everyFrames: every, signal },
+    ...(await clipOptions(settings)),
     onMeasure: ({ frame }) => {
       const now = Math.floor((10 * frame) / frames);
       if (now > tenth) stderr.write(`frame ${frame} of ${frames}\n`);

@@ -7,7 +7,7 @@ import type { PlaySettings } from "../options/settings";
 import { Pipe } from "../output/pipe";
 import { Recorder } from "../output/recorder";
 import { LiveServer } from "../server/server";
-import { gameOptions } from "./session-options";
+import { clipOptions, gameOptions, makesClips } from "./session-options";
 
 /** The input that the page's camera is. */
 const WEBCAM = "webcam";
@@ -35,8 +35,15 @@ function checkTogether(settings: PlaySettings): void {
  */
 export async function play(settings: PlaySettings, dependencies: Dependencies, onReady: () => void): Promise<void> {
   checkTogether(settings);
+  const isOfClips = await makesClips(settings);
+  if (isOfClips && settings.input === WEBCAM)
+    throw attr("--input", "a picture, which begins to move", WEBCAM, "Models of clips watch no camera.");
   const pace = isHeadless(settings) ? ("reader" as const) : ("clock" as const);
-  const game = await Game.open(dependencies.openSession, { ...gameOptions(settings), pace });
+  const game = await Game.open(dependencies.openSession, {
+    ...gameOptions(settings),
+    ...(await clipOptions(settings)),
+    pace,
+  });
   const stop = () => void game.close();
   dependencies.signal.addEventListener("abort", stop, { once: true });
   let recorder: Recorder | undefined;
@@ -44,7 +51,8 @@ export async function play(settings: PlaySettings, dependencies: Dependencies, o
   if (dependencies.signal.aborted) stop();
   try {
     recorder = settings.record === undefined ? undefined : await openRecorder(settings.record, game);
-    await takeInput(settings, game, dependencies.signal);
+    // A picture that begins to move is the session's own.
+    await takeInput(isOfClips ? { ...settings, input: undefined } : settings, game, dependencies.signal);
     if (recorder) game.onFrame((frame) => recorder!.add(frame));
     if (settings.frames !== undefined) endAfter(settings.frames, game);
     onReady();

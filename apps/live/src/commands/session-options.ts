@@ -1,5 +1,5 @@
-import type { LiveSessionOptions } from "@vd/live";
-import type { BenchSettings, GameSettings, PictureSettings } from "../options/settings";
+import { isClipModel, type LiveSessionOptions } from "@vd/live";
+import type { BenchSettings, ClipSettings, DriftSettings, GameSettings, PictureSettings } from "../options/settings";
 
 /** Frames from one measure of drift to the next in a game that somebody watches. */
 const DRIFT_EVERY = 10;
@@ -8,6 +8,24 @@ const DRIFT_EVERY = 10;
 export function modelOptions(settings: BenchSettings | GameSettings): LiveSessionOptions {
   const { model, start, seed, steps, device, threads } = settings;
   return { model, start, seed, steps, device, threads };
+}
+
+/** What a session of clips is told. */
+type ClipsOptions = Pick<LiveSessionOptions, "picture" | "motion" | "distilled" | "clips">;
+
+/** True for a model of clips among those that the command line can name. */
+export const makesClips = async ({ model }: Pick<GameSettings, "model">): Promise<boolean> =>
+  model !== undefined && isClipModel(model);
+
+/** The options of a session of clips; of other models those that were typed, which the session then refuses. */
+export async function clipOptions(
+  settings: ClipSettings & Pick<BenchSettings | DriftSettings, "model" | "input">,
+): Promise<ClipsOptions> {
+  const { input, motion, distilled, clipFrames: frames, overlap, holdColours } = settings;
+  const clips = { frames, overlap, holdColours };
+  const isTyped = Object.values(clips).some((value) => value !== undefined);
+  const picture = (await makesClips(settings)) ? input : undefined;
+  return { picture, motion, distilled, clips: isTyped ? clips : undefined };
 }
 
 /** The options of a session that is played. */

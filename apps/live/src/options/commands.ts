@@ -47,6 +47,7 @@ export const EXIT_STATUSES =
 export const EXAMPLES: readonly (readonly [words: string, doc: string])[] = [
   ["", "tiny-live in the browser, steered by the arrow keys"],
   ["--record game.mp4", "the same, and a video of it at the end"],
+  ["--model DIR --input picture.png", "a picture that moves without an end, by Stable Video Diffusion"],
   ["-o - --actions right:40,right+jump:10 --frames 500 | ffplay -", "frames into a pipe"],
   ["bench --json live.json", "frames a second, percentiles, key to picture"],
   ["drift --frames 2000 -o drift.html", "what becomes of a long game, as plots"],

@@ -1,11 +1,14 @@
 import { VdError } from "@vd/kernels-native";
 import { cliRows } from "@vd/svd-pipeline/options";
-import { GAME_TABLE, INPUT_TABLE, PICTURE_TABLE } from "./tables";
+import { CLIP_TABLE, GAME_TABLE, INPUT_TABLE, PICTURE_TABLE } from "./tables";
 
 /** Flags by what a session calls the option. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
-  ...[GAME_TABLE, INPUT_TABLE, PICTURE_TABLE].flatMap(cliRows).map(({ options, name }) => [options[0]!, name] as const),
+  ...[GAME_TABLE, INPUT_TABLE, PICTURE_TABLE, CLIP_TABLE]
+    .flatMap(cliRows)
+    .map(({ options, name }) => [options[0]!, name] as const),
   ["deadlineMs", "--deadline"],
+  ["picture", "--input"],
 ]);
 
 /** A session's error about one of its options. */

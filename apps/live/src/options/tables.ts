@@ -4,6 +4,7 @@ import {
   boolean,
   choice,
   found,
+  GENERATE_TABLE,
   integer,
   LOAD_TABLE,
   type OptionGroup,
@@ -25,7 +26,7 @@ const { device, threads } = LOAD_TABLE;
 const MODEL_ROWS = {
   model: {
     kind: text("a name"),
-    doc: "A model folder with a live.json or of the Stable Diffusion class, or a .safetensors file with all of the latter.",
+    doc: "A model folder with a live.json, of the Stable Diffusion class or of Stable Video Diffusion, or a .safetensors file with all of one of the latter.",
     default: found("the bundled tiny-live"),
     cli: { flags: "-m, --model <DIR>" },
   },
@@ -49,6 +50,46 @@ const MODEL_ROWS = {
   },
   device,
   threads,
+} as const satisfies OptionTable;
+
+/** How models of Stable Video Diffusion make clips that follow each other; other models refuse these. */
+export const CLIP_TABLE = {
+  motion: {
+    kind: GENERATE_TABLE.motionBucketId.kind,
+    doc: "How much moves; 1 to 255 is what models were trained with.",
+    default: found("the model's own"),
+    cli: { flags: "--motion <N>" },
+  },
+  distilled: LOAD_TABLE.distilled,
+  clipFrames: {
+    kind: GENERATE_TABLE.clipFrames.kind,
+    doc: "Frames of a clip.",
+    default: found("the model's own"),
+    cli: GENERATE_TABLE.clipFrames.cli,
+  },
+  overlap: {
+    kind: GENERATE_TABLE.overlap.kind,
+    unit: "frames",
+    doc: "Frames that a clip takes over from the one before.",
+    default: found("4"),
+    cli: GENERATE_TABLE.overlap.cli,
+  },
+  holdColours: {
+    kind: GENERATE_TABLE.holdColours.kind,
+    doc: "How much of the drift of colours from clip to clip is taken back.",
+    default: found("1"),
+    cli: GENERATE_TABLE.holdColours.cli,
+  },
+} as const satisfies OptionTable;
+
+/** The same for commands that play nothing, with the picture that begins to move. */
+const CLIP_COMMAND_ROWS = {
+  ...CLIP_TABLE,
+  input: {
+    kind: text("a name"),
+    doc: "Of models of clips: the picture that begins to move.",
+    cli: { flags: "--input <FILE>" },
+  },
 } as const satisfies OptionTable;
 
 /** What holds a long game together. */
@@ -86,7 +127,7 @@ export const GAME_TABLE = {
   },
   policy: {
     kind: choice(DEADLINE_POLICIES, "DeadlinePolicy"),
-    doc: "What becomes of a frame that is late: its ticks are left out, the frame before is shown again, or the next ones take fewer steps.",
+    doc: "What becomes of a frame that is late: its ticks are left out, the frame before is shown again, the next ones take fewer steps, or, of clips, the clock slows down to what is made in time.",
     default: always(DEADLINE_POLICIES[0]),
     cli: { flags: "--policy <NAME>" },
   },
@@ -166,7 +207,7 @@ export const PICTURE_TABLE = {
 export const INPUT_TABLE = {
   input: {
     kind: text("a name"),
-    doc: "Video in: a video file, or webcam, whose pictures the page sends.",
+    doc: "Video in: a video file, or webcam, whose pictures the page sends; of models of clips the picture that begins to move.",
     cli: { flags: "--input <FILE>" },
   },
   blend: {
@@ -241,6 +282,7 @@ const MAX_BENCH_FRAMES = 1000;
 /** Options of `bench`. */
 export const BENCH_TABLE = {
   ...MODEL_ROWS,
+  ...CLIP_COMMAND_ROWS,
   random: {
     kind: choice([...RANDOM_LAYOUTS, ...NETWORK_NAMES]),
     doc: "Random weights of a published layout instead of a model: sd15 and sd-turbo make pictures of pictures; those that end in -unet time one call of the network for two pictures of 64 by 64 latents.",
@@ -248,7 +290,7 @@ export const BENCH_TABLE = {
   },
   devices: {
     ...LOAD_TABLE.devices,
-    doc: "Also times sessions at the same time on several devices: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads.",
+    doc: "Also times sessions at the same time on several devices and, of models of pictures, one session with its parts on the first two: GPUs by number (`0`, `1`) or name (`cuda:0`), or `cpu` several times, which divides the threads.",
     default: found("none"),
   },
   sessions: {
@@ -276,6 +318,7 @@ export const BENCH_TABLE = {
 /** Options of `drift`. */
 export const DRIFT_TABLE = {
   ...MODEL_ROWS,
+  ...CLIP_COMMAND_ROWS,
   ...GUARD_ROWS,
   frames: {
     kind: integer(10, MAX_FRAMES),
@@ -304,6 +347,7 @@ export const DRIFT_TABLE = {
 export const PLAY_GROUPS: readonly OptionGroup[] = [
   { title: "Game", intro: "", table: GAME_TABLE, isApp: true },
   { title: "Pictures", intro: "", table: PICTURE_TABLE, isApp: true },
+  { title: "Clips", intro: "", table: CLIP_TABLE, isApp: true },
   { title: "Input", intro: "", table: INPUT_TABLE, isApp: true },
   { title: "Output", intro: "", table: OUTPUT_TABLE, isApp: true },
 ];

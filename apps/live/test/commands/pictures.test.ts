@@ -1,6 +1,7 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createLiveSession, type LiveSessionOptions } from "@vd/live";
+import { createLiveSession, createLiveSessions, type LiveSessionOptions } from "@vd/live";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import { vdLive } from "../support/harness";
@@ -34,6 +35,15 @@ it.each([
   const { status, stderr } = await vdLive(["-o", "-", "--frames", "1", ...words], { openSession });
   expect(status).toBe(2);
   expect(stderr).toMatch(message);
+});
+
+it("bench times a model of pictures on two devices: sessions on both, and one session's parts", async () => {
+  const json = join(temporaryFolder(), "live.json");
+  const words = ["bench", "--model", MODEL, "--frames", "10", "--devices", "cpu,cpu", "--threads", "2", "--json", json];
+  const { status, stdout } = await vdLive(words, { openSession: createLiveSession, openSessions: createLiveSessions });
+  expect(status).toBe(0);
+  expect(stdout.toString()).toMatch(/one session, denoiser on cpu, autoencoder on cpu: [\d.]+ frames a second\n/);
+  expect(JSON.parse(readFileSync(json, "utf8"))).toMatchObject({ split: { devices: ["cpu", "cpu"] } });
 });
 
 it("bench times a model of pictures, with a picture pushed into every frame and no keys", async () => {

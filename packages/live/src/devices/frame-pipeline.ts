@@ -8,6 +8,9 @@ export interface FramePart {
   on: NamedDevice;
   /** Records what the part computes. Its states stay from frame to frame. */
   build: Recording;
+  /** Further programs of the part by name, of which a frame takes one in place of `build`. They share no states with it but those that have a
+   *  place of their own. */
+  variants?: Readonly<Record<string, Recording>> | undefined;
   /** Element type of activations; default f32. */
   dtype?: DType | undefined;
   /** Inputs that are outputs of the part before: by the input's name the output's. They go from device to device. */
@@ -16,6 +19,9 @@ export interface FramePart {
 
 /** What the host gives each part for a frame, by the names of inputs; a part may get nothing. */
 export type FrameInputs = readonly Readonly<Record<string, ArrayLike<number>>>[];
+
+/** Which of its variants each part takes for a frame, by the part's name; `build` where there is none. */
+export type FrameVariants = Readonly<Record<string, string>>;
 
 /** How a part has been doing. */
 export interface FramePartStats {
@@ -48,10 +54,37 @@ class LoadedPart {
   frames = 0;
   busyMs = 0;
 
+  /** plans: by the variant's name, `build`'s under the empty one. */
   constructor(
     readonly part: FramePart,
-    readonly plan: Plan,
+    private readonly plans: ReadonlyMap<string, Plan>,
   ) {}
+
+  /** Loads all programs of a part. */
+  static async load(part: FramePart): Promise<LoadedPart> {
+    const { device } = part.on;
+    const plans = new Map<string, Plan>();
+    try {
+      for (const [variant, build] of Object.entries({ "": part.build, ...part.variants })) {
+        const layout = await runInSlices(layoutGraph.inPieces(build, { dtype: part.dtype ?? "f32" }));
+        const name = variant === "" ? part.name : `${part.name} ${variant}`;
+        plans.set(variant, await Plan.load(device, layout, { capture: device.kind !== "cpu", name }));
+      }
+      return new LoadedPart(part, plans);
+    } catch (error) {
+      await Promise.allSettled([...plans.values()].map((plan) => plan.free()));
+      throw labelled(error, part.on);
+    }
+  }
+
+  /** The program that a frame takes. */
+  plan(variants: FrameVariants): Plan {
+    return this.plans.get(variants[this.part.name] ?? "")!;
+  }
+
+  async free(): Promise<void> {
+    await Promise.allSettled([...this.plans.values()].map((plan) => plan.free()));
+  }
 
   async busy(work: () => Promise<unknown>): Promise<void> {
     const begun = performance.now();
@@ -65,15 +98,17 @@ class LoadedPart {
   }
 
   /** Brings over what the part before made. */
-  async take(before: LoadedPart): Promise<void> {
+  async take(before: LoadedPart, variants: FrameVariants): Promise<void> {
     const links = Object.entries(this.part.takes ?? {});
-    await this.busy(() => Promise.all(links.map(([input, output]) => this.plan.copyFrom(input, before.plan, output))));
+    const [plan, source] = [this.plan(variants), before.plan(variants)];
+    await this.busy(() => Promise.all(links.map(([input, output]) => plan.copyFrom(input, source, output))));
   }
 
-  async run(inputs: FrameInputs[number] = {}): Promise<void> {
+  async run(inputs: FrameInputs[number] = {}, variants: FrameVariants): Promise<void> {
+    const plan = this.plan(variants);
     await this.busy(async () => {
-      await Promise.all(Object.entries(inputs).map(([name, data]) => this.plan.write(name, data)));
-      await this.plan.run();
+      await Promise.all(Object.entries(inputs).map(([name, data]) => plan.write(name, data)));
+      await plan.run();
     });
     this.frames++;
   }
@@ -115,28 +150,25 @@ export class FramePipeline {
    * @throws VdError what a device throws, with its name; the parts that were loaded are then freed
    */
   static async open(parts: readonly FramePart[]): Promise<FramePipeline> {
-    const load = async (part: FramePart): Promise<LoadedPart> => {
-      const { device } = part.on;
-      try {
-        const layout = await runInSlices(layoutGraph.inPieces(part.build, { dtype: part.dtype ?? "f32" }));
-        return new LoadedPart(
-          part,
-          await Plan.load(device, layout, { capture: device.kind !== "cpu", name: part.name }),
-        );
-      } catch (error) {
-        throw labelled(error, part.on);
-      }
-    };
-    const loading = await Promise.allSettled(parts.map(load));
+    const loading = await Promise.allSettled(parts.map(LoadedPart.load));
     const loaded = loading.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
     const failed = loading.find((each) => each.status === "rejected");
     if (!failed) return new FramePipeline(loaded);
-    await Promise.allSettled(loaded.map(({ plan }) => plan.free()));
+    await Promise.allSettled(loaded.map((part) => part.free()));
     throw failed.reason;
   }
 
-  /** Takes one frame through all parts. A part goes on with the next frame as soon as the one behind it has its results. */
-  private async frame(inputs: FrameInputs, outputs: readonly string[]): Promise<Map<string, Uint8Array>> {
+  /**
+   * Takes one frame through all parts, behind those that were asked for before: returns the last part's `outputs` as bytes, by name. A part
+   * goes on with the next frame as soon as the one behind it has its results. What `inputs` hold must not change until then.
+   *
+   * @throws VdError what a device throws, with its name
+   */
+  async frame(
+    inputs: FrameInputs,
+    outputs: readonly string[],
+    variants: FrameVariants = {},
+  ): Promise<Map<string, Uint8Array>> {
     let before: LoadedPart | undefined;
     let leave = () => {};
     try {
@@ -147,13 +179,13 @@ export class FramePipeline {
           leaveBefore();
           next();
         };
-        if (before) await part.take(before);
+        if (before) await part.take(before, variants);
         leaveBefore();
         leave = next;
-        await part.run(inputs[i]);
+        await part.run(inputs[i], variants);
         before = part;
       }
-      const bytes = await Promise.all(outputs.map((name) => before!.plan.readBytes(name)));
+      const bytes = await Promise.all(outputs.map((name) => before!.plan(variants).readBytes(name)));
       return new Map(outputs.map((name, i) => [name, bytes[i]!]));
     } finally {
       leave();
@@ -191,6 +223,6 @@ export class FramePipeline {
 
   /** Frees all parts; no frame may be under way. What lies on a device that was lost is gone. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.parts.map(({ plan }) => plan.free()));
+    await Promise.allSettled(this.parts.map((part) => part.free()));
   }
 }

@@ -5,7 +5,7 @@ import { createSessionWithClock } from "../session/create";
 import type { LiveSession, LiveSessionOptions } from "../session/types";
 
 /** What a session is told where its device is chosen for it. */
-export type SharedSessionOptions = Omit<LiveSessionOptions, "device" | "threads">;
+export type SharedSessionOptions = Omit<LiveSessionOptions, "device" | "devices" | "threads">;
 
 /** How sessions are spread over devices. */
 export interface LiveSessionsOptions {
@@ -45,7 +45,7 @@ export async function createLiveSessions(
     sessions.map(async (options, i) => {
       const on = named[i % named.length]!;
       try {
-        return await createSessionWithClock(options, systemClock, on.device);
+        return await createSessionWithClock(options, systemClock, on);
       } catch (error) {
         throw labelled(error, on);
       }

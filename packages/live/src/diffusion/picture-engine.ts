@@ -2,7 +2,7 @@ import { type Device, type DType, VdError } from "@vd/kernels-native";
 import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
 import type { EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";
-import type { LiveParameters } from "../session/types";
+import type { LiveParameters, LivePrecision } from "../session/types";
 import { PromptEncoder } from "./prompt-encoder";
 import { StreamBatch } from "./stream-batch";
 import { allocatePictures, type Blocks, type PictureMemory } from "./stream-memory";
@@ -21,28 +21,48 @@ export interface PictureEngineOptions {
   conditions: StreamConditions;
 }
 
-/** A state of the noise's generator, which a stream does not go on with: its noise stays. */
-const NO_GENERATOR = () => new Uint32Array(625);
+const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<LivePrecision, DType>;
 
-function checkSize({ model, width, height }: PictureEngineOptions): void {
+const keyOf = (steps: number, dtype: DType) => `${steps} ${dtype}`;
+
+/** A state of the noise's generator, which a stream does not go on with: its noise stays. */
+export const NO_GENERATOR = () => new Uint32Array(625);
+
+/**
+ * Checks the size of a stream's pictures.
+ *
+ * @throws VdError `attr` for one that the autoencoder does not have
+ */
+export function checkSize({ model, width, height }: Pick<PictureEngineOptions, "model" | "width" | "height">): void {
   const { factor } = model.codec;
   if (width % factor === 0 && height % factor === 0) return;
   const expected = `width and height in multiples of ${factor}`;
   throw new VdError({ code: "attr", where: "session] [size", expected, got: `${width} x ${height}` });
 }
 
+/** Numbers of a stream's state at so many steps. */
+export function contextLengthOf(
+  { width, height, model }: Pick<PictureEngineOptions, "model" | "width" | "height">,
+  steps: number,
+): number {
+  const { factor, latentChannels } = model.codec;
+  const latents = (width / factor) * (height / factor) * latentChannels;
+  return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
+}
+
 /** Makes each frame of a pushed picture and a text, by a model of the Stable Diffusion class. */
 export class PictureEngine implements FrameMaker {
   readonly parts = new PartTimes();
-  private readonly batches = new Map<number, Promise<StreamBatch>>();
-  private readonly loaded = new Map<number, StreamBatch>();
+  /** By {@link keyOf}. */
+  private readonly batches = new Map<string, Promise<StreamBatch>>();
+  private readonly loaded = new Map<string, StreamBatch>();
   private readonly encoder: PromptEncoder;
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
   private conditions: StreamConditions;
   private made = 0;
-  /** The number of steps of the frame before; frames on their way at another number are out of date. */
-  private lastSteps: number | undefined;
+  /** Steps and element type of the frame before; frames on their way at others are out of date. */
+  private last: string | undefined;
 
   private constructor(
     private readonly options: PictureEngineOptions,
@@ -73,24 +93,26 @@ export class PictureEngine implements FrameMaker {
     return this.made;
   }
 
-  async prepare({ steps, drift }: ProgramRequest): Promise<void> {
+  async prepare({ steps, drift, precision }: ProgramRequest): Promise<void> {
     const { batches } = this;
-    const opening = batches.get(steps) ?? this.openBatch(steps);
-    batches.set(steps, opening);
+    const dtype = precision ? DTYPES[precision] : this.dtype;
+    const key = keyOf(steps, dtype);
+    const opening = batches.get(key) ?? this.openBatch(steps, dtype);
+    batches.set(key, opening);
     try {
       const batch = await opening;
-      this.loaded.set(steps, batch);
+      this.loaded.set(key, batch);
       await batch.prepare(drift);
     } catch (error) {
-      if (!this.loaded.has(steps)) batches.delete(steps);
+      if (!this.loaded.has(key)) batches.delete(key);
       throw error;
     }
   }
 
-  private async openBatch(steps: number): Promise<StreamBatch> {
+  private async openBatch(steps: number, dtype: DType): Promise<StreamBatch> {
     const { width, height } = this.options;
     const texts = await this.encode(this.conditions);
-    const size = { width, height, dtype: this.dtype };
+    const size = { width, height, dtype };
     const batch = await StreamBatch.open({ ...this.options, size }, this.pictures, steps);
     await batch.tell(texts, this.conditions);
     return batch;
@@ -111,11 +133,12 @@ export class PictureEngine implements FrameMaker {
     this.conditions = conditions;
   }
 
-  async make({ steps, drift, timing, into, deep }: FrameRequest): Promise<MadeFrame> {
-    if (!this.loaded.get(steps)?.isReady(drift)) await this.prepare({ steps, drift, deep });
-    const batch = this.loaded.get(steps)!;
-    if (steps !== this.lastSteps) batch.isEmpty = true;
-    this.lastSteps = steps;
+  async make({ steps, drift, timing, into, deep, precision }: FrameRequest): Promise<MadeFrame> {
+    const key = keyOf(steps, precision ? DTYPES[precision] : this.dtype);
+    if (!this.loaded.get(key)?.isReady(drift)) await this.prepare({ steps, drift, deep, precision });
+    const batch = this.loaded.get(key)!;
+    if (key !== this.last) batch.isEmpty = true;
+    this.last = key;
     const plan = batch.take(drift);
     const begun = performance.now();
     const times = await plan.run({ timing });
@@ -153,43 +176,49 @@ export class PictureEngine implements FrameMaker {
   }
 
   contextLength(steps: number): number {
-    const { width, height, model } = this.options;
-    const { factor, latentChannels } = model.codec;
-    const latents = (width / factor) * (height / factor) * latentChannels;
-    return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
+    return contextLengthOf(this.options, steps);
   }
 
   /** The blocks that hold a stream's state at so many steps, in their order in a context. */
-  private stateBlocks(steps: number) {
+  private stateBlocks({ memory: { waiting, residual } }: StreamBatch) {
     const { video, newest, blend } = this.pictures;
-    const { waiting, residual } = this.loaded.get(steps)!.memory;
     return [waiting, residual, video, newest, blend].map(({ buffer }) => buffer);
   }
 
-  async save(steps: number): Promise<EngineState> {
+  /** The batch of the frame before, if it had so many steps, else the one of the device's own type. */
+  private async batchOfState(steps: number): Promise<[key: string, batch: StreamBatch]> {
+    const { last } = this;
+    const newest = last === undefined ? undefined : this.loaded.get(last);
+    if (last !== undefined && newest?.steps === steps) return [last, newest];
     await this.prepare({ steps, drift: false, deep: "none" });
+    const key = keyOf(steps, this.dtype);
+    return [key, this.loaded.get(key)!];
+  }
+
+  async save(steps: number): Promise<EngineState> {
+    const [key, batch] = await this.batchOfState(steps);
     const context = new Float32Array(this.contextLength(steps));
     let at = 0;
-    for (const buffer of this.stateBlocks(steps)) {
+    for (const buffer of this.stateBlocks(batch)) {
       const count = buffer.bytes / Float32Array.BYTES_PER_ELEMENT;
       context.set(buffer.readSync(new Float32Array(count)), at);
       at += count;
     }
-    const isEmpty = this.loaded.get(steps)!.isEmpty || this.lastSteps !== steps;
+    const isEmpty = batch.isEmpty || this.last !== key;
     context[at] = isEmpty ? 1 : 0;
     return { index: this.made, context, generator: NO_GENERATOR() };
   }
 
   async restore({ index, context }: EngineState, steps: number): Promise<void> {
-    await this.prepare({ steps, drift: false, deep: "none" });
+    const [key, batch] = await this.batchOfState(steps);
     let at = 0;
-    for (const buffer of this.stateBlocks(steps)) {
+    for (const buffer of this.stateBlocks(batch)) {
       const count = buffer.bytes / Float32Array.BYTES_PER_ELEMENT;
       buffer.writeSync(context.subarray(at, at + count));
       at += count;
     }
-    this.loaded.get(steps)!.isEmpty = context[at] !== 0;
-    this.lastSteps = steps;
+    batch.isEmpty = context[at] !== 0;
+    this.last = key;
     this.made = index;
   }
 

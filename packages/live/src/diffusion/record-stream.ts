@@ -15,16 +15,18 @@ export interface StreamProgram {
   drift: boolean;
 }
 
-/** What the recording of a frame works on. */
+/** What the recording of a frame's steps works on. */
 interface Parts {
   model: DiffusionModel;
-  pictures: PictureMemory;
   batch: BatchMemory;
   program: StreamProgram;
 }
 
+/** What a picture that comes in is made of: the newest frame, the pushed picture and its part. */
+export type VideoTensors = Readonly<Record<"newest" | "video" | "blend", Pick<PictureMemory["video"], "tensor">>>;
+
 /** Video in: the pushed picture, blended into the newest frame. → [1,1,H,W,3] in the type of the network. */
-function recordVideo(g: Graph, { newest, video, blend }: PictureMemory): Tensor {
+function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): Tensor {
   const [frame, pushed] = [tokens(newest.tensor), tokens(video.tensor)];
   const out = g.empty(frame.dims);
   // Of two products, so that a picture that is not blended keeps its digits.
@@ -125,8 +127,12 @@ function recordGuidance(g: Graph, parts: Parts, predicted: Tensor): Tensor {
   return out;
 }
 
-/** Every step of the batch at once, and what is on its way to the next one. → the finished latents, [1,1,h,w,C]. */
-function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<Tensor> {
+/** Records the encoding of what comes in: → latents, [1,1,h,w,C]. */
+export const recordEncoding = (g: Graph, { codec }: DiffusionModel, video: VideoTensors): Pausable<Tensor> =>
+  codec.encode(g, recordVideo(g, video));
+
+/** Records every step of the batch at once, and what is on its way to the next one. → the finished latents, [1,1,h,w,C]. */
+export function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<Tensor> {
   const { batch, program } = parts;
   const { steps } = program;
   const x = recordSamples(g, parts, latents);
@@ -148,8 +154,13 @@ function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<Tensor>
   return pixels(typed, height, width);
 }
 
-/** Keeps the frame as the newest one, in [-1, 1] and float32, and measures what is asked for against the one before. */
-function recordNewest(g: Graph, frame: Tensor, { newest }: PictureMemory, { change, drift }: StreamProgram): void {
+/** Records that the frame is kept as the newest one, in [-1, 1] and float32, and measures what is asked for against the one before. */
+export function recordNewest(
+  g: Graph,
+  frame: Tensor,
+  { newest }: Pick<PictureMemory, "newest">,
+  { change, drift }: Pick<StreamProgram, "change" | "drift">,
+): void {
   const kept = tokens(newest.tensor);
   const isMeasured = change || drift;
   const out = isMeasured ? g.empty(kept.dims, "f32") : kept;
@@ -171,8 +182,8 @@ export function* recordStream(
   { pictures, batch }: { pictures: PictureMemory; batch: BatchMemory },
   program: StreamProgram,
 ): Pausable<void> {
-  const parts: Parts = { model, pictures, batch, program };
-  const latents = yield* model.codec.encode(g, recordVideo(g, pictures));
+  const parts: Parts = { model, batch, program };
+  const latents = yield* recordEncoding(g, model, pictures);
   const frame = yield* model.codec.decode(g, yield* recordSteps(g, parts, tokens(latents)));
   g.framesOut({ name: "frame.levels", x: frame, out: pictures.picture.tensor });
   recordNewest(g, frame, pictures, program);

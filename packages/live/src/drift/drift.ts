@@ -74,11 +74,13 @@ async function play(session: LiveSession, frames: number, seed: number, onMeasur
  */
 export async function drift(options: DriftOptions = {}): Promise<DriftReport> {
   const { model, steps, start, guard, threads, device, signal, onMeasure, seed = 0 } = options;
+  const { picture, motion, distilled, clips, size } = options;
   const everyFrames = checkCount("everyFrames", options.everyFrames ?? EVERY, 1);
   const frames = checkCount("frames", options.frames ?? FRAMES, everyFrames);
   checkCount("seed", seed, 0);
   const session = await createLiveSession({
     ...{ model, steps, start, threads, device, seed, signal, pace: "reader", drift: { everyFrames } },
+    ...{ picture, motion, distilled, clips, size },
     ...(guard ? { guard } : {}),
   });
   try {
@@ -87,7 +89,7 @@ export async function drift(options: DriftOptions = {}): Promise<DriftReport> {
     const [atStart, atEnd] = [summaryOf(measures.slice(0, count)), summaryOf(measures.slice(-count))];
     return {
       model: session.model.name,
-      start: start ?? session.model.starts[0]!.name,
+      start: start ?? session.model.starts[0]?.name ?? "its picture",
       steps: steps ?? session.model.defaultSteps,
       ...{ seed, frames, guard: { renoise: guard?.renoise ?? 0, anchor: guard?.anchor ?? 0 } },
       ...{ measures, atStart, atEnd, collapsed: hasCollapsed(atStart, atEnd) },

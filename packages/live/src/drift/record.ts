@@ -9,6 +9,17 @@ export const DRIFT_EPS = 1e-8;
 
 const CHANNELS = 3;
 
+/** What {@link recordDrift} leaves for {@link driftMeasure}: names of outputs. */
+export const DRIFT_OUTPUTS = [
+  "drift.channels",
+  "drift.temporal",
+  "drift.across",
+  "drift.down",
+  "drift.saturation",
+  "drift.histogram",
+  "drift.thumbnail",
+] as const;
+
 const stats = (g: Graph, name: string, x: Tensor, groups: number) =>
   g.output(name, g.groupNormStats({ name, x, groups, eps: DRIFT_EPS }));
 

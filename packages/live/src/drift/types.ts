@@ -1,4 +1,6 @@
 import type { DeviceName } from "@vd/tensor";
+import type { LiveSessionOptions } from "../session/types";
+
 /** How a frame of a long game looks, and how far it is from the game's start. Pixels are in [-1, 1]. */
 export interface DriftMeasure {
   /** Number of the frame. */
@@ -24,8 +26,8 @@ export interface DriftMeasure {
 }
 
 /** How a drift run plays. */
-export interface DriftOptions {
-  /** The folder of a model with live.json. Default: the bundled tiny-live. */
+export interface DriftOptions extends Pick<LiveSessionOptions, "picture" | "motion" | "distilled" | "clips" | "size"> {
+  /** The folder of a model with live.json, or of a model of clips. Default: the bundled tiny-live. */
   model?: string | undefined;
   /** Frames to play; default 2000. */
   frames?: number | undefined;

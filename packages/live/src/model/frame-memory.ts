@@ -1,5 +1,6 @@
 import { countOf, type Device, type DeviceBuffer, type DType } from "@vd/kernels-native";
 import { elementBytes, makeStorage, packedTensor, type StorageKind, type Tensor } from "@vd/tensor";
+import { paddedChannels } from "../models/unet-2d/padded-conv";
 
 /** A tensor with a place of its own, which programs share and the host writes and reads without an allocation. */
 export interface PlacedTensor {
@@ -32,6 +33,8 @@ export interface FrameMemory {
   blend: PlacedTensor;
   /** The context of the frame before, oldest first, [1,1,H,W,3·frames]: its oldest frame is about to be dropped for the newest one. */
   context: PlacedTensor;
+  /** What the network sees: the noisy frame, the context, and zeros that nobody writes: [1,1,H,W,paddedChannels]. */
+  sample: PlacedTensor;
   /** The newest frame, [1,1,H,W,3]. */
   newest: PlacedTensor;
   /** The finished frame as 8 bits, [1,1,H,W,3]. */
@@ -77,6 +80,7 @@ export async function allocateFrameMemory(device: Device, size: FrameSize): Prom
     video: ["io", frame],
     blend: ["io", number],
     context: ["state", [1, 1, height, width, 3 * contextFrames]],
+    sample: ["state", [1, 1, height, width, paddedChannels(3 + 3 * contextFrames)]],
     newest: ["state", frame],
     picture: ["io", frame, "u8"],
     contextNoise: ["io", [1, 1, 3 * contextFrames, height, width]],

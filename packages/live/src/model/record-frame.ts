@@ -37,11 +37,11 @@ function recordShift(g: Graph, { context, newest }: FrameMemory): void {
   g.pointwise({ name: "context.keep", a: moved, out: tokens(context.tensor) });
 }
 
-/** The context as the network takes it, behind the noisy frame: [1,1,H,W,3 + 3·frames], whose first channels are left empty. */
+/** The context as the network takes it, behind the noisy frame: the block's first channels are left as they are. */
 function recordContext(g: Graph, { info }: LiveModel, memory: FrameMemory, guard: boolean): Tensor {
   const { tensor: context } = memory.context;
-  const [, , height, width, channels] = context.dims as [number, number, number, number, number];
-  const sample = g.empty([1, 1, height, width, CHANNELS + channels]);
+  const channels = context.dims[4]!;
+  const { tensor: sample } = memory.sample;
   const out = tokens(channelRange(sample, CHANNELS, CHANNELS + channels));
   const scale = 1 / info.sigmaData;
   if (guard) {

@@ -8,8 +8,8 @@ export interface LiveStart {
 }
 
 /** Every kind of model. `game`: frames follow from those before and from actions. `pictures`: each frame is made of a picture that is pushed
- *  and of words. */
-export const LIVE_KINDS = ["game", "pictures"] as const;
+ *  and of words. `clips`: a picture begins to move; frames are made clip by clip, and each clip goes on from the one before. */
+export const LIVE_KINDS = ["game", "pictures", "clips"] as const;
 
 /** What a live model is and can do, as its live.json says, or its networks' configurations. */
 export interface LiveModelInfo {

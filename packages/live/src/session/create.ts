@@ -1,9 +1,12 @@
 import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernels-native";
-import { type DeviceName, GPU_NAMES, openNamedDevice } from "@vd/tensor";
+import { type DeviceName, deviceLabel, GPU_NAMES, type NamedDevice, openDevices, openNamedDevice } from "@vd/tensor";
+import { isClipModel, openClipModel } from "../clips/clip-model";
+import { openedClips } from "../clips/open-clips";
 import { openDiffusionModel } from "../diffusion/open-model";
 import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
 import { isDiffusionModel } from "../diffusion/sources";
+import { SplitEngine } from "../diffusion/split-engine";
 import { type DiffusionModel, GUIDANCE_KINDS, type StreamConditions } from "../diffusion/types";
 import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
 import type { LiveModelInfo } from "../model/types";
@@ -14,7 +17,13 @@ import { RunningSession } from "./live-session";
 import { checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
 import { SimilarityFilter } from "./similarity-filter";
-import { DEADLINE_POLICIES, type LivePicture, type LiveSession, type LiveSessionOptions } from "./types";
+import {
+  DEADLINE_POLICIES,
+  type LivePicture,
+  type LivePrecision,
+  type LiveSession,
+  type LiveSessionOptions,
+} from "./types";
 
 const DEVICE_NAMES: readonly DeviceName[] = ["cpu", "cuda", "auto", ...GPU_NAMES];
 const QUEUE_FRAMES = 2;
@@ -29,14 +38,17 @@ type Size = { width: number; height: number };
 const optional = <T extends object>(value: T | boolean | undefined): T | undefined =>
   value === true ? ({} as T) : value || undefined;
 
-/** A model of either kind, and what a session needs to make its frames. */
-interface Opened {
+/** A model of any kind, and what a session needs to make its frames. */
+export interface OpenedModel {
   info: LiveModelInfo;
-  openEngine(size: Size, device: Device): Promise<FrameMaker>;
+  /** device: opens the one that the options name. */
+  openEngine(size: Size, device: () => Device): Promise<FrameMaker>;
   startContext(size: Size, start?: string | readonly LivePicture[]): Promise<Float32Array>;
+  /** Lets go of what was opened, where no engine does. */
+  dispose?(): void;
 }
 
-function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
+function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel {
   const { seed = 0, guard, cache, adaptive } = options;
   const change = Boolean(cache) || Boolean(adaptive);
   return {
@@ -45,38 +57,60 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
     openEngine: (size, device) =>
       FrameEngine.open({
         ...{ model, ...size, seed, change, guard: guard !== undefined },
-        device,
+        device: device(),
       }),
   };
 }
 
-function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Opened {
+function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): OpenedModel {
   const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
   const isTold = model.unet.config.guidanceChannels !== undefined;
   const conditions: StreamConditions = {
     ...{ prompt: "", negativePrompt: "", strength: STRENGTH, guidanceScale: isTold ? TOLD_SCALE : SCALE, delta: 1 },
     ...conditionsOf(options),
   };
+  const { devices, threads, drift } = options;
+  const common = { model, seed, guidance, conditions, change: Boolean(adaptive) };
   return {
     info: model.info,
     startContext: async () => new Float32Array(0),
-    openEngine: (size, device) =>
-      PictureEngine.open({
-        ...{ model, ...size, seed, guidance, conditions, change: Boolean(adaptive) },
-        device,
-      }),
+    async openEngine(size, device) {
+      if (devices === undefined) {
+        const own = device();
+        checkPrecisionsOn(own, optional(adaptive)?.precisions);
+        return PictureEngine.open({ ...common, ...size, device: own });
+      }
+      const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
+      const isMeasured = (drift?.everyFrames ?? 0) > 0;
+      return SplitEngine.open({ ...common, ...size, devices: [denoiser!, autoencoder!], drift: isMeasured });
+    },
   };
 }
 
-async function openModel(options: LiveSessionOptions): Promise<Opened> {
+async function openModel(options: LiveSessionOptions, on: NamedDevice | undefined): Promise<OpenedModel> {
   const { model, random, seed } = options;
   if (random !== undefined) return openedDiffusion(options, randomDiffusionModel(random, Number(seed ?? 0)));
+  if (model !== undefined && (typeof model !== "string" || (await isClipModel(model))))
+    return openedClips(options, await openClipModel(model, options, on));
   if (model !== undefined && isDiffusionModel(model))
     return openedDiffusion(options, await openDiffusionModel(model, options));
   return openedGame(options, await openLiveModel(model));
 }
 
-function partsOf(options: LiveSessionOptions, opened: Opened, engine: FrameMaker, clock: SessionClock): SessionParts {
+/** Refuses element types that a device does not compute in. */
+function checkPrecisionsOn({ kind }: Device, precisions: readonly LivePrecision[] = []): void {
+  const other = precisions.find((precision) => precision !== "float32");
+  if (kind !== "cpu" || other === undefined) return;
+  const expected = "float32 alone on the CPU, whose activations have no other type";
+  throw new VdError({ code: "attr", where: "session] [adaptive.precisions", expected, got: other });
+}
+
+function partsOf(
+  options: LiveSessionOptions,
+  opened: OpenedModel,
+  engine: FrameMaker,
+  clock: SessionClock,
+): SessionParts {
   const { info } = opened;
   const fps = options.fps ?? info.fps;
   const size = options.size ?? { width: info.width, height: info.height };
@@ -116,15 +150,28 @@ function deviceOf({ device = "cpu", threads }: LiveSessionOptions): Device {
 export async function createSessionWithClock(
   options: LiveSessionOptions,
   clock: SessionClock,
-  device?: Device,
+  on?: NamedDevice,
 ): Promise<LiveSession> {
   throwIfAborted(options.signal, "live session");
-  const opened = await openModel(options);
+  const opened = await openModel(options, on);
+  try {
+    return await startSession(options, opened, { clock, on });
+  } catch (error) {
+    opened.dispose?.();
+    throw error;
+  }
+}
+
+async function startSession(
+  options: LiveSessionOptions,
+  opened: OpenedModel,
+  { clock, on }: { clock: SessionClock; on: NamedDevice | undefined },
+): Promise<LiveSession> {
   const { info } = opened;
   checkSessionOptions(options, info);
   const size = options.size ?? { width: info.width, height: info.height };
   const context = await opened.startContext(size, options.start);
-  const engine = await opened.openEngine(size, device ?? deviceOf(options));
+  const engine = await opened.openEngine(size, () => on?.device ?? deviceOf(options));
   try {
     const parts = partsOf(options, opened, engine, clock);
     await engine.setContext(context, parts.driftEvery > 0);

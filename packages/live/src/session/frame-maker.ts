@@ -1,12 +1,15 @@
+import type { ClipChanges, EndlessState } from "@vd/svd-pipeline";
 import type { DriftMeasure } from "../drift/types";
 import type { PartTimes } from "./part-times";
-import type { LiveParameters } from "./types";
+import type { LiveParameters, LivePrecision } from "./types";
 
 /** Which program makes a frame. */
 export interface ProgramRequest {
   steps: number;
   deep: "none" | "compute" | "reuse";
   drift: boolean;
+  /** The element type that was chosen; the device's own where there is no choice. */
+  precision?: LivePrecision | undefined;
 }
 
 /** What one frame is made with. */
@@ -24,6 +27,18 @@ export interface MadeFrame {
   drift: DriftMeasure | undefined;
   /** Mean absolute change against the frame before and against the frame of the deep features, where it is measured. */
   change: { frame: number; features: number } | undefined;
+  /** Calls of the network that it took, where those are not what was asked for. */
+  steps?: number | undefined;
+}
+
+/** Where a session of clips stands. */
+export interface ClipsState {
+  /** What the clip that is played was begun from. */
+  before: EndlessState;
+  /** What that clip was told, then the ones after it. */
+  changes: readonly ClipChanges[];
+  /** Frames of it that were handed over. */
+  passed: number;
 }
 
 /** What the frames to come depend on. */
@@ -35,6 +50,8 @@ export interface EngineState {
   generator: Uint32Array;
   /** Of the noise that a guard adds. */
   contextGenerator?: Uint32Array | undefined;
+  /** Of a session of clips. */
+  clips?: ClipsState | undefined;
 }
 
 /** Mean and standard deviation of each channel. */
@@ -48,6 +65,10 @@ export interface FrameMaker {
   readonly parts: PartTimes;
   /** Number of the next frame. */
   readonly index: number;
+  /** True where {@link tell} may be called beside a frame under way. */
+  readonly tellsAtOnce?: boolean;
+  /** Milliseconds between frames that the model keeps up with, where it knows. */
+  readonly frameMs?: number;
   /** Loads the program of such frames, unless it is loaded. The event loop turns meanwhile. */
   prepare(request: ProgramRequest): Promise<void>;
   /** Makes the next frame. */
@@ -66,6 +87,8 @@ export interface FrameMaker {
   save(steps: number): Promise<EngineState>;
   /** Goes on from a saved state. */
   restore(state: EngineState, steps: number): Promise<void>;
+  /** Ends what is computed, so that {@link free} need not wait for it; the frame under way then fails. */
+  cancel?(): void;
   /** Frees everything; no frame may be under way. */
   free(): Promise<void>;
 }

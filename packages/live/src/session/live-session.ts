@@ -6,13 +6,22 @@ import type { ChannelMoments, MadeFrame } from "./frame-maker";
 import { FrameQueue, type Slot } from "./frame-queue";
 import { checkParameters } from "./options";
 import { definedOnly, preparePrograms, type SessionParts, type SessionSettings } from "./parts";
+import { PrecisionController } from "./precision-controller";
 import { Repeats } from "./repeats";
 import { checkSnapshot, toSnapshot } from "./snapshot";
 import { SessionStatistics } from "./statistics";
 import { Steering } from "./steering";
 import { StepController } from "./step-controller";
 import { Ticks } from "./ticks";
-import type { LiveFrame, LiveParameters, LivePicture, LiveSession, LiveSnapshot, LiveStats } from "./types";
+import type {
+  LiveFrame,
+  LiveParameters,
+  LivePicture,
+  LivePrecision,
+  LiveSession,
+  LiveSnapshot,
+  LiveStats,
+} from "./types";
 
 /** How a frame is made, decided at its edge. */
 interface Plan {
@@ -20,15 +29,27 @@ interface Plan {
   steps: number;
   action: number;
   deep: "none" | "compute" | "reuse";
+  precision: LivePrecision | undefined;
   settings: SessionSettings;
   edge: number;
   /** The picture differs too little from one before: its frame is shown once more. */
   isSame: boolean;
 }
 
-/** True for parameters that the model is told. */
-const isTold = ({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters) =>
-  [prompt, negativePrompt, strength, guidanceScale, delta].some((value) => value !== undefined);
+/** Parameters that the model is told. */
+const TOLD = [
+  "prompt",
+  "negativePrompt",
+  "strength",
+  "guidanceScale",
+  "delta",
+  "picture",
+  "motion",
+  "seed",
+] as const satisfies readonly (keyof LiveParameters)[];
+
+/** True for parameters among which are some that the model is told. */
+const isTold = (parameters: LiveParameters) => TOLD.some((name) => parameters[name] !== undefined);
 
 /** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
  *  between two frames. */
@@ -36,6 +57,7 @@ export class RunningSession implements LiveSession {
   private readonly queue: FrameQueue;
   private readonly steering: Steering;
   private readonly controller: StepController;
+  private readonly precisions: PrecisionController | undefined;
   private readonly cache: FeatureCache | undefined;
   private readonly ticks: Ticks;
   private readonly statistics = new SessionStatistics();
@@ -59,6 +81,7 @@ export class RunningSession implements LiveSession {
     this.queue = new FrameQueue(queueFrames, size.width * size.height * 3);
     this.steering = new Steering(info.actions, size);
     this.controller = new StepController([...info.sigmas.keys()], adaptive);
+    this.precisions = adaptive?.precisions && new PrecisionController(adaptive.precisions, adaptive.headroom);
     this.cache = cache && new FeatureCache(cache);
     this.ticks = new Ticks(clock, 1000 / fps);
     this.settings = settings;
@@ -118,9 +141,16 @@ export class RunningSession implements LiveSession {
       const expected = "a session that was created with a guard";
       throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
     }
-    const copy = structuredClone(parameters);
+    const { engine, info } = this.parts;
+    if (parameters.seed !== undefined && info.kind !== "clips") {
+      const [expected, hint] = ["a model of clips", "Other sessions take their seed when they are created."];
+      throw new VdError({ code: "attr", where: "session] [seed", expected, got: info.name, hint });
+    }
+    const { picture, ...others } = parameters;
+    const copy = { ...structuredClone(others), picture };
     await preparePrograms(this.parts, { ...this.settings, ...definedOnly(copy) });
-    if (isTold(copy)) await this.betweenFrames("set", () => this.parts.engine.tell(copy));
+    const tell = () => engine.tell(copy);
+    if (isTold(copy)) await (engine.tellsAtOnce ? tell() : this.betweenFrames("set", tell));
     this.pending.push(copy);
   }
 
@@ -190,6 +220,7 @@ export class RunningSession implements LiveSession {
   private async finish(failure?: { error: unknown }): Promise<void> {
     this.parts.signal?.removeEventListener("abort", this.onAbort);
     this.queue.end(failure);
+    this.parts.engine.cancel?.();
     this.resumed?.open();
     this.stopWaiting?.();
     // The loop itself may be what ends the session: it is not waited for then.
@@ -267,8 +298,16 @@ export class RunningSession implements LiveSession {
       this.statistics.breakOff();
       return false;
     }
+    this.keepPace();
     await this.until(this.ticks.due());
     return !this.closed && !this.paused;
+  }
+
+  /** Lets the clock go no faster than frames come, if that is the policy. */
+  private keepPace(): void {
+    const { engine, fps } = this.parts;
+    const slowest = this.settings.policy === "slow-down" ? (engine.frameMs ?? 0) : 0;
+    this.ticks.stretch(Math.max(1000 / fps, slowest));
   }
 
   private until(time: number): Promise<void> {
@@ -297,9 +336,11 @@ export class RunningSession implements LiveSession {
     const isSame = (this.parts.similarity?.isSame(video) ?? false) && this.last !== undefined;
     if (video && !isSame) engine.pushVideo(video, this.settings.blend);
     const action = this.steering.takeAction();
-    const steps = this.controller.next(this.settings);
+    const { settings } = this;
+    const precision = this.precisions?.next(Math.max(...this.controller.allowed(settings)), settings.deadlineMs);
+    const steps = this.controller.next(settings);
     const deep = this.cache ? (video ? "compute" : this.cache.next(steps, action)) : "none";
-    return { tick: this.ticks.next, steps, action, deep, settings: this.settings, edge: clock.now(), isSame };
+    return { tick: this.ticks.next, steps, action, deep, precision, settings, edge: clock.now(), isSame };
   }
 
   private async makeFrame(): Promise<void> {
@@ -345,7 +386,8 @@ export class RunningSession implements LiveSession {
   }
 
   private handOver(plan: Plan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
-    const { steps, action, deep, tick, settings, edge } = plan;
+    const { action, deep, precision, tick, settings, edge } = plan;
+    const steps = made.steps ?? plan.steps;
     const { info, size, pace } = this.parts;
     const latencyMs = finish - edge;
     const late = latencyMs > settings.deadlineMs;
@@ -356,10 +398,11 @@ export class RunningSession implements LiveSession {
     this.queue.put(frame, slot);
     if (this.last) this.queue.release(this.last.slot);
     this.last = { frame, slot };
+    this.precisions?.observe(steps, latencyMs);
     this.controller.observe(steps, latencyMs, late, settings, made.change?.frame);
     if (deep !== "none") this.cache?.observe(deep, steps, action, made.change?.features ?? 0);
     const { statistics } = this;
-    statistics.addFrame({ steps, latencyMs, finish });
+    statistics.addFrame({ steps, precision, latencyMs, finish });
     if (late) statistics.misses++;
     if (cached) statistics.cached++;
     if (made.drift) statistics.drift = made.drift;

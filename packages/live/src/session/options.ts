@@ -1,7 +1,15 @@
 import { VdError } from "@vd/kernels-native";
+import { isDeviceList } from "@vd/tensor";
 import { GUIDANCE_KINDS } from "../diffusion/types";
 import type { LiveModelInfo } from "../model/types";
-import { DEADLINE_POLICIES, type DriftGuardOptions, type LiveParameters, type LiveSessionOptions } from "./types";
+import {
+  type AdaptiveOptions,
+  DEADLINE_POLICIES,
+  type DriftGuardOptions,
+  LIVE_PRECISIONS,
+  type LiveParameters,
+  type LiveSessionOptions,
+} from "./types";
 
 const MAX_QUEUE = 64;
 const MAX_FPS = 1000;
@@ -35,15 +43,36 @@ const OF_PICTURES = [
   "guidance",
   "similarity",
 ] as const;
-const OF_FILES = ["autoencoder", "tokenizer"] as const;
+const OF_FILES = ["autoencoder", "tokenizer", "devices"] as const;
 const OF_GAMES = ["start", "guard", "cache"] as const;
+const OF_CLIPS = ["picture", "motion", "clips", "distilled"] as const;
+/** What models of clips do not have of what others share. */
+const NOT_OF_CLIPS = ["adaptive", "blend"] as const;
+
+/** What other kinds of models have and this one does not. */
+const FOREIGN: Readonly<Record<LiveModelInfo["kind"], readonly (keyof LiveSessionOptions)[]>> = {
+  game: [...OF_PICTURES, ...OF_FILES, ...OF_CLIPS],
+  pictures: [...OF_GAMES, ...OF_CLIPS],
+  clips: [...OF_PICTURES.filter((name) => name !== "guidanceScale"), ...OF_FILES, ...OF_GAMES, ...NOT_OF_CLIPS],
+};
+
+/** What a model is that has an option of another kind. */
+function kindWith(option: keyof LiveSessionOptions): string {
+  if ((OF_GAMES as readonly string[]).includes(option)) return "a model with live.json, which plays";
+  if ((OF_CLIPS as readonly string[]).includes(option)) return "a model of clips";
+  return (NOT_OF_CLIPS as readonly string[]).includes(option)
+    ? "a model that makes frame by frame"
+    : "a model of pictures and words";
+}
+
+/** Policies of each kind. */
+const policiesOf = (kind: LiveModelInfo["kind"]) =>
+  DEADLINE_POLICIES.filter((policy) => policy !== (kind === "clips" ? "fewer-steps" : "slow-down"));
 
 /** Refuses what a model of this kind does not have. */
 function checkKind(options: LiveSessionOptions, { kind, name }: LiveModelInfo): void {
-  const foreign = kind === "game" ? [...OF_PICTURES, ...OF_FILES] : OF_GAMES;
-  const found = foreign.find((option) => options[option] !== undefined && options[option] !== false);
-  if (found === undefined) return;
-  fail(found, kind === "game" ? "a model of pictures and words" : "a model with live.json, which plays", name);
+  const found = FOREIGN[kind].find((option) => options[option] !== undefined && options[option] !== false);
+  if (found !== undefined) fail(found, kindWith(found), name);
 }
 
 function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters): void {
@@ -63,12 +92,24 @@ function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: 
 export function checkParameters(parameters: LiveParameters, model: LiveModelInfo): void {
   const { steps, deadlineMs, policy, blend, guard } = parameters;
   oneOf("steps", steps, [...model.sigmas.keys()]);
-  oneOf("policy", policy, DEADLINE_POLICIES);
+  oneOf("policy", policy, policiesOf(model.kind));
   inRange("blend", blend, 0, 1);
   if (deadlineMs !== undefined && !(deadlineMs > 0)) fail("deadlineMs", "milliseconds above 0", deadlineMs);
   checkGuard(guard);
   checkKind(parameters, model);
+  inRange("motion", parameters.motion, 0, 1000);
   checkWords(parameters);
+}
+
+/** Refuses element types that are none, none at all, and those of models that compute in one alone. */
+function checkPrecisions({ precisions }: AdaptiveOptions, options: LiveSessionOptions, model: LiveModelInfo): void {
+  if (precisions === undefined) return;
+  const isList = Array.isArray(precisions) && precisions.length > 0;
+  const expected = `some of ${LIVE_PRECISIONS.join(", ")}, the most precise first`;
+  if (!isList || !precisions.every((each) => LIVE_PRECISIONS.includes(each)))
+    fail("adaptive.precisions", expected, precisions);
+  if (model.kind !== "pictures") fail("adaptive.precisions", "a model of pictures and words", model.name);
+  if (options.devices !== undefined) fail("adaptive.precisions", "one device", options.devices);
 }
 
 /**
@@ -79,6 +120,10 @@ export function checkParameters(parameters: LiveParameters, model: LiveModelInfo
 export function checkSessionOptions(options: LiveSessionOptions, model: LiveModelInfo): void {
   checkParameters(options, model);
   oneOf("guidance", options.guidance, GUIDANCE_KINDS);
+  const { devices } = options;
+  if (devices !== undefined && (!isDeviceList(devices) || devices.length !== 2))
+    fail("devices", "two devices of one kind, such as cuda:0 and cuda:1", devices);
+  if (devices !== undefined && options.device !== undefined) fail("device", "nothing beside devices", options.device);
   if (typeof options.similarity === "object") {
     inRange("similarity.threshold", options.similarity.threshold, -1, 1);
     inRange("similarity.maxSkip", options.similarity.maxSkip, 0, 1_000_000, true);
@@ -97,6 +142,7 @@ export function checkSessionOptions(options: LiveSessionOptions, model: LiveMode
     inRange("cache.maxAge", cache.maxAge, 1, 1000, true);
   }
   if (typeof adaptive === "object") {
+    checkPrecisions(adaptive, options, model);
     inRange("adaptive.headroom", adaptive.headroom, 0, 1);
     inRange("adaptive.quietChange", adaptive.quietChange, 0, 2);
     inRange("adaptive.maxSteps", adaptive.maxSteps, 1, 1000, true);

@@ -42,7 +42,8 @@ export async function preparePrograms(
   const drifts = driftEvery === 0 ? [false] : driftEvery === 1 ? [true] : [false, true];
   const controller = new StepController([...info.sigmas.keys()], adaptive);
   for (const steps of controller.allowed(settings))
-    for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift });
+    for (const precision of adaptive?.precisions ?? [undefined])
+      for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift, precision });
 }
 
 /** The properties of an object that have a value. */

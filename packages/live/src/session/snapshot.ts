@@ -35,7 +35,7 @@ export function checkSnapshot(
   engine: Pick<FrameMaker, "contextLength">,
 ): { state: EngineState; action: number } {
   requireThat(typeof snapshot === "object" && snapshot !== null, "snapshot", "an object", snapshot);
-  const { format, width, height, index, context, generator, contextGenerator, steps } = snapshot;
+  const { format, width, height, index, context, generator, contextGenerator, steps, clips } = snapshot;
   requireThat(format === FORMAT, "format", FORMAT, format);
   requireThat(snapshot.model === model.name, "model", model.name, snapshot.model);
   const isSameSize = width === size.width && height === size.height;
@@ -53,5 +53,5 @@ export function checkSnapshot(
     requireThat(fits, name, `${GENERATOR_WORDS} words of a generator`, state?.length);
   }
   const action = actionIndex(model.actions, snapshot.action);
-  return { state: { index, context, generator, contextGenerator }, action };
+  return { state: { index, context, generator, contextGenerator, clips }, action };
 }

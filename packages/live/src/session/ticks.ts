@@ -8,8 +8,14 @@ export class Ticks {
 
   constructor(
     private readonly clock: SessionClock,
-    private readonly periodMs: number,
+    private periodMs: number,
   ) {}
+
+  /** Takes another time between ticks, counted from the newest one. */
+  stretch(periodMs: number): void {
+    if (this.origin !== undefined) this.origin += (this.next - 1) * (this.periodMs - periodMs);
+    this.periodMs = periodMs;
+  }
 
   /** When the next frame is begun. The clock starts with the first call. */
   due(): number {

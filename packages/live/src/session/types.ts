@@ -1,16 +1,21 @@
-import type { DeviceName } from "@vd/tensor";
+import type { PictureSource } from "@vd/media";
+import type { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
+import type { DeviceList, DeviceName } from "@vd/tensor";
 import type { RandomLayout } from "../diffusion/random-models";
 import type { GuidanceKind } from "../diffusion/types";
 import type { DriftMeasure } from "../drift/types";
 import type { LiveModelInfo } from "../model/types";
+import type { ClipsState } from "./frame-maker";
 
 /** Every policy for a frame that misses its deadline, the default first. */
-export const DEADLINE_POLICIES = ["skip", "repeat", "fewer-steps"] as const;
+export const DEADLINE_POLICIES = ["skip", "repeat", "fewer-steps", "slow-down"] as const;
 
 /**
  * What becomes of a frame that misses its deadline. `skip`: it is handed over when it is ready, and the ticks that passed
  * meanwhile have no frame. `repeat`: the reader gets the frame before once more at the deadline, and the late one as soon as it
  * is ready. `fewer-steps`: as `skip`, and the frames after it take the model's next smaller number of steps until there is time again.
+ * `slow-down`, of models of clips: as `skip`, and the clock then goes as slowly as clips are made, so that the next ones are in time.
+ * Models of clips know no `fewer-steps`.
  */
 export type DeadlinePolicy = (typeof DEADLINE_POLICIES)[number];
 
@@ -68,7 +73,13 @@ export interface FeatureCacheOptions {
   maxAge?: number | undefined;
 }
 
-/** The controller that chooses the number of steps frame by frame. */
+/** Element types that a network can compute in. */
+export const LIVE_PRECISIONS = ["float32", "float16", "bfloat16"] as const;
+
+/** The element type of a network's activations and weights. */
+export type LivePrecision = (typeof LIVE_PRECISIONS)[number];
+
+/** The controller that chooses the number of steps, and perhaps the element type, frame by frame. */
 export interface AdaptiveOptions {
   /** The part of the deadline that a frame may take, 0 to 1. Default 0.8. */
   headroom?: number | undefined;
@@ -76,6 +87,9 @@ export interface AdaptiveOptions {
   maxSteps?: number | undefined;
   /** Mean change between two frames below which one step is enough; default 0.01. */
   quietChange?: number | undefined;
+  /** Of models of pictures on one device: element types that it chooses from, the most precise first; the first whose frames fit `headroom` of the
+   *  deadline counts. Weights of all of them are loaded. Default: the device's own type alone. */
+  precisions?: readonly LivePrecision[] | undefined;
 }
 
 /** Leaves out frames whose pictures hardly differ from the last one that a frame was made of; the frame before is shown once more. */
@@ -104,16 +118,38 @@ export interface LiveParameters {
   negativePrompt?: string | undefined;
   /** Of models of pictures: how far frames may leave their pictures, above 0 to 1: where in the model's noise the first step stands. Default 0.5. */
   strength?: number | undefined;
-  /** Of models of pictures: how far guidance leads, 1 for nowhere. Default 1.2; of models that are told it, 8. */
+  /** Of models of pictures: how far guidance leads, 1 for nowhere. Default 1.2; of models that are told it, 8. Of models of clips: the guidance
+   *  of a clip's last frame; default the model's, which is 1 where it is distilled. */
   guidanceScale?: number | undefined;
   /** Of models of pictures: part of the residual noise in guidance of the kinds `self` and `initialize`. Default 1. */
   delta?: number | undefined;
+  /** Of models of clips: the picture that begins to move. When it is set, the clip that is begun next begins with it. */
+  picture?: PictureSource | LivePicture | undefined;
+  /** Of models of clips: how much moves, 1 to 255; default the model's. */
+  motion?: number | undefined;
+  /** Of models of clips: the noise begins anew with this seed. */
+  seed?: number | bigint | undefined;
+}
+
+/** How clips follow each other. */
+export interface ClipOptions {
+  /** Frames of a clip; default the model's. */
+  frames?: number | undefined;
+  /** Frames that a clip takes over from the one before; default 4. */
+  overlap?: number | undefined;
+  /** How much of the drift of colours is taken back, 0 to 1. Default 1. */
+  holdColours?: number | undefined;
 }
 
 /** How a session is created. */
 export interface LiveSessionOptions extends LiveParameters {
-  /** A model with live.json, or of the Stable Diffusion class: its folder, or a file with all of it. Default: the bundled tiny-live. */
-  model?: string | undefined;
+  /** A model with live.json, of the Stable Diffusion class, or of Stable Video Diffusion: its folder, or a file with all of it; of the last also an
+   *  open pipeline, which stays open. Default: the bundled tiny-live. */
+  model?: string | StableVideoDiffusionPipeline | undefined;
+  /** Of models of clips: how they follow each other. */
+  clips?: ClipOptions | undefined;
+  /** Of models of clips: whether the model is distilled for few steps without guidance; default as its files and names say. */
+  distilled?: boolean | undefined;
   /** Random weights of a published layout instead of a model, for measurements. */
   random?: RandomLayout | undefined;
   /** Of models of pictures: a tiny autoencoder in place of the model's own, its folder or file. */
@@ -138,6 +174,9 @@ export interface LiveSessionOptions extends LiveParameters {
   seed?: number | bigint | undefined;
   /** Where the network runs: `cpu`, `cuda`, one of several GPUs as `cuda:1`, or `auto` for a GPU if one can be used; default `cpu`. */
   device?: DeviceName | undefined;
+  /** Two devices, of models of pictures: the denoiser runs on the first and the autoencoder on the second, which decodes a frame while the next one is
+   *  denoised; a picture's frame then comes two frames later. GPUs by number or as `cuda:1`, or `cpu` twice. In place of `device`. */
+  devices?: DeviceList | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;
   /** Deep features of earlier frames; default off. */
@@ -177,6 +216,8 @@ export interface LiveStats {
   cached: number;
   /** Frames by their number of steps. */
   steps: Readonly<Record<number, number>>;
+  /** Frames by the element type that was chosen for them; empty where none is chosen. */
+  precisions: Readonly<Partial<Record<LivePrecision, number>>>;
   /** From the edge at which actions were taken to the finished picture, of the newest 1,024 frames. */
   latencyMs: LiveTimes;
   /** Standard deviation of the time between two finished frames, in milliseconds, of the newest 1,024 frames. */
@@ -207,6 +248,8 @@ export interface LiveSnapshot {
   readonly generator: Uint32Array;
   /** The same of the noise that a guard adds to the context. */
   readonly contextGenerator?: Uint32Array | undefined;
+  /** Of models of clips: the clip, and how much of it was handed over. */
+  readonly clips?: ClipsState | undefined;
 }
 
 /**
@@ -236,7 +279,7 @@ export interface LiveSession extends AsyncIterable<LiveFrame> {
   readonly closed: boolean;
   /**
    * Takes a picture of the session's size as video in: it becomes the newest context frame, by `blend`, at the next frame's edge. Of several between
-   * two edges the last one counts.
+   * two edges the last one counts. Of models of clips: the clip that is begun next begins with it.
    *
    * @throws VdError `shape` for another size, `unsupported` for a closed session
    */
@@ -249,7 +292,8 @@ export interface LiveSession extends AsyncIterable<LiveFrame> {
    */
   act(action: string | number): void;
   /**
-   * Changes parameters from the next frame's edge on. A number of steps whose program is not loaded yet takes effect as soon as it is; the promise
+   * Changes parameters from the next frame's edge on; of models of clips, what clips are made with counts for the clip that is begun next, which is
+   * when another one begins to be handed over. A number of steps whose program is not loaded yet takes effect as soon as it is; the promise
    * then settles.
    *
    * @throws VdError `attr`

@@ -94,6 +94,14 @@ test("frames without a picture come from those before; drift is measured", async
   await session.close();
 });
 
+test("the element type is chosen and counted where there is a choice", async () => {
+  const session = await open({ adaptive: { precisions: ["float32"] } });
+  const plain = await open();
+  expect((await frameOf(session, 200)).data).toEqual((await frameOf(plain, 200)).data);
+  expect([session.stats().precisions, plain.stats().precisions]).toEqual([{ float32: 1 }, {}]);
+  for (const each of [session, plain]) await each.close();
+});
+
 test("steps follow the content: one for a picture that stands still", async () => {
   const session = await open({ adaptive: { maxSteps: 2 }, steps: 2, deadlineMs: 1e6 });
   const steps: number[] = [];
@@ -104,6 +112,10 @@ test("steps follow the content: one for a picture that stands still", async () =
 });
 
 test.each([
+  [{ adaptive: { precisions: [] } }, /precisions.*some of float32/],
+  [{ adaptive: { precisions: ["float8" as never] } }, /precisions.*some of float32/],
+  [{ adaptive: { precisions: ["float32", "float16"] } }, /precisions.*float32 alone on the CPU/],
+  [{ adaptive: { precisions: ["float32"] }, devices: ["cpu", "cpu"] }, /precisions.*one device/],
   [{ guard: { anchor: 0.1 } }, /guard.*a model with live.json/],
   [{ cache: true }, /cache.*a model with live.json/],
   [{ start: "meadow" }, /start.*a model with live.json/],

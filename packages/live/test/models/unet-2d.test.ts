@@ -5,6 +5,7 @@ import { conv, type Graph, layoutGraph, Plan, type Tensor, Weights } from "@vd/t
 import { expect, test } from "vitest";
 import { parseUnet2dConfig, unet2d } from "../../src/index";
 import { narrowConv } from "../../src/models/unet-2d/narrow-conv";
+import { paddedConv } from "../../src/models/unet-2d/padded-conv";
 import { TINY_LIVE } from "../support/tiny-live";
 
 const stored = JSON.parse(readFileSync(join(TINY_LIVE, "unet/config.json"), "utf8"));
@@ -42,6 +43,30 @@ test("refuses a sample that does not halve on every level, and weights of anothe
   expect(() => record([1, 1, 20, 16, 15])).toThrow(/multiples of 8/);
   expect(() => record([1, 1, 16, 16, 14])).toThrow(/\[B,1,H,W,15\]/);
   expect(() => unet2d(weights(), parseUnet2dConfig({ ...stored, in_channels: 18 }))).toThrow(/conv_in.weight/);
+});
+
+test("the first convolution gives the same for samples with room for whole groups of channels", async () => {
+  const w = weights().at("conv_in");
+  const [height, width] = [6, 12];
+  const padded = paddedConv(w, { cin: 15, cout: 24 });
+  const build = (g: Graph) => {
+    const plain = g.input("plain", [1, 1, height, width, 15]);
+    const roomy = g.input("roomy", [1, 1, height, width, 16]);
+    for (const [name, x] of Object.entries({ plain, roomy })) g.output(`y.${name}`, padded(g, x));
+  };
+  const plan = await Plan.load(device, layoutGraph(build));
+  const x = numbers(height * width * 15);
+  // What lies behind the channels that count is any finite number.
+  const roomy = Float32Array.from({ length: height * width * 16 }, (_, i) =>
+    i % 16 === 15 ? 7 : x[Math.floor(i / 16) * 15 + (i % 16)]!,
+  );
+  plan.writeSync("plain", x);
+  plan.writeSync("roomy", roomy);
+  await plan.run();
+  const [one, other] = [plan.readSync("y.plain"), plan.readSync("y.roomy")];
+  expect(Math.max(...one.map((value, i) => Math.abs(value - other[i]!)))).toBeLessThan(1e-5);
+  expect(one.some((value) => Math.abs(value) > 0.01)).toBe(true);
+  plan.freeSync();
 });
 
 test("the last convolution gives the same several pixels at a time", async () => {

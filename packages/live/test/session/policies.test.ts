@@ -67,6 +67,28 @@ describe("the session's clock", () => {
     await reading;
   });
 
+  test("slow down: the clock goes as slowly as the model, and no faster than it was told", async () => {
+    const { session, clock, read, readAll, engine } = fakeSession({
+      settings: { policy: "slow-down", deadlineMs: 50 },
+      frameMs: 25,
+      cost: () => 4,
+    });
+    const reading = readAll();
+    await clock.advance(104);
+    // One at once, then one every 25 ms instead of every 10.
+    expect(indices(read)).toEqual([0, 1, 2, 3, 4]);
+    engine.frameMs = 1;
+    await clock.advance(50);
+    expect(read.length).toBe(8);
+    await session.set({ policy: "skip" });
+    engine.frameMs = 25;
+    await clock.advance(50);
+    expect(read.length).toBe(13);
+    expect(session.stats()).toMatchObject({ misses: 0, skipped: 0 });
+    await session.close();
+    await reading;
+  });
+
   test("a slow reader stops the session: frames never pile up", async () => {
     const { session, clock, made } = fakeSession({ queueFrames: 3, cost: () => 1 });
     await clock.advance(1_000);

@@ -7,7 +7,7 @@ import type { LiveFrame } from "../../src/session/types";
 import { FakeClock } from "./fake-clock";
 
 /** What a fake engine was asked for, in order. */
-export type Made = Pick<FrameRequest, "steps" | "action" | "deep">;
+export type Made = Pick<FrameRequest, "steps" | "action" | "deep"> & Partial<Pick<FrameRequest, "precision">>;
 
 /** How a fake session is made. */
 export interface FakeOptions extends Partial<Omit<SessionParts, "settings" | "info" | "engine" | "clock">> {
@@ -15,6 +15,8 @@ export interface FakeOptions extends Partial<Omit<SessionParts, "settings" | "in
   /** Milliseconds that a frame takes. */
   cost?(request: FrameRequest, index: number): number;
   change?: { frame: number; features: number };
+  /** Milliseconds between frames that the model keeps up with. */
+  frameMs?: number;
 }
 
 const info: LiveModelInfo = {
@@ -31,17 +33,18 @@ const info: LiveModelInfo = {
 };
 
 /** A session whose frames take as long as a test says, on a clock that the test moves. */
-export function fakeSession({ settings, cost = () => 1, change, ...parts }: FakeOptions = {}) {
+export function fakeSession({ settings, cost = () => 1, change, frameMs, ...parts }: FakeOptions = {}) {
   const clock = new FakeClock();
   const made: Made[] = [];
   const fake = {
     index: 0,
     parts: new PartTimes(),
     isFreed: false,
+    frameMs,
     async prepare() {},
     async make(request: FrameRequest) {
-      const { steps, action, deep } = request;
-      made.push({ steps, action, deep });
+      const { steps, action, deep, precision } = request;
+      made.push({ steps, action, deep, ...(precision && { precision }) });
       const ms = cost(request, this.index);
       await new Promise<void>((resolve) => clock.at(clock.now() + ms, resolve));
       request.into.fill(this.index);

@@ -12,6 +12,8 @@ export interface StageLoaderOptions {
   files: readonly OpenFile[];
   /** Lets go of a stage's weights before the next one. */
   trims: boolean;
+  /** Keeps stages loaded until {@link StageLoader.free}, for generations that follow each other. Default: each is freed when it has run. */
+  keeps?: boolean | undefined;
   observer?: WorkObserver | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -23,6 +25,7 @@ export type StageOptions = CompileOptions & Pick<PlanOptions, "arena"> & { devic
 export class StageLoader {
   readonly memory: StageMemory = { ownBytes: 0, peakBytes: 0 };
   private readonly ahead = new Map<string, Promise<LoadedStage | undefined>>();
+  private readonly kept = new Map<string, LoadedStage>();
   /** Settles when everything that is loaded ahead is there: one stage after the other, so that the first is not late. */
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
@@ -82,7 +85,21 @@ export class StageLoader {
    * @throws VdError as {@link run}
    */
   async open(stage: StageDefinition, options: StageOptions = {}): Promise<LoadedStage> {
-    return (await this.take(stage)) ?? (await this.load(stage, options));
+    return (await this.take(stage)) ?? (this.options.keeps ? this.keep(stage, options) : this.load(stage, options));
+  }
+
+  /** Frees the stages that are kept. None of them may run. */
+  async free(): Promise<void> {
+    const loaded = [...this.kept.values()];
+    this.kept.clear();
+    for (const each of loaded) await each.release();
+  }
+
+  private async keep(stage: StageDefinition, options: StageOptions): Promise<LoadedStage> {
+    const { name, key = name } = stage;
+    const loaded = this.kept.get(key) ?? (await this.load(stage, options));
+    this.kept.set(key, loaded);
+    return { plan: loaded.plan, release: async () => {} };
   }
 
   /** Begins to load a stage that `run` will be called for. Where that fails, `run` loads it again. */

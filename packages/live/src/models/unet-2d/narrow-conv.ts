@@ -1,33 +1,8 @@
-import { allocateBuffer, countOf } from "@vd/kernels-native";
-import {
-  conv,
-  decodeStored,
-  type EpilogueOptions,
-  elementBytes,
-  type Graph,
-  type Module,
-  makeStorage,
-  packedTensor,
-  reshape,
-  type Tensor,
-  type Weights,
-} from "@vd/tensor";
+import { conv, type EpilogueOptions, type Graph, type Module, reshape, type Tensor, type Weights } from "@vd/tensor";
+import { floatsOf, ownWeight } from "./own-weight";
 
 /** Channels of the results that are computed together: what one vector of the CPU's kernels holds. */
 const LANES = 16;
-
-/** A weight's numbers in float32. */
-function floatsOf({ storage, byteOffset, dtype, dims }: Tensor): Float32Array {
-  const { buffer, byteOffset: base } = storage.place!;
-  return decodeStored(buffer.readSync(new Uint8Array(countOf(dims) * elementBytes(dtype)), base + byteOffset), dtype);
-}
-
-/** A weight in memory of its own. */
-function ownWeight(name: string, data: Float32Array, dims: readonly number[]): Tensor {
-  const buffer = allocateBuffer(data.byteLength);
-  buffer.writeSync(data);
-  return packedTensor(makeStorage("weights", data.byteLength, name, { buffer, byteOffset: 0 }), dims, "f32");
-}
 
 /** The filter of `side` results beside each other: [side·K,C,1,3,2+side], each a copy of the given one, moved along. weight: [K,C,1,3,3]. */
 function widened(weight: Tensor, side: number): Tensor {

@@ -1,6 +1,5 @@
 import { VdError } from "@vd/kernels-native";
 import {
-  conv,
   describe,
   type EpilogueOptions,
   elementwise,
@@ -19,6 +18,7 @@ import { type DownBlock, downBlock, midBlock, type UpBlock, upBlock } from "./bl
 import type { Unet2dConfig } from "./config";
 import { type Conditions, conditionEmbedding } from "./embeddings";
 import { narrowConv } from "./narrow-conv";
+import { paddedChannels, paddedConv } from "./padded-conv";
 
 /** The features that come from the smaller levels, kept from an earlier call or for later ones. */
 export interface DeepFeatures {
@@ -30,7 +30,7 @@ export interface DeepFeatures {
 
 /** Call-time operands of the network. */
 export interface Unet2dCall {
-  /** [B,1,H,W,inChannels]. */
+  /** [B,1,H,W,inChannels], or with {@link paddedChannels}, of which those behind the first are any finite numbers. */
   sample: Tensor;
   /** Of {@link Unet2d.embed}. */
   embedding: Tensor;
@@ -59,8 +59,8 @@ function checkSample(sample: Tensor, { blockOutChannels, inChannels }: Unet2dCon
   const step = 2 ** (blockOutChannels.length - 1);
   const { dims } = sample;
   const [, frames, height, width, channels] = dims;
-  if (dims.length === 5 && frames === 1 && channels === inChannels && height! % step === 0 && width! % step === 0)
-    return;
+  const fits = channels === inChannels || channels === paddedChannels(inChannels);
+  if (dims.length === 5 && frames === 1 && fits && height! % step === 0 && width! % step === 0) return;
   const expected = `[B,1,H,W,${inChannels}] with height and width in multiples of ${step}`;
   throw new VdError({ code: "shape", where: "UNet2DModel] [sample", expected, got: describe(sample) });
 }
@@ -116,7 +116,7 @@ function centred(g: Graph, x: Tensor): Tensor {
 export function unet2d(w: Weights, config: Unet2dConfig): Unet2d {
   const { blockOutChannels: widths, inChannels, outChannels, normGroups: groups, normEps: eps } = config;
   const embed = conditionEmbedding(w, config);
-  const convIn = conv(w.at("conv_in"), { cin: inChannels, cout: widths[0]!, kernel: [1, 3, 3] });
+  const convIn = paddedConv(w.at("conv_in"), { cin: inChannels, cout: widths[0]! });
   const down = widths.map((_, level) => downBlock(w.at("down_blocks").at(level), config, level));
   const middle = midBlock(w.at("mid_block"), config);
   const up = widths.map((_, position) => upBlock(w.at("up_blocks").at(position), config, position));

@@ -1,14 +1,11 @@
-import { cast } from "@vd/sampling";
-import { planesToPixels } from "@vd/tensor";
-import { denoise } from "../../denoising/denoise";
-import { HostStepper, type Predict } from "../../denoising/host-stepper";
+import type { Predict } from "../../denoising/host-stepper";
 import { type GenerationRun, latentDims } from "../context";
-import { stepOptions } from "../denoise-latents";
 import type { EncodedPicture } from "../encode-picture";
 import { type ClipModel, withClipModel } from "./clip-models";
 import { clipsOf } from "./clips-of";
 import { type ChannelColours, coloursOf, holdColours } from "./hold-colours";
-import { fromBothEnds, knowingFrames, lookingBack } from "./known-frames";
+import { fromBothEnds, lookingBack } from "./known-frames";
+import { clipRun, denoiseOneClip, framesOf, joinFrames, pictureOfFrame } from "./one-clip";
 import type { Clip } from "./timeline";
 
 /** What is known of a video before it is denoised. */
@@ -36,29 +33,6 @@ interface Timeline {
   anchor?: ChannelColours[];
   /** CLIP's embedding for clips that begin with another frame: that of the picture. */
   embedding: Float32Array;
-}
-
-/** A run that sees one clip. */
-function clipRun({ context, ...run }: GenerationRun): GenerationRun {
-  const { shape, checked } = context;
-  const numFrames = shape.clipFrames!;
-  return {
-    ...run,
-    context: { ...context, shape: { ...shape, numFrames }, checked: { ...checked, numFrames } },
-  };
-}
-
-/** Views of the frames of latents [F,C,h,w]. */
-function framesOf(latents: Float32Array, numFrames: number): Float32Array[] {
-  const length = latents.length / numFrames;
-  return Array.from({ length: numFrames }, (_, i) => latents.subarray(i * length, (i + 1) * length));
-}
-
-function joinFrames(frames: readonly Float32Array[]): Float32Array {
-  const length = frames[0]!.length;
-  const joined = new Float32Array(frames.length * length);
-  frames.forEach((frame, i) => void joined.set(frame, i * length));
-  return joined;
 }
 
 /**
@@ -154,17 +128,7 @@ function pictureAt(
 ): EncodedPicture {
   const given = pictures.get(position);
   if (given) return given;
-  const [, channels, height, width] = latentDims(context);
-  const scale = context.models.vae.config.scalingFactor;
-  const latents = planesToPixels(
-    frames[position]!,
-    [1, channels, height, width],
-    new Float32Array(channels * height * width),
-  );
-  return {
-    embedding,
-    latents: cast({ data: latents.map((value) => value / scale), dtype: "float32" }, context.precision).data,
-  };
+  return pictureOfFrame(context, frames[position]!, embedding);
 }
 
 async function predictorOf(run: GenerationRun, model: ClipModel, { timeline, clip }: ClipJob): Promise<Predict> {
@@ -179,20 +143,14 @@ async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): 
   const { context, noise } = run;
   const { timeline, clip, index, count } = job;
   const { sampler } = context.sampling;
-  const length = clip.positions.length;
   const spare = await noise.scaledFrames(clip.positions.filter((at) => at === undefined).length);
   const spares = framesOf(spare, Math.max(1, spare.length / timeline.noise[0]!.length));
   const known = clip.positions.map((at) => (at === undefined ? undefined : timeline.frames[at]));
   const latents = joinFrames(clip.positions.map((at) => (at === undefined ? spares.pop()! : timeline.noise[at]!)));
-  const predict = knowingFrames(await predictorOf(run, model, job), {
-    frames: known,
-    sampler,
-    leadsTo: clip.isBounded,
+  const result = await denoiseOneClip(run, {
+    ...{ predict: await predictorOf(run, model, job), known, latents, leadsTo: clip.isBounded },
+    range: { before: index * sampler.numSteps, total: count * sampler.numSteps },
   });
-  const { signal, profiler: observer } = context.options;
-  const stepper = new HostStepper({ predict, sampler, latents, noise: () => noise.forStep(length), signal, observer });
-  const steps = { before: index * sampler.numSteps, total: count * sampler.numSteps };
-  const result = framesOf(await denoise(stepper, sampler, stepOptions(run, steps)), length);
   const added = clip.positions.flatMap((at, i) =>
     at === undefined || timeline.frames[at] ? [] : [{ at, frame: result[i]!.slice() }],
   );

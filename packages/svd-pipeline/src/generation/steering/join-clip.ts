@@ -4,6 +4,19 @@ import type { RgbImage, VideoFrames } from "@vd/media";
 const FADE_FRAMES = 4;
 
 /**
+ * Writes a frame that goes on from two views of one: with what `own` differs from `seen`, less the further the frame is from it. frame,
+ * own, seen: [H,W,3]. place: how many frames behind it, from 1. into: where the frame goes, which may be `frame` itself.
+ */
+export function fadeFrame(
+  { frame, own, seen, place }: { frame: Uint8Array; own: Uint8Array; seen: Uint8Array; place: number },
+  into: Uint8Array,
+): void {
+  const share = Math.max(0, 1 - place / FADE_FRAMES);
+  for (let k = 0; k < frame.length; k++)
+    into[k] = Math.min(Math.max(Math.round(frame[k]! + share * (own[k]! - seen[k]!)), 0), 255);
+}
+
+/**
  * Returns a clip and the video that goes on from it as one: the clip's own frames, then those of the video behind its first, which is the
  * clip's last frame as the model sees it. The difference between these two, which is the autoencoder's, fades over the next frames
  * instead of ending at the seam. clip: frames of the video's size, the last one being the picture that the video was made from.
@@ -23,11 +36,8 @@ export function joinClip(clip: readonly RgbImage[], video: VideoFrames): VideoFr
   clip.forEach((frame, i) => void data.set(frame.data, i * length));
   const [seen, own] = [video.frame(0), clip.at(-1)!.data];
   for (let i = 1; i < video.numFrames; i++) {
-    const frame = video.frame(i);
     const at = (clip.length - 1 + i) * length;
-    const share = Math.max(0, 1 - i / FADE_FRAMES);
-    for (let k = 0; k < length; k++)
-      data[at + k] = Math.min(Math.max(Math.round(frame[k]! + share * (own[k]! - seen[k]!)), 0), 255);
+    fadeFrame({ frame: video.frame(i), own, seen, place: i }, data.subarray(at, at + length));
   }
   return { width, height, fps, numFrames, data, frame: (i) => data.subarray(i * length, (i + 1) * length) };
 }
