@@ -111,7 +111,7 @@ test("steps follow the content: one for a picture that stands still", async () =
   await session.close();
 });
 
-test.each([
+test.each<[LiveSessionOptions, RegExp]>([
   [{ adaptive: { precisions: [] } }, /precisions.*some of float32/],
   [{ adaptive: { precisions: ["float8" as never] } }, /precisions.*some of float32/],
   [{ adaptive: { precisions: ["float32", "float16"] } }, /precisions.*float32 alone on the CPU/],
