@@ -8,7 +8,8 @@ import { startTestStudio, type TestStudio, temporaryFolder } from "./support/har
 
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
-const LONG = { steps: 60 };
+/** Long enough to be looked at in the midst of it. */
+const LONG = { steps: 300 };
 const start = (...words: string[]) =>
   startTestStudio(folder, ["--allow-private", ...words], { retryMs: [300, 300, 300] });
 const idOf = async (answer: Response) => ((await answer.json()) as VideoView).id;
@@ -67,7 +68,7 @@ it("a server that is started again knows its calls, its keys, its webhooks and w
 
 it("a server that is stopped lets running work end, takes none, and answers what is asked meanwhile", async () => {
   const studio = await start("--drain-seconds", "60");
-  const id = await idOf(await studio.submit({ steps: 20 }));
+  const id = await idOf(await studio.submit(LONG));
   while ((await studio.json<VideoView>(`v1/videos/${id}`)).status !== "in_progress") await wait(10);
   const events = studio.call(`v1/videos/${id}/events`).then((answer) => answer.text());
   await wait(50);
