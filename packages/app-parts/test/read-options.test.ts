@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { readOptions } from "../src/read-options";
 
 const table = {
-  port: { kind: integer(0, 9), doc: "Where to listen.", default: always(8), cli: { flags: "-p, --port <N>" } },
+  port: { kind: integer(0, 9), doc: "where to listen", default: always(8), cli: { flags: "-p, --port <N>" } },
   open: {
     kind: boolean,
     doc: "Opens.",
