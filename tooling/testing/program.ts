@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { sourceAliases } from "../build/packages.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Programs by the id of the process that made them. */
+const PROGRAMS = join(ROOT, "build/test-programs");
 const bundled = new Map<string, Promise<string>>();
 
 /** The workspace's packages are taken from their sources, others from where the importing file finds them. A bundle lies
@@ -32,10 +34,25 @@ const asInPlace: Plugin = {
   },
 };
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Removes the programs of processes that are gone: a test's process is ended by a signal and cannot do it itself. */
+function removeLeft(): void {
+  mkdirSync(PROGRAMS, { recursive: true });
+  for (const pid of readdirSync(PROGRAMS))
+    if (Number(pid) === process.pid || !isAlive(Number(pid)))
+      rmSync(join(PROGRAMS, pid), { recursive: true, force: true });
+}
+
 async function bundle(source: string): Promise<string> {
-  mkdirSync(join(ROOT, "build"), { recursive: true });
-  const folder = mkdtempSync(join(ROOT, "build/test-program-"));
-  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  if (bundled.size === 0) removeLeft();
+  const folder = join(PROGRAMS, String(process.pid), String(bundled.size));
   await build({
     ...{ entryPoints: { program: source }, outdir: folder, outExtension: { ".js": ".mjs" } },
     ...{ bundle: true, splitting: true, format: "esm", platform: "node", target: "node20" },
@@ -48,7 +65,7 @@ async function bundle(source: string): Promise<string> {
 
 /** Makes a program that plain Node.js runs of a TypeScript file and the sources of all that it imports, once for each file, and
  *  returns its path: a process that compiles its sources as it loads them takes seconds of the processor to start. The
- *  program is gone when this process ends. */
+ *  program is there as long as this process. */
 export function bundledProgram(source: string): Promise<string> {
   const known = bundled.get(source) ?? bundle(source);
   bundled.set(source, known);
