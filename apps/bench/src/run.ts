@@ -2,6 +2,7 @@ import { isVdError } from "@vd/kernels-native";
 import { Command, CommanderError } from "commander";
 import { addCompare } from "./commands/compare";
 import { addDoctor } from "./commands/doctor";
+import { addGate } from "./commands/gate";
 import { addMakeModel } from "./commands/make-model";
 import { addFirstLaunch, addMeasure } from "./commands/measure";
 import { addOps } from "./commands/ops";
@@ -73,6 +74,7 @@ function program(context: CommandContext): Command {
     addMemory,
     addQuality,
     addCompare,
+    addGate,
     addReport,
     addMakeModel,
     addMeasure,

@@ -91,6 +91,17 @@ export const BENCH_TABLE = {
     cli: { flags: "--compare <FILE>" },
   },
   force: { kind: boolean, doc: "Compares with results of another device.", cli: { flags: "--force" } },
+  history: {
+    kind: text("some names"),
+    doc: "Files of what was measured before, those of the checkout by default.",
+    cli: { flags: "--history <FILES...>" },
+  },
+  report: {
+    kind: text("some names"),
+    doc: "Results to compare with the history, the last ones in it by default.",
+    cli: { flags: "--report <FILES...>" },
+  },
+  all: { kind: boolean, doc: "Prints every row that was measured before.", cli: { flags: "--all" } },
   op: {
     kind: text("an op"),
     doc: "Times the shapes of one op alone, large ones too.",
