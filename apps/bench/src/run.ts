@@ -9,6 +9,7 @@ import { addOps } from "./commands/ops";
 import { addMemory, addParts } from "./commands/parts";
 import { addQuality } from "./commands/quality";
 import { addReport } from "./commands/report";
+import { addRoofline } from "./commands/roofline";
 import { makeReporter, type Reporter, type TextOutput } from "./io/reporter";
 import type { SelfProgram } from "./measure/start";
 
@@ -75,6 +76,7 @@ function program(context: CommandContext): Command {
     addQuality,
     addCompare,
     addGate,
+    addRoofline,
     addReport,
     addMakeModel,
     addMeasure,
