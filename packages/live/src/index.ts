@@ -92,4 +92,5 @@ export {
   type LiveStats,
   type LiveTimes,
   type SimilarityOptions,
+  type TemporalBlendOptions,
 } from "./session/types";

@@ -6,7 +6,7 @@ import type { LiveParameters } from "../session/types";
 import { PromptEncoder } from "./prompt-encoder";
 import { StreamBatch } from "./stream-batch";
 import { allocatePictures, type Blocks, type PictureMemory } from "./stream-memory";
-import type { DiffusionModel, GuidanceKind, StreamConditions } from "./types";
+import type { DiffusionModel, GuidanceKind, StreamConditions, TemporalBlend } from "./types";
 
 /** How an engine is opened. */
 export interface PictureEngineOptions {
@@ -19,6 +19,8 @@ export interface PictureEngineOptions {
   /** Whether programs measure the change between frames. */
   change: boolean;
   conditions: StreamConditions;
+  /** How latents are blended with those of the frame before; undefined: not at all. */
+  temporalBlend?: TemporalBlend | undefined;
 }
 
 /** A state of the noise's generator, which a stream does not go on with: its noise stays. */
@@ -156,14 +158,16 @@ export class PictureEngine implements FrameMaker {
     const { width, height, model } = this.options;
     const { factor, latentChannels } = model.codec;
     const latents = (width / factor) * (height / factor) * latentChannels;
-    return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
+    const before = this.options.temporalBlend ? 1 : 0;
+    return latents * (Math.max(steps - 1, 1) + steps + before) + 2 * 3 * width * height + 2;
   }
 
   /** The blocks that hold a stream's state at so many steps, in their order in a context. */
   private stateBlocks(steps: number) {
     const { video, newest, blend } = this.pictures;
-    const { waiting, residual } = this.loaded.get(steps)!.memory;
-    return [waiting, residual, video, newest, blend].map(({ buffer }) => buffer);
+    const { waiting, residual, before } = this.loaded.get(steps)!.memory;
+    const kept = this.options.temporalBlend ? [before] : [];
+    return [waiting, residual, ...kept, video, newest, blend].map(({ buffer }) => buffer);
   }
 
   async save(steps: number): Promise<EngineState> {

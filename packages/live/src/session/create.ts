@@ -51,7 +51,11 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): Opened {
 }
 
 function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Opened {
-  const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
+  const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0], temporalBlend: blending } = options;
+  const temporalBlend = blending && {
+    weight: blending.weight,
+    threshold: blending.threshold ?? Number.POSITIVE_INFINITY,
+  };
   const isTold = model.unet.config.guidanceChannels !== undefined;
   const conditions: StreamConditions = {
     ...{ prompt: "", negativePrompt: "", strength: STRENGTH, guidanceScale: isTold ? TOLD_SCALE : SCALE, delta: 1 },
@@ -62,7 +66,7 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
     startContext: async () => new Float32Array(0),
     openEngine: (size, device) =>
       PictureEngine.open({
-        ...{ model, ...size, seed, guidance, conditions, change: Boolean(adaptive) },
+        ...{ model, ...size, seed, guidance, conditions, temporalBlend, change: Boolean(adaptive) },
         device,
       }),
   };
