@@ -152,13 +152,15 @@ describe("temporal blend", () => {
   };
 
   test.each([1, 2])("draws frames towards the one before, %i steps, and nothing without weight", async (steps) => {
-    const reds = [200, 200, 20, 20, 20, 20, 20, 20];
+    const settled = [200, 200, 200, 200, 200];
+    const reds = [...settled, ...settled.map(() => 20), 20, 20, 20];
     const plain = await frames({ steps }, reds);
     const blended = await frames({ steps, temporalBlend: { weight: 0.5 } }, reds);
-    // The first frame has none before it, and frames of one picture are the same.
+    // The first frame has none before it. Another picture's own frame comes as many frames later as there are further steps.
     expect(blended[0]!.data).toEqual(plain[0]!.data);
-    const changed = 1 + steps;
-    expect(apart(blended[changed]!, plain[0]!)).toBeLessThan(0.8 * apart(plain[changed]!, plain[0]!));
+    const changed = settled.length - 1 + steps;
+    const change = (made: readonly LiveFrame[]) => apart(made[changed]!, made[changed - 1]!);
+    expect(change(blended)).toBeLessThan(0.8 * change(plain));
     // What stands still is reached in the end.
     expect(apart(blended.at(-1)!, plain.at(-1)!)).toBeLessThan(0.2 * apart(blended[changed]!, plain[changed]!));
     const without = await frames({ steps, temporalBlend: { weight: 0 } }, reds);
