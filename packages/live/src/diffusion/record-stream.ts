@@ -137,7 +137,7 @@ function recordTemporalBlend(g: Graph, { batch: { before, temporal } }: Parts, f
   const sample = pixels(finished, height, width);
   const blended = g.samplerStep({
     ...{ name: "sampler.blend", prediction: sample, x: sample, previous: before.tensor, blend: temporal.tensor },
-    coefficients: g.constant(Float32Array.from(DATA_OF_SAMPLE), [3, 4], "f32"),
+    coefficients: g.constant(Float32Array.from(DATA_OF_SAMPLE), [3, 4]),
   });
   g.copy({ name: "sampler.before", x: tokens(blended), out: tokens(before.tensor) });
   return tokens(blended);
