@@ -2,12 +2,14 @@ import { isVdError } from "@vd/kernels-native";
 import { Command, CommanderError } from "commander";
 import { addCompare } from "./commands/compare";
 import { addDoctor } from "./commands/doctor";
+import { addGate } from "./commands/gate";
 import { addMakeModel } from "./commands/make-model";
 import { addFirstLaunch, addMeasure } from "./commands/measure";
 import { addOps } from "./commands/ops";
 import { addMemory, addParts } from "./commands/parts";
 import { addQuality } from "./commands/quality";
 import { addReport } from "./commands/report";
+import { addRoofline } from "./commands/roofline";
 import { makeReporter, type Reporter, type TextOutput } from "./io/reporter";
 import type { SelfProgram } from "./measure/start";
 
@@ -73,6 +75,8 @@ function program(context: CommandContext): Command {
     addMemory,
     addQuality,
     addCompare,
+    addGate,
+    addRoofline,
     addReport,
     addMakeModel,
     addMeasure,

@@ -98,4 +98,5 @@ export {
   type LiveStats,
   type LiveTimes,
   type SimilarityOptions,
+  type TemporalBlendOptions,
 } from "./session/types";

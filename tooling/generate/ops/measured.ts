@@ -13,6 +13,10 @@ export interface OpsReport {
   file: BenchFile;
 }
 
+/** Whether a report is of ops as they run, and not of kernels that were forced (`--variants`). */
+const isOfOps = ({ format, command, options }: BenchFile) =>
+  format === "vd-bench" && command === "ops" && options.variants !== true;
+
 /** The reports of ops in the tree. */
 export function opsReports(): OpsReport[] {
   const folder = join(ROOT, "reports");
@@ -22,7 +26,7 @@ export function opsReports(): OpsReport[] {
     .flatMap((name) => {
       const file = JSON.parse(readFileSync(join(folder, name), "utf8")) as BenchFile;
       const path = relative(ROOT, join(folder, name)).replaceAll("\\", "/");
-      return file.format === "vd-bench" && file.command === "ops" ? [{ path, file }] : [];
+      return isOfOps(file) ? [{ path, file }] : [];
     });
 }
 

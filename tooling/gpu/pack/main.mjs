@@ -87,6 +87,8 @@ function copyDeviceCode(images, target) {
 async function assemble(stage, images) {
   await bundle(PROGRAMS, join(stage, "app/dist"));
   cpSync(join(ROOT, "apps/bench/peers"), join(stage, "app/peers"), { recursive: true });
+  // What `bench gate` compares with.
+  cpSync(join(ROOT, "reports/gpu/history.json"), join(stage, "app/reports/gpu/history.json"));
   const prebuilds = join(packageDir, "prebuilds");
   cpSync(join(prebuilds, "linux-x64/vd-native.node"), join(stage, "app/prebuilds/linux-x64/vd-native.node"));
   copyDeviceCode(images, join(stage, "app/node_modules/@vd/kernels-cuda"));

@@ -13,7 +13,7 @@
 #   sanitize   the suite's small cases under the toolkit's compute-sanitizer [--tool NAME] [--json FILE]
 #   all        the suite on all device codes, goldens in all types, measure; results as report/<device>.json beside this
 #   report     everything that reports/gpu has, with diffusers on PYTHONPATH beside ours; results in report/ beside this.
-#              About 18 minutes on an H200, in the order of their worth; a program that takes too long is stopped
+#              and whether a row is slower than ever (bench gate). About 18 minutes on an H200, in the order of their worth; a program that takes too long is stopped
 set -e
 here=$(cd "$(dirname "$0")" && pwd)
 name=$(cat "$here/name")
@@ -90,6 +90,7 @@ report() {
   set -- "$out/unet.json" "$out/parts.json" "$out/e2e.json" "$out/start.json" "$out/compiled.json"
   node join "$out/model-h200.json" "$@"
   rm -f "$@"
+  within 60 bench gate --report "$out/model-h200.json" "$out/ops-h200.json"
 }
 out=${VD_REPORT_DIR:-$here/report}
 case $out in /*) ;; *) out=$PWD/$out ;; esac

@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
+import { updateHistories } from "../history/update";
 import { rowKey } from "../measure/report";
 import type { CommandContext } from "../run";
 import { tooFewSamples } from "../stats/summary";
@@ -24,6 +25,12 @@ async function loadReports() {
   }
 }
 
+interface ReportOptions {
+  output: string;
+  readme?: string;
+  histories?: string;
+}
+
 /** `vd-bench report FILES… -o DIR`. */
 export function addReport(program: Command, { stdout, reporter }: CommandContext): void {
   program
@@ -32,7 +39,8 @@ export function addReport(program: Command, { stdout, reporter }: CommandContext
     .argument("<files...>", "results as JSON")
     .option("-o, --output <DIR>", "folder of the pages", "docs/benchmarks")
     .option("--readme <FILE>", "also put tables between its marks")
-    .action(async (paths: string[], { output, readme }: { output: string; readme?: string }) => {
+    .option("--histories <DIR>", "add the results to DIR/gpu/history.json or DIR/cpu/history.json, and draw those")
+    .action(async (paths: string[], { output, readme, histories }: ReportOptions) => {
       const files = await Promise.all(paths.map(async (path) => ({ path, file: await readBenchFile(path) })));
       for (const { path, file } of files)
         for (const row of file.rows) {
@@ -40,6 +48,9 @@ export function addReport(program: Command, { stdout, reporter }: CommandContext
           if (few !== undefined) reporter.note(`${path}: ${rowKey(row)} has ${few}, three are needed; it is marked`);
         }
       const { writeReports } = await loadReports();
-      for (const path of await writeReports(files, output, readme)) stdout.write(`${path}\n`);
+      const all = files.map(({ file }) => file);
+      const history = histories === undefined ? undefined : await updateHistories(histories, all);
+      const pages = await writeReports(files, output, { readme, histories, history });
+      for (const path of pages) stdout.write(`${path}\n`);
     });
 }

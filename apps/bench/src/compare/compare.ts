@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import { type BenchFile, type BenchRow, rowKey } from "../measure/report";
-import { type Interval, shiftOfRuns, shiftOfSamples } from "../stats/interval";
-import { median, tooFewSamples } from "../stats/summary";
+import { type Interval, shiftOfMeans, shiftOfSamples } from "../stats/interval";
+import { LEAST_SAMPLES, median, tooFewSamples } from "../stats/summary";
 
 /** How a row stands against the baseline. same: no difference beyond the noise; undecided: not enough samples to tell. */
 export type Verdict = "faster" | "slower" | "same" | "undecided" | "new" | "gone" | "failed";
@@ -30,7 +30,7 @@ export const LEAST_CHANGE = { runs: 0.03, samples: 0.05 } as const;
 const LEAST_RUNS = 4;
 
 /** The runs of one case and contender in which it was measured, and whether it failed in any. */
-interface Side {
+export interface Side {
   runs: BenchRow[];
   failed: boolean;
 }
@@ -46,15 +46,17 @@ function pairOf(before: readonly BenchRow[], after: readonly BenchRow[]): Pair {
     const hasBoth = a!.length > 0 && b!.length > 0;
     return {
       ...{ numBefore: a!.length, numAfter: b!.length, unit: "runs" },
-      interval: (error) => (hasBoth ? shiftOfRuns(a!, b!, error) : undefined),
+      interval: (error) => (hasBoth ? shiftOfMeans(a!, b!, error) : undefined),
     };
   }
   const [a, b] = [before, after].map((rows) =>
     logs(rows.flatMap(({ samplesUs = [] }) => samplesUs).filter((us) => us > 0)),
   );
+  const hasSpread = Math.min(a!.length, b!.length) >= LEAST_SAMPLES;
   return {
     ...{ numBefore: a!.length, numAfter: b!.length, unit: "samples" },
-    interval: (error) => shiftOfSamples(a!, b!, error),
+    // Ranks need no distribution, but more samples than there mostly are where many rows share the error.
+    interval: (error) => shiftOfSamples(a!, b!, error) ?? (hasSpread ? shiftOfMeans(a!, b!, error) : undefined),
   };
 }
 
@@ -66,7 +68,8 @@ function verdictOf(change: Interval | undefined, unit: Comparison["unit"]): Verd
   return estimate > 0 ? "slower" : "faster";
 }
 
-function compareSides(row: BenchRow, before: Side, after: Side, error: number): Comparison {
+/** Compares the runs of one row. error: probability of a false verdict. */
+export function compareSides(row: BenchRow, before: Side, after: Side, error: number): Comparison {
   const medianOf = ({ runs }: Side) => (runs.length > 0 ? median(runs.map(({ medianUs }) => medianUs!)) : undefined);
   const both = { row, beforeUs: medianOf(before), afterUs: medianOf(after) };
   const none = { ...both, numBefore: before.runs.length, numAfter: after.runs.length, unit: "runs" } as const;
@@ -95,7 +98,7 @@ export function requireSameDevice(baseline: BenchFile, device: string): void {
 }
 
 /** Every row of the runs of one side by its key. */
-function sidesOf(files: readonly BenchFile[]): Map<string, Side & { row: BenchRow }> {
+export function sidesOf(files: readonly Pick<BenchFile, "rows">[]): Map<string, Side & { row: BenchRow }> {
   const sides = new Map<string, Side & { row: BenchRow }>();
   for (const row of files.flatMap(({ rows }) => rows)) {
     const side = sides.get(rowKey(row)) ?? { row, runs: [], failed: false };
@@ -107,7 +110,8 @@ function sidesOf(files: readonly BenchFile[]): Map<string, Side & { row: BenchRo
   return sides;
 }
 
-const EMPTY: Side = { runs: [], failed: false };
+/** The side of a row that was never measured. */
+export const EMPTY: Side = { runs: [], failed: false };
 
 /**
  * Compares runs with those of a baseline, row by row; the probability of a false verdict is {@link ERROR} for all rows

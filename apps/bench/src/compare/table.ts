@@ -30,8 +30,13 @@ function legend(comparisons: readonly Comparison[]): string {
   );
 }
 
-/** Comparisons as text: times, change, its interval, what that rests on, verdict; and what that means. */
-export function comparisonTable(comparisons: readonly Comparison[]): string {
-  const head = ["case", "contender", "before ms", "after ms", "change", "interval", "from", "verdict"];
-  return `${alignColumns([head, ...comparisons.map(line)])}\n\n${legend(comparisons)}`;
+/** Comparisons as text: times, change, its interval, what that rests on, verdict; and what that means. before: what the first time
+ *  is called. advice: whether to say what several runs would show. */
+export function comparisonTable(
+  comparisons: readonly Comparison[],
+  { before = "before", advice = true }: { before?: string; advice?: boolean } = {},
+): string {
+  const head = ["case", "contender", `${before} ms`, "now ms", "change", "interval", "from", "verdict"];
+  const lines = alignColumns([advice ? head.with(3, "after ms") : head, ...comparisons.map(line)]);
+  return advice ? `${lines}\n\n${legend(comparisons)}` : lines;
 }

@@ -1,3 +1,5 @@
+import { cardOfDevice } from "../roofline/cards";
+
 /** The least that a rate should be, and why. */
 export interface Expectation {
   atLeast: number;
@@ -60,24 +62,6 @@ export function expectedOfCpu({ isa, threads, clockMhz, memcpyGbPerS }: CpuFacts
   };
 }
 
-/** Memory bandwidth in GB/s and dense float16 matrix rate with float32 sums in TFLOP/s, by the driver's name of the card.
- *  Source: NVIDIA's data sheets of the cards; GeForce: the white papers of the GA102, AD102 and Blackwell architectures. */
-const GPU_PEAKS: Readonly<Record<string, readonly [gbPerS: number, tflopPerS: number]>> = {
-  "NVIDIA B200": [8000, 2250],
-  "NVIDIA H200": [4800, 989],
-  "NVIDIA H100 80GB HBM3": [3350, 989],
-  "NVIDIA H100 PCIe": [2000, 756],
-  "NVIDIA A100-SXM4-80GB": [2039, 312],
-  "NVIDIA A100-SXM4-40GB": [1555, 312],
-  "NVIDIA A100 80GB PCIe": [1935, 312],
-  "NVIDIA A100-PCIE-40GB": [1555, 312],
-  "NVIDIA L40S": [864, 362],
-  "NVIDIA L4": [300, 121],
-  "Tesla T4": [300, 65],
-  "NVIDIA GeForce RTX 5090": [1792, 209],
-  "NVIDIA GeForce RTX 4090": [1008, 165],
-  "NVIDIA GeForce RTX 3090": [936, 71],
-};
 /** The least of any card with compute capability 7.5: the GTX 1650's 128 GB/s. Source: NVIDIA's product page. */
 const LEAST_GPU_GB_PER_S = 128;
 /** Operations per byte of memory traffic that tensor cores leave far behind (the cards above do 76 to 430) and plain
@@ -87,7 +71,7 @@ const TENSOR_CORE_FLOPS_PER_BYTE = 40;
 /** What a GPU's rates should at least be. name: as the driver tells it. copyGbPerS: as measured, by which the matrix rate of
  *  an unknown card is judged. */
 export function expectedOfGpu(name: string, copyGbPerS: number): ExpectedRates {
-  const known = Object.hasOwn(GPU_PEAKS, name) ? GPU_PEAKS[name] : undefined;
+  const known = cardOfDevice(name);
   if (known === undefined)
     return {
       copy: {
@@ -99,7 +83,8 @@ export function expectedOfGpu(name: string, copyGbPerS: number): ExpectedRates {
         why: `${TENSOR_CORE_FLOPS_PER_BYTE} operations for each byte copied, which tensor cores exceed`,
       },
     };
-  const [gbPerS, tflopPerS] = known;
+  const { gbPerS } = known;
+  const tflopPerS = known.tflopPerS.f16;
   return {
     copy: {
       atLeast: SLOW_GPU_COPY_SHARE * gbPerS,

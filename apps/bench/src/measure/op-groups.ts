@@ -12,7 +12,8 @@ function signature({ inputs, outputs }: Row): string {
   return `${shapeOf(inputs[0])}${weight} -> ${shapeOf(outputs[0])}`;
 }
 
-function bytesOf({ inputs, outputs }: Row): number {
+/** Bytes of the operands and results of a row. */
+export function rowBytes({ inputs, outputs }: Row): number {
   const sizes: Readonly<Record<string, number>> = { f32: 4, i32: 4, f16: 2, bf16: 2 };
   return [...inputs, ...outputs]
     .filter((tensor) => tensor !== undefined)
@@ -35,7 +36,7 @@ export async function opGroups(plan: Plan, runs: number, signal?: AbortSignal): 
     group.count++;
     group.totalUs += median(times.map((each) => each[i]!));
     group.gflop += row.flops / 1e9;
-    group.gigabytes += bytesOf(row) / 1e9;
+    group.gigabytes += rowBytes(row) / 1e9;
     groups.set(key, group);
   });
   for (const group of groups.values()) {

@@ -1,5 +1,6 @@
 import { always, boolean, integer, type OptionTable, text } from "@vd/svd-pipeline/options";
 import { PARTS, PEER_MODES } from "../measure/options";
+import { ROOFLINE_MODELS } from "../roofline/models";
 
 /** No count on the command line is larger. */
 const MAX_COUNT = 10_000;
@@ -91,6 +92,34 @@ export const BENCH_TABLE = {
     cli: { flags: "--compare <FILE>" },
   },
   force: { kind: boolean, doc: "Compares with results of another device.", cli: { flags: "--force" } },
+  history: {
+    kind: text("some names"),
+    doc: "Files of what was measured before, those of the checkout by default.",
+    cli: { flags: "--history <FILES...>" },
+  },
+  report: {
+    kind: text("some names"),
+    doc: "Results to compare with the history, the last ones in it by default.",
+    cli: { flags: "--report <FILES...>" },
+  },
+  card: {
+    kind: text("a card"),
+    doc: "What to expect of this card; without it all known cards are listed.",
+    cli: { flags: "--card <NAME>" },
+  },
+  planOf: {
+    kind: text("a name"),
+    doc: `Whose work is counted, one of ${ROOFLINE_MODELS.join(", ")}.`,
+    default: always(ROOFLINE_MODELS[0]),
+    cli: { flags: "--model <NAME>" },
+  },
+  measured: {
+    kind: text("some names"),
+    doc: "Results of a card that was measured, those of the checkout's H200 by default.",
+    cli: { flags: "--measured <FILES...>" },
+  },
+  ops: { kind: boolean, doc: "Prints every op that was timed, too.", cli: { flags: "--ops" } },
+  all: { kind: boolean, doc: "Prints every row that was measured before.", cli: { flags: "--all" } },
   op: {
     kind: text("an op"),
     doc: "Times the shapes of one op alone, large ones too.",

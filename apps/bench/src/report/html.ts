@@ -22,8 +22,8 @@ function section({ title, caption, figure, isFolded = false }: Chart): string {
 }
 
 /** Results as one page without anything from outside: charts as SVG that follow the reader's theme, for wide and narrow
- *  windows. commands: those that made the results. */
-export function reportHtml(file: BenchFile, commands: readonly string[]): string {
+ *  windows. commands: those that made the results. history: charts of earlier measurements. */
+export function reportHtml(file: BenchFile, commands: readonly string[], history: readonly Chart[] = []): string {
   const title = escapeHtml(`Benchmarks: ${file.machine.device}`);
   const first = headline(file.rows);
   return `<!doctype html>
@@ -32,7 +32,7 @@ export function reportHtml(file: BenchFile, commands: readonly string[]): string
 <title>${title}</title><style>${STYLE}</style></head>
 <body><h1>${title}</h1>${first === undefined ? "" : `<p class="headline">${escapeHtml(first)}</p>`}
 <p>${escapeHtml(machineText(file))}</p>${commands.map((command) => `<p><code>${escapeHtml(command)}</code></p>`).join("")}
-${chartsOf(file).map(section).join("\n")}
+${[...chartsOf(file), ...history].map(section).join("\n")}
 </body></html>
 `;
 }

@@ -130,8 +130,14 @@ function endsMarkdown(rows: readonly BenchRow[]): string[] {
   ];
 }
 
-/** Results as a Markdown page. commands: those that made the results. charts: file of the page with charts, beside it. */
-export function reportMarkdown(file: BenchFile, commands: readonly string[], charts: string): string {
+/** Results as a Markdown page. commands: those that made the results. charts: file of the page with charts, beside it. history:
+ *  lines about earlier measurements. */
+export function reportMarkdown(
+  file: BenchFile,
+  commands: readonly string[],
+  charts: string,
+  history: readonly string[] = [],
+): string {
   const first = headline(file.rows);
   const [ops, stages] = [true, false].map((isOp) =>
     file.rows.filter((row) => !isOrigin(row) && (row.suite === "ops") === isOp),
@@ -150,6 +156,7 @@ export function reportMarkdown(file: BenchFile, commands: readonly string[], cha
     ...(ops!.length > 0 ? ["", "## All ops", "", ...rowsMarkdown(ops!)] : []),
     ...originMarkdown(file.rows),
     ...groupsMarkdown(file),
+    ...history,
     "",
     "## How to repeat",
     "",

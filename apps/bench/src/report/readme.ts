@@ -102,12 +102,13 @@ function deviceText({ merged, files, paths }: DeviceResults): string[] {
 }
 
 /** What stands between the marks of a page: for every device a table of parts and whole runs beside the peers, where its
- *  figures come from, and the commands that repeat it. */
-export function readmeText(devices: readonly DeviceResults[]): string {
+ *  figures come from, and the commands that repeat it. histories: the folder that the results' histories lie in. */
+export function readmeText(devices: readonly DeviceResults[], histories?: string): string {
   const intro =
     "Medians of contenders that took turns in one run, ± their median absolute deviation; ×: how many times as long as ours; GiB: device memory. Fewer than three samples have a mark instead of a spread. Errors to the float32 reference are on the pages named below.";
   const paths = devices.flatMap((device) => device.paths);
-  const made = `Made from those files by \`${RUN_BENCH} report ${paths.join(" ")} --readme README.md\`.`;
+  const into = histories === undefined ? "" : ` --histories ${histories}`;
+  const made = `Made from those files by \`${RUN_BENCH} report ${paths.join(" ")} --readme README.md${into}\`.`;
   return ["", intro, ...devices.flatMap(deviceText), "", made, ""].join("\n");
 }
 
@@ -116,7 +117,7 @@ export function readmeText(devices: readonly DeviceResults[]): string {
  *
  * @throws VdError `io` for a page without marks
  */
-export async function updateReadme(path: string, devices: readonly DeviceResults[]): Promise<void> {
+export async function updateReadme(path: string, devices: readonly DeviceResults[], histories?: string): Promise<void> {
   const text = await readFile(path, "utf8").catch(() => "");
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (begin < 0 || end < begin) {
@@ -128,6 +129,7 @@ export async function updateReadme(path: string, devices: readonly DeviceResults
     relative(dirname(resolve(path)), resolve(file))
       .split(sep)
       .join("/");
-  const block = `${BEGIN}\n${readmeText(devices.map((device) => ({ ...device, paths: device.paths.map(seen) })))}\n`;
+  const asSeen = devices.map((device) => ({ ...device, paths: device.paths.map(seen) }));
+  const block = `${BEGIN}\n${readmeText(asSeen, histories === undefined ? undefined : seen(histories))}\n`;
   await writeWholeFile(path, text.slice(0, begin) + block + text.slice(end));
 }

@@ -1,6 +1,8 @@
 import { basename, join } from "node:path";
 import { fileError, makeFolder, writeWholeFile } from "@vd/tensor";
+import type { History } from "../history/history-file";
 import { type BenchFile, rowKey } from "../measure/report";
+import { historyCharts, historyMarkdown, historyOf } from "./history-section";
 import { reportHtml } from "./html";
 import { reportMarkdown } from "./markdown";
 import { type DeviceResults, updateReadme } from "./readme";
@@ -57,13 +59,25 @@ function byDevice(files: readonly ReadFile[]): DeviceResults[] {
   }));
 }
 
+/** What pages have beyond results. */
+export interface ReportExtras {
+  /** A page whose tables are replaced as well. */
+  readme?: string | undefined;
+  /** The history that the results are part of, and the folder that it lies in. */
+  history?: History | undefined;
+  histories?: string | undefined;
+}
+
 /**
- * Writes a page with charts and one with tables for every device in `given`. readme: a page whose tables are replaced
- * as well. Returns the paths.
+ * Writes a page with charts and one with tables for every device in `given`. Returns the paths.
  *
  * @throws VdError `io`
  */
-export async function writeReports(given: readonly ReadFile[], dir: string, readme?: string): Promise<string[]> {
+export async function writeReports(
+  given: readonly ReadFile[],
+  dir: string,
+  { readme, history, histories }: ReportExtras = {},
+): Promise<string[]> {
   const devices = byDevice(given);
   await makeFolder(dir).catch((error: unknown) => {
     throw fileError(dir, "a folder that can be made", error, "--output");
@@ -73,10 +87,14 @@ export async function writeReports(given: readonly ReadFile[], dir: string, read
     const stem = join(dir, slugOf(merged.machine.device));
     const commands = [...new Set(files.flatMap(repeatTexts))];
     const charts = `${stem}-charts.html`;
-    await writeWholeFile(charts, reportHtml(merged, commands));
-    await writeWholeFile(`${stem}.md`, reportMarkdown(merged, commands, basename(charts)));
+    const past = history && historyOf(history, merged.machine.device);
+    await writeWholeFile(charts, reportHtml(merged, commands, past && historyCharts(past)));
+    await writeWholeFile(
+      `${stem}.md`,
+      reportMarkdown(merged, commands, basename(charts), past && historyMarkdown(past)),
+    );
     paths.push(charts, `${stem}.md`);
   }
-  if (readme !== undefined) await updateReadme(readme, devices);
+  if (readme !== undefined) await updateReadme(readme, devices, histories);
   return paths;
 }

@@ -46,7 +46,7 @@ function cutOf(n: number, m: number, error: number): number {
 }
 
 /** Every k-th value, so that `most` are left at most. */
-function thinned(values: readonly number[], most: number): readonly number[] {
+export function thinned(values: readonly number[], most: number): readonly number[] {
   const step = Math.ceil(values.length / most);
   return step === 1 ? values : values.filter((_, i) => i % step === 0);
 }
@@ -68,19 +68,30 @@ export function shiftOfSamples(
   return { estimate, low: differences[cut - 1]!, high: differences[last + 1 - cut]! };
 }
 
-/** Degrees of freedom below which a spread between runs means nothing. */
+const quantiles = new Map<string, number>();
+
+/** {@link studentQuantile}, computed once for the same arguments. */
+function knownQuantile(part: number, freedom: number): number {
+  const key = [part, freedom].join();
+  const quantile = quantiles.get(key) ?? studentQuantile(part, freedom);
+  quantiles.set(key, quantile);
+  return quantile;
+}
+
+/** Degrees of freedom below which a spread means nothing. */
 const LEAST_FREEDOM = 2;
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + (value - mean(values)) ** 2, 0);
 
-/** By how much the runs of `after` exceed those of `before`, with the spread between runs, which both share: one value is one
- *  run's median. undefined: fewer than four runs in all. Source: Student's t for two samples of equal variance. */
-export function shiftOfRuns(before: readonly number[], after: readonly number[], error: number): Interval | undefined {
+/** By how much the mean of `after` exceeds that of `before`, with the spread of the values, which both share: runs' medians, or
+ *  samples too few for {@link shiftOfSamples}. undefined: fewer than four values in all. Source: Student's t for two samples of equal
+ *  variance. */
+export function shiftOfMeans(before: readonly number[], after: readonly number[], error: number): Interval | undefined {
   const freedom = before.length + after.length - 2;
   if (freedom < LEAST_FREEDOM) return undefined;
   const variance = (squares(before) + squares(after)) / freedom;
   const estimate = mean(after) - mean(before);
-  const reach = studentQuantile(1 - error / 2, freedom) * Math.sqrt(variance * (1 / before.length + 1 / after.length));
+  const reach = knownQuantile(1 - error / 2, freedom) * Math.sqrt(variance * (1 / before.length + 1 / after.length));
   return { estimate, low: estimate - reach, high: estimate + reach };
 }

@@ -14,6 +14,11 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
 
+/** The value that a part of sorted numbers does not exceed, the nearest of them; NaN of none. part: from 0 to 1. */
+export function percentile(sorted: readonly number[], part: number): number {
+  return sorted[Math.round(part * (sorted.length - 1))] ?? Number.NaN;
+}
+
 /** Median and spread of samples. */
 export function summarize(samplesUs: readonly number[]): Summary {
   const medianUs = median(samplesUs);

@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -20,7 +20,10 @@ describe("the README's tables", () => {
     const folder = temporaryFolder();
     const copy = join(folder, "README.md");
     copyFileSync(README, copy);
-    const args = [...words.slice(0, words.indexOf("--readme")), "--readme", copy, "-o", folder];
+    const histories = ["gpu/history.json", "cpu/history.json"];
+    const reports = join(folder, "reports");
+    for (const name of histories) cpSync(join(ROOT, "reports", name), join(reports, name));
+    const args = [...words.slice(0, words.indexOf("--readme")), "--readme", copy, "-o", folder, "--histories", reports];
     const ran = await vdBench(args);
     expect(ran.status, ran.stderr).toBe(0);
     for (const page of ran.stdout.trim().split("\n"))
@@ -30,6 +33,10 @@ describe("the README's tables", () => {
     // Paths are told as seen from the page.
     const made = readFileSync(copy, "utf8").replaceAll(/[^ `]*\/(reports\/[^ `]+\.json)/g, "$1");
     expect(made).toBe(text);
+    for (const name of histories)
+      expect(readFileSync(join(reports, name), "utf8"), `reports/${name} has every committed report`).toBe(
+        readFileSync(join(ROOT, "reports", name), "utf8"),
+      );
     expect(text, "hashes have eight digits").not.toMatch(/\b[0-9a-f]{12,}\b/);
   });
 

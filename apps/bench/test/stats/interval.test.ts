@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shiftOfRuns, shiftOfSamples } from "../../src/stats/interval";
+import { shiftOfMeans, shiftOfSamples } from "../../src/stats/interval";
 import { studentQuantile } from "../../src/stats/student";
 import { randomNumbers } from "../support/random";
 
@@ -52,9 +52,9 @@ describe("the interval of samples", () => {
   });
 });
 
-describe("the interval of runs", () => {
+describe("the interval of means", () => {
   it("is Student's with the spread of both sides", () => {
-    const { estimate, low, high } = shiftOfRuns([1, 2, 3], [4, 5, 6], 0.05)!;
+    const { estimate, low, high } = shiftOfMeans([1, 2, 3], [4, 5, 6], 0.05)!;
     expect(estimate).toBe(3);
     // t(0.975, 4) = 2.7764, both variances 1.
     expect(high - estimate).toBeCloseTo(2.7764 * Math.sqrt(2 / 3), 4);
@@ -62,7 +62,7 @@ describe("the interval of runs", () => {
   });
 
   it("needs two degrees of freedom; one run of a side is enough if the other has three", () => {
-    expect(shiftOfRuns([1, 2], [3], 0.05)).toBeUndefined();
-    expect(shiftOfRuns([1, 2, 3], [3], 0.05)).toBeDefined();
+    expect(shiftOfMeans([1, 2], [3], 0.05)).toBeUndefined();
+    expect(shiftOfMeans([1, 2, 3], [3], 0.05)).toBeDefined();
   });
 });

@@ -35,14 +35,26 @@ export function gameOptions(
   const { fps, deadline, policy, cache, adaptive, renoise, anchor, blend } = settings;
   const guard = renoise === 0 && anchor === 0 ? undefined : { renoise, anchor };
   const drift = { everyFrames: DRIFT_EVERY };
-  const { prompt, negativePrompt, strength, guidance, guidanceScale, delta, similarity, autoencoder, tokenizer } =
-    settings;
+  const {
+    prompt,
+    negativePrompt,
+    strength,
+    guidance,
+    guidanceScale,
+    delta,
+    similarity,
+    autoencoder,
+    tokenizer,
+    temporalBlend,
+    blendThreshold,
+  } = settings;
   const words = { prompt, negativePrompt, strength, guidanceScale, delta, autoencoder, tokenizer };
   // What is not asked for is not told: games have none of it.
   const pictures = {
     ...words,
     guidance: guidance === "none" ? undefined : guidance,
     similarity: similarity || undefined,
+    temporalBlend: temporalBlend === 0 ? undefined : { weight: temporalBlend, threshold: blendThreshold },
   };
   return {
     ...modelOptions(settings),

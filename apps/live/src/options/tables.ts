@@ -191,6 +191,18 @@ export const PICTURE_TABLE = {
     default: always(false),
     cli: { flags: "--similarity" },
   },
+  temporalBlend: {
+    kind: real(0, 1),
+    doc: "The part of the frame before in each frame's latents, so that what stands still flickers less.",
+    default: always(0),
+    cli: { flags: "--temporal-blend <PART>" },
+  },
+  blendThreshold: {
+    kind: real(0, 1000),
+    doc: "The largest difference of latents up to which they are blended with the frame before.",
+    default: found("any difference"),
+    cli: { flags: "--blend-threshold <DIFFERENCE>" },
+  },
   autoencoder: {
     kind: text("a name"),
     doc: "A tiny autoencoder, its folder or file, in place of the model's own.",

@@ -6,7 +6,7 @@ import type { LiveParameters, LivePrecision } from "../session/types";
 import { PromptEncoder } from "./prompt-encoder";
 import { StreamBatch } from "./stream-batch";
 import { allocatePictures, type Blocks, type PictureMemory } from "./stream-memory";
-import type { DiffusionModel, GuidanceKind, StreamConditions } from "./types";
+import type { DiffusionModel, GuidanceKind, StreamConditions, TemporalBlend } from "./types";
 
 /** How an engine is opened. */
 export interface PictureEngineOptions {
@@ -19,6 +19,8 @@ export interface PictureEngineOptions {
   /** Whether programs measure the change between frames. */
   change: boolean;
   conditions: StreamConditions;
+  /** How latents are blended with those of the frame before; undefined: not at all. */
+  temporalBlend?: TemporalBlend | undefined;
 }
 
 const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<LivePrecision, DType>;
@@ -42,12 +44,13 @@ export function checkSize({ model, width, height }: Pick<PictureEngineOptions, "
 
 /** Numbers of a stream's state at so many steps. */
 export function contextLengthOf(
-  { width, height, model }: Pick<PictureEngineOptions, "model" | "width" | "height">,
+  { width, height, model, temporalBlend }: Pick<PictureEngineOptions, "model" | "width" | "height" | "temporalBlend">,
   steps: number,
 ): number {
   const { factor, latentChannels } = model.codec;
   const latents = (width / factor) * (height / factor) * latentChannels;
-  return latents * (Math.max(steps - 1, 1) + steps) + 2 * 3 * width * height + 2;
+  const before = temporalBlend ? 1 : 0;
+  return latents * (Math.max(steps - 1, 1) + steps + before) + 2 * 3 * width * height + 2;
 }
 
 /** Makes each frame of a pushed picture and a text, by a model of the Stable Diffusion class. */
@@ -180,9 +183,10 @@ export class PictureEngine implements FrameMaker {
   }
 
   /** The blocks that hold a stream's state at so many steps, in their order in a context. */
-  private stateBlocks({ memory: { waiting, residual } }: StreamBatch) {
+  private stateBlocks({ memory: { waiting, residual, before } }: StreamBatch) {
     const { video, newest, blend } = this.pictures;
-    return [waiting, residual, video, newest, blend].map(({ buffer }) => buffer);
+    const kept = this.options.temporalBlend ? [before] : [];
+    return [waiting, residual, ...kept, video, newest, blend].map(({ buffer }) => buffer);
   }
 
   /** The batch of the frame before, if it had so many steps, else the one of the device's own type. */

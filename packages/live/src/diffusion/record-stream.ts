@@ -13,6 +13,8 @@ export interface StreamProgram {
   /** Whether the change against the frame before, and drift, are measured. */
   change: boolean;
   drift: boolean;
+  /** Whether finished latents are blended with those of the frame before. */
+  temporal: boolean;
 }
 
 /** What the recording of a frame's steps works on. */
@@ -127,6 +129,22 @@ function recordGuidance(g: Graph, parts: Parts, predicted: Tensor): Tensor {
   return out;
 }
 
+/** Coefficients of a sampler's step that takes its sample for the data prediction and gives that back. Rows: next sample, denoised, data;
+ *  columns: sample, prediction, noise, data. */
+const DATA_OF_SAMPLE = [0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0];
+
+/** Blends finished latents with those of the frame before, pixels that differ little, and keeps them for the next frame. → [1,1,S,C]. */
+function recordTemporalBlend(g: Graph, { batch: { before, temporal } }: Parts, finished: Tensor): Tensor {
+  const [, , height, width] = before.tensor.dims as [number, number, number, number, number];
+  const sample = pixels(finished, height, width);
+  const blended = g.samplerStep({
+    ...{ name: "sampler.blend", prediction: sample, x: sample, previous: before.tensor, blend: temporal.tensor },
+    coefficients: g.constant(Float32Array.from(DATA_OF_SAMPLE), [3, 4]),
+  });
+  g.copy({ name: "sampler.before", x: tokens(blended), out: tokens(before.tensor) });
+  return tokens(blended);
+}
+
 /** Records the encoding of what comes in: → latents, [1,1,h,w,C]. */
 export const recordEncoding = (g: Graph, { codec }: DiffusionModel, video: VideoTensors): Pausable<Tensor> =>
   codec.encode(g, recordVideo(g, video));
@@ -149,7 +167,8 @@ export function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<
     elementwise(g, (e) => e.add(e.mul(signal, finished), e.mul(level, noise)), { name: "sampler.next", out });
   }
   const [, , height, width] = batch.noise.tensor.dims as [number, number, number, number, number];
-  const last = frameRange(data, steps - 1, steps);
+  const finished = frameRange(data, steps - 1, steps);
+  const last = program.temporal ? recordTemporalBlend(g, parts, finished) : finished;
   const typed = g.dtype === "f32" ? last : g.copy({ name: "sampler.data", x: last, out: g.empty(last.dims) });
   return pixels(typed, height, width);
 }

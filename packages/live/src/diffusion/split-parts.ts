@@ -30,7 +30,7 @@ export function splitParts(
   }
   const stepsFrom = (first: boolean): Recording =>
     function* (g: Graph) {
-      const program = { steps, guidance, first, change, drift };
+      const program = { steps, guidance, first, change, drift, temporal: false };
       const clean = yield* recordSteps(g, { model, batch, program }, tokens(g.input("latents", latents)));
       g.output("clean", clean);
     };

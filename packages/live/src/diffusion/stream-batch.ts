@@ -2,12 +2,14 @@ import { layoutGraph, Plan, runInSlices } from "@vd/tensor";
 import { recordStream, type StreamProgram } from "./record-stream";
 import { type BatchOptions, StepBatch, type TextStates } from "./step-batch";
 import type { BatchMemory, Blocks, PictureMemory } from "./stream-memory";
-import type { StreamConditions } from "./types";
+import type { StreamConditions, TemporalBlend } from "./types";
 
 /** How a stream's batches and programs are made. */
 export interface StreamOptions extends BatchOptions {
   /** Whether programs measure the change between frames. */
   change: boolean;
+  /** How latents are blended with those of the frame before; undefined: not at all. */
+  temporalBlend?: TemporalBlend | undefined;
 }
 
 /** A stream at one number of steps: its batch and its programs. */
@@ -16,6 +18,8 @@ export class StreamBatch {
   private readonly ready = new Map<string, Plan>();
   /** True if no frame is on its way: the next one begins all steps with its own picture. */
   isEmpty = true;
+  /** The weight of the frame before that the programs have. */
+  private weight: number | undefined;
 
   private constructor(
     private readonly options: StreamOptions,
@@ -60,11 +64,11 @@ export class StreamBatch {
   }
 
   private async load(which: Pick<StreamProgram, "first" | "drift">): Promise<void> {
-    const { model, device, size, guidance, change } = this.options;
+    const { model, device, size, guidance, change, temporalBlend } = this.options;
     const { steps, memory: batch, pictures } = this;
     const key = this.keyOf(which);
     const begin = async () => {
-      const program = { steps, guidance, change, ...which };
+      const program = { steps, guidance, change, temporal: temporalBlend !== undefined, ...which };
       const record = layoutGraph.inPieces((g) => recordStream(g, model, { pictures, batch }, program), {
         dtype: size.dtype,
       });
@@ -80,9 +84,18 @@ export class StreamBatch {
     }
   }
 
+  /** Sets how the next frame is blended: a stream's first one not at all, since no frame is before it. */
+  private setTemporalBlend({ weight, threshold }: TemporalBlend): void {
+    const wanted = this.isEmpty ? 0 : weight;
+    if (wanted === this.weight) return;
+    this.memory.temporal.buffer.writeSync(Float32Array.of(wanted, threshold));
+    this.weight = wanted;
+  }
+
   /** The program of the next frame; {@link prepare} has loaded it. With one step every frame is a first one. */
   take(drift: boolean): Plan {
     const first = this.isEmpty || this.steps === 1;
+    if (this.options.temporalBlend) this.setTemporalBlend(this.options.temporalBlend);
     this.isEmpty = false;
     return this.ready.get(this.keyOf({ first, drift }))!;
   }

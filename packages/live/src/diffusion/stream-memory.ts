@@ -30,6 +30,9 @@ export interface BatchMemory {
   noise: PlacedTensor;
   /** Noisy latents of the frames on their way, those of the second step first: [1,N − 1,h,w,C]; one row that nobody reads for one step. */
   waiting: PlacedTensor;
+  /** The finished latents of the frame before, [1,1,h,w,C], and how the next ones are blended with them: weight and threshold, [2]. */
+  before: PlacedTensor;
+  temporal: PlacedTensor;
   /** Residual noise for guidance, [1,N,h,w,C]. */
   residual: PlacedTensor;
   /** Of each step, [1,N,1,1]: parts of a noisy sample; factors of sample and prediction in the data. */
@@ -95,6 +98,8 @@ export function allocateBatch(
   return allocateAll<BatchMemory>(device, {
     noise: ["state", latents(steps)],
     waiting: ["state", latents(Math.max(steps - 1, 1))],
+    before: ["state", latents(1)],
+    temporal: ["io", [2]],
     residual: ["state", latents(steps)],
     signal: ["io", row],
     level: ["io", row],

@@ -36,6 +36,14 @@ export const GUIDANCE_KINDS = ["none", "self", "initialize", "full"] as const;
  */
 export type GuidanceKind = (typeof GUIDANCE_KINDS)[number];
 
+/** Draws each frame's latents towards those of the frame before, where both agree: what stands still flickers less. */
+export interface TemporalBlend {
+  /** The part of the frame before, 0 to 1: 0 for none of it. */
+  weight: number;
+  /** The largest difference of any channel of the latents, in units of their deviation, up to which a latent pixel is blended. */
+  threshold: number;
+}
+
 /** What a stream of pictures is made with; changes count from the next frame on. */
 export interface StreamConditions {
   prompt: string;

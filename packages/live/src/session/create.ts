@@ -63,7 +63,11 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel 
 }
 
 function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): OpenedModel {
-  const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0] } = options;
+  const { seed = 0, adaptive, guidance = GUIDANCE_KINDS[0], temporalBlend: blending } = options;
+  const temporalBlend = blending && {
+    weight: blending.weight,
+    threshold: blending.threshold ?? Number.POSITIVE_INFINITY,
+  };
   const isTold = model.unet.config.guidanceChannels !== undefined;
   const conditions: StreamConditions = {
     ...{ prompt: "", negativePrompt: "", strength: STRENGTH, guidanceScale: isTold ? TOLD_SCALE : SCALE, delta: 1 },
@@ -78,7 +82,7 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
       if (devices === undefined) {
         const own = device();
         checkPrecisionsOn(own, optional(adaptive)?.precisions);
-        return PictureEngine.open({ ...common, ...size, device: own });
+        return PictureEngine.open({ ...common, ...size, device: own, temporalBlend });
       }
       const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
       const isMeasured = (drift?.everyFrames ?? 0) > 0;

@@ -42,6 +42,7 @@ const OF_PICTURES = [
   "delta",
   "guidance",
   "similarity",
+  "temporalBlend",
 ] as const;
 const OF_FILES = ["autoencoder", "tokenizer", "devices"] as const;
 const OF_GAMES = ["start", "guard", "cache"] as const;
@@ -124,9 +125,16 @@ export function checkSessionOptions(options: LiveSessionOptions, model: LiveMode
   if (devices !== undefined && (!isDeviceList(devices) || devices.length !== 2))
     fail("devices", "two devices of one kind, such as cuda:0 and cuda:1", devices);
   if (devices !== undefined && options.device !== undefined) fail("device", "nothing beside devices", options.device);
+  if (devices !== undefined && options.temporalBlend !== undefined) fail("temporalBlend", "one device", devices);
   if (typeof options.similarity === "object") {
     inRange("similarity.threshold", options.similarity.threshold, -1, 1);
     inRange("similarity.maxSkip", options.similarity.maxSkip, 0, 1_000_000, true);
+  }
+  if (options.temporalBlend !== undefined) {
+    const { weight, threshold } = options.temporalBlend;
+    if (typeof weight !== "number") fail("temporalBlend.weight", "a number from 0 to 1", weight);
+    inRange("temporalBlend.weight", weight, 0, 1);
+    inRange("temporalBlend.threshold", threshold, 0, Number.POSITIVE_INFINITY);
   }
   const { fps, queueFrames, pace, drift, timeEvery, cache, adaptive, size } = options;
   if (fps !== undefined && !(fps > 0 && fps <= MAX_FPS))

@@ -100,6 +100,26 @@ export interface SimilarityOptions {
   maxSkip?: number | undefined;
 }
 
+/**
+ * Draws each frame's latents towards those of the frame before, so that what stands still flickers less.
+ *
+ * @example
+ * ```ts
+ * const session = await createLiveSession({
+ *   model: "stable-diffusion-turbo",
+ *   prompt: "a painting of a harbour",
+ *   temporalBlend: { weight: 0.3, threshold: 0.5 },
+ * });
+ * ```
+ */
+export interface TemporalBlendOptions {
+  /** The part of the frame before, 0 to 1. */
+  weight: number;
+  /** The largest difference of any channel of the latents, in units of about their deviation, up to which a latent pixel is blended:
+   *  what moves by more keeps no trace of the frame before. Default: every pixel is blended. */
+  threshold?: number | undefined;
+}
+
 /** What `session.set` changes at the next frame's edge; what is left out stays. */
 export interface LiveParameters {
   /** Calls of the network for a frame: one of the model's choices. */
@@ -158,6 +178,9 @@ export interface LiveSessionOptions extends LiveParameters {
   tokenizer?: string | undefined;
   /** Of models of pictures: the kind of guidance. Default `none`. */
   guidance?: GuidanceKind | undefined;
+  /** Of models of pictures: blends each frame's latents with those of the frame before, where they differ by `threshold` at most
+   *  (default: wherever), `weight` of it being the frame before. Default off. */
+  temporalBlend?: TemporalBlendOptions | undefined;
   /** Of models of pictures: leaves out frames of pictures that hardly differ. Default off. */
   similarity?: SimilarityOptions | boolean | undefined;
   /** Width and height in pixels; default the model's. */

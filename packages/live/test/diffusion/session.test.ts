@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createLiveSession, type LiveFrame, type LiveSession, type LiveSessionOptions } from "../../src/index";
 import { changedModel, STABLE_DIFFUSION, slope } from "../support/stable-diffusion";
 
@@ -116,6 +116,7 @@ test.each<[LiveSessionOptions, RegExp]>([
   [{ adaptive: { precisions: ["float8" as never] } }, /precisions.*some of float32/],
   [{ adaptive: { precisions: ["float32", "float16"] } }, /precisions.*float32 alone on the CPU/],
   [{ adaptive: { precisions: ["float32"] }, devices: ["cpu", "cpu"] }, /precisions.*one device/],
+  [{ temporalBlend: { weight: 0.5 }, devices: ["cpu", "cpu"] }, /temporalBlend.*one device/],
   [{ guard: { anchor: 0.1 } }, /guard.*a model with live.json/],
   [{ cache: true }, /cache.*a model with live.json/],
   [{ start: "meadow" }, /start.*a model with live.json/],
@@ -149,4 +150,61 @@ test.each([
   [{ "scheduler/scheduler_config.json": { prediction_type: "flow" } }, /prediction_type/],
 ])("refuses a model with %j", async (changes, message) => {
   await expect(open({ model: changedModel(changes) })).rejects.toThrow(message);
+});
+
+describe("temporal blend", () => {
+  /** Mean distance of two frames' pixels. */
+  const apart = (a: LiveFrame, b: LiveFrame) =>
+    a.data.reduce((sum, value, i) => sum + Math.abs(value - b.data[i]!), 0) / a.data.length;
+  const frames = async (options: LiveSessionOptions, reds: readonly number[]) => {
+    const session = await open(options);
+    const made: LiveFrame[] = [];
+    for (const red of reds) made.push(await frameOf(session, red));
+    await session.close();
+    return made;
+  };
+
+  test.each([1, 2])("draws frames towards the one before, %i steps, and nothing without weight", async (steps) => {
+    const settled = [200, 200, 200, 200, 200];
+    const reds = [...settled, ...settled.map(() => 20), 20, 20, 20];
+    const plain = await frames({ steps }, reds);
+    const blended = await frames({ steps, temporalBlend: { weight: 0.5 } }, reds);
+    // The first frame has none before it. Another picture's own frame comes as many frames later as there are further steps.
+    expect(blended[0]!.data).toEqual(plain[0]!.data);
+    const changed = settled.length - 1 + steps;
+    const change = (made: readonly LiveFrame[]) => apart(made[changed]!, made[changed - 1]!);
+    expect(change(blended)).toBeLessThan(0.8 * change(plain));
+    // What stands still is reached in the end.
+    expect(apart(blended.at(-1)!, plain.at(-1)!)).toBeLessThan(0.2 * apart(blended[changed]!, plain[changed]!));
+    const without = await frames({ steps, temporalBlend: { weight: 0 } }, reds);
+    expect(without.map(({ data }) => data)).toEqual(plain.map(({ data }) => data));
+  });
+
+  test("leaves alone what differs by more than the threshold", async () => {
+    const reds = [200, 20, 20];
+    const plain = await frames({}, reds);
+    const strict = await frames({ temporalBlend: { weight: 1, threshold: 0 } }, reds);
+    expect(strict.map(({ data }) => data)).toEqual(plain.map(({ data }) => data));
+    const [first, , frozen] = await frames({ temporalBlend: { weight: 1 } }, reds);
+    expect(frozen!.data).toEqual(first!.data);
+  });
+
+  test("goes on from a snapshot, and is refused out of range", async () => {
+    const options: LiveSessionOptions = { temporalBlend: { weight: 0.5, threshold: 3 } };
+    const session = await open(options);
+    for (const red of [10, 90]) await frameOf(session, red);
+    const kept = await session.snapshot();
+    const next = await frameOf(session, 170);
+    await session.close();
+    const other = await open(options);
+    await frameOf(other, 250);
+    await other.restore(structuredClone(kept));
+    expect((await frameOf(other, 170)).data).toEqual(next.data);
+    await other.close();
+    await expect(open({ temporalBlend: { weight: 2 } })).rejects.toThrow(/temporalBlend\.weight.*from 0 to 1/);
+    await expect(open({ temporalBlend: {} as never })).rejects.toThrow(/temporalBlend\.weight/);
+    await expect(createLiveSession({ temporalBlend: { weight: 0.5 } })).rejects.toThrow(
+      /a model of pictures and words/,
+    );
+  });
 });

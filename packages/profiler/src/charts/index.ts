@@ -4,3 +4,4 @@ export { escapeHtml, figure, type WidthName } from "./figure";
 export { type LineSeries, type LinesOptions, linesFigure } from "./lines";
 export { type RooflineCeilings, type RooflinePoint, rooflineFigure } from "./roofline";
 export { CHART_STYLE } from "./style";
+export { type TrendOptions, type TrendPoint, trendFigure } from "./trend";

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { type Bar, barsFigure, CategoryColors, linesFigure, rooflineFigure } from "../../src/charts";
+import {
+  type Bar,
+  barsFigure,
+  CategoryColors,
+  linesFigure,
+  rooflineFigure,
+  type TrendPoint,
+  trendFigure,
+} from "../../src/charts";
 
 const bar = (label: string, value: number): Bar => ({ label, value, text: `${value} s`, short: "s", color: "red" });
 
@@ -86,5 +94,34 @@ describe("lines", () => {
 
   it("have no key where there is one", () => {
     expect(linesFigure([{ name: "a", points }], options)).not.toContain("legend");
+  });
+});
+
+describe("trendFigure", () => {
+  const point = (series: string, step: string, value: number): TrendPoint => ({
+    ...{ series, step, value, low: value / 1.1, high: value * 1.1 },
+    title: `${series} ${step}`,
+  });
+
+  it("draws a line for each series over all steps, with a key, outliers and the rule", () => {
+    const points = [point("unet", "1", 2), point("unet", "2", 1), point("vae", "2", 1)];
+    const options = { label: "History", y: "times the best", steps: ["1", "2", "3"] };
+    const figure = trendFigure(points, { ...options, rule: 1, outliers: [point("x", "2", 8)] });
+    expect(figure).toMatch(/<i style="background:var\(--category-0\)"><\/i>unet/);
+    expect(figure).toMatch(/<i style="background:var\(--category-1\)"><\/i>vae/);
+    expect(figure.match(/<circle/g)).toHaveLength(2 * 4);
+    expect(figure).toContain("<title>x 2</title>");
+    expect(figure).toContain("stroke-dasharray");
+    expect(trendFigure(points.slice(0, 2), options)).not.toContain("legend");
+  });
+
+  it("labels fewer steps than there are where they have no room, the last one always", () => {
+    const steps = Array.from({ length: 50 }, (_, i) => `s${i}`);
+    const figure = trendFigure(
+      steps.map((step) => point("a", step, 1)),
+      { label: "x", y: "y", steps },
+    );
+    expect(figure).toContain(">s49</text>");
+    expect(figure).not.toContain(">s48</text>");
   });
 });
