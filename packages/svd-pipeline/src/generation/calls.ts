@@ -20,7 +20,7 @@ function stagesOf(context: GenerationContext, { savings, kinds }: ChosenCalls) {
     reuses: savings.featureInterval > 1,
     measures: savings.changeThreshold > 0,
   };
-  const key = `calls ${JSON.stringify(needs)}`;
+  const key = `calls ${JSON.stringify(needs)} ${shape.rowsApart}`;
   const block = layouts.blockOf(key);
   const stages = new Map<CallKind, StageDefinition>();
   for (const kind of kinds) {
