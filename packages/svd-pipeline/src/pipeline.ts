@@ -16,6 +16,7 @@ import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { fitWarnings } from "./generation/fit-warnings";
 import { Generation } from "./generation/generation";
 import { layoutStages, settleDenoising } from "./generation/layout-stages";
+import { memoryAdvice } from "./generation/memory-advice";
 import { type GenerationState, withState } from "./generation/resume/generation-state";
 import { Scratch } from "./generation/scratch";
 import { generationEvents } from "./generation/stream";
@@ -449,7 +450,11 @@ async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
   }
   const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
   // A GPU refuses at once what it does not have.
-  if (context.device.kind === "cpu") checkMemory(layouts);
+  try {
+    if (context.device.kind === "cpu") checkMemory(layouts);
+  } catch (error) {
+    throw await memoryAdvice(context, context.device, error);
+  }
   return new Generation(context).run();
 }
 

@@ -21,6 +21,7 @@ import { checkLatents, type GenerationContext, type GenerationRun, latentDims } 
 import { decodePreview } from "./decode-frames";
 import { denoiseCompile } from "./denoise-compile";
 import type { EncodedPicture } from "./encode-picture";
+import { denoiseWithinMemory } from "./less-memory";
 import type { StepState } from "./resume/generation-state";
 
 /** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
@@ -35,7 +36,8 @@ export function denoiseLatents(run: GenerationRun, begin: Beginning, picture: En
   const { denoiser, device } = run.context;
   if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, begin, picture);
   if (splitsRows(run.context)) return denoiseOnTeam(run, begin, picture);
-  return denoiseOn(run, denoiser?.device ?? device, begin, picture);
+  const own = denoiser?.device ?? device;
+  return denoiseWithinMemory(run, own, () => denoiseOn(run, own, begin, picture));
 }
 
 /** Finds the last step of an earlier run, or draws the first latents. */

@@ -79,8 +79,11 @@ export async function settlePieces(context: GenerationContext): Promise<void> {
     return;
   }
   const residentBytes = await weightsBefore(context);
-  const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
-  const { chunkFrames, tiles } = await choosePieces(models, decodedShape(shape), options);
+  const options = { device, layouts, memory: checked.memory, signal: context.options.signal };
+  const choose = (bytes: number) => choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes });
+  const kept = await choose(residentBytes);
+  // Rather than to decode in tiles a device lets go of weights, which it does where its memory runs short.
+  const { chunkFrames, tiles } = kept.tiles && residentBytes > 0 ? await choose(0) : kept;
   context.shape = { ...shape, decodeChunk: chunkFrames, decodeTiles: tiles };
 }
 

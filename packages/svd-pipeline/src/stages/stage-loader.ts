@@ -1,6 +1,7 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
 import type { CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
 import { observed, type Plan, type PlanOptions, type SharedBlock, type Tuning, type WorkObserver } from "@vd/tensor";
+import { isOutOfMemory } from "./out-of-memory";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */
@@ -82,7 +83,17 @@ export class StageLoader {
    * @throws VdError as {@link run}
    */
   async open(stage: StageDefinition, options: StageOptions = {}): Promise<LoadedStage> {
-    return (await this.take(stage)) ?? (await this.load(stage, options));
+    const ahead = await this.take(stage);
+    if (ahead) return ahead;
+    try {
+      return await this.load(stage, options);
+    } catch (error) {
+      if (!isOutOfMemory(error) || this.ahead.size === 0) throw error;
+      // What was loaded ahead of its use is in the way of what is needed now.
+      await this.dropAhead();
+      await this.options.device.trim();
+      return this.load(stage, options);
+    }
   }
 
   /** Begins to load a stage that `run` will be called for. Where that fails, `run` loads it again. */

@@ -75,3 +75,61 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
     expect(plan.denoising).toBe("guidance row by row");
   });
 });
+
+describe("the frames", () => {
+  const OPTIONS = { ...QUICK, steps: 3, numFrames: 5 };
+  let pipeline: StableVideoDiffusionPipeline;
+  let wanted: Uint8Array;
+  beforeAll(async () => {
+    pipeline = await openTiny();
+    wanted = (await pipeline.generate(OPTIONS)).data;
+  });
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    ["a sampler that steps on the device", {}],
+    ["calls that are saved", { featureInterval: 2, guidanceMaxSigma: 50 }],
+    ["a sampler that steps on the host, in a video of two clips", { numFrames: 8, clipFrames: 5 }],
+  ])("are the same with the least memory: %s", async (_, more) => {
+    const full = (await pipeline.generate({ ...OPTIONS, ...more })).data;
+    const least = await pipeline.generate({ ...OPTIONS, ...more, memory: "lowest" });
+    expect(sameBytes(least.data, full)).toBe(true);
+    const [a, b] = await Promise.all(
+      (["full", "lowest"] as const).map((memory) => pipeline.plan({ ...OPTIONS, ...more, memory })),
+    );
+    expect(b!.stages.find(({ name }) => name.startsWith("denoise"))!.peakBytes).toBeLessThan(
+      a!.stages.find(({ name }) => name.startsWith("denoise"))!.peakBytes,
+    );
+  });
+
+  /** Lets plans of the denoiser fail as on a device without memory while `refuses` says so. */
+  function refuseDenoiser(refuses: (load: number) => boolean): string[] {
+    const load = Plan.load;
+    const names: string[] = [];
+    vi.spyOn(Plan, "load").mockImplementation((device, layout, options) => {
+      if (options?.name !== "denoise") return load.call(Plan, device, layout, options);
+      names.push(`${layout.graph.rows.length} rows`);
+      const error = { code: "memory", where: "allocate", expected: "less", got: "more" } as const;
+      return refuses(names.length) ? Promise.reject(new VdError(error)) : load.call(Plan, device, layout, options);
+    });
+    return names;
+  }
+
+  it("are the same where the device runs out of memory for the denoiser, which is told", async () => {
+    const loads = refuseDenoiser((load) => load === 1);
+    const messages: string[] = [];
+    const onProgress = ({ message }: { message?: string }) => void (message && messages.push(message));
+    const video = await pipeline.generate({ ...OPTIONS, onProgress });
+    expect(sameBytes(video.data, wanted)).toBe(true);
+    expect(messages).toEqual(["The device ran out of memory denoising in one go; now guidance row by row."]);
+    expect(new Set(loads).size).toBe(2);
+  });
+
+  it("are refused with what would fit where nothing is left to try", async () => {
+    refuseDenoiser(() => true);
+    await expect(pipeline.generate({ ...OPTIONS, width: 256, height: 128 })).rejects.toMatchObject({
+      code: "memory",
+      hint: "This would fit: 4 frames, or a size of 192x64.",
+    });
+  });
+});
