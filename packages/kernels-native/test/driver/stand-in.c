@@ -22,7 +22,16 @@
 #endif
 
 typedef int R;
-enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, UNJOINED = 904, ILLEGAL_ADDRESS = 700, ALREADY_ENABLED = 704, NOT_SUPPORTED = 801 };
+enum {
+  OK = 0,
+  OUT_OF_MEMORY = 2,
+  NO_DEVICE = 100,
+  NOT_FOUND = 500,
+  UNJOINED = 904,
+  ILLEGAL_ADDRESS = 700,
+  ALREADY_ENABLED = 704,
+  NOT_SUPPORTED = 801
+};
 
 static int setting(const char* name, int fallback) {
   const char* text = getenv(name);
@@ -176,7 +185,9 @@ static Stream* origin;
 static int is_locked;
 static THREAD_LOCAL int depth;
 static void lock(void) {
-  if (depth++ == 0) while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {}
+  if (depth++ == 0)
+    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {
+    }
 }
 static R unlock(R result) {
   if (--depth == 0) __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
