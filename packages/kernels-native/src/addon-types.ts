@@ -47,6 +47,8 @@ export interface ProgramInfo {
   scratchBytes: number;
   /** Weights packed on this device, those of other programs included. */
   packedBytes: number;
+  /** Weights that every run copies to the device. */
+  streamedBytes: number;
   /** Per row: true where a fast path runs, false for the reference. */
   fast: boolean[];
   /** Per row: the kernel variant; on the CPU the fast path, or `definition`. */
@@ -91,7 +93,7 @@ export interface NativeDevice {
     words: Float64Array,
     names: string[],
     buffers: BufferBinding[],
-    options?: { capture: boolean; variants?: string[]; explain?: boolean },
+    options?: { capture: boolean; variants?: string[]; explain?: boolean; streamBytes?: number },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */
   prepare(): Promise<void>;

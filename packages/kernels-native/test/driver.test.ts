@@ -119,6 +119,23 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(unasked).toEqual([[], []]);
   });
 
+  test.each(["first", "last"])(
+    "weights that pass through a part of the memory are there when their rows run, and not before: the %s stream ahead",
+    (order) => {
+      const weight = 2 ** 17;
+      const { kept, fits, streamed, timed, captured, tight, freeBytes } = scenario("stream", {
+        STAND_IN_ORDER: order,
+      });
+      expect(kept).toEqual({ wrong: [], streamedBytes: 0, scratchBytes: 0 });
+      expect(fits).toEqual(kept);
+      // Twelve rows of eleven weights; each slot holds one of them, and what two rows in a slot share comes once.
+      for (const each of [streamed, timed, captured])
+        expect(each).toEqual({ wrong: [], streamedBytes: 11 * weight, scratchBytes: 3 * weight });
+      expect(tight).toEqual({ wrong: [], streamedBytes: 11 * weight, scratchBytes: 2 * weight });
+      expect(freeBytes).toBe(256 * 2 ** 20);
+    },
+  );
+
   test("out of memory is an error that says how much, and the next allocation works", () => {
     const { tooMuch } = scenario("memory");
     expect(tooMuch.code).toBe("memory");

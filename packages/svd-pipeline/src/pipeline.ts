@@ -17,7 +17,8 @@ import type { EndlessOptions } from "./generation/endless/types";
 import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
 import { fitWarnings } from "./generation/fit-warnings";
 import { Generation } from "./generation/generation";
-import { layoutStages } from "./generation/layout-stages";
+import { layoutStages, settleDenoising } from "./generation/layout-stages";
+import { memoryAdvice } from "./generation/memory-advice";
 import { type GenerationState, withState } from "./generation/resume/generation-state";
 import { Scratch } from "./generation/scratch";
 import { generationEvents } from "./generation/stream";
@@ -205,9 +206,7 @@ export class StableVideoDiffusionPipeline {
   async plan(options: GenerateOptions): Promise<GenerationEstimate> {
     const context = await this.context(options);
     const { warnings } = context;
-    const estimated = context.team
-      ? await estimateTeam(context)
-      : await estimate(context.device, await layoutStages(context));
+    const estimated = context.team ? await estimateTeam(context) : await estimateStages(context);
     return { ...estimated, warnings };
   }
 
@@ -472,13 +471,25 @@ async function withSize(options: GenerateOptions, checked: CheckedOptions, facto
 
 async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
   if (context.team) {
-    await observed(context.options.profiler, "plan", () => layoutTeam(context));
+    await observed(context.options.profiler, "plan", async () => {
+      await settleDenoising(context);
+      await layoutTeam(context);
+    });
     return new Generation(context).run();
   }
   const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
   // A GPU refuses at once what it does not have.
-  if (context.device.kind === "cpu") checkMemory(layouts);
+  try {
+    if (context.device.kind === "cpu") checkMemory(layouts);
+  } catch (error) {
+    throw await memoryAdvice(context, context.device, error);
+  }
   return new Generation(context).run();
+}
+
+async function estimateStages(context: GenerationContext) {
+  const layouts = await layoutStages(context);
+  return estimate(context.device, layouts, context.streamBytes);
 }
 
 /** A model with the UNet that the options name in place of its own, if they do, and with what its distillation means. */

@@ -30,6 +30,7 @@ const SIZES: readonly Size[] = [
   { name: "25 frames 1024x576", options: XT },
   { name: "again", options: XT, sameAs: "25 frames 1024x576" },
   { name: "low memory", options: { ...XT, memory: "low" }, sameAs: "25 frames 1024x576" },
+  { name: "least memory", options: { ...XT, memory: "lowest" } },
   { name: "14 frames 1024x576", options: { ...XT, numFrames: 14 } },
   {
     name: "14 frames 1024x576, low memory",

@@ -61,6 +61,8 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   options.capture = read_bool(from.Get("capture"), "compile capture");
   const Napi::Value explain = from.Get("explain");
   if (!explain.IsUndefined()) options.explain = read_bool(explain, "compile explain");
+  const Napi::Value streamBytes = from.Get("streamBytes");
+  if (!streamBytes.IsUndefined()) options.streamBytes = read_size(streamBytes, "compile streamBytes");
   const Napi::Value variants = from.Get("variants");
   if (!variants.IsUndefined()) options.variants = read_strings(variants, "compile variants");
   return options;
@@ -230,6 +232,7 @@ Napi::Value ProgramObject::details(const Napi::CallbackInfo& info) {
   Napi::Object to = Napi::Object::New(info.Env());
   to.Set("scratchBytes", static_cast<double>(from.scratch_bytes));
   to.Set("packedBytes", static_cast<double>(from.packed_bytes));
+  to.Set("streamedBytes", static_cast<double>(from.streamed_bytes));
   Napi::Array fast = Napi::Array::New(info.Env(), from.fast.size());
   for (size_t i = 0; i < from.fast.size(); ++i) fast.Set(static_cast<uint32_t>(i), static_cast<bool>(from.fast[i]));
   to.Set("fast", fast);

@@ -29,6 +29,8 @@ struct RejectedVariant {
 struct ProgramInfo {
   size_t scratch_bytes = 0;
   size_t packed_bytes = 0;
+  /** Weights that every run copies to the device. */
+  size_t streamed_bytes = 0;
   /** Per row: whether a fast path or the reference runs. */
   std::vector<bool> fast;
   /** Per row: the variant that was chosen; on the CPU the fast path, or `definition`. */
@@ -49,6 +51,9 @@ struct CompileOptions {
   std::vector<std::string> variants;
   /** Also find out why rows cannot have other variants, where the backend has several. */
   bool explain = false;
+  /** Bytes of device memory through which weights pass, copied from page-locked host memory ahead of the rows that use them; 0: they stay
+   *  on the device. Weights that fit in there together stay too. */
+  size_t streamBytes = 0;
 };
 
 /** One run at a time; the rows before a failure or a cancel have been computed. */

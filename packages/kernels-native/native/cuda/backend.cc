@@ -12,6 +12,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<Program> compile(std::vector<Row> rows, std::vector<BufferBinding> buffers, const CompileOptions& options) override {
     const LoadContext device = open_or_reopen();
     device.residency->prune();
+    device.pinned->prune();
     return std::make_unique<CudaProgram>(device, std::move(rows), std::move(buffers), options);
   }
 
@@ -26,6 +27,7 @@ class CudaDevice final : public Device {
   void trim() override {
     const std::lock_guard lock(mutex_);
     if (current_.residency) current_.residency->release_unused();
+    if (current_.pinned) current_.pinned->release_unused();
   }
 
   DeviceMemoryInfo memory() override {
@@ -46,7 +48,7 @@ class CudaDevice final : public Device {
       return alive && alive->release_unused();
     });
     auto transfer = std::make_shared<Transfer>(context);
-    current_ = {std::move(context), std::move(transfer), std::move(residency)};
+    current_ = {std::move(context), std::move(transfer), std::move(residency), std::make_shared<PinnedWeights>()};
   }
 
   /** The parts of the device, which opens at the first use and again after it was lost. */

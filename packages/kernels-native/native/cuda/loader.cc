@@ -1,6 +1,9 @@
 #include "loader.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "weight_segments.h"
 
 namespace vd::cuda {
 namespace {
@@ -10,39 +13,49 @@ constexpr size_t kWorkspaceAlignment = 256;
 class Loader {
  public:
   Loader(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
-         const std::vector<BufferBinding>& buffers)
-      : device_(device), chosen_(std::move(rows)), standIns_(standIns), buffers_(buffers), addresses_(standIns.size(), 0) {}
+         const std::vector<BufferBinding>& buffers, size_t streamBytes)
+      : device_(device), chosen_(std::move(rows)), standIns_(standIns), buffers_(buffers), addresses_(standIns.size(), 0) {
+    if (streamBytes > 0) plan_streaming(streamBytes);
+  }
 
   LoadedRows load() {
     device_.context->enter("load");
     upload_direct();
     allocate_workspace();
-    for (ChosenRow& row : chosen_) add(row);
+    if (plan_) loaded_.weights = std::make_unique<WeightStream>(device_.context, plan_->numSlots, plan_->slotBytes);
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (plan_) enter_segment(i);
+      add(chosen_[i], i);
+    }
     scratch_.reset();
     device_.transfer->finish("load");
     return std::move(loaded_);
   }
 
  private:
-  /** The operands that launches other than packs read. */
-  std::vector<bool> direct_operands() const {
-    std::vector<bool> direct(standIns_.size(), false);
-    const auto visit = [&](uint64_t word) {
-      if (const auto reference = standIns_.find(word)) direct[reference->index] = true;
-    };
+  void plan_streaming(size_t streamBytes) {
+    for (const ChosenRow& row : chosen_) uses_.push_back(large_weights(row.variant, standIns_));
+    plan_ = cut_into_segments(uses_, streamBytes);
+    if (!plan_) uses_.clear();
+  }
+
+  /** The operands that stay on the device because launches read them as they are. */
+  std::vector<bool> resident_operands() const {
+    std::vector<bool> resident(standIns_.size(), false);
     for (const ChosenRow& row : chosen_) {
-      for (const Launch& launch : row.variant.launches) for_each_word(launch, visit);
-      for (const Pack& pack : row.variant.packs)
-        if (!pack.constant)
-          for (const Launch& launch : pack.launches) for_each_word(launch, visit);
+      const std::vector<bool> direct = direct_operands(row.variant, standIns_);
+      for (size_t i = 0; i < direct.size(); ++i) resident[i] = resident[i] || direct[i];
     }
-    return direct;
+    for (const std::vector<WeightUse>& row : uses_)
+      for (const WeightUse& use : row)
+        if (use.pack < 0) resident[use.operand] = false;
+    return resident;
   }
 
   void upload_direct() {
-    const std::vector<bool> direct = direct_operands();
-    for (size_t i = 0; i < direct.size(); ++i) {
-      if (!direct[i]) continue;
+    const std::vector<bool> resident = resident_operands();
+    for (size_t i = 0; i < resident.size(); ++i) {
+      if (!resident[i]) continue;
       const Range& range = standIns_.range(i);
       auto block = device_.residency->find_or_make(device_.context, range, {-1, 0, range.bytes}, "weights",
                                                    [&](DeviceBlock& made) { upload(made.address(), range); });
@@ -76,14 +89,69 @@ class Loader {
     return reference ? addresses_[reference->index] + reference->offset : word;
   }
 
-  void add(ChosenRow& row) {
-    BaseAddresses bases{workspace_, {}, [this](uint64_t word) { return resolve(word); }};
+  /** Where a weight lies while row `index` runs, if it is streamed. */
+  std::optional<driver::DevicePtr> streamed_address(size_t index, size_t operand, int pack) const {
+    if (!plan_) return std::nullopt;
+    for (const WeightUse& use : uses_[index])
+      if (use.operand == operand && use.pack == pack)
+        return loaded_.weights->slot_of(segment_) + plan_->segments[segment_].offsets.at({operand, use.form});
+    return std::nullopt;
+  }
+
+  uint64_t resolve_in(size_t row, uint64_t word) const {
+    const auto reference = standIns_.find(word);
+    if (!reference) return word;
+    if (const auto streamed = streamed_address(row, reference->index, -1)) return *streamed + reference->offset;
+    return resolve(word);
+  }
+
+  /** Notes the segment of a row; with its first row, brings the segment's weights into host memory. */
+  void enter_segment(size_t row) {
+    if (row > 0 && row == plan_->segments[segment_].endRow) ++segment_;
+    const WeightSegment& segment = plan_->segments[segment_];
+    if (row != segment.firstRow) return;
+    waits_ = true;
+    std::map<WeightKey, std::shared_ptr<PinnedBlock>> blocks;
+    for (size_t i = segment.firstRow; i < segment.endRow; ++i)
+      for (const WeightUse& use : uses_[i]) {
+        std::shared_ptr<PinnedBlock>& block = blocks[{use.operand, use.form}];
+        if (!block) block = on_host(use, chosen_[i]);
+      }
+    StreamedSegment streamed{segment.firstRow, segment.endRow, {}};
+    for (const auto& [key, offset] : segment.offsets) streamed.weights.push_back({blocks.at(key), offset});
+    loaded_.weights->add(std::move(streamed));
+  }
+
+  /** A weight in page-locked host memory, in the form that launches read; packs are made in the slots' memory, which is free while a
+   *  program is loaded. */
+  std::shared_ptr<PinnedBlock> on_host(const WeightUse& use, const ChosenRow& row) {
+    const Range& range = standIns_.range(use.operand);
+    return device_.pinned->find_or_make(device_.context, range, use.form, row.name, [&](PinnedBlock& block) {
+      if (use.pack < 0) {
+        std::memcpy(block.data(), range.memory->data() + range.offset, range.bytes);
+        range.memory->release_pages(range.offset, range.bytes);
+        return;
+      }
+      const driver::DevicePtr made = loaded_.weights->slot_of(0);
+      run_pack(row.variant.packs[static_cast<size_t>(use.pack)], use.operand, {use.pack, made}, row.name);
+      device_.context->check(device_.context->api().copy_to_host(block.data(), made, use.form.bytes, device_.transfer->stream().handle()),
+                             row.name);
+    });
+  }
+
+  void add(ChosenRow& row, size_t index) {
+    BaseAddresses bases{workspace_, {}, [this, index](uint64_t word) { return resolve_in(index, word); }};
     ReadyRow ready{row.name, row.variant.name, {}};
     for (const Pack& pack : row.variant.packs) {
       bases.packs.push_back(0);
-      bases.packs.back() = pack.constant ? constant_pack(pack, bases, row.name) : varying_pack(pack, bases, row.name, ready);
+      bases.packs.back() = pack.constant ? constant_pack(pack, bases, index) : varying_pack(pack, bases, row.name, ready);
     }
     for (const Launch& launch : row.variant.launches) ready.launches.push_back(make_ready(*device_.context, launch, bases, row.name));
+    if (waits_ && !ready.launches.empty()) {
+      // Behind a wait for copies there is no launch before it to overlap with.
+      ready.launches.front().overlapped = false;
+      waits_ = false;
+    }
     loaded_.rows.push_back(std::move(ready));
   }
 
@@ -95,21 +163,37 @@ class Loader {
     return address;
   }
 
-  driver::DevicePtr constant_pack(const Pack& pack, BaseAddresses& bases, const std::string& row) {
+  driver::DevicePtr constant_pack(const Pack& pack, BaseAddresses& bases, size_t index) {
+    const std::string& row = chosen_[index].name;
     const auto reference = standIns_.find(reinterpret_cast<uint64_t>(pack.source));
+    const int number = static_cast<int>(bases.packs.size()) - 1;
+    if (reference)
+      if (const auto streamed = streamed_address(index, reference->index, number)) return *streamed;
     const Range range = reference ? standIns_.range(reference->index) : range_on_device(pack.source, row);
     const Form form{pack.kind, pack.targetType, pack.bytes, reference ? reference->offset : 0};
-    const auto make = [&](DeviceBlock& block) {
-      bases.packs.back() = block.address();
-      const bool is_scratch = reference && addresses_[reference->index] == 0;
-      if (is_scratch) addresses_[reference->index] = upload_scratch(range, row);
-      for (const Launch& launch : pack.launches) {
-        ReadyLaunch ready = make_ready(*device_.context, launch, bases, row);
-        launch_on(device_.transfer->stream(), ready, row);
-      }
-      if (is_scratch) addresses_[reference->index] = 0;
-    };
+    const auto operand = reference ? std::optional(reference->index) : std::nullopt;
+    const auto make = [&](DeviceBlock& block) { run_pack(pack, operand, {number, block.address()}, row); };
     return keep(device_.residency->find_or_make(device_.context, range, form, row, make));
+  }
+
+  /** Where a pack, by its number in its row, is made. */
+  struct PackTarget {
+    int number = 0;
+    driver::DevicePtr address = 0;
+  };
+
+  /** Queues the launches of a pack. operand: its source, if that lies in host memory. */
+  void run_pack(const Pack& pack, std::optional<size_t> operand, const PackTarget& target, const std::string& row) {
+    BaseAddresses bases{workspace_, {}, [this](uint64_t word) { return resolve(word); }};
+    bases.packs.resize(static_cast<size_t>(target.number) + 1, 0);
+    bases.packs.back() = target.address;
+    const bool is_scratch = operand && addresses_[*operand] == 0;
+    if (is_scratch) addresses_[*operand] = upload_scratch(standIns_.range(*operand), row);
+    for (const Launch& launch : pack.launches) {
+      ReadyLaunch ready = make_ready(*device_.context, launch, bases, row);
+      launch_on(device_.transfer->stream(), ready, row);
+    }
+    if (is_scratch) addresses_[*operand] = 0;
   }
 
   /** Sources that only packs read pass through one block: the stream keeps copies and packs in order. */
@@ -146,13 +230,19 @@ class Loader {
   driver::DevicePtr workspace_ = 0;
   std::shared_ptr<DeviceBlock> scratch_;
   LoadedRows loaded_;
+  /** Where weights are streamed: by row the weights that are, the segments, and the one of the row that is added. */
+  std::vector<std::vector<WeightUse>> uses_;
+  std::optional<WeightSegments> plan_;
+  size_t segment_ = 0;
+  /** The next launch is the first behind a wait. */
+  bool waits_ = false;
 };
 
 }  // namespace
 
 LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
-                     const std::vector<BufferBinding>& buffers) {
-  return Loader(device, std::move(rows), standIns, buffers).load();
+                     const std::vector<BufferBinding>& buffers, size_t streamBytes) {
+  return Loader(device, std::move(rows), standIns, buffers, streamBytes).load();
 }
 
 }  // namespace vd::cuda

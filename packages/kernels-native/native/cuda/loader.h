@@ -5,6 +5,7 @@
 
 #include "launcher.h"
 #include "stand_in_addresses.h"
+#include "weight_stream.h"
 
 namespace vd::cuda {
 
@@ -26,6 +27,8 @@ struct LoadedRows {
   std::vector<ReadyRow> rows;
   std::vector<std::shared_ptr<DeviceBlock>> blocks;
   size_t workspaceBytes = 0;
+  /** Where weights do not stay on the device. */
+  std::unique_ptr<WeightStream> weights;
 };
 
 /** What loading works with. */
@@ -33,11 +36,12 @@ struct LoadContext {
   std::shared_ptr<Context> context;
   std::shared_ptr<Transfer> transfer;
   std::shared_ptr<Residency> residency;
+  std::shared_ptr<PinnedWeights> pinned;
 };
 
-/** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches.
- *  Throws Error. */
+/** Uploads the constants that launches read as they are, runs the packs of the others, resolves all launches. streamBytes: as in
+ *  CompileOptions. Throws Error. */
 LoadedRows load_rows(const LoadContext& device, std::vector<ChosenRow> rows, const StandInAddresses& standIns,
-                     const std::vector<BufferBinding>& buffers);
+                     const std::vector<BufferBinding>& buffers, size_t streamBytes);
 
 }  // namespace vd::cuda

@@ -34,7 +34,7 @@ LoadedRows choose_and_load(const LoadContext& device, std::vector<Row>& rows, co
       throw Error(ErrorCode::layout, "compile", "buffers of this device", "one of another device, or from before the device was lost");
   }
   const StandInAddresses standIns(rows, buffers);
-  return load_rows(device, choose_variants(device.context->info(), rows, options, info), standIns, buffers);
+  return load_rows(device, choose_variants(device.context->info(), rows, options, info), standIns, buffers, options.streamBytes);
 }
 
 }  // namespace
@@ -47,7 +47,9 @@ CudaProgram::CudaProgram(const LoadContext& device, std::vector<Row> rows, std::
       loaded_(choose_and_load(device, rows, buffers_, options, info_)),
       stream_(device.context) {
   note_offsets(rows);
-  info_.scratch_bytes = loaded_.workspaceBytes;
+  const WeightStream* weights = loaded_.weights.get();
+  info_.scratch_bytes = loaded_.workspaceBytes + (weights != nullptr ? weights->slot_bytes() : 0);
+  info_.streamed_bytes = weights != nullptr ? weights->bytes_per_run() : 0;
   info_.packed_bytes = device_.residency->bytes();
   for (const ReadyRow& row : loaded_.rows) {
     info_.fast.push_back(true);
@@ -79,10 +81,13 @@ void CudaProgram::check_offsets() const {
   }
 }
 
-void CudaProgram::launch(ReadyRow& row) {
+void CudaProgram::launch(size_t index) {
+  ReadyRow& row = loaded_.rows[index];
   const driver::nvtx::Range range(row.name);
   ++launched_;
+  if (loaded_.weights) loaded_.weights->before(index, stream_);
   for (ReadyLaunch& launch : row.launches) launch_on(stream_, launch, row.name);
+  if (loaded_.weights) loaded_.weights->after(index, stream_);
 }
 
 /** Leaves nothing under way behind. */
@@ -91,14 +96,16 @@ void CudaProgram::stop_if_cancelled() {
   Event done(device_.context, false);
   done.record(stream_);
   done.wait("run");
+  if (loaded_.weights) loaded_.weights->finish();
   throw Error(ErrorCode::cancelled, "run", "the run to go on", "a cancel");
 }
 
 void CudaProgram::launch_all(bool may_cancel) {
   launched_ = 0;
-  for (ReadyRow& row : loaded_.rows) {
+  if (loaded_.weights) loaded_.weights->begin(stream_);
+  for (size_t i = 0; i < loaded_.rows.size(); ++i) {
     if (may_cancel) stop_if_cancelled();
-    launch(row);
+    launch(i);
   }
 }
 
@@ -108,9 +115,10 @@ std::vector<double> CudaProgram::launch_timed() {
   while (marks_.size() <= loaded_.rows.size()) marks_.push_back(std::make_unique<Event>(device_.context, true));
   launched_ = 0;
   marks_[0]->record(stream_);
+  if (loaded_.weights) loaded_.weights->begin(stream_);
   for (size_t i = 0; i < loaded_.rows.size(); ++i) {
     stop_if_cancelled();
-    launch(loaded_.rows[i]);
+    launch(i);
     marks_[i + 1]->record(stream_);
   }
   std::vector<double> times;

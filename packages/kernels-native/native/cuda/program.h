@@ -27,7 +27,7 @@ class CudaProgram final : public Program {
   };
   void note_offsets(const std::vector<Row>& rows);
   void check_offsets() const;
-  void launch(ReadyRow& row);
+  void launch(size_t row);
   void stop_if_cancelled();
   void launch_all(bool may_cancel);
   std::vector<double> launch_timed();

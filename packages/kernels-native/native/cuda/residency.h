@@ -1,4 +1,4 @@
-// Constant operands on the device: copies of host memory, and packed forms of them, shared between programs.
+// Constant operands as kernels read them: copies of host memory, and packed forms of them, shared between programs.
 #pragma once
 #include <functional>
 #include <map>
@@ -27,32 +27,68 @@ struct Form {
   auto operator<=>(const Form&) const = default;
 };
 
-/** Keeps what was made until its source memory is gone or changed, or until device memory runs short. */
-class Residency {
+/** A form of a range, as the key of what was made of it. */
+using FormKey = std::tuple<const vd::Memory*, size_t, size_t, Form>;
+
+/** The key of a form of a range. */
+inline FormKey key_of(const Range& range, const Form& form) { return {range.memory.get(), range.offset, range.bytes, form}; }
+
+/** Keeps what was made in blocks of some memory until its source is gone or changed, or until memory runs short. */
+template <class Block> class KeptForms {
  public:
   /** The block for a form of a range; `make` fills a new one. `where`: for an allocation that fails. */
-  std::shared_ptr<DeviceBlock> find_or_make(const std::shared_ptr<Context>& context, const Range& range, const Form& form,
-                                            const std::string& where, const std::function<void(DeviceBlock&)>& make);
+  std::shared_ptr<Block> find_or_make(const std::shared_ptr<Context>& context, const Range& range, const Form& form,
+                                      const std::string& where, const std::function<void(Block&)>& make) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(key_of(range, form));
+      if (found != entries_.end() && found->second.current()) return found->second.block;
+    }
+    const uint64_t version = range.memory->version();
+    auto block = std::make_shared<Block>(context, form.bytes, where);
+    make(*block);
+    const std::lock_guard lock(mutex_);
+    entries_[key_of(range, form)] = {range.memory, version, block};
+    return block;
+  }
+
   /** Lets go of blocks whose source is gone or changed. */
-  void prune();
+  void prune() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [](const auto& entry) { return !entry.second.current(); });
+  }
+
   /** Lets go of blocks that no program uses; returns true if there were any. */
-  bool release_unused();
-  /** Lets go of everything; programs keep what they use. */
-  void clear();
+  bool release_unused() {
+    const std::lock_guard lock(mutex_);
+    return std::erase_if(entries_, [](const auto& entry) { return entry.second.block.use_count() == 1; }) > 0;
+  }
+
   /** Bytes of all blocks. */
-  size_t bytes() const;
+  size_t bytes() const {
+    const std::lock_guard lock(mutex_);
+    size_t total = 0;
+    for (const auto& [key, entry] : entries_) total += entry.block->bytes();
+    return total;
+  }
 
  private:
-  using Key = std::tuple<const vd::Memory*, size_t, size_t, Form>;
   struct Entry {
     std::weak_ptr<vd::Memory> source;
     uint64_t version = 0;
-    std::shared_ptr<DeviceBlock> block;
-    bool current() const;
+    std::shared_ptr<Block> block;
+    bool current() const {
+      const std::shared_ptr<vd::Memory> memory = source.lock();
+      return memory && memory->version() == version;
+    }
   };
-  static Key key_of(const Range& range, const Form& form) { return {range.memory.get(), range.offset, range.bytes, form}; }
   mutable std::mutex mutex_;
-  std::map<Key, Entry> entries_;
+  std::map<FormKey, Entry> entries_;
 };
+
+/** Weights on the device. */
+using Residency = KeptForms<DeviceBlock>;
+/** Weights in page-locked host memory, from which they are streamed. */
+using PinnedWeights = KeptForms<PinnedBlock>;
 
 }  // namespace vd::cuda

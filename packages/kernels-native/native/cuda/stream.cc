@@ -28,6 +28,10 @@ Stream::~Stream() {
   context_->api().stream_destroy(handle_);
 }
 
+void Stream::wait_for(const Event& event) const {
+  context_->check(context_->api().stream_wait_event(handle_, event.handle(), 0), "stream");
+}
+
 Event::Event(std::shared_ptr<Context> context, bool timing) : context_(std::move(context)) {
   context_->check(context_->api().event_create(&handle_, timing ? 0 : driver::kEventDisableTiming), "event");
 }

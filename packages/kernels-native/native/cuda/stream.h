@@ -17,6 +17,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   driver::StreamHandle handle() const { return handle_; }
   Context& context() const { return *context_; }
+  /** Lets what is queued from now on wait until `event`, as it was last recorded, is reached. Throws Error(driver). */
+  void wait_for(const class Event& event) const;
 
  private:
   std::shared_ptr<Context> context_;
@@ -34,6 +36,7 @@ class Event {
   void record(const Stream& stream);
   /** Blocks the calling thread, at first by spinning, then asleep. Throws Error(driver), also after ten minutes. */
   void wait(const std::string& where);
+  driver::EventHandle handle() const { return handle_; }
   /** µs from `start` to this event; both must have been reached. */
   double us_since(const Event& start) const;
 

@@ -32,9 +32,14 @@ void FairMutex::unlock() {
   turnChanged_.notify_all();
 }
 
-PinnedBlock::PinnedBlock(std::shared_ptr<Context> context, size_t bytes) : context_(std::move(context)) {
+PinnedBlock::PinnedBlock(std::shared_ptr<Context> context, size_t bytes, const std::string& where)
+    : context_(std::move(context)), bytes_(bytes) {
   void* data = nullptr;
-  context_->check(context_->api().host_allocate(&data, bytes, 0), "pinned memory");
+  const driver::Result result = context_->api().host_allocate(&data, bytes, 0);
+  if (result == driver::kOutOfMemory)
+    throw Error(ErrorCode::memory, where, std::to_string(bytes) + " bytes of page-locked host memory", "none left",
+                "Free memory of the machine, or use a memory mode that keeps weights on the device.");
+  context_->check(result, where);
   data_ = static_cast<std::byte*>(data);
 }
 

@@ -15,16 +15,18 @@ namespace vd::cuda {
 /** Page-locked host memory. */
 class PinnedBlock {
  public:
-  /** Throws Error(memory). */
-  PinnedBlock(std::shared_ptr<Context> context, size_t bytes);
+  /** where: for messages. Throws Error(memory). */
+  PinnedBlock(std::shared_ptr<Context> context, size_t bytes, const std::string& where = "pinned memory");
   ~PinnedBlock();
   PinnedBlock(const PinnedBlock&) = delete;
   PinnedBlock& operator=(const PinnedBlock&) = delete;
   std::byte* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
 
  private:
   std::shared_ptr<Context> context_;
   std::byte* data_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 /** A lock that is given in the order of asking, so that others come in between the pieces of a long upload. */

@@ -94,6 +94,7 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has two pointers behin
   X(stream_create, "cuStreamCreate", (StreamHandle*, unsigned))                                                    \
   X(stream_destroy, "cuStreamDestroy", (StreamHandle))                                                             \
   X(stream_synchronize, "cuStreamSynchronize", (StreamHandle))                                                     \
+  X(stream_wait_event, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                                 \
   X(stream_begin_capture, "cuStreamBeginCapture", (StreamHandle, int))                                             \
   X(stream_end_capture, "cuStreamEndCapture", (StreamHandle, GraphHandle*))                                        \
   X(event_create, "cuEventCreate", (EventHandle*, unsigned))                                                       \

@@ -116,6 +116,55 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     };
   },
 
+  /** Rows that each copy a weight of its own to their place, with weights on the device and with weights that are streamed. */
+  async stream() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const [numRows, floats] = [12, 32 * 1024];
+    const weights = allocateBuffer(4 * numRows * floats);
+    weights.writeSync(Float32Array.from({ length: numRows * floats }, (_, i) => i % 1_000_003));
+    const copy = Object.keys(OPS).indexOf("copy");
+    const tensor = (buffer: number, row: number) => [buffer, 4 * row * floats, 0, 4, 1, 1, floats / 8, 8, 0, 8];
+    // The seventh and the eighth row use a weight again: one of the row before, and one of long ago.
+    const weightOf = (row: number) => (row === 6 ? 5 : row === 7 ? 0 : row);
+    const rows = Array.from({ length: numRows }, (_, row) => row);
+    const words = Float64Array.from(rows.flatMap((row) => [copy, ...tensor(1, weightOf(row)), ...tensor(0, row)]));
+    const names = rows.map((row) => `row ${row}`);
+    const sums = async (options: CompileOptions, timing = false) => {
+      const memory = await device.allocate(4 * numRows * floats);
+      const bindings = [
+        { buffer: memory, constant: false },
+        { buffer: weights, constant: true },
+      ];
+      const program = await device.compile(words, names, bindings, options);
+      const wrong: number[] = [];
+      for (let run = 0; run < 3; run++) {
+        memory.writeSync(new Float32Array(numRows * floats));
+        await program.run({ timing });
+        const got = memory.readSync(new Float32Array(numRows * floats));
+        for (const row of rows)
+          for (const i of [0, 1, floats / 2, floats - 1])
+            if (got[row * floats + i] !== (weightOf(row) * floats + i) % 1_000_003) wrong.push(row);
+      }
+      const { streamedBytes, scratchBytes } = program.info;
+      await program.free();
+      memory.freeSync();
+      return { wrong, streamedBytes, scratchBytes };
+    };
+    const streamBytes = 3 * 4 * floats;
+    const results = {
+      kept: await sums({}),
+      fits: await sums({ streamBytes: 4 * numRows * floats }),
+      streamed: await sums({ streamBytes }),
+      timed: await sums({ streamBytes }, true),
+      captured: await sums({ streamBytes, capture: true }),
+      tight: await sums({ streamBytes: 1 }),
+    };
+    await device.trim();
+    return { ...results, freeBytes: (await device.memory()).freeBytes };
+  },
+
   async memory() {
     writeImage("sm_90a");
     const device = open();

@@ -1,5 +1,7 @@
 // A stand-in for the NVIDIA driver: device memory is host memory, kernels do nothing. What goes wrong is chosen by
 // environment variables, so that the loader and its errors can be tested where there is no GPU.
+// With STAND_IN_ORDER streams run late: what is queued waits until somebody asks for it, and of streams that could go on the first made
+// ("first") or the last made ("last") goes as far as it can. Kernels that copy then do, and graphs hold what was captured.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,16 @@
 #endif
 
 typedef int R;
-enum { OK = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, ALREADY_ENABLED = 704, NOT_SUPPORTED = 801 };
+enum {
+  OK = 0,
+  OUT_OF_MEMORY = 2,
+  NO_DEVICE = 100,
+  NOT_FOUND = 500,
+  UNJOINED = 904,
+  ILLEGAL_ADDRESS = 700,
+  ALREADY_ENABLED = 704,
+  NOT_SUPPORTED = 801
+};
 
 static int setting(const char* name, int fallback) {
   const char* text = getenv(name);
@@ -139,6 +150,163 @@ static R set_attribute(void* f, int a, int v) {
   (void)v;
   return OK;
 }
+/* ---- Streams that run late. */
+typedef struct {
+  double us;
+  long recorded, reached; /* How often it was recorded, and reached. */
+  int captured;
+} Event;
+typedef struct Stream Stream;
+enum { COPY, FILL, LAUNCH, RECORD, WAIT };
+typedef struct {
+  int kind, value;
+  void* target;
+  const void* source;
+  size_t bytes;
+  void* function;
+  Event* event;
+  long ticket; /* Of a wait: how often the event must have been reached. */
+  char params[64];
+  Stream* stream;
+} Op;
+typedef struct {
+  Op* ops;
+  size_t count, done, room;
+} Ops;
+struct Stream {
+  Ops queue;
+  int capturing;
+};
+static Stream* streams[64];
+static int num_streams;
+static Ops* graph;
+static Stream* origin;
+/* Several threads call the driver. */
+static int is_locked;
+static THREAD_LOCAL int depth;
+static void lock(void) {
+  if (depth++ == 0)
+    while (__atomic_exchange_n(&is_locked, 1, __ATOMIC_ACQUIRE)) {
+    }
+}
+static R unlock(R result) {
+  if (--depth == 0) __atomic_store_n(&is_locked, 0, __ATOMIC_RELEASE);
+  return result;
+}
+static int late(void) { return getenv("STAND_IN_ORDER") != NULL; }
+
+static void append(Ops* list, const Op* op) {
+  if (list->count == list->room) list->ops = (Op*)realloc(list->ops, (list->room = 2 * list->room + 16) * sizeof(Op));
+  list->ops[list->count++] = *op;
+}
+/* What the copying kernels take: see ops/copy/copy_params.h. */
+typedef struct {
+  const char* x;
+  char* y;
+  int64_t pixels, x_pitch, y_pitch;
+  int32_t channels, x_type, y_type;
+} CopyParams;
+static void copy_pixels(const CopyParams* p) {
+  for (int64_t i = 0; i < p->pixels; ++i) memcpy(p->y + 4 * i * p->y_pitch, p->x + 4 * i * p->x_pitch, 4 * (size_t)p->channels);
+}
+static void execute(Op* op) {
+  switch (op->kind) {
+    case COPY: memcpy(op->target, op->source, op->bytes); break;
+    case FILL: memset(op->target, op->value, op->bytes); break;
+    case LAUNCH:
+      clock_us += kernels[(uintptr_t)op->function - 1].us;
+      if (strncmp(kernels[(uintptr_t)op->function - 1].name, "copy_", 5) == 0) copy_pixels((CopyParams*)op->params);
+      break;
+    case RECORD:
+      op->event->us = clock_us;
+      ++op->event->reached;
+      break;
+  }
+}
+/* Runs queued work until an event has been reached, or all of it without one. */
+static void drain(const Event* until) {
+  const int last_first = strcmp(getenv("STAND_IN_ORDER"), "last") == 0;
+  lock();
+  while (until == NULL || until->reached < until->recorded) {
+    int went = 0;
+    for (int i = 0; i < num_streams && !went; ++i) {
+      Ops* queue = &streams[last_first ? num_streams - 1 - i : i]->queue;
+      if (queue->done == queue->count) continue;
+      Op* op = &queue->ops[queue->done];
+      if (op->kind == WAIT && op->event->reached < op->ticket) continue;
+      execute(op);
+      ++queue->done;
+      went = 1;
+    }
+    if (!went) break;
+  }
+  unlock(OK);
+}
+static R enqueue(void* q, Op op) {
+  Stream* stream = (Stream*)q;
+  op.stream = stream;
+  lock();
+  if (graph != NULL && op.kind == WAIT && op.event->captured) stream->capturing = 1;
+  if (graph != NULL && stream->capturing) {
+    if (op.kind == RECORD) op.event->captured = 1;
+    append(graph, &op);
+    return unlock(state());
+  }
+  if (op.kind == RECORD) ++op.event->recorded;
+  if (op.kind == WAIT) op.ticket = op.event->recorded;
+  append(&stream->queue, &op);
+  return unlock(state());
+}
+static R queue_copy(void* q, void* target, const void* source, size_t n) {
+  Op op = {COPY};
+  op.target = target;
+  op.source = source;
+  op.bytes = n;
+  return enqueue(q, op);
+}
+static R create_stream(void** h, unsigned f) {
+  (void)f;
+  *h = calloc(1, sizeof(Stream));
+  lock();
+  streams[num_streams++] = (Stream*)*h;
+  return unlock(state());
+}
+static R destroy_stream(void* h) {
+  if (late()) drain(NULL);
+  return h != NULL ? OK : NOT_FOUND;
+}
+static R create_event(void** h, unsigned f) {
+  (void)f;
+  *h = calloc(1, sizeof(Event));
+  return state();
+}
+static R wait_event(void* q, void* event, unsigned f) {
+  Op op = {WAIT};
+  (void)f;
+  op.event = (Event*)event;
+  return late() ? enqueue(q, op) : state();
+}
+static R query_event(void* event) {
+  if (late()) drain((Event*)event);
+  return state();
+}
+/* A stream that joined a capture must be waited for by the one that began it. */
+static R check_joined(void) {
+  for (int i = 0; i < num_streams; ++i) {
+    const Op* last = NULL;
+    int joined = 0;
+    streams[i]->capturing = 0;
+    for (size_t k = 0; k < graph->count; ++k) {
+      const Op* op = &graph->ops[k];
+      if (op->stream == streams[i]) last = op, joined = 0;
+      if (last != NULL && last->kind == RECORD && op->kind == WAIT && op->stream == origin && op->event == last->event) joined = 1;
+    }
+    if (last != NULL && streams[i] != origin && !joined) return UNJOINED;
+  }
+  return OK;
+}
+/* ---- */
+
 static int64_t limit_bytes(void) { return (int64_t)setting("STAND_IN_MEBIBYTES", 256) << 20; }
 static R memory_info(size_t* f, size_t* t) {
   *t = (size_t)limit_bytes();
@@ -155,6 +323,7 @@ static R allocate(uint64_t* p, size_t n) {
   return OK;
 }
 static R release_memory(uint64_t p) {
+  if (late()) drain(NULL);
   int64_t* block = (int64_t*)(uintptr_t)(p - 256);
   used_bytes -= block[0];
   free(block);
@@ -166,16 +335,17 @@ static R host_allocate(void** p, size_t n, unsigned f) {
   return OK;
 }
 static R host_free(void* p) {
+  if (late()) drain(NULL);
   free(p);
   return OK;
 }
 static R to_device(uint64_t d, const void* s, size_t n, void* q) {
-  (void)q;
+  if (late()) return queue_copy(q, (void*)(uintptr_t)d, s, n);
   memcpy((void*)(uintptr_t)d, s, n);
   return state();
 }
 static R to_host(void* d, uint64_t s, size_t n, void* q) {
-  (void)q;
+  if (late()) return queue_copy(q, d, (void*)(uintptr_t)s, n);
   memcpy(d, (void*)(uintptr_t)s, n);
   return state();
 }
@@ -195,13 +365,12 @@ static R to_peer(uint64_t d, void* a, uint64_t s, void* b, size_t n, void* q) {
   return on_device(d, s, n, q);
 }
 static R fill(uint64_t d, unsigned char v, size_t n, void* q) {
-  (void)q;
+  Op op = {FILL};
+  op.target = (void*)(uintptr_t)d;
+  op.value = v;
+  op.bytes = n;
+  if (late()) return enqueue(q, op);
   memset((void*)(uintptr_t)d, v, n);
-  return state();
-}
-static R create(void** h, unsigned f) {
-  (void)f;
-  *h = calloc(1, sizeof(double));
   return state();
 }
 static R destroy(void* h) {
@@ -212,42 +381,61 @@ static R one(void* h) {
   (void)h;
   return state();
 }
-static R two(void* a, void* b) {
-  (void)a;
-  (void)b;
+static R graph_launch(void* g, void* q) {
+  Ops* captured = (Ops*)g;
+  (void)q;
+  for (size_t i = 0; late() && i < captured->count; ++i) enqueue(captured->ops[i].stream, captured->ops[i]);
   return state();
 }
 static R begin_capture(void* q, int m) {
-  (void)q;
   (void)m;
+  if (!late()) return OK;
+  graph = (Ops*)calloc(1, sizeof(Ops));
+  origin = (Stream*)q;
+  origin->capturing = 1;
   return OK;
 }
 static R end_capture(void* q, void** g) {
   (void)q;
-  *g = malloc(1);
-  return OK;
+  if (!late()) {
+    *g = malloc(1);
+    return OK;
+  }
+  const R joined = check_joined();
+  *g = graph;
+  graph = NULL;
+  return joined;
 }
 static R record(void* event, void* q) {
-  (void)q;
-  *(double*)event = clock_us;
+  Op op = {RECORD};
+  op.event = (Event*)event;
+  if (late()) return enqueue(q, op);
+  ((Event*)event)->us = clock_us;
   return state();
 }
 static R elapsed(float* ms, void* a, void* b) {
-  *ms = (float)((*(double*)b - *(double*)a) / 1000);
+  *ms = (float)((((Event*)b)->us - ((Event*)a)->us) / 1000);
   return OK;
 }
 static R launch(const void* c, void* f, void** p, void** e) {
-  (void)c;
-  (void)p;
   (void)e;
-  clock_us += kernels[(uintptr_t)f - 1].us;
   if (++num_launches == setting("STAND_IN_LOST_AT", 0)) lost = current;  // Once: reset does not start the count anew.
-  return OK;
+  if (!late()) {
+    clock_us += kernels[(uintptr_t)f - 1].us;
+    return OK;
+  }
+  Op op = {LAUNCH};
+  op.function = f;
+  if (strncmp(kernels[(uintptr_t)f - 1].name, "copy_", 5) == 0) memcpy(op.params, p[0], sizeof(CopyParams));
+  return enqueue(*(void**)((const char*)c + 32), op);  // CUlaunchConfig: six sizes and shared memory before the stream.
 }
 static R instantiate(void** x, void* g, unsigned long long f) {
-  (void)g;
   (void)f;
-  *x = malloc(1);
+  *x = late() ? g : malloc(1);
+  return OK;
+}
+static R destroy_graph(void* g) {
+  if (!late()) free(g);
   return OK;
 }
 static R encode(void) { return OK; }
@@ -300,22 +488,23 @@ EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint
                {"cuMemcpyDtoDAsync", (void*)on_device},
                {"cuMemcpyPeerAsync", (void*)to_peer},
                {"cuMemsetD8Async", (void*)fill},
-               {"cuStreamCreate", (void*)create},
-               {"cuStreamDestroy", (void*)destroy},
+               {"cuStreamCreate", (void*)create_stream},
+               {"cuStreamDestroy", (void*)destroy_stream},
                {"cuStreamSynchronize", (void*)one},
+               {"cuStreamWaitEvent", (void*)wait_event},
                {"cuStreamBeginCapture", (void*)begin_capture},
                {"cuStreamEndCapture", (void*)end_capture},
-               {"cuEventCreate", (void*)create},
+               {"cuEventCreate", (void*)create_event},
                {"cuEventDestroy", (void*)destroy},
                {"cuEventRecord", (void*)record},
-               {"cuEventQuery", (void*)one},
-               {"cuEventSynchronize", (void*)one},
+               {"cuEventQuery", (void*)query_event},
+               {"cuEventSynchronize", (void*)query_event},
                {"cuEventElapsedTime", (void*)elapsed},
                {"cuLaunchKernelEx", (void*)launch},
                {"cuGraphInstantiateWithFlags", (void*)instantiate},
-               {"cuGraphLaunch", (void*)two},
-               {"cuGraphDestroy", (void*)destroy},
-               {"cuGraphExecDestroy", (void*)destroy},
+               {"cuGraphLaunch", (void*)graph_launch},
+               {"cuGraphDestroy", (void*)destroy_graph},
+               {"cuGraphExecDestroy", (void*)destroy_graph},
                {"cuTensorMapEncodeTiled", (void*)encode}};
   const char* absent = getenv("STAND_IN_LACKS");
   (void)version;

@@ -59,6 +59,11 @@ class CallRules {
     return this.isGuided(call) === wasGuided && numSkipped < MOST_SKIPPED;
   }
 
+  /** Whether some call behind `state` may take features of an earlier one. */
+  mayReuse({ featureAge }: CallState): boolean {
+    return featureAge < this.savings.featureInterval;
+  }
+
   /** How a call is made that is not skipped, and what it leaves. */
   make(call: number, state: CallState): { kind: CallKind; state: CallState } {
     const wasGuided = this.isGuided(call);
@@ -78,6 +83,12 @@ class CallRules {
 }
 
 const skip = (state: CallState): CallState => ({ ...state, numSkipped: state.numSkipped + 1 });
+
+/** What a {@link CallPlanner} goes on from. */
+export interface SavedPlanner {
+  state: CallState;
+  change: number;
+}
 
 /** Decides how each call of a generation is made: by noise levels, by the calls before it, and by how much the denoiser's input has
  *  changed. The same changes lead to the same decisions. */
@@ -107,6 +118,22 @@ export class CallPlanner {
   /** Hears by how much of itself the denoiser's input has changed in the step after a call. */
   observe(change: number): void {
     this.change += change;
+  }
+
+  /** Whether a later call may take the inner blocks' features that are there now. */
+  get needsFeatures(): boolean {
+    return this.rules.mayReuse(this.state);
+  }
+
+  /** Returns what the next decisions follow from, as plain values. */
+  save(): SavedPlanner {
+    return { state: this.state, change: this.change };
+  }
+
+  /** Goes on where another planner of the same generation stood. */
+  goOnFrom({ state, change }: SavedPlanner): void {
+    this.state = state;
+    this.change = change;
   }
 
   /** Forgets what earlier calls left: the latents are others now. */

@@ -2,9 +2,11 @@ import { countOf } from "@vd/kernels-native";
 import { type LinearSteps, type Sampler, stepsFromDenoised } from "@vd/sampling";
 import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
-import type { CallKind, CallPlanner } from "./call-planner";
+import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
 import type { Stepper } from "./denoise";
 import { checkFinite } from "./finite";
+import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
+import { restoreStates, type StoredStates, savedStates } from "./stored-states";
 
 /** What a {@link CallStepper} works with. */
 export interface CallStepperInput {
@@ -24,10 +26,15 @@ export interface CallStepperInput {
   noise(): Promise<Float32Array>;
   /** Says where the step on the device draws it instead; undefined where it is given. */
   philox?: (() => Int32Array) | undefined;
+  /** Of an earlier stepper that this one goes on from, instead of the latents. */
+  memory?: StepperMemory | undefined;
   signal?: AbortSignal | undefined;
   /** Hears how each call was made. */
   onCall(kind: CallKind): void;
 }
+
+/** The inner blocks' features: as large as a map of the denoiser, and needed only until a call makes them anew. */
+const isFeatures = (name: string): boolean => name === "features";
 
 /** Takes a sampler's steps on the device with calls of several kinds: all of the denoiser, parts of it, or none. */
 export class CallStepper implements Stepper {
@@ -41,13 +48,34 @@ export class CallStepper implements Stepper {
     this.fromDenoised = input.plans.has("skipped") ? stepsFromDenoised(input.linear) : undefined;
   }
 
-  /** Writes the first latents to the device. */
+  /** Writes the first latents to the device, or what another stepper has saved. */
   static async start(input: CallStepperInput): Promise<CallStepper> {
     const stepper = new CallStepper(input);
-    const { linear, dims, latents } = input;
+    const { linear, dims, latents, memory } = input;
+    if (memory) {
+      await stepper.restore(memory);
+      return stepper;
+    }
     await stepper.fill(latents);
     if (linear.numHistory > 0) await stepper.plan.write("history", new Float32Array(linear.numHistory * countOf(dims)));
     return stepper;
+  }
+
+  async save(): Promise<StepperMemory> {
+    const { planner } = this.input;
+    const leaves = planner.needsFeatures ? undefined : isFeatures;
+    return { tensors: await savedStates(this.states, leaves), values: packValues(planner.save()).values };
+  }
+
+  private async restore(memory: StepperMemory): Promise<void> {
+    await restoreStates(this.states.layout, memory, (name, data) => this.plan.write(name, data), isFeatures);
+    this.input.planner.goOnFrom(unpackValues({ values: memory.values, tensors: {} }) as SavedPlanner);
+  }
+
+  /** All that the plans share: the first of them makes whole calls. */
+  private get states(): StoredStates {
+    const { plan } = this;
+    return { layout: plan.layout, readBytes: (name) => plan.readBytes(name) };
   }
 
   async advance(call: number, step: number): Promise<void> {

@@ -17,8 +17,8 @@ export interface DenoisedStep {
   replaceLatents(latents: Float32Array): Promise<void>;
   /** The model's call that comes next. */
   nextCall: number;
-  /** Reads all that the next call goes on from; undefined where only the device has it. */
-  save?: (() => Promise<StepperMemory>) | undefined;
+  /** Reads all that the next call goes on from. */
+  save(): Promise<StepperMemory>;
 }
 
 /** How the loop reports, and where it begins. */
@@ -50,8 +50,8 @@ export interface Stepper {
   latentsNow(): Promise<Float32Array>;
   /** Puts others in their place before call `nextCall`, [F,C,h,w]. */
   replaceLatents(latents: Float32Array, nextCall: number): Promise<void>;
-  /** Reads all that the next call goes on from; undefined where only the device has it. */
-  save?: (() => Promise<StepperMemory>) | undefined;
+  /** Reads all that the next call goes on from. */
+  save(): Promise<StepperMemory>;
 }
 
 /**
@@ -72,7 +72,7 @@ export async function denoise(stepper: Stepper, sampler: Sampler, options: Denoi
       latents: () => stepper.latentsNow(),
       replaceLatents: (latents) => stepper.replaceLatents(latents, call + 1),
       nextCall: call + 1,
-      save: stepper.save?.bind(stepper),
+      save: () => stepper.save(),
     });
     stepStart = performance.now();
   };

@@ -1,38 +1,18 @@
-import { countOf, VdError } from "@vd/kernels-native";
+import { countOf } from "@vd/kernels-native";
 import type { LinearSteps, Sampler } from "@vd/sampling";
-import {
-  decodeStored,
-  type GraphLayout,
-  type Pausable,
-  type PlaneDims,
-  pixelsToPlanes,
-  planesToPixels,
-  runInSlices,
-} from "@vd/tensor";
+import { type Pausable, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
 import type { DenoisingPlan, Stepper } from "./denoise";
 import { checkFinite } from "./finite";
 import type { StepperMemory } from "./stepper-memory";
-
-/** States that can be read bit by bit. */
-export interface StoredStates {
-  layout: GraphLayout;
-  readBytes(name: string): Promise<Uint8Array>;
-}
-
-async function savedStates({ layout, readBytes }: StoredStates): Promise<StepperMemory> {
-  const tensors: Record<string, StepperMemory["tensors"][string]> = {};
-  for (const [name, { dtype, dims }] of layout.graph.states)
-    tensors[name] = { dtype, dims, bytes: await readBytes(name) };
-  return { tensors, values: null };
-}
+import { restoreStates, type StoredStates, savedStates } from "./stored-states";
 
 /** What a {@link DeviceStepper} works with. */
 export interface DeviceStepperInput {
   /** A loaded plan of `sampleStage`. */
   plan: DenoisingPlan;
-  /** The states of that plan, to be saved and restored; undefined for plans of several devices. */
-  states?: StoredStates | undefined;
+  /** The states of that plan, to be saved and restored. */
+  states: StoredStates;
   sampler: Sampler;
   /** The sampler's steps as matrices. */
   linear: LinearSteps;
@@ -68,22 +48,13 @@ export class DeviceStepper implements Stepper {
     return stepper;
   }
 
-  /** Reads all states of the plan, bit by bit; undefined for plans of several devices. */
-  get save(): (() => Promise<StepperMemory>) | undefined {
-    const { states } = this.input;
-    return states && (() => savedStates(states));
+  async save(): Promise<StepperMemory> {
+    return { tensors: await savedStates(this.input.states), values: null };
   }
 
-  private async restore({ tensors }: StepperMemory): Promise<void> {
+  private async restore(memory: StepperMemory): Promise<void> {
     const { plan, states } = this.input;
-    for (const name of states?.layout.graph.states.keys() ?? []) {
-      const tensor = tensors[name];
-      if (!tensor) {
-        const expected = `the denoiser's state "${name}"`;
-        throw new VdError({ code: "weights", where: "resume", expected, got: Object.keys(tensors).join(", ") });
-      }
-      await plan.write(name, decodeStored(tensor.bytes, tensor.dtype));
-    }
+    await restoreStates(states.layout, memory, (name, data) => plan.write(name, data));
   }
 
   async advance(call: number, step: number): Promise<void> {

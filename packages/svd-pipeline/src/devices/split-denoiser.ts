@@ -1,9 +1,9 @@
-import type { DeviceTeam, Plan, RunOptions } from "@vd/tensor";
+import type { DeviceTeam, GraphLayout, Plan, RunOptions } from "@vd/tensor";
 import type { DenoisingPlan } from "../denoising/denoise";
 import { inputName, NUM_ROWS, predictionName } from "./row-stages";
 
-/** Inputs of the UNet that have a row for each row of the prediction. */
-const ROW_INPUTS: ReadonlySet<string> = new Set(["cross", "addedTimeIds"]);
+/** Inputs, and the state that holds the next call's, that have a row for each row of the prediction. */
+const ROW_INPUTS: ReadonlySet<string> = new Set(["cross", "addedTimeIds", "input"]);
 /** What the unconditional row sees zeros of. */
 const CONDITION = "image";
 
@@ -58,6 +58,14 @@ export class SplitDenoiser implements DenoisingPlan {
   read(name: string): Promise<Float32Array> {
     return this.plans[0]!.both!.read(name);
   }
+
+  /** Of what follows on both rows; its states are the same on both devices. */
+  get layout(): GraphLayout {
+    return this.plans[0]!.both!.layout;
+  }
+
+  /** Reads a state as it is stored. */
+  readonly readBytes = (name: string): Promise<Uint8Array> => this.plans[0]!.both!.readBytes(name);
 
   async run({ signal }: RunOptions): Promise<void> {
     await this.atOnce(({ row }, _, stop) => row.run({ signal: stop }), signal ?? undefined);

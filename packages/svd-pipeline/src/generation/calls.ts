@@ -11,6 +11,7 @@ import type { CountedCall } from "../stages/generation-stages";
 import type { StageDefinition } from "../stages/stage";
 import { type GenerationContext, type GenerationRun, latentDims } from "./context";
 import { denoiseCompile } from "./denoise-compile";
+import type { Beginning } from "./denoise-latents";
 
 /** The stages of a generation's kinds of calls, and the block of memory that they share. */
 function stagesOf(context: GenerationContext, { savings, kinds }: ChosenCalls) {
@@ -20,7 +21,7 @@ function stagesOf(context: GenerationContext, { savings, kinds }: ChosenCalls) {
     reuses: savings.featureInterval > 1,
     measures: savings.changeThreshold > 0,
   };
-  const key = `calls ${JSON.stringify(needs)}`;
+  const key = `calls ${JSON.stringify(needs)} ${shape.rowsApart}`;
   const block = layouts.blockOf(key);
   const stages = new Map<CallKind, StageDefinition>();
   for (const kind of kinds) {
@@ -45,13 +46,13 @@ function unguidedConstants({ cross, ...rest }: StepConstants): StepConstants {
   return { ...rest, cross: cross.subarray(cross.length / 2), guidance: undefined };
 }
 
-/** Loads the stages of all kinds of calls, and hands over what starts a generation from its first latents, [F,C,h,w]. */
+/** Loads the stages of all kinds of calls, and hands over what starts a generation where it begins. */
 export async function withCalls<T>(
   run: GenerationRun,
   calls: ChosenCalls,
   constants: StepConstants,
   device: Device,
-  body: (start: (first: Float32Array) => Promise<Stepper>) => Promise<T>,
+  body: (start: (begin: Beginning) => Promise<Stepper>) => Promise<T>,
 ): Promise<T> {
   const { context, loader, noise } = run;
   const { sampling, shape, scratch, options } = context;
@@ -68,8 +69,9 @@ export async function withCalls<T>(
         const isUnguided = constants.guidance !== undefined && kind.startsWith("unguided");
         await writeStepConstants(plan, isUnguided ? unguidedConstants(constants) : constants);
       }
-      return body((latents) =>
+      return body(({ latents, after }) =>
         CallStepper.start({
+          memory: after?.memory,
           ...{
             plans,
             latents,

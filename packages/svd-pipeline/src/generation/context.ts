@@ -41,6 +41,8 @@ export interface GenerationContext {
   warnings: readonly string[];
   /** A GPU loads, encodes and takes in pictures beside this thread's work. */
   overlap: boolean;
+  /** Bytes of the device's memory through which the denoiser's weights pass; 0 or undefined where they stay on it. */
+  streamBytes?: number | undefined;
   /** What denoises instead of own kernels on `device`. */
   denoiser?: ChosenDenoiser | undefined;
   /** Where several videos share a picture and the noise of a seed. */

@@ -1,4 +1,3 @@
-import { isVdError } from "@vd/kernels-native";
 import { frameChunks, runInSlices } from "@vd/tensor";
 import {
   type DecodePieces,
@@ -12,8 +11,10 @@ import {
 } from "@vd/vae-opt";
 import { decodeOnDevices } from "../devices/decode-on-devices";
 import { decodeShape, decodeStage } from "../stages/definitions";
+import { isOutOfMemory } from "../stages/out-of-memory";
 import type { GenerationRun } from "./context";
 import { joinedBytes } from "./joined-bytes";
+import { memoryAdvice } from "./memory-advice";
 import type { GenerationState } from "./resume/generation-state";
 import type { DecodedFrames } from "./video";
 
@@ -69,10 +70,10 @@ async function decodeClip(
     try {
       return await decodePieces(run, latents, { pieces, numFrames, state });
     } catch (error) {
-      if (!isVdError(error) || error.code !== "memory") throw error;
+      if (!isOutOfMemory(error)) throw error;
       const memoryOf = (stage: VaeStage) => layouts.memoryOf(stage, options.signal);
       const smaller = await smallerPieces({ ...failed, pieces, memoryOf });
-      if (!smaller) throw error;
+      if (!smaller) throw await memoryAdvice(run.context, run.context.device, error);
       const [before, after] = [pieces, smaller].map(describePieces);
       run.progress.report("decode", 0, 1, {
         message: `The device ran out of memory decoding ${before}; now ${after}.`,

@@ -9,9 +9,10 @@ import {
   type Stepper,
 } from "../denoising/denoise";
 import type { DenoiserFactory } from "../denoising/denoiser";
-import { DeviceStepper, type DeviceStepperInput, type StoredStates } from "../denoising/device-stepper";
+import { DeviceStepper, type DeviceStepperInput } from "../denoising/device-stepper";
 import { HostStepper, type Predict, predictByDenoiser, predictByPlan } from "../denoising/host-stepper";
 import { writeStepConstants } from "../denoising/step-constants";
+import type { StoredStates } from "../denoising/stored-states";
 import { denoiseOnRows, fillRows, splitsRows } from "../devices/denoise-rows";
 import { startStage } from "../stages/definitions";
 import { denoisingStage } from "../stages/generation-stages";
@@ -21,6 +22,7 @@ import { checkLatents, type GenerationContext, type GenerationRun, latentDims } 
 import { decodePreview } from "./decode-frames";
 import { denoiseCompile } from "./denoise-compile";
 import type { EncodedPicture } from "./encode-picture";
+import { denoiseWithinMemory } from "./less-memory";
 import type { StepState } from "./resume/generation-state";
 
 /** Where denoising begins: at the first latents, [F,C,h,w], or after a step of an earlier run. */
@@ -35,13 +37,13 @@ export function denoiseLatents(run: GenerationRun, begin: Beginning, picture: En
   const { denoiser, device } = run.context;
   if (denoiser?.kind === "elsewhere") return denoiseElsewhere(run, denoiser.factory, begin, picture);
   if (splitsRows(run.context)) return denoiseOnTeam(run, begin, picture);
-  return denoiseOn(run, denoiser?.device ?? device, begin, picture);
+  const own = denoiser?.device ?? device;
+  return denoiseWithinMemory(run, own, () => denoiseOn(run, own, begin, picture));
 }
 
 /** Finds the last step of an earlier run, or draws the first latents. */
 export async function beginning({ context, noise }: GenerationRun): Promise<Beginning> {
-  // Devices that share the steps do not keep them.
-  const after = splitsRows(context) ? undefined : await context.state?.lastStep();
+  const after = await context.state?.lastStep();
   if (!after) return { latents: await noise.firstLatents(), after };
   noise.goOnFrom(after.noise);
   // The step's own latents take the place of these.
@@ -55,7 +57,7 @@ async function denoiseOnTeam(run: GenerationRun, begin: Beginning, picture: Enco
     await writeStepConstants(plan, constants);
     const fill = (latents: Float32Array, inputScale: number) =>
       fillRows(run, plan, { image: picture.latents, latents, inputScale });
-    return takeSteps(run, begin, () => stepperOf(run, plan, undefined, begin, fill));
+    return takeSteps(run, begin, () => stepperOf(run, plan, plan, begin, fill));
   });
 }
 
@@ -64,8 +66,7 @@ async function denoiseOn(run: GenerationRun, device: Device, begin: Beginning, p
   const { context, loader } = run;
   const { models, shape, sampling, calls } = context;
   const constants = await stepConstants(run, picture, device);
-  if (calls)
-    return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin.latents)));
+  if (calls) return withCalls(run, calls, constants, device, (start) => takeSteps(run, begin, () => start(begin)));
   const stage = denoisingStage(models, shape, stepNeeds(sampling));
   const body = async (plan: Plan) => {
     await writeStepConstants(plan, constants);
@@ -143,7 +144,7 @@ function hostStepper({ context, noise }: GenerationRun, predict: Predict, { late
 async function stepperOf(
   run: GenerationRun,
   plan: DenoisingPlan,
-  states: StoredStates | undefined,
+  states: StoredStates,
   begin: Beginning,
   fill: DeviceStepperInput["fill"],
 ): Promise<Stepper> {
@@ -173,11 +174,10 @@ async function takeSteps(
   return latents;
 }
 
-/** Writes all that the next step goes on from to the disk. Not where calls are saved, whose next ones go on from features that
- *  only the device has, nor between the clips of a longer video: such a run begins its denoising anew. */
+/** Writes all that the next step goes on from to the disk. Not between the clips of a longer video, which begins its denoising anew. */
 async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep): Promise<void> {
   const { step, nextCall, save } = done;
-  if (save === undefined || context.shape.clipFrames !== undefined) return;
+  if (context.shape.clipFrames !== undefined) return;
   await progress.scope("keep state", async () =>
     context.state?.keepStep({ step, nextCall, memory: await save(), noise: noise.position() }),
   );

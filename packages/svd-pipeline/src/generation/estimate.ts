@@ -60,19 +60,32 @@ export const packedWeightBytes = (...layouts: readonly GraphLayout[]): number =>
 export const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
   bytesOfWeights(layouts, ({ dims, dtype }) => packedBytes(dims, dtype));
 
+/** Bytes of layouts' weights on a device: the CPU packs them into float32, a GPU into the activations' type. streamBytes: through how many of
+ *  them they pass, if they do not stay there. */
+export function weightBytesOn({ kind }: Pick<Device, "kind">, layout: GraphLayout, streamBytes = 0): number {
+  if (kind === "cpu") return packedWeightBytes(layout);
+  const bytes = bytesOfWeights([layout], ({ dims }) => packedBytes(dims, layout.graph.dtype));
+  return streamBytes > 0 ? Math.min(streamBytes, bytes) : bytes;
+}
+
 /** Bytes that a stage needs while it runs. */
 const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
 
-/** Returns what a generation will need, from the layouts of its stages and the speed of the device. */
+/** The denoiser's stages, whose weights may be streamed. */
+const isDenoiser = (name: string): boolean => name.startsWith("denoise");
+
+/** Returns what a generation will need, from the layouts of its stages and the speed of the device. streamBytes: through how many bytes the
+ *  denoiser's weights pass. */
 export async function estimate(
   device: Device,
   layouts: readonly CountedLayout[],
+  streamBytes = 0,
 ): Promise<Omit<GenerationEstimate, "warnings">> {
   const { flopsPerUs, bytesPerUs } = await measureRates(device);
   const stages: StageEstimate[] = layouts.map(({ name, layout, runs, fewestRuns }) => ({
     name,
     numRows: layout.cost.numRows,
-    peakBytes: stageBytes(layout),
+    peakBytes: layout.memory.peakBytes + weightBytesOn(device, layout, isDenoiser(name) ? streamBytes : 0),
     flops: layout.cost.flops,
     bytes: layout.cost.bytes,
     runs,

@@ -18,7 +18,7 @@ import { makeVideo } from "./video";
 
 function loadersOf({ device, team, layouts, components, checked, tuning, options }: GenerationContext): StageLoader[] {
   const { profiler: observer, signal } = options;
-  const shared = { layouts, tuning, observer, signal, files: components.files, trims: checked.memory === "low" };
+  const shared = { layouts, tuning, observer, signal, files: components.files, trims: checked.memory !== "full" };
   const devices = team?.members.map((member) => member.device) ?? [device];
   return devices.map((each) => new StageLoader({ ...shared, device: each }));
 }

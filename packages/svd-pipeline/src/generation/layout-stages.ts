@@ -1,7 +1,12 @@
+import { usableBytes } from "@vd/vae-opt";
 import { stepsOnDevice } from "../denoising/chosen-sampling";
+import { rowStagesOf } from "../devices/denoise-rows";
+import { callName } from "../stages/call-stages";
+import { type ChooseDenoisingOptions, chooseDenoising } from "../stages/choose-denoising";
 import { choosePieces } from "../stages/choose-pieces";
 import { decodedShape } from "../stages/definitions";
 import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
+import type { StageDefinition } from "../stages/stage";
 import { countedCalls } from "./calls";
 import type { GenerationContext } from "./context";
 import { callsPerStepOf } from "./steering/clips-of";
@@ -20,10 +25,45 @@ function stageCounts(context: GenerationContext): StageCounts {
   };
 }
 
+/** The stages of the denoiser. */
+function denoisingStages(context: GenerationContext, rowsApart: boolean): StageDefinition[] {
+  const { models } = context;
+  const apart = { ...context, shape: { ...context.shape, rowsApart } };
+  if (context.team && context.shape.rows === 2) return rowStagesOf(apart, 0).slice(0, 1);
+  return stagesBefore(models, apart.shape, stageCounts(apart))
+    .map(([stage]) => stage)
+    .filter(({ name }) => name.startsWith(callName("full")));
+}
+
+/** What the choice of a way to denoise looks at. */
+export const denoisingChoice = (context: GenerationContext): ChooseDenoisingOptions => ({
+  stagesOf: (rowsApart) => denoisingStages(context, rowsApart),
+  layouts: context.layouts,
+  signal: context.options.signal,
+});
+
+/** Decides whether the rows of guidance are denoised together, and whether weights stay on the device meanwhile. */
+export async function settleDenoising(context: GenerationContext): Promise<void> {
+  const { shape, device, checked, denoiser, team } = context;
+  if (denoiser?.kind === "elsewhere") return;
+  const own = denoiser?.device ?? device;
+  // The CPU reads weights in place, and shares its memory with everything else: it takes less only where that is asked for.
+  const chosen =
+    own.kind === "cpu"
+      ? { rowsApart: checked.memory === "lowest" && shape.rows === 2 && !team, streamBytes: 0 }
+      : await chooseDenoising(
+          { rows: team ? 1 : shape.rows },
+          await usableBytes(own, checked.memory),
+          denoisingChoice(context),
+        );
+  context.shape = { ...shape, rowsApart: chosen.rowsApart };
+  context.streamBytes = chosen.streamBytes;
+}
+
 /** Weights of the stages before decoding, which stay on the device unless its memory is short. */
 async function weightsBefore(context: GenerationContext): Promise<number> {
   const { models, shape, checked, layouts, options } = context;
-  if (checked.memory === "low") return 0;
+  if (checked.memory !== "full") return 0;
   let sum = 0;
   for (const [stage] of stagesBefore(models, shape, stageCounts(context)))
     sum += (await layouts.inSlices(stage, options.signal)).memory.weightBytes;
@@ -34,9 +74,16 @@ async function weightsBefore(context: GenerationContext): Promise<number> {
 export async function settlePieces(context: GenerationContext): Promise<void> {
   const { models, shape, device, layouts, checked } = context;
   if (checked.decodeChunk !== undefined || checked.outputType === "latent") return;
+  if (device.kind === "cpu" && checked.memory === "lowest") {
+    context.shape = { ...shape, decodeChunk: 1 };
+    return;
+  }
   const residentBytes = await weightsBefore(context);
-  const options = { device, layouts, memory: checked.memory, residentBytes, signal: context.options.signal };
-  const { chunkFrames, tiles } = await choosePieces(models, decodedShape(shape), options);
+  const options = { device, layouts, memory: checked.memory, signal: context.options.signal };
+  const choose = (bytes: number) => choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes });
+  const kept = await choose(residentBytes);
+  // Rather than to decode in tiles a device lets go of weights, which it does where its memory runs short.
+  const { chunkFrames, tiles } = kept.tiles && residentBytes > 0 ? await choose(0) : kept;
   context.shape = { ...shape, decodeChunk: chunkFrames, decodeTiles: tiles };
 }
 
@@ -46,6 +93,7 @@ export async function settlePieces(context: GenerationContext): Promise<void> {
  * @throws VdError from the ops' checks, `cancelled` once the signal has fired
  */
 export async function layoutStages(context: GenerationContext): Promise<CountedLayout[]> {
+  await settleDenoising(context);
   await settlePieces(context);
   return layoutGeneration(context.models, context.shape, stageCounts(context), context.options.signal);
 }

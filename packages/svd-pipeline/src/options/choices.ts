@@ -14,10 +14,10 @@ export const WEIGHT_FORMATS: Readonly<Record<Precision, WeightFormat>> = {
 };
 
 /** Every way of using a GPU's memory, the default first. */
-export const MEMORY_USES = ["full", "low"] as const;
+export const MEMORY_USES = ["full", "low", "lowest"] as const;
 
-/** How much of a GPU's memory a generation takes: `full` keeps weights there and decodes many frames at a time, `low`
- *  takes turns and decodes few. The frames are the same. */
+/** How much of a GPU's memory a generation takes: `full` keeps weights there, `low` only those of the stage that runs, `lowest` streams them from
+ *  the machine's memory where it must. The frames are the same. */
 export type MemoryUse = (typeof MEMORY_USES)[number];
 
 /** Which of torch's generators may give the noise of the steps, the default first. */

@@ -1,6 +1,7 @@
 import { countOf, type DType } from "@vd/kernels-native";
 import type { DataBounds } from "@vd/sampling";
 import {
+  clipRange,
   frameRange,
   type Graph,
   type Pausable,
@@ -23,6 +24,8 @@ export interface StageShape {
   factor: number;
   /** 2 with guidance: the unconditional row, then the conditional one. */
   rows: 1 | 2;
+  /** Whether the denoiser computes the rows one after the other, block by block, which takes less memory; default together. */
+  rowsApart?: boolean | undefined;
   /** Frames that are denoised at a time; undefined where that is all of them, in one clip with nothing known of it. */
   clipFrames?: number | undefined;
   /** Frames that are decoded, where those are not `numFrames`. */
@@ -123,15 +126,41 @@ export function denoiserInputDims(models: Models, shape: StageShape): number[] {
 export function predict(
   g: Graph,
   { unet }: Models,
-  { rows, numFrames }: StageShape,
+  { rows, rowsApart, numFrames }: StageShape,
   sample: Tensor,
   deep?: DeepFeatures,
 ): Pausable<Tensor> {
-  const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
+  const cross = g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]);
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");
   const addedTimeIds = g.input("addedTimeIds", [rows, 3], "f32");
-  return unet.forward.inPieces(g, { sample, timestep, addedTimeIds, conditioning: { cross, frames }, deep });
+  const forward = (begin: number, end: number, out?: Tensor) => {
+    const [some, ids, vectors] = [sample, addedTimeIds, cross].map((t) => clipRange(t, begin, end)) as [
+      Tensor,
+      Tensor,
+      Tensor,
+    ];
+    const conditioning = { cross: foldedCross(vectors), frames };
+    const features = deep && { ...deep, features: clipRange(deep.features, begin, end) };
+    return unet.forward.inPieces(g, { sample: some, timestep, addedTimeIds: ids, conditioning, deep: features, out });
+  };
+  return rowsApart && rows === 2 ? rowByRow(g, unet, sample, forward) : forward(0, rows);
+}
+
+/** Records both rows of a prediction, each up to its next pause in turn, so that both read a block's weights one soon after the other. */
+function* rowByRow(
+  g: Graph,
+  { config }: Models["unet"],
+  sample: Tensor,
+  forward: (begin: number, end: number, out: Tensor) => Pausable<Tensor>,
+): Pausable<Tensor> {
+  const both = g.empty([...sample.dims.slice(0, 4), config.outChannels]);
+  const rows = [0, 1].map((row) => forward(row, row + 1, clipRange(both, row, row + 1)));
+  for (let isDone = false; !isDone; ) {
+    for (const row of rows) isDone = row.next().done === true;
+    yield;
+  }
+  return both;
 }
 
 /** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
@@ -141,6 +170,7 @@ export function denoiseStage(models: Models, shape: StageShape): StageDefinition
   const [height, width, channels] = latentSizes(models, shape);
   return {
     name: "denoise",
+    key: `denoise on the host's steps ${shape.rowsApart}`,
     dtype: shape.dtype,
     *build(g) {
       const planes = g.input("latents", [1, numFrames, channels, height, width], "f32");
@@ -205,7 +235,7 @@ export function sampleStage(
   const size = [shape.numFrames, ...latents];
   return {
     name: "denoise",
-    key: `denoise ${numHistory} ${drawsNoise} ${drawsOnDevice} ${JSON.stringify(bounds)}`,
+    key: `denoise ${numHistory} ${drawsNoise} ${drawsOnDevice} ${JSON.stringify(bounds)} ${shape.rowsApart}`,
     dtype: shape.dtype,
     *build(g) {
       const x = g.state("x", [1, ...size], "f32");

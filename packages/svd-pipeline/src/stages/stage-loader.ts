@@ -1,6 +1,7 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
 import type { CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
 import { observed, type Plan, type PlanOptions, type SharedBlock, type Tuning, type WorkObserver } from "@vd/tensor";
+import { isOutOfMemory } from "./out-of-memory";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */
@@ -85,7 +86,9 @@ export class StageLoader {
    * @throws VdError as {@link run}
    */
   async open(stage: StageDefinition, options: StageOptions = {}): Promise<LoadedStage> {
-    return (await this.take(stage)) ?? (this.options.keeps ? this.keep(stage, options) : this.load(stage, options));
+    return (
+      (await this.take(stage)) ?? (this.options.keeps ? this.keep(stage, options) : this.loadMakingRoom(stage, options))
+    );
   }
 
   /** Frees the stages that are kept. None of them may run. */
@@ -97,9 +100,21 @@ export class StageLoader {
 
   private async keep(stage: StageDefinition, options: StageOptions): Promise<LoadedStage> {
     const { name, key = name } = stage;
-    const loaded = this.kept.get(key) ?? (await this.load(stage, options));
+    const loaded = this.kept.get(key) ?? (await this.loadMakingRoom(stage, options));
     this.kept.set(key, loaded);
     return { plan: loaded.plan, release: async () => {} };
+  }
+
+  /** Loads a stage; what was loaded ahead of its use gives way to what is needed now. */
+  private async loadMakingRoom(stage: StageDefinition, options: StageOptions): Promise<LoadedStage> {
+    try {
+      return await this.load(stage, options);
+    } catch (error) {
+      if (!isOutOfMemory(error) || this.ahead.size === 0) throw error;
+      await this.dropAhead();
+      await this.options.device.trim();
+      return this.load(stage, options);
+    }
   }
 
   /** Begins to load a stage that `run` will be called for. Where that fails, `run` loads it again. */

@@ -80,6 +80,7 @@ it.each<[string, SchedulerConfig, StepNoise?]>([
   ];
   const onDevice = await DeviceStepper.start({
     ...{ plan, sampler, linear, noise, philox, dims: SIZES, latents: latents(), scratch: new Scratch() },
+    states: { layout: plan.layout, readBytes: (name) => plan.readBytes(name) },
     async fill(first, inputScale) {
       await start.write("latents", first);
       await start.write("image", IMAGE);

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { Device, VdError } from "@vd/kernels-native";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
@@ -6,7 +7,7 @@ import type { GenerationContext } from "../../src/generation/context";
 import { Generation } from "../../src/generation/generation";
 import type { GeneratedVideo, GenerateOptions, StableVideoDiffusionPipeline } from "../../src/index";
 import { sameBytes } from "../support/measures";
-import { openTiny, QUICK } from "../support/tiny-model";
+import { openTiny, QUICK, temporaryFolder } from "../support/tiny-model";
 
 const OPTIONS = { ...QUICK, numFrames: 5, maxGuidance: 3 } satisfies GenerateOptions;
 const cpus = (count: number) => Array.from({ length: count }, () => "cpu");
@@ -36,6 +37,28 @@ describe("a generation on two devices", () => {
       expect(made.latents).toEqual(expected.latents);
     }
   });
+
+  it.each(["euler", "dpmpp_2m"] as const)(
+    "goes on with %s where it was stopped, with the same bits",
+    async (sampler) => {
+      const options = { ...OPTIONS, steps: 3, sampler, outputType: "latent" } as const;
+      const expected = await two.generate(options);
+      const resume = join(temporaryFolder(), "state");
+      const controller = new AbortController();
+      const onProgress = ({ stage, step }: { stage: string; step: number }) => {
+        if (stage === "denoise" && step === 2) controller.abort();
+      };
+      await failureOf(two.generate({ ...options, resume, signal: controller.signal, onProgress }));
+      const steps: number[] = [];
+      const video = await two.generate({
+        ...options,
+        resume,
+        onProgress: ({ stage, step, stepUs }) => void (stage === "denoise" && stepUs !== undefined && steps.push(step)),
+      });
+      expect(steps).toEqual([3]);
+      expect(video.latents).toEqual(expected.latents);
+    },
+  );
 
   it("takes what a callback puts in the latents' place on both devices", async () => {
     const seen: number[][] = [[], []];

@@ -90,10 +90,11 @@ describe("SVD-XT at 25 frames of 1024×576", () => {
     expect(block.bytes / 2 ** 20).toBeCloseTo((4 * 25 * 128 * 72 * (2 * 320 + 2 * 4)) / 2 ** 20, 0);
   });
 
-  it("takes less memory to decode in chunks, with the same results and hardly more work", async () => {
+  it("takes less memory to decode in chunks, with the same results and little more work", async () => {
     const chunked = (await layoutsOf({ decodeChunk: 2 })).get("decode")!;
-    expect(chunked.memory.peakBytes).toBeLessThan(0.5 * layouts.get("decode")!.memory.peakBytes);
-    expect(chunked.cost.flops / 1e12 / tera("decode")).toBeLessThan(1.02);
+    expect(chunked.memory.peakBytes).toBeLessThan(0.3 * layouts.get("decode")!.memory.peakBytes);
+    // A convolution of each block runs twice.
+    expect(chunked.cost.flops / 1e12 / tera("decode")).toBeLessThan(1.08);
   });
 
   it.each([

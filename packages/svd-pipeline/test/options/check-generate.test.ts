@@ -139,7 +139,7 @@ describe("wrong options", () => {
       decodeChunk: null → [decodeChunk] expected a whole number from 1 to 4096, got null
       isolateDecodeChunks: yes → [isolateDecodeChunks] expected true or false, got "yes"
       stepNoise: gpu → [stepNoise] expected one of cpu, cuda, got "gpu"
-      memory: lots → [memory] expected one of full, low, got "lots"
+      memory: lots → [memory] expected one of full, low, lowest, got "lots"
       previewEvery: 0 → [previewEvery] expected a whole number from 1 to 10000, got 0
       onProgress: true → [onProgress] expected a function, got true
       onPreview: Object → [onPreview] expected a function, got an object

@@ -4,6 +4,7 @@ import { type Pausable, pausable } from "../pausable";
 import { channelRange, frameRange, pixels, reshape, type Tensor, tokens } from "../tensor";
 import type { Weights } from "../weights/weights";
 import { conv } from "./conv";
+import { joinedStatistics } from "./joined-stats";
 import { linear } from "./linear";
 import type { EpilogueOptions, Module, PausableModule } from "./module";
 import { groupNorm, NUM_GROUPS } from "./norm";
@@ -133,8 +134,9 @@ export interface TemporalResBlockCall {
   emb?: Tensor | undefined;
   /** Weight of the block's result against x, its input: y = x + amount · residual branch. */
   amount: number;
-  /** Frames in parts, of one clip; the result is the same, since convolutions get their neighbours and norms all
-   *  frames. It then takes the place of x. */
+  /** Frames in parts, of one clip; the result is the same, bit for bit, as with one part of all frames, since convolutions get their
+   *  neighbours and norms statistics of all frames. With several parts it takes the place of x. Without, norms find their statistics
+   *  themselves, which differ by rounding. */
   chunks?: FrameChunks | undefined;
 }
 
@@ -179,46 +181,87 @@ function wholeTemporal(layers: TemporalLayers): PausableModule<[x: Tensor, call:
   const { first, second, bias, eps } = layers;
   return pausable(function* (g: Graph, x: Tensor, { emb, amount, chunks }: TemporalResBlockCall) {
     const frameBias = bias(g, emb);
-    if (!chunks || chunks.length === 1) {
-      const h = first.conv(g, first.norm(g, x), { frameBias });
-      return second.conv(g, second.norm(g, h), { outScale: amount, residual: x });
-    }
-    const h = g.empty(x.dims, x.dtype);
-    yield* overChunks(g, x, chunks, { ...first, eps }, (lo, hi) => ({ frameBias, out: frameRange(h, lo, hi) }));
-    yield* overChunks(g, h, chunks, { ...second, eps }, (lo, hi) => ({
-      outScale: amount,
-      residual: frameRange(x, lo, hi),
-      out: frameRange(x, lo, hi),
-    }));
-    return x;
+    if (chunks && chunks.length > 1) return yield* inPlace(g, x, layers, { frameBias, amount, chunks });
+    // With chunks the statistics are the same as if there were several.
+    const norm = (half: TemporalHalf, y: Tensor) =>
+      half.norm(g, y, chunks && { stats: joinedStatistics(g, half.path, frameStatistics(g, half, y, { eps }), eps) });
+    const h = first.conv(g, norm(first, x), { frameBias });
+    return second.conv(g, norm(second, h), { outScale: amount, residual: x });
   });
+}
+
+/** Statistics of a half's norm for each frame of x on its own. */
+function frameStatistics(
+  g: Graph,
+  half: TemporalHalf,
+  x: Tensor,
+  { eps, out }: { eps: number; out?: Tensor | undefined },
+): Tensor {
+  return g.groupNormStats({ name: `${half.path}.stats`, x, groups: NUM_GROUPS, eps, out });
+}
+
+/** Operands of a temporal block that is computed in parts. */
+interface InPlaceCall {
+  frameBias: Tensor | undefined;
+  amount: number;
+  chunks: FrameChunks;
+}
+
+/** Frames of a window that lie in front of a part's own. */
+const WINDOW_PAST = 2;
+
+/**
+ * A temporal block in the place of x, part by part, so that there is never a second map of all frames: the second norm sees the whole clip,
+ * so the first half is computed once for its statistics and once more, a part at a time, for its results. Pauses after each part.
+ */
+function* inPlace(
+  g: Graph,
+  x: Tensor,
+  { first, second, eps }: TemporalLayers,
+  { frameBias, amount, chunks }: InPlaceCall,
+): Pausable<Tensor> {
+  const numFrames = x.dims[1]!;
+  const joined = (half: TemporalHalf, frames: Tensor) => joinedStatistics(g, half.path, frames, eps);
+  const stats = joined(first, frameStatistics(g, first, x, { eps }));
+  yield;
+  /** Frames [begin, end) behind the first convolution. */
+  const half = (begin: number, end: number): Tensor => {
+    const [from, to] = [Math.max(begin - 1, 0), Math.min(end + 1, numFrames)];
+    return runOfHalf(g, first, frameRange(x, from, to), { stats, neighbours: [from < begin, to > end], frameBias });
+  };
+  const halfStats = g.empty([1, numFrames, NUM_GROUPS, 2], "f32");
+  for (const [begin, end] of chunks) {
+    frameStatistics(g, second, half(begin, end), { eps, out: frameRange(halfStats, begin, end) });
+    yield;
+  }
+  const secondStats = joined(second, halfStats);
+  // Each part's second convolution sees a frame on each side. Those in front are kept, since x is written over behind them.
+  const longest = Math.max(...chunks.map(([begin, end]) => end - begin));
+  const window = g.empty([1, longest + WINDOW_PAST, ...x.dims.slice(2)], x.dtype);
+  for (const [begin, end] of chunks) {
+    const [from, to] = [begin === 0 ? 0 : begin + 1, Math.min(end + 1, numFrames)];
+    const past = Math.min(begin, 1) * WINDOW_PAST;
+    if (from < to)
+      second.norm(g, half(from, to), { stats: secondStats, out: frameRange(window, past, past + to - from) });
+    const seen = frameRange(window, 0, past + to - from);
+    second.conv(g, seen, {
+      ...{ outScale: amount, residual: frameRange(x, begin, end), out: frameRange(x, begin, end) },
+      padding: [begin === 0 ? 1 : 0, end === numFrames ? 1 : 0, 0, 0, 0, 0],
+    });
+    if (end < numFrames) keepLast(g, `${second.path}.kept`, seen);
+    yield;
+  }
+  return x;
+}
+
+/** Moves the last frames of a window to its beginning, one by one, so that none is written over before it has moved. */
+function keepLast(g: Graph, name: string, seen: Tensor): void {
+  const first = seen.dims[1]! - WINDOW_PAST;
+  const frame = (at: number) => tokens(frameRange(seen, at, at + 1));
+  for (let i = 0; first > 0 && i < WINDOW_PAST; i++) g.copy({ name, x: frame(first + i), out: frame(i) });
 }
 
 type ConvOptions = Parameters<ReturnType<typeof conv>>[2];
-
-/** Norm and temporal convolution of x, part by part: each part is normed with one frame more on each inner side. Pauses
- *  after each. */
-function* overChunks(
-  g: Graph,
-  x: Tensor,
-  chunks: FrameChunks,
-  half: TemporalHalf & { eps: number },
-  callOf: (lo: number, hi: number) => ConvOptions,
-): Pausable<void> {
-  const numFrames = x.dims[1]!;
-  const stats = g.groupNormStats({
-    name: `${half.path}.stats`,
-    x,
-    groups: NUM_GROUPS,
-    eps: half.eps,
-    joinFrames: true,
-  });
-  for (const [lo, hi] of chunks) {
-    const [from, to] = [Math.max(lo - 1, 0), Math.min(hi + 1, numFrames)];
-    runOfHalf(g, half, frameRange(x, from, to), { stats, neighbours: [from < lo, to > hi], ...callOf(lo, hi) });
-    yield;
-  }
-}
 
 /** A half over a run of a clip's frames, which get no padding where their neighbours are known. */
 function runOfHalf(

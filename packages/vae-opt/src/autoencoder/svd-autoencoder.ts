@@ -20,7 +20,7 @@ import { StageRuns } from "./stage-runs";
 export interface OpenVaeOptions extends VaeSourceOptions {
   /** What computes: `cpu` (default), `cuda`, or an open device. */
   device?: DeviceKind | Device | undefined;
-  /** How much of a GPU's memory to take where a call does not say: at most 16 GiB (`full`, default) or 8 GiB (`low`). */
+  /** How much of a GPU's memory to take where a call does not say: at most 10 GiB (`full`, default), 6 GiB (`low`) or 3.5 GiB (`lowest`). */
   memory?: MemoryUse | undefined;
   /** Hears of all work: a profiler. */
   observer?: WorkObserver | undefined;

@@ -13,8 +13,8 @@ import {
 
 /** Into how many chunks a clip is cut at most: each costs rows of its own. */
 const MOST_CHUNKS = 32;
-/** What is left of the memory of a whole decode when it is cut as small as can be: two feature maps of five. */
-const LEAST_SHARE = 0.4;
+/** What is left of the memory of a whole decode when it is cut as small as can be: one feature map of five, and a few frames. */
+const LEAST_SHARE = 0.25;
 /** Most bytes of a piece's input: larger ones are no faster, and host arrays of many gigabytes are hard to get. */
 const MOST_PIECE_BYTES = 2 ** 30;
 

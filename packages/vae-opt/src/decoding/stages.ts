@@ -74,7 +74,8 @@ export function decodeStage(vae: TemporalVae, shape: DecodeShape, chunkFrames: n
     key: `decode ${shape.numFrames} ${chunkFrames}`,
     dtype: shape.dtype,
     build: recording(shape, function* (g) {
-      outputFrames(g, yield* vae.decode.inPieces(g, yield* latentPixels(g, vae, shape), { chunkFrames }));
+      const all = { chunkFrames: chunkFrames ?? shape.numFrames };
+      outputFrames(g, yield* vae.decode.inPieces(g, yield* latentPixels(g, vae, shape), all));
     }),
   };
 }

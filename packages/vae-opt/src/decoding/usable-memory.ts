@@ -1,8 +1,8 @@
 import { totalmem } from "node:os";
 import type { Device } from "@vd/kernels-native";
 
-/** How much of a GPU work may take: as much as keeps it fast, or as little as fits a small card. */
-export type MemoryUse = "full" | "low";
+/** How much of a GPU work may take: as much as keeps it fast, as fits a small card, or as little as is known to work. */
+export type MemoryUse = "full" | "low" | "lowest";
 
 /** Returns the bytes of memory that this process may have at all. */
 export function availableBytes(): number {
@@ -11,7 +11,12 @@ export function availableBytes(): number {
 }
 
 /** What work may take of a GPU. */
-const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = { full: 16 * 2 ** 30, low: 8 * 2 ** 30 };
+const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = {
+  full: 10 * 2 ** 30,
+  low: 6 * 2 ** 30,
+  // A card of 4 GiB also holds the driver's context.
+  lowest: 3.5 * 2 ** 30,
+};
 /** Part of the memory that is left for others: the driver's context, working memory of kernels. */
 const SPARE = 0.03;
 /** On the CPU, which shares its memory with everything else. */

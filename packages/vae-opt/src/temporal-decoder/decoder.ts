@@ -1,3 +1,4 @@
+import { countOf } from "@vd/kernels-native";
 import {
   conv,
   type FrameChunks,
@@ -8,6 +9,8 @@ import {
   type Module,
   type Pausable,
   type PausableModule,
+  packedBytes,
+  packedTensor,
   pausable,
   type SpatioTemporalResBlock,
   spatioTemporalResBlock,
@@ -91,16 +94,15 @@ function upsampler(level: Weights, channels: number): Module {
   };
 }
 
-/** Applies a spatial function to a clip in parts, pausing after each. */
+/** Applies a spatial function to a clip in parts, pausing after each. out: gives the place of all results, where there are several parts. */
 function* inParts(
   g: Graph,
   x: Tensor,
   chunks: FrameChunks,
-  { spatial, grow, channels }: Pick<Stage, "spatial" | "grow" | "channels">,
+  { spatial, out }: Pick<Stage, "spatial"> & { out: () => Tensor },
 ): Pausable<Tensor> {
   if (chunks.length === 1) return spatial(g, x);
-  const [b, f, h, w] = x.dims as [number, number, number, number, number];
-  const y = g.empty([b, f, h * grow, w * grow, channels], x.dtype);
+  const y = out();
   for (const [lo, hi] of chunks) {
     spatial(g, frameRange(x, lo, hi), frameRange(y, lo, hi));
     yield;
@@ -108,9 +110,47 @@ function* inParts(
   return y;
 }
 
+/** The size of a stage's result for that of its input. */
+const grownDims = ([b, f, h, w]: readonly number[], { grow, channels }: Pick<Stage, "grow" | "channels">): number[] => [
+  b!,
+  f!,
+  h! * grow,
+  w! * grow,
+  channels,
+];
+
+/** The maps between the stages of one decode. */
+interface Maps {
+  /** What the first stage takes. */
+  first: Tensor;
+  /** Where a stage's result goes. */
+  next(stage: Stage, x: Tensor): Tensor;
+}
+
+/**
+ * Maps of a decode in parts that all end where the same block of memory ends: each stage's results come from the block's beginning on while
+ * what it takes is used up before they reach it, so there is never more than the largest map.
+ */
+function mapsInPlace(g: Graph, dims: readonly number[], stages: readonly Stage[]): Maps {
+  const sizes = [dims];
+  for (const stage of stages) sizes.push(grownDims(sizes.at(-1)!, stage));
+  const bytesOf = (size: readonly number[]) => packedBytes(size, g.dtype);
+  const largest = sizes.reduce((most, size) => (bytesOf(size) > bytesOf(most) ? size : most));
+  const block = g.empty(largest);
+  const atEnd = (size: readonly number[]) =>
+    packedTensor(block.storage, size, g.dtype, block.storage.bytes - bytesOf(size));
+  return { first: atEnd(dims), next: (stage, x) => atEnd(grownDims(x.dims, stage)) };
+}
+
+/** Maps of their own for every stage: whoever keeps some of them would find others in their place. */
+function mapsApart(g: Graph, dims: readonly number[]): Maps {
+  return { first: g.empty(dims), next: (stage, x) => g.empty(grownDims(x.dims, stage), x.dtype) };
+}
+
 /** How to decode. */
 export interface DecodeOptions {
-  /** Frames that spatial layers compute at a time, one clip only; fewer need less memory. Default: all. */
+  /** Frames of the largest map that are computed at a time, one clip only; fewer need less memory. Every number gives the same bits. Default:
+   *  all, with norms that find the statistics of all frames themselves, which differ by rounding. */
   chunkFrames?: number | undefined;
 }
 
@@ -162,16 +202,46 @@ export interface Decoder {
   end: DecoderEnd;
 }
 
-const chunksOf = (z: Tensor, { chunkFrames }: DecodeOptions): FrameChunks =>
-  frameChunks(z.dims[1]!, z.dims[0] === 1 ? (chunkFrames ?? z.dims[1]!) : z.dims[1]!);
+/** Into which parts the stages cut a clip. */
+interface Cut {
+  chunkFrames: number;
+  /** The largest result of a stage, whose parts have `chunkFrames` frames: of smaller ones more frames take the same memory. */
+  largest: number;
+}
+
+/** How the stages cut the clip z; undefined where each has a norm of its own over all of it. */
+function cutOf(z: Tensor, { chunkFrames }: DecodeOptions, stages: readonly Stage[]): Cut | undefined {
+  const [batch, numFrames] = z.dims as [number, number];
+  if (chunkFrames === undefined) return undefined;
+  let [dims, largest] = [z.dims as readonly number[], 1];
+  for (const stage of stages) {
+    dims = grownDims(dims, stage);
+    largest = Math.max(largest, countOf(dims));
+  }
+  return { chunkFrames: batch === 1 ? chunkFrames : numFrames, largest };
+}
+
+/** The parts of a stage with a result of `dims`. */
+function partsOf(cut: Cut | undefined, dims: readonly number[]): FrameChunks {
+  const numFrames = dims[1]!;
+  if (!cut) return [[0, numFrames]];
+  const size = Math.floor((cut.chunkFrames * cut.largest) / countOf(dims));
+  return frameChunks(numFrames, cut.chunkFrames >= numFrames ? numFrames : Math.min(size, numFrames));
+}
 
 /** Records blocks one after the other. */
-function* runStages(g: Graph, first: Tensor, stages: readonly Stage[], chunks: FrameChunks): Pausable<Tensor> {
+function* runStages(
+  g: Graph,
+  first: Tensor,
+  stages: readonly Stage[],
+  { maps, cut }: { maps: Maps; cut: Cut | undefined },
+): Pausable<Tensor> {
   let x = first;
   for (const stage of stages) {
-    const spatial = yield* inParts(g, x, chunks, stage);
+    const chunks = partsOf(cut, grownDims(x.dims, stage));
+    const spatial = yield* inParts(g, x, chunks, { spatial: stage.spatial, out: () => maps.next(stage, x) });
     yield;
-    x = yield* stage.temporal.inPieces(g, spatial, { chunks });
+    x = yield* stage.temporal.inPieces(g, spatial, { chunks: cut && chunks });
     if (stage.tapAs) g.tap(stage.tapAs, x);
     yield;
   }
@@ -187,9 +257,10 @@ function decoderEnd(scope: Weights, config: VaeConfig, channels: number) {
   const spatial: SpatialPart = (g, x, out) => convOut(g, norm(g, x), { out });
   const temporal: DecoderEnd["temporal"] = (g, x, [before, after] = [false, false]) =>
     timeConv(g, x, { padding: [before ? 0 : 1, after ? 0 : 1, 0, 0, 0, 0] });
-  const record = function* (g: Graph, x: Tensor, chunks: FrameChunks): Pausable<Tensor> {
+  const record = function* (g: Graph, x: Tensor, cut: Cut | undefined): Pausable<Tensor> {
     g.tap(scope.at("conv_norm_out").path, () => norm(g, x, { act: "none" }));
-    const frames = yield* inParts(g, x, chunks, { spatial, grow: 1, channels: outChannels });
+    const out = () => g.empty([...x.dims.slice(0, 4), outChannels], x.dtype);
+    const frames = yield* inParts(g, x, partsOf(cut, x.dims), { spatial, out });
     g.tap(scope.at("conv_out").path, frames);
     const y = temporal(g, frames);
     g.tap(scope.at("time_conv_out").path, y);
@@ -220,18 +291,23 @@ export function decoder(w: Weights, config: VaeConfig): Decoder {
   const up = upStages(scope.at("up_blocks"), config);
   const stages = [...middleStages(scope.at("mid_block"), top, config.layersPerBlock), ...up.stages];
   const end = decoderEnd(scope, config, up.channels);
-  function* head(g: Graph, z: Tensor, some: readonly Stage[], chunks: FrameChunks): Pausable<Tensor> {
-    const x = convIn(g, z);
+  const tapped = [scope.at("conv_in").path, ...stages.flatMap(({ name, tapAs = name }) => [name, tapAs])];
+  function* head(g: Graph, z: Tensor, some: readonly Stage[], cut: Cut | undefined): Pausable<Tensor> {
+    const dims = [...z.dims.slice(0, 4), top];
+    const isCut = cut !== undefined && cut.chunkFrames < z.dims[1]! && some.length > 0;
+    const maps = isCut && !tapped.some((name) => g.wants(name)) ? mapsInPlace(g, dims, some) : mapsApart(g, dims);
+    const x = convIn(g, z, { out: maps.first });
     g.tap(scope.at("conv_in").path, x);
-    return yield* runStages(g, x, some, chunks);
+    return yield* runStages(g, x, some, { maps, cut });
   }
   return {
     decode: pausable(function* (g: Graph, z: Tensor, options: DecodeOptions = {}) {
-      const chunks = chunksOf(z, options);
-      return yield* end.record(g, yield* head(g, z, stages, chunks), chunks);
+      const cut = cutOf(z, options, stages);
+      return yield* end.record(g, yield* head(g, z, stages, cut), cut);
     }),
     decodeHead: pausable(function* (g: Graph, z: Tensor, { numBlocks, ...options }: DecodeHeadOptions) {
-      return yield* head(g, z, stages.slice(0, numBlocks), chunksOf(z, options));
+      const some = stages.slice(0, numBlocks);
+      return yield* head(g, z, some, cutOf(z, options, some));
     }),
     blocks: blocksOf(stages, top),
     end: end.parts,

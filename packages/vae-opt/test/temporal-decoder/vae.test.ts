@@ -78,10 +78,13 @@ describe("any small autoencoder", () => {
         const { decode } = temporalVae(randomWeights().weights, config);
         const dims = [1, frames, height, width, config.latentChannels];
         const z = noise(product(dims));
-        const whole = await runModule((g, x) => decode(g, x), dims, z);
+        const plain = await runModule((g, x) => decode(g, x), dims, z);
+        const whole = await runModule((g, x) => decode(g, x, { chunkFrames: frames }), dims, z);
         const parts = await runModule((g, x) => decode(g, x, { chunkFrames }), dims, z);
         expect(parts.dims).toEqual(whole.dims);
-        expect(relativeDistance(parts.values, whole.values)).toBeLessThan(1e-5);
+        // In maps of one pixel the norms have little to go by.
+        expect(relativeDistance(whole.values, plain.values)).toBeLessThan(1e-4);
+        expect(parts.values).toEqual(whole.values);
       },
     );
     await fc.assert(property, { seed: 20240611, numRuns: 16 });

@@ -7,6 +7,7 @@ import { stepConstants, videoConditions } from "../conditions";
 import type { GenerationRun } from "../context";
 import { denoiseCompile } from "../denoise-compile";
 import type { EncodedPicture } from "../encode-picture";
+import { denoiseWithinMemory } from "../less-memory";
 
 /** The denoiser, told of the picture that a clip begins with. */
 export interface ClipModel {
@@ -38,8 +39,9 @@ async function withOwnKernels<T>(
   const shared = new Map<Float32Array, StepConstants>();
   for (const embedding of new Set(embeddings))
     shared.set(embedding, await stepConstants(run, { embedding, latents: new Float32Array() }, device));
-  const stage = denoiseStage(context.models, context.shape);
+  let hasBegun = false;
   const withPlan = (plan: Plan) => {
+    hasBegun = true;
     const predict = predictByPlan(plan);
     let written: StepConstants | undefined;
     return body({
@@ -53,7 +55,10 @@ async function withOwnKernels<T>(
       },
     });
   };
-  return loader.run(stage, withPlan, { ...denoiseCompile(context, device), device });
+  const denoised = () =>
+    loader.run(denoiseStage(context.models, context.shape), withPlan, { ...denoiseCompile(context, device), device });
+  // Clips that are done stand on the timeline already.
+  return denoiseWithinMemory(run, device, denoised, () => !hasBegun);
 }
 
 async function withDenoiser<T>(

@@ -36,6 +36,8 @@ export interface UnetInputs {
   conditioning: Conditioning;
   /** Features of the inner blocks that are kept for other calls, or kept ones. */
   deep?: DeepFeatures | undefined;
+  /** Where the prediction goes, [B,F,H,W,outChannels]. */
+  out?: Tensor | undefined;
 }
 
 /** The spatio-temporal UNet as forward functions. */
@@ -125,7 +127,7 @@ export const unet = pausable(function* (w: Weights, config: UnetConfig): Pausabl
       yield* conditionFrames.inPieces(g, framesOut);
     }),
     conditionFrames,
-    forward: pausable(function* (g: Graph, { sample, timestep, addedTimeIds, conditioning, deep }: UnetInputs) {
+    forward: pausable(function* (g: Graph, { sample, timestep, addedTimeIds, conditioning, deep, out }: UnetInputs) {
       const inputs: BlockInputs = { emb: embed(g, timestep, addedTimeIds), conditioning, deep };
       yield;
       let h = convIn(g, sample);
@@ -137,7 +139,7 @@ export const unet = pausable(function* (w: Weights, config: UnetConfig): Pausabl
       for (const block of reuses ? up.slice(-1) : up) h = yield* block(g, h, inputs, skips);
       const last = h;
       g.tap("conv_norm_out", () => norm(g, last, { act: "none" }));
-      const y = convOut(g, norm(g, h));
+      const y = convOut(g, norm(g, h), { out });
       g.tap("conv_out", y);
       return y;
     }),

@@ -102,8 +102,22 @@ describe("a generation with a state", () => {
   });
 
   it.each([
-    ["reused features", { featureInterval: 2 }],
-    ["skipped calls", { skipThreshold: 0.1 }],
+    ["features that a later call reuses", { featureInterval: 3 }, 1],
+    ["features that the next call makes anew", { featureInterval: 2 }, 2],
+    ["skipped calls", { skipThreshold: 0.1 }, 2],
+    ["guidance at some noise levels", { guidanceMaxSigma: 10, sampler: "dpmpp_2m" }, 2],
+  ] as const)("goes on where calls are saved, with the same bits: %s", async (_, more, after) => {
+    const options: GenerateOptions = { ...OPTIONS, ...more };
+    const whole = await pipeline.generate(options);
+    const resume = join(temporaryFolder(), "state");
+    await stopAfter(after, { ...options, resume });
+    const { told, options: again } = watched({ ...options, resume });
+    const video = await pipeline.generate(again);
+    expect(told.steps).toEqual([1, 2, 3, 4].slice(after));
+    expect(sameBytes(video.data, whole.data)).toBe(true);
+  });
+
+  it.each([
     ["several clips", { numFrames: 5, clipFrames: 3, overlap: 1 }],
     ["a loop", { numFrames: 5, loop: true }],
   ] as const)("begins the denoising anew with %s, and gives the same bits", async (_, more) => {
