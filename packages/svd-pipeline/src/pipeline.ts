@@ -34,6 +34,7 @@ import { type CheckedOptions, checkOptions, modelDefaults } from "./options/chec
 import { type CheckedLoad, checkLoad } from "./options/check-load";
 import { checkTable } from "./options/check-table";
 import { LOAD_TABLE } from "./options/load-table";
+import { type EightBits, modelsInEightBits, openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
@@ -61,6 +62,9 @@ interface OpenModel {
   team: DeviceTeam | undefined;
   /** Of activations. */
   precision: Precision;
+  /** What computes layers in 8 bits; undefined for none. */
+  eightBits: EightBits | undefined;
+  layers: CheckedLoad["layers"];
   /** What decides kernel variants. */
   tuning: Tuning;
   denoiser: ChosenDenoiser | undefined;
@@ -107,11 +111,13 @@ export class StableVideoDiffusionPipeline {
     onWarning: WarningListener | undefined,
     denoiser?: ChosenDenoiser,
   ) {
-    const { device, team, precision, tuning } = load;
-    const models = await runInSlices(makeModels.inPieces(components, onWarning));
+    const { device, team, precision, tuning, layers } = load;
+    const made = await runInSlices(makeModels.inPieces(components, onWarning));
+    const eightBits = await openEightBits({ components, layers, device, denoiser }, onWarning);
+    const models = eightBits ? modelsInEightBits(made, eightBits) : made;
     const original = { components, models };
     const pipeline = new StableVideoDiffusionPipeline({
-      ...{ ...original, original, loras: [], device, team, precision, tuning, denoiser },
+      ...{ ...original, original, loras: [], device, team, precision, eightBits, layers, tuning, denoiser },
     });
     if (load.loras.length > 0) await pipeline.loadLoras(load.loras);
     return pipeline;
@@ -339,12 +345,12 @@ export class StableVideoDiffusionPipeline {
 
   private async useLoras(loras: readonly WeightedLora[]): Promise<void> {
     const opened = this.requireOpen();
-    const { original } = opened;
-    const components = mergeLoras(original.components, loras);
+    const components = mergeLoras(opened.original.components, loras);
     // What there is to warn of was told when the model was opened.
-    const models = loras.length > 0 ? await runInSlices(makeModels.inPieces(components, () => {})) : original.models;
+    const eightBits = opened.eightBits && (await openEightBits({ ...opened, components }, () => {}));
+    const models = loras.length > 0 ? await changedModels(components, eightBits) : opened.original.models;
     if (!this.opened) return;
-    this.opened = { ...opened, components, models, loras };
+    this.opened = { ...opened, components, models, loras, eightBits };
     this.recorded = undefined;
     await opened.device.trim();
   }
@@ -404,8 +410,8 @@ export class StableVideoDiffusionPipeline {
   private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
     const { opened, factor, ...given } = this.check(wanted);
     const { options, checked } = await withSize(wanted, given.checked, factor);
-    const { components, models, device, team, precision, tuning, denoiser } = opened;
-    const shape = stageShape(checked, options, factor, precision);
+    const { components, models, device, team, precision, eightBits, tuning, denoiser } = opened;
+    const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder };
     const layouts = this.layoutsOf(shape);
     await ownTurn();
     const sampling = await samplingFor(components, checked, precision);
@@ -414,11 +420,18 @@ export class StableVideoDiffusionPipeline {
     if (options.latents) checkLatents("latents", options.latents, { shape, models });
     const calls = callsFor(checked, shape.rows, sampling, denoiser);
     const usualSteps = this.defaults.steps;
-    const warnings = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
-    const choices = { precision, tuning, checked, options, sampling, calls, overlap, warnings };
+    const fit = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
+    const warnings = [...fit, ...(eightBits?.warnings ?? [])];
+    const choices = { precision, eightBits, tuning, checked, options, sampling, calls, overlap, warnings };
     if (team) requireWhole(shape, calls !== undefined);
     return { device, team, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
+}
+
+/** Models whose weights are others than those of the files. */
+async function changedModels(components: ModelComponents, eightBits: EightBits | undefined): Promise<Models> {
+  const models = await runInSlices(makeModels.inPieces(components, () => {}));
+  return eightBits ? modelsInEightBits(models, eightBits) : models;
 }
 
 function notOpenedError(): VdError {
