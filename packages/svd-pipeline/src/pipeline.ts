@@ -24,6 +24,7 @@ import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lor
 import type { ModelComponents } from "./opening/components";
 import { settleDistillation } from "./opening/distilled";
 import { openModelFolder } from "./opening/folder";
+import { modelDigest } from "./opening/model-digest";
 import { type Models, makeModels } from "./opening/models";
 import { withUnet } from "./opening/own-unet";
 import { openSingleFile } from "./opening/single-file";
@@ -34,6 +35,10 @@ import { type CheckedOptions, checkOptions, modelDefaults } from "./options/chec
 import { type CheckedLoad, checkLoad } from "./options/check-load";
 import { checkTable } from "./options/check-table";
 import { LOAD_TABLE } from "./options/load-table";
+import { type CalibrateOptions, type Calibration, calibrate } from "./precision/calibration/calibrate";
+import type { LayerRecord } from "./precision/calibration/layer-record";
+import { observingDenoiser } from "./precision/calibration/observing-denoiser";
+import { requireCalibratable } from "./precision/calibration/require-calibratable";
 import { type EightBits, modelsInEightBits, openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
@@ -113,7 +118,7 @@ export class StableVideoDiffusionPipeline {
   ) {
     const { device, team, precision, tuning, layers } = load;
     const made = await runInSlices(makeModels.inPieces(components, onWarning));
-    const eightBits = await openEightBits({ components, layers, device, denoiser }, onWarning);
+    const eightBits = await openEightBits({ components, layers, device, denoiser });
     const models = eightBits ? modelsInEightBits(made, eightBits) : made;
     const original = { components, models };
     const pipeline = new StableVideoDiffusionPipeline({
@@ -343,11 +348,45 @@ export class StableVideoDiffusionPipeline {
     await this.turns.run(() => this.useLoras([]), undefined, "unloadLoras");
   }
 
+  /**
+   * Finds out what `precision` wants to know of the model's layers: generates latents of some pictures, keeps the largest magnitudes of what
+   * the layers take, and chooses smoothing against outliers by the error of each layer. `saveCalibration` writes the table.
+   *
+   * @throws VdError `unsupported` for a pipeline with layers in 8 bits, several devices or a denoiser that runs elsewhere, `attr` without
+   *   pictures, and as {@link generate}
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * const { table } = await pipeline.calibrate({ images: ["a.png", "b.png"], steps: 10 });
+   * await saveCalibration("models/tiny-svd/calibration.json", table);
+   * ```
+   */
+  async calibrate(options: CalibrateOptions): Promise<Calibration> {
+    const { components, denoiser, device, eightBits, team } = this.requireOpen();
+    requireCalibratable({ denoiser, eightBits, team }, options.images);
+    return this.turns.run(
+      async () => {
+        const records = new Map<string, LayerRecord>();
+        const own = denoiser?.kind === "own" ? denoiser.device : device;
+        const observing: ChosenDenoiser = { kind: "elsewhere", factory: observingDenoiser(own, records) };
+        const generate = async (given: GenerateOptions) => {
+          const context = await this.context({ ...given });
+          return this.warnAndGenerate({ ...context, denoiser: observing, calls: undefined });
+        };
+        const digest = await modelDigest(components);
+        const loras = (components.loras ?? []).map(({ weight, sha256 }) => ({ weight, sha256 }));
+        return calibrate({ digest, loras, records, generate }, { steps: this.defaults.steps, ...options });
+      },
+      options.signal,
+      "calibrate",
+    );
+  }
+
   private async useLoras(loras: readonly WeightedLora[]): Promise<void> {
     const opened = this.requireOpen();
     const components = mergeLoras(opened.original.components, loras);
     // What there is to warn of was told when the model was opened.
-    const eightBits = opened.eightBits && (await openEightBits({ ...opened, components }, () => {}));
+    const eightBits = opened.eightBits && (await openEightBits({ ...opened, components }));
     const models = loras.length > 0 ? await changedModels(components, eightBits) : opened.original.models;
     if (!this.opened) return;
     this.opened = { ...opened, components, models, loras, eightBits };

@@ -60,7 +60,10 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const { device: name, devices } = checkTable("load", LOAD_TABLE, withKind(options)) as unknown as LoadValues;
   const { kind, index } = chooseDevice(name);
   // Other defaults follow from the kind of device.
-  const { dtype, threads, precision, calibration } = checkTable("load", LOAD_TABLE, { ...options, device: kind }) as unknown as LoadValues;
+  const { dtype, threads, precision, calibration } = checkTable("load", LOAD_TABLE, {
+    ...options,
+    device: kind,
+  }) as unknown as LoadValues;
   throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
   const opened = devices && openDevices(devices, threads);

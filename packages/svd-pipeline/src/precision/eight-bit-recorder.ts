@@ -7,6 +7,7 @@ import {
   changedWeight,
   emptyTensor,
   type Graph,
+  LARGEST_CODES,
   type LayerNormOptions,
   type LinearOptions,
   type Quantized,
@@ -22,9 +23,6 @@ import {
 } from "@vd/tensor";
 import { isGated, type LayerKind, LayerKinds, type PrecisionPlan } from "./layer-kinds";
 import type { Fold, ScaleTable, Smoothing } from "./layer-scales";
-
-/** The largest code of each type. */
-const LARGEST = { f8e4m3: 448, i8: 127 } as const satisfies Record<QuantizedType, number>;
 
 /** What decides how a model is recorded in 8 bits; weights and changes are shared by all graphs. */
 export interface EightBitModel {
@@ -117,7 +115,7 @@ export class EightBitRecorder {
       this.writeProducer(operand);
     if (kind === "attention") return recordAttentionQ8(record, call as AttentionOptions, dtype);
     const layer = call as LinearOptions & ConvOptions;
-    const own = this.isFoldable(layer.x) ? model.smoothing.foldOf(layer.name!) : undefined;
+    const own = this.isFoldable(layer.x) ? model.smoothing.foldOf(layer.name!, dtype) : undefined;
     const name = `${layer.name}.quantize`;
     const codes = this.codesOf(layer.x, { name, dtype, fold: own, ...this.scaleOf(kind, layer.name!, dtype) });
     const weights = model.weights.of(layer.weight, { dtype, change: model.smoothing.weight(own, behind) });
@@ -129,10 +127,10 @@ export class EightBitRecorder {
   /** Which scales a layer's input has: those of tokens where a norm gives them, else a known one of the tensor; found at run time without. */
   private scaleOf(kind: LayerKind, layer: string, dtype: QuantizedType): ActivationQuantization {
     const isConv = kind === "temporalConv" || kind === "spatialConv";
-    const known = this.model.usesStaticScales ? this.model.scales.get(layer) : undefined;
+    const known = this.model.usesStaticScales ? this.model.scales.get(layer)?.[dtype] : undefined;
     const per = kind === "normLinear" || !(isConv || known) ? "row" : "tensor";
     if (!known || per === "row") return { per };
-    return { per, scale: this.g.constant(Float32Array.of(known.largest / LARGEST[dtype]), [1, 1, 1, 1]) };
+    return { per, scale: this.g.constant(Float32Array.of(known.largest / LARGEST_CODES[dtype]), [1, 1, 1, 1]) };
   }
 
   /**
@@ -141,7 +139,7 @@ export class EightBitRecorder {
    */
   private codesOf(x: Tensor, { fold, ...wanted }: WantedCodes): Quantized {
     const producer = this.producers.get(x.storage);
-    const key = `${wanted.dtype} ${wanted.per} ${wanted.scale !== undefined} ${fold?.layer}`;
+    const key = `${wanted.dtype} ${wanted.per} ${wanted.scale !== undefined} ${fold?.key}`;
     const known = producer?.codes.get(key);
     if (known) return known;
     const source = producer && fold ? this.emit(producer.op, this.elsewhere(producer), fold) : this.written(x);

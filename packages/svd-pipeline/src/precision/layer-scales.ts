@@ -1,4 +1,4 @@
-import type { ChangeRow } from "@vd/tensor";
+import type { ChangeRow, QuantizedType } from "@vd/tensor";
 
 /** What calibration found out about a layer. */
 export interface LayerScales {
@@ -9,12 +9,12 @@ export interface LayerScales {
   exponents?: Int8Array | undefined;
 }
 
-/** What is known of layers, by their names. */
-export type ScaleTable = ReadonlyMap<string, LayerScales>;
+/** What is known of layers, by their names and the type that they are computed in. */
+export type ScaleTable = ReadonlyMap<string, Readonly<Partial<Record<QuantizedType, LayerScales>>>>;
 
-/** Channels that are divided, and which layer asks for it. */
+/** Channels that are divided, and what for: the same text for the same division. */
 export interface Fold {
-  layer: string;
+  key: string;
   exponents: Int8Array;
 }
 
@@ -44,22 +44,22 @@ export class Smoothing {
   constructor(private readonly table: ScaleTable) {}
 
   /** Returns what a layer's producer is to be divided by; undefined without smoothing. */
-  foldOf(layer: string): Fold | undefined {
-    const exponents = this.table.get(layer)?.exponents;
-    return exponents && { layer, exponents };
+  foldOf(layer: string, type: QuantizedType): Fold | undefined {
+    const exponents = this.table.get(layer)?.[type]?.exponents;
+    return exponents && { key: `${layer} ${type}`, exponents };
   }
 
   /** Returns how rows are divided. */
   rows(fold: Fold): ChangeRow {
-    return this.keep(`rows ${fold.layer}`, () => divideRows(fold));
+    return this.keep(`rows ${fold.key}`, () => divideRows(fold));
   }
 
   /** Returns how a layer's weight changes: its columns by its own smoothing, its rows by that of the layer behind it. */
   weight(own: Fold | undefined, behind: Fold | undefined): ChangeRow | undefined {
-    const columns = own && this.keep(`columns ${own.layer}`, () => multiplyColumns(own.exponents));
+    const columns = own && this.keep(`columns ${own.key}`, () => multiplyColumns(own.exponents));
     const rows = behind && this.rows(behind);
     if (!columns || !rows) return columns ?? rows;
-    return this.keep(`columns ${own.layer} rows ${behind.layer}`, () => (numbers, row) => {
+    return this.keep(`columns ${own.key} rows ${behind.key}`, () => (numbers, row) => {
       columns(numbers, row);
       rows(numbers, row);
     });

@@ -14,7 +14,10 @@ export interface WeightRounding {
 
 /** Weights in 8 bits, each made once however many graphs use it. */
 export class QuantizedWeights {
-  private readonly known = new WeakMap<Storage, { weight: Tensor; rounding: WeightRounding; made: QuantizedWeight }[]>();
+  private readonly known = new WeakMap<
+    Storage,
+    { weight: Tensor; rounding: WeightRounding; made: QuantizedWeight }[]
+  >();
 
   /** Returns a weight in 8 bits, with a scale for each row. */
   of(weight: Tensor, { dtype, change }: WeightRounding): QuantizedWeight {

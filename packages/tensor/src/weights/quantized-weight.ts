@@ -20,7 +20,7 @@ export interface QuantizedWeight {
 /** Channels of a block with a scale of its own. */
 const BLOCK = 128;
 /** The largest code of each type. */
-const LARGEST = { f8e4m3: FLOAT8_E4M3_MAX, i8: 127 } as const;
+export const LARGEST_CODES = { f8e4m3: FLOAT8_E4M3_MAX, i8: 127 } as const;
 /** No scale is smaller, so that its inverse is finite. */
 const LEAST_SCALE = 2 ** -126;
 /** Elements that are converted between two pauses. */
@@ -107,7 +107,7 @@ class Quantization {
   private scale(part: Float32Array): number {
     let largest = 0;
     for (const value of part) if (Math.abs(value) > largest) largest = Math.abs(value);
-    const scale = Math.max(Math.fround(largest / LARGEST[this.dtype]), LEAST_SCALE);
+    const scale = Math.max(Math.fround(largest / LARGEST_CODES[this.dtype]), LEAST_SCALE);
     const inverse = Math.fround(1 / scale);
     for (let i = 0; i < part.length; i++) part[i] = part[i]! * inverse;
     return scale;
