@@ -45,11 +45,8 @@ export const PRECISION_PLANS: Readonly<Record<EightBitPrecision, PrecisionPlan>>
   mixed8: { ...STAYS, normLinear: "i8", gatedLinear: "f8e4m3", temporalConv: "f8e4m3" },
 };
 
-/** Layers of fewer input or output channels stay: the first and the last convolution. */
+/** Layers of fewer input or output channels stay: the first and the last convolution. So do embeddings, one vector for a clip or frame. */
 export const LEAST_CHANNELS = 32;
-/** Layers of fewer tokens stay: embeddings of the time step and of frames, and whatever else is one vector for a clip or frame. */
-export const LEAST_TOKENS = 16;
-
 /** What made a tensor. */
 interface Origin {
   op: OpId;
@@ -60,17 +57,18 @@ interface Origin {
 export const isGated = (act: LinearOptions["act"]): boolean => act === "geglu" || act === "swiglu";
 
 const areWide = ({ dims }: Tensor) => Math.min(dims[0]!, dims[1]!) >= LEAST_CHANNELS;
-const areMany = ({ dims }: Tensor) => dims.slice(1, -1).reduce((product, size) => product * size, 1) >= LEAST_TOKENS;
+/** False for one vector for a clip or frame: embeddings of the time step and of frames. */
+const arePixels = ({ dims }: Tensor) => dims.slice(2, -1).some((size) => size > 1);
 
 function linearKind(call: LinearOptions, origin: Origin | undefined): LayerKind | undefined {
-  if (!hasLinearQ8(call) || !areWide(call.weight) || !areMany(call.x)) return undefined;
+  if (!hasLinearQ8(call) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
   if (origin?.op === "layer_norm") return "normLinear";
   const isBehindGate = origin?.op === "linear" && isGated((origin.call as LinearOptions).act);
   return isBehindGate ? "gatedLinear" : "projection";
 }
 
 function convKind(call: ConvOptions): LayerKind | undefined {
-  if (!hasConvQ8(call) || !areWide(call.weight) || !areMany(call.x)) return undefined;
+  if (!hasConvQ8(call) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
   const [, , frames, rows, columns] = call.weight.dims;
   return frames! > 1 && rows === 1 && columns === 1 ? "temporalConv" : "spatialConv";
 }
