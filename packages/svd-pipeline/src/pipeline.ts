@@ -348,6 +348,11 @@ export class StableVideoDiffusionPipeline {
     await this.turns.run(() => this.useLoras([]), undefined, "unloadLoras");
   }
 
+  /** The model's folder or file. */
+  get source(): string {
+    return this.requireOpen().components.source;
+  }
+
   /**
    * Finds out what `precision` wants to know of the model's layers: generates latents of some pictures, keeps the largest magnitudes of what
    * the layers take, and chooses smoothing against outliers by the error of each layer. `saveCalibration` writes the table.

@@ -21,12 +21,14 @@ import {
   type Storage,
   type Tensor,
 } from "@vd/tensor";
-import { isGated, type LayerKind, LayerKinds, type PrecisionPlan } from "./layer-kinds";
+import { isGated, type LayerKind, LayerKinds, type LayerType, type PrecisionPlan } from "./layer-kinds";
 import type { Fold, ScaleTable, Smoothing } from "./layer-scales";
 
 /** What decides how a model is recorded in 8 bits; weights and changes are shared by all graphs. */
 export interface EightBitModel {
   plan: PrecisionPlan;
+  /** Where a layer's errors in both types are known, the type of the smaller one takes the place of the plan's. */
+  choosesTypes: boolean;
   scales: ScaleTable;
   /** Scales of `scales` take the place of those that are found at run time. */
   usesStaticScales: boolean;
@@ -102,10 +104,17 @@ export class EightBitRecorder {
   /** Records a call. behind: what channels of its result are divided by. */
   private emit(op: OpId, call: CallOptions, behind?: Fold): Tensor {
     const kind = this.kinds.of(op, call);
-    const type = kind ? this.model.plan[kind] : "full";
+    const type = kind ? this.typeOf(kind, call.name!) : "full";
     if (kind && type !== "full") return this.emitInEightBits(kind, type, call, behind);
     for (const operand of Object.values(call).filter(isTensor)) this.writeProducer(operand);
     return this.record(op, behind ? this.divided(call, behind) : call);
+  }
+
+  private typeOf(kind: LayerKind, layer: string): LayerType {
+    const { plan, choosesTypes, scales } = this.model;
+    const { i8, f8e4m3 } = (choosesTypes && scales.get(layer)) || {};
+    if (plan[kind] === "full" || !i8 || !f8e4m3) return plan[kind];
+    return i8.error <= f8e4m3.error ? "i8" : "f8e4m3";
   }
 
   private emitInEightBits(kind: LayerKind, dtype: QuantizedType, call: CallOptions, behind: Fold | undefined): Tensor {

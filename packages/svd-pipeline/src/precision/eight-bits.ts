@@ -32,6 +32,11 @@ export interface EightBitsRequest {
   denoiser: ChosenDenoiser | undefined;
 }
 
+/** What a device computes, and what there is to say about that. */
+interface DevicePlan extends Pick<EightBitModel, "plan" | "choosesTypes"> {
+  notes: string[];
+}
+
 /** The plan with integers in place of floats. */
 const inIntegers = (plan: PrecisionPlan): PrecisionPlan =>
   Object.fromEntries(
@@ -43,19 +48,22 @@ const inIntegers = (plan: PrecisionPlan): PrecisionPlan =>
  *
  * @throws VdError `unsupported` for floats on a device without products of them
  */
-function planOf(precision: EightBitPrecision, device: Device): { plan: PrecisionPlan; notes: string[] } {
+function planOf(precision: EightBitPrecision, device: Device): DevicePlan {
   const plan = PRECISION_PLANS[precision];
+  const choosesTypes = precision === "mixed8";
   if (device.kind === "cpu")
     return {
-      plan,
+      ...{ plan, choosesTypes },
       notes: [
         `precision ${precision}: the CPU computes layers in 8 bits slowly, by their definition: it shows what becomes of the frames, and gains no time.`,
       ],
     };
   const { available, reason } = isFp8Available(device);
-  if (available || precision === "int8") return { plan, notes: [] };
-  if (precision === "mixed8")
-    return { plan: inIntegers(plan), notes: [`precision mixed8: ${reason} Those layers are computed in integers.`] };
+  if (available || precision === "int8") return { plan, choosesTypes, notes: [] };
+  if (precision === "mixed8") {
+    const notes = [`precision mixed8: ${reason} All layers in 8 bits are computed in integers.`];
+    return { plan: inIntegers(plan), choosesTypes: false, notes };
+  }
   throw new VdError({
     code: "unsupported",
     where: "precision",
@@ -104,17 +112,17 @@ export async function openEightBits(request: EightBitsRequest): Promise<EightBit
   const { precision, calibration } = layers;
   if (precision === "full") return undefined;
   refuseElsewhere(request);
-  const { plan, notes } = planOf(precision, denoiser?.kind === "own" ? denoiser.device : device);
+  const { notes, ...planned } = planOf(precision, denoiser?.kind === "own" ? denoiser.device : device);
   const table = await findCalibration(components.source, await modelDigest(components), calibration);
   const isOfLoras = table !== undefined && sameLoras(table.loras, components.loras ?? []);
   const scales = table?.layers ?? new Map<string, never>();
   return {
     model: {
-      ...{ plan, scales, usesStaticScales: isOfLoras },
+      ...{ ...planned, scales, usesStaticScales: isOfLoras },
       ...{ smoothing: new Smoothing(scales), weights: new QuantizedWeights() },
     },
     decoder: precision === "fp8" ? "fp8" : undefined,
-    digest: digestOf(precision, plan, table),
+    digest: digestOf(precision, planned.plan, table),
     warnings: [...notes, ...tableNotes(precision, table, isOfLoras)],
   };
 }

@@ -37,12 +37,12 @@ export type EightBitPrecision = Exclude<LayerPrecision, "full">;
  *  because it gains nothing on an H200 (9.64 ms in 16 bits, 10.4 to 11.0 with attention_q8). */
 const STAYS = { projection: "full", spatialConv: "full", attention: "full" } as const;
 
-/** The layers of each choice. Behind a LayerNorm tokens are of one size, which suits integers; behind GEGLU and SiLU a few numbers are large,
- *  which suits floats: `mixed8` takes the better of both. */
+/** The layers of each choice. Behind a LayerNorm tokens are of one size, which suits integers; a convolution's input has one scale, and
+ *  large numbers behind its SiLU, which suits floats. With a calibration table `mixed8` takes for each layer the type of the smaller error. */
 export const PRECISION_PLANS: Readonly<Record<EightBitPrecision, PrecisionPlan>> = {
   fp8: { ...STAYS, normLinear: "f8e4m3", gatedLinear: "f8e4m3", temporalConv: "f8e4m3" },
   int8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8" },
-  mixed8: { ...STAYS, normLinear: "i8", gatedLinear: "f8e4m3", temporalConv: "f8e4m3" },
+  mixed8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "f8e4m3" },
 };
 
 /** Layers of fewer input or output channels stay: the first and the last convolution. So do embeddings, one vector for a clip or frame. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { writeSafetensors } from "@vd/tensor";
 import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
-import { type GeneratedVideo, saveCalibration, type StableVideoDiffusionPipeline } from "../../src/index";
+import { type GeneratedVideo, type StableVideoDiffusionPipeline, saveCalibration } from "../../src/index";
 import { peftName, tensorsOf } from "../lora/made-up-lora";
 import { psnr, sameBytes } from "../support/measures";
 import { openTiny, QUICK, temporaryFolder } from "../support/tiny-model";
@@ -29,15 +29,18 @@ function distance(a: Float32Array, b: Float32Array): number {
 }
 
 describe("a generation with layers in 8 bits", () => {
-  it.each(["int8", "mixed8"] as const)("gives nearly the exact frames with %s, the same each time", async (precision) => {
-    const pipeline = await openTiny({ precision, calibration: "none" });
-    const video = await pipeline.generate(STEPS);
-    expect(psnr(video.data, exact.data)).toBeGreaterThan(45);
-    expect(sameBytes(video.data, exact.data)).toBe(false);
-    expect(sameBytes((await pipeline.generate(STEPS)).data, video.data)).toBe(true);
-    const oneThread = await openTiny({ precision, calibration: "none", threads: 1 });
-    expect(sameBytes((await oneThread.generate(STEPS)).data, video.data)).toBe(true);
-  });
+  it.each(["int8", "mixed8"] as const)(
+    "gives nearly the exact frames with %s, the same each time",
+    async (precision) => {
+      const pipeline = await openTiny({ precision, calibration: "none" });
+      const video = await pipeline.generate(STEPS);
+      expect(psnr(video.data, exact.data)).toBeGreaterThan(45);
+      expect(sameBytes(video.data, exact.data)).toBe(false);
+      expect(sameBytes((await pipeline.generate(STEPS)).data, video.data)).toBe(true);
+      const oneThread = await openTiny({ precision, calibration: "none", threads: 1 });
+      expect(sameBytes((await oneThread.generate(STEPS)).data, video.data)).toBe(true);
+    },
+  );
 
   it("comes near the exact latents with fp8", async () => {
     const pipeline = await openTiny({ precision: "fp8", calibration: "none" });
@@ -50,7 +53,9 @@ describe("a generation with layers in 8 bits", () => {
     const told: string[] = [];
     const pipeline = await openTiny({ precision: "int8", calibration: "none" });
     const { warnings, stages } = await pipeline.plan(STEPS);
-    expect(warnings.join("\n")).toMatch(/the CPU computes layers in 8 bits slowly[\s\S]*vd-generate calibrate makes one/);
+    expect(warnings.join("\n")).toMatch(
+      /the CPU computes layers in 8 bits slowly[\s\S]*vd-generate calibrate makes one/,
+    );
     await pipeline.generate({ ...LATENTS, onWarning: (message) => told.push(message) });
     expect(told).toEqual(warnings);
     const bytesOf = (all: typeof stages) => all.find(({ name }) => name === "denoise")!.peakBytes;

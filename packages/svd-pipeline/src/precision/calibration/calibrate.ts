@@ -1,6 +1,6 @@
 import { runInSlices } from "@vd/tensor";
 import type { GeneratedVideo, GenerateOptions } from "../../types";
-import type { ScaleTable } from "../layer-scales";
+import type { LayerScales, ScaleTable } from "../layer-scales";
 import { type ChosenScales, chooseScales } from "./choose-smoothing";
 import type { LayerRecord } from "./layer-record";
 import type { CalibrationTable } from "./table";
@@ -28,11 +28,12 @@ export interface CalibratedPipeline {
   generate(options: GenerateOptions): Promise<GeneratedVideo>;
 }
 
-const NUMBERS_OF_TABLE = 6;
+const NUM_DIGITS = 6;
 
 /** Rounds to as many digits as a table has. */
-const shortened = ({ largest, exponents }: ChosenScales) => ({
-  largest: Number(largest.toPrecision(NUMBERS_OF_TABLE)),
+const shortened = ({ largest, error, exponents }: ChosenScales): LayerScales => ({
+  largest: Number(largest.toPrecision(NUM_DIGITS)),
+  error: Number(error.toPrecision(NUM_DIGITS)),
   exponents,
 });
 

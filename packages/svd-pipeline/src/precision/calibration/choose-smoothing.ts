@@ -22,8 +22,8 @@ const MOST_EXPONENT = 12;
 export interface ChosenScales extends LayerScales {
   /** The strength of its smoothing, 0 for none. */
   strength: number;
-  /** Of the layer's result on the kept tokens: mean squared difference over mean square, without smoothing and as chosen. */
-  errors: { plain: number; chosen: number };
+  /** `error` as it would be without smoothing. */
+  plainError: number;
 }
 
 /** Rows of a weight as float32. */
@@ -33,17 +33,20 @@ interface Rows {
   largest: Float32Array;
 }
 
-/** Reads the largest magnitude of each column, and some of the rows. Pauses after each row. weight: [N,C]. */
+/** Reads the largest magnitude of each column, and some of the rows; of filters their middle taps. Pauses after each row. weight: [N,C] or
+ *  [K,C,T,1,1]. */
 function* readRows({ storage, dtype, byteOffset, dims }: Tensor): Pausable<Rows> {
-  const [numRows, width] = dims as [number, number];
+  const [numRows, width, numTaps = 1] = dims as [number, number, number?];
   const { buffer, byteOffset: base } = storage.place!;
   const every = Math.max(1, Math.floor(numRows / NUM_ROWS));
   const largest = new Float32Array(width);
   const rows: Float32Array[] = [];
-  const bytes = width * elementBytes(dtype);
+  const bytes = width * numTaps * elementBytes(dtype);
+  const middle = numTaps >> 1;
   for (let row = 0; row < numRows; row++) {
     const stored = buffer.readSync(new Uint8Array(bytes), base + byteOffset + row * bytes);
-    const numbers = decodeStored(stored, dtype);
+    const all = decodeStored(stored, dtype);
+    const numbers = numTaps === 1 ? all : Float32Array.from({ length: width }, (_, i) => all[i * numTaps + middle]!);
     for (let i = 0; i < width; i++) largest[i] = Math.max(largest[i]!, Math.abs(numbers[i]!));
     if (row % every === 0) rows.push(numbers.slice());
     yield;
@@ -139,25 +142,20 @@ function bestOf({ layer, largest }: LayerRecord, weights: Rows, trial: Trial, ty
   const rangeFor = (exponents?: Int8Array): InputRange =>
     layer.kind === "normLinear" ? "token" : rangeOf(largest, exponents);
   const plain = errorOf(trial, type, rangeFor());
-  let best: ChosenScales = { largest: rangeOf(largest, undefined), strength: 0, errors: { plain, chosen: plain } };
+  let best: ChosenScales = { largest: rangeOf(largest, undefined), strength: 0, error: plain, plainError: plain };
   if (!layer.isFoldable) return best;
   for (const strength of STRENGTHS) {
     const exponents = smoothingExponents(largest, weights.largest, strength);
-    const chosen = errorOf(trial, type, rangeFor(exponents), exponents);
-    if (chosen >= best.errors.chosen) continue;
-    best = { largest: rangeOf(largest, exponents), exponents, strength, errors: { plain, chosen } };
+    const error = errorOf(trial, type, rangeFor(exponents), exponents);
+    if (error < best.error)
+      best = { largest: rangeOf(largest, exponents), exponents, strength, error, plainError: plain };
   }
   return best;
 }
 
 /** Chooses for each type the smoothing of a layer whose results come nearest to the exact ones. Its weight is in memory. Pauses. */
 export function* chooseScales(record: LayerRecord): Pausable<Record<QuantizedType, ChosenScales>> {
-  const { layer, largest } = record;
-  if (layer.kind !== "normLinear" && layer.kind !== "gatedLinear") {
-    const known = { largest: rangeOf(largest, undefined), strength: 0, errors: { plain: 0, chosen: 0 } };
-    return { i8: known, f8e4m3: known };
-  }
-  const weights = yield* readRows(layer.weight);
+  const weights = yield* readRows(record.layer.weight);
   const trial = makeTrial(record.tokens, weights.rows);
   yield;
   const i8 = bestOf(record, weights, trial, "i8");

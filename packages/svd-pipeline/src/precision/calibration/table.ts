@@ -34,10 +34,10 @@ export async function calibrationBeside(source: string): Promise<string> {
   return isFile ? source.replace(/\.safetensors$/, `.${CALIBRATION_NAME}`) : join(source, CALIBRATION_NAME);
 }
 
-type JsonScales = { largest: number; exponents?: readonly number[] };
+type JsonScales = Omit<LayerScales, "exponents"> & { exponents?: readonly number[] };
 
-const toJson = ({ largest, exponents }: LayerScales): JsonScales => ({
-  largest,
+const toJson = ({ largest, error, exponents }: LayerScales): JsonScales => ({
+  ...{ largest, error },
   ...(exponents && { exponents: [...exponents] }),
 });
 
@@ -73,15 +73,15 @@ function faultOf(path: string, expected: string, got: string): VdError {
 }
 
 function scalesOf(path: string, layer: string, json: unknown): LayerScales {
-  const { largest, exponents } = isObject(json) ? json : {};
+  const { largest, error, exponents } = isObject(json) ? json : {};
   const isList = exponents === undefined || (Array.isArray(exponents) && exponents.every(isExponent));
-  if (!isPositive(largest) || !isList)
+  if (!isPositive(largest) || !isPositive(error) || !isList)
     throw faultOf(
       `${path}] [${layer}`,
-      "a largest magnitude and a list of exponents",
+      "a largest magnitude, an error and a list of exponents",
       JSON.stringify(json).slice(0, 60),
     );
-  return { largest, ...(exponents !== undefined && { exponents: Int8Array.from(exponents as number[]) }) };
+  return { largest, error, ...(exponents !== undefined && { exponents: Int8Array.from(exponents as number[]) }) };
 }
 
 function layersOf(path: string, json: unknown): ScaleTable {
