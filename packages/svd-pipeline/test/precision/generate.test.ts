@@ -59,7 +59,10 @@ describe("a generation with layers in 8 bits", () => {
     await pipeline.generate({ ...LATENTS, onWarning: (message) => told.push(message) });
     expect(told).toEqual(warnings);
     const bytesOf = (all: typeof stages) => all.find(({ name }) => name === "denoise")!.peakBytes;
-    expect(bytesOf(stages)).toBeLessThan(bytesOf((await plain.plan(STEPS)).stages));
+    const full = await plain.plan(STEPS);
+    expect(bytesOf(stages)).toBeLessThan(bytesOf(full.stages));
+    const usOf = (all: typeof stages) => all.find(({ name }) => name === "denoise")!.estimatedUs;
+    expect(usOf(stages)).toBeGreaterThan(usOf(full.stages)); // On the CPU, that is.
   });
 
   it("merges LoRAs before weights are rounded, and lets go of them", async () => {
