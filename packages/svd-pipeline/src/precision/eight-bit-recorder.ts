@@ -1,4 +1,4 @@
-import type { OpId } from "@vd/kernels-native";
+import { type OpId, VdError } from "@vd/kernels-native";
 import {
   type ActivationQuantization,
   type AttentionOptions,
@@ -65,6 +65,18 @@ function waitingResult(op: OpId, options: CallOptions): Tensor | undefined {
   return emptyTensor([...x.dims.slice(0, -1), weight.dims[0]! / 2], x.dtype);
 }
 
+/** Throws for a table that was written by hand, or cut off. */
+function requireChannels({ name, weight }: LinearOptions, { exponents }: Fold): void {
+  const [expected, got] = [weight.dims[1]!, exponents.length];
+  if (expected !== got)
+    throw new VdError({
+      code: "weights",
+      where: `calibration] [${name}`,
+      expected: `${expected} exponents`,
+      got: `${got}`,
+    });
+}
+
 /** Records the calls of one graph with some layers in 8 bits. */
 export class EightBitRecorder {
   private readonly kinds = new LayerKinds();
@@ -125,6 +137,7 @@ export class EightBitRecorder {
     if (kind === "attention") return recordAttentionQ8(record, call as AttentionOptions, dtype);
     const layer = call as LinearOptions & ConvOptions;
     const own = this.isFoldable(layer.x) ? model.smoothing.foldOf(layer.name!, dtype) : undefined;
+    if (own) requireChannels(layer, own);
     const name = `${layer.name}.quantize`;
     const codes = this.codesOf(layer.x, { name, dtype, fold: own, ...this.scaleOf(kind, layer.name!, dtype) });
     const weights = model.weights.of(layer.weight, { dtype, change: model.smoothing.weight(own, behind) });
@@ -139,7 +152,10 @@ export class EightBitRecorder {
     const known = this.model.usesStaticScales ? this.model.scales.get(layer)?.[dtype] : undefined;
     const per = kind === "normLinear" || !(isConv || known) ? "row" : "tensor";
     if (!known || per === "row") return { per };
-    return { per, scale: this.g.constant(Float32Array.of(known.largest / LARGEST_CODES[dtype]), [1, 1, 1, 1]) };
+    return {
+      per,
+      scale: this.g.constant(Float32Array.of(Math.max(known.largest / LARGEST_CODES[dtype], 2 ** -126)), [1, 1, 1, 1]),
+    };
   }
 
   /**

@@ -14,7 +14,7 @@ import { modelsInEightBits, openEightBits } from "../../src/precision/eight-bits
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { openTiny, QUICK, TINY_SVD } from "../support/tiny-model";
 
-const SHAPE: StageShape = { numFrames: 3, width: 32, height: 32, factor: 8, rows: 2, decodeChunk: undefined };
+const SHAPE: StageShape = { numFrames: 2, width: 64, height: 64, factor: 8, rows: 2, decodeChunk: undefined };
 const cpu = openDevice("cpu", { threads: 2 });
 
 let components: ModelComponents;
