@@ -19,6 +19,8 @@ export async function run(argv: readonly string[], dependencies: Dependencies): 
   switch (word) {
     case "models":
       return (await import("./models/command")).runModels(rest, context, dependencies);
+    case "calibrate":
+      return (await import("./calibrate/command")).runCalibrate(rest, context, dependencies);
     case "completion":
       return runCompletion(rest, context, dependencies);
     case "generate":

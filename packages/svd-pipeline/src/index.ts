@@ -70,6 +70,25 @@ export { type Models, makeModels } from "./opening/models";
 export { openSingleFile, type SingleFileOptions } from "./opening/single-file";
 export type { WarningListener } from "./opening/warnings";
 export { StableVideoDiffusionPipeline } from "./pipeline";
+export type { CalibrateOptions, Calibration } from "./precision/calibration/calibrate";
+export type { ChosenScales } from "./precision/calibration/choose-smoothing";
+export {
+  CALIBRATION_NAME,
+  type CalibrationTable,
+  calibrationBeside,
+  type KnownLora,
+  readCalibration,
+  saveCalibration,
+} from "./precision/calibration/table";
+export { type EightBits, type EightBitsRequest, modelsInEightBits, openEightBits } from "./precision/eight-bits";
+export {
+  type EightBitPrecision,
+  type LayerKind,
+  type LayerType,
+  PRECISION_PLANS,
+  type PrecisionPlan,
+} from "./precision/layer-kinds";
+export type { LayerScales, ScaleTable } from "./precision/layer-scales";
 export { type ChoosePiecesOptions, choosePieces } from "./stages/choose-pieces";
 export {
   conditionStage,

@@ -27,6 +27,7 @@ import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lor
 import type { ModelComponents } from "./opening/components";
 import { settleDistillation } from "./opening/distilled";
 import { openModelFolder } from "./opening/folder";
+import { modelDigest } from "./opening/model-digest";
 import { type Models, makeModels } from "./opening/models";
 import { withUnet } from "./opening/own-unet";
 import { openSingleFile } from "./opening/single-file";
@@ -37,6 +38,11 @@ import { type CheckedOptions, checkOptions, modelDefaults } from "./options/chec
 import { type CheckedLoad, checkLoad } from "./options/check-load";
 import { checkTable } from "./options/check-table";
 import { LOAD_TABLE } from "./options/load-table";
+import { type CalibrateOptions, type Calibration, calibrate } from "./precision/calibration/calibrate";
+import type { LayerRecord } from "./precision/calibration/layer-record";
+import { observingDenoiser } from "./precision/calibration/observing-denoiser";
+import { requireCalibratable } from "./precision/calibration/require-calibratable";
+import { type EightBits, modelsInEightBits, openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
@@ -64,6 +70,9 @@ interface OpenModel {
   team: DeviceTeam | undefined;
   /** Of activations. */
   precision: Precision;
+  /** What computes layers in 8 bits; undefined for none. */
+  eightBits: EightBits | undefined;
+  layers: CheckedLoad["layers"];
   /** What decides kernel variants. */
   tuning: Tuning;
   denoiser: ChosenDenoiser | undefined;
@@ -110,11 +119,13 @@ export class StableVideoDiffusionPipeline {
     onWarning: WarningListener | undefined,
     denoiser?: ChosenDenoiser,
   ) {
-    const { device, team, precision, tuning } = load;
-    const models = await runInSlices(makeModels.inPieces(components, onWarning));
+    const { device, team, precision, tuning, layers } = load;
+    const made = await runInSlices(makeModels.inPieces(components, onWarning));
+    const eightBits = await openEightBits({ components, layers, device, denoiser });
+    const models = eightBits ? modelsInEightBits(made, eightBits) : made;
     const original = { components, models };
     const pipeline = new StableVideoDiffusionPipeline({
-      ...{ ...original, original, loras: [], device, team, precision, tuning, denoiser },
+      ...{ ...original, original, loras: [], device, team, precision, eightBits, layers, tuning, denoiser },
     });
     if (load.loras.length > 0) await pipeline.loadLoras(load.loras);
     return pipeline;
@@ -362,14 +373,53 @@ export class StableVideoDiffusionPipeline {
     await this.turns.run(() => this.useLoras([]), undefined, "unloadLoras");
   }
 
+  /** The model's folder or file. */
+  get source(): string {
+    return this.requireOpen().components.source;
+  }
+
+  /**
+   * Finds out what `precision` wants to know of the model's layers: generates latents of some pictures, keeps the largest magnitudes of what
+   * the layers take, and chooses smoothing against outliers by the error of each layer. `saveCalibration` writes the table.
+   *
+   * @throws VdError `unsupported` for a pipeline with layers in 8 bits, several devices or a denoiser that runs elsewhere, `attr` without
+   *   pictures, and as {@link generate}
+   * @example
+   * ```ts
+   * const pipeline = await StableVideoDiffusionPipeline.fromPretrained("models/tiny-svd");
+   * const { table } = await pipeline.calibrate({ images: ["a.png", "b.png"], steps: 10 });
+   * await saveCalibration("models/tiny-svd/calibration.json", table);
+   * ```
+   */
+  async calibrate(options: CalibrateOptions): Promise<Calibration> {
+    const { components, denoiser, device, eightBits, team } = this.requireOpen();
+    requireCalibratable({ denoiser, eightBits, team }, options.images);
+    return this.turns.run(
+      async () => {
+        const records = new Map<string, LayerRecord>();
+        const own = denoiser?.kind === "own" ? denoiser.device : device;
+        const observing: ChosenDenoiser = { kind: "elsewhere", factory: observingDenoiser(own, records) };
+        const generate = async (given: GenerateOptions) => {
+          const context = await this.context({ ...given });
+          return this.warnAndGenerate({ ...context, denoiser: observing, calls: undefined });
+        };
+        const digest = await modelDigest(components);
+        const loras = (components.loras ?? []).map(({ weight, sha256 }) => ({ weight, sha256 }));
+        return calibrate({ digest, loras, records, generate }, { steps: this.defaults.steps, ...options });
+      },
+      options.signal,
+      "calibrate",
+    );
+  }
+
   private async useLoras(loras: readonly WeightedLora[]): Promise<void> {
     const opened = this.requireOpen();
-    const { original } = opened;
-    const components = mergeLoras(original.components, loras);
+    const components = mergeLoras(opened.original.components, loras);
     // What there is to warn of was told when the model was opened.
-    const models = loras.length > 0 ? await runInSlices(makeModels.inPieces(components, () => {})) : original.models;
+    const eightBits = opened.eightBits && (await openEightBits({ ...opened, components }));
+    const models = loras.length > 0 ? await changedModels(components, eightBits) : opened.original.models;
     if (!this.opened) return;
-    this.opened = { ...opened, components, models, loras };
+    this.opened = { ...opened, components, models, loras, eightBits };
     this.recorded = undefined;
     await opened.device.trim();
   }
@@ -432,8 +482,8 @@ export class StableVideoDiffusionPipeline {
   private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
     const { opened, factor, ...given } = this.check(wanted);
     const { options, checked } = await withSize(wanted, given.checked, factor);
-    const { components, models, device, team, precision, tuning, denoiser } = opened;
-    const shape = stageShape(checked, options, factor, precision);
+    const { components, models, device, team, precision, eightBits, tuning, denoiser } = opened;
+    const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder };
     const layouts = this.layoutsOf(shape);
     await ownTurn();
     const sampling = await samplingFor(components, checked, precision);
@@ -442,11 +492,18 @@ export class StableVideoDiffusionPipeline {
     if (options.latents) checkLatents("latents", options.latents, { shape, models });
     const calls = callsFor(checked, shape.rows, sampling, denoiser);
     const usualSteps = this.defaults.steps;
-    const warnings = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
-    const choices = { precision, tuning, checked, options, sampling, calls, overlap, warnings };
+    const fit = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
+    const warnings = [...fit, ...(eightBits?.warnings ?? [])];
+    const choices = { precision, eightBits, tuning, checked, options, sampling, calls, overlap, warnings };
     if (team) requireWhole(shape, calls !== undefined);
     return { device, team, components, models, shape, layouts, scratch, denoiser, ...choices };
   }
+}
+
+/** Models whose weights are others than those of the files. */
+async function changedModels(components: ModelComponents, eightBits: EightBits | undefined): Promise<Models> {
+  const models = await runInSlices(makeModels.inPieces(components, () => {}));
+  return eightBits ? modelsInEightBits(models, eightBits) : models;
 }
 
 function notOpenedError(): VdError {

@@ -71,11 +71,11 @@ export {
   writeTuningTable,
 } from "./tune/table";
 export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-plan";
-export type { ChangeRow } from "./weights/changed-storage";
+export { type ChangeRow, changedWeight } from "./weights/changed-storage";
 export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
-export { type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
 export { normScale } from "./weights/norm-scale";
+export { LARGEST_CODES, type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
 export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";
 export { type MakeWeight, mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

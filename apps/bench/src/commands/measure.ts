@@ -11,6 +11,7 @@ import {
   readDevice,
   readFrameSize,
   readFrames,
+  readLayers,
   readNumber,
   readPrecision,
   readSteps,
@@ -35,6 +36,7 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     output: texts.output === undefined ? undefined : text("output"),
     device,
     precision: readPrecision(textOf(texts, "dtype"), device),
+    ...readLayers(texts),
     numFrames: readFrames(text("frames")),
     ...readFrameSize(text("size")),
     steps: readSteps(text("steps")),
@@ -59,6 +61,8 @@ function withModelOptions(command: Command): Command {
     .addOption(requiredOption("model"))
     .addOption(sharedOption("device", "cuda"))
     .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("precision"))
+    .addOption(sharedOption("calibration"))
     .addOption(sharedOption("frames", "25"))
     .addOption(sharedOption("size", "1024x576"))
     .addOption(sharedOption("threads"))

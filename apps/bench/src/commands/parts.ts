@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { machineInfo } from "../io/machine";
 import { measureDevices } from "../measure/devices";
 import { measure } from "../measure/measure";
+import { loadOptionsOf } from "../measure/options";
 import type { BenchFile } from "../measure/report";
 import { ownOption, readDevices, sharedOption } from "../options/command-options";
 import type { CommandContext } from "../run";
@@ -38,6 +39,20 @@ async function withModelDefaults(texts: Texts): Promise<Texts> {
   pipeline.dispose();
   const typed = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
   return { frames: String(numFrames), size: `${width}x${height}`, steps: "25", ...typed, model };
+}
+
+function withPartOptions(command: Command): Command {
+  return withOutcome(command)
+    .addOption(ownOption("model"))
+    .addOption(sharedOption("device", "cpu"))
+    .addOption(sharedOption("dtype"))
+    .addOption(sharedOption("precision"))
+    .addOption(sharedOption("calibration"))
+    .addOption(sharedOption("frames"))
+    .addOption(sharedOption("size"))
+    .addOption(sharedOption("steps"))
+    .addOption(sharedOption("threads"))
+    .addOption(ownOption("image"));
 }
 
 /**
@@ -99,8 +114,8 @@ async function planRows(texts: Texts): Promise<BenchFile> {
     ...{ parts: "none", peers: "none", rounds: "1", e2eRounds: "1", repeats: "1", seed: "0", python: "" },
     ...(await withModelDefaults(texts)),
   });
-  const { model, device, precision, threads, numFrames, width, height, steps } = options;
-  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(model, { device, dtype: precision, threads });
+  const { model, device, numFrames, width, height, steps } = options;
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(model, { ...loadOptionsOf(options), device });
   try {
     const plan = await pipeline.plan({ image: new Uint8Array(), numFrames, width, height, steps });
     const name = `${numFrames} frames ${width}x${height}`;

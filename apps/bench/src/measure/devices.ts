@@ -7,7 +7,7 @@ import { encodePlainPng, readPicture, testPicture } from "../io/pictures";
 import { largestDifference, median, psnrOfBytes, summarize } from "../stats/summary";
 import { generateOptions, WARM_UP_STEPS } from "./e2e";
 import { emptyFile, type MeasureTools } from "./measure";
-import type { MeasureOptions } from "./options";
+import { loadOptionsOf, type MeasureOptions } from "./options";
 import type { BenchFile, BenchRow } from "./report";
 
 /** Parts of a generation that are told apart, by what its timings call them. */
@@ -29,8 +29,10 @@ type Generate = (contender: Contender, steps: number) => Promise<GeneratedVideo>
 /** Opens the model on some devices; a short generation takes weights in and records graphs. */
 async function openOn(options: MeasureOptions, devices: readonly string[], generate: Generate): Promise<Contender> {
   const startMs = performance.now();
-  const { model, precision: dtype, threads } = options;
-  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(model, { devices, dtype, threads });
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, {
+    ...loadOptionsOf(options),
+    devices,
+  });
   const contender: Contender = {
     ...{ name: devices.join(","), pipeline, loadUs: (performance.now() - startMs) * 1000, firstUs: 0 },
     ...{ timesUs: { e2e: [], denoise: [], decode: [] }, video: undefined },

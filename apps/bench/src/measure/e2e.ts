@@ -5,7 +5,7 @@ import { readPicture } from "../io/pictures";
 import { relativeL2 } from "../stats/summary";
 import { type Contender, peerName } from "./contenders";
 import { MemoryWatch } from "./memory-watch";
-import type { MeasureOptions, PeerMode } from "./options";
+import { loadOptionsOf, type MeasureOptions, type PeerMode } from "./options";
 import type { PeerProcess } from "./peer-process";
 
 /** Steps of the runs that only warm up. */
@@ -39,8 +39,8 @@ export async function ourGeneration(
   const watch = await MemoryWatch.start(device);
   const startMs = performance.now();
   const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, {
-    ...{ device: options.device, dtype: options.precision, threads: options.threads, signal },
-    ...(other ? { denoiser: other.denoiser } : {}),
+    ...{ ...loadOptionsOf(options), device: options.device, signal },
+    ...(other ? { denoiser: other.denoiser, precision: "full" } : {}),
   });
   const generate = async (steps: number) => {
     const picture = await readPicture(image, await readFile(image));
@@ -100,8 +100,11 @@ export async function peerGeneration(
 
 /** Opens the model, begins a generation and stops before the denoiser's first call, which `onLaunch` tells of. */
 export async function firstLaunch(options: MeasureOptions, image: string, onLaunch: () => void): Promise<void> {
-  const { device, precision: dtype, threads } = options;
-  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, { device, dtype, threads });
+  const { device } = options;
+  const pipeline = await StableVideoDiffusionPipeline.fromPretrained(options.model, {
+    ...loadOptionsOf(options),
+    device,
+  });
   const stop = new AbortController();
   try {
     await pipeline.generate({

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type DType, openDevice, VdError } from "@vd/kernels-native";
-import { makeModels, openModelFolder, type Precision } from "@vd/svd-pipeline";
+import { makeModels, modelsInEightBits, openEightBits, openModelFolder, type Precision } from "@vd/svd-pipeline";
 import { writeWholeFile } from "@vd/tensor";
 import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
@@ -45,7 +45,14 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
     await noteRates(file, device);
     const components = await openModelFolder(options.model, FORMATS[options.precision]);
     const dtype = DTYPES[options.device === "cpu" ? "float32" : options.precision];
-    const context: PartContext = { device, components, models: makeModels(components), options, dtype };
+    const eightBits = await openEightBits({
+      ...{ components, device, denoiser: undefined },
+      layers: { precision: options.layers ?? "full", calibration: options.calibration },
+    });
+    for (const note of eightBits?.warnings ?? []) reporter.note(note);
+    const plain = makeModels(components);
+    const models = eightBits ? modelsInEightBits(plain, eightBits) : plain;
+    const context: PartContext = { device, components, models, decoder: eightBits?.decoder, options, dtype };
     const image = options.image ?? join(work, "picture.png");
     if (options.image === undefined)
       await writeWholeFile(image, encodePlainPng(testPicture(options.width, options.height)));
@@ -63,7 +70,7 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
 /** Returns results without rows. */
 export function emptyFile(options: MeasureOptions): BenchFile {
   // Where things lie on this machine says nothing to others.
-  const { peerScript, python, output, image, model, causalModel, ...told } = options;
+  const { peerScript, python, output, image, model, causalModel, calibration, ...told } = options;
   return {
     format: "vd-bench",
     version: 1,

@@ -1,4 +1,4 @@
-import type { Precision } from "@vd/svd-pipeline";
+import type { LayerPrecision, LoadOptions, Precision } from "@vd/svd-pipeline";
 
 /** Parts that {@link measure} knows, in the order they run. */
 export const PARTS = ["clip", "encode", "unet", "vae", "start", "e2e"] as const;
@@ -19,7 +19,12 @@ export interface MeasureOptions {
   /** Where the results go after every part; undefined: nowhere. */
   output?: string | undefined;
   device: "cpu" | "cuda";
+  /** Of activations. */
   precision: Precision;
+  /** Which layers are computed in 8 bits; default: none. */
+  layers?: LayerPrecision | undefined;
+  /** What `layers` knows of the layers' inputs: a table, `none`, or the one beside the model. */
+  calibration?: string | undefined;
   numFrames: number;
   width: number;
   height: number;
@@ -43,3 +48,13 @@ export interface MeasureOptions {
   /** SeedVR2's causal autoencoder, a file or folder, or random weights; undefined: it is not measured. */
   causalModel?: string | undefined;
 }
+
+/** Returns what the pipeline is opened with. */
+export const loadOptionsOf = ({
+  precision: dtype,
+  layers: precision,
+  threads,
+  calibration,
+}: Pick<MeasureOptions, "precision" | "layers" | "threads" | "calibration">): LoadOptions => ({
+  ...{ dtype, precision, threads, calibration },
+});

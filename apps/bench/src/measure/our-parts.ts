@@ -37,13 +37,15 @@ export interface PartContext {
   components: ModelComponents;
   options: MeasureOptions;
   dtype: DType;
+  /** How the decoder computes convolutions; default: in `dtype`. */
+  decoder?: "fp8" | undefined;
 }
 
 /** The shapes of all stages of a measured run. */
-export function stageShapeOf({ models, options, dtype }: PartContext): StageShape {
+export function stageShapeOf({ models, options, dtype, decoder }: PartContext): StageShape {
   const { numFrames, width, height } = options;
   const factor = spatialFactor(models.vae.config);
-  return { numFrames, width, height, factor, rows: 2, decodeChunk: undefined, dtype };
+  return { numFrames, width, height, factor, rows: 2, decodeChunk: undefined, dtype, decoder };
 }
 
 function sizesOf({ models, components, options }: PartContext): InputSizes {

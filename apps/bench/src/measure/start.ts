@@ -21,6 +21,8 @@ const shared = ({ model, device, precision, numFrames, width, height }: MeasureO
 function childArguments(options: MeasureOptions, image: string): string[] {
   const { model, device, dtype, frames, width, height } = shared(options);
   const threads = options.threads === undefined ? [] : ["--threads", String(options.threads)];
+  const layers = options.layers === undefined ? [] : ["--precision", options.layers];
+  const table = options.calibration === undefined ? [] : ["--calibration", options.calibration];
   const sizes = ["--frames", String(frames), "--size", `${width}x${height}`];
   return [
     "first-launch",
@@ -34,6 +36,8 @@ function childArguments(options: MeasureOptions, image: string): string[] {
     image,
     ...sizes,
     ...threads,
+    ...layers,
+    ...table,
   ];
 }
 

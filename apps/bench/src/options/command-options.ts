@@ -1,5 +1,5 @@
 import { DEVICE_KINDS, type DeviceKind } from "@vd/kernels-native";
-import type { Precision } from "@vd/svd-pipeline";
+import type { LayerPrecision, Precision } from "@vd/svd-pipeline";
 import {
   type CliRow,
   choice,
@@ -24,7 +24,16 @@ const SHARED_ROWS = rowsByKey([GENERATE_TABLE, LOAD_TABLE]);
 const OWN_ROWS = new Map(cliRows(BENCH_TABLE).map((row) => [row.options[0]!, row]));
 
 /** Names of options that mean the same here as in vd-generate. */
-export type SharedName = "device" | "devices" | "dtype" | "frames" | "size" | "steps" | "threads";
+export type SharedName =
+  | "calibration"
+  | "device"
+  | "devices"
+  | "dtype"
+  | "frames"
+  | "precision"
+  | "size"
+  | "steps"
+  | "threads";
 
 /** Names of the options that only vd-bench has. */
 export type OwnName = keyof typeof BENCH_TABLE;
@@ -80,6 +89,23 @@ export const readDevices = (text: string | undefined): readonly string[] | undef
 export function readPrecision(text: string | undefined, device: DeviceKind): Precision {
   const { kind, default: fallback, cli } = LOAD_TABLE.dtype;
   return readText(kind, text ?? fallback[device], "--dtype", cli.words);
+}
+
+/**
+ * Reads --precision and --calibration; without the first no layer is computed in 8 bits.
+ *
+ * @throws VdError `attr`
+ */
+export function readLayers(texts: { precision?: unknown; calibration?: unknown }): {
+  layers: LayerPrecision | undefined;
+  calibration: string | undefined;
+} {
+  const { precision: row } = LOAD_TABLE;
+  const { precision, calibration } = texts;
+  return {
+    layers: precision === undefined ? undefined : readText(row.kind, String(precision), "--precision"),
+    calibration: calibration === undefined ? undefined : String(calibration),
+  };
 }
 
 /**

@@ -85,6 +85,16 @@ export const BENCH_TABLE = {
     doc: "Another peer that speaks the same lines.",
     cli: { flags: "--peer-script <FILE>" },
   },
+  precisions: {
+    kind: text("a list"),
+    doc: "Compares layers in 8 bits instead of saved calls: some of fp8,int8,mixed8, each without a calibration table and with one that is made.",
+    cli: { flags: "--precisions <LIST>" },
+  },
+  outliers: {
+    kind: boolean,
+    doc: "Gives a copy of the model outliers like those of real checkpoints first: some channels behind each LayerNorm are 20 to 60 times as large, and the weights that take them as much smaller.",
+    cli: { flags: "--outliers" },
+  },
   json: { kind: text("a name"), doc: "Writes the results as JSON.", cli: { flags: "--json <FILE>" } },
   compare: {
     kind: text("a name"),

@@ -19,14 +19,8 @@ export const SAVINGS: readonly Savings[] = [
   { fast: true },
 ];
 
-/** A generation beside the exact one. */
-export interface ComparedRun {
-  savings: Savings;
-  calls: GeneratedVideo["denoiserCalls"];
-  /** Of denoising alone, the best of all rounds, in µs. */
-  denoiseUs: number;
-  /** Of the exact run over this one's, each the best of its rounds. */
-  speedup: number;
+/** How far a video is from the exact one. */
+export interface Distance {
   /** Of the frames, in dB; infinite for the same ones. */
   psnr: number;
   ssim: number;
@@ -34,13 +28,34 @@ export interface ComparedRun {
   latentDistance: number;
 }
 
-interface Run {
+/** Compares a generation with the exact one. */
+export const distanceOf = ({ video, latents }: QualityRun, exact: QualityRun): Distance => ({
+  ...{ psnr: psnr(video.data, exact.video.data), ssim: ssim(video, exact.video) },
+  latentDistance: relativeDistance(latents, exact.latents),
+});
+
+/** A generation beside the exact one. */
+export interface ComparedRun extends Distance {
+  savings: Savings;
+  calls: GeneratedVideo["denoiserCalls"];
+  /** Of denoising alone, the best of all rounds, in µs. */
+  denoiseUs: number;
+  /** Of the exact run over this one's, each the best of its rounds. */
+  speedup: number;
+}
+
+/** One generation of a comparison. */
+export interface QualityRun {
   video: GeneratedVideo;
   latents: Float32Array;
   denoiseUs: number;
 }
 
-async function generate(pipeline: StableVideoDiffusionPipeline, options: GenerateOptions): Promise<Run> {
+/** Generates a video and keeps its last latents. @throws VdError as `generate` of the pipeline */
+export async function generateForQuality(
+  pipeline: StableVideoDiffusionPipeline,
+  options: GenerateOptions,
+): Promise<QualityRun> {
   let latents = new Float32Array();
   const onStepEnd: GenerateOptions["onStepEnd"] = ({ step, steps, latents: now }) => {
     if (step === steps) latents = Float32Array.from(now);
@@ -67,17 +82,16 @@ export async function compareSavings(
   { rounds, onProgress }: CompareRuns,
 ): Promise<ComparedRun[]> {
   const contenders = [{}, ...savings];
-  const runs: Run[] = [];
+  const runs: QualityRun[] = [];
   for (let round = 0; round < rounds; round++)
     for (const [i, contender] of contenders.entries()) {
-      const run = await generate(pipeline, { ...options, ...contender });
+      const run = await generateForQuality(pipeline, { ...options, ...contender });
       runs[i] = { ...run, denoiseUs: Math.min(run.denoiseUs, runs[i]?.denoiseUs ?? Number.POSITIVE_INFINITY) };
       onProgress?.(round * contenders.length + i + 1, rounds * contenders.length);
     }
   const exact = runs[0]!;
-  return runs.map(({ video, latents, denoiseUs }, i) => ({
-    ...{ savings: contenders[i]!, calls: video.denoiserCalls, denoiseUs, speedup: exact.denoiseUs / denoiseUs },
-    ...{ psnr: psnr(video.data, exact.video.data), ssim: ssim(video, exact.video) },
-    latentDistance: relativeDistance(latents, exact.latents),
+  return runs.map((run, i) => ({
+    ...{ savings: contenders[i]!, calls: run.video.denoiserCalls, denoiseUs: run.denoiseUs },
+    ...{ speedup: exact.denoiseUs / run.denoiseUs, ...distanceOf(run, exact) },
   }));
 }

@@ -1,4 +1,5 @@
 import type { OptionGroup, OptionTable } from "@vd/svd-pipeline/options";
+import { CALIBRATE_TABLE } from "../calibrate/tables";
 import { COMPLETION_TABLE } from "../completion/tables";
 import { LIST_TABLE, PULL_TABLE, REMOVE_TABLE } from "../models/tables";
 import { GROUPS } from "./tables";
@@ -55,8 +56,21 @@ export const COMPLETION: CommandSpec = {
   groups: [group(COMPLETION_TABLE)],
 };
 
+/** What finds out about a model's layers what `--precision` wants to know. */
+export const CALIBRATE: CommandSpec = {
+  words: "calibrate",
+  doc: "Makes the table with which --precision is faster and nearer to the exact frames.",
+  groups: [group(CALIBRATE_TABLE)],
+};
+
 /** Every command but the one that needs no words. */
-export const FURTHER_COMMANDS: readonly CommandSpec[] = [MODELS_LIST, MODELS_PULL, MODELS_REMOVE, COMPLETION];
+export const FURTHER_COMMANDS: readonly CommandSpec[] = [
+  CALIBRATE,
+  MODELS_LIST,
+  MODELS_PULL,
+  MODELS_REMOVE,
+  COMPLETION,
+];
 
 /** Exit statuses of every command, by what happened. */
 export const EXIT_STATUSES = "0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C";

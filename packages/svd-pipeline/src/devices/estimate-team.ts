@@ -1,12 +1,7 @@
 import { availableBytes } from "@vd/vae-opt";
 import type { GenerationContext } from "../generation/context";
-import {
-  type DeviceRates,
-  measureRates,
-  packedWeightBytes,
-  requireBytes,
-  storedWeightBytes,
-} from "../generation/estimate";
+import { type DeviceRates, measureRates, runUs } from "../generation/device-rates";
+import { packedWeightBytes, requireBytes, storedWeightBytes } from "../generation/estimate";
 import type { DeviceEstimate, GenerationEstimate, StageEstimate } from "../types";
 import { type MemberLayout, type MemberPlan, planTeam, type TeamPhase } from "./team-stages";
 
@@ -17,11 +12,11 @@ interface PhasedEstimate extends StageEstimate {
 
 const stageBytes = ({ ownBytes, layouts }: MemberLayout): number => ownBytes + packedWeightBytes(...layouts);
 
-function estimateStage(stage: MemberLayout, device: string, { flopsPerUs, bytesPerUs }: DeviceRates): PhasedEstimate {
+function estimateStage(stage: MemberLayout, device: string, rates: DeviceRates): PhasedEstimate {
   const { phase, name, runs, layouts } = stage;
   const sum = (pick: "numRows" | "flops" | "bytes") => layouts.reduce((total, { cost }) => total + cost[pick], 0);
   const [numRows, flops, bytes] = [sum("numRows"), sum("flops"), sum("bytes")];
-  const estimatedUs = (flops / flopsPerUs + bytes / bytesPerUs) * runs;
+  const estimatedUs = layouts.reduce((total, layout) => total + runUs(layout, rates), 0) * runs;
   return { phase, name, device, numRows, peakBytes: stageBytes(stage), flops, bytes, runs, estimatedUs };
 }
 
@@ -56,7 +51,8 @@ export async function estimateTeam(context: GenerationContext): Promise<Generati
   const { members } = context.team!;
   const plans = await planTeam(context);
   const rates: DeviceRates[] = [];
-  for (const { device } of members) rates.push(await measureRates(device));
+  const layoutsOf = (i: number) => plans[i]!.layouts.flatMap(({ layouts }) => layouts);
+  for (const [i, { device }] of members.entries()) rates.push(await measureRates(device, layoutsOf(i)));
   const byDevice = plans.map(({ layouts }, i) =>
     layouts.map((stage) => estimateStage(stage, members[i]!.label, rates[i]!)),
   );

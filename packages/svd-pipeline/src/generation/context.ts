@@ -7,6 +7,7 @@ import type { ChosenDenoiser } from "../denoising/denoiser";
 import type { ModelComponents } from "../opening/components";
 import type { Models } from "../opening/models";
 import type { CheckedOptions } from "../options/check-generate";
+import type { EightBits } from "../precision/eight-bits";
 import type { StageShape } from "../stages/definitions";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
@@ -35,6 +36,8 @@ export interface GenerationContext {
   scratch: Scratch;
   /** Of activations, and of latents between steps. */
   precision: Precision;
+  /** What computes layers in 8 bits; undefined for none. */
+  eightBits: EightBits | undefined;
   /** What decides kernel variants. */
   tuning: Tuning;
   /** What does not go together of checkpoint, sampler, steps and guidance. */

@@ -1,47 +1,9 @@
-import { countOf, type Device, VdError } from "@vd/kernels-native";
-import { compile, type GraphLayout, NUM_GROUPS, type Plan, packedBytes, type Tensor } from "@vd/tensor";
+import { countOf, type Device, type DType, VdError } from "@vd/kernels-native";
+import { type GraphLayout, packedBytes, type Tensor } from "@vd/tensor";
 import { availableBytes } from "@vd/vae-opt";
 import type { CountedLayout } from "../stages/generation-stages";
 import type { GenerationEstimate, StageEstimate } from "../types";
-
-/** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
-export interface DeviceRates {
-  flopsPerUs: number;
-  bytesPerUs: number;
-}
-
-/** Size of the probe: a 3×3 convolution and a norm of 4 MiB that take a few milliseconds. */
-const PROBE = { frames: 4, size: 64, channels: 64 };
-
-function probe(device: Device): Promise<Plan> {
-  const { frames, size, channels } = PROBE;
-  return compile(device, (g) => {
-    const x = g.input("x", [1, frames, size, size, channels]);
-    const weight = g.constant(new Float32Array(channels * channels * 9).fill(0.01), [channels, channels, 1, 3, 3]);
-    const scale = g.constant(new Float32Array(channels).fill(1), [channels]);
-    const y = g.conv({ name: "probe.conv", x, weight, padding: [0, 0, 1, 1, 1, 1] });
-    g.output("y", g.groupNorm({ name: "probe.norm", x: y, weight: scale, bias: scale, groups: NUM_GROUPS, eps: 1e-5 }));
-  });
-}
-
-/** Measures a device: the best of three runs of a convolution and of a norm, which is all traffic. */
-export async function measureRates(device: Device): Promise<DeviceRates> {
-  const { frames, size, channels } = PROBE;
-  const plan = await probe(device);
-  try {
-    const best = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-    for (let i = 0; i < 3; i++) {
-      const { rowUs } = await plan.run({ timing: true });
-      best.forEach((us, row) => {
-        best[row] = Math.min(us, rowUs[row]!);
-      });
-    }
-    const normBytes = 2 * 4 * frames * size * size * channels;
-    return { flopsPerUs: plan.layout.graph.rows[0]!.flops / best[0]!, bytesPerUs: normBytes / best[1]! };
-  } finally {
-    plan.freeSync();
-  }
-}
+import { measureRates, runUs } from "./device-rates";
 
 /** Bytes of the weights of layouts, each weight once: stages of different lengths share theirs. */
 function bytesOfWeights(layouts: readonly GraphLayout[], bytesOf: (weight: Tensor) => number): number {
@@ -52,9 +14,14 @@ function bytesOfWeights(layouts: readonly GraphLayout[], bytesOf: (weight: Tenso
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Returns the bytes of layouts' weights as float32, also where they are stored in 16 bits: about what the device packs them into. */
+const isEightBits = (dtype: DType) => dtype === "i8" || dtype === "f8e4m3";
+
+/** Returns about what the device packs layouts' weights into: float32, also where they are stored in 16 bits, and codes of 8 bits as they
+ *  are. */
 export const packedWeightBytes = (...layouts: readonly GraphLayout[]): number =>
-  bytesOfWeights(layouts, ({ dims }) => Float32Array.BYTES_PER_ELEMENT * countOf(dims));
+  bytesOfWeights(layouts, ({ dims, dtype }) => {
+    return (isEightBits(dtype) ? 1 : Float32Array.BYTES_PER_ELEMENT) * countOf(dims);
+  });
 
 /** Returns the bytes of layouts' weights as their files have them. */
 export const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
@@ -81,7 +48,10 @@ export async function estimate(
   layouts: readonly CountedLayout[],
   streamBytes = 0,
 ): Promise<Omit<GenerationEstimate, "warnings">> {
-  const { flopsPerUs, bytesPerUs } = await measureRates(device);
+  const rates = await measureRates(
+    device,
+    layouts.map(({ layout }) => layout),
+  );
   const stages: StageEstimate[] = layouts.map(({ name, layout, runs, fewestRuns }) => ({
     name,
     numRows: layout.cost.numRows,
@@ -90,7 +60,7 @@ export async function estimate(
     bytes: layout.cost.bytes,
     runs,
     ...(fewestRuns !== undefined && { fewestRuns }),
-    estimatedUs: (layout.cost.flops / flopsPerUs + layout.cost.bytes / bytesPerUs) * runs,
+    estimatedUs: runUs(layout, rates) * runs,
   }));
   const sum = (pick: (stage: StageEstimate) => number) => stages.reduce((total, stage) => total + pick(stage), 0);
   return {

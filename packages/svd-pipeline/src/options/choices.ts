@@ -6,6 +6,13 @@ export const PRECISIONS = ["float32", "float16", "bfloat16"] as const;
 /** Element type of weights and activations. On the CPU activations are always float32. */
 export type Precision = (typeof PRECISIONS)[number];
 
+/** Every choice of layers in 8 bits, the default first. */
+export const LAYER_PRECISIONS = ["full", "fp8", "int8", "mixed8"] as const;
+
+/** Which layers are computed in 8 bits: `full` none; `fp8` and `int8` those that gain, in that type; `mixed8` each of them in the type that
+ *  suits it. */
+export type LayerPrecision = (typeof LAYER_PRECISIONS)[number];
+
 /** How files name the precisions. */
 export const WEIGHT_FORMATS: Readonly<Record<Precision, WeightFormat>> = {
   float32: "fp32",

@@ -1,6 +1,6 @@
 import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
 import { type DeviceName, GPU_NAMES } from "@vd/tensor";
-import { PRECISIONS } from "./choices";
+import { LAYER_PRECISIONS, PRECISIONS } from "./choices";
 import { boolean, choice, devices, integer, object, text } from "./kinds";
 import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
@@ -33,6 +33,18 @@ export const LOAD_TABLE = {
     doc: "Element type of weights and activations. On the CPU activations are always float32.",
     default: perDevice("float32", "float16"),
     cli: { flags: "--dtype <NAME>", words: { fp32: "float32", fp16: "float16", bf16: "bfloat16" } },
+  },
+  precision: {
+    kind: choice(LAYER_PRECISIONS, "LayerPrecision"),
+    doc: "Which layers of the UNet are computed in 8 bits, where that is faster: `full` none, `fp8` in floats, `int8` in integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames differ a little; `calibration` makes it faster and the difference smaller.",
+    default: always(LAYER_PRECISIONS[0]),
+    cli: { flags: "--precision <NAME>" },
+  },
+  calibration: {
+    kind: text("the name of a file, or none"),
+    doc: "What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or `none`. A table of another model is refused.",
+    default: found("calibration.json beside the model, where there is one"),
+    cli: { flags: "--calibration <FILE>" },
   },
   threads: {
     kind: integer(1, MAX_THREADS),

@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LayerPrecision, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -12,6 +12,13 @@ export interface LoadOptions {
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype?: Precision | undefined;
+  /** Which layers of the UNet are computed in 8 bits, where that is faster: `full` none, `fp8` in floats, `int8` in
+   *  integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames
+   *  differ a little; `calibration` makes it faster and the difference smaller. Default: full. */
+  precision?: LayerPrecision | undefined;
+  /** What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or
+   *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
+  calibration?: string | undefined;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads?: number | undefined;
   /** Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the
@@ -229,6 +236,13 @@ export interface LoadValues {
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype: Precision;
+  /** Which layers of the UNet are computed in 8 bits, where that is faster: `full` none, `fp8` in floats, `int8` in
+   *  integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames
+   *  differ a little; `calibration` makes it faster and the difference smaller. Default: full. */
+  precision: LayerPrecision;
+  /** What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or
+   *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
+  calibration: string | undefined;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads: number | undefined;
   /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,

@@ -8,4 +8,4 @@ export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
 export type { LoraChoice } from "../lora/merge-loras";
 export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
-export type { Interpolation, MemoryUse, OutputType, Precision, StepNoise } from "./choices";
+export type { Interpolation, LayerPrecision, MemoryUse, OutputType, Precision, StepNoise } from "./choices";

@@ -9,7 +9,7 @@ import {
   type SamplerStepOptions,
   type Tensor,
 } from "@vd/tensor";
-import { type DecodeShape, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
+import { type DecodeShape, rewriteOf, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { type DeepFeatures, foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
 import type { StageDefinition } from "./stage";
@@ -35,6 +35,8 @@ export interface StageShape {
   decodeTiles?: TileChoice | undefined;
   /** Element type of activations; default f32. */
   dtype?: DType | undefined;
+  /** In what the decoder computes convolutions; default: in the type of activations. */
+  decoder?: "fp8" | undefined;
 }
 
 /** Returns the shape of what is denoised at a time. */
@@ -263,8 +265,12 @@ export function sampleStage(
 }
 
 /** What decides the shapes of decoding `numFrames` of a generation's frames. */
-export function decodeShape({ width, height, factor, dtype = "f32" }: StageShape, numFrames: number): DecodeShape {
-  return { numFrames, height: height / factor, width: width / factor, dtype };
+export function decodeShape(
+  { width, height, factor, dtype = "f32", decoder }: StageShape,
+  numFrames: number,
+): DecodeShape {
+  const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fp8: decoder === "fp8" });
+  return { numFrames, height: height / factor, width: width / factor, dtype, rewrite };
 }
 
 /** Latents to frames. `latents` [1,F,C,h,w] → `frames` [1,F,H,W,3] in about [-1,1], and `levels`, the same in 8 bits. */

@@ -10,6 +10,7 @@ export * from "./module";
 export * from "./norm";
 export * from "./pool";
 export * from "./quantized";
+export * from "./quantized-calls";
 export * from "./res-block";
 export * from "./rotary";
 export * from "./shared-channels";

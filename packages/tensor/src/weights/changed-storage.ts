@@ -69,3 +69,9 @@ export class ChangedStorage implements Storage {
     return result;
   }
 }
+
+/** Returns a weight with changed rows, in its own type; the sums are made when a plan that uses it is loaded. weight: packed, in float32,
+ *  float16 or bfloat16. */
+export function changedWeight(weight: Tensor, change: ChangeRow): Tensor {
+  return { ...weight, storage: new ChangedStorage(`${weight.storage.name} (changed)`, weight, change), byteOffset: 0 };
+}

@@ -4,6 +4,7 @@ import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
 import { type Pausable, runAtOnce, runInSlices } from "../pausable";
 import { elementBytes, type Storage, type Tensor } from "../tensor";
+import type { ChangeRow } from "./changed-storage";
 
 /** An element type that scales belong to. */
 export type QuantizedType = "f8e4m3" | "i8";
@@ -19,7 +20,7 @@ export interface QuantizedWeight {
 /** Channels of a block with a scale of its own. */
 const BLOCK = 128;
 /** The largest code of each type. */
-const LARGEST = { f8e4m3: FLOAT8_E4M3_MAX, i8: 127 } as const;
+export const LARGEST_CODES = { f8e4m3: FLOAT8_E4M3_MAX, i8: 127 } as const;
 /** No scale is smaller, so that its inverse is finite. */
 const LEAST_SCALE = 2 ** -126;
 /** Elements that are converted between two pauses. */
@@ -47,6 +48,7 @@ class Quantization {
     private readonly dtype: QuantizedType,
     private readonly width: number,
     readonly numScales: number,
+    private readonly change: ChangeRow | undefined,
   ) {}
 
   /** Makes it at once. */
@@ -75,6 +77,7 @@ class Quantization {
     let sincePause = 0;
     for (let row = 0; row < this.source.dims[0]!; row++) {
       const values = this.read(row * perRow, perRow);
+      this.change?.(values, row);
       for (let group = 0; group < groups; group++) {
         const part = values.subarray(group * this.width, (group + 1) * this.width);
         scales[row * groups + group] = this.scale(part);
@@ -104,7 +107,7 @@ class Quantization {
   private scale(part: Float32Array): number {
     let largest = 0;
     for (const value of part) if (Math.abs(value) > largest) largest = Math.abs(value);
-    const scale = Math.max(Math.fround(largest / LARGEST[this.dtype]), LEAST_SCALE);
+    const scale = Math.max(Math.fround(largest / LARGEST_CODES[this.dtype]), LEAST_SCALE);
     const inverse = Math.fround(1 / scale);
     for (let i = 0; i < part.length; i++) part[i] = part[i]! * inverse;
     return scale;
@@ -139,7 +142,7 @@ class QuantizedStorage implements Storage {
  * that uses it is loaded.
  *
  * weight: packed, [K, …] in a float type, e.g. from {@link Weights}. blocks: a scale for each 128 channels of a row instead,
- * for linear layers.
+ * for linear layers. change: what happens to each row in float32 before it is rounded.
  *
  * @example
  * ```ts
@@ -152,11 +155,15 @@ class QuantizedStorage implements Storage {
  */
 export function quantizeWeight(
   weight: Tensor,
-  { dtype = "f8e4m3", blocks = false }: { dtype?: QuantizedType; blocks?: boolean } = {},
+  {
+    dtype = "f8e4m3",
+    blocks = false,
+    change,
+  }: { dtype?: QuantizedType; blocks?: boolean; change?: ChangeRow | undefined } = {},
 ): QuantizedWeight {
   const [rows, count] = [weight.dims[0]!, countOf(weight.dims)];
   const groups = blocks ? Math.ceil(count / rows / BLOCK) : 1;
-  const quantization = new Quantization(weight, dtype, blocks ? BLOCK : count / rows, rows * groups);
+  const quantization = new Quantization(weight, dtype, blocks ? BLOCK : count / rows, rows * groups, change);
   const { name } = weight.storage;
   const place = (part: "codes" | "scales", dims: readonly number[], type: DType) => {
     const bytes = countOf(dims) * elementBytes(type);

@@ -1,68 +1,20 @@
 import type { OpId } from "@vd/kernels-native";
 import {
   type CallOptions,
-  type QuantizedWeight,
-  quantizeWeight,
+  type ConvOptions,
+  hasConvQ8,
+  QuantizedWeights,
   type RecordCall,
   type RewriteCall,
-  reshape,
-  type Storage,
-  type Tensor,
-  tokens,
+  recordConvQ8,
+  recordQuantize,
 } from "@vd/tensor";
-import { type Codes, emptyTensor, WaitingNorms } from "./norms-before-convolutions";
+import { WaitingNorms } from "./norms-before-convolutions";
 
 /** Convolutions of fewer channels stay as they are: the first and last ones, whose errors would be seen most. */
 const LEAST_CHANNELS = 32;
 
-type ConvCall = CallOptions & {
-  x: Tensor;
-  weight: Tensor;
-  stride?: readonly number[];
-  padding?: readonly number[];
-  upsample?: boolean;
-  past?: Tensor;
-  groups?: number;
-  framePadding?: "zeros" | "replicate";
-  transposed?: boolean;
-};
-
-/** True if there is an 8-bit convolution for a call: none upsamples, is transposed or grouped, or sees frames from elsewhere. */
-function isPlain({ weight, upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvCall): boolean {
-  if (upsample || past || groups > 1 || framePadding !== "zeros" || transposed) return false;
-  return Math.min(weight.dims[0]!, weight.dims[1]!) >= LEAST_CHANNELS;
-}
-
-/** Sizes of a convolution's result, [B,G,P,Q,K]. */
-function resultDims({ x, weight, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] }: ConvCall): number[] {
-  const size = (axis: number) =>
-    Math.floor(
-      (x.dims[1 + axis]! + padding[2 * axis]! + padding[2 * axis + 1]! - weight.dims[2 + axis]!) / stride[axis]!,
-    ) + 1;
-  return [x.dims[0]!, size(0), size(1), size(2), weight.dims[0]!];
-}
-
-/** x in 8-bit floats with a scale that is found at run time. */
-function quantized(x: Tensor, name: string | undefined, record: RecordCall): Codes {
-  const scale = emptyTensor([1, 1, 1, 1], "f32");
-  const codes = record("quantize", {
-    ...{ name: `${name}.quantize`, x: tokens(x), per: "tensor" },
-    ...{ out: emptyTensor(tokens(x).dims, "f8e4m3"), outputs: { scales: scale } },
-  } as CallOptions);
-  return { codes: reshape(codes, x.dims), scale };
-}
-
-/** Filters in 8-bit floats, each converted once. */
-function float8Filters(): (weight: Tensor) => QuantizedWeight {
-  const byStorage = new WeakMap<Storage, Map<number, QuantizedWeight>>();
-  return (weight) => {
-    const known = byStorage.get(weight.storage) ?? new Map<number, QuantizedWeight>();
-    byStorage.set(weight.storage, known);
-    const made = known.get(weight.byteOffset) ?? quantizeWeight(weight, { dtype: "f8e4m3" });
-    known.set(weight.byteOffset, made);
-    return made;
-  };
-}
+const hasEnoughChannels = ({ weight }: ConvOptions) => Math.min(weight.dims[0]!, weight.dims[1]!) >= LEAST_CHANNELS;
 
 /**
  * Returns how convolutions are recorded in 8-bit floats: filters with a scale each; activations that come from a norm are rounded
@@ -71,7 +23,8 @@ function float8Filters(): (weight: Tensor) => QuantizedWeight {
  * that is found, so that pieces differ by the rounding of 8 bits.
  */
 export function float8Convolutions(): RewriteCall {
-  const filters = float8Filters();
+  const dtype = "f8e4m3";
+  const weights = new QuantizedWeights();
   // Each graph has a way to record of its own, and norms of its own that wait.
   const byGraph = new WeakMap<RecordCall, WaitingNorms>();
   const waitingIn = (record: RecordCall): WaitingNorms => {
@@ -79,16 +32,18 @@ export function float8Convolutions(): RewriteCall {
     byGraph.set(record, norms);
     return norms;
   };
-  return (op: OpId, call: CallOptions, record: RecordCall) => {
+  return (op: OpId, options: CallOptions, record: RecordCall) => {
     const norms = waitingIn(record);
-    if (op === "group_norm" && call.out === undefined) return norms.put(call, record);
-    const known = op === "conv" && isPlain(call as ConvCall) ? norms.take((call as ConvCall).x) : undefined;
-    const { x: _, ...others } = call as ConvCall;
-    norms.recordBefore(known ? others : call);
-    if (op !== "conv" || !isPlain(call as ConvCall)) return record(op, call);
-    const { upsample, groups, framePadding, transposed, ...conv } = call as ConvCall;
-    const { codes, scale } = known ?? quantized(conv.x, call.name, record);
-    const out = call.out ?? emptyTensor(resultDims(conv), conv.x.dtype);
-    return record("conv_q8", { ...conv, x: codes, xScale: scale, ...filters(conv.weight), out } as CallOptions);
+    if (op === "group_norm" && options.out === undefined) return norms.put(options, record);
+    const call = options as ConvOptions;
+    if (op !== "conv" || !hasConvQ8(call) || !hasEnoughChannels(call)) {
+      norms.recordBefore(options);
+      return record(op, options);
+    }
+    const rounded = norms.take(call.x);
+    const { x: _, ...others } = call;
+    norms.recordBefore(rounded ? (others as CallOptions) : options);
+    const codes = rounded ?? recordQuantize(record, call.x, { dtype, per: "tensor", name: `${call.name}.quantize` });
+    return recordConvQ8(record, call, codes, weights.of(call.weight, { dtype }));
   };
 }

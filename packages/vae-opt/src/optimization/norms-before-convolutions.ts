@@ -1,25 +1,13 @@
 import type { OpId } from "@vd/kernels-native";
-import { countOf } from "@vd/kernels-native";
 import {
   type CallOptions,
-  elementBytes,
-  makeStorage,
+  emptyTensor,
   normScale,
-  packedTensor,
+  type Quantized,
   type RecordCall,
   type Storage,
   type Tensor,
 } from "@vd/tensor";
-
-/** A tensor in the plan's working memory. */
-export const emptyTensor = (dims: readonly number[], dtype: Tensor["dtype"]): Tensor =>
-  packedTensor(makeStorage("arena", countOf(dims) * elementBytes(dtype), "arena"), dims, dtype);
-
-/** Codes with what they are to be multiplied with, [1,1,1,1]. */
-export interface Codes {
-  codes: Tensor;
-  scale: Tensor;
-}
 
 type NormCall = CallOptions & { x: Tensor; x2?: Tensor; weight: Tensor; bias: Tensor };
 
@@ -64,15 +52,15 @@ export class WaitingNorms {
   }
 
   /** Records the norm whose whole result x is as codes, if there is such a one. */
-  take(x: Tensor): Codes | undefined {
+  take(x: Tensor): Quantized | undefined {
     const found = this.waiting.get(x.storage);
     if (!found || x.dims.some((size, i) => size !== found.result.dims[i])) return undefined;
     this.waiting.delete(x.storage);
     this.taken.add(x.storage);
     const { out: _, ...call } = found.call;
-    const scale = normScale(call.weight, call.bias);
-    const options = { ...call, yScale: scale, out: emptyTensor(x.dims, "f8e4m3") } as CallOptions;
-    return { codes: found.record("group_norm_q8" satisfies OpId, options), scale };
+    const scales = normScale(call.weight, call.bias);
+    const options = { ...call, yScale: scales, out: emptyTensor(x.dims, "f8e4m3") } as CallOptions;
+    return { codes: found.record("group_norm_q8" satisfies OpId, options), scales };
   }
 
   private recordPlain(storage: Storage): void {

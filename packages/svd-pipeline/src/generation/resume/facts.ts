@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { open } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename } from "node:path";
 import { serialize } from "node:v8";
 import { VdError } from "@vd/kernels-native";
-import { type Pausable, runInSlices, SafetensorsFile } from "@vd/tensor";
-import type { ModelComponents } from "../../opening/components";
+import { type Pausable, runInSlices } from "@vd/tensor";
+import { modelDigest } from "../../opening/model-digest";
 import { GENERATE_TABLE } from "../../options/generate-table";
 import type { OptionTable } from "../../options/option";
 import type { GenerationContext } from "../context";
@@ -22,8 +21,6 @@ const NEUTRAL = new Set([
 
 /** Bytes between two pauses of a checksum. */
 const PIECE_BYTES = 1 << 18;
-/** Bytes of each tensor of a model that are looked at: reading gigabytes would take as long as a step. */
-const SAMPLE_BYTES = 512;
 
 function* digestOf(bytes: Uint8Array): Pausable<string> {
   const hash = createHash("sha256");
@@ -39,42 +36,6 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array) => new Uint8A
 /** Returns the checksum of a picture's pixels. */
 export function pictureDigest({ data }: Picture): Promise<string> {
   return runInSlices(digestOf(data instanceof Float32Array ? bytesOf(data) : data));
-}
-
-/** A checksum of names, types and sizes of all tensors of a file, and of some bytes in the middle of each. */
-async function weightsDigest(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  using file = await runInSlices(SafetensorsFile.open.inPieces(path));
-  const handle = await open(path, "r");
-  try {
-    for (const { name, dtype, shape, byteOffset, byteLength } of file.entries.values()) {
-      const length = Math.min(SAMPLE_BYTES, byteLength);
-      const sample = new Uint8Array(length);
-      await handle.read(sample, 0, length, byteOffset + Math.floor((byteLength - length) / 2));
-      hash.update(JSON.stringify([name, dtype, shape])).update(sample);
-    }
-  } finally {
-    await handle.close();
-  }
-  return hash.digest("hex");
-}
-
-const modelDigests = new WeakMap<ModelComponents, Promise<string>>();
-
-async function findModelDigest({ unet, vae, imageEncoder, ...rest }: ModelComponents): Promise<string> {
-  const configs = [unet.config, vae.config, imageEncoder.config, rest.scheduler, rest.clipPixels];
-  const weights: string[] = [];
-  for (const { path } of rest.files) weights.push(await weightsDigest(path));
-  return createHash("sha256")
-    .update(JSON.stringify([configs, weights]))
-    .digest("hex");
-}
-
-/** A checksum of a model: its configurations, and a sample of every tensor. */
-function modelDigest(components: ModelComponents): Promise<string> {
-  const known = modelDigests.get(components) ?? findModelDigest(components);
-  modelDigests.set(components, known);
-  return known;
 }
 
 /** The version of this package; its numbers may change with it. */
@@ -128,6 +89,7 @@ export async function factsOf(context: GenerationContext, picture: string): Prom
     device: isa ? `${name}, ${isa}` : name,
     denoiser: denoiser?.kind === "elsewhere" ? denoiser.factory.name : "own kernels",
     precision,
+    "8-bit layers": context.eightBits?.digest,
     model: await modelDigest(components),
     LoRAs: components.loras
       ?.map(({ path, weight, sha256 }) => `${basename(path)}:${weight} (${sha256.slice(0, 8)})`)

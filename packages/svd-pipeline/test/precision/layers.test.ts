@@ -1,0 +1,139 @@
+import { openDevice, VdError } from "@vd/kernels-native";
+import { layoutGraph } from "@vd/tensor";
+import * as vae from "@vd/vae-opt";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { failureOf } from "../../../../tooling/testing/failure";
+import {
+  denoiseStage,
+  type EightBitPrecision,
+  type ModelComponents,
+  makeModels,
+  openModelFolder,
+} from "../../src/index";
+import { modelsInEightBits, openEightBits } from "../../src/precision/eight-bits";
+import { decodeStage, type StageShape } from "../../src/stages/definitions";
+import { openTiny, QUICK, TINY_SVD } from "../support/tiny-model";
+
+const SHAPE: StageShape = { numFrames: 2, width: 64, height: 64, factor: 8, rows: 2, decodeChunk: undefined };
+const cpu = openDevice("cpu", { threads: 2 });
+
+let components: ModelComponents;
+beforeAll(async () => {
+  components = await openModelFolder(TINY_SVD);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const opened = (precision: EightBitPrecision) =>
+  openEightBits({ components, layers: { precision, calibration: "none" }, device: cpu, denoiser: undefined });
+
+/** The rows of a call of the denoiser: op, name and the type of the weight. */
+async function rowsOf(precision: EightBitPrecision | "full") {
+  const models = makeModels(components);
+  const eightBits = precision === "full" ? undefined : await opened(precision);
+  const { build } = denoiseStage(eightBits ? modelsInEightBits(models, eightBits) : models, SHAPE);
+  return layoutGraph(build).graph.rows;
+}
+
+const BLOCK = "down_blocks.0.attentions.0";
+const LAYERS = [
+  `${BLOCK}.transformer_blocks.0.attn1.qkv`,
+  `${BLOCK}.transformer_blocks.0.ff.net.0.proj`,
+  `${BLOCK}.transformer_blocks.0.ff.net.2`,
+  `${BLOCK}.temporal_transformer_blocks.0.ff_in.net.0.proj`,
+  `${BLOCK}.temporal_transformer_blocks.0.ff_in.net.2`,
+  "down_blocks.0.resnets.0.temporal_res_block.conv1",
+];
+
+describe("layers in 8 bits", () => {
+  it.each([
+    ["fp8", ["f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3", "f8e4m3"]],
+    ["int8", ["i8", "i8", "i8", "i8", "i8", "i8"]],
+    ["mixed8", ["i8", "i8", "i8", "i8", "i8", "f8e4m3"]],
+  ] as const)("have the types of %s", async (precision, types) => {
+    const rows = await rowsOf(precision);
+    const typeOf = (name: string) =>
+      rows.find((row) => row.name === name && row.op.endsWith("_q8"))?.inputs.find((t) => t?.storage.kind === "weights")
+        ?.dtype;
+    expect(LAYERS.map(typeOf)).toEqual(types);
+  });
+
+  it("are those behind a LayerNorm or a gate and convolutions over frames; the first, the last and small ones stay", async () => {
+    const rows = await rowsOf("mixed8");
+    const eight = rows.filter(({ op }) => op.endsWith("_q8")).map(({ name }) => name);
+    const known = /\.(attn1\.qkv|ff(_in)?\.net\.(0\.proj|2)|temporal_res_block\.conv[12])$/;
+    expect(eight.filter((name) => !known.test(name))).toEqual([]);
+    const rest = rows.filter(({ op }) => op === "linear" || op === "conv").map(({ name }) => name);
+    expect(rest.filter((name) => known.test(name))).toEqual([]);
+    const stay = ["conv_in", "conv_out", "time_embedding.linear_1", `${BLOCK}.proj_in`];
+    for (const name of stay) expect(rest.join(" ")).toContain(name);
+    expect(rows.some(({ op }) => op === "attention_q8")).toBe(false);
+  });
+
+  it("leave everything else as it is, and read no weight in 16 bits that is there in 8", async () => {
+    const [full, eight] = [await rowsOf("full"), await rowsOf("int8")];
+    const isOfLayer = (name: string) => eight.some((row) => row.op.endsWith("_q8") && row.name === name);
+    const others = (rows: typeof full) =>
+      rows.filter(({ op, name }) => op !== "quantize" && !isOfLayer(name)).map(({ op, name }) => `${op} ${name}`);
+    expect(others(eight).sort()).toEqual(others(full).sort());
+    const large = (row: (typeof full)[number]) =>
+      row.inputs.some((t) => t?.storage.kind === "weights" && t.dtype === "f16" && t.dims.length > 1);
+    expect(eight.filter((row) => isOfLayer(row.name) && large(row))).toEqual([]);
+  });
+
+  it("have codes of their inputs behind the row that makes these", async () => {
+    const rows = await rowsOf("int8");
+    const at = rows.findIndex(({ name }) => name === LAYERS[0]);
+    expect(rows.slice(at - 2, at).map(({ op }) => op)).toEqual(["layer_norm", "quantize"]);
+  });
+
+  it("of the decoder are in 8 bits with fp8 alone", async () => {
+    const opsOf = (decoder: "fp8" | undefined) =>
+      new Set(
+        layoutGraph(decodeStage(makeModels(components), { ...SHAPE, decoder }).build).graph.rows.map(({ op }) => op),
+      );
+    const decoders = await Promise.all(
+      (["fp8", "int8", "mixed8"] as const).map(async (name) => (await opened(name))!.decoder),
+    );
+    expect(decoders).toEqual(["fp8", undefined, undefined]);
+    expect(opsOf("fp8")).toContain("conv_q8");
+    expect(opsOf(undefined)).not.toContain("conv_q8");
+  });
+});
+
+describe("a device without 8-bit floats", () => {
+  // Devices of such kinds are not at hand: the CPU stands in for a GPU.
+  const old = Object.assign(Object.create(cpu), { kind: "cuda", name: "old" }) as typeof cpu;
+  const on = (precision: EightBitPrecision) =>
+    openEightBits({ components, layers: { precision, calibration: "none" }, device: old, denoiser: undefined });
+
+  it("computes mixed8 in integers and says so, and refuses fp8", async () => {
+    const mixed = await on("mixed8");
+    expect(new Set(Object.values(mixed!.model.plan))).toEqual(new Set(["full", "i8"]));
+    expect(mixed!.warnings[0]).toMatch(
+      /8-bit floats need 8\.9 or more\. All layers in 8 bits are computed in integers\./,
+    );
+    expect((await on("int8"))!.warnings.join()).not.toContain("floats");
+    const { code, where, hint } = await failureOf(on("fp8"));
+    expect([code, where, hint]).toEqual(["unsupported", "precision", "Use int8."]);
+    expect(vae.isFp8Available(old).available).toBe(false);
+  });
+});
+
+describe("what does not go together", () => {
+  it("is refused in a sentence", async () => {
+    const denoiser = {
+      name: "other",
+      prepare: async () => undefined,
+      open: async () => Promise.reject(new Error("no")),
+    };
+    const { code, message } = await failureOf(openTiny({ precision: "int8", denoiser }));
+    expect(code).toBe("unsupported");
+    expect(message).toContain("int8 beside other");
+    const eight = await openTiny({ precision: "int8", calibration: "none" });
+    const refused = await failureOf(eight.calibrate({ ...QUICK, images: [QUICK.image] }));
+    expect(refused).toBeInstanceOf(VdError);
+    expect(refused.message).toContain("Leave precision out");
+    const plain = await openTiny();
+    expect((await failureOf(plain.calibrate({ images: [] }))).message).toContain("Give at least one");
+  });
+});

@@ -1,0 +1,114 @@
+import { makeStorage, packedTensor, type RecordCall } from "../graph";
+import type { AttentionOptions, ConvOptions, LinearOptions } from "../graph-ops.generated";
+import { type CallOptions, packedBytes, reshape, type Storage, type Tensor, tokens } from "../tensor";
+import type { ChangeRow } from "../weights/changed-storage";
+import { type QuantizedType, type QuantizedWeight, quantizeWeight } from "../weights/quantized-weight";
+import type { ActivationQuantization, Quantized } from "./quantized";
+
+/** How a weight is rounded: to which type, and what happens to its rows before. */
+export interface WeightRounding {
+  dtype: QuantizedType;
+  /** The same function for the same change. */
+  change?: ChangeRow | undefined;
+}
+
+/** Weights in 8 bits, each made once however many graphs use it. */
+export class QuantizedWeights {
+  private readonly known = new WeakMap<
+    Storage,
+    { weight: Tensor; rounding: WeightRounding; made: QuantizedWeight }[]
+  >();
+
+  /** Returns a weight in 8 bits, with a scale for each row. */
+  of(weight: Tensor, { dtype, change }: WeightRounding): QuantizedWeight {
+    const ofStorage = this.known.get(weight.storage) ?? [];
+    this.known.set(weight.storage, ofStorage);
+    const found = ofStorage.find(
+      (each) =>
+        each.weight.byteOffset === weight.byteOffset &&
+        each.rounding.dtype === dtype &&
+        each.rounding.change === change,
+    );
+    if (found) return found.made;
+    const made = quantizeWeight(weight, { dtype, change });
+    ofStorage.push({ weight, rounding: { dtype, change }, made });
+    return made;
+  }
+}
+
+/** A tensor without contents, for a result whose type is not that of the operands. */
+export function emptyTensor(dims: readonly number[], dtype: Tensor["dtype"]): Tensor {
+  return packedTensor(makeStorage("arena", packedBytes(dims, dtype), "arena"), dims, dtype);
+}
+
+/** Records how tokens, or pixels as tokens, are rounded to 8 bits. x: [B,F,S,C] or [B,F,H,W,C]. */
+export function recordQuantize(
+  record: RecordCall,
+  x: Tensor,
+  { dtype = "f8e4m3", per = "row", scale, name }: ActivationQuantization,
+): Quantized {
+  const rows = x.dims.length === 5 ? tokens(x) : x;
+  const [b, f, s, c] = rows.dims as [number, number, number, number];
+  const dims = per === "tensor" ? [1, 1, 1, 1] : [b, f, s, per === "row" ? 1 : Math.ceil(c / 128)];
+  const scales = scale ?? emptyTensor(dims, "f32");
+  const outputs = scale ? {} : { outputs: { scales } };
+  const call = { name, x: rows, scale, per, out: emptyTensor(rows.dims, dtype), ...outputs };
+  return { codes: reshape(record("quantize", call as CallOptions), x.dims), scales };
+}
+
+/** True if there is an 8-bit form of a linear layer: none takes channels of two tensors. */
+export const hasLinearQ8 = ({ x2 }: LinearOptions): boolean => x2 === undefined;
+
+const isGated = (act: LinearOptions["act"]) => act === "geglu" || act === "swiglu";
+
+/** Records a linear layer in 8 bits, with the whole epilogue of `call`; the result has the type of its x. */
+export function recordLinearQ8(
+  record: RecordCall,
+  { x2: _, x, ...call }: LinearOptions,
+  { codes, scales }: Quantized,
+  weights: QuantizedWeight,
+): Tensor {
+  const numRows = call.weight.dims[0]!;
+  const width = isGated(call.act) ? numRows / 2 : numRows;
+  const out = call.out ?? emptyTensor([...x.dims.slice(0, -1), width], x.dtype);
+  return record("linear_q8", { ...call, x: codes, xScale: scales, ...weights, out } as CallOptions);
+}
+
+/** True if there is an 8-bit form of a convolution: none upsamples, is transposed or grouped, or sees frames from elsewhere. */
+export function hasConvQ8({ upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvOptions): boolean {
+  return !upsample && !past && groups === 1 && framePadding === "zeros" && !transposed;
+}
+
+/** Sizes of a convolution's result, [B,G,P,Q,K]. */
+function resultDims({ x, weight, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] }: ConvOptions): number[] {
+  const size = (axis: number) => {
+    const padded = x.dims[1 + axis]! + padding[2 * axis]! + padding[2 * axis + 1]!;
+    return Math.floor((padded - weight.dims[2 + axis]!) / stride[axis]!) + 1;
+  };
+  return [x.dims[0]!, size(0), size(1), size(2), weight.dims[0]!];
+}
+
+/** Records a convolution that {@link hasConvQ8} in 8 bits, with the whole epilogue of `call`; the result has the type of its x. */
+export function recordConvQ8(
+  record: RecordCall,
+  call: ConvOptions,
+  { codes, scales }: Quantized,
+  weights: QuantizedWeight,
+): Tensor {
+  const { upsample, groups, framePadding, transposed, past, x, ...conv } = call;
+  const out = call.out ?? emptyTensor(resultDims(call), x.dtype);
+  return record("conv_q8", { ...conv, x: codes, xScale: scales, ...weights, out } as CallOptions);
+}
+
+/** True if there is an 8-bit form of an attention: over the tokens of each frame, every query sees every key. */
+export function hasAttentionQ8({ axis = "space", causal, window, ...call }: AttentionOptions): boolean {
+  const { mask, cuQ, normQ, normK, rotaryQ } = call;
+  const isLocal = window?.some((size) => size > 0) ?? false;
+  return axis === "space" && !causal && !isLocal && ![mask, cuQ, normQ, normK, rotaryQ].some((part) => part);
+}
+
+/** Records an attention that {@link hasAttentionQ8} with q and k in 8 bits of a type, and v in float8. */
+export function recordAttentionQ8(record: RecordCall, call: AttentionOptions, scores: QuantizedType): Tensor {
+  const { name, q, k, v, heads, scale, out } = call;
+  return record("attention_q8", { name, q, k, v, heads, scale, out, scores } as CallOptions);
+}
