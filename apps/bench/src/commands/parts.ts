@@ -41,19 +41,9 @@ async function withModelDefaults(texts: Texts): Promise<Texts> {
   return { frames: String(numFrames), size: `${width}x${height}`, steps: "25", ...typed, model };
 }
 
-function withPartOptions(command: Command): Command {
-  return withOutcome(command)
-    .addOption(ownOption("model"))
-    .addOption(sharedOption("device", "cpu"))
-    .addOption(sharedOption("dtype"))
-    .addOption(sharedOption("precision"))
-    .addOption(sharedOption("calibration"))
-    .addOption(sharedOption("frames"))
-    .addOption(sharedOption("size"))
-    .addOption(sharedOption("steps"))
-    .addOption(sharedOption("threads"))
-    .addOption(ownOption("image"));
-}
+/** Adds the options of a generation and of the layers' precision. */
+const withPartOptions = (command: Command): Command =>
+  withGenerateOptions(withOutcome(command)).addOption(sharedOption("precision")).addOption(sharedOption("calibration"));
 
 /**
  * A generation on several devices beside the first of them.
@@ -90,7 +80,7 @@ async function runPart(name: keyof typeof PART_COMMANDS, texts: Texts, context: 
 /** `vd-bench unet`, `vae`, `clip`, `e2e`. */
 export function addParts(program: Command, context: CommandContext): void {
   for (const [name, description] of Object.entries(PART_COMMANDS) as [keyof typeof PART_COMMANDS, string][]) {
-    const command = withPeer(withGenerateOptions(withOutcome(program.command(name).description(description))))
+    const command = withPeer(withPartOptions(program.command(name).description(description)))
       .addOption(ownOption("peers"))
       .addOption(ownOption("peer"))
       .addOption(ownOption("rounds"))
@@ -140,7 +130,7 @@ async function planRows(texts: Texts): Promise<BenchFile> {
 /** `vd-bench memory`. */
 export function addMemory(program: Command, context: CommandContext): void {
   const command = program.command("memory").description("what each stage of a generation takes, before it is run");
-  withGenerateOptions(withOutcome(command)).action(async (texts: Texts) => {
+  withPartOptions(command).action(async (texts: Texts) => {
     const outcome = texts as OutcomeOptions;
     const baseline = await openBaseline(outcome);
     await finish(await planRows(texts), baseline, outcome, context);

@@ -131,7 +131,16 @@ export class FakeSession implements LiveSession {
   stats(): LiveStats {
     const zeros = { mean: 1, p50: 1, p95: 1, p99: 1, max: 1 };
     const counts = { frames: this.index, repeated: 0, skipped: 0, misses: 0, stalls: 0, cached: 0 };
-    return { ...counts, steps: {}, precisions: {}, latencyMs: zeros, jitterMs: 0, fps: this.fps, parts: {}, drift: undefined };
+    return {
+      ...counts,
+      steps: {},
+      precisions: {},
+      latencyMs: zeros,
+      jitterMs: 0,
+      fps: this.fps,
+      parts: {},
+      drift: undefined,
+    };
   }
 
   async close(): Promise<void> {
