@@ -37,6 +37,15 @@ export function publicPackages() {
   return [...ordered];
 }
 
+/** Packages that are never built: those that take them bundle their sources. */
+const bundledPackages = () =>
+  workspacePackages().filter(({ manifest }) => String(manifest.exports?.["."]).endsWith(".ts"));
+
+/** Folder and package.json of the packages whose sources are bundled into a package: what they import is a dependency of it. */
+export function bundledInto({ manifest }) {
+  return bundledPackages().filter(({ manifest: { name } }) => manifest.devDependencies?.[name] !== undefined);
+}
+
 /** The packages that programs import: those with types. */
 export const libraries = () => publicPackages().filter(({ manifest }) => manifest.types !== undefined);
 
@@ -59,7 +68,8 @@ export function sourceAliases() {
       return [subpath === "" ? name : `${name}/${subpath}`, sourceOf(each, subpath)];
     });
   });
-  return Object.fromEntries(rows.sort(([a], [b]) => b.length - a.length));
+  const bundled = bundledPackages().map((each) => [each.manifest.name, sourceOf(each, "")]);
+  return Object.fromEntries([...rows, ...bundled].sort(([a], [b]) => b.length - a.length));
 }
 
 /** The example program of a library in examples/, or undefined. */

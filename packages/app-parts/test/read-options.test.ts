@@ -29,7 +29,7 @@ it("reads values with their defaults, and the word that follows", () => {
 
 it("prints help and version", () => {
   const help = readOptions(spec, ["--help"], { tail: "\nThe end.\n", columns: 60 });
-  for (const words of ["Usage: prog run [options]", "--no-open", "Where to listen.", "The end."])
+  for (const words of ["Usage: prog run [options]", "--no-open", "where to listen", "The end."])
     expect(help).toMatchObject({ kind: "text", text: expect.stringContaining(words) });
   expect(readOptions(spec, ["-V"], { version: "1.2.3" })).toEqual({ kind: "text", text: "1.2.3\n" });
   const titled = readOptions({ ...spec, groups: [{ title: "Where", table }] }, ["-h"]);

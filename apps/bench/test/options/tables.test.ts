@@ -3,7 +3,20 @@ import { describe, expect, it } from "vitest";
 import { BENCH_TABLE } from "../../src/options/tables";
 import { vdBench } from "../support/harness";
 
-const COMMANDS = ["doctor", "ops", "unet", "vae", "clip", "e2e", "memory", "compare", "gate", "roofline", "measure"];
+const COMMANDS = [
+  "doctor",
+  "ops",
+  "unet",
+  "vae",
+  "clip",
+  "e2e",
+  "memory",
+  "compare",
+  "gate",
+  "roofline",
+  "measure",
+  "quality",
+];
 
 /** The help of every command, each as one line. */
 async function helps(): Promise<Map<string, string>> {

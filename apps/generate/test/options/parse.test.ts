@@ -187,8 +187,11 @@ describe("parseArguments", () => {
                                   samplers add between steps: the CPU's, drawn on the
                                   host, or that of a GPU, drawn on the device within
                                   the step; one of cpu, cuda (cpu)
-        --memory <USE>            how much of a GPU's memory is used: full, or low for
-                                  small cards, which takes longer (full)
+        --memory <USE>            how much of a GPU's memory is used: at most 10 GiB
+                                  with full, 6 GiB with low, which keeps only the
+                                  weights of the stage that runs, 4 GiB with lowest,
+                                  which streams weights from the machine's memory
+                                  ahead of their use (full)
         --decode-chunk <N>        frames that are decoded at a time: fewer take less
                                   memory, and the frames are the same (as many as the
                                   device's memory allows)
@@ -203,6 +206,14 @@ describe("parseArguments", () => {
         --dtype <NAME>            element type of weights and activations; one of
                                   float32, float16, bfloat16 (float16 on a GPU,
                                   float32 on the CPU)
+        --precision <NAME>        which layers of the UNet are computed in 8 bits,
+                                  where that is faster: full none, fp8 in floats, int8
+                                  in integers, mixed8 each in the type that suits it
+                                  (full)
+        --calibration <FILE>      what precision knows of the layers' inputs: a table
+                                  that vd-generate calibrate made of this model, or
+                                  none (calibration.json beside the model, where there
+                                  is one)
         --threads <N>             CPU threads (VD_THREADS, or all cores)
         --unet <PATH>             another UNet in place of the model's own, such as
                                   AnimateLCM-SVD-xt.safetensors (the model's own)
@@ -232,6 +243,7 @@ describe("parseArguments", () => {
                                   .gif or .png
 
       Commands:
+        calibrate     makes the table with which --precision is faster and nearer to the exact frames
         models list   lists the models on this machine, with their size on the disk
         models pull   downloads a model of the Hub, or the rest of it, into the cache
         models rm     deletes a model from the cache

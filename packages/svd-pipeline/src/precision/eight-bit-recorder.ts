@@ -161,12 +161,12 @@ export class EightBitRecorder {
   /** What a LayerNorm gives in 8 bits by itself, instead of a tensor that `quantize` reads again; undefined for other producers. */
   private normedCodes(
     { op, call, result }: Producer,
-    { name, dtype }: WantedCodes,
+    { dtype }: WantedCodes,
     fold: Fold | undefined,
   ): Quantized | undefined {
     if (op !== "layer_norm") return undefined;
     const scales = emptyTensor([...result.dims.slice(0, -1), 1], "f32");
-    const places = { name, out: emptyTensor(result.dims, dtype), outputs: { scales } };
+    const places = { out: emptyTensor(result.dims, dtype), outputs: { scales } };
     const codes = this.record("layer_norm_q8", { ...(fold ? this.divided(call, fold) : call), ...places });
     return { codes, scales };
   }

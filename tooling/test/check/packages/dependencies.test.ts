@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { publicPackages } from "../../../build/packages.mjs";
+import { bundledInto, publicPackages } from "../../../build/packages.mjs";
 
 /** Used through a path or a file of it, or by the package's binary alone; not visible as an import. */
 const USED_OTHERWISE: Readonly<Record<string, readonly string[]>> = {
@@ -37,8 +37,11 @@ function importsOf(dir: string): Set<string> {
 const packages = publicPackages().filter(({ dir }) => existsSync(join(dir, "src")));
 
 describe("no package pulls what it does not use, and each names what it uses", () => {
-  test.each(packages.map((each) => [each.manifest.name, each] as const))("%s", (name, { dir, manifest }) => {
-    const imported = importsOf(dir);
+  test.each(packages.map((each) => [each.manifest.name, each] as const))("%s", (name, each) => {
+    const { dir, manifest } = each;
+    const bundled = bundledInto(each);
+    const imported = new Set([dir, ...bundled.map((inner) => inner.dir)].flatMap((folder) => [...importsOf(folder)]));
+    for (const inner of bundled) imported.delete(inner.manifest.name);
     const otherwise = USED_OTHERWISE[name] ?? [];
     // The lowest package imports nothing but Node; in all others something must be found.
     expect(imported.size + otherwise.length).toBeGreaterThan(0);
