@@ -1,4 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +9,8 @@ import { openLiveSite } from "@vd/live-app/site";
 import { build } from "vite";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { chromium } from "../../../../tooling/testing/browser";
-import { startTestStudio, type TestStudio } from "../support/harness";
+import { addKeyCommand } from "../../src/commands/keys";
+import { PICTURE, startTestStudio, type TestStudio } from "../support/harness";
 import { StudioPage } from "./support/page";
 
 const VIDEO = `document.querySelector("video")`;
@@ -29,16 +33,16 @@ const shownFrame = (index: number) => `Math.floor(document.querySelectorAll("vid
 
 describe.skipIf(!chromium)("the page in a browser, with real runs (needs Chromium)", () => {
   const folder = mkdtempSync(join(tmpdir(), "vd-studio-page-"));
+  const web = join(folder, "web");
   let studio: TestStudio;
   let page: StudioPage;
 
   beforeAll(async () => {
-    const web = join(folder, "web");
     const configFile = fileURLToPath(new URL("../../web/vite.config.ts", import.meta.url));
     mkdirSync(web);
     const openLive = async () => openLiveSite({}, LIVE_PAGE);
     [studio] = await Promise.all([
-      startTestStudio(join(folder, "data"), [], { page: web, openLive }),
+      startTestStudio(join(folder, "data"), ["--allow-private"], { page: web, openLive }),
       build({ configFile, logLevel: "error", build: { outDir: web, emptyOutDir: false } }),
     ]);
     page = await StudioPage.open(studio.url);
@@ -70,11 +74,66 @@ describe.skipIf(!chromium)("the page in a browser, with real runs (needs Chromiu
     return page.browser.evaluate<string>(`location.hash.slice("#/run/".length)`);
   }
 
+  it("asks for a key where the server wants one, says which it does not know, and keeps the one it knows", async () => {
+    const data = join(folder, "keyed");
+    const [key] = (await addKeyCommand({ data, redis: undefined, videos: 5, perMinute: 600 }, "ana")).split("\n");
+    const keyed = await startTestStudio(data, ["--host", "0.0.0.0"], { page: web });
+    const visitor = await StudioPage.open(keyed.url);
+    const { browser } = visitor;
+    for (const theme of ["light", "dark"] as const) {
+      await browser.emulate(400, theme);
+      await visitor.until(`document.querySelector("dialog").open && document.activeElement.name === "key"`);
+      expect(await visitor.faults()).toEqual([]);
+      expect(await visitor.overflow()).toBe(0);
+    }
+    await browser.call("Input.insertText", { text: "sk-vd-wrong" });
+    await browser.call("Input.dispatchKeyEvent", { type: "keyDown", key: "Enter", code: "Enter", text: "\r" });
+    await visitor.sees("The server does not know that key.");
+    await visitor.fill("Key", ` ${key} `);
+    await visitor.press("Continue");
+    await visitor.until(`!document.querySelector("dialog").open`);
+    // It is in a cookie that scripts cannot read, and holds for the next visit.
+    expect(await browser.evaluate("document.cookie")).toBe("");
+    await visitor.go("/");
+    await visitor.sees("Videos that you make are kept here");
+    await visitor.until(`document.querySelector("dialog").open === false`);
+    expect(browser.console.filter((line) => !line.includes("401"))).toEqual([]);
+    await browser.close();
+    await keyed.stop();
+  });
+
   it("is empty at first, says what to do, and is accessible", async () => {
     await page.sees("Start with a picture");
     await page.sees("Videos that you make are kept here");
     await page.sees("Ready · CPU");
     expect(await page.faults()).toEqual([]);
+  });
+
+  it("takes a picture from an address, and says why it cannot", async () => {
+    const bytes = await readFile(PICTURE);
+    const server = createServer(({ url }, response) => {
+      if (url === "/ball.png") response.writeHead(200, { "content-type": "image/png" }).end(bytes);
+      else response.writeHead(url === "/text" ? 200 : 404).end("no picture");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const [path, sentence] of [
+      ["/gone", "The server answered 404."],
+      ["/text", "picture"],
+    ] as const) {
+      await page.fill("Address of a picture", `${base}${path}`);
+      await page.press("Fetch");
+      await page.until(`document.querySelector('[role="alert"]').innerText.includes(${JSON.stringify(sentence)})`);
+    }
+    expect(await page.faults()).toEqual([]);
+    await page.fill("Address of a picture", `${base}/ball.png`);
+    await page.press("Fetch");
+    await page.sees("128×128");
+    expect(page.browser.console.filter((line) => !line.includes("422"))).toEqual([]);
+    page.browser.console.length = 0;
+    server.close();
+    await page.press("Remove the picture");
+    await page.sees("Start with a picture");
   });
 
   it("shows every option of the contract", async () => {
