@@ -206,10 +206,9 @@ describe("parseArguments", () => {
         --dtype <NAME>            element type of weights and activations; one of
                                   float32, float16, bfloat16 (float16 on a GPU,
                                   float32 on the CPU)
-        --precision <NAME>        which layers of the UNet are computed in 8 bits,
-                                  where that is faster: full none, fp8 in floats, int8
-                                  in integers, mixed8 each in the type that suits it
-                                  (full)
+        --precision <NAME>        which layers of the UNet are computed in 8 bits:
+                                  full none, fp8 in floats, int8 in integers, mixed8
+                                  each in the type that suits it (full)
         --calibration <FILE>      what precision knows of the layers' inputs: a table
                                   that vd-generate calibrate made of this model, or
                                   none (calibration.json beside the model, where there

@@ -36,7 +36,7 @@ export const LOAD_TABLE = {
   },
   precision: {
     kind: choice(LAYER_PRECISIONS, "LayerPrecision"),
-    doc: "Which layers of the UNet are computed in 8 bits, where that is faster: `full` none, `fp8` in floats, `int8` in integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames differ a little; `calibration` makes it faster and the difference smaller.",
+    doc: "Which layers of the UNet are computed in 8 bits: `full` none, `fp8` in floats, `int8` in integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames differ a little; `calibration` makes it faster and the difference smaller.",
     default: always(LAYER_PRECISIONS[0]),
     cli: { flags: "--precision <NAME>" },
   },

@@ -12,9 +12,9 @@ export interface LoadOptions {
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype?: Precision | undefined;
-  /** Which layers of the UNet are computed in 8 bits, where that is faster: `full` none, `fp8` in floats, `int8` in
-   *  integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames
-   *  differ a little; `calibration` makes it faster and the difference smaller. Default: full. */
+  /** Which layers of the UNet are computed in 8 bits: `full` none, `fp8` in floats, `int8` in integers, `mixed8`
+   *  each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames differ a little;
+   *  `calibration` makes it faster and the difference smaller. Default: full. */
   precision?: LayerPrecision | undefined;
   /** What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or
    *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
@@ -236,9 +236,9 @@ export interface LoadValues {
   /** Element type of weights and activations. On the CPU activations are always float32. Default: float16 on a GPU,
    *  float32 on the CPU. */
   dtype: Precision;
-  /** Which layers of the UNet are computed in 8 bits, where that is faster: `full` none, `fp8` in floats, `int8` in
-   *  integers, `mixed8` each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames
-   *  differ a little; `calibration` makes it faster and the difference smaller. Default: full. */
+  /** Which layers of the UNet are computed in 8 bits: `full` none, `fp8` in floats, `int8` in integers, `mixed8`
+   *  each in the type that suits it. With `fp8` the decoder's convolutions are too. The frames differ a little;
+   *  `calibration` makes it faster and the difference smaller. Default: full. */
   precision: LayerPrecision;
   /** What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or
    *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
