@@ -145,6 +145,7 @@ function grouped(list) {
 }
 
 const measured = read("model-h200.json");
+const generation = read("generation-h200.json");
 const sizes = read("sizes-h200.json");
 const suite = read("nvidia-h200.json");
 const targets = JSON.parse(readFileSync(join(here, "targets.json"), "utf8"));
@@ -159,7 +160,15 @@ if (measured) {
     ...measured.notes.map((note) => `${withShortHashes(note)}\n`),
     "## Ops inside the model\n",
     "Means over all rows of a shape with whatever their epilogues do. The PyTorch column is its best backend for the bare op, measured alone on such a machine.\n",
-    `${opsTable(measured.tables, targets)}\n`,
+    `${opsTable({ ...measured.tables, ...generation?.tables }, targets)}\n`,
+  );
+}
+if (generation) {
+  parts.push(
+    "## The denoiser and whole generations\n",
+    `Commit ${withShortHashes(generation.machine.commit)}.\n`,
+    `${partsTable(generation)}\n`,
+    ...generation.notes.map((note) => `${withShortHashes(note)}\n`),
   );
 }
 if (sizes) parts.push("## Sizes and memory\n", `${sizesTable(sizes)}\n`);

@@ -28,7 +28,7 @@ interface RooflineOptions {
 }
 
 /** What was measured in a checkout: parts and ops of an H200, and there too the kernels that other cards use. */
-const MEASURED = ["model-h200", "ops-h200", "mma-h200"].map((name) => `${REPORTS}/gpu/${name}.json`);
+const MEASURED = ["model-h200", "generation-h200", "ops-h200", "mma-h200"].map((name) => `${REPORTS}/gpu/${name}.json`);
 const PLANNERS = `${REPORTS}/planners.json`;
 
 /** Which kernel planners choose on Hopper for each case of ops; empty outside of a checkout. */
