@@ -18,7 +18,7 @@ const ALONE = [
   "packages/kernels-native/test/loader/*.test.ts",
   // They watch the memory of the process or how long its event loop waits.
   "packages/live/test/session/steady.test.ts",
-  "packages/svd-pipeline/test/generation/{event-loop,memory}.test.ts",
+  "packages/svd-pipeline/test/generation/{event-loop,memory,process-memory}.test.ts",
 ];
 
 export default defineConfig({
