@@ -17,7 +17,7 @@ const ALONE = [
   // They load the addon from elsewhere, for which none may be loaded.
   "packages/kernels-native/test/loader/*.test.ts",
   // They watch the memory of the process or how long its event loop waits.
-  "packages/live/test/session/steady.test.ts",
+  "packages/live/test/{clips,session}/steady.test.ts",
   "packages/svd-pipeline/test/generation/{event-loop,memory,process-memory}.test.ts",
 ];
 

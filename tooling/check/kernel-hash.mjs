@@ -5,9 +5,11 @@ import { fileURLToPath } from "node:url";
 import { kernelHash } from "../build/cubins/sources.mjs";
 
 const reports = join(dirname(fileURLToPath(import.meta.url)), "../../reports/gpu");
+/** The history keeps measurements of all kernels there were. */
+const isReport = (file) => file.endsWith(".json") && file !== "history.json";
 const hash = kernelHash();
 console.log(hash);
-for (const name of existsSync(reports) ? readdirSync(reports).filter((file) => file.endsWith(".json")) : []) {
+for (const name of existsSync(reports) ? readdirSync(reports).filter(isReport) : []) {
   // The sanitizers' report has an entry for each tool, with a hash of its own.
   const written = JSON.parse(readFileSync(join(reports, name), "utf8"));
   for (const report of Array.isArray(written) ? written : [written]) {

@@ -21,7 +21,7 @@ export interface Dependencies {
   /** Shows a file in the program that the desktop has for it. */
   openFile(path: string): Promise<void>;
   /** Largest resident size of this process so far, in bytes. */
-  peakRssBytes(): number;
+  peakRssBytes(): Promise<number>;
 }
 
 /** What one run works with. */

@@ -190,7 +190,7 @@ async function generate(
     ...{ minGuidance: options.minGuidance, maxGuidance: options.maxGuidance },
     timings: wholeMicroseconds({ load: loadUs, ...timings, write: endUs - writeStartUs }),
     totalUs: endUs - startUs,
-    peakRssBytes: context.peakRssBytes(),
+    peakRssBytes: await context.peakRssBytes(),
   });
 }
 

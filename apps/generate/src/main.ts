@@ -47,7 +47,8 @@ function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Depe
     // A reader that stops early is no failure of ours.
     writeBytes: (bytes) => new Promise((done) => process.stdout.write(bytes, () => done())),
     openFile,
-    peakRssBytes: () => process.resourceUsage().maxRSS * 1024,
+    // Loaded by then; help and completion need nothing of it.
+    peakRssBytes: async () => (await import("@vd/tensor")).peakProcessBytes(),
   };
 }
 

@@ -5,4 +5,5 @@ export * from "./dtype";
 export * from "./epilogue";
 export * from "./expr";
 export * from "./group-norm";
+export * from "./layer-norm";
 export * from "./modulation";

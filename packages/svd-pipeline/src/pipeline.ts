@@ -1,48 +1,37 @@
-import { stat } from "node:fs/promises";
-import { resolveModel } from "@vd/hub";
-import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
-import { loadImage } from "@vd/media";
-import { type DeviceTeam, observed, ownTurn, runInSlices, type Tuning, withCallbacks } from "@vd/tensor";
+import { VdError } from "@vd/kernels-native";
+import { observed, ownTurn, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { isFloatImage } from "./conditioning/float-image";
 import { samplingFor } from "./denoising/chosen-sampling";
 import { callsFor } from "./denoising/chosen-savings";
-import { type ChosenDenoiser, chooseDenoiser } from "./denoising/denoiser";
-import { estimateTeam, layoutTeam } from "./devices/estimate-team";
+import type { ChosenDenoiser } from "./denoising/denoiser";
+import { estimateTeam } from "./devices/estimate-team";
 import { requireWhole } from "./devices/require-whole";
 import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
 import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
 import { EndlessVideo } from "./generation/endless/endless-video";
 import type { EndlessOptions } from "./generation/endless/types";
-import { checkMemory, checkResultBytes, estimate } from "./generation/estimate";
+import { checkResultBytes } from "./generation/estimate";
 import { fitWarnings } from "./generation/fit-warnings";
-import { Generation } from "./generation/generation";
-import { layoutStages, settleDenoising } from "./generation/layout-stages";
-import { memoryAdvice } from "./generation/memory-advice";
 import { type GenerationState, withState } from "./generation/resume/generation-state";
+import { estimateStages, runGeneration } from "./generation/run-generation";
 import { Scratch } from "./generation/scratch";
 import { generationEvents } from "./generation/stream";
 import { Turns } from "./generation/turns";
 import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lora/merge-loras";
 import type { ModelComponents } from "./opening/components";
-import { settleDistillation } from "./opening/distilled";
-import { openModelFolder } from "./opening/folder";
 import { modelDigest } from "./opening/model-digest";
-import { type Models, makeModels } from "./opening/models";
-import { withUnet } from "./opening/own-unet";
-import { openSingleFile } from "./opening/single-file";
-import { type WarningListener, warnProcess } from "./opening/warnings";
-import { autoSize } from "./options/auto-size";
+import { changedModels, type OpenModel, openModel, openModelFile } from "./opening/open-model";
+import { warnProcess } from "./opening/warnings";
 import { type BatchJob, batchJobs } from "./options/check-batch";
 import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
-import { type CheckedLoad, checkLoad } from "./options/check-load";
 import { checkTable } from "./options/check-table";
 import { LOAD_TABLE } from "./options/load-table";
+import { withSize } from "./options/with-size";
 import { type CalibrateOptions, type Calibration, calibrate } from "./precision/calibration/calibrate";
 import type { LayerRecord } from "./precision/calibration/layer-record";
 import { observingDenoiser } from "./precision/calibration/observing-denoiser";
 import { requireCalibratable } from "./precision/calibration/require-calibratable";
-import { type EightBits, modelsInEightBits, openEightBits } from "./precision/eight-bits";
+import { openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
 import { StageLayouts } from "./stages/stage";
 import type {
@@ -53,30 +42,7 @@ import type {
   GenerationEstimate,
   GenerationEvent,
   LoadOptions,
-  Precision,
-  ProgressEvent,
 } from "./types";
-
-/** What an open pipeline works with. */
-interface OpenModel {
-  /** With the LoRAs that are merged into it. */
-  components: ModelComponents;
-  /** As the files have it. */
-  original: Pick<OpenModel, "components" | "models">;
-  loras: readonly WeightedLora[];
-  models: Models;
-  device: Device;
-  /** Where several devices share each generation. */
-  team: DeviceTeam | undefined;
-  /** Of activations. */
-  precision: Precision;
-  /** What computes layers in 8 bits; undefined for none. */
-  eightBits: EightBits | undefined;
-  layers: CheckedLoad["layers"];
-  /** What decides kernel variants. */
-  tuning: Tuning;
-  denoiser: ChosenDenoiser | undefined;
-}
 
 function defaultsOf({ sampleSize, unet, vae, distilled }: ModelComponents): GenerateDefaults {
   const { numFrames } = unet.config;
@@ -112,22 +78,10 @@ export class StableVideoDiffusionPipeline {
     this.defaults = defaultsOf(opened.components);
   }
 
-  /** Wires the model's modules; the event loop turns meanwhile. */
-  private static async make(
-    components: ModelComponents,
-    load: CheckedLoad,
-    onWarning: WarningListener | undefined,
-    denoiser?: ChosenDenoiser,
-  ) {
-    const { device, team, precision, tuning, layers } = load;
-    const made = await runInSlices(makeModels.inPieces(components, onWarning));
-    const eightBits = await openEightBits({ components, layers, device, denoiser });
-    const models = eightBits ? modelsInEightBits(made, eightBits) : made;
-    const original = { components, models };
-    const pipeline = new StableVideoDiffusionPipeline({
-      ...{ ...original, original, loras: [], device, team, precision, eightBits, layers, tuning, denoiser },
-    });
-    if (load.loras.length > 0) await pipeline.loadLoras(load.loras);
+  /** A pipeline of an opened model, with the LoRAs that were asked for. */
+  private static async of(opened: OpenModel, loras: readonly LoraChoice[]): Promise<StableVideoDiffusionPipeline> {
+    const pipeline = new StableVideoDiffusionPipeline(opened);
+    if (loras.length > 0) await pipeline.loadLoras(loras);
     return pipeline;
   }
 
@@ -147,35 +101,8 @@ export class StableVideoDiffusionPipeline {
    */
   static fromPretrained(source: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     return withCallbacks(options, ["onProgress"], "opening", (watched) =>
-      StableVideoDiffusionPipeline.openAny(source, watched),
+      openModel(source, watched, StableVideoDiffusionPipeline.of),
     );
-  }
-
-  private static async openAny(source: string, options: LoadOptions): Promise<StableVideoDiffusionPipeline> {
-    const load = checkLoad(source, options);
-    const start = performance.now();
-    const elapsedUs = () => (performance.now() - start) * 1000;
-    const denoiser = await chosenDenoiser(options, load.device);
-    const { dir } = await resolveModel(source, {
-      ...options.hub,
-      dtype: load.format,
-      signal: options.signal,
-      onProgress: ({ file, receivedTotalBytes, totalBytes }) =>
-        options.onProgress?.({
-          stage: "download",
-          step: receivedTotalBytes,
-          steps: totalBytes,
-          elapsedUs: elapsedUs(),
-          message: file,
-        }),
-    });
-    if ((await stat(dir)).isFile()) return StableVideoDiffusionPipeline.openFile(dir, options);
-    options.onProgress?.({ stage: "load", step: 0, steps: 1, elapsedUs: elapsedUs(), message: dir });
-    throwIfAborted(options.signal, dir, { work: "the opening" });
-    const components = await withLoadOptions(await openModelFolder(dir, load.format), load, options);
-    const pipeline = await StableVideoDiffusionPipeline.make(components, load, warnThrough(options), denoiser);
-    options.onProgress?.({ stage: "load", step: 1, steps: 1, elapsedUs: elapsedUs(), message: dir });
-    return pipeline;
   }
 
   /**
@@ -190,17 +117,8 @@ export class StableVideoDiffusionPipeline {
    */
   static fromSingleFile(path: string, options: LoadOptions = {}): Promise<StableVideoDiffusionPipeline> {
     return withCallbacks(options, ["onProgress"], "opening", (watched) =>
-      StableVideoDiffusionPipeline.openFile(path, watched),
+      openModelFile(path, watched, StableVideoDiffusionPipeline.of),
     );
-  }
-
-  private static async openFile(path: string, options: LoadOptions): Promise<StableVideoDiffusionPipeline> {
-    const load = checkLoad(path, options);
-    const denoiser = await chosenDenoiser(options, load.device);
-    const onWarning = warnThrough(options);
-    const opened = await openSingleFile(path, { ...options.singleFile, ...(onWarning && { onWarning }) });
-    const components = await withLoadOptions(opened, load, options);
-    return StableVideoDiffusionPipeline.make(components, load, onWarning, denoiser);
   }
 
   /**
@@ -426,7 +344,7 @@ export class StableVideoDiffusionPipeline {
 
   private warnAndGenerate(context: GenerationContext): Promise<GeneratedVideo> {
     this.tellWarnings(context);
-    return generateIn(context);
+    return runGeneration(context);
   }
 
   private tellWarnings({ warnings, options }: GenerationContext): void {
@@ -500,12 +418,6 @@ export class StableVideoDiffusionPipeline {
   }
 }
 
-/** Models whose weights are others than those of the files. */
-async function changedModels(components: ModelComponents, eightBits: EightBits | undefined): Promise<Models> {
-  const models = await runInSlices(makeModels.inPieces(components, () => {}));
-  return eightBits ? modelsInEightBits(models, eightBits) : models;
-}
-
 function notOpenedError(): VdError {
   return new VdError({
     code: "unsupported",
@@ -514,56 +426,4 @@ function notOpenedError(): VdError {
     got: "new StableVideoDiffusionPipeline()",
     hint: "Use await StableVideoDiffusionPipeline.fromPretrained(folderOrHubName), or .fromSingleFile(path).",
   });
-}
-
-/** The options with the size that the picture's shape decides, where it does. */
-async function withSize(options: GenerateOptions, checked: CheckedOptions, factor: number) {
-  if (!checked.autoSize) return { options, checked };
-  const side = Math.max(checked.width, checked.height);
-  const image = isFloatImage(options.image)
-    ? options.image
-    : await loadImage(options.image, { width: side, height: side });
-  return { options: { ...options, image }, checked: { ...checked, ...autoSize(image, checked, factor) } };
-}
-
-async function generateIn(context: GenerationContext): Promise<GeneratedVideo> {
-  if (context.team) {
-    await observed(context.options.profiler, "plan", async () => {
-      await settleDenoising(context);
-      await layoutTeam(context);
-    });
-    return new Generation(context).run();
-  }
-  const layouts = await observed(context.options.profiler, "plan", () => layoutStages(context));
-  // A GPU refuses at once what it does not have.
-  try {
-    if (context.device.kind === "cpu") checkMemory(layouts);
-  } catch (error) {
-    throw await memoryAdvice(context, context.device, error);
-  }
-  return new Generation(context).run();
-}
-
-async function estimateStages(context: GenerationContext) {
-  const layouts = await layoutStages(context);
-  return estimate(context.device, layouts, context.streamBytes);
-}
-
-/** A model with the UNet that the options name in place of its own, if they do, and with what its distillation means. */
-async function withLoadOptions(components: ModelComponents, { format }: CheckedLoad, options: LoadOptions) {
-  const { unet, singleFile } = options;
-  const opened = unet === undefined ? components : await withUnet(components, unet, format, singleFile);
-  return settleDistillation(opened, options);
-}
-
-/** What there is to say before anything is loaded. */
-const loadMessage = (message: string): ProgressEvent => ({ stage: "load", step: 0, steps: 1, elapsedUs: 0, message });
-
-/** Warnings as messages to `onProgress`; undefined without one. */
-const warnThrough = ({ onProgress }: LoadOptions): WarningListener | undefined =>
-  onProgress && ((message) => onProgress(loadMessage(message)));
-
-/** What denoises by the options; a fallback is told to `onProgress`. */
-function chosenDenoiser({ denoiser, onProgress }: LoadOptions, device: Device): Promise<ChosenDenoiser | undefined> {
-  return chooseDenoiser(denoiser, device, (message) => onProgress?.(loadMessage(message)));
 }

@@ -56,6 +56,7 @@ export { arenaLifetimes, type Lifetime } from "./plan/lifetimes";
 export { type LoadedPlan, observed, type WorkObserver } from "./plan/observer";
 export { compile, Plan, type PlanOptions, type RunOptions } from "./plan/plan";
 export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
+export { peakProcessBytes } from "./process-memory";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
 export { shownJson } from "./shown";

@@ -16,7 +16,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { type Graph, layoutGraph, mapWeightFile, Plan, packedTensor } from "@vd/tensor";
+import { type Graph, layoutGraph, mapWeightFile, Plan, packedTensor, peakProcessBytes } from "@vd/tensor";
 import { loadFixture } from "../../goldens/fixture";
 import { about } from "./about";
 
@@ -34,11 +34,6 @@ const WIDTH = 4096;
 const CONV = 1280;
 /** A block of both kinds: a matrix that is read as it is stored, and a filter that is packed. */
 const BLOCK_BYTES = 2 * (WIDTH * WIDTH + 9 * CONV * CONV);
-
-/** The most resident memory that this process ever had, in bytes. */
-function peakRssBytes(): number {
-  return process.resourceUsage().maxRSS * 1024;
-}
 
 /** A file of many weights in the page cache, its numbers small. */
 function makeWeights(folder: string, bytes: number): string {
@@ -67,7 +62,7 @@ async function measureWeights(device: Device, gigabytes: number) {
         g.conv({ name: `conv ${i}`, x: pixels, weight: filter, padding: [0, 0, 1, 1, 1, 1] });
       }
     };
-    const rssBefore = peakRssBytes();
+    const rssBefore = peakProcessBytes();
     const startMs = performance.now();
     const plan = await Plan.load(device, layoutGraph(build, { dtype: device.kind === "cpu" ? "f32" : "f16" }));
     const loadMs = performance.now() - startMs;
@@ -78,7 +73,7 @@ async function measureWeights(device: Device, gigabytes: number) {
     const reloadMs = performance.now() - second;
     again.freeSync();
     plan.freeSync();
-    return { bytes: numBlocks * BLOCK_BYTES, loadMs, runMs, reloadMs, rssGrowthBytes: peakRssBytes() - rssBefore };
+    return { bytes: numBlocks * BLOCK_BYTES, loadMs, runMs, reloadMs, rssGrowthBytes: peakProcessBytes() - rssBefore };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

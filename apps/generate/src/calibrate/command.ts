@@ -1,19 +1,17 @@
 import { dirname } from "node:path";
 import type { CalibrateOptions, Calibration, LoadOptions } from "@vd/svd-pipeline";
 import { discardAll, requireFolder } from "@vd/tensor";
-import { cancelOnSignals } from "../cancellation";
 import type { Context, Dependencies } from "../dependencies";
 import { parseLoras } from "../model/loras";
 import { modelSource } from "../model/source";
-import { consentTo, isDeclined } from "../models/consent";
+import { consentTo } from "../models/consent";
 import type { ArgumentsContext } from "../options/arguments";
 import { CALIBRATE } from "../options/commands";
 import { parseCommand } from "../options/parse";
 import { readPicture } from "../picture";
 import { expandPictures } from "../pictures";
-import { reportCancelled, reportFailure, STATUS } from "../report/failure";
 import { writeEvent } from "../report/json";
-import { makeReporter } from "../report/reporter";
+import { type ReadCommand, runCommand } from "../report/run-command";
 
 /** Checked values of the command's options. */
 interface Values extends Pick<LoadOptions, "device" | "dtype" | "threads"> {
@@ -35,39 +33,23 @@ interface Values extends Pick<LoadOptions, "device" | "dtype" | "threads"> {
  * Runs `calibrate`.
  * @returns the exit status: 0 done, 1 failed, 2 wrong usage, 130 cancelled. It throws nothing.
  */
-export async function runCalibrate(
+export function runCalibrate(
   argv: readonly string[],
   argumentsContext: ArgumentsContext,
   dependencies: Dependencies,
 ): Promise<number> {
-  const { io, signals, variables } = dependencies;
-  let json = argv.includes("--json");
-  let isUsageChecked = false;
-  const cancellation = cancelOnSignals(signals, () => {});
-  try {
+  const read = (): ReadCommand => {
     const parsed = parseCommand(CALIBRATE, argv, argumentsContext);
-    if (parsed.kind === "text") {
-      io.stdout.write(parsed.text);
-      return STATUS.done;
-    }
+    if (parsed.kind === "text") return parsed;
     const values = parsed.values as unknown as Values;
-    json = values.json;
-    isUsageChecked = true;
-    const reporter = await makeReporter(io, values, variables);
-    try {
-      await calibrateModel(values, { ...dependencies, reporter, signal: cancellation.signal });
-    } finally {
-      reporter.close();
-    }
-    return STATUS.done;
-  } catch (error) {
-    if (cancellation.signal.aborted || isDeclined(error))
-      return reportCancelled(json, "no table was written", dependencies);
-    return reportFailure(error, { json, isUsageChecked }, dependencies);
-  } finally {
-    cancellation.dispose();
-    discardAll();
-  }
+    return {
+      kind: "values",
+      json: values.json,
+      quiet: values.quiet,
+      work: (context) => calibrateModel(values, context),
+    };
+  };
+  return runCommand(argv, { read, cancelled: "no table was written", finish: discardAll }, dependencies);
 }
 
 /** The pictures and what is typed about the generations. */

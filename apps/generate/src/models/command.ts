@@ -1,16 +1,14 @@
 import { findCachedModel, listCachedModels, removeCachedModel, resolveModel } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import { type Precision, WEIGHT_FORMATS } from "@vd/svd-pipeline/options";
-import { cancelOnSignals } from "../cancellation";
 import type { Context, Dependencies } from "../dependencies";
 import type { ArgumentsContext } from "../options/arguments";
 import { type CommandSpec, MODELS_LIST, MODELS_PULL, MODELS_REMOVE, PROGRAM } from "../options/commands";
 import { parseCommand } from "../options/parse";
-import { reportCancelled, reportFailure, STATUS } from "../report/failure";
 import { writeEvent } from "../report/json";
-import { makeReporter } from "../report/reporter";
+import { type ReadCommand, runCommand } from "../report/run-command";
 import { formatBytes } from "../report/units";
-import { consentTo, declinedError, isDeclined } from "./consent";
+import { consentTo, declinedError } from "./consent";
 import { bundledRow, modelTable } from "./table";
 
 /** Checked values of a command's options, by name. */
@@ -31,44 +29,22 @@ const COMMANDS: Readonly<Record<string, ModelsCommand>> = {
  * Runs `models list`, `models pull` or `models rm`.
  * @returns the exit status: 0 done, 1 failed, 2 wrong usage, 130 cancelled. It throws nothing.
  */
-export async function runModels(
+export function runModels(
   argv: readonly string[],
   argumentsContext: ArgumentsContext,
   dependencies: Dependencies,
 ): Promise<number> {
-  const { io, signals, variables } = dependencies;
-  let json = argv.includes("--json");
-  let isUsageChecked = false;
-  const cancellation = cancelOnSignals(signals, () => {});
-  try {
+  const read = (): ReadCommand => {
     const [word, ...rest] = argv;
-    if (word === undefined || word === "--help" || word === "-h") {
-      io.stdout.write(overview());
-      return STATUS.done;
-    }
+    if (word === undefined || word === "--help" || word === "-h") return { kind: "text", text: overview() };
     const { spec, run } = commandOf(word);
     const parsed = parseCommand(spec, rest, argumentsContext);
-    if (parsed.kind === "text") {
-      io.stdout.write(parsed.text);
-      return STATUS.done;
-    }
+    if (parsed.kind === "text") return parsed;
     const { values } = parsed;
-    json = values.json === true;
-    isUsageChecked = true;
-    const reporter = await makeReporter(io, { json, quiet: values.quiet === true }, variables);
-    try {
-      await run(values, { ...dependencies, reporter, signal: cancellation.signal });
-    } finally {
-      reporter.close();
-    }
-    return STATUS.done;
-  } catch (error) {
-    if (cancellation.signal.aborted || isDeclined(error))
-      return reportCancelled(json, "nothing was changed", dependencies);
-    return reportFailure(error, { json, isUsageChecked }, dependencies);
-  } finally {
-    cancellation.dispose();
-  }
+    const work = (context: Context) => run(values, context);
+    return { kind: "values", json: values.json === true, quiet: values.quiet === true, work };
+  };
+  return runCommand(argv, { read, cancelled: "nothing was changed" }, dependencies);
 }
 
 function commandOf(word: string): ModelsCommand {

@@ -59,7 +59,7 @@ export async function runCommand(
     },
     writeBytes: () => Promise.reject(new Error("nothing reads bytes in tests")),
     openFile: () => Promise.reject(new Error("nothing is opened in tests")),
-    peakRssBytes: () => 123 * 2 ** 20,
+    peakRssBytes: async () => 123 * 2 ** 20,
     ...dependencies,
   });
   const events = () =>

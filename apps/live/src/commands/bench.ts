@@ -1,7 +1,7 @@
 import { cpus } from "node:os";
 import { devices, throwIfAborted } from "@vd/kernels-native";
 import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
-import { checkPlace, chooseDevice, type DeviceName, writeWholeFile } from "@vd/tensor";
+import { checkPlace, chooseDevice, type DeviceName, peakProcessBytes, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
 import { benchNetwork, isNetworkName } from "../bench/network-bench";
@@ -36,7 +36,6 @@ interface SplitBench {
   parts: Readonly<Record<string, number>>;
 }
 
-const KIB = 1024;
 const MIB = 2 ** 20;
 
 function nameOfDevice(device: DeviceName): string {
@@ -111,7 +110,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
       together,
       split,
     },
-    peakRssBytes: process.resourceUsage().maxRSS * KIB,
+    peakRssBytes: peakProcessBytes(),
   };
   stdout.write(table(results));
   if (settings.json === undefined) return;

@@ -12,19 +12,28 @@ const greenIs = (green: number) => `${PIXEL}[1] === ${green}`;
 const text = (id: string) => `document.getElementById("${id}").textContent`;
 const click = (id: string) => `document.getElementById("${id}").click()`;
 
+/** A server with fake sessions and a browser that plays them. */
+async function playedPage(
+  fakes: ReturnType<typeof fakeSessions>,
+  words: readonly string[],
+): Promise<[Running, Browser]> {
+  const page = await buildPage();
+  const all = ["--no-open", "--port", "0", ...words];
+  const live = startVdLive(all, { openSession: fakes.openSession, readPage: async () => page });
+  const browser = await Browser.start();
+  await browser.emulate(1280, "light");
+  await browser.open(await live.url);
+  await browser.until(`document.documentElement.dataset.frame > 2`);
+  return [live, browser];
+}
+
 describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
   const fakes = fakeSessions();
   let browser: Browser;
   let live: Running;
 
   beforeAll(async () => {
-    const page = await buildPage();
-    const words = ["--no-open", "--port", "0"];
-    live = startVdLive(words, { openSession: fakes.openSession, readPage: async () => page });
-    browser = await Browser.start();
-    await browser.emulate(1280, "light");
-    await browser.open(await live.url);
-    await browser.until(`document.documentElement.dataset.frame > 2`);
+    [live, browser] = await playedPage(fakes, []);
   });
   afterAll(async () => {
     live?.stop();
@@ -152,13 +161,8 @@ describe.skipIf(!chromium)("the page of a model of pictures (needs Chromium)", (
   const value = (id: string) => `document.getElementById("${id}").value`;
 
   beforeAll(async () => {
-    const page = await buildPage();
-    const words = ["--no-open", "--port", "0", "--prompt", "a red fox", "--guidance", "full", "--guidance-scale", "2"];
-    live = startVdLive(words, { openSession: fakes.openSession, readPage: async () => page });
-    browser = await Browser.start();
-    await browser.emulate(1280, "light");
-    await browser.open(await live.url);
-    await browser.until(`document.documentElement.dataset.frame > 2`);
+    const words = ["--prompt", "a red fox", "--guidance", "full", "--guidance-scale", "2"];
+    [live, browser] = await playedPage(fakes, words);
   });
   afterAll(async () => {
     live?.stop();

@@ -1,4 +1,4 @@
-import { defineOp, FLOATS, float, modulationInputs } from "../../contract/op-kit";
+import { defineOp, FLOATS, float, layerNormInputs } from "../../contract/op-kit";
 
 export default defineOp({
   id: "layer_norm",
@@ -7,12 +7,7 @@ export default defineOp({
     "modulation of adaptive norms: ((x − mean) / sqrt(variance + eps) · weight + bias) · (1 + scale) + shift.",
   formula: ["y = ((x − mean) / √(variance + eps) · weight + bias) · (1 + scale) + shift, statistics over channels"],
   source: ["https://arxiv.org/abs/1607.06450", "https://arxiv.org/abs/2212.09748"],
-  inputs: {
-    x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },
-    weight: { dims: ["C"], dtype: FLOATS, optional: true, constant: true, doc: "learned factor; default 1" },
-    bias: { dims: ["C"], dtype: FLOATS, optional: true, constant: true, doc: "learned summand; default 0" },
-    ...modulationInputs,
-  },
+  inputs: layerNormInputs,
   attrs: { eps: float("added to the variance", undefined, { min: 0 }) },
   outputs: { y: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "result" } },
   rules: [],

@@ -1,4 +1,4 @@
-import { defineOp, FLOATS, float, modulationInputs, QUANTIZED } from "../../contract/op-kit";
+import { defineOp, float, layerNormInputs, QUANTIZED } from "../../contract/op-kit";
 
 export default defineOp({
   id: "layer_norm_q8",
@@ -12,12 +12,7 @@ export default defineOp({
     "y = round(n · (1 / scales))",
   ],
   source: ["https://arxiv.org/abs/1607.06450", "https://arxiv.org/abs/2211.10438"],
-  inputs: {
-    x: { dims: ["B", "F", "S", "C"], dtype: FLOATS, doc: "tokens" },
-    weight: { dims: ["C"], dtype: FLOATS, optional: true, constant: true, doc: "learned factor; default 1" },
-    bias: { dims: ["C"], dtype: FLOATS, optional: true, constant: true, doc: "learned summand; default 0" },
-    ...modulationInputs,
-  },
+  inputs: layerNormInputs,
   attrs: { eps: float("added to the variance", undefined, { min: 0 }) },
   outputs: {
     y: { dims: ["B", "F", "S", "C"], dtype: QUANTIZED, apart: "all", doc: "codes; f8e4m3 unless `out` is i8" },

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createLiveSession } from "../../src/index";
+import { heldMemory } from "../support/held-memory";
 
 const TINY_SVD = fileURLToPath(new URL("../../../../models/tiny-svd", import.meta.url));
 /** Clips that are watched; thousands where there is time for them. */
@@ -12,16 +11,6 @@ const CLIPS = process.env.VD_LONG === "1" ? 5000 : 8;
 const ADDED = 2;
 /** What a thousand garbage collections may leave behind: V8's own tables, and code that it has compiled meanwhile. */
 const SLACK = 2 ** 19;
-
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-function held(): { heap: number; outside: number } {
-  collect();
-  collect();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return { heap: heapUsed, outside: arrayBuffers };
-}
 
 test(`${CLIPS} clips keep no memory`, { timeout: 36_000_000 }, async () => {
   const session = await createLiveSession({
@@ -36,9 +25,9 @@ test(`${CLIPS} clips keep no memory`, { timeout: 36_000_000 }, async () => {
     await new Promise((resolve) => setTimeout(resolve, 600));
   };
   await play(5);
-  const before = held();
+  const before = heldMemory();
   await play(CLIPS);
-  const after = held();
+  const after = heldMemory();
   // One clip of 4 frames more or less may be on its way.
   expect(after.outside - before.outside).toBeLessThan(SLACK);
   expect(after.heap - before.heap).toBeLessThan(SLACK);

@@ -1,8 +1,7 @@
 import { performance } from "node:perf_hooks";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createLiveSession } from "../../src/index";
+import { heldMemory } from "../support/held-memory";
 import { readFrames, TINY_LIVE } from "../support/tiny-live";
 
 /** Ten hours at 25 frames a second where there is time for them. */
@@ -12,28 +11,18 @@ const GROUP = 10;
 /** What a thousand garbage collections may leave behind: V8's own tables. */
 const SLACK = 2 ** 17;
 
-setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as () => void;
-
-function held(): { heap: number; outside: number } {
-  collect();
-  collect();
-  const { heapUsed, arrayBuffers } = process.memoryUsage();
-  return { heap: heapUsed, outside: arrayBuffers };
-}
-
 test(`${FRAMES} frames keep no memory, and the event loop waits little for them`, { timeout: 36_000_000 }, async () => {
   const session = await createLiveSession({ model: TINY_LIVE, pace: "reader", threads: 2 });
   const frames = session[Symbol.asyncIterator]();
   for (let i = 0; i < 20; i++) await frames.next();
-  const before = held();
+  const before = heldMemory();
   let activeMs = Number.POSITIVE_INFINITY;
   for (let group = 0; group < FRAMES / GROUP; group++) {
     const loop = performance.eventLoopUtilization();
     for (let i = 0; i < GROUP; i++) await frames.next();
     activeMs = Math.min(activeMs, performance.eventLoopUtilization(loop).active / GROUP);
   }
-  const after = held();
+  const after = heldMemory();
   expect(after.outside - before.outside).toBeLessThanOrEqual(0);
   expect(after.heap - before.heap).toBeLessThan(SLACK);
   // All that this thread does for a frame, in the group that other processes disturbed least; 2 ms is the limit of a single wait.
@@ -48,9 +37,9 @@ test("sessions that are closed give their memory back", async () => {
     await session.close();
   };
   for (let i = 0; i < 2; i++) await play();
-  const before = held();
+  const before = heldMemory();
   for (let i = 0; i < 3; i++) await play();
-  const after = held();
+  const after = heldMemory();
   expect(after.outside - before.outside).toBeLessThan(SLACK);
   expect(after.heap - before.heap).toBeLessThan(8 * SLACK);
 });

@@ -29,7 +29,7 @@ describe("memory", () => {
     expect(mebibytes(process.memoryUsage.rss() - before)).toBeLessThan(80);
   });
 
-  it("of a whole process with the command's own settings stays below 800 MiB", async () => {
+  it("of a whole process with the command's own settings stays below 600 MiB", async () => {
     const output = join(temporaryFolder(), "out.mp4");
     const program = await bundledProgram(join(APP, "src/cli.ts"));
     const words = ["--json", "--steps", "4", "--threads", "2", "-o", output];
@@ -40,7 +40,7 @@ describe("memory", () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     const done = events.at(-1)!;
     expect(done).toMatchObject({ event: "done", numFrames: 14, width: 128, height: 128 });
-    expect(mebibytes(done.peakRssBytes as number)).toBeLessThan(800);
+    expect(mebibytes(done.peakRssBytes as number)).toBeLessThan(600);
     expect(mebibytes(done.peakRssBytes as number)).toBeGreaterThan(mebibytes(done.peakBytes as number));
   });
 });

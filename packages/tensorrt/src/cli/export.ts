@@ -1,4 +1,5 @@
 import { resolveModel } from "@vd/svd-pipeline";
+import { peakProcessBytes } from "@vd/tensor";
 import { SingleBar } from "cli-progress";
 import { Command, Option } from "commander";
 import {
@@ -63,7 +64,7 @@ async function run(source: string, flags: Flags, io: CliIo): Promise<void> {
   } finally {
     reporter.end();
   }
-  const peakBytes = process.resourceUsage().maxRSS * 1024;
+  const peakBytes = peakProcessBytes();
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   io.stderr.write(`${seconds} s, at most ${bytes(peakBytes)} of memory, the mapped weights counted in\n`);
 }

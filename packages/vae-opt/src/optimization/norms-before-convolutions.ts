@@ -1,4 +1,4 @@
-import type { OpId } from "@vd/kernels-native";
+import { type OpId, VdError } from "@vd/kernels-native";
 import {
   type CallOptions,
   emptyTensor,
@@ -47,7 +47,8 @@ export class WaitingNorms {
     const writes = call.out !== undefined || call.outputs !== undefined;
     for (const storage of writes ? [...this.waiting.keys()] : read) this.recordPlain(storage);
     if (read.some((storage) => this.taken.has(storage))) {
-      throw new Error(`${call.name ?? "a call"} reads a norm that was recorded in 8 bits alone`);
+      const expected = "a norm's result that is read by one convolution";
+      throw new VdError({ code: "internal", where: `${call.name}`, expected, got: "one that is in 8 bits alone" });
     }
   }
 

@@ -1,0 +1,3 @@
+import { peakProcessBytes } from "../../src/process-memory";
+
+console.log(peakProcessBytes());
