@@ -15,10 +15,9 @@ namespace {
 
 using namespace device;
 
-/** Bytes of transformed tiles and products that the launches of a chunk hand on, the best guess first. Measured on an H200: chunks that
- *  stay in L2 lose more to the ends of their launches than they gain (640 channels, 36x64: 909, 1,034 and 1,454 us with 240, 96 and
- *  32 MiB). */
-constexpr int64_t kChunkBytes[] = {int64_t{240} << 20, int64_t{96} << 20};
+/** Bytes of transformed tiles and products that the launches of a chunk hand on. Measured on an H200: chunks that stay in L2 lose more to
+ *  the ends of their launches than they gain (640 channels, 36x64: 909, 1,034 and 1,454 us with 240, 96 and 32 MiB). */
+constexpr int64_t kChunkBytes = int64_t{240} << 20;
 
 /** Addresses in the workspace before they are known: neither memory nor a stand-in for it. */
 void* place(int64_t i) { return reinterpret_cast<void*>(0x6DB2'C300'0000'0000 + (i << 32)); }
@@ -141,48 +140,44 @@ cuda::Address transformed_filters(cuda::Variant& base, const ConvWinogradArgs& a
   return cuda::Address::packed(cuda::add_pack(base, a.weight, "conv_pack", p));
 }
 
-/** Adds the three launches of some rows of tiles to a variant that is called after its product's. Returns false if no product can do
- *  them. */
-bool add_rows(const ConvWinogradArgs& a, const WinogradTiles& tiles, const cuda::DeviceInfo& device, cuda::Address weights,
-              const cuda::BiasSource& bias, uint64_t products, cuda::Variant& to) {
-  const int64_t rows = static_cast<int64_t>(tiles.numRows) * tiles.tilesAcross;
+/** The kernels that can multiply some rows of transformed tiles, the best guess first, with their memory in the workspace. */
+cuda::Candidates products_of(const ConvWinogradArgs& a, int64_t rows, const cuda::DeviceInfo& device, cuda::Address weights,
+                             uint64_t products) {
   cuda::Candidates all(false);
   cuda::add_matmul_sm90(product_of_positions(a, rows, weights), {}, device, all);
-  if (all.variants.empty()) return false;
-  cuda::Launch product = std::move(all.variants[0].launches[0]);
-  move_to_workspace(product, place(0), 0);
-  move_to_workspace(product, place(1), products);
-  to.launches.push_back(input_launch(a, tiles));
-  to.launches.push_back(std::move(product));
-  to.launches.push_back(output_launch(a, tiles, bias, products));
-  return true;
+  for (cuda::Variant& variant : all.variants) {
+    move_to_workspace(variant.launches[0], place(0), 0);
+    move_to_workspace(variant.launches[0], place(1), products);
+  }
+  return all;
 }
 
-/** Adds the variants with transforms, one for each size of chunks. */
+/** Adds the variants with transforms, one for each kernel that can multiply the tiles of a chunk. */
 void add_winograd(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   const WinogradTiles whole = all_tiles(a);
   const int64_t rowBytes = int64_t{kWinogradPositions} * whole.tilesAcross * 2;
   const int64_t inputBytes = rowBytes * a.weight.dims[1], productBytes = rowBytes * a.y.channels();
-  int64_t before = 0;
-  for (const int64_t bytes : kChunkBytes) {
-    const int64_t chunks = cuda::ceil_div(whole.numRows, std::max<int64_t>(1, bytes / (inputBytes + productBytes)));
-    const int64_t rows = cuda::ceil_div(whole.numRows, chunks);
-    if (rows == before) continue;
-    before = rows;
-    cuda::Variant variant;
-    variant.name = "winograd_" + std::to_string(bytes >> 20) + "m";
-    const uint64_t products = cuda::round_up(static_cast<uint64_t>(rows * inputBytes), 256);
-    variant.workspaceBytes = products + cuda::round_up(static_cast<uint64_t>(rows * productBytes), 256);
-    const cuda::Address weights = transformed_filters(variant, a);
-    const cuda::BiasSource bias = cuda::float_bias(variant, a.bias, "conv_pack");
-    bool done = true;
-    for (int64_t first = 0; first < whole.numRows; first += rows) {
+  const int64_t chunks = cuda::ceil_div(whole.numRows, std::max<int64_t>(1, kChunkBytes / (inputBytes + productBytes)));
+  const int64_t rows = cuda::ceil_div(whole.numRows, chunks);
+  const uint64_t products = cuda::round_up(static_cast<uint64_t>(rows * inputBytes), 256);
+  cuda::Variant base;
+  base.workspaceBytes = products + cuda::round_up(static_cast<uint64_t>(rows * productBytes), 256);
+  const cuda::Address weights = transformed_filters(base, a);
+  const cuda::BiasSource bias = cuda::float_bias(base, a.bias, "conv_pack");
+  const cuda::Candidates first = products_of(a, rows * whole.tilesAcross, device, weights, products);
+  for (const cuda::Variant& product : first.variants) {
+    cuda::Variant variant = base;
+    variant.name = "winograd_" + product.name.substr(product.name.find('_') + 1);
+    for (int64_t row = 0; row < whole.numRows; row += rows) {
       WinogradTiles tiles = whole;
-      tiles.firstRow = static_cast<int32_t>(first);
-      tiles.numRows = static_cast<int32_t>(std::min(rows, whole.numRows - first));
-      done = done && add_rows(a, tiles, device, weights, bias, products, variant);
+      tiles.firstRow = static_cast<int32_t>(row);
+      tiles.numRows = static_cast<int32_t>(std::min(rows, whole.numRows - row));
+      cuda::Variant chunk = products_of(a, int64_t{tiles.numRows} * tiles.tilesAcross, device, weights, products).extract(product.name);
+      variant.launches.push_back(input_launch(a, tiles));
+      variant.launches.push_back(std::move(chunk.launches[0]));
+      variant.launches.push_back(output_launch(a, tiles, bias, products));
     }
-    if (done) out.add(std::move(variant));
+    out.add(std::move(variant));
   }
 }
 

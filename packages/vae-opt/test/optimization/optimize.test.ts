@@ -53,7 +53,7 @@ describe("a model's optimisations", () => {
     const stateOf = Object.fromEntries(changes.map(({ name, state }) => [name, state]));
     expect(stateOf).toEqual({
       ...{ autotune: "skipped", mixedPrecision: "skipped", fp8: "skipped", channelsLast: "always" },
-      ...{ fusedSilu: "on", fusedUpsample: "on", fusedReparameterization: "on" },
+      ...{ fusedSilu: "on", fusedUpsample: "on", fusedReparameterization: "on", winograd: "off" },
     });
     expect(changes.every(({ reason }) => reason.endsWith("."))).toBe(true);
     vae.disableOptimizations();
