@@ -6,6 +6,7 @@ import attentionQ8 from "../ops/attention_q8/attention_q8.op";
 import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
 import convQ8 from "../ops/conv_q8/conv_q8.op";
+import convWinograd from "../ops/conv_winograd/conv_winograd.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
 import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
@@ -39,6 +40,7 @@ export const OPS = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
@@ -69,4 +71,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","batch_norm","conv","elementwise","group_norm","group_norm_stats","layer_norm","linear","pointwise","pool","rms_norm"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","batch_norm","conv","conv_winograd","elementwise","group_norm","group_norm_stats","layer_norm","linear","pointwise","pool","rms_norm"];

@@ -41,8 +41,15 @@ struct MatmulTileIndex {
   int n, phase, m;
 };
 /** Tile of columns, phase and box of pixels of a block's turn. Columns run fastest, so that blocks in flight share activations
- *  in L2; then boxes along rows, or frames first where taps lie in other frames: L2 holds no whole frame of a decoder. */
+ *  in L2; then boxes along rows, or frames first where taps lie in other frames: L2 holds no whole frame of a decoder. Groups of
+ *  channels run slowest, so that the weights of one stay in L2. */
 template <class Config> __device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int rank) {
+  if constexpr (Config::kGroups) {
+    if (p.groupTiles > 0) {
+      const int row = tile / p.groupTiles, rows = (p.numMTiles + Config::kCluster - 1) / Config::kCluster;
+      return {row / rows * p.groupTiles + tile % p.groupTiles, 0, row % rows * Config::kCluster + rank};
+    }
+  }
   const int n = tile % p.numNTiles, rest = tile / p.numNTiles;
   if constexpr (Config::kRowTiles) return {n, 0, rest * Config::kCluster + rank};
   int m = rest / p.numPhases * Config::kCluster + rank;

@@ -6,6 +6,7 @@ import attentionQ8 from "./attention_q8/attention_q8.cases";
 import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
 import convQ8 from "./conv_q8/conv_q8.cases";
+import convWinograd from "./conv_winograd/conv_winograd.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
 import depthToSpace from "./depth_to_space/depth_to_space.cases";
@@ -39,6 +40,7 @@ export const OP_CASES = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,

@@ -7,6 +7,7 @@ import attentionQ8 from "./attention_q8/attention_q8.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import convQ8 from "./conv_q8/conv_q8.reference";
+import convWinograd from "./conv_winograd/conv_winograd.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
 import depthToSpace from "./depth_to_space/depth_to_space.reference";
@@ -42,6 +43,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,

@@ -80,7 +80,7 @@ export {
   readCalibration,
   saveCalibration,
 } from "./precision/calibration/table";
-export { type EightBits, type EightBitsRequest, modelsInEightBits, openEightBits } from "./precision/eight-bits";
+export { type EightBits, type EightBitsRequest, openEightBits } from "./precision/eight-bits";
 export {
   type EightBitPrecision,
   type LayerKind,
@@ -89,6 +89,7 @@ export {
   type PrecisionPlan,
 } from "./precision/layer-kinds";
 export type { LayerScales, ScaleTable } from "./precision/layer-scales";
+export { modelsWithLayers } from "./precision/models-with-layers";
 export { type ChoosePiecesOptions, choosePieces } from "./stages/choose-pieces";
 export {
   conditionStage,

@@ -335,7 +335,8 @@ export class StableVideoDiffusionPipeline {
     const components = mergeLoras(opened.original.components, loras);
     // What there is to warn of was told when the model was opened.
     const eightBits = opened.eightBits && (await openEightBits({ ...opened, components }));
-    const models = loras.length > 0 ? await changedModels(components, eightBits) : opened.original.models;
+    const models =
+      loras.length > 0 ? await changedModels(components, eightBits, opened.layers) : opened.original.models;
     if (!this.opened) return;
     this.opened = { ...opened, components, models, loras, eightBits };
     this.recorded = undefined;
@@ -400,8 +401,9 @@ export class StableVideoDiffusionPipeline {
   private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
     const { opened, factor, ...given } = this.check(wanted);
     const { options, checked } = await withSize(wanted, given.checked, factor);
-    const { components, models, device, team, precision, eightBits, tuning, denoiser } = opened;
-    const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder };
+    const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
+    const { convolutions } = layers;
+    const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder, convolutions };
     const layouts = this.layoutsOf(shape);
     await ownTurn();
     const sampling = await samplingFor(components, checked, precision);

@@ -6,7 +6,15 @@ import type { BatchLists, GenerateOptions } from "./options/option-types.generat
 
 export type { DeviceName } from "@vd/tensor";
 export type { CallCounts, CallKind } from "./denoising/call-planner";
-export type { Interpolation, LayerPrecision, MemoryUse, OutputType, Precision, StepNoise } from "./options/choices";
+export type {
+  Convolutions,
+  Interpolation,
+  LayerPrecision,
+  MemoryUse,
+  OutputType,
+  Precision,
+  StepNoise,
+} from "./options/choices";
 export type { BatchLists, GenerateDefaults, GenerateOptions, LoadOptions } from "./options/option-types.generated";
 
 /** What to generate from several pictures or seeds by one call. */

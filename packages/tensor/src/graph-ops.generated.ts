@@ -182,6 +182,40 @@ export interface ConvQ8Options extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.convWinograd}. */
+export interface ConvWinogradOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** further channels after those of x, where statistics are given [B,F,H,W,C2] f32|f16|bf16 */
+  x2?: Tensor | undefined;
+  /** filters, as in the checkpoint [K,C+C2,1,3,3] f32|f16|bf16 */
+  weight: Tensor;
+  /** mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats [B,1|F,N,2] f32 */
+  stats?: Tensor | undefined;
+  /** scale of the normalised channels, [C + C2], where statistics are given [M] f32|f16|bf16 */
+  normWeight?: Tensor | undefined;
+  /** shift of the normalised channels, [C + C2], where statistics are given [L] f32|f16|bf16 */
+  normBias?: Tensor | undefined;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,H,W,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,H,W,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** activation of the normalised channels; default "none" */
+  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.copy}. */
 export interface CopyOptions extends CallOptions {
   /** source [B,F,S,C] f32|f16|bf16 */
@@ -648,6 +682,25 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   convQ8(options: ConvQ8Options): Tensor {
     return this.record("conv_q8", options);
+  }
+
+  /** Convolves every frame of a channels-last clip with 3x3 filters, a step of one and a border of zeros, and applies the shared epilogue, as conv does; before that it may normalise channel groups by given statistics and apply an activation, as group_norm does, also of two inputs side by side. Kernels may use Winograd's F(4x4, 3x3), which needs a quarter of the products; in float16 its error is about five times that of rounding the result. On the CPU, and where a GPU has no kernel for it, the convolution is computed as conv does.
+   *  x: [B,F,H,W,C] activations.
+   *  x2: [B,F,H,W,C2] further channels after those of x, where statistics are given.
+   *  weight: [K,C+C2,1,3,3] filters, as in the checkpoint.
+   *  stats: [B,1|F,N,2] mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats.
+   *  normWeight: [M] scale of the normalised channels, [C + C2], where statistics are given.
+   *  normBias: [L] shift of the normalised channels, [C + C2], where statistics are given.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|F,K] added per clip, frame and output channel.
+   *  residual: [B,F,H,W,K] added after the activation.
+   *  residual2: [B,F,H,W,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,F,H,W,K] result.
+   *  Source: https://arxiv.org/abs/1509.09308
+   *  Source: https://arxiv.org/abs/1803.10986 (which points the transforms of larger tiles want)
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  convWinograd(options: ConvWinogradOptions): Tensor {
+    return this.record("conv_winograd", options);
   }
 
   /** Copies tokens into another element type or pixel pitch.

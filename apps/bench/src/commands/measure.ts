@@ -63,6 +63,7 @@ function withModelOptions(command: Command): Command {
     .addOption(sharedOption("dtype"))
     .addOption(sharedOption("precision"))
     .addOption(sharedOption("calibration"))
+    .addOption(sharedOption("convolutions"))
     .addOption(sharedOption("frames", "25"))
     .addOption(sharedOption("size", "1024x576"))
     .addOption(sharedOption("threads"))

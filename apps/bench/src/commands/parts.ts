@@ -43,7 +43,10 @@ async function withModelDefaults(texts: Texts): Promise<Texts> {
 
 /** Adds the options of a generation and of the layers' precision. */
 const withPartOptions = (command: Command): Command =>
-  withGenerateOptions(withOutcome(command)).addOption(sharedOption("precision")).addOption(sharedOption("calibration"));
+  withGenerateOptions(withOutcome(command))
+    .addOption(sharedOption("precision"))
+    .addOption(sharedOption("calibration"))
+    .addOption(sharedOption("convolutions"));
 
 /**
  * A generation on several devices beside the first of them.

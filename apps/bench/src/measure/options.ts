@@ -1,4 +1,4 @@
-import type { LayerPrecision, LoadOptions, Precision } from "@vd/svd-pipeline";
+import type { Convolutions, LayerPrecision, LoadOptions, Precision } from "@vd/svd-pipeline";
 
 /** Parts that {@link measure} knows, in the order they run. */
 export const PARTS = ["clip", "encode", "unet", "vae", "start", "e2e"] as const;
@@ -23,6 +23,8 @@ export interface MeasureOptions {
   precision: Precision;
   /** Which layers are computed in 8 bits; default: none. */
   layers?: LayerPrecision | undefined;
+  /** How 3x3 convolutions are computed; default: directly. */
+  convolutions?: Convolutions | undefined;
   /** What `layers` knows of the layers' inputs: a table, `none`, or the one beside the model. */
   calibration?: string | undefined;
   numFrames: number;
@@ -53,8 +55,9 @@ export interface MeasureOptions {
 export const loadOptionsOf = ({
   precision: dtype,
   layers: precision,
+  convolutions,
   threads,
   calibration,
-}: Pick<MeasureOptions, "precision" | "layers" | "threads" | "calibration">): LoadOptions => ({
-  ...{ dtype, precision, threads, calibration },
+}: Pick<MeasureOptions, "precision" | "layers" | "convolutions" | "threads" | "calibration">): LoadOptions => ({
+  ...{ dtype, precision, convolutions, threads, calibration },
 });

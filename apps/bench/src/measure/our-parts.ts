@@ -45,7 +45,17 @@ export interface PartContext {
 export function stageShapeOf({ models, options, dtype, decoder }: PartContext): StageShape {
   const { numFrames, width, height } = options;
   const factor = spatialFactor(models.vae.config);
-  return { numFrames, width, height, factor, rows: 2, decodeChunk: undefined, dtype, decoder };
+  return {
+    numFrames,
+    width,
+    height,
+    factor,
+    rows: 2,
+    decodeChunk: undefined,
+    dtype,
+    decoder,
+    convolutions: options.convolutions,
+  };
 }
 
 function sizesOf({ models, components, options }: PartContext): InputSizes {

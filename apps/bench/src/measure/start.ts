@@ -22,6 +22,7 @@ function childArguments(options: MeasureOptions, image: string): string[] {
   const { model, device, dtype, frames, width, height } = shared(options);
   const threads = options.threads === undefined ? [] : ["--threads", String(options.threads)];
   const layers = options.layers === undefined ? [] : ["--precision", options.layers];
+  const convolutions = options.convolutions === undefined ? [] : ["--convolutions", options.convolutions];
   const table = options.calibration === undefined ? [] : ["--calibration", options.calibration];
   const sizes = ["--frames", String(frames), "--size", `${width}x${height}`];
   return [
@@ -37,6 +38,7 @@ function childArguments(options: MeasureOptions, image: string): string[] {
     ...sizes,
     ...threads,
     ...layers,
+    ...convolutions,
     ...table,
   ];
 }

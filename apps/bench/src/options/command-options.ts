@@ -1,5 +1,5 @@
 import { DEVICE_KINDS, type DeviceKind } from "@vd/kernels-native";
-import type { LayerPrecision, Precision } from "@vd/svd-pipeline";
+import type { Convolutions, LayerPrecision, Precision } from "@vd/svd-pipeline";
 import {
   type CliRow,
   choice,
@@ -26,6 +26,7 @@ const OWN_ROWS = new Map(cliRows(BENCH_TABLE).map((row) => [row.options[0]!, row
 /** Names of options that mean the same here as in vd-generate. */
 export type SharedName =
   | "calibration"
+  | "convolutions"
   | "device"
   | "devices"
   | "dtype"
@@ -92,18 +93,20 @@ export function readPrecision(text: string | undefined, device: DeviceKind): Pre
 }
 
 /**
- * Reads --precision and --calibration; without the first no layer is computed in 8 bits.
+ * Reads --precision, --calibration and --convolutions; without the first no layer is computed in 8 bits.
  *
  * @throws VdError `attr`
  */
-export function readLayers(texts: { precision?: unknown; calibration?: unknown }): {
+export function readLayers(texts: { precision?: unknown; calibration?: unknown; convolutions?: unknown }): {
   layers: LayerPrecision | undefined;
+  convolutions: Convolutions | undefined;
   calibration: string | undefined;
 } {
-  const { precision: row } = LOAD_TABLE;
-  const { precision, calibration } = texts;
+  const { precision: row, convolutions: ways } = LOAD_TABLE;
+  const { precision, calibration, convolutions } = texts;
   return {
     layers: precision === undefined ? undefined : readText(row.kind, String(precision), "--precision"),
+    convolutions: convolutions === undefined ? undefined : readText(ways.kind, String(convolutions), "--convolutions"),
     calibration: calibration === undefined ? undefined : String(calibration),
   };
 }

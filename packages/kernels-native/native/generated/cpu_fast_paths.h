@@ -6,6 +6,7 @@
   X(attention, AttentionArgs) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
+  X(conv_winograd, ConvWinogradArgs) \
   X(elementwise, ElementwiseArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_stats, GroupNormStatsArgs) \

@@ -220,6 +220,42 @@ struct ConvQ8Args {
   float residual2Scale;
 };
 
+/** Convolves every frame of a channels-last clip with 3x3 filters, a step of one and a border of zeros, and applies the shared epilogue, as conv does; before that it may normalise channel groups by given statistics and apply an activation, as group_norm does, also of two inputs side by side. Kernels may use Winograd's F(4x4, 3x3), which needs a quarter of the products; in float16 its error is about five times that of rounding the result. On the CPU, and where a GPU has no kernel for it, the convolution is computed as conv does. */
+struct ConvWinogradArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [B,F,H,W,C2], may be absent: further channels after those of x, where statistics are given. */
+  Tensor x2;
+  /** [K,C+C2,1,3,3]: filters, as in the checkpoint. */
+  Tensor weight;
+  /** [B,1|F,N,2], may be absent: mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats. */
+  Tensor stats;
+  /** [M], may be absent: scale of the normalised channels, [C + C2], where statistics are given. */
+  Tensor normWeight;
+  /** [L], may be absent: shift of the normalised channels, [C + C2], where statistics are given. */
+  Tensor normBias;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,H,W,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,H,W,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,F,H,W,K]: result. */
+  Tensor y;
+  /** activation of the normalised channels. */
+  Activation normAct;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Copies tokens into another element type or pixel pitch. */
 struct CopyArgs {
   /** [B,F,S,C]: source. */
@@ -780,6 +816,27 @@ inline ConvQ8Args read_conv_q8_args(const Row& row) {
   return args;
 }
 
+inline ConvWinogradArgs read_conv_winograd_args(const Row& row) {
+  ConvWinogradArgs args{};
+  args.x = row.tensors[0];
+  args.x2 = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.stats = row.tensors[3];
+  args.normWeight = row.tensors[4];
+  args.normBias = row.tensors[5];
+  args.bias = row.tensors[6];
+  args.frameBias = row.tensors[7];
+  args.residual = row.tensors[8];
+  args.residual2 = row.tensors[9];
+  args.y = row.tensors[10];
+  args.normAct = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
+  args.outScale = static_cast<float>(row.attrs[2]);
+  args.residualScale = static_cast<float>(row.attrs[3]);
+  args.residual2Scale = static_cast<float>(row.attrs[4]);
+  return args;
+}
+
 inline CopyArgs read_copy_args(const Row& row) {
   CopyArgs args{};
   args.x = row.tensors[0];
@@ -1102,6 +1159,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(conv_q8, ConvQ8Args) \
+  X(conv_winograd, ConvWinogradArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \
   X(depth_to_space, DepthToSpaceArgs) \

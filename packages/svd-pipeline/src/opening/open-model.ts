@@ -5,7 +5,8 @@ import { type DeviceTeam, runInSlices, type Tuning } from "@vd/tensor";
 import { type ChosenDenoiser, chooseDenoiser } from "../denoising/denoiser";
 import type { LoraChoice, WeightedLora } from "../lora/merge-loras";
 import { type CheckedLoad, checkLoad } from "../options/check-load";
-import { type EightBits, modelsInEightBits, openEightBits } from "../precision/eight-bits";
+import { type EightBits, openEightBits } from "../precision/eight-bits";
+import { modelsWithLayers } from "../precision/models-with-layers";
 import type { LoadOptions, Precision, ProgressEvent } from "../types";
 import type { ModelComponents } from "./components";
 import { settleDistillation } from "./distilled";
@@ -68,15 +69,19 @@ async function wired(
   const { device, team, precision, tuning, layers } = load;
   const made = await runInSlices(makeModels.inPieces(components, onWarning));
   const eightBits = await openEightBits({ components, layers, device, denoiser });
-  const models = eightBits ? modelsInEightBits(made, eightBits) : made;
+  const models = modelsWithLayers(made, eightBits, layers);
   const original = { components, models };
   return { ...original, original, loras: [], device, team, precision, eightBits, layers, tuning, denoiser };
 }
 
 /** Wires models whose weights are others than those of the files; what there is to warn of was told when the model was opened. */
-export async function changedModels(components: ModelComponents, eightBits: EightBits | undefined): Promise<Models> {
+export async function changedModels(
+  components: ModelComponents,
+  eightBits: EightBits | undefined,
+  layers: CheckedLoad["layers"],
+): Promise<Models> {
   const models = await runInSlices(makeModels.inPieces(components, () => {}));
-  return eightBits ? modelsInEightBits(models, eightBits) : models;
+  return modelsWithLayers(models, eightBits, layers);
 }
 
 /**

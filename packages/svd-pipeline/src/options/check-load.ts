@@ -12,7 +12,7 @@ import {
 import type { LoraChoice } from "../lora/merge-loras";
 import { checkTable } from "./check-table";
 import { checkValue } from "./check-value";
-import { type LayerPrecision, type Precision, WEIGHT_FORMATS } from "./choices";
+import { type Convolutions, type LayerPrecision, type Precision, WEIGHT_FORMATS } from "./choices";
 import { LOAD_TABLE } from "./load-table";
 import type { LoadOptions, LoadValues } from "./option-types.generated";
 
@@ -26,7 +26,7 @@ export interface CheckedLoad {
   precision: Precision;
   /** Which layers are computed in 8 bits, and what is known of their inputs: a table's name, `none`, or undefined for the one beside the
    *  model. */
-  layers: { precision: LayerPrecision; calibration: string | undefined };
+  layers: { precision: LayerPrecision; calibration: string | undefined; convolutions: Convolutions };
   /** What decides kernel variants. */
   tuning: Tuning;
   loras: readonly LoraChoice[];
@@ -60,7 +60,7 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const { device: name, devices } = checkTable("load", LOAD_TABLE, withKind(options)) as unknown as LoadValues;
   const { kind, index } = chooseDevice(name);
   // Other defaults follow from the kind of device.
-  const { dtype, threads, precision, calibration } = checkTable("load", LOAD_TABLE, {
+  const { dtype, threads, precision, calibration, convolutions } = checkTable("load", LOAD_TABLE, {
     ...options,
     device: kind,
   }) as unknown as LoadValues;
@@ -73,7 +73,7 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   return {
     ...{ format: WEIGHT_FORMATS[dtype], device, team, tuning },
     precision: kind === "cpu" ? "float32" : dtype,
-    layers: { precision, calibration },
+    layers: { precision, calibration, convolutions },
     loras: options.loras ?? [],
   };
 }

@@ -1,6 +1,6 @@
 import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
 import { type DeviceName, GPU_NAMES } from "@vd/tensor";
-import { LAYER_PRECISIONS, PRECISIONS } from "./choices";
+import { CONVOLUTIONS, LAYER_PRECISIONS, PRECISIONS } from "./choices";
 import { boolean, choice, devices, integer, object, text } from "./kinds";
 import { always, found, type OptionGroup, type OptionTable, perDevice } from "./option";
 import { PROGRESS, SIGNAL } from "./shared-rows";
@@ -45,6 +45,12 @@ export const LOAD_TABLE = {
     doc: "What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or `none`. A table of another model is refused.",
     default: found("calibration.json beside the model, where there is one"),
     cli: { flags: "--calibration <FILE>" },
+  },
+  convolutions: {
+    kind: choice(CONVOLUTIONS, "Convolutions"),
+    doc: "How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s transforms, which take less time and more memory for weights. The frames differ by rounding.",
+    default: always(CONVOLUTIONS[0]),
+    cli: { flags: "--convolutions <NAME>" },
   },
   threads: {
     kind: integer(1, MAX_THREADS),

@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LayerPrecision, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { Convolutions, DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LayerPrecision, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -19,6 +19,9 @@ export interface LoadOptions {
   /** What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or
    *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
   calibration?: string | undefined;
+  /** How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s
+   *  transforms, which take less time and more memory for weights. The frames differ by rounding. Default: direct. */
+  convolutions?: Convolutions | undefined;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads?: number | undefined;
   /** Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the
@@ -243,6 +246,9 @@ export interface LoadValues {
   /** What `precision` knows of the layers' inputs: a table that `vd-generate calibrate` made of this model, or
    *  `none`. A table of another model is refused. Default: calibration.json beside the model, where there is one. */
   calibration: string | undefined;
+  /** How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s
+   *  transforms, which take less time and more memory for weights. The frames differ by rounding. Default: direct. */
+  convolutions: Convolutions;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads: number | undefined;
   /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,

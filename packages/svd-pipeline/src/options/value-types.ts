@@ -8,4 +8,12 @@ export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
 export type { LoraChoice } from "../lora/merge-loras";
 export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
-export type { Interpolation, LayerPrecision, MemoryUse, OutputType, Precision, StepNoise } from "./choices";
+export type {
+  Convolutions,
+  Interpolation,
+  LayerPrecision,
+  MemoryUse,
+  OutputType,
+  Precision,
+  StepNoise,
+} from "./choices";

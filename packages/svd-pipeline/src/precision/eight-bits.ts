@@ -5,11 +5,9 @@ import { isFp8Available } from "@vd/vae-opt";
 import type { ChosenDenoiser } from "../denoising/denoiser";
 import type { ModelComponents } from "../opening/components";
 import { modelDigest } from "../opening/model-digest";
-import type { Models } from "../opening/models";
 import type { CheckedLoad } from "../options/check-load";
 import { type CalibrationTable, findCalibration, sameLoras } from "./calibration/table";
 import type { EightBitModel } from "./eight-bit-recorder";
-import { unetInEightBits } from "./in-eight-bits";
 import { type EightBitPrecision, PRECISION_PLANS, type PrecisionPlan } from "./layer-kinds";
 import { Smoothing } from "./layer-scales";
 
@@ -27,7 +25,7 @@ export interface EightBits {
 /** What decides which layers are computed in 8 bits. */
 export interface EightBitsRequest {
   components: ModelComponents;
-  layers: CheckedLoad["layers"];
+  layers: Pick<CheckedLoad["layers"], "precision" | "calibration">;
   device: Device;
   denoiser: ChosenDenoiser | undefined;
 }
@@ -126,9 +124,3 @@ export async function openEightBits(request: EightBitsRequest): Promise<EightBit
     warnings: [...notes, ...tableNotes(precision, table, isOfLoras)],
   };
 }
-
-/** Returns the models with layers of the UNet in 8 bits. */
-export const modelsInEightBits = (models: Models, { model }: EightBits): Models => ({
-  ...models,
-  unet: unetInEightBits(models.unet, model),
-});

@@ -12,6 +12,7 @@ import {
 import { type DecodeShape, rewriteOf, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { type DeepFeatures, foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
+import type { Convolutions } from "../options/choices";
 import type { StageDefinition } from "./stage";
 
 /** Sizes that decide the shapes of all stages. */
@@ -37,6 +38,8 @@ export interface StageShape {
   dtype?: DType | undefined;
   /** In what the decoder computes convolutions; default: in the type of activations. */
   decoder?: "fp8" | undefined;
+  /** How 3x3 convolutions are computed; default direct. */
+  convolutions?: Convolutions | undefined;
 }
 
 /** Returns the shape of what is denoised at a time. */
@@ -266,10 +269,13 @@ export function sampleStage(
 
 /** What decides the shapes of decoding `numFrames` of a generation's frames. */
 export function decodeShape(
-  { width, height, factor, dtype = "f32", decoder }: StageShape,
+  { width, height, factor, dtype = "f32", decoder, convolutions }: StageShape,
   numFrames: number,
 ): DecodeShape {
-  const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fp8: decoder === "fp8" });
+  const rewrite = rewriteOf({
+    ...{ fusedSilu: true, fusedUpsample: true },
+    ...{ winograd: convolutions === "winograd", fp8: decoder === "fp8" },
+  });
   return { numFrames, height: height / factor, width: width / factor, dtype, rewrite };
 }
 

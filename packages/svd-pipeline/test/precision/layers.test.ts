@@ -10,7 +10,8 @@ import {
   makeModels,
   openModelFolder,
 } from "../../src/index";
-import { modelsInEightBits, openEightBits } from "../../src/precision/eight-bits";
+import { openEightBits } from "../../src/precision/eight-bits";
+import { modelsWithLayers } from "../../src/precision/models-with-layers";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { openTiny, QUICK, TINY_SVD } from "../support/tiny-model";
 
@@ -30,7 +31,7 @@ const opened = (precision: EightBitPrecision) =>
 async function rowsOf(precision: EightBitPrecision | "full") {
   const models = makeModels(components);
   const eightBits = precision === "full" ? undefined : await opened(precision);
-  const { build } = denoiseStage(eightBits ? modelsInEightBits(models, eightBits) : models, SHAPE);
+  const { build } = denoiseStage(modelsWithLayers(models, eightBits, { convolutions: "direct" }), SHAPE);
   return layoutGraph(build).graph.rows;
 }
 

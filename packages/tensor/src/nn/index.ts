@@ -15,3 +15,5 @@ export * from "./res-block";
 export * from "./rotary";
 export * from "./shared-channels";
 export * from "./upsample";
+export * from "./waiting-norms";
+export * from "./winograd-convolutions";

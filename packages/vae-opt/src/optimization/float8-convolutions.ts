@@ -2,17 +2,28 @@ import type { OpId } from "@vd/kernels-native";
 import {
   type CallOptions,
   type ConvOptions,
+  emptyTensor,
   hasConvQ8,
+  normScale,
+  type Quantized,
   QuantizedWeights,
   type RecordCall,
   type RewriteCall,
   recordConvQ8,
   recordQuantize,
+  type WaitingNorm,
+  WaitingNorms,
 } from "@vd/tensor";
-import { WaitingNorms } from "./norms-before-convolutions";
 
 /** Convolutions of fewer channels stay as they are: the first and last ones, whose errors would be seen most. */
 const LEAST_CHANNELS = 32;
+
+/** Records a norm as codes, with the scale that follows from its weights. */
+function recordNormQ8({ call: { out: _, ...call }, record }: WaitingNorm, dims: readonly number[]): Quantized {
+  const scales = normScale(call.weight, call.bias);
+  const options = { ...call, yScale: scales, out: emptyTensor(dims, "f8e4m3") } as CallOptions;
+  return { codes: record("group_norm_q8", options), scales };
+}
 
 const hasEnoughChannels = ({ weight }: ConvOptions) => Math.min(weight.dims[0]!, weight.dims[1]!) >= LEAST_CHANNELS;
 
@@ -40,7 +51,8 @@ export function float8Convolutions(): RewriteCall {
       norms.recordBefore(options);
       return record(op, options);
     }
-    const rounded = norms.take(call.x);
+    const norm = norms.take(call.x);
+    const rounded = norm && recordNormQ8(norm, call.x.dims);
     const { x: _, ...others } = call;
     norms.recordBefore(rounded ? (others as CallOptions) : options);
     const codes = rounded ?? recordQuantize(record, call.x, { dtype, per: "tensor", name: `${call.name}.quantize` });

@@ -12,6 +12,9 @@ export interface OptimizationOptions extends TuningCacheOptions {
   fusedSilu?: boolean | undefined;
   /** Convolutions read the small map where nearest-2× upsampling comes before them. */
   fusedUpsample?: boolean | undefined;
+  /** 3x3 convolutions of float16 maps use Winograd's transforms where that is faster. Default false: they cost accuracy, and memory for
+   *  their filters. */
+  winograd?: boolean | undefined;
   /** Latents are drawn on the device. */
   fusedReparameterization?: boolean | undefined;
   /** Channels-last activations: kernels of this project have no other. */
@@ -29,6 +32,7 @@ export interface OptimizationChange {
     | "autotune"
     | "fusedSilu"
     | "fusedUpsample"
+    | "winograd"
     | "fusedReparameterization"
     | "channelsLast"
     | "mixedPrecision"
@@ -95,6 +99,22 @@ function fp8Change(device: Device, { fp8 = false }: OptimizationOptions): Optimi
   return change("fp8", available ? "on" : "skipped", reason);
 }
 
+function winogradChange(
+  { kind }: Device,
+  { winograd = false }: OptimizationOptions,
+  precision: VaePrecision,
+): OptimizationChange {
+  if (!winograd) return change("winograd", "off", "Not asked for: it costs accuracy, and memory for its filters.");
+  if (kind === "cpu")
+    return change("winograd", "skipped", "The CPU's convolutions choose their transforms by themselves.");
+  if (precision !== "float16") return change("winograd", "skipped", "The transforms are for float16 activations.");
+  return change(
+    "winograd",
+    "on",
+    "3x3 convolutions of many channels multiply transformed tiles, a quarter of the products.",
+  );
+}
+
 function channelsLastChange({ channelsLast = true }: OptimizationOptions): OptimizationChange {
   const reason = "Every kernel here reads and writes channels-last activations";
   return change("channelsLast", "always", channelsLast ? `${reason}.` : `${reason}; there is no other path to choose.`);
@@ -115,6 +135,7 @@ function checkOptions(options: OptimizationOptions): void {
     "autotune",
     "fusedSilu",
     "fusedUpsample",
+    "winograd",
     "fusedReparameterization",
     "channelsLast",
     "fp8",
@@ -170,6 +191,7 @@ export abstract class OptimizableModel implements Optimizable {
       ...fusionChanges(options),
       channelsLastChange(options),
       precisionChange(device, precision),
+      winogradChange(device, options, precision),
       fp8Change(device, options),
     ];
     const isOn = (name: OptimizationChange["name"]) =>
@@ -178,6 +200,7 @@ export abstract class OptimizableModel implements Optimizable {
       autotune: isOn("autotune"),
       fusedSilu: isOn("fusedSilu"),
       fusedUpsample: isOn("fusedUpsample"),
+      winograd: isOn("winograd"),
       fusedReparameterization: isOn("fusedReparameterization"),
       precision: isOn("mixedPrecision") ? precision : "float32",
       fp8: isOn("fp8"),
@@ -188,7 +211,9 @@ export abstract class OptimizableModel implements Optimizable {
   }
 
   disableOptimizations(): this {
-    const all = ["autotune", "fusedSilu", "fusedUpsample", "fusedReparameterization", "mixedPrecision", "fp8"] as const;
+    const all = (Object.keys(PLAIN) as (keyof OptimizationSwitches)[]).map((name) =>
+      name === "precision" ? "mixedPrecision" : name,
+    );
     this.switches = PLAIN;
     this.tuning = undefined;
     const changes = all.map((name) => change(name, "off", "The plain path."));

@@ -1,4 +1,4 @@
-import type { RewriteCall } from "@vd/tensor";
+import { type RecordCall, type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { float8Convolutions } from "./float8-convolutions";
 import type { OptimizationSwitches } from "./switches";
 import { unfused } from "./unfused";
@@ -6,13 +6,29 @@ import { unfused } from "./unfused";
 /** One way of recording 8-bit convolutions for the whole process: weights are converted once. */
 let float8: RewriteCall | undefined;
 
+const winograd = winogradConvolutions();
+
+/** Sends every call through one rewriting, and what that records through the next. */
+const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
+  const through = new WeakMap<RecordCall, RecordCall>();
+  return (op, call, record) => {
+    const next = through.get(record) ?? ((...recorded) => inner(...recorded, record));
+    through.set(record, next);
+    return outer(op, call, next);
+  };
+};
+
 /** Returns how a model's calls are recorded with these switches; undefined where they are recorded as they come. */
 export function rewriteOf(
-  switches: Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample" | "fp8">,
+  switches: Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample" | "winograd" | "fp8">,
 ): RewriteCall | undefined {
+  const rewritings: RewriteCall[] = [];
   const split = unfused(switches);
-  if (!switches.fp8) return split;
-  float8 ??= float8Convolutions();
-  const eight = float8;
-  return split ? (op, call, record) => split(op, call, (...inner) => eight(...inner, record)) : eight;
+  if (split) rewritings.push(split);
+  if (switches.fp8) {
+    float8 ??= float8Convolutions();
+    rewritings.push(float8);
+  }
+  if (switches.winograd) rewritings.push(winograd);
+  return rewritings.length > 0 ? rewritings.reduce(after) : undefined;
 }

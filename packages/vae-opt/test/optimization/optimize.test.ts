@@ -53,7 +53,7 @@ describe("a model's optimisations", () => {
     const stateOf = Object.fromEntries(changes.map(({ name, state }) => [name, state]));
     expect(stateOf).toEqual({
       ...{ autotune: "skipped", mixedPrecision: "skipped", fp8: "skipped", channelsLast: "always" },
-      ...{ fusedSilu: "on", fusedUpsample: "on", fusedReparameterization: "on" },
+      ...{ fusedSilu: "on", fusedUpsample: "on", fusedReparameterization: "on", winograd: "off" },
     });
     expect(changes.every(({ reason }) => reason.endsWith("."))).toBe(true);
     vae.disableOptimizations();
@@ -118,7 +118,7 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
   const run = (fp8: boolean) =>
     runModule(
       (g, x) => {
-        const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fp8 });
+        const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, winograd: false, fp8 });
         if (rewrite) g.rewriteCalls(rewrite);
         const y = decode(g, x);
         const numOf = (id: string) => g.rows.filter(({ op }) => op === id).length;

@@ -90,6 +90,7 @@ export async function factsOf(context: GenerationContext, picture: string): Prom
     denoiser: denoiser?.kind === "elsewhere" ? denoiser.factory.name : "own kernels",
     precision,
     "8-bit layers": context.eightBits?.digest,
+    convolutions: context.shape.convolutions,
     model: await modelDigest(components),
     LoRAs: components.loras
       ?.map(({ path, weight, sha256 }) => `${basename(path)}:${weight} (${sha256.slice(0, 8)})`)

@@ -1,19 +1,15 @@
-import { type OpId, VdError } from "@vd/kernels-native";
-import {
-  type CallOptions,
-  emptyTensor,
-  normScale,
-  type Quantized,
-  type RecordCall,
-  type Storage,
-  type Tensor,
-} from "@vd/tensor";
+import { VdError } from "@vd/kernels-native";
+import type { RecordCall } from "../graph";
+import type { CallOptions, Storage, Tensor } from "../tensor";
+import { emptyTensor } from "./quantized-calls";
 
-type NormCall = CallOptions & { x: Tensor; x2?: Tensor; weight: Tensor; bias: Tensor };
-
-interface Waiting {
-  call: NormCall;
+/** A group norm that was called, and nobody has asked for its result. */
+export interface WaitingNorm {
+  call: CallOptions & { x: Tensor; x2?: Tensor; weight: Tensor; bias: Tensor; act?: string };
   record: RecordCall;
+}
+
+interface Waiting extends WaitingNorm {
   result: Tensor;
 }
 
@@ -24,20 +20,20 @@ const storagesOf = (call: CallOptions): Storage[] =>
     .map(({ storage }) => storage);
 
 /**
- * Norms of channel groups whose results nobody has asked for yet. Such a norm is recorded when its result is used: as codes by an
- * 8-bit convolution, in its own type by anything else.
+ * Norms of channel groups whose results nobody has asked for yet. Such a norm is recorded when its result is used: by a convolution
+ * that takes it over and computes it in its own way, or in its own type for anything else.
  */
 export class WaitingNorms {
   private readonly waiting = new Map<Storage, Waiting>();
-  /** Results that were recorded as codes alone. */
+  /** Results of norms that a convolution took over. */
   private readonly taken = new WeakSet<Storage>();
 
   /** Puts a norm aside; returns what will be its result. */
-  put(call: CallOptions, record: RecordCall): Tensor {
-    const norm = call as NormCall;
-    const channels = norm.weight.dims[0]!;
-    const result = emptyTensor([...norm.x.dims.slice(0, 4), channels], norm.x.dtype);
-    this.waiting.set(result.storage, { call: norm, record, result });
+  put(options: CallOptions, record: RecordCall): Tensor {
+    const call = options as WaitingNorm["call"];
+    const channels = call.weight.dims[0]!;
+    const result = emptyTensor([...call.x.dims.slice(0, 4), channels], call.x.dtype);
+    this.waiting.set(result.storage, { call, record, result });
     return result;
   }
 
@@ -48,20 +44,22 @@ export class WaitingNorms {
     for (const storage of writes ? [...this.waiting.keys()] : read) this.recordPlain(storage);
     if (read.some((storage) => this.taken.has(storage))) {
       const expected = "a norm's result that is read by one convolution";
-      throw new VdError({ code: "internal", where: `${call.name}`, expected, got: "one that is in 8 bits alone" });
+      throw new VdError({ code: "internal", where: `${call.name}`, expected, got: "one that a convolution took over" });
     }
   }
 
-  /** Records the norm whose whole result x is as codes, if there is such a one. */
-  take(x: Tensor): Quantized | undefined {
+  /** Records all norms that wait. */
+  finish(): void {
+    for (const storage of [...this.waiting.keys()]) this.recordPlain(storage);
+  }
+
+  /** Takes over the norm whose whole result x is, if there is such a one: nobody else may ask for that result. */
+  take(x: Tensor): WaitingNorm | undefined {
     const found = this.waiting.get(x.storage);
     if (!found || x.dims.some((size, i) => size !== found.result.dims[i])) return undefined;
     this.waiting.delete(x.storage);
     this.taken.add(x.storage);
-    const { out: _, ...call } = found.call;
-    const scales = normScale(call.weight, call.bias);
-    const options = { ...call, yScale: scales, out: emptyTensor(x.dims, "f8e4m3") } as CallOptions;
-    return { codes: found.record("group_norm_q8" satisfies OpId, options), scales };
+    return found;
   }
 
   private recordPlain(storage: Storage): void {

@@ -1,0 +1,53 @@
+// conv_winograd as the two ops that it stands for.
+#pragma once
+#include "../../native/generated/op_args.h"
+
+namespace vd {
+
+/** The normalised channels of a call, packed at `data`. */
+inline Tensor normed_map(const ConvWinogradArgs& a, void* data, DType dtype) {
+  Tensor map = a.x;
+  map.data = data;
+  map.dtype = dtype;
+  map.dims[4] = map.pitch = a.weight.dims[1];
+  map.constant = false;
+  return map;
+}
+
+/** The norm before the convolution, with its result in `y`. The call has statistics. */
+inline GroupNormArgs as_group_norm(const ConvWinogradArgs& a, const Tensor& y) {
+  GroupNormArgs norm{};
+  norm.x = a.x;
+  norm.x2 = a.x2;
+  norm.weight = a.normWeight;
+  norm.bias = a.normBias;
+  norm.stats = a.stats;
+  norm.y = y;
+  norm.groups = a.stats.dims[2];
+  norm.act = a.normAct;
+  norm.joinFrames = a.stats.dims[1] == 1 && a.x.dims[1] > 1;
+  return norm;
+}
+
+/** The convolution of `x`. */
+inline ConvArgs as_conv(const ConvWinogradArgs& a, const Tensor& x) {
+  ConvArgs conv{};
+  conv.x = x;
+  conv.weight = a.weight;
+  conv.bias = a.bias;
+  conv.frameBias = a.frameBias;
+  conv.residual = a.residual;
+  conv.residual2 = a.residual2;
+  conv.y = a.y;
+  for (int64_t& step : conv.stride) step = 1;
+  for (int side = 2; side < 6; ++side) conv.padding[side] = 1;
+  conv.act = a.act;
+  conv.outScale = a.outScale;
+  conv.residualScale = a.residualScale;
+  conv.residual2Scale = a.residual2Scale;
+  conv.groups = 1;
+  conv.framePadding = FramePadding::zeros;
+  return conv;
+}
+
+}  // namespace vd
