@@ -27,6 +27,7 @@ export {
   vaePairsOfOriginal,
 } from "./checkpoint/vae-parts";
 export { type ChosenPieces, chooseDecodePieces, type PieceBudget } from "./decoding/choose-pieces";
+export type { MapMemory } from "./decoding/clip-map";
 export {
   decodeInTiles,
   type FramesOutput,
@@ -34,6 +35,7 @@ export {
   type KeptMaps,
   type MapBehind,
   type TiledDecode,
+  type TileStage,
   tileStages,
 } from "./decoding/decode-tiles";
 export type { HostMap, MapSize } from "./decoding/host-map";
