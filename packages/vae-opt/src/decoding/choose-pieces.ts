@@ -24,7 +24,7 @@ import {
 const MOST_CHUNKS = 32;
 /** What is left of the memory of a whole decode when it is cut as small as can be: one feature map of five, and a few frames. */
 const LEAST_SHARE = 0.25;
-/** Most bytes of a piece's result: it keeps a GPU busy, and what larger ones would take to work in is better used for maps. */
+/** Most bytes of what a piece takes or makes: it keeps a GPU busy, and what larger ones would take to work in is better used for maps. */
 const MOST_PIECE_BYTES = 160 * 2 ** 20;
 
 /** What pieces are chosen by. */
@@ -133,7 +133,12 @@ async function blockTiles(
       bytesOf(stage(vae, shape, { block, map, size }));
     const allRows = mapBytes({ ...made, height: 1 });
     const found = known.get(key) ?? {
-      frames: await largestPiece(taken.numFrames, frameBytes(made), at(spatialStage, taken), budgetBytes),
+      frames: await largestPiece(
+        taken.numFrames,
+        Math.max(frameBytes(taken), frameBytes(made)),
+        at(spatialStage, taken),
+        budgetBytes,
+      ),
       rows: await largestPiece(made.height, allRows, at(temporalStage, made), budgetBytes),
     };
     known.set(key, found);

@@ -84,5 +84,9 @@ export function describePieces({ chunkFrames, tiles }: DecodePieces): string {
   const { numHeadBlocks, blocks } = tiles;
   const [frames, rows] = [blocks.map((block) => block.frames), blocks.map((block) => block.rows)];
   const begin = numHeadBlocks > 0 ? `${numHeadBlocks} blocks whole, then ` : "";
-  return `in tiles: ${begin}whole pictures of ${rangeOf(frames)} frames in turn with all frames of ${rangeOf(rows)} rows`;
+  const held = rangeOf(blocks.map(({ onDevice }) => onDevice.made));
+  return (
+    `in tiles: ${begin}whole pictures of ${rangeOf(frames)} frames in turn with all frames of ${rangeOf(rows)} rows, ` +
+    `maps of ${held} frames on the device`
+  );
 }
