@@ -9,6 +9,7 @@ import { GENERATE_TABLE } from "../../options/generate-table";
 import type { OptionTable } from "../../options/option";
 import type { GenerationContext } from "../context";
 import type { Picture } from "../encode-picture";
+import { clipsOf } from "../steering/clips-of";
 
 /** What decides the bits of a generation: names as people know them, values as texts. */
 export type Facts = Readonly<Record<string, string>>;
@@ -18,6 +19,15 @@ const NEUTRAL = new Set([
   ...["image", "latents", "autoSize", "memory", "decodeChunk", "outputType", "previewEvery"],
   ...["resume", "keepState", "signal", "profiler", "onProgress", "onPreview", "onFrames", "onWarning"],
 ]);
+
+/** The fact of how many clips a longer video has. */
+export const CLIPS = "clips";
+
+function numClipsOf(context: GenerationContext): string | undefined {
+  if (context.shape.clipFrames === undefined) return undefined;
+  const { clips, between } = clipsOf(context);
+  return String(clips.length + between.length);
+}
 
 /** Bytes between two pauses of a checksum. */
 const PIECE_BYTES = 1 << 18;
@@ -97,6 +107,7 @@ export async function factsOf(context: GenerationContext, picture: string): Prom
     picture,
     latents,
     "part of the seed's noise": part,
+    [CLIPS]: numClipsOf(context),
     ...optionFacts(context),
   };
   return Object.fromEntries(Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined));
