@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { SafetensorsFile } from "@vd/tensor";
 import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../../tooling/testing/failure";
 import { type GenerateOptions, removeState, resumeState, type StableVideoDiffusionPipeline } from "../../../src/index";
 import { sameBytes } from "../../support/measures";
-import { copyOfTiny, openTiny, QUICK, temporaryFolder, WEIGHT_FILES } from "../../support/tiny-model";
+import { copyOfTiny, openTiny, QUICK, TINY_SVD, temporaryFolder, WEIGHT_FILES } from "../../support/tiny-model";
 
 const OPTIONS = { ...QUICK, steps: 4 } as const;
 
@@ -224,6 +225,23 @@ describe("a state of another generation", () => {
       expect([error.code, error.where, error.got]).toEqual(["attr", "resume", `another one: ${difference}`]);
       expect(existsSync(join(resume, "step-0001.safetensors"))).toBe(true);
     }
+  });
+
+  it("is refused where a file of a further picture has become another one, and takes the same picture in another form", async () => {
+    const folder = temporaryFolder();
+    const [path, resume] = [join(folder, "last.png"), join(folder, "state")];
+    copyFileSync(join(TINY_SVD, "samples/one-ball.png"), path);
+    const options = { ...OPTIONS, lastImage: path, pastFrames: [path], overlap: 2, clipFrames: 3, resume };
+    await stopAfter(1, options);
+    const bytes = readFileSync(path);
+    copyFileSync(join(TINY_SVD, "samples/two-balls.png"), path);
+    expect((await failureOf(pipeline.generate(options))).got).toBe(
+      "another one: another last picture; another frames before",
+    );
+    const same = { lastImage: Readable.from([bytes]), pastFrames: [new Blob([bytes])] };
+    const { told, options: again } = watched({ ...options, ...same });
+    await pipeline.generate(again);
+    expect(told.steps[0]).toBe(2);
   });
 
   it("is refused by a model of which one tensor is another", async () => {
