@@ -1,5 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import type { CheckedOptions } from "../options/check-generate";
+import type { StageShape } from "../stages/definitions";
 import { CALL_KINDS, type CallKind, type CallSavings, countCalls, savesCalls } from "./call-planner";
 import type { Sampling } from "./chosen-sampling";
 import type { ChosenDenoiser } from "./denoiser";
@@ -21,7 +22,11 @@ export function savingsOf(checked: CheckedOptions): CallSavings {
   };
 }
 
-function refuse(savings: CallSavings, got: string): VdError {
+function refuse(
+  savings: CallSavings,
+  got: string,
+  expected = "own kernels and a sampler whose steps run on the device",
+): VdError {
   const options = [
     ...(savings.featureInterval > 1 ? ["featureInterval"] : []),
     ...(savings.changeThreshold > 0 ? ["skipThreshold"] : []),
@@ -29,7 +34,7 @@ function refuse(savings: CallSavings, got: string): VdError {
   return new VdError({
     code: "unsupported",
     where: options[0] ?? "guidanceMinSigma",
-    expected: "own kernels and a sampler whose steps run on the device",
+    expected,
     got,
     hint: "Leave out what saves calls (guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast).",
   });
@@ -38,17 +43,20 @@ function refuse(savings: CallSavings, got: string): VdError {
 /**
  * Returns how a generation makes its calls, or undefined where each is made in full.
  *
- * @throws VdError `unsupported` where a denoiser runs elsewhere, or the sampler's steps are not taken on the device or bound their data
+ * @throws VdError `unsupported` where clips are chained or frames known, a denoiser runs elsewhere, or the sampler's steps are not taken on the device or bound their data
  *   prediction
  */
 export function callsFor(
   checked: CheckedOptions,
-  rows: 1 | 2,
+  { rows, clipFrames }: Pick<StageShape, "rows" | "clipFrames">,
   { sampler, linear }: Sampling,
   denoiser: ChosenDenoiser | undefined,
 ): ChosenCalls | undefined {
   const savings = savingsOf(checked);
   if (!savesCalls(savings, rows)) return undefined;
+  // Their steps are taken on the host, between known frames.
+  if (clipFrames !== undefined)
+    throw refuse(savings, "one of several clips, or with known frames", "a video of one clip");
   if (denoiser?.kind === "elsewhere") throw refuse(savings, `the denoiser ${denoiser.factory.name}`);
   if (!linear) throw refuse(savings, `${sampler.className}, whose steps are taken on the host`);
   if (savings.changeThreshold > 0 && linear.hasData)
