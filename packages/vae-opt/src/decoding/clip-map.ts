@@ -46,16 +46,21 @@ export class ClipMap {
 
   /** Copies a part into a plan's input `name`, [1,f,rows,W,C]. */
   async copyTo(plan: Plan, name: string, part: MapPart): Promise<void> {
-    for (const { frame, inMap, inPart, bytes } of this.piecesOf(part))
-      await plan.copyIn(name, this.frames[frame]!.buffer, { from: inMap, to: inPart, bytes });
+    await Promise.all(
+      this.piecesOf(part).map(({ frame, inMap, inPart, bytes }) =>
+        plan.copyIn(name, this.frames[frame]!.buffer, { from: inMap, to: inPart, bytes }),
+      ),
+    );
   }
 
   /** Puts a plan's output `name`, [1,f,rows,W,C], in its place. */
   async copyFrom(plan: Plan, name: string, part: MapPart): Promise<void> {
-    for (const { frame, inMap, inPart, bytes } of this.piecesOf(part)) {
-      this.frames[frame] ??= await this.allocate(frame);
-      await plan.copyOut(name, this.frames[frame].buffer, { from: inPart, to: inMap, bytes });
-    }
+    for (let frame = part.frames[0]; frame < part.frames[1]; frame++) this.frames[frame] ??= await this.allocate(frame);
+    await Promise.all(
+      this.piecesOf(part).map(({ frame, inMap, inPart, bytes }) =>
+        plan.copyOut(name, this.frames[frame]!.buffer, { from: inPart, to: inMap, bytes }),
+      ),
+    );
   }
 
   /** Lets go of frames. */
@@ -83,11 +88,15 @@ export class ClipMap {
   }
 
   /** The runs of bytes of a part, one in each frame. */
-  private *piecesOf({ frames: [begin, end], rows: [from, to] }: MapPart) {
+  private piecesOf({ frames: [begin, end], rows: [from, to] }: MapPart) {
     const row = rowBytes(this.size);
     const bytes = (to - from) * row;
-    for (let frame = begin; frame < end; frame++)
-      yield { frame, inMap: from * row, inPart: (frame - begin) * bytes, bytes };
+    return Array.from({ length: end - begin }, (_, i) => ({
+      frame: begin + i,
+      inMap: from * row,
+      inPart: i * bytes,
+      bytes,
+    }));
   }
 
   private async allocate(frame: number): Promise<HeldFrame> {
