@@ -73,6 +73,8 @@ describe("a video of several clips", () => {
         code: "unsupported",
         expected: "a video of one clip",
         got: "one of several clips, or with known frames",
+        where: Object.keys(savings)[0],
+        hint: `Leave out ${Object.keys(savings)[0]}.`,
       });
       expect((await failureOf(pipeline.plan({ ...LONG, ...savings }))).code).toBe("unsupported");
     },
