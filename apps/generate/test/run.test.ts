@@ -295,6 +295,15 @@ describe("mistakes", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  it("names a flag once that stands for two options, also where something is not supported", async () => {
+    const failure = new VdError({
+      ...{ code: "unsupported", where: "guidanceMinSigma", expected: "a video of one clip", got: "another" },
+      hint: "Leave out guidanceMinSigma and guidanceMaxSigma.",
+    });
+    const { stderr } = await runCommand(["-o", join(temporaryFolder(), "o.gif"), "-q"], { failure });
+    expect(stderr).toContain("[--guidance-at] expected a video of one clip, got another. Leave out --guidance-at.");
+  });
+
   it("of the model's name flags, as the command line has them", async () => {
     const hint = 'Use the CPU: device "cpu".';
     const unusable = new VdError({ code: "unsupported", where: "device", expected: "a GPU", got: "none", hint });

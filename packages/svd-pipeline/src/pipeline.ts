@@ -410,7 +410,7 @@ export class StableVideoDiffusionPipeline {
     // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
     const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
     if (options.latents) checkLatents("latents", options.latents, { shape, models });
-    const calls = callsFor(checked, shape.rows, sampling, denoiser);
+    const calls = callsFor(checked, shape, sampling, denoiser);
     const usualSteps = this.defaults.steps;
     const fit = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
     const warnings = [...fit, ...(eightBits?.warnings ?? [])];

@@ -27,6 +27,7 @@ export {
   vaePairsOfOriginal,
 } from "./checkpoint/vae-parts";
 export { type ChosenPieces, chooseDecodePieces, type PieceBudget } from "./decoding/choose-pieces";
+export { frameBytes, type MapMemory } from "./decoding/clip-map";
 export {
   decodeInTiles,
   type FramesOutput,
@@ -34,10 +35,20 @@ export {
   type KeptMaps,
   type MapBehind,
   type TiledDecode,
+  type TileStage,
   tileStages,
 } from "./decoding/decode-tiles";
 export type { HostMap, MapSize } from "./decoding/host-map";
-export { type BlockTiles, type DecodePieces, describePieces, type TileChoice } from "./decoding/pieces";
+export {
+  type BlockMaps,
+  type BlockTiles,
+  blockMaps,
+  canReplace,
+  type DecodePieces,
+  describePieces,
+  hostBytes,
+  type TileChoice,
+} from "./decoding/pieces";
 export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";
 export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
 export { availableBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";

@@ -14,6 +14,8 @@ const { values: options } = parseArgs({
     steps: { type: "string", default: "2" },
     // Runs of each size.
     rounds: { type: "string", default: "3" },
+    // Names of sizes to run, with commas between them; default all.
+    only: { type: "string" },
     json: { type: "string" },
   },
 });
@@ -23,6 +25,8 @@ interface Size {
   options: Partial<GenerateOptions>;
   /** Name of a run whose frames this one's must equal. */
   sameAs?: string;
+  /** Name of a run from whose frames this one's may differ by rounding. */
+  near?: string;
 }
 
 const XT = { width: 1024, height: 576, numFrames: 25 };
@@ -30,7 +34,7 @@ const SIZES: readonly Size[] = [
   { name: "25 frames 1024x576", options: XT },
   { name: "again", options: XT, sameAs: "25 frames 1024x576" },
   { name: "low memory", options: { ...XT, memory: "low" }, sameAs: "25 frames 1024x576" },
-  { name: "least memory", options: { ...XT, memory: "lowest" } },
+  { name: "least memory", options: { ...XT, memory: "lowest" }, near: "25 frames 1024x576" },
   { name: "14 frames 1024x576", options: { ...XT, numFrames: 14 } },
   {
     name: "14 frames 1024x576, low memory",
@@ -90,7 +94,18 @@ class TurnWatch {
   }
 }
 
-async function measureOnce({ name, options: given, sameAs }: Size) {
+/** How far levels are from others: the largest difference, and their PSNR in dB. */
+function levelDistance(a: Uint8Array, b: Uint8Array) {
+  let [most, squares] = [0, 0];
+  for (const [i, level] of a.entries()) {
+    const difference = Math.abs(level - b[i]!);
+    most = Math.max(most, difference);
+    squares += difference ** 2;
+  }
+  return { most, psnr: squares === 0 ? "same" : 10 * Math.log10((255 ** 2 * a.length) / squares) };
+}
+
+async function measureOnce({ name, options: given, sameAs, near }: Size) {
   // What other runs left there would count as this one's.
   await device.trim();
   let lowestFree = Number.POSITIVE_INFINITY;
@@ -118,12 +133,14 @@ async function measureOnce({ name, options: given, sameAs }: Size) {
   await watching;
   if (!frames.has(name)) frames.set(name, video.data);
   const first = sameAs === undefined ? undefined : frames.get(sameAs);
+  const neighbour = near === undefined ? undefined : frames.get(near);
   return {
     ...{ name, sinceStartMs: startMs, totalMs, stepsMs, timings: video.timings, plannedBytes: video.peakBytes },
     usedBytes: device.kind === "cuda" ? idle.freeBytes - lowestFree : undefined,
     eventLoopWorstMs,
     deviation: deviation(video.data),
     ...(first ? { sameAs, same: Buffer.compare(first, video.data) === 0 } : {}),
+    ...(neighbour ? { near, distance: levelDistance(video.data, neighbour) } : {}),
   };
 }
 
@@ -133,8 +150,12 @@ async function measure(size: Size) {
   return joinSizeRuns(runs);
 }
 
+const chosen = options.only?.split(",");
+const unknown = chosen?.filter((name) => SIZES.every((size) => size.name !== name)) ?? [];
+if (unknown.length > 0)
+  throw new Error(`--only: expected some of ${SIZES.map(({ name }) => name).join(", ")}, got ${unknown.join(", ")}`);
 const results = [];
-for (const size of SIZES) {
+for (const size of SIZES.filter(({ name }) => chosen?.includes(name) ?? true)) {
   const result = await measure(size).catch((error: unknown) => ({ name: size.name, error: String(error) }));
   console.log(JSON.stringify(result));
   results.push(result);

@@ -5,6 +5,7 @@ import { VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
+import { machineInfo } from "../io/machine";
 import { testPicture } from "../io/pictures";
 import {
   ownOption,
@@ -107,6 +108,7 @@ export function addQuality(program: Command, { reporter, signal, stdout }: Comma
         throw new VdError({
           ...{ code: "attr", where: "--outliers", expected: "--precisions beside it", got: "none" },
         });
+      const made = () => ({ createdAt: new Date().toISOString(), machine: machineInfo(device) });
       const work = texts.outliers ? await mkdtemp(join(tmpdir(), "vd-bench-")) : undefined;
       const opened = work === undefined ? model : await withOutliers(model, work, seed);
       const pipeline = await StableVideoDiffusionPipeline.fromPretrained(opened, { ...load, signal });
@@ -123,14 +125,21 @@ export function addQuality(program: Command, { reporter, signal, stdout }: Comma
           const compared = await comparePrecisions({ model: opened, load, pipeline, options, precisions, onProgress });
           stdout.write(`${precisionTable(compared)}\n`);
           const { image: _, signal: __, ...settings } = options;
-          await writeJson(json, { model, ...load, ...settings, outliers: texts.outliers === true, runs: compared });
+          await writeJson(json, {
+            ...made(),
+            model,
+            ...load,
+            ...settings,
+            outliers: texts.outliers === true,
+            runs: compared,
+          });
           return;
         }
         const onProgress = (done: number, total: number) => reporter.progress("videos", done, total);
         const runs = await compareSavings(pipeline, options, SAVINGS, { rounds, onProgress });
         stdout.write(`${qualityTable(runs)}\n`);
         const { image: _, signal: __, ...settings } = options;
-        await writeJson(json, { model, ...load, ...settings, runs });
+        await writeJson(json, { ...made(), model, ...load, ...settings, runs });
       } finally {
         pipeline.dispose();
         if (work !== undefined) await rm(work, { recursive: true, force: true });

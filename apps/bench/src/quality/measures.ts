@@ -36,20 +36,27 @@ function integral(values: Float64Array, width: number, height: number): Float64A
   return sums;
 }
 
-/** Structural similarity of two grey pictures: the mean over all windows. */
+/** Returns the sum over a window from a table of {@link integral}. at: its first corner; right, below: how far the others are in the table. */
+const windowSum = (table: Float64Array, at: number, right: number, below: number): number =>
+  table[at + below + right]! - table[at + right]! - table[at + below]! + table[at]!;
+
+/** Structural similarity of two grey pictures: the mean over all windows. Without an array for each window: a full-size clip has 15 million. */
 function ssimOfPicture(a: Float64Array, b: Float64Array, width: number, height: number): number {
   const side = Math.min(WINDOW, width, height);
   const product = (p: Float64Array, q: Float64Array) => p.map((value, i) => value * q[i]!);
-  const tables = [a, b, product(a, a), product(b, b), product(a, b)].map((each) => integral(each, width, height));
-  const stride = width + 1;
+  const [tableA, tableB, tableAA, tableBB, tableAB] = [a, b, product(a, a), product(b, b), product(a, b)].map((each) =>
+    integral(each, width, height),
+  ) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+  const [stride, below, area] = [width + 1, side * (width + 1), side ** 2];
   let sum = 0;
   for (let y = 0; y + side <= height; y++)
     for (let x = 0; x + side <= width; x++) {
       const at = y * stride + x;
-      const [ma, mb, aa, bb, ab] = tables.map(
-        (t) => (t[at + side * stride + side]! - t[at + side]! - t[at + side * stride]! + t[at]!) / side ** 2,
-      ) as [number, number, number, number, number];
-      const [varianceA, varianceB, covariance] = [aa - ma * ma, bb - mb * mb, ab - ma * mb];
+      const ma = windowSum(tableA, at, side, below) / area;
+      const mb = windowSum(tableB, at, side, below) / area;
+      const varianceA = windowSum(tableAA, at, side, below) / area - ma * ma;
+      const varianceB = windowSum(tableBB, at, side, below) / area - mb * mb;
+      const covariance = windowSum(tableAB, at, side, below) / area - ma * mb;
       sum += ((2 * ma * mb + C1) * (2 * covariance + C2)) / ((ma * ma + mb * mb + C1) * (varianceA + varianceB + C2));
     }
   return sum / ((width - side + 1) * (height - side + 1));

@@ -13,7 +13,8 @@ it("quality prints what each way saves and costs, the exact run first", async ()
   const lines = stdout.trim().split("\n");
   expect(lines[0]).toBe("| savings | calls | denoise s | times | PSNR dB | SSIM | latents' distance |");
   expect(lines[2]).toMatch(/^\| exact \| 4 full \| [\d.]+ \| 1\.00 \| same \| 1\.0000 \| 0\.0000 \|$/);
-  const { runs } = JSON.parse(readFileSync(json, "utf8")) as { runs: ComparedRun[] };
+  const { runs, machine } = JSON.parse(readFileSync(json, "utf8")) as { runs: ComparedRun[]; machine: object };
+  expect(machine).toMatchObject({ kind: "cpu", device: expect.any(String), commit: expect.any(String) });
   expect(lines).toHaveLength(2 + runs.length);
   const halved = runs.find(({ savings }) => savings.featureInterval === 2)!;
   expect(halved.calls).toMatchObject({ full: 2, "full, reusing": 2 });

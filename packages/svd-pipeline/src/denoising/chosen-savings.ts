@@ -1,5 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import type { CheckedOptions } from "../options/check-generate";
+import { FAST } from "../options/fast";
+import type { StageShape } from "../stages/definitions";
 import { CALL_KINDS, type CallKind, type CallSavings, countCalls, savesCalls } from "./call-planner";
 import type { Sampling } from "./chosen-sampling";
 import type { ChosenDenoiser } from "./denoiser";
@@ -21,38 +23,51 @@ export function savingsOf(checked: CheckedOptions): CallSavings {
   };
 }
 
-function refuse(savings: CallSavings, got: string): VdError {
-  const options = [
-    ...(savings.featureInterval > 1 ? ["featureInterval"] : []),
-    ...(savings.changeThreshold > 0 ? ["skipThreshold"] : []),
-  ];
-  return new VdError({
-    code: "unsupported",
-    where: options[0] ?? "guidanceMinSigma",
-    expected: "own kernels and a sampler whose steps run on the device",
-    got,
-    hint: "Leave out what saves calls (guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast).",
-  });
+/** The options by which a caller asked for savings. */
+function askedFor(checked: CheckedOptions): string[] {
+  const { guidanceMinSigma, guidanceMaxSigma, featureInterval, skipThreshold, fast } = checked;
+  const isFast = (name: keyof typeof FAST) => fast && checked[name] === FAST[name];
+  const asked = {
+    fast,
+    guidanceMinSigma: guidanceMinSigma !== undefined && !isFast("guidanceMinSigma"),
+    guidanceMaxSigma: guidanceMaxSigma !== undefined,
+    featureInterval: featureInterval > 1,
+    skipThreshold: skipThreshold > 0 && !isFast("skipThreshold"),
+  };
+  return Object.keys(asked).filter((name) => asked[name as keyof typeof asked]);
+}
+
+function refuse(
+  checked: CheckedOptions,
+  got: string,
+  expected = "own kernels and a sampler whose steps run on the device",
+): VdError {
+  const names = askedFor(checked);
+  const hint = `Leave out ${names.join(" and ")}.`;
+  return new VdError({ code: "unsupported", where: names[0]!, expected, got, hint });
 }
 
 /**
  * Returns how a generation makes its calls, or undefined where each is made in full.
  *
- * @throws VdError `unsupported` where a denoiser runs elsewhere, or the sampler's steps are not taken on the device or bound their data
+ * @throws VdError `unsupported` where clips are chained or frames known, a denoiser runs elsewhere, or the sampler's steps are not taken on the device or bound their data
  *   prediction
  */
 export function callsFor(
   checked: CheckedOptions,
-  rows: 1 | 2,
+  { rows, clipFrames }: Pick<StageShape, "rows" | "clipFrames">,
   { sampler, linear }: Sampling,
   denoiser: ChosenDenoiser | undefined,
 ): ChosenCalls | undefined {
   const savings = savingsOf(checked);
   if (!savesCalls(savings, rows)) return undefined;
-  if (denoiser?.kind === "elsewhere") throw refuse(savings, `the denoiser ${denoiser.factory.name}`);
-  if (!linear) throw refuse(savings, `${sampler.className}, whose steps are taken on the host`);
+  // Their steps are taken on the host, between known frames.
+  if (clipFrames !== undefined)
+    throw refuse(checked, "one of several clips, or with known frames", "a video of one clip");
+  if (denoiser?.kind === "elsewhere") throw refuse(checked, `the denoiser ${denoiser.factory.name}`);
+  if (!linear) throw refuse(checked, `${sampler.className}, whose steps are taken on the host`);
   if (savings.changeThreshold > 0 && linear.hasData)
-    throw refuse(savings, `${sampler.className}, which bounds its data prediction`);
+    throw refuse(checked, `${sampler.className}, which bounds its data prediction`);
   const { most } = countCalls(sampler, rows, savings);
   // After latents that a caller replaced, features are computed where they would have been reused.
   const mayBe = (kind: CallKind) =>

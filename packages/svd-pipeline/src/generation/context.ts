@@ -12,7 +12,7 @@ import type { StageShape } from "../stages/definitions";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
 import type { GenerateOptions, Precision } from "../types";
-import type { EncodedPicture } from "./encode-picture";
+import type { EncodedPicture, Picture } from "./encode-picture";
 import type { GenerationNoise, NoisePart } from "./noise";
 import type { Progress } from "./progress";
 import type { GenerationState } from "./resume/generation-state";
@@ -50,6 +50,8 @@ export interface GenerationContext {
   denoiser?: ChosenDenoiser | undefined;
   /** Where several videos share a picture and the noise of a seed. */
   shared?: SharedPicture | undefined;
+  /** Pictures that were read for the generation, by their sources: a stream can be read once. */
+  pictures?: ReadPictures | undefined;
   /** What is kept on the disk of the generation, and what it goes on from. */
   state?: GenerationState | undefined;
 }
@@ -62,7 +64,11 @@ export interface SharedPicture {
   encoded?: EncodedPicture;
   /** The checksum of its pixels, where states are kept. */
   digest?: string;
+  pictures?: ReadPictures;
 }
+
+/** Pictures in the frames' shape, by their sources. */
+export type ReadPictures = Map<unknown, Promise<Picture>>;
 
 /** A generation under way: its context, and what its parts share. */
 export interface GenerationRun {

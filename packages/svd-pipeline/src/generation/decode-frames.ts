@@ -115,6 +115,8 @@ async function decodeTiles(
     ...{ vae: models.vae, shape: decodeShape(shape, numFrames), tiles, latents, signal: options.signal },
     outputs: ["frames", "levels"],
     kept: state?.maps(tiles),
+    device: run.context.device,
+    onDeviceBytes: (bytes) => run.loader.hold(bytes),
     run: (stage, body) => run.loader.run(stage, body),
   });
   const joined = (map: HostMap) =>

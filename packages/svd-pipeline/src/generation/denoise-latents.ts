@@ -174,10 +174,9 @@ async function takeSteps(
   return latents;
 }
 
-/** Writes all that the next step goes on from to the disk. Not between the clips of a longer video, which begins its denoising anew. */
-async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep): Promise<void> {
-  const { step, nextCall, save } = done;
-  if (context.shape.clipFrames !== undefined) return;
+/** Writes all that the next step goes on from to the disk. step: of all clips together. */
+async function keepStep({ context, noise, progress }: GenerationRun, done: DenoisedStep, step: number): Promise<void> {
+  const { nextCall, save } = done;
   await progress.scope("keep state", async () =>
     context.state?.keepStep({ step, nextCall, memory: await save(), noise: noise.position() }),
   );
@@ -216,7 +215,7 @@ export function stepOptions(run: GenerationRun, range?: StepRange): DenoiseOptio
       const shows = options.onPreview && step % checked.previewEvery === 0 && step < total;
       if (shows) await progress.scope("preview", async () => decodePreview(run, step, await denoised()));
       if (options.onStepEnd) await callStepEnd(context, { ...done, step }, total);
-      if (context.state) await keepStep(run, done);
+      if (context.state) await keepStep(run, done, step);
     },
   };
 }

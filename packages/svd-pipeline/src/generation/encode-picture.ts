@@ -30,13 +30,23 @@ export interface EncodedPicture {
 export type Picture = RgbImage | FloatImage;
 
 /**
- * Returns the pixels of a picture, by default the one that the video begins with, in the frames' shape.
+ * Returns the pixels of a picture, by default the one that the video begins with, in the frames' shape; a generation reads each once.
  *
  * @throws VdError as `loadImage` and `fitPicture`, `shape` or `attr` for floats that do not fit
  */
-export async function loadFittedPicture(
+export function loadFittedPicture(
+  context: GenerationContext,
+  image: PictureSource | FloatImage = context.options.image,
+): Promise<Picture> {
+  const { pictures } = context;
+  const picture = pictures?.get(image) ?? readFittedPicture(context, image);
+  pictures?.set(image, picture);
+  return picture;
+}
+
+async function readFittedPicture(
   { checked, options }: GenerationContext,
-  image: PictureSource | FloatImage = options.image,
+  image: PictureSource | FloatImage,
 ): Promise<Picture> {
   const { width, height, fit } = checked;
   const fitting = { fit, focus: parseFocus(checked.focus) };

@@ -36,7 +36,8 @@ export function weightBytesOn({ kind }: Pick<Device, "kind">, layout: GraphLayou
 }
 
 /** Bytes that a stage needs while it runs. */
-const stageBytes = (layout: GraphLayout): number => layout.memory.peakBytes + packedWeightBytes(layout);
+const stageBytes = ({ layout, heldBytes = 0 }: CountedLayout): number =>
+  layout.memory.peakBytes + heldBytes + packedWeightBytes(layout);
 
 /** The denoiser's stages, whose weights may be streamed. */
 const isDenoiser = (name: string): boolean => name.startsWith("denoise");
@@ -52,10 +53,10 @@ export async function estimate(
     device,
     layouts.map(({ layout }) => layout),
   );
-  const stages: StageEstimate[] = layouts.map(({ name, layout, runs, fewestRuns }) => ({
+  const stages: StageEstimate[] = layouts.map(({ name, layout, runs, fewestRuns, heldBytes = 0 }) => ({
     name,
     numRows: layout.cost.numRows,
-    peakBytes: layout.memory.peakBytes + weightBytesOn(device, layout, isDenoiser(name) ? streamBytes : 0),
+    peakBytes: layout.memory.peakBytes + heldBytes + weightBytesOn(device, layout, isDenoiser(name) ? streamBytes : 0),
     flops: layout.cost.flops,
     bytes: layout.cost.bytes,
     runs,
@@ -81,8 +82,8 @@ const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(1)} GiB`;
  * @throws VdError `memory` naming the stage
  */
 export function checkMemory(layouts: readonly CountedLayout[], limitBytes = availableBytes()): void {
-  const worst = layouts.reduce((a, b) => (stageBytes(b.layout) > stageBytes(a.layout) ? b : a));
-  requireBytes(worst.name, stageBytes(worst.layout), limitBytes);
+  const worst = layouts.reduce((a, b) => (stageBytes(b) > stageBytes(a) ? b : a));
+  requireBytes(worst.name, stageBytes(worst), limitBytes);
 }
 
 /**

@@ -33,6 +33,9 @@ export class Generation implements GenerationRun {
   readonly callsMade = noCalls();
 
   constructor(readonly context: GenerationContext) {
+    const { shared } = context;
+    if (shared) shared.pictures ??= new Map();
+    context.pictures = shared?.pictures ?? new Map();
     this.progress = new Progress(context.options);
     this.loaders = loadersOf(context);
     this.loader = this.loaders[0]!;

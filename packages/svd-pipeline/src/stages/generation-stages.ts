@@ -25,7 +25,12 @@ export interface CountedLayout {
   runs: number;
   /** Where that can be less than `runs`. */
   fewestRuns?: number | undefined;
+  /** Bytes that are taken of the device beside the stage while it runs. */
+  heldBytes?: number | undefined;
 }
+
+/** A stage, how often it runs, at most and at least, and what is taken of the device beside it. */
+type CountedStage = readonly [stage: StageDefinition, runs: number, fewestRuns?: number, heldBytes?: number];
 
 /** The stage of one kind of calls, and how often it runs. */
 export interface CountedCall {
@@ -53,8 +58,11 @@ export interface StageCounts {
 }
 
 /** Decoding as one clip, whole or in tiles, or, in isolated chunks, as clips of one length and perhaps a shorter one. */
-function decodeStages(models: Models, shape: StageShape, clipFrames: number): [StageDefinition, number][] {
-  if (shape.decodeTiles) return tileStages(models.vae, decodeShape(shape, shape.numFrames), shape.decodeTiles);
+function decodeStages(models: Models, shape: StageShape, clipFrames: number): CountedStage[] {
+  if (shape.decodeTiles) {
+    const stages = tileStages(models.vae, decodeShape(shape, shape.numFrames), shape.decodeTiles);
+    return stages.map(({ stage, runs, heldBytes }) => [stage, runs, runs, heldBytes]);
+  }
   const lengths = frameChunks(shape.numFrames, clipFrames).map(([begin, end]) => end - begin);
   return [...new Set(lengths)].map((length) => [
     decodeStage(models, shape, length),
@@ -109,14 +117,14 @@ export async function layoutGeneration(
   signal?: AbortSignal,
 ): Promise<CountedLayout[]> {
   const decoded = decodedShape(shape);
-  const stages: [stage: StageDefinition, runs: number, fewestRuns?: number][] = [
+  const stages: CountedStage[] = [
     ...stagesBefore(models, shape, counts),
     ...(counts.decodes === false ? [] : decodeStages(models, decoded, counts.clipFrames ?? decoded.numFrames)),
   ];
   const layouts: CountedLayout[] = [];
-  for (const [stage, runs, fewestRuns = runs] of stages) {
+  for (const [stage, runs, fewestRuns = runs, heldBytes] of stages) {
     const layout = await counts.layouts.inSlices(stage, signal);
-    layouts.push({ name: stage.name, layout, runs, ...(fewestRuns < runs && { fewestRuns }) });
+    layouts.push({ name: stage.name, layout, runs, ...(fewestRuns < runs && { fewestRuns }), heldBytes });
   }
   return layouts;
 }

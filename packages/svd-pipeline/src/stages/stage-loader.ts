@@ -91,6 +91,12 @@ export class StageLoader {
     );
   }
 
+  /** Counts bytes of the device's memory that are taken beside stages, or given back where there are fewer than none. */
+  hold(bytes: number): void {
+    this.memory.ownBytes += bytes;
+    this.memory.peakBytes = Math.max(this.memory.peakBytes, this.memory.ownBytes);
+  }
+
   /** Frees the stages that are kept. None of them may run. */
   async free(): Promise<void> {
     const loaded = [...this.kept.values()];

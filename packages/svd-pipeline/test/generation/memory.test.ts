@@ -1,7 +1,7 @@
 import { type Device, VdError } from "@vd/kernels-native";
 import { createSampler, linearSteps } from "@vd/sampling";
 import { Plan } from "@vd/tensor";
-import { describePieces } from "@vd/vae-opt";
+import { blockMaps, describePieces, hostBytes } from "@vd/vae-opt";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import type { GenerationContext } from "../../src/generation/context";
@@ -11,6 +11,7 @@ import type { MemoryUse, StableVideoDiffusionPipeline } from "../../src/index";
 import { makeModels } from "../../src/opening/models";
 import { describeDenoising } from "../../src/stages/choose-denoising";
 import { StageLayouts } from "../../src/stages/stage";
+import { linkBytes } from "../support/link-bytes";
 import { sameBytes } from "../support/measures";
 import { streamedRatio } from "../support/streamed-call";
 import { svdXt } from "../support/svd-xt";
@@ -42,9 +43,9 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
     } as unknown as GenerationContext;
     const stages = await layoutStages(context);
     const { shape, streamBytes = 0 } = context;
-    const parts = stages.map(({ name, layout }) => {
+    const parts = stages.map(({ name, layout, heldBytes = 0 }) => {
       const weights = weightBytesOn(device, layout, name === "denoise" ? streamBytes : 0);
-      return { name, weights, own: layout.memory.peakBytes };
+      return { name, weights, own: layout.memory.peakBytes + heldBytes };
     });
     const before = parts.filter(({ name }) => !name.startsWith("decode"));
     // Weights of all stages stay where memory is used in full.
@@ -55,6 +56,7 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
       gibibytes: Math.max(...parts.map(bytesOf)) / GIB,
       denoising: describeDenoising({ rowsApart: shape.rowsApart ?? false, streamBytes }),
       decoding: describePieces({ chunkFrames: shape.decodeChunk, tiles: shape.decodeTiles }),
+      tiles: shape.decodeTiles,
       rows: stages.find(({ name }) => name === "denoise")!.layout.graph.rows,
     };
   }
@@ -68,6 +70,17 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
     expect(plan.gibibytes).toBeLessThanOrEqual(most);
     expect(plan.denoising).toBe(denoising);
     expect(plan.decoding).toContain(decoding);
+  });
+
+  it("decodes with lowest in maps of which most stays on the device", async () => {
+    const { tiles } = await planned("lowest");
+    const { numHeadBlocks, blocks } = tiles!;
+    expect(numHeadBlocks).toBe(11);
+    // The last level's maps have 144 MiB a frame, 3.5 GiB together.
+    expect(blocks.slice(0, -1).map(({ onDevice }) => onDevice.made)).toEqual([18, 20, 20]);
+    const maps = blockMaps(models.vae, { numFrames: 25, height: 72, width: 128, dtype: "f16" });
+    expect(hostBytes(maps, tiles!) / GIB).toBeLessThan(2.8);
+    expect(linkBytes(maps, tiles!) / 1e9).toBeLessThan(17.5);
   });
 
   it("waits little for weights that are streamed over a PCIe 4 link", async () => {

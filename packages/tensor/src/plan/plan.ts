@@ -49,6 +49,13 @@ export interface RunOptions {
   timing?: boolean;
 }
 
+/** Bytes that are copied, and their places in what they come from and in what they go to. */
+export interface CopiedBytes {
+  from: number;
+  to: number;
+  bytes: number;
+}
+
 /** How a plan is loaded. */
 export interface PlanOptions extends CompileOptions {
   /** Which table decides the kernel variants of rows on a GPU, unless `variants` does. Default: the one that comes with
@@ -175,6 +182,37 @@ export class Plan {
   async copyFrom(name: string, source: Plan, from: string): Promise<void> {
     const { into, outOf, start, end, bytes } = this.copyBetween(name, source, from);
     await observed(this.observer, "write", () => into.copyFrom(outOf, start, end, bytes));
+  }
+
+  /**
+   * Fills a part of packed input or state `name` from a buffer of the host or of the same device, off the event loop.
+   *
+   * @throws VdError `layout` outside of the tensor or of the buffer
+   */
+  async copyIn(name: string, source: DeviceBuffer, { from, to, bytes }: CopiedBytes): Promise<void> {
+    const { buffer, start } = this.partOf(this.writable(name), to, bytes);
+    await observed(this.observer, "write", () => buffer.copyFrom(source, from, start, bytes));
+  }
+
+  /**
+   * Copies a part of packed output or state `name` into a buffer of the host or of the same device, off the event loop.
+   *
+   * @throws VdError `layout` outside of the tensor or of the buffer
+   */
+  async copyOut(name: string, target: DeviceBuffer, { from, to, bytes }: CopiedBytes): Promise<void> {
+    const { buffer, start } = this.partOf(this.readable(name), from, bytes);
+    await observed(this.observer, "readback", () => target.copyFrom(buffer, start, to, bytes));
+  }
+
+  /** Where a part of a packed tensor lies. */
+  private partOf(tensor: Tensor, at: number, bytes: number): { buffer: DeviceBuffer; start: number } {
+    const { buffer, byteOffset } = this.placeOf(tensor);
+    const all = packedBytes(tensor.dims, tensor.dtype);
+    if (at < 0 || at + bytes > all) {
+      const [expected, got] = [`bytes of the ${all} of ${describe(tensor)}`, `${at} to ${at + bytes}`];
+      throw new VdError({ code: "layout", where: `plan] [${tensor.storage.name}`, expected, got });
+    }
+    return { buffer, start: byteOffset + tensor.byteOffset + at };
   }
 
   /** What a copy of another plan's tensor moves, and where to. */

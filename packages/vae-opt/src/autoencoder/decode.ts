@@ -29,7 +29,8 @@ export async function decodePieces(
   const { tiles } = pieces;
   if (tiles) {
     const job = { vae, shape, tiles, latents: data, outputs: ["floats"] as const, run: runs.run, signal };
-    const results = await decodeInTiles({ ...job, onPart: onProgress });
+    const memory = { device: runs.device, onDeviceBytes: runs.hold };
+    const results = await decodeInTiles({ ...job, ...memory, onPart: onProgress });
     const joined = joinedFrames.inPieces(results.get("floats")!);
     return decodeStored(await runInSlices(joined, { signal, where: "decode" }), "f32");
   }

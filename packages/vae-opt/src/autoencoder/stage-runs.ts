@@ -25,10 +25,20 @@ export interface StageRunsOptions {
 /** Lays stages out, each once, and runs them. */
 export class StageRuns {
   private readonly memories = new Map<string, PlanMemory>();
-  /** Most bytes that a stage took, weights and working memory included. */
+  /** Most bytes that a stage took, weights, working memory and maps beside it included. */
   peakBytes = 0;
+  private heldBytes = 0;
 
   constructor(private readonly options: StageRunsOptions) {}
+
+  get device(): Device {
+    return this.options.device;
+  }
+
+  /** Counts bytes of the device's memory that are taken beside stages, or given back where there are fewer than none. */
+  readonly hold = (bytes: number): void => {
+    this.heldBytes += bytes;
+  };
 
   /** Bytes that a stage takes by its layout, its weights included. */
   readonly bytesOf = async (stage: VaeStage): Promise<number> => {
@@ -56,10 +66,10 @@ export class StageRuns {
     const tuning = await tuningFor(layout);
     const plan = await Plan.load(device, layout, { name: stage.name, observer, tuning });
     try {
-      const { weightBytes, peakBytes } = plan.memory;
-      this.peakBytes = Math.max(this.peakBytes, weightBytes + peakBytes + plan.info.scratchBytes);
       return await body(plan);
     } finally {
+      const { weightBytes, peakBytes } = plan.memory;
+      this.peakBytes = Math.max(this.peakBytes, weightBytes + peakBytes + plan.info.scratchBytes + this.heldBytes);
       await plan.free();
     }
   };

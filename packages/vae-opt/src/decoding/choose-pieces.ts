@@ -1,6 +1,15 @@
 import type { TemporalVae } from "../temporal-decoder/vae";
-import { mapBytes } from "./host-map";
-import { type BlockTiles, blockMaps, type DecodePieces, type TileChoice } from "./pieces";
+import { frameBytes } from "./clip-map";
+import { type MapSize, mapBytes } from "./host-map";
+import {
+  type BlockMaps,
+  type BlockTiles,
+  blockMaps,
+  canReplace,
+  type DecodePieces,
+  heldBytes,
+  type TileChoice,
+} from "./pieces";
 import {
   type BlockPart,
   type DecodeShape,
@@ -15,8 +24,8 @@ import {
 const MOST_CHUNKS = 32;
 /** What is left of the memory of a whole decode when it is cut as small as can be: one feature map of five, and a few frames. */
 const LEAST_SHARE = 0.25;
-/** Most bytes of a piece's input: larger ones are no faster, and host arrays of many gigabytes are hard to get. */
-const MOST_PIECE_BYTES = 2 ** 30;
+/** Most bytes of what a piece takes or makes: it keeps a GPU busy, and what larger ones would take to work in is better used for maps. */
+const MOST_PIECE_BYTES = 160 * 2 ** 20;
 
 /** What pieces are chosen by. */
 export interface PieceBudget {
@@ -92,6 +101,21 @@ async function largestPiece(
   return { choice: size, bytes, fits: bytes <= budgetBytes };
 }
 
+/** Returns the length of pieces of at most `size` that are as even as can be. */
+const evenly = (length: number, size: number): number => Math.ceil(length / Math.ceil(length / size));
+
+/** Returns how many frames of a block's maps stay on the device, where its stages leave `room`. */
+function framesOnDevice({ taken, made }: BlockMaps, room: number): BlockTiles["onDevice"] {
+  const fitting = (size: MapSize, bytes: number) =>
+    Math.max(Math.min(size.numFrames, Math.floor(bytes / frameBytes(size))), 0);
+  const numMade = fitting(made, room);
+  // What is made is used several times, what is taken once.
+  return {
+    made: numMade,
+    taken: canReplace({ taken, made }) ? numMade : fitting(taken, room - numMade * frameBytes(made)),
+  };
+}
+
 /** How blocks from `first` on are cut, and the end. Blocks of the same shapes take the same. */
 async function blockTiles(
   vae: TemporalVae,
@@ -107,15 +131,25 @@ async function blockTiles(
     const key = JSON.stringify([taken, made]);
     const at = (stage: typeof spatialStage, map: BlockPart["map"]) => (size: number) =>
       bytesOf(stage(vae, shape, { block, map, size }));
-    const frameBytes = mapBytes({ ...taken, numFrames: 1 });
-    const rowBytes = mapBytes({ ...made, height: 1 });
+    const allRows = mapBytes({ ...made, height: 1 });
     const found = known.get(key) ?? {
-      frames: await largestPiece(taken.numFrames, frameBytes, at(spatialStage, taken), budgetBytes),
-      rows: await largestPiece(made.height, rowBytes, at(temporalStage, made), budgetBytes),
+      frames: await largestPiece(
+        taken.numFrames,
+        Math.max(frameBytes(taken), frameBytes(made)),
+        at(spatialStage, taken),
+        budgetBytes,
+      ),
+      rows: await largestPiece(made.height, allRows, at(temporalStage, made), budgetBytes),
     };
     known.set(key, found);
-    blocks.push({ frames: found.frames.choice, rows: found.rows.choice });
-    bytes = Math.max(bytes, found.frames.bytes, found.rows.bytes);
+    const own = Math.max(found.frames.bytes, found.rows.bytes);
+    const onDevice = framesOnDevice({ taken, made }, budgetBytes - own);
+    const sizes = {
+      frames: evenly(taken.numFrames, found.frames.choice),
+      rows: evenly(made.height, found.rows.choice),
+    };
+    blocks.push({ ...sizes, onDevice });
+    bytes = Math.max(bytes, own + heldBytes({ taken, made }, { onDevice }));
     fits &&= found.frames.fits && found.rows.fits;
   }
   return { choice: blocks, bytes, fits };

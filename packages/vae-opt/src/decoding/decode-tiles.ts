@@ -1,9 +1,10 @@
 import { cancelledError } from "@vd/kernels-native";
 import { frameChunks, type Pausable, type Plan, pausable, runInSlices } from "@vd/tensor";
 import type { TemporalVae } from "../temporal-decoder/vae";
-import { cutPart, emptyMap, type HostMap, type MapPart, type MapSize, placePart } from "./host-map";
+import { ClipMap, type MapMemory } from "./clip-map";
+import { emptyMap, type HostMap, type MapPart, type MapSize, placePart } from "./host-map";
 import { joinStatistics, type PartStatistics } from "./norm-statistics";
-import { type BlockMaps, type BlockTiles, blockMaps, canReplace, type TileChoice } from "./pieces";
+import { type BlockMaps, type BlockTiles, blockMaps, canReplace, heldBytes, type TileChoice } from "./pieces";
 import {
   type BlockPart,
   type DecodeShape,
@@ -33,7 +34,7 @@ export interface KeptMaps {
 }
 
 /** A decode in tiles. */
-export interface TiledDecode {
+export interface TiledDecode extends MapMemory {
   vae: TemporalVae;
   shape: DecodeShape;
   tiles: TileChoice;
@@ -56,7 +57,7 @@ interface PieceWork {
   job: TiledDecode;
   block: number;
   stage: MakeStage;
-  map: HostMap;
+  map: ClipMap;
   /** The axis along which the map is cut, and the length of a piece. */
   along: "frames" | "rows";
   length: number;
@@ -78,15 +79,15 @@ async function overPieces(
   body: (plan: Plan, part: MapPart, weight: number) => Promise<void>,
 ): Promise<void> {
   const { vae, shape, signal, run } = job;
-  const total = along === "frames" ? map.numFrames : map.height;
+  const { numFrames, height } = map.size;
+  const total = along === "frames" ? numFrames : height;
   for (const [size, chunks] of byLength(frameChunks(total, length)))
-    await run(stage(vae, shape, { block, map, size }), async (plan) => {
+    await run(stage(vae, shape, { block, map: map.size, size }), async (plan) => {
       for (const [i, values] of statistics.entries()) await plan.write(STATISTICS_INPUTS[i]!, values);
       for (const chunk of chunks) {
         if (signal?.aborted) throw cancelledError("decode", { signal });
-        const whole: MapPart = { frames: [0, map.numFrames], rows: [0, map.height] };
-        const part: MapPart = { ...whole, [along]: chunk };
-        await plan.write("x", await runInSlices(cutPart.inPieces(map, part), { signal, where: "decode" }));
+        const part: MapPart = { frames: [0, numFrames], rows: [0, height], [along]: chunk };
+        await map.copyTo(plan, "x", part);
         await plan.run({ signal });
         await body(plan, part, size);
       }
@@ -107,16 +108,24 @@ async function keep(job: TiledDecode, plan: Plan, name: string, [into, part]: [H
 async function spatialHalf(
   job: TiledDecode,
   block: number,
-  { map, maps, frames }: { map: HostMap; maps: BlockMaps; frames: number },
-): Promise<{ made: HostMap; statistics: Float32Array | undefined }> {
-  const made = canReplace(maps) ? map : emptyMap(maps.made);
+  { map, maps, tiles }: { map: ClipMap; maps: BlockMaps; tiles: BlockTiles },
+): Promise<{ made: ClipMap; statistics: Float32Array | undefined }> {
+  const replaces = canReplace(maps);
+  await map.keepOnDevice(replaces ? tiles.onDevice.made : tiles.onDevice.taken);
+  const made = replaces ? map : new ClipMap(maps.made, job, tiles.onDevice.made);
   const parts: PartStatistics[] = [];
   const decoder = job.vae.blocks[block];
-  const work: PieceWork = { job, block, stage: spatialStage, map, along: "frames", length: frames };
-  await overPieces(work, async (plan, { frames: some }, weight) => {
-    await keep(job, plan, "y", [made, { frames: some, rows: [0, made.height] }]);
-    if (decoder) parts.push({ values: await plan.read("statistics"), weight });
-  });
+  const work: PieceWork = { job, block, stage: spatialStage, map, along: "frames", length: tiles.frames };
+  try {
+    await overPieces(work, async (plan, { frames }, weight) => {
+      await made.copyFrom(plan, "y", { frames, rows: [0, maps.made.height] });
+      if (!replaces) await map.free(frames);
+      if (decoder) parts.push({ values: await plan.read("statistics"), weight });
+    });
+  } catch (error) {
+    await made.free();
+    throw error;
+  }
   return { made, statistics: decoder && joinStatistics(parts, decoder.temporalEps) };
 }
 
@@ -124,7 +133,7 @@ async function spatialHalf(
 async function temporalHalf(
   job: TiledDecode,
   block: number,
-  { map, rows, statistics }: { map: HostMap; rows: number; statistics: Float32Array },
+  { map, rows, statistics }: { map: ClipMap; rows: number; statistics: Float32Array },
 ): Promise<void> {
   const parts: PartStatistics[] = [];
   const work = { job, block, map, along: "rows", length: rows } as const;
@@ -133,99 +142,117 @@ async function temporalHalf(
   });
   const second = joinStatistics(parts, job.vae.blocks[block]!.temporalEps);
   await overPieces({ ...work, stage: temporalStage, statistics: [statistics, second] }, (plan, part) =>
-    keep(job, plan, "y", [map, part]),
+    map.copyFrom(plan, "y", part),
   );
 }
 
 /** What comes behind the last block. */
 async function decodeEnd(
   job: TiledDecode,
-  { map, maps, tiles }: { map: HostMap; maps: BlockMaps; tiles: BlockTiles },
+  { made, rows, size }: { made: ClipMap; rows: number; size: MapSize },
 ): Promise<Map<FramesOutput, HostMap>> {
-  const block = job.vae.blocks.length;
-  const { made } = await spatialHalf(job, block, { map, maps, frames: tiles.frames });
-  const size: MapSize = maps.made;
   const results = new Map(
     job.outputs.map((name) => [name, emptyMap(name === "frames" ? size : { ...size, dtype: OUTPUT_TYPES[name] })]),
   );
-  const work = { job, block, stage: temporalStage, map: made, along: "rows", length: tiles.rows } as const;
+  const block = job.vae.blocks.length;
+  const work = { job, block, stage: temporalStage, map: made, along: "rows", length: rows } as const;
   await overPieces(work, async (plan, part) => {
     for (const [name, into] of results) await keep(job, plan, name, [into, part]);
   });
   return results;
 }
 
-/** The map behind the first blocks. */
-function decodeHead({ vae, shape, tiles, latents, run, signal }: TiledDecode, size: MapSize): Promise<HostMap> {
+/** Computes the map behind the first blocks. */
+async function decodeHead({ shape, tiles, latents, signal, ...job }: TiledDecode, map: ClipMap): Promise<void> {
   const head = { numBlocks: tiles.numHeadBlocks, chunkFrames: tiles.headChunkFrames };
-  return run(headStage(vae, shape, head), async (plan) => {
+  await job.run(headStage(job.vae, shape, head), async (plan) => {
     await plan.write("latents", latents);
     await plan.run({ signal });
-    const bytes = await plan.readBytes("y");
-    const length = bytes.length / size.numFrames;
-    const frames = Array.from({ length: size.numFrames }, (_, i) => bytes.subarray(i * length, (i + 1) * length));
-    return { ...size, frames };
+    await map.copyFrom(plan, "y", { frames: [0, map.size.numFrames], rows: [0, map.size.height] });
   });
 }
 
+/** Finds the last map that was kept, or computes the first one. Returns the number of blocks behind it. */
+async function beginning(job: TiledDecode, found: MapBehind | undefined, map: ClipMap): Promise<number> {
+  if (found) {
+    await map.write(found.map);
+    return found.numBlocks;
+  }
+  const { numHeadBlocks } = job.tiles;
+  await decodeHead(job, map);
+  await job.kept?.keep({ map: await map.read(), numBlocks: numHeadBlocks });
+  return numHeadBlocks;
+}
+
 /**
- * Decodes a clip piece by piece with feature maps in host memory: the half of a block that sees whole pictures over some
- * frames at a time, the half that sees all frames over some rows at a time. Norms over the whole clip get statistics that
- * are joined from all pieces first, so there are no seams, and the result is that of the whole decode. Returns frames one by
+ * Decodes a clip piece by piece: the half of a block that sees whole pictures over some frames at a time, the half that sees all frames
+ * over some rows at a time. Feature maps lie on the device as far as it has room, and in the machine's memory. Norms over the whole clip get
+ * statistics that are joined from all pieces first, so there are no seams, and the result is that of the whole decode. Returns frames one by
  * one, [H,W,3] in bytes, by output.
  *
  * @throws VdError `memory` where a stage does not fit, `cancelled` once the signal has fired
  */
 export async function decodeInTiles(job: TiledDecode): Promise<Map<FramesOutput, HostMap>> {
   const { vae, shape, tiles } = job;
+  const { numHeadBlocks } = tiles;
   const maps = blockMaps(vae, shape);
   const total = tiles.blocks.length + 1;
   job.onPart?.(0, total);
-  const { numHeadBlocks } = tiles;
-  const behindHead = async () => {
-    const head = { map: await decodeHead(job, maps[numHeadBlocks]!.taken), numBlocks: numHeadBlocks };
-    await job.kept?.keep(head);
-    return head;
-  };
-  const begin = (await job.kept?.last()) ?? (await behindHead());
-  let { map } = begin;
-  const numDone = begin.numBlocks - numHeadBlocks;
-  job.onPart?.(numDone + 1, total);
-  for (const [i, { frames, rows }] of tiles.blocks.slice(0, -1).entries()) {
-    if (i < numDone) continue;
-    const block = numHeadBlocks + i;
-    const { made, statistics } = await spatialHalf(job, block, { map, maps: maps[block]!, frames });
-    await temporalHalf(job, block, { map: made, rows, statistics: statistics! });
-    map = made;
-    await job.kept?.keep({ map, numBlocks: block + 1 });
-    job.onPart?.(i + 2, total);
+  const found = await job.kept?.last();
+  let map = new ClipMap(maps[found?.numBlocks ?? numHeadBlocks]!.taken, job);
+  try {
+    const numDone = (await beginning(job, found, map)) - numHeadBlocks;
+    job.onPart?.(numDone + 1, total);
+    for (const [i, blockTiles] of tiles.blocks.entries()) {
+      if (i < numDone) continue;
+      const block = numHeadBlocks + i;
+      const { made, statistics } = await spatialHalf(job, block, { map, maps: maps[block]!, tiles: blockTiles });
+      map = made;
+      if (!statistics) break;
+      await temporalHalf(job, block, { map, rows: blockTiles.rows, statistics });
+      await job.kept?.keep({ map: await map.read(), numBlocks: block + 1 });
+      job.onPart?.(i + 2, total);
+    }
+    const results = await decodeEnd(job, { made: map, rows: tiles.blocks.at(-1)!.rows, size: maps.at(-1)!.made });
+    job.onPart?.(total, total);
+    return results;
+  } finally {
+    await map.free();
   }
-  const end = { map, maps: maps[maps.length - 1]!, tiles: tiles.blocks[tiles.blocks.length - 1]! };
-  const results = await decodeEnd(job, end);
-  job.onPart?.(total, total);
-  return results;
 }
 
-/** Returns the stages of a decode in tiles, and how often each runs: what it will cost. Runs of another length at the end of
- *  an axis are counted as whole ones. */
+/** A stage of a decode in tiles. */
+export interface TileStage {
+  stage: VaeStage;
+  /** How often it runs. */
+  runs: number;
+  /** Bytes of maps on the device meanwhile. */
+  heldBytes: number;
+}
+
+/** Returns the stages of a decode in tiles: what it will cost. Runs of another length at the end of an axis are counted as whole ones. */
 export function tileStages(
   vae: TemporalVae,
   shape: DecodeShape,
   { numHeadBlocks, headChunkFrames, blocks }: TileChoice,
-): [stage: VaeStage, runs: number][] {
+): TileStage[] {
   const maps = blockMaps(vae, shape);
   const head = headStage(vae, shape, { numBlocks: numHeadBlocks, chunkFrames: headChunkFrames });
-  const stages = blocks.flatMap(({ frames, rows }, i): [VaeStage, number][] => {
+  const stages = blocks.flatMap((tiles, i): TileStage[] => {
     const block = numHeadBlocks + i;
     const { taken, made } = maps[block]!;
-    const tiles = Math.ceil(made.height / rows);
-    const spatial = spatialStage(vae, shape, { block, map: taken, size: frames });
-    const temporal = { block, map: made, size: rows };
-    const measuring: [VaeStage, number][] =
-      block < vae.blocks.length ? [[measuringStage(vae, shape, temporal), tiles]] : [];
-    return [[spatial, Math.ceil(shape.numFrames / frames)], ...measuring, [temporalStage(vae, shape, temporal), tiles]];
+    const held = heldBytes(maps[block]!, tiles);
+    const spatial = spatialStage(vae, shape, { block, map: taken, size: tiles.frames });
+    const temporal = { block, map: made, size: tiles.rows };
+    const overRows = [...(block < vae.blocks.length ? [measuringStage] : []), temporalStage];
+    return [
+      { stage: spatial, runs: Math.ceil(shape.numFrames / tiles.frames), heldBytes: held },
+      ...overRows.map((stage) => ({
+        ...{ stage: stage(vae, shape, temporal), runs: Math.ceil(made.height / tiles.rows), heldBytes: held },
+      })),
+    ];
   });
-  return [[head, 1], ...stages];
+  return [{ stage: head, runs: 1, heldBytes: 0 }, ...stages];
 }
 
 /** Returns all frames of a result in one array, [F,H,W,C] in bytes. Pauses after each frame. */

@@ -1,4 +1,5 @@
 import type { TemporalVae } from "../temporal-decoder/vae";
+import { frameBytes } from "./clip-map";
 import { type MapSize, mapBytes } from "./host-map";
 import type { DecodeShape } from "./stages";
 
@@ -8,10 +9,13 @@ export interface BlockTiles {
   frames: number;
   /** Rows of a tile in the half that sees all frames. */
   rows: number;
+  /** Frames that stay on the device between pieces, of the map that the block takes and of the one that it makes; others lie in the machine's
+   *  memory. A block that makes a map of the same size puts it in the place of what it takes, and `made` counts. */
+  onDevice: { taken: number; made: number };
 }
 
-/** How a decode is cut into tiles: maps lie in host memory, and each half of a block is computed piece by piece along the
- *  axis that it does not look along, so that the result is that of the whole decode. */
+/** How a decode is cut into tiles: maps lie on the device as far as it has room, else in the machine's memory, and each half of a block is
+ *  computed piece by piece along the axis that it does not look along, so that the result is that of the whole decode. */
 export interface TileChoice {
   /** Blocks that are computed on the device as a whole before tiles begin. */
   numHeadBlocks: number;
@@ -52,10 +56,19 @@ export function blockMaps(vae: TemporalVae, { numFrames, height, width, dtype }:
 export const canReplace = ({ taken, made }: BlockMaps): boolean =>
   taken.height === made.height && taken.channels === made.channels;
 
-/** Returns the most bytes of host memory that maps of a tiled decode take at a time. */
-export function hostBytes(maps: readonly BlockMaps[], { numHeadBlocks }: TileChoice): number {
-  const bytesOf = (each: BlockMaps) => mapBytes(each.made) + (canReplace(each) ? 0 : mapBytes(each.taken));
-  return Math.max(...maps.slice(numHeadBlocks).map(bytesOf));
+/** Returns the most bytes of the machine's memory that maps of a tiled decode take at a time. */
+export function hostBytes(maps: readonly BlockMaps[], { numHeadBlocks, blocks }: TileChoice): number {
+  const bytesOf = (each: BlockMaps, { onDevice }: BlockTiles) => {
+    const made = (each.made.numFrames - onDevice.made) * frameBytes(each.made);
+    return made + (canReplace(each) ? 0 : (each.taken.numFrames - onDevice.taken) * frameBytes(each.taken));
+  };
+  const behindHead = mapBytes(maps[numHeadBlocks]!.taken); // The head's own map leaves no room on the device.
+  return Math.max(behindHead, ...maps.slice(numHeadBlocks).map((each, i) => bytesOf(each, blocks[i]!)));
+}
+
+/** Returns the bytes that a block's maps take of the device beside its stages. */
+export function heldBytes(maps: BlockMaps, { onDevice: { taken, made } }: Pick<BlockTiles, "onDevice">): number {
+  return made * frameBytes(maps.made) + (canReplace(maps) ? 0 : taken * frameBytes(maps.taken));
 }
 
 /** The shortest and the longest length of what is cut, as words. */
@@ -71,5 +84,9 @@ export function describePieces({ chunkFrames, tiles }: DecodePieces): string {
   const { numHeadBlocks, blocks } = tiles;
   const [frames, rows] = [blocks.map((block) => block.frames), blocks.map((block) => block.rows)];
   const begin = numHeadBlocks > 0 ? `${numHeadBlocks} blocks whole, then ` : "";
-  return `in tiles: ${begin}whole pictures of ${rangeOf(frames)} frames in turn with all frames of ${rangeOf(rows)} rows`;
+  const held = rangeOf(blocks.map(({ onDevice }) => onDevice.made));
+  return (
+    `in tiles: ${begin}whole pictures of ${rangeOf(frames)} frames in turn with all frames of ${rangeOf(rows)} rows, ` +
+    `maps of ${held} frames on the device`
+  );
 }

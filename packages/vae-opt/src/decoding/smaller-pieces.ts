@@ -1,7 +1,7 @@
 import type { PlanMemory } from "@vd/tensor";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { chooseDecodePieces } from "./choose-pieces";
-import { tileStages } from "./decode-tiles";
+import { type TileStage, tileStages } from "./decode-tiles";
 import type { DecodePieces } from "./pieces";
 import { type DecodeShape, decodeStage, type VaeStage } from "./stages";
 
@@ -21,11 +21,14 @@ export interface FailedDecode {
 /** Returns pieces that take clearly less than those that did not fit after all; undefined if there are none. */
 export async function smallerPieces({ vae, shape, pieces, memoryOf }: FailedDecode): Promise<DecodePieces | undefined> {
   const { tiles, chunkFrames } = pieces;
-  const stages = tiles ? tileStages(vae, shape, tiles).map(([stage]) => stage) : [decodeStage(vae, shape, chunkFrames)];
+  const stages: readonly TileStage[] = tiles
+    ? tileStages(vae, shape, tiles)
+    : [{ stage: decodeStage(vae, shape, chunkFrames), runs: 1, heldBytes: 0 }];
   let [own, weights] = [0, 0];
-  for (const stage of stages) {
+  for (const { stage, heldBytes } of stages) {
     const memory = await memoryOf(stage);
-    if (memory.peakBytes > own) [own, weights] = [memory.peakBytes, memory.weightBytes];
+    const taken = memory.peakBytes + heldBytes;
+    if (taken > own) [own, weights] = [taken, memory.weightBytes];
   }
   const smaller = await chooseDecodePieces(vae, shape, {
     budgetBytes: NEXT_SHARE * own + weights,

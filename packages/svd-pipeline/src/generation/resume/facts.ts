@@ -8,16 +8,26 @@ import { modelDigest } from "../../opening/model-digest";
 import { GENERATE_TABLE } from "../../options/generate-table";
 import type { OptionTable } from "../../options/option";
 import type { GenerationContext } from "../context";
-import type { Picture } from "../encode-picture";
+import { loadFittedPicture, type Picture } from "../encode-picture";
+import { clipsOf } from "../steering/clips-of";
 
 /** What decides the bits of a generation: names as people know them, values as texts. */
 export type Facts = Readonly<Record<string, string>>;
 
 /** Options that change no bit of what a state holds, or whose effect is in another fact. */
 const NEUTRAL = new Set([
-  ...["image", "latents", "autoSize", "memory", "decodeChunk", "outputType", "previewEvery"],
+  ...["image", "lastImage", "pastFrames", "latents", "autoSize", "memory", "decodeChunk", "outputType", "previewEvery"],
   ...["resume", "keepState", "signal", "profiler", "onProgress", "onPreview", "onFrames", "onWarning"],
 ]);
+
+/** The fact of how many clips a longer video has. */
+export const CLIPS = "clips";
+
+function numClipsOf(context: GenerationContext): string | undefined {
+  if (context.shape.clipFrames === undefined) return undefined;
+  const { clips, between } = clipsOf(context);
+  return String(clips.length + between.length);
+}
 
 /** Bytes between two pauses of a checksum. */
 const PIECE_BYTES = 1 << 18;
@@ -78,6 +88,18 @@ function objectFact(name: string, value: unknown): string {
   }
 }
 
+/** Checksums of the pictures that are given beside the first one. */
+async function furtherPictures(context: GenerationContext): Promise<Record<string, string | undefined>> {
+  const { lastImage, pastFrames = [] } = context.options;
+  const before = createHash("sha256");
+  for (const frame of pastFrames) before.update(await pictureDigest(await loadFittedPicture(context, frame)));
+  return {
+    "last picture":
+      lastImage === undefined ? undefined : await pictureDigest(await loadFittedPicture(context, lastImage)),
+    "frames before": pastFrames.length === 0 ? undefined : before.digest("hex"),
+  };
+}
+
 /** Returns everything that decides a generation's bits. picture: its checksum, from {@link pictureDigest}. */
 export async function factsOf(context: GenerationContext, picture: string): Promise<Facts> {
   const { device, denoiser, precision, components, options, shared } = context;
@@ -96,8 +118,10 @@ export async function factsOf(context: GenerationContext, picture: string): Prom
       ?.map(({ path, weight, sha256 }) => `${basename(path)}:${weight} (${sha256.slice(0, 8)})`)
       .join(", "),
     picture,
+    ...(await furtherPictures(context)),
     latents,
     "part of the seed's noise": part,
+    [CLIPS]: numClipsOf(context),
     ...optionFacts(context),
   };
   return Object.fromEntries(Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== undefined));

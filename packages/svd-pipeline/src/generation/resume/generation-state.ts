@@ -6,18 +6,28 @@ import type { GenerateOptions } from "../../types";
 import type { GenerationContext } from "../context";
 import type { EncodedPicture } from "../encode-picture";
 import type { NoisePosition } from "../noise";
+import type { ChannelColours } from "../steering/hold-colours";
 import type { DecodedFrames } from "../video";
-import { factsOf } from "./facts";
+import { CLIPS, factsOf } from "./facts";
 import { floatsOf, type StateRecord, type StoredTensor, storedFloats } from "./record";
 import { readStateHead, StateFolder, type StateListener } from "./state-folder";
 
 /** Where a generation stands between two steps. */
 export interface StepState {
-  /** Finished steps. */
+  /** Finished steps, those of all clips of a longer video together. */
   step: number;
   /** The model's call that comes next. */
   nextCall: number;
   memory: StepperMemory;
+  noise: NoisePosition;
+}
+
+/** A finished clip of a longer video. */
+export interface FinishedClip {
+  /** The clean latents of the frames that it added, [C,h,w] each. */
+  added: readonly Float32Array[];
+  /** The colours that the video is held to. */
+  anchor: readonly ChannelColours[] | undefined;
   noise: NoisePosition;
 }
 
@@ -29,7 +39,10 @@ const STEP = "step-";
 const NUM_KEPT = 2;
 
 const stepName = (step: number) => `${STEP}${String(step).padStart(4, "0")}`;
-const stepsOf = (names: readonly string[]) => names.filter((name) => name.startsWith(STEP)).sort();
+const numberOf = (stepRecord: string) => Number(stepRecord.slice(STEP.length));
+const stepsOf = (names: readonly string[]) =>
+  names.filter((name) => name.startsWith(STEP)).sort((a, b) => numberOf(a) - numberOf(b));
+const clipName = (index: number) => `clip-${String(index).padStart(4, "0")}`;
 const framesName = (begin: number) => `frames-${String(begin).padStart(4, "0")}`;
 
 /** The state of a generation on the disk: each part is written whole when it is finished, and read instead of being computed again. */
@@ -70,9 +83,10 @@ export class GenerationState {
     await this.folder.write(PICTURE, { texts: {}, tensors });
   }
 
-  /** Reads the last step that can be used; undefined where there is none. */
-  async lastStep(): Promise<StepState | undefined> {
+  /** Reads the last step that can be used; undefined where there is none. Only steps beyond `after` and up to `upTo`, those of one clip. */
+  async lastStep(after = 0, upTo = Infinity): Promise<StepState | undefined> {
     for (const name of stepsOf(await this.folder.names()).reverse()) {
+      if (numberOf(name) <= after || numberOf(name) > upTo) continue;
       const record = await this.folder.read(name);
       if (record) return stepOf(record);
     }
@@ -83,6 +97,25 @@ export class GenerationState {
   async keepStep(state: StepState): Promise<void> {
     if (!(await this.folder.write(stepName(state.step), recordOf(state)))) return;
     await this.folder.remove(stepsOf(await this.folder.names()).slice(0, -NUM_KEPT));
+  }
+
+  /** Reads a clip of a longer video, if it is finished. index: among all clips, from 0. */
+  async clip(index: number): Promise<FinishedClip | undefined> {
+    const record = await this.folder.read(clipName(index));
+    if (!record) return undefined;
+    const { numFrames, anchor, philoxOffset } = JSON.parse(record.texts.clip!) as ClipTexts;
+    const latents = floatsOf(record, "latents");
+    const length = latents.length / Math.max(numFrames, 1);
+    const added = Array.from({ length: numFrames }, (_, i) => latents.slice(i * length, (i + 1) * length));
+    return { added, anchor, noise: { engine: engineOf(record), philoxOffset } };
+  }
+
+  async keepClip(index: number, { added, anchor, noise }: FinishedClip): Promise<void> {
+    const latents = new Float32Array(added.reduce((sum, frame) => sum + frame.length, 0));
+    added.forEach((frame, i) => void latents.set(frame, i * frame.length));
+    const texts: ClipTexts = { numFrames: added.length, anchor, philoxOffset: noise.philoxOffset };
+    const tensors = { latents: storedFloats(latents), engine: storedEngine(noise) };
+    await this.folder.write(clipName(index), { texts: { clip: JSON.stringify(texts) }, tensors });
   }
 
   /** Reads the clean latents, [F,C,h,w], if all steps are finished. */
@@ -130,6 +163,13 @@ export class GenerationState {
   }
 }
 
+/** The part of a clip that is no tensor. */
+interface ClipTexts {
+  numFrames: number;
+  anchor: readonly ChannelColours[] | undefined;
+  philoxOffset: number;
+}
+
 /** The part of a step that is no tensor. */
 interface StepTexts {
   step: number;
@@ -157,18 +197,26 @@ function mapOf({ texts, tensors }: StateRecord): MapBehind {
 
 const MEMORY = "memory ";
 
+function storedEngine({ engine }: NoisePosition): StoredTensor {
+  const bytes = new Uint8Array(engine.buffer, engine.byteOffset, engine.byteLength);
+  return { dtype: "i32", dims: [engine.length], bytes };
+}
+
+function engineOf({ tensors }: StateRecord): Uint32Array {
+  const { buffer, byteOffset, byteLength } = tensors.engine!.bytes;
+  return new Uint32Array(buffer, byteOffset, byteLength / Uint32Array.BYTES_PER_ELEMENT);
+}
+
 function recordOf({ step, nextCall, memory, noise }: StepState): StateRecord {
-  const { engine, philoxOffset } = noise;
-  const texts: StepTexts = { step, nextCall, values: memory.values, philoxOffset };
-  const words = new Uint8Array(engine.buffer, engine.byteOffset, engine.byteLength);
+  const texts: StepTexts = { step, nextCall, values: memory.values, philoxOffset: noise.philoxOffset };
   const named = Object.entries(memory.tensors).map(([name, tensor]) => [`${MEMORY}${name}`, tensor]);
-  const tensors = { ...Object.fromEntries(named), engine: { dtype: "i32", dims: [engine.length], bytes: words } };
+  const tensors = { ...Object.fromEntries(named), engine: storedEngine(noise) };
   return { texts: { step: JSON.stringify(texts) }, tensors };
 }
 
-function stepOf({ texts, tensors }: StateRecord): StepState {
+function stepOf(record: StateRecord): StepState {
+  const { texts, tensors } = record;
   const { step, nextCall, values, philoxOffset } = JSON.parse(texts.step!) as StepTexts;
-  const { buffer, byteOffset, byteLength } = tensors.engine!.bytes;
   const memory = Object.entries(tensors).filter(([name]) => name.startsWith(MEMORY));
   return {
     ...{ step, nextCall },
@@ -176,7 +224,7 @@ function stepOf({ texts, tensors }: StateRecord): StepState {
       tensors: Object.fromEntries(memory.map(([name, tensor]) => [name.slice(MEMORY.length), tensor])),
       values,
     },
-    noise: { engine: new Uint32Array(buffer, byteOffset, byteLength / 4), philoxOffset },
+    noise: { engine: engineOf(record), philoxOffset },
   };
 }
 
@@ -213,8 +261,9 @@ export async function withState<T>(
 export interface ResumeState {
   /** What it was begun with. */
   seed: bigint;
-  /** Finished denoising steps whose latents are there. */
+  /** Finished denoising steps whose latents are there, of all clips together. */
   step: number;
+  /** Of all clips together. */
   steps: number | undefined;
   /** True once all steps are taken. */
   isDenoised: boolean;
@@ -238,7 +287,7 @@ export async function resumeState(dir: string): Promise<ResumeState | undefined>
   const seed = seedOf(head?.facts);
   if (!head || seed === undefined) return undefined;
   const last = stepsOf(head.records).at(-1);
-  const steps = head.facts.steps === undefined ? undefined : Number(head.facts.steps);
+  const steps = head.facts.steps === undefined ? undefined : Number(head.facts.steps) * Number(head.facts[CLIPS] ?? 1);
   const isDenoised = head.records.includes(LATENTS);
-  return { seed, step: last === undefined ? 0 : Number(last.slice(STEP.length)), steps, isDenoised };
+  return { seed, step: last === undefined ? 0 : numberOf(last), steps, isDenoised };
 }

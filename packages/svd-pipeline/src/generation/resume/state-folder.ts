@@ -22,7 +22,7 @@ const ENDING = ".safetensors";
 const RUN = "run";
 /** What a killed process leaves: temporary files, and a lock that was being taken over. */
 const LEFTOVER = /^\.(state\.json|[a-z]+-?\d*\.safetensors)\.[0-9a-f]{8}\.tmp$|^lock\.[0-9a-f]{8}$/;
-const RECORD = /^(picture|latents|maps|step-\d+|frames-\d+)\.safetensors$/;
+const RECORD = /^(picture|latents|maps|step-\d+|clip-\d+|frames-\d+)\.safetensors$/;
 const LOCK_OPTIONS = { pollMs: 100, staleMs: 10_000 };
 
 /** Says something of a state to whoever started the generation. */

@@ -50,6 +50,7 @@ async function withOwnKernels<T>(
         return async (call) => {
           if (written !== constants) await writeStepConstants(plan, constants);
           written = constants;
+          run.callsMade.full++;
           return predict(call);
         };
       },
@@ -62,7 +63,7 @@ async function withOwnKernels<T>(
 }
 
 async function withDenoiser<T>(
-  { context, progress }: GenerationRun,
+  { context, progress, callsMade }: GenerationRun,
   factory: DenoiserFactory,
   body: (model: ClipModel) => Promise<T>,
 ): Promise<T> {
@@ -74,7 +75,11 @@ async function withDenoiser<T>(
       onMessage: (message) => progress.report("denoise", 0, sampling.sampler.numSteps, { message }),
     });
     opened.push(denoiser);
-    return predictByDenoiser(denoiser);
+    const predict = predictByDenoiser(denoiser);
+    return (call) => {
+      callsMade.full++;
+      return predict(call);
+    };
   };
   try {
     return await body({ from });

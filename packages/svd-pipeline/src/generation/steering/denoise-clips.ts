@@ -1,6 +1,8 @@
 import type { Predict } from "../../denoising/host-stepper";
 import { type GenerationRun, latentDims } from "../context";
+import type { StepRange } from "../denoise-latents";
 import type { EncodedPicture } from "../encode-picture";
+import type { StepState } from "../resume/generation-state";
 import { type ClipModel, withClipModel } from "./clip-models";
 import { clipsOf } from "./clips-of";
 import { type ChannelColours, coloursOf, holdColours } from "./hold-colours";
@@ -30,7 +32,7 @@ interface Timeline {
   /** Whether the drift of colours from clip to clip is taken back. */
   holdsColours: boolean;
   /** The colours of the frames that the video begins with, once they are known. */
-  anchor?: ChannelColours[];
+  anchor?: readonly ChannelColours[] | undefined;
   /** CLIP's embedding for clips that begin with another frame: that of the picture. */
   embedding: Float32Array;
 }
@@ -105,11 +107,13 @@ interface ClipJobs {
 async function runClips(run: GenerationRun, { timeline, clips, before, count }: ClipJobs): Promise<void> {
   const embeddings = [...timeline.pictures.values()].map(({ embedding }) => embedding);
   const jobs = clips.map((clip, i): ClipJob => ({ timeline, clip, index: before + i, count }));
+  // What an earlier run has finished needs no model.
+  while (jobs.length > 0 && (await takeFinished(run, jobs[0]!))) jobs.shift();
   // Own kernels stay loaded; a denoiser that runs elsewhere is opened for a picture and keeps its memory until it is closed.
   const groups = run.context.denoiser?.kind === "elsewhere" ? jobs.map((job) => [job]) : [jobs];
-  for (const group of groups)
+  for (const group of groups.filter(({ length }) => length > 0))
     await withClipModel(run, embeddings, async (model) => {
-      for (const job of group) await denoiseClip(run, model, job);
+      for (const job of group) if (!(await takeFinished(run, job))) await denoiseClip(run, model, job);
     });
 }
 
@@ -131,12 +135,34 @@ function pictureAt(
   return pictureOfFrame(context, frames[position]!, embedding);
 }
 
-async function predictorOf(run: GenerationRun, model: ClipModel, { timeline, clip }: ClipJob): Promise<Predict> {
+/** Positions of the frames that a clip adds. */
+const addedBy = ({ timeline, clip }: ClipJob): number[] =>
+  clip.positions.filter((at): at is number => at !== undefined && timeline.frames[at] === undefined);
+
+/** Puts the frames of a clip that an earlier run has finished on the timeline; false where there is none. */
+async function takeFinished({ context, noise, progress }: GenerationRun, job: ClipJob): Promise<boolean> {
+  const finished = await context.state?.clip(job.index);
+  if (!finished) return false;
+  const { timeline, index, count } = job;
+  for (const [i, at] of addedBy(job).entries()) timeline.frames[at] = finished.added[i]!;
+  timeline.anchor = finished.anchor;
+  noise.goOnFrom(finished.noise);
+  const { numSteps } = context.sampling.sampler;
+  progress.report("denoise", (index + 1) * numSteps, count * numSteps);
+  return true;
+}
+
+async function predictorOf(
+  run: GenerationRun,
+  model: ClipModel,
+  { timeline, clip }: ClipJob,
+  firstCall: number | undefined,
+): Promise<Predict> {
   const forward = await model.from(pictureAt(run, timeline, clip.positions[0]!));
   if (!clip.isBounded) return forward;
   const backward = await model.from(pictureAt(run, timeline, clip.positions.at(-1)!));
   const numCalls = lookingBack(run.context.sampling.sampler);
-  return fromBothEnds(forward, backward, { numFrames: clip.positions.length, numCalls });
+  return fromBothEnds(forward, backward, { numFrames: clip.positions.length, numCalls, firstCall });
 }
 
 async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): Promise<void> {
@@ -147,21 +173,30 @@ async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): 
   const spares = framesOf(spare, Math.max(1, spare.length / timeline.noise[0]!.length));
   const known = clip.positions.map((at) => (at === undefined ? undefined : timeline.frames[at]));
   const latents = joinFrames(clip.positions.map((at) => (at === undefined ? spares.pop()! : timeline.noise[at]!)));
+  const range = { before: index * sampler.numSteps, total: count * sampler.numSteps };
+  const after = await lastStepOf(run, range);
   const result = await denoiseOneClip(run, {
-    ...{ predict: await predictorOf(run, model, job), known, latents, leadsTo: clip.isBounded },
-    range: { before: index * sampler.numSteps, total: count * sampler.numSteps },
+    ...{ predict: await predictorOf(run, model, job, after?.nextCall), known, latents, leadsTo: clip.isBounded },
+    ...{ range, after },
   });
-  const added = clip.positions.flatMap((at, i) =>
-    at === undefined || timeline.frames[at] ? [] : [{ at, frame: result[i]!.slice() }],
-  );
-  for (const { at, frame } of added) timeline.frames[at] = frame;
+  const positions = addedBy(job);
+  const added = positions.map((at) => result[clip.positions.indexOf(at)]!.slice());
+  for (const [i, at] of positions.entries()) timeline.frames[at] = added[i];
   // Where a clip leads to a known frame, its colours are given at both ends.
-  if (!clip.isBounded && timeline.holdsColours)
-    holdColoursOf(
-      run,
-      timeline,
-      added.map(({ frame }) => frame),
-    );
+  if (!clip.isBounded && timeline.holdsColours) holdColoursOf(run, timeline, added);
+  await context.state?.keepClip(index, { added, anchor: timeline.anchor, noise: noise.position() });
+}
+
+/** Finds the step that an earlier run was stopped behind, if it is one of a clip's. */
+async function lastStepOf(
+  { context, noise, progress }: GenerationRun,
+  { before, total }: StepRange,
+): Promise<StepState | undefined> {
+  const after = await context.state?.lastStep(before, before + context.sampling.sampler.numSteps);
+  if (!after) return undefined;
+  noise.goOnFrom(after.noise);
+  progress.report("denoise", after.step, total, { message: `goes on after step ${after.step}` });
+  return after;
 }
 
 /** Holds the colours of frames that a clip has added to those of the frames that the video begins with. */

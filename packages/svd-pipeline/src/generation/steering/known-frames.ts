@@ -33,6 +33,8 @@ export interface KnownFrames {
   sampler: Sampler;
   /** True where unknown frames lead to known ones, which the model would not reach by itself. */
   leadsTo: boolean;
+  /** The first call that there will be; those before it were made earlier. Default 0. */
+  firstCall?: number | undefined;
 }
 
 /** Most frames that are moved towards a known one that they lead to. */
@@ -56,11 +58,12 @@ function leadsOf(frames: readonly unknown[]): ({ to: number; share: number } | u
  * Returns predictions that know some frames: for these the model's output is replaced by the one whose guess of the clean latents is
  * right, so that every sampler ends at them, while the model sees them at each step as noisy as the rest. The calls must come in order.
  */
-export function knowingFrames(predict: Predict, { frames, sampler, leadsTo }: KnownFrames): Predict {
+export function knowingFrames(predict: Predict, { frames, sampler, leadsTo, firstCall = 0 }: KnownFrames): Predict {
   if (frames.every((frame) => frame === undefined)) return predict;
   const probe = new GuessProbe(sampler);
   const leads = leadsTo ? leadsOf(frames) : [];
   let calls = 0;
+  while (calls < firstCall) probe.at(calls++);
   return async (call) => {
     const output = await predict(call);
     const { fromSample, fromOutput } = probe.at(calls++);
@@ -103,14 +106,14 @@ export const lookingBack = ({ numModelCalls }: Sampler): number => Math.ceil(LOO
  * of predictions, not of samples: the same for samplers whose steps are linear.
  *
  * forward, backward: predictions of the model with the clip's first and last frame as its picture; the second sees the frames in
- * the opposite order.
+ * the opposite order. firstCall: the first one that there will be.
  */
 export function fromBothEnds(
   forward: Predict,
   backward: Predict,
-  { numFrames, numCalls }: { numFrames: number; numCalls: number },
+  { numFrames, numCalls, firstCall = 0 }: { numFrames: number; numCalls: number; firstCall?: number | undefined },
 ): Predict {
-  let calls = 0;
+  let calls = firstCall;
   return async (call) => {
     const ahead = Float32Array.from(await forward(call));
     if (calls++ >= numCalls) return ahead;

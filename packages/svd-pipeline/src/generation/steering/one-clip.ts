@@ -5,6 +5,7 @@ import { HostStepper, type Predict } from "../../denoising/host-stepper";
 import { type GenerationContext, type GenerationRun, latentDims } from "../context";
 import { type StepRange, stepOptions } from "../denoise-latents";
 import type { EncodedPicture } from "../encode-picture";
+import type { StepState } from "../resume/generation-state";
 import { knowingFrames } from "./known-frames";
 
 /** A run that sees one clip. */
@@ -57,6 +58,8 @@ export interface ClipStart {
   leadsTo: boolean;
   /** Which steps of all are this clip's. */
   range: StepRange;
+  /** The step of an earlier run that it goes on after. */
+  after?: StepState | undefined;
 }
 
 /** Denoises one clip of which some frames may be known. run: with the shape of a clip. Returns the clean latents of its frames, [C,h,w]
@@ -64,10 +67,12 @@ export interface ClipStart {
 export async function denoiseOneClip(run: GenerationRun, start: ClipStart): Promise<Float32Array[]> {
   const { context, noise } = run;
   const { sampler } = context.sampling;
-  const { known: frames, latents, leadsTo, range } = start;
-  const predict = knowingFrames(start.predict, { frames, sampler, leadsTo });
+  const { known: frames, latents, leadsTo, range, after } = start;
+  const firstCall = after?.nextCall;
+  const predict = knowingFrames(start.predict, { frames, sampler, leadsTo, firstCall });
   const { signal, profiler: observer } = context.options;
   const drawn = () => noise.forStep(frames.length);
-  const stepper = new HostStepper({ predict, sampler, latents, noise: drawn, signal, observer });
-  return framesOf(await denoise(stepper, sampler, stepOptions(run, range)), frames.length);
+  const memory = after?.memory;
+  const stepper = new HostStepper({ predict, sampler, latents, memory, noise: drawn, signal, observer });
+  return framesOf(await denoise(stepper, sampler, { firstCall, ...stepOptions(run, range) }), frames.length);
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { renameSync, writeFileSync } from "node:fs";
 import { StableVideoDiffusionPipeline } from "../../../src/index";
 
-const [model, resume, output] = process.argv.slice(2) as [string, string, string];
+const [model, resume, output, more] = process.argv.slice(2) as [string, string, string, string];
 const image = { width: 32, height: 32, data: Uint8Array.from({ length: 3072 }, (_, i) => (i * 37) % 256) };
 const say = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`);
 
@@ -14,6 +14,7 @@ const video = await pipeline.generate({
   ...options,
   decodeChunk: 1,
   isolateDecodeChunks: true,
+  ...(JSON.parse(more) as object),
   keepState: true,
   onProgress: ({ stage, step, stepUs, message }) => say({ stage, step, isNew: stepUs !== undefined, message }),
 });

@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { SafetensorsFile } from "@vd/tensor";
 import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../../tooling/testing/failure";
 import { type GenerateOptions, removeState, resumeState, type StableVideoDiffusionPipeline } from "../../../src/index";
 import { sameBytes } from "../../support/measures";
-import { copyOfTiny, openTiny, QUICK, temporaryFolder, WEIGHT_FILES } from "../../support/tiny-model";
+import { copyOfTiny, openTiny, QUICK, TINY_SVD, temporaryFolder, WEIGHT_FILES } from "../../support/tiny-model";
 
 const OPTIONS = { ...QUICK, steps: 4 } as const;
 
@@ -118,21 +119,45 @@ describe("a generation with a state", () => {
   });
 
   it.each([
-    ["several clips", { numFrames: 5, clipFrames: 3, overlap: 1 }],
-    ["a loop", { numFrames: 5, loop: true }],
-  ] as const)("begins the denoising anew with %s, and gives the same bits", async (_, more) => {
-    const options: GenerateOptions = { ...OPTIONS, ...more };
-    const whole = await pipeline.generate(options);
+    ["several clips", { numFrames: 5, clipFrames: 3, overlap: 1 }, 2],
+    ["several clips, in a later one", { numFrames: 5, clipFrames: 3, overlap: 1, sampler: "ddpm" }, 6],
+    ["several clips, between two", { numFrames: 5, clipFrames: 3, overlap: 1, sampler: "dpmpp_2m" }, 4],
+    ["a loop, in the clip that ties it together", { numFrames: 5, loop: true, sampler: "heun" }, 5],
+    ["a last picture, looking back", { lastImage: QUICK.image, sampler: "ddpm" }, 1],
+    ["frames to go on from", { pastFrames: [QUICK.image], clipFrames: 3, overlap: 2 }, 3],
+    ["frames between all others", { numFrames: 4, clipFrames: 4, interpolation: "denoise" }, 6],
+  ] as const satisfies readonly (readonly [string, Partial<GenerateOptions>, number])[])(
+    "goes on in the clip that was under way, with the same bits: %s",
+    async (_, more, after) => {
+      const plain = watched({ ...OPTIONS, ...more });
+      const whole = await pipeline.generate(plain.options);
+      const options: GenerateOptions = { ...OPTIONS, ...more, resume: join(temporaryFolder(), "state") };
+      await stopAfter(after, options);
+      expect(await resumeState(options.resume!)).toMatchObject({ step: after, steps: plain.told.steps.length });
+      const { told, options: again } = watched({ ...options, keepState: true });
+      const video = await pipeline.generate(again);
+      expect(told.steps).toEqual(plain.told.steps.slice(after));
+      expect(sameBytes(video.data, whole.data)).toBe(true);
+      expect(video.floats()).toEqual(whole.floats());
+      const decoded = watched(options);
+      expect(sameBytes((await pipeline.generate(decoded.options)).data, whole.data)).toBe(true);
+      expect(decoded.told.steps).toEqual([]);
+      expect(existsSync(options.resume!)).toBe(false);
+    },
+  );
+
+  it("computes only what is damaged of clips that were finished", async () => {
     const resume = join(temporaryFolder(), "state");
-    await stopAfter(2, { ...options, resume });
-    const { told, options: again } = watched({ ...options, resume });
-    const video = await pipeline.generate(again);
-    expect(told.steps[0]).toBe(1);
-    expect(sameBytes(video.data, whole.data)).toBe(true);
-    await failWhileDecoding(0, { ...options, resume });
-    const decoded = watched({ ...options, resume });
-    expect(sameBytes((await pipeline.generate(decoded.options)).data, whole.data)).toBe(true);
-    expect(decoded.told.steps.filter((step) => step === 1)).toEqual([]);
+    const options = { ...OPTIONS, numFrames: 5, clipFrames: 3, overlap: 1, resume };
+    const whole = await pipeline.generate({ ...options, resume: undefined });
+    await stopAfter(6, options);
+    truncateSync(join(resume, "clip-0000.safetensors"), 100);
+    const { told, options: again } = watched(options);
+    expect(sameBytes((await pipeline.generate(again)).data, whole.data)).toBe(true);
+    expect(told.messages[0]).toMatch(/clip-0000/);
+    // The clip under way goes on where it was, unless steps of the damaged one had to take its place.
+    expect(told.steps.slice(0, 4)).toEqual([1, 2, 3, 4]);
+    expect(told.steps.at(-1)).toBe(8);
   });
 
   it("takes the state's seed, and says how far it has come", async () => {
@@ -200,6 +225,23 @@ describe("a state of another generation", () => {
       expect([error.code, error.where, error.got]).toEqual(["attr", "resume", `another one: ${difference}`]);
       expect(existsSync(join(resume, "step-0001.safetensors"))).toBe(true);
     }
+  });
+
+  it("is refused where a file of a further picture has become another one, and takes the same picture in another form", async () => {
+    const folder = temporaryFolder();
+    const [path, resume] = [join(folder, "last.png"), join(folder, "state")];
+    copyFileSync(join(TINY_SVD, "samples/one-ball.png"), path);
+    const options = { ...OPTIONS, lastImage: path, pastFrames: [path], overlap: 2, clipFrames: 3, resume };
+    await stopAfter(1, options);
+    const bytes = readFileSync(path);
+    copyFileSync(join(TINY_SVD, "samples/two-balls.png"), path);
+    expect((await failureOf(pipeline.generate(options))).got).toBe(
+      "another one: another last picture; another frames before",
+    );
+    const same = { lastImage: Readable.from([bytes]), pastFrames: [new Blob([bytes])] };
+    const { told, options: again } = watched({ ...options, ...same });
+    await pipeline.generate(again);
+    expect(told.steps[0]).toBe(2);
   });
 
   it("is refused by a model of which one tensor is another", async () => {

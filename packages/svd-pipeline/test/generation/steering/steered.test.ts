@@ -1,9 +1,12 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
 import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../../tooling/testing/failure";
 import type { StableVideoDiffusionPipeline } from "../../../src/index";
 import type { GenerateOptions, ProgressEvent } from "../../../src/types";
 import { psnr, sameBytes } from "../../support/measures";
-import { openTiny, QUICK } from "../../support/tiny-model";
+import { openTiny, QUICK, TINY_SVD } from "../../support/tiny-model";
 
 /** Clips of four frames, of which each takes over two. */
 const SHORT = { ...QUICK, clipFrames: 4, overlap: 2 } as const satisfies GenerateOptions;
@@ -55,6 +58,27 @@ describe("a video of several clips", () => {
     // Half of the calls also look back from the end.
     expect(await callsOf({ ...SHORT, numFrames: 4, lastImage: QUICK.image })).toBe(1.5 * QUICK.steps);
   });
+
+  it("says how often the denoiser was called, as planned", async () => {
+    const callsOf = async (options: GenerateOptions) => (await pipeline.generate(options)).denoiserCalls.full;
+    expect(await callsOf(LONG)).toBe(3 * QUICK.steps);
+    expect(await callsOf({ ...SHORT, numFrames: 4, lastImage: QUICK.image })).toBe(1.5 * QUICK.steps);
+  });
+
+  it.each([{ fast: true }, { featureInterval: 2 }, { skipThreshold: 0.1 }, { guidanceMinSigma: 1 }])(
+    "is refused with %o, which would save nothing between clips",
+    async (savings) => {
+      const error = await failureOf(pipeline.generate({ ...LONG, ...savings }));
+      expect(error).toMatchObject({
+        code: "unsupported",
+        expected: "a video of one clip",
+        got: "one of several clips, or with known frames",
+        where: Object.keys(savings)[0],
+        hint: `Leave out ${Object.keys(savings)[0]}.`,
+      });
+      expect((await failureOf(pipeline.plan({ ...LONG, ...savings }))).code).toBe("unsupported");
+    },
+  );
 
   it("stops within a step, and the pipeline works again", async () => {
     const stop = new AbortController();
@@ -125,6 +149,16 @@ describe("a video that is steered", () => {
     const [alone, on] = [await latentsOf(options), await latentsOf({ ...options, pastFrames: clip.slice(1, 3) })];
     expect(on).toHaveLength(3);
     expect(on).not.toEqual(alone);
+  });
+
+  it("goes on from frames that come before where the picture is a stream, which can be read once", async () => {
+    const bytes = readFileSync(join(TINY_SVD, "samples/one-ball.png"));
+    const given = { ...LONG, pastFrames: [QUICK.image] };
+    const [streamed, plain] = [
+      await pipeline.generate({ ...given, image: Readable.from([bytes]) }),
+      await pipeline.generate({ ...given, image: bytes }),
+    ];
+    expect(sameBytes(streamed.data, plain.data)).toBe(true);
   });
 
   it("loops: one seam is between the last frame and the first", async () => {
