@@ -20,7 +20,7 @@ export async function openLocalBackend(context: BackendContext & { rules: FetchR
   const database = openDatabase(folder);
   const keys = new SqliteKeys(database);
   const table = new VideoTable(database);
-  const sender = new WebhookSender(database, { keys, rules, ...(retryMs && { retryMs }) });
+  const sender = new WebhookSender(database, { table, keys, rules, ...(retryMs && { retryMs }) });
   const files = remoteFiles ?? new FolderFiles(join(folder, VIDEOS));
   const standing = (id: string) => {
     const video = table.get(id);
@@ -29,6 +29,7 @@ export async function openLocalBackend(context: BackendContext & { rules: FetchR
   if (files instanceof FolderFiles) await files.tidyAll(standing);
   const modelOf = (id: string) => placeOf(places, id);
   const queue = await LocalQueue.open({ table, files, workers, modelOf, onEnd: (video) => sender.note(video) });
+  sender.tell(queue.events);
   return {
     ...{ queue, files, keys },
     close: async () => {

@@ -5,11 +5,13 @@ import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { mountLive } from "../live-mount";
 import { LOCAL_OWNER } from "../videos/record";
+import { logWebhooks } from "../webhooks/log";
 import { guardAccess, isGuarded, KEY_COOKIE, nothingHere } from "./access";
 import { answerBrokenCall } from "./broken-call";
 import { addContentRoutes } from "./content-routes";
 import { addEventRoutes } from "./event-routes";
 import { addInfoRoutes } from "./info-routes";
+import { KeyWatch } from "./key-watch";
 import { addMetrics } from "./metrics";
 import { addPictureRoutes } from "./picture-routes";
 import { Problem, problemOf } from "./problem";
@@ -109,10 +111,12 @@ export async function makeServer(
   });
   guardAccess(app, studio.access, studio.keys);
   await addPlugins(app, studio);
-  const events = addRoutes(app, studio);
+  const watch = new KeyWatch(studio.keys);
+  const events = addRoutes(app, studio, watch);
   traceVideos(studio.queue.events);
+  logWebhooks(studio.queue.events, log);
   if (studio.page !== undefined) {
-    await mountLive(app, studio.openLive);
+    await mountLive(app, watch, studio.openLive);
     await addPage(app, studio.page, pagePolicy(studio.files.origin));
   }
   return { app, endEvents: () => events.endAll() };
@@ -145,8 +149,8 @@ async function addPlugins(app: FastifyInstance, { maxBodyBytes, version, rateSto
   });
 }
 
-function addRoutes(app: FastifyInstance, studio: Studio) {
-  const events = addEventRoutes(app, studio);
+function addRoutes(app: FastifyInstance, studio: Studio, watch: KeyWatch) {
+  const events = addEventRoutes(app, studio, watch);
   addVideoRoutes(app, studio);
   addContentRoutes(app, studio);
   addPictureRoutes(app, studio);
