@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
-import websocket from "@fastify/websocket";
+import websocket, { type WebSocket } from "@fastify/websocket";
 import { MAX_MESSAGE_BYTES, type OpenSite, openLiveSite } from "@vd/live-app/site";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { KeyWatch } from "./http/key-watch";
 import { Problem } from "./http/problem";
 
@@ -71,12 +71,18 @@ export async function mountLive(
   });
   // A route of its own context: the plugin sees routes that are added after it.
   await app.register(async (inner) => {
-    inner.get("/live/socket", { ...hidden, websocket: true }, async (socket, request) => {
+    const handler = async () => {
+      throw new Problem(426, "upgrade_required", "This is a socket: call it by WebSocket.", undefined, {
+        upgrade: "websocket",
+      });
+    };
+    const wsHandler = async (socket: WebSocket, request: FastifyRequest) => {
       const unwatch = watch.watch(request.caller, () => socket.close(KEY_REMOVED, "key_removed"));
       socket.once("close", unwatch);
       const { site } = await game.get();
       // Whoever has gone meanwhile plays no game.
       if (socket.readyState === socket.OPEN) site.addPage(socket, request.raw);
-    });
+    };
+    inner.route({ method: "GET", url: "/live/socket", ...hidden, handler, wsHandler });
   });
 }

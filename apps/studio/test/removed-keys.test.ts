@@ -72,6 +72,11 @@ it("so do sockets of the live game", async () => {
   expect([code, String(reason)]).toEqual([1008, "key_removed"]);
 });
 
+it("a socket that is called as a page says what it is", async () => {
+  const answer = await studio.call("live/socket", { headers: kept });
+  expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([426, "upgrade_required"]);
+});
+
 it("a server that stops says so", async () => {
   const { folder: own, remove: removeOwn } = temporaryFolder();
   const other = await startTestStudio(own);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { FolderFiles } from "../files/folder-files";
 import type { FetchRules } from "../inputs/safe-fetch";
 import { SqliteKeys } from "../keys/sqlite-keys";
-import { lockFolder, openDatabase } from "../queue/database";
+import { lockFolder, makeDataFolder, openDatabase } from "../queue/database";
 import { LocalQueue } from "../queue/local-queue";
 import { VideoTable } from "../queue/video-table";
 import { hasEnded } from "../videos/record";
@@ -16,6 +16,7 @@ export const VIDEOS = "videos";
 /** Opens the queue of one machine: everything is in the data folder. @throws VdError `io` where another server has it */
 export async function openLocalBackend(context: BackendContext & { rules: FetchRules }): Promise<StudioBackend> {
   const { folder, workers, places, rules, retryMs, remoteFiles } = context;
+  await makeDataFolder(folder);
   const unlock = lockFolder(folder);
   const database = openDatabase(folder);
   const keys = new SqliteKeys(database);

@@ -82,7 +82,12 @@ export async function makeServer(
     forceCloseConnections: "idle",
     requestTimeout: patience.callMs,
     connectionTimeout: patience.silenceMs,
-    http: { headersTimeout: patience.headersMs, connectionsCheckingInterval: patience.lookMs },
+    // A call without a host is refused as others are, by a problem.
+    http: {
+      requireHostHeader: false,
+      headersTimeout: patience.headersMs,
+      connectionsCheckingInterval: patience.lookMs,
+    },
     // Addresses that cannot be read, and what is no HTTP, come before any route.
     frameworkErrors: (error, _, reply) => void sendProblem(reply, error),
     clientErrorHandler: answerBrokenCall,

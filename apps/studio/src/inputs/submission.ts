@@ -33,11 +33,12 @@ const wrong = (field: string, expected: string) =>
 
 function metadataOf({ metadata }: Fields): Record<string, string> {
   if (metadata === undefined || metadata === null) return {};
-  const entries = typeof metadata === "object" ? Object.entries(metadata) : [];
+  const isObject = typeof metadata === "object" && !Array.isArray(metadata);
+  const entries = isObject ? Object.entries(metadata) : [];
   const fits = entries.every(
     ([name, text]) => name.length <= MAX_TEXT && typeof text === "string" && text.length <= MAX_TEXT,
   );
-  if (typeof metadata !== "object" || entries.length > MAX_METADATA || !fits)
+  if (!isObject || entries.length > MAX_METADATA || !fits)
     throw wrong("metadata", `an object of at most ${MAX_METADATA} texts of at most ${MAX_TEXT} characters`);
   return Object.fromEntries(entries);
 }
