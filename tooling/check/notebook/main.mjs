@@ -38,6 +38,10 @@ function reasonToSkip({ kind, command, text }) {
 /** What may be fetched only by who has a token and accepted a licence: such a command has to come as far as the Hub. */
 const isGated = ({ command }) => command?.includes("stabilityai/") ?? false;
 
+/** Whether a command did what it is for: the doctor ends with 1 where it finds a machine slow, which is no fault of the notebook. */
+const isDone = (command, { status, said }) =>
+  status === 0 || (command.includes("vd-bench doctor") && status === 1 && !/^failed/m.test(said));
+
 /** An environment with nothing of the user's but how packages are fetched, and programs of npm in a folder of its own. */
 function environmentOf(folder) {
   const npm = (name) => spawnSync("npm", ["config", "get", name], { encoding: "utf8", cwd: tmpdir() }).stdout.trim();
@@ -82,7 +86,7 @@ function pack(notebook, content) {
 function take(title, body) {
   const startMs = performance.now();
   const { status, said } = body();
-  if (status !== 0) throw new Failure(`${title}\nended with ${status}:\n${said.slice(-4000)}`);
+  if (!isDone(title, { status, said })) throw new Failure(`${title}\nended with ${status}:\n${said.slice(-4000)}`);
   console.log(`ok: ${title} (${seconds(startMs)})`);
   const last = said.split("\n").slice(-2).join("\n    ");
   if (last !== "") console.log(`    ${last}`);
