@@ -209,6 +209,12 @@ describe("what is refused", () => {
     expect((await post("[]", "application/json")).status).toBe(400);
   });
 
+  it("a body for a session that is more than a key", async () => {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ key: "k".repeat(2000) });
+    expect((await studio.call("session", { method: "POST", headers, body })).status).toBe(413);
+  });
+
   it("other sites' pages and names", async () => {
     expect(await statusWith({})).toBe(200);
     expect(await statusWith({ host: "evil.example" })).toBe(403);

@@ -40,12 +40,6 @@ describe("calls that are no calls", () => {
     const post = head("POST /nothing HTTP/1.1", "content-type: application/json", "content-length: 400000");
     expect((await rawCall(studio.port, post, { waitMs: 2000 })).text).toMatch(/^HTTP\/1.1 404 /);
   });
-
-  it("a body for a session is a key, and no more", async () => {
-    const headers = { "content-type": "application/json" };
-    const body = JSON.stringify({ key: "k".repeat(2000) });
-    expect((await studio.call("session", { method: "POST", headers, body })).status).toBe(413);
-  });
 });
 
 describe("whoever holds connections is let go", () => {

@@ -58,8 +58,9 @@ export async function startStudio(settings: ServeSettings, context: ServeContext
     timeoutMs: FETCH_TIMEOUT_MS,
     lookup: context.lookup,
   };
-  const workers = makeWorkers(settings, context.program);
-  const estimator = new WorkerProcess(context.program);
+  const program = { ...context.program, log: context.log };
+  const workers = makeWorkers(settings, program);
+  const estimator = new WorkerProcess(program);
   const places = modelPlaces(settings);
   const stopWorkers = () => Promise.all([...workers, estimator].map((worker) => worker.stop()));
   let backend: StudioBackend | undefined;
