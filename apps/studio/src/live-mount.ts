@@ -1,11 +1,15 @@
 import { createReadStream } from "node:fs";
-import websocket from "@fastify/websocket";
+import websocket, { type WebSocket } from "@fastify/websocket";
 import { MAX_MESSAGE_BYTES, type OpenSite, openLiveSite } from "@vd/live-app/site";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { KeyWatch } from "./http/key-watch";
 import { Problem } from "./http/problem";
 
 /** What opens the game; tests have another page, or another game. */
 export type OpenLiveSite = () => Promise<OpenSite>;
+
+/** Why a socket is closed whose key was removed: against the rules of this server (RFC 6455, 7.4.1). */
+const KEY_REMOVED = 1008;
 
 /** One game for all who look at it, opened for the first of them and opened anew when it has ended. */
 class SharedGame {
@@ -39,9 +43,13 @@ class SharedGame {
 
 /**
  * Adds the window of live games below `/live/`. The game is opened when somebody looks at it, stands still while nobody does, and
- * ends with the server. Who is let in is decided by the hooks of `app`, for the socket too.
+ * ends with the server. Who is let in is decided by the hooks of `app`, for the socket too, which ends when `watch` misses its key.
  */
-export async function mountLive(app: FastifyInstance, openSite: OpenLiveSite = () => openLiveSite()): Promise<void> {
+export async function mountLive(
+  app: FastifyInstance,
+  watch: KeyWatch,
+  openSite: OpenLiveSite = () => openLiveSite(),
+): Promise<void> {
   const game = new SharedGame(openSite);
   app.addHook("onClose", () => game.close());
   await app.register(websocket, { options: { maxPayload: MAX_MESSAGE_BYTES } });
@@ -63,9 +71,18 @@ export async function mountLive(app: FastifyInstance, openSite: OpenLiveSite = (
   });
   // A route of its own context: the plugin sees routes that are added after it.
   await app.register(async (inner) => {
-    inner.get("/live/socket", { ...hidden, websocket: true }, async (socket, request) => {
+    const handler = async () => {
+      throw new Problem(426, "upgrade_required", "This is a socket: call it by WebSocket.", undefined, {
+        upgrade: "websocket",
+      });
+    };
+    const wsHandler = async (socket: WebSocket, request: FastifyRequest) => {
+      const unwatch = watch.watch(request.caller, () => socket.close(KEY_REMOVED, "key_removed"));
+      socket.once("close", unwatch);
       const { site } = await game.get();
-      site.addPage(socket, request.raw);
-    });
+      // Whoever has gone meanwhile plays no game.
+      if (socket.readyState === socket.OPEN) site.addPage(socket, request.raw);
+    };
+    inner.route({ method: "GET", url: "/live/socket", ...hidden, handler, wsHandler });
   });
 }

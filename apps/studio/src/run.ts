@@ -92,7 +92,7 @@ async function serve(
 
 async function work(settings: WorkerSettings, { stdout, stderr, signal, program }: Dependencies): Promise<void> {
   const { startWorker } = await import("./commands/worker");
-  const worker = await startWorker(settings, program);
+  const worker = await startWorker(settings, { ...program, log: (text) => stderr.write(text) });
   stdout.write(`vd-studio worker: ${worker.title}\n`);
   await aborted(signal);
   stderr.write(`Stopping; waiting up to ${settings.drainSeconds} s for videos that are being made.\n`);

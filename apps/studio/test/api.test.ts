@@ -170,6 +170,9 @@ describe("before the run", () => {
   });
 });
 
+/** A picture of more pixels than any part loads, in few bytes. */
+const WIDE = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="16000" height="16000"/>')}`;
+
 describe("what is refused", () => {
   it.each([
     [{ image: undefined }, 400, /picture is needed/],
@@ -184,6 +187,8 @@ describe("what is refused", () => {
     [{ model: "sora-2" }, 400, /tiny-svd/],
     [{ priority: "urgent" }, 400, /high, normal, low/],
     [{ webhook: { url: "ftp://a" } }, 400, /https/],
+    [{ metadata: ["a"] }, 400, /an object/],
+    [{ image: WIDE }, 413, /16000×16000 pixels; at most 178956970/],
     [{ resume: "/etc" }, 400, /resume/],
   ])("%j", async (fields, status, sentence) => {
     const answer = await studio.submit(fields);
@@ -197,9 +202,17 @@ describe("what is refused", () => {
   it("bodies that are no JSON, or of another type", async () => {
     const post = (body: string, type: string) =>
       studio.call("v1/videos", { method: "POST", body, headers: { "content-type": type } });
-    expect((await post("{", "application/json")).status).toBe(400);
-    expect((await post("a", "text/plain")).status).toBe(415);
+    const broken = await post("{", "application/json");
+    expect([broken.status, ((await broken.json()) as { code: string }).code]).toEqual([400, "bad_request"]);
+    const foreign = await post("a", "text/plain");
+    expect([foreign.status, ((await foreign.json()) as { code: string }).code]).toEqual([415, "unknown_type"]);
     expect((await post("[]", "application/json")).status).toBe(400);
+  });
+
+  it("a body for a session that is more than a key", async () => {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ key: "k".repeat(2000) });
+    expect((await studio.call("session", { method: "POST", headers, body })).status).toBe(413);
   });
 
   it("other sites' pages and names", async () => {

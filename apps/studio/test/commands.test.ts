@@ -1,3 +1,5 @@
+import { stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "../src/run";
 import { temporaryFolder, WORKER_PROGRAM } from "./support/harness";
@@ -49,6 +51,24 @@ describe("vd-studio", () => {
     expect((await typed("keys", "rm", id, "--data", folder)).stderr).toContain("the id of a key");
     remove();
   });
+
+  it.skipIf(process.platform !== "linux")(
+    "says which folder it cannot use, and makes one for its user alone",
+    async () => {
+      const { folder, remove } = temporaryFolder();
+      await writeFile(join(folder, "file"), "");
+      for (const place of ["/proc/vd-studio", "/proc", join(folder, "file"), join(folder, "file/below")]) {
+        const { status, stderr } = await typed("keys", "list", "--data", place);
+        expect([status, stderr]).toEqual([
+          1,
+          expect.stringContaining(`[--data] expected a folder to write into, got ${place} (`),
+        ]);
+      }
+      expect((await typed("keys", "list", "--data", join(folder, "a/b"))).status).toBe(0);
+      expect((await stat(join(folder, "a/b"))).mode & 0o777).toBe(0o700);
+      remove();
+    },
+  );
 
   it("says which model it cannot open", async () => {
     const { folder, remove } = temporaryFolder();

@@ -3,7 +3,13 @@ import { openLiveSite } from "@vd/live-app/site";
 import Fastify from "fastify";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
+import { KeyWatch } from "../src/http/key-watch";
+import type { KeyRecord, KeyStore } from "../src/keys/key-store";
 import { mountLive } from "../src/live-mount";
+import { LOCAL_OWNER } from "../src/videos/record";
+
+/** Who needs no key. */
+const CALLER = { id: LOCAL_OWNER } as KeyRecord;
 
 describe("the live game's window", () => {
   let numOpened = 0;
@@ -11,10 +17,11 @@ describe("the live game's window", () => {
   let origin: string;
 
   beforeAll(async () => {
-    app.addHook("onRequest", async ({ headers }, reply) => {
-      if (headers.authorization !== undefined) await reply.code(403).send();
+    app.addHook("onRequest", async (request, reply) => {
+      if (request.headers.authorization !== undefined) await reply.code(403).send();
+      request.caller = CALLER;
     });
-    await mountLive(app, () => {
+    await mountLive(app, new KeyWatch({} as KeyStore), () => {
       numOpened++;
       return openLiveSite({}, "<!doctype html><title>page</title><style></style><script></script>");
     });

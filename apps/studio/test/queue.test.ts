@@ -37,7 +37,7 @@ const video = (owner: string, priority: Priority = "normal"): NewVideo => ({
   },
   settings: { width: 8, height: 8, numFrames: 1, fps: 7, seed: "1" },
   picture: { width: 8, height: 8, mediaType: "image/png", crop: { left: 0, top: 0, width: 8, height: 8 } },
-  ...{ webhookUrl: null, metadata: {}, source: null },
+  ...{ webhook: null, metadata: {}, source: null },
 });
 const add = (owner: string, count: number, priority?: Priority) => {
   for (let i = 0; i < count; i++) table.add(video(owner, priority), 1000);

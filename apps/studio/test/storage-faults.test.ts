@@ -15,7 +15,7 @@ const systemError = (code: string) =>
 
 const newVideo = (): NewVideo => ({
   ...{ id: makeVideoId(), owner: "a", createdAt: Date.now(), model: "m", prompt: null, priority: "normal" },
-  ...{ previewEvery: 0, profile: false, webhookUrl: null, metadata: {}, source: null },
+  ...{ previewEvery: 0, profile: false, webhook: null, metadata: {}, source: null },
   settings: { width: 8, height: 8, numFrames: 1, fps: 7, seed: "1" },
   picture: { width: 8, height: 8, mediaType: "image/png", crop: { left: 0, top: 0, width: 8, height: 8 } },
 });

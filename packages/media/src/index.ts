@@ -22,7 +22,7 @@ export {
 } from "./pictures/fit";
 export { BlurredRows, gaussianKernel } from "./pictures/gaussian-blur";
 export { resizeLanczos } from "./pictures/lanczos";
-export { loadImage, type PictureUse } from "./pictures/load-image";
+export { loadImage, MAX_PICTURE_PIXELS, type PictureUse } from "./pictures/load-image";
 export type { PictureSource, SharpLike } from "./pictures/picture-source";
 export { checkPixels, checkRgbImage, type FloatImage, type RgbImage } from "./pictures/rgb-image";
 export { loadSharp } from "./pictures/sharp";

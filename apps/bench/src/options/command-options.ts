@@ -1,8 +1,7 @@
-import { DEVICE_KINDS, type DeviceKind } from "@vd/kernels-native";
+import { type DeviceInfo, type DeviceKind, VdError } from "@vd/kernels-native";
 import type { Convolutions, LayerPrecision, Precision } from "@vd/svd-pipeline";
 import {
   type CliRow,
-  choice,
   cliRows,
   defaultOf,
   docOf,
@@ -15,7 +14,7 @@ import {
   readText,
   writtenKind,
 } from "@vd/svd-pipeline/options";
-import { deviceLabel } from "@vd/tensor";
+import { chooseDevice, deviceLabel } from "@vd/tensor";
 import { Option } from "commander";
 import { BENCH_TABLE } from "./tables";
 
@@ -68,11 +67,17 @@ export function readNumber(name: "rounds" | "repeats" | "e2eRounds" | "limit" | 
 }
 
 /**
- * Reads --device.
+ * Reads --device; `auto` is what this machine has. all: the devices of the machine, looked up where the name needs them.
  *
- * @throws VdError `attr`
+ * @throws VdError `attr`, `unsupported` for a GPU that is not there, or that is not the first one
  */
-export const readDevice = (text: string): DeviceKind => readText(choice(DEVICE_KINDS, "DeviceKind"), text, "--device");
+export function readDevice(text: string, all?: () => readonly DeviceInfo[]): DeviceKind {
+  const { kind, index } = chooseDevice(readText(LOAD_TABLE.device.kind, text, "--device"), all);
+  if (index === 0) return kind;
+  const expected = "the first GPU that the driver shows, which is what vd-bench measures";
+  const hint = `Set CUDA_VISIBLE_DEVICES=${index}, and choose cuda.`;
+  throw new VdError({ code: "unsupported", where: "--device", expected, got: `cuda:${index}`, hint });
+}
 
 /**
  * Reads --devices by their one name, `cuda:1` for 1; undefined is the one device.

@@ -3,13 +3,15 @@ import { usualFolder } from "../environment";
 import { addKey, type KeyStore, localKey } from "../keys/key-store";
 import { SqliteKeys } from "../keys/sqlite-keys";
 import type { KeysSettings } from "../options/settings";
-import { openDatabase } from "../queue/database";
+import { makeDataFolder, openDatabase } from "../queue/database";
 import { LOCAL_OWNER } from "../videos/record";
 
 /** Opens the keys, of this machine or of all that share a Redis, for as long as `use` takes. */
 async function withKeys<T>({ data, redis }: KeysSettings, use: (keys: KeyStore) => Promise<T>): Promise<T> {
   if (redis !== undefined) return (await import("./redis-studio")).withRedisKeys(redis, use);
-  const database = openDatabase(data ?? usualFolder());
+  const folder = data ?? usualFolder();
+  await makeDataFolder(folder);
+  const database = openDatabase(folder);
   try {
     return await use(new SqliteKeys(database));
   } finally {

@@ -17,7 +17,7 @@ export async function openRedisBackend(url: string, context: BackendContext): Pr
   const files = remoteFiles ?? new FolderFiles(join(folder, VIDEOS));
   const keys = new RedisKeys(redis);
   const queue = await new RedisQueue(redis, files).open();
-  const webhooks = rules && startWebhookWorker(redis, keys, rules, retryMs);
+  const webhooks = rules && startWebhookWorker(redis, queue, { keys, rules }, retryMs);
   const modelOf = (id: string) => placeOf(places, id);
   if (workers.length > 0) queue.workHere(new VideoWorker({ redis, queue, files, workers, modelOf, stalledMs }));
   return {

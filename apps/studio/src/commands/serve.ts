@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import { join } from "node:path";
 import { isLoopback, LOCAL_NAMES } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
@@ -27,6 +28,8 @@ export interface ServeContext {
   log(text: string): void;
   /** Waiting times of webhooks, for tests. */
   retryMs?: readonly number[] | undefined;
+  /** Finds the addresses of names that clients send, for tests; default the system's. */
+  lookup?: LookupFunction | undefined;
   /** How long clients may take, for tests. */
   patience?: (Patience & { lastMs: number }) | undefined;
 }
@@ -53,9 +56,11 @@ export async function startStudio(settings: ServeSettings, context: ServeContext
     allowPrivate: settings.allowPrivate,
     maxBytes: maxBodyBytes,
     timeoutMs: FETCH_TIMEOUT_MS,
+    lookup: context.lookup,
   };
-  const workers = makeWorkers(settings, context.program);
-  const estimator = new WorkerProcess(context.program);
+  const program = { ...context.program, log: context.log };
+  const workers = makeWorkers(settings, program);
+  const estimator = new WorkerProcess(program);
   const places = modelPlaces(settings);
   const stopWorkers = () => Promise.all([...workers, estimator].map((worker) => worker.stop()));
   let backend: StudioBackend | undefined;

@@ -1,6 +1,6 @@
-import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { statIfThere, systemCode, writeSynced, writeWholeFile } from "@vd/tensor";
+import { makeFolder, statIfThere, systemCode, writeSynced, writeWholeFile } from "@vd/tensor";
 import type { VideoResult } from "../videos/record";
 import { PICTURE_FILE } from "../videos/variants";
 import { isVideoId } from "../videos/video-id";
@@ -15,14 +15,14 @@ export class FolderFiles implements VideoFiles {
   constructor(private readonly folder: string) {}
 
   async putPicture(id: string, bytes: Uint8Array): Promise<void> {
-    await mkdir(this.of(id), { recursive: true });
+    await makeFolder(this.of(id));
     await writeWholeFile(join(this.of(id), PICTURE_FILE), bytes, { where: "picture", overwrite: true });
   }
 
   async begin(id: string, attempt: number): Promise<WorkFolders> {
     const output = join(this.of(id), `attempt-${attempt}`);
     await rm(output, { recursive: true, force: true });
-    await mkdir(output, { recursive: true });
+    await makeFolder(output);
     return { picture: join(this.of(id), PICTURE_FILE), output, steps: join(this.of(id), STEPS) };
   }
 
@@ -76,7 +76,7 @@ export class FolderFiles implements VideoFiles {
 
   /** Deletes what was left when the process ended: folders of videos that nobody knows, and attempts at those that have ended. */
   async tidyAll(standing: (id: string) => "unknown" | "ended" | "open"): Promise<void> {
-    await mkdir(this.folder, { recursive: true });
+    await makeFolder(this.folder);
     for (const name of (await readdir(this.folder)).filter(isVideoId)) {
       const found = standing(name);
       if (found === "unknown") await this.remove(name);

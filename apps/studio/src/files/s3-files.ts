@@ -1,6 +1,7 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { makeFolder } from "@vd/tensor";
 import { AwsClient } from "aws4fetch";
 import { s3Variables } from "../environment";
 import type { VideoResult } from "../videos/record";
@@ -58,7 +59,7 @@ export class S3Files implements VideoFiles {
   async begin(id: string, attempt: number): Promise<WorkFolders> {
     const output = join(this.work, id, `attempt-${attempt}`);
     await rm(output, { recursive: true, force: true });
-    await mkdir(output, { recursive: true });
+    await makeFolder(output);
     const picture = join(this.work, id, PICTURE_FILE);
     const bytes = await this.read(id, PICTURE_FILE);
     if (!bytes) throw new Error("The picture is not in the bucket any more.");

@@ -59,7 +59,9 @@ export function guardAccess(app: FastifyInstance, rules: AccessRules, keys: KeyS
 export const nothingHere = (): Problem =>
   new Problem(404, "not_found", "There is nothing at this address. GET /openapi.json tells what there is.");
 
-function requireOwnHost({ headers, host, hostname }: FastifyRequest, { requireKey, hosts }: AccessRules): void {
+function requireOwnHost({ headers, host, hostname, raw }: FastifyRequest, { requireKey, hosts }: AccessRules): void {
+  if (headers.host === undefined && raw.httpVersion === "1.1")
+    throw new Problem(400, "bad_request", "A call of HTTP/1.1 says which host it means.");
   if (!requireKey && !hosts.includes((hostname ?? "").toLowerCase()))
     throw new Problem(403, "foreign_host", `This server answers as ${hosts[0]} only.`);
   const { origin } = headers;

@@ -45,9 +45,14 @@ export class EventStream {
     this.queue.catch(() => this.end());
   }
 
-  /** Ends the connection behind what was sent. */
-  end(): void {
-    this.queue = this.queue.catch(() => {}).then(() => void this.response.end());
+  /** Ends the connection behind what was sent. last: sent before that. */
+  end(last?: string): void {
+    this.queue = this.queue
+      .catch(() => {})
+      .then(() => {
+        if (last !== undefined) this.write(last);
+        this.response.end();
+      });
   }
 
   private write(bytes: string | Uint8Array): void {

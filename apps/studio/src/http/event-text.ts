@@ -5,6 +5,17 @@ import { viewNow } from "./video-routes";
 
 const written = (name: string, data: unknown): string => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
+/** Why the server ends a connection that a client would have kept. */
+export type ClosedReason = "key_removed" | "draining";
+
+const CLOSED: Readonly<Record<ClosedReason, string>> = {
+  key_removed: "The key of this connection was removed.",
+  draining: "The server is stopping. Connect again soon.",
+};
+
+/** Writes the last event of a connection that the server ends. */
+export const closedText = (reason: ClosedReason): string => written("closed", { reason, detail: CLOSED[reason] });
+
 /** True for an event that a client may miss, since the next one says the same better. */
 export const mayBeMissed = ({ type }: VideoEvent): boolean => type === "progress" || type === "preview";
 
@@ -20,6 +31,7 @@ export async function eventText(event: VideoEvent, studio: Studio): Promise<stri
   if (type === "status") return statusText(event.video, studio);
   const { id } = event;
   if (type === "deleted") return written(type, { id });
+  if (type === "webhook") return written(type, { id, ...event.webhook });
   return written(type, { id, ...(type === "progress" ? event.progress : event.preview) });
 }
 

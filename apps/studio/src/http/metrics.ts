@@ -38,6 +38,12 @@ export function addMetrics(app: FastifyInstance, { queue }: Studio, clients: () 
     },
     buckets: [0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3600],
   });
+  const webhooks = new Counter({
+    name: "vd_webhook_tries_total",
+    help: "Tries to deliver webhooks, by what stands behind them: delivered, retrying, or failed for good.",
+    labelNames: ["status"],
+    registers,
+  });
   new Gauge({
     name: "vd_event_clients",
     help: "Connections that listen to events.",
@@ -60,6 +66,7 @@ export function addMetrics(app: FastifyInstance, { queue }: Studio, clients: () 
     requests.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / MS);
   });
   queue.events.subscribe((event) => {
+    if (event.type === "webhook") webhooks.inc({ status: event.webhook.status });
     if (event.type !== "status") return;
     const { video } = event;
     const { status, model, priority, startedAt, createdAt, completedAt } = video;

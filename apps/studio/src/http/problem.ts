@@ -27,6 +27,7 @@ const TITLES: Readonly<Record<number, string>> = {
   413: "Too large",
   415: "Unknown type",
   422: "Cannot be processed",
+  426: "Upgrade required",
   429: "Too many",
   431: "Too large",
   500: "Internal error",
@@ -73,6 +74,16 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   unsupported: 422,
 };
 
+/** Our names for what the HTTP library refuses: clients see none of its own. */
+const CODES: Readonly<Record<string, string>> = { FST_ERR_VALIDATION: "attr" };
+const CODE_OF_STATUS: Readonly<Record<number, string>> = {
+  403: "forbidden",
+  404: "not_found",
+  413: "too_large",
+  415: "unknown_type",
+  429: "too_many_requests",
+};
+
 /** A field's name from who complains; `[steps] expected …`. */
 const fieldOf = (where: string): string | undefined => (/^[a-zA-Z_]\w*$/.test(where) ? where : undefined);
 
@@ -89,7 +100,7 @@ export function problemOf(error: unknown): Problem {
     return new Problem(STATUS_OF_CODE[error.code] ?? 500, error.code, error.message, fieldOf(error.where));
   const { statusCode, message, code } = error as FastifyError;
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-    return new Problem(statusCode, (code ?? "bad_request").toLowerCase(), message);
+    return new Problem(statusCode, CODES[code] ?? CODE_OF_STATUS[statusCode] ?? "bad_request", message);
   return new Problem(500, "internal", "Something went wrong inside the server; its log says what.");
 }
 

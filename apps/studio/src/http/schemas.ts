@@ -71,6 +71,12 @@ export const COMPONENTS = {
       ...{ peak_bytes: orNull(WHOLE), variants: listOf({ enum: VARIANTS }), profile: { type: "boolean" } },
       spritesheet: orNull(object({ columns: WHOLE, rows: WHOLE, width: WHOLE, height: WHOLE })),
       metadata: { type: "object", additionalProperties: TEXT },
+      webhook: orNull(
+        object({
+          ...{ url: TEXT, status: { enum: ["pending", "retrying", "delivered", "failed"] } },
+          ...{ attempts: WHOLE, lastError: orNull(TEXT) },
+        }),
+      ),
     },
     ["id", "object", "status", "progress", "created_at", "model", "seconds", "size", "settings"],
   ),

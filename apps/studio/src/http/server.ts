@@ -5,11 +5,13 @@ import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { mountLive } from "../live-mount";
 import { LOCAL_OWNER } from "../videos/record";
+import { logWebhooks } from "../webhooks/log";
 import { guardAccess, isGuarded, KEY_COOKIE, nothingHere } from "./access";
 import { answerBrokenCall } from "./broken-call";
 import { addContentRoutes } from "./content-routes";
 import { addEventRoutes } from "./event-routes";
 import { addInfoRoutes } from "./info-routes";
+import { KeyWatch } from "./key-watch";
 import { addMetrics } from "./metrics";
 import { addPictureRoutes } from "./picture-routes";
 import { Problem, problemOf } from "./problem";
@@ -80,7 +82,12 @@ export async function makeServer(
     forceCloseConnections: "idle",
     requestTimeout: patience.callMs,
     connectionTimeout: patience.silenceMs,
-    http: { headersTimeout: patience.headersMs, connectionsCheckingInterval: patience.lookMs },
+    // A call without a host is refused as others are, by a problem.
+    http: {
+      requireHostHeader: false,
+      headersTimeout: patience.headersMs,
+      connectionsCheckingInterval: patience.lookMs,
+    },
     // Addresses that cannot be read, and what is no HTTP, come before any route.
     frameworkErrors: (error, _, reply) => void sendProblem(reply, error),
     clientErrorHandler: answerBrokenCall,
@@ -109,10 +116,12 @@ export async function makeServer(
   });
   guardAccess(app, studio.access, studio.keys);
   await addPlugins(app, studio);
-  const events = addRoutes(app, studio);
+  const watch = new KeyWatch(studio.keys);
+  const events = addRoutes(app, studio, watch);
   traceVideos(studio.queue.events);
+  logWebhooks(studio.queue.events, log);
   if (studio.page !== undefined) {
-    await mountLive(app, studio.openLive);
+    await mountLive(app, watch, studio.openLive);
     await addPage(app, studio.page, pagePolicy(studio.files.origin));
   }
   return { app, endEvents: () => events.endAll() };
@@ -145,8 +154,8 @@ async function addPlugins(app: FastifyInstance, { maxBodyBytes, version, rateSto
   });
 }
 
-function addRoutes(app: FastifyInstance, studio: Studio) {
-  const events = addEventRoutes(app, studio);
+function addRoutes(app: FastifyInstance, studio: Studio, watch: KeyWatch) {
+  const events = addEventRoutes(app, studio, watch);
   addVideoRoutes(app, studio);
   addContentRoutes(app, studio);
   addPictureRoutes(app, studio);

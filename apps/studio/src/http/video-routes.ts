@@ -7,6 +7,7 @@ import { type IdempotentCall, LimitError } from "../queue/video-queue";
 import type { VideoRecord, VideoStatus } from "../videos/record";
 import { isVideoId } from "../videos/video-id";
 import { type VideoView, viewOf } from "../videos/view";
+import { askedWebhook } from "../webhooks/asked-webhook";
 import { mayAccess, ownerFilter } from "./access";
 import { Problem } from "./problem";
 import { SCHEMAS } from "./schemas";
@@ -53,8 +54,9 @@ async function submit(request: FastifyRequest, studio: Studio): Promise<VideoRec
   if (earlier) return earlier;
   // Before the picture is looked at and kept; what counts is the same question within `add`.
   if ((await queue.numActive(caller.id)) >= caller.videos) throw new LimitError(caller.videos);
+  const webhook = await askedWebhook(asked.fields, studio.fetchRules);
   const picture = await givenPicture(asked, studio, caller);
-  const video = newVideo(asked.fields, picture, studio, caller);
+  const video = newVideo(asked.fields, picture, studio, caller, webhook);
   try {
     await files.putPicture(video.id, picture!.bytes, picture!.info.mediaType);
     const added = await queue.add(video, caller.videos, call);

@@ -1,5 +1,5 @@
 import { isVdError } from "@vd/kernels-native";
-import { loadImage, loadSharp } from "@vd/media";
+import { loadImage, loadSharp, MAX_PICTURE_PIXELS } from "@vd/media";
 import { mayAccess } from "../http/access";
 import { Problem } from "../http/problem";
 import type { Studio } from "../http/studio";
@@ -33,17 +33,15 @@ async function infoOf(bytes: Uint8Array): Promise<PictureInfo> {
   }
 }
 
-const MAX_PIXELS = 2 ** 28;
-
 async function checked(bytes: Uint8Array, source: string | null = null): Promise<GivenPicture> {
   if (bytes.length === 0) throw new Problem(422, "image_empty", "The picture is empty.", "image");
   try {
     const info = await infoOf(bytes);
-    if (info.width * info.height > MAX_PIXELS)
+    if (info.width * info.height > MAX_PICTURE_PIXELS)
       throw new Problem(
         413,
         "image_too_large",
-        `The picture has ${info.width}×${info.height} pixels; at most ${MAX_PIXELS} are taken.`,
+        `The picture has ${info.width}×${info.height} pixels; at most ${MAX_PICTURE_PIXELS} are taken.`,
         "image",
       );
     return { bytes, info, source };

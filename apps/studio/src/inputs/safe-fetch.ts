@@ -1,6 +1,9 @@
+import { lookup as systemLookup } from "node:dns";
 import { get as getHttp, type IncomingMessage, request as requestHttp } from "node:http";
 import { get as getHttps, type RequestOptions, request as requestHttps } from "node:https";
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
+import { setTimeout as wait } from "node:timers/promises";
+import ipaddr from "ipaddr.js";
 import { useAgent as filteringAgent } from "request-filtering-agent";
 
 /** How a foreign address is called. */
@@ -40,10 +43,42 @@ function addressOf(text: string): URL {
 const agentFor = (url: URL, { allowPrivate }: FetchRules) =>
   filteringAgent(url.href, { allowPrivateIPAddress: allowPrivate, allowMetaIPAddress: allowPrivate });
 
+const NOT_PUBLIC = "This address is not a public one, and is not called.";
+
+/** The rule of the agent. */
+const isPublic = (address: string): boolean => ipaddr.isValid(address) && ipaddr.parse(address).range() === "unicast";
+
+/** How long a name server may take before a name counts as one that leads somewhere. */
+const LOOK_UP_MS = 2000;
+
+/** Finds the addresses that a host has now; none where nobody knows it, or not soon enough. */
+function addressesOf(host: string, { lookup = systemLookup as LookupFunction }: FetchRules): Promise<string[]> {
+  if (isIP(host) !== 0) return Promise.resolve([host]);
+  const found = new Promise<string[]>((resolve) => {
+    lookup(host, { all: true }, (error, addresses) =>
+      resolve(error || !Array.isArray(addresses) ? [] : addresses.map(({ address }) => address)),
+    );
+  });
+  return Promise.race([found, wait(LOOK_UP_MS, [], { ref: false })]);
+}
+
+/**
+ * Refuses an address that would not be called now. What a name leads to may change until it is called, which is looked at again then.
+ *
+ * @throws FetchError
+ */
+export async function requirePublic(address: string, rules: FetchRules): Promise<void> {
+  // Names of IPv6 addresses stand in brackets.
+  const host = addressOf(address).hostname.replace(/^\[|\]$/g, "");
+  if (rules.allowPrivate) return;
+  const addresses = await addressesOf(host, rules);
+  if (!addresses.every(isPublic)) throw new FetchError(NOT_PUBLIC);
+}
+
 function failed(cause: unknown): FetchError {
   const { name, message, code } = cause as NodeJS.ErrnoException;
   if (name === "AbortError" || name === "TimeoutError") return new FetchError("The server took too long.");
-  if (/not allowed/i.test(message)) return new FetchError("This address is not a public one, and is not called.");
+  if (/not allowed/i.test(message)) return new FetchError(NOT_PUBLIC);
   return new FetchError(`The server cannot be reached${code ? ` (${code})` : ""}.`);
 }
 

@@ -3,7 +3,7 @@ import { Problem } from "../http/problem";
 import { modelOf, type OfferedModel, type Studio } from "../http/studio";
 import type { KeyRecord } from "../keys/key-store";
 import type { NewVideo } from "../queue/video-queue";
-import { PRIORITIES, type Priority, type VideoSettings } from "../videos/record";
+import { PRIORITIES, type Priority, type VideoSettings, type WebhookState } from "../videos/record";
 import { makeVideoId } from "../videos/video-id";
 import type { GivenPicture } from "./picture";
 import { PICTURE_FIELDS, type RequestFields } from "./request-fields";
@@ -33,21 +33,14 @@ const wrong = (field: string, expected: string) =>
 
 function metadataOf({ metadata }: Fields): Record<string, string> {
   if (metadata === undefined || metadata === null) return {};
-  const entries = typeof metadata === "object" ? Object.entries(metadata) : [];
+  const isObject = typeof metadata === "object" && !Array.isArray(metadata);
+  const entries = isObject ? Object.entries(metadata) : [];
   const fits = entries.every(
     ([name, text]) => name.length <= MAX_TEXT && typeof text === "string" && text.length <= MAX_TEXT,
   );
-  if (typeof metadata !== "object" || entries.length > MAX_METADATA || !fits)
+  if (!isObject || entries.length > MAX_METADATA || !fits)
     throw wrong("metadata", `an object of at most ${MAX_METADATA} texts of at most ${MAX_TEXT} characters`);
   return Object.fromEntries(entries);
-}
-
-function webhookOf({ webhook }: Fields): string | null {
-  if (webhook === undefined || webhook === null) return null;
-  const { url } = Object(webhook) as { url?: unknown };
-  if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url))
-    throw wrong("webhook", '{ "url": "https://…" }');
-  return url;
 }
 
 function flag(fields: Fields, name: string): boolean {
@@ -95,6 +88,7 @@ export function newVideo(
   picture: GivenPicture | undefined,
   studio: Studio,
   caller: KeyRecord,
+  webhook: WebhookState | null,
 ): NewVideo {
   const { model, settings } = askedSettings(fields, studio, picture?.info);
   if (!picture) throw new Problem(400, "image_missing", "A picture is needed: image, or input_reference.", "image");
@@ -102,7 +96,7 @@ export function newVideo(
   return {
     ...{ id: makeVideoId(), owner: caller.id, createdAt: Date.now(), model: model.place.id, settings },
     ...{ prompt: promptOf(fields), picture: { ...picture.info, crop }, priority: priorityOf(fields) },
-    ...{ previewEvery: previewEveryOf(fields), profile: flag(fields, "profile"), webhookUrl: webhookOf(fields) },
+    ...{ previewEvery: previewEveryOf(fields), profile: flag(fields, "profile"), webhook },
     ...{ metadata: metadataOf(fields), source: picture.source },
   };
 }

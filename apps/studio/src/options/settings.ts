@@ -1,7 +1,9 @@
+import type { DeviceName } from "@vd/tensor";
+
 /** What makes videos, as typed. */
 export interface WorkSettings {
   model: string | undefined;
-  device: "cpu" | "cuda";
+  device: DeviceName;
   threads: number | undefined;
   workers: number;
   gpus: string | undefined;

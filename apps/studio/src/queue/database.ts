@@ -1,6 +1,7 @@
-import { mkdirSync } from "node:fs";
+import { chmod, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
+import { makeFolder, systemCode } from "@vd/tensor";
 import Database from "libsql";
 
 /** An open SQLite database. */
@@ -26,24 +27,57 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, record TEXT NOT NULL) STRICT;
 `;
 
-/** Opens the database of a data folder, which is made if it is not there. Several processes may: the server, and commands about keys. */
+const unusable = (folder: string, cause: unknown): VdError => {
+  const why = systemCode(cause) ?? (cause as { code?: string }).code ?? (cause as Error).message;
+  const hint = "Choose another one with --data.";
+  return new VdError({
+    code: "io",
+    where: "--data",
+    expected: "a folder to write into",
+    got: `${folder} (${why})`,
+    hint,
+    cause,
+  });
+};
+
+/** Makes a data folder that is not there, for this user alone. @throws VdError `io` where it cannot be made */
+export async function makeDataFolder(folder: string): Promise<void> {
+  try {
+    const isThere = await stat(folder).then(
+      () => true,
+      () => false,
+    );
+    await makeFolder(folder);
+    if (!isThere) await chmod(folder, 0o700);
+  } catch (cause) {
+    throw unusable(folder, cause);
+  }
+}
+
+/** Opens the database of a data folder, see {@link makeDataFolder}. Several processes may: the server, and commands about keys. */
 export function openDatabase(folder: string): Sqlite {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const database = new Database(join(folder, "studio.db"), { timeout: 5000 } as Database.Options);
+  const database = open(folder, "studio.db", { timeout: 5000 } as Database.Options);
   // A process that is killed loses nothing that was committed; the last milliseconds before a power cut may be lost, never more.
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 5000");
   database.exec(SCHEMA);
   return database;
 }
 
+function open(folder: string, name: string, options?: Database.Options): Sqlite {
+  try {
+    return new Database(join(folder, name), options);
+  } catch (cause) {
+    throw unusable(folder, cause);
+  }
+}
+
 /**
  * Takes a data folder for this process until it ends, however it ends: the lock is the operating system's. Returns what lets it go.
  *
- * @throws VdError `io` where another process has it
+ * @throws VdError `io` where another process has it, or where nothing can be written there
  */
 export function lockFolder(folder: string): () => void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = new Database(join(folder, "lock.db"));
+  const lock = open(folder, "lock.db");
   try {
     lock.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
   } catch (cause) {

@@ -1,5 +1,5 @@
 import type Database from "libsql";
-import { hasEnded, PRIORITIES, type VideoRecord } from "../videos/record";
+import { hasEnded, PRIORITIES, type VideoRecord, type WebhookState } from "../videos/record";
 import type { Sqlite } from "./database";
 import { nextTurn } from "./fairness";
 import {
@@ -131,6 +131,17 @@ export class VideoTable {
       const changed = { ...video, ...change };
       this.run("UPDATE videos SET status = ?, record = ? WHERE id = ?", changed.status, JSON.stringify(changed), id);
       also?.(changed);
+      return changed;
+    });
+  }
+
+  /** Notes how far the message about a video's end has come; undefined where there is no such video. `also` is part of the transaction. */
+  setWebhook(id: string, webhook: WebhookState, also: () => void): VideoRecord | undefined {
+    return this.atOnce(() => {
+      const video = this.get(id);
+      const changed = video && { ...video, webhook };
+      if (changed) this.run("UPDATE videos SET record = ? WHERE id = ?", JSON.stringify(changed), id);
+      also();
       return changed;
     });
   }

@@ -8,7 +8,7 @@ import {
   type NewVideo,
   type QueueCounts,
 } from "../queue/video-queue";
-import { hasEnded, PRIORITIES, type VideoRecord } from "../videos/record";
+import { hasEnded, PRIORITIES, type VideoRecord, type WebhookState } from "../videos/record";
 import { NAMES } from "./connection";
 
 /** BullMQ has 2^21 priorities; each of ours gets a third of them, and turns have place within it. */
@@ -86,11 +86,24 @@ export class RedisVideos {
     id: string,
     change: (video: VideoRecord) => Partial<VideoRecord> | undefined,
   ): Promise<VideoRecord | undefined> {
+    return this.swap(id, (video) => (hasEnded(video) ? undefined : change(video)));
+  }
+
+  /** Notes how far the message about a video's end has come; undefined where there is no such video. */
+  setWebhook(id: string, webhook: WebhookState): Promise<VideoRecord | undefined> {
+    return this.swap(id, () => ({ webhook }));
+  }
+
+  /** Changes a video, again where somebody else does at the same time. */
+  private async swap(
+    id: string,
+    change: (video: VideoRecord) => Partial<VideoRecord> | undefined,
+  ): Promise<VideoRecord | undefined> {
     for (;;) {
       const [version, record] = await this.redis.hmget(NAMES.video(id), "version", "record");
       if (record === null || record === undefined) return undefined;
       const video = JSON.parse(record) as VideoRecord;
-      const wanted = hasEnded(video) ? undefined : change(video);
+      const wanted = change(video);
       if (!wanted) return undefined;
       const changed = { ...video, ...wanted };
       const swapped = await this.redis.eval(SWAP, 1, NAMES.video(id), version ?? "0", JSON.stringify(changed));

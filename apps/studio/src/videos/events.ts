@@ -1,4 +1,4 @@
-import { hasEnded, type VideoRecord } from "./record";
+import { hasEnded, type VideoRecord, type WebhookState } from "./record";
 
 /** How far the work on a video is. */
 export interface VideoProgress {
@@ -26,6 +26,7 @@ export type VideoEvent =
   | { type: "status"; video: VideoRecord }
   | { type: "progress"; id: string; owner: string; progress: VideoProgress }
   | { type: "preview"; id: string; owner: string; preview: VideoPreview }
+  | { type: "webhook"; id: string; owner: string; webhook: WebhookState }
   | { type: "deleted"; id: string; owner: string };
 
 /** Hears of events. */
@@ -75,7 +76,7 @@ export class VideoEvents {
     else if (event.type === "status") {
       // A second attempt begins anew, so that its first event does not show the end of the first one.
       if (hasEnded(event.video) || event.video.status === "queued") this.moments.delete(event.video.id);
-    } else {
+    } else if (event.type !== "webhook") {
       const { [event.type]: value } = event as unknown as VideoMoment;
       this.moments.set(event.id, { ...this.momentOf(event.id), [event.type]: value });
     }

@@ -36,6 +36,17 @@ export interface VideoResult {
   files: readonly string[];
 }
 
+/** Who is told of a video's end, and how far that has come. */
+export interface WebhookState {
+  url: string;
+  /** `pending` until the first try, `retrying` while further ones come, `failed` when none comes any more. */
+  status: "pending" | "retrying" | "delivered" | "failed";
+  /** Tries so far. */
+  attempts: number;
+  /** Why the last try failed, a sentence for people; null where none did. */
+  lastError: string | null;
+}
+
 /** Everything that is kept of a video, as JSON. */
 export interface VideoRecord {
   id: string;
@@ -60,7 +71,7 @@ export interface VideoRecord {
   /** 0 for no previews. */
   previewEvery: number;
   profile: boolean;
-  webhookUrl: string | null;
+  webhook: WebhookState | null;
   metadata: Readonly<Record<string, string>>;
   /** The video that this one goes on from. */
   source: string | null;

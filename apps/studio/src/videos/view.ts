@@ -50,5 +50,6 @@ export function viewOf(video: VideoRecord, { progress }: VideoMoment = {}, posit
     variants: variantsOf(video),
     profile: video.profile,
     metadata: video.metadata,
+    webhook: video.webhook,
   };
 }

@@ -1,25 +1,12 @@
-import { type FetchRules, safePost } from "../inputs/safe-fetch";
-import type { KeyStore } from "../keys/key-store";
 import type { Sqlite } from "../queue/database";
+import type { VideoTable } from "../queue/video-table";
+import type { VideoEvents } from "../videos/events";
 import type { VideoRecord } from "../videos/record";
-import { type Delivery, deliveryOf, RETRY_MS, signedHeaders } from "./webhook";
+import { type SendContext, sendOnce } from "./send";
+import { type Delivery, deliveryOf, RETRY_MS, videoIdOf } from "./webhook";
 
-/** Sends one message. Returns true when it was taken. */
-export async function sendOnce(delivery: Delivery, keys: KeyStore, rules: FetchRules): Promise<boolean> {
-  const key = await keys.byId(delivery.owner);
-  // A key that was removed gets no messages any more.
-  if (!key) return true;
-  try {
-    const status = await safePost(delivery.url, delivery.body, signedHeaders(delivery, key.webhookSecret), rules);
-    return status >= 200 && status < 300;
-  } catch {
-    return false;
-  }
-}
-
-interface Options {
-  keys: KeyStore;
-  rules: FetchRules;
+interface Options extends SendContext {
+  table: VideoTable;
   /** Waiting times between tries; default {@link RETRY_MS}. */
   retryMs?: readonly number[];
 }
@@ -33,6 +20,7 @@ const MAX_SENDING = 8;
 export class WebhookSender {
   private readonly sending = new Set<string>();
   private readonly timer: NodeJS.Timeout;
+  private events: VideoEvents | undefined;
 
   constructor(
     private readonly database: Sqlite,
@@ -51,6 +39,11 @@ export class WebhookSender {
       .prepare("INSERT OR IGNORE INTO deliveries VALUES (?, ?, ?, ?, 0, ?)")
       .run(id, owner, url, body, Date.now());
     setImmediate(() => this.look());
+  }
+
+  /** Tells of each try from now on. */
+  tell(events: VideoEvents): void {
+    this.events = events;
   }
 
   /** Ends the looking; what was not taken is tried again after the next start. */
@@ -80,14 +73,16 @@ export class WebhookSender {
   }
 
   private async send(delivery: Delivery): Promise<void> {
-    const { keys, rules, retryMs = RETRY_MS } = this.options;
-    const isTaken = await sendOnce(delivery, keys, rules);
-    if (!this.database.open) return;
+    const { table, retryMs = RETRY_MS, ...context } = this.options;
     const waitMs = retryMs[delivery.attempts];
-    if (isTaken || waitMs === undefined) this.database.prepare("DELETE FROM deliveries WHERE id = ?").run(delivery.id);
-    else {
-      const sql = "UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE id = ?";
-      this.database.prepare(sql).run(Date.now() + waitMs, delivery.id);
-    }
+    const webhook = await sendOnce(delivery, waitMs === undefined, context);
+    if (!this.database.open) return;
+    const video = table.setWebhook(videoIdOf(delivery), webhook, () => {
+      if (webhook.status === "retrying") {
+        const sql = "UPDATE deliveries SET attempts = attempts + 1, due = ? WHERE id = ?";
+        this.database.prepare(sql).run(Date.now() + waitMs!, delivery.id);
+      } else this.database.prepare("DELETE FROM deliveries WHERE id = ?").run(delivery.id);
+    });
+    if (video) this.events?.publish({ type: "webhook", id: video.id, owner: video.owner, webhook });
   }
 }

@@ -28,15 +28,22 @@ export const RETRY_MS: readonly number[] = [
   14 * HOUR,
 ];
 
+/** What ids of messages begin with; the rest is the video's. */
+const MESSAGE = "msg_";
+
+/** Returns the id of the video that a message is about. */
+export const videoIdOf = ({ id }: Delivery): string => id.slice(MESSAGE.length);
+
 /** Returns the message that a video has ended; undefined where nobody wants it. */
 export function deliveryOf(video: VideoRecord): Delivery | undefined {
-  if (video.webhookUrl === null || !hasEnded(video)) return undefined;
+  if (!video.webhook || !hasEnded(video)) return undefined;
   const body = {
     type: `video.${video.status}`,
     timestamp: new Date(video.completedAt ?? 0).toISOString(),
     data: viewOf(video),
   };
-  return { id: `msg_${video.id}`, owner: video.owner, url: video.webhookUrl, body: JSON.stringify(body), attempts: 0 };
+  const { id, owner, webhook } = video;
+  return { id: `${MESSAGE}${id}`, owner, url: webhook.url, body: JSON.stringify(body), attempts: 0 };
 }
 
 /** Returns the headers of a signed message. Source: standardwebhooks.com, signature v1 (HMAC-SHA256). */

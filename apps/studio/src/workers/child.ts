@@ -1,6 +1,6 @@
 import { getPriority, setPriority } from "node:os";
 import { isVdError } from "@vd/kernels-native";
-import { discardAll } from "@vd/tensor";
+import { chooseDevice, discardAll, systemCode } from "@vd/tensor";
 import { isNoRoom, NO_ROOM } from "../files/no-room";
 import { makeVideo, optionsOf } from "./make-video";
 import type { ModelPlace, VideoEstimate, WorkerNotice, WorkerRequest, WorkFailure } from "./messages";
@@ -27,12 +27,12 @@ class Worker {
   }
 
   private async run({ order }: WorkerRequest & { type: "run" }): Promise<void> {
-    if (order.model.device === "cpu" && !this.hasGivenWay) giveWay();
-    this.hasGivenWay = true;
     const running = new AbortController();
     const { signal } = running;
     this.running = running;
     try {
+      if (!this.hasGivenWay && chooseDevice(order.model.device).kind === "cpu") giveWay();
+      this.hasGivenWay = true;
       tell({ type: "done", result: await makeVideo(order, { pipelines: this.pipelines, signal, tell }) });
     } catch (error) {
       tell({ type: "failed", failure: signal.aborted ? CANCELLED : failureOf(error) });
@@ -69,6 +69,9 @@ const CANCELLED: WorkFailure = { code: "cancelled", message: "The video was canc
 function failureOf(error: unknown): WorkFailure {
   if (isNoRoom(error)) return NO_ROOM;
   if (isVdError(error)) return { code: error.code, message: error.message };
+  const code = systemCode(error);
+  // Messages of the system have paths of this machine in them.
+  if (code) return { code: "io", message: `The server could not use the files of this video (${code}).` };
   return { code: "internal", message: error instanceof Error ? error.message : String(error) };
 }
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { loadImage } from "@vd/media";
 import { createProfiler } from "@vd/profiler";
 import type { GenerateOptions } from "@vd/svd-pipeline";
@@ -48,7 +49,7 @@ export async function makeVideo(order: WorkOrder, context: MakeContext): Promise
   const onProgress = progressTeller(clock, tell);
   const pipeline = await context.pipelines.of(order.model, { signal, onProgress });
   const size = { width: order.settings.width, height: order.settings.height };
-  const given = { ...optionsOf(order), image: await loadImage(order.picture, size), signal };
+  const given = { ...optionsOf(order), image: await loadImage(await readFile(order.picture), size), signal };
   clock.expect((await pipeline.plan(given)).stages);
   const profiler = order.profile ? createProfiler() : undefined;
   const previews = lookAhead(order, context);

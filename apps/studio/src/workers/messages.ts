@@ -1,4 +1,5 @@
 import type { GenerateDefaults } from "@vd/svd-pipeline";
+import type { DeviceName } from "@vd/tensor";
 import type { VideoPreview, VideoProgress } from "../videos/events";
 import type { VideoResult, VideoSettings } from "../videos/record";
 
@@ -7,7 +8,7 @@ export interface ModelPlace {
   id: string;
   /** Folder, single file or id of the Hub. */
   source: string;
-  device: "cpu" | "cuda";
+  device: DeviceName;
   threads?: number | undefined;
 }
 

@@ -9,6 +9,8 @@ export interface WorkerProgram {
   path: string;
   execArgv?: readonly string[] | undefined;
   env?: Readonly<Record<string, string>> | undefined;
+  /** Told how a process ended by itself, with its last words: stacks and paths, which are no client's business. */
+  log?: ((text: string) => void) | undefined;
 }
 
 /** How the work on a video ended. `crashed`: the process is gone. */
@@ -39,6 +41,7 @@ export class WorkerProcess {
   private run: Run | undefined;
   private readonly calls = new Map<number, Call>();
   private numCalls = 0;
+  private isStopped = false;
 
   constructor(private readonly program: WorkerProgram) {}
 
@@ -90,6 +93,7 @@ export class WorkerProcess {
   async stop(): Promise<void> {
     const { child } = this;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    this.isStopped = true;
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
     await ended;
@@ -122,9 +126,7 @@ export class WorkerProcess {
     child.on("message", (notice) => this.hear(notice as WorkerNotice));
     child.on("error", () => {});
     // `close` comes behind the last message and the last words, `exit` may come before them.
-    child.on("close", (code, signal) =>
-      this.lost(child, `${signal ?? `status ${code}`}${lastWords && `: ${lastWords}`}`),
-    );
+    child.on("close", (code, signal) => this.lost(child, signal ?? `status ${code}`, lastWords));
     return child;
   }
 
@@ -139,10 +141,11 @@ export class WorkerProcess {
     }
   }
 
-  private lost(child: ChildProcess, how: string): void {
+  private lost(child: ChildProcess, how: string, lastWords: string): void {
     if (this.child !== child) return;
     this.child = undefined;
-    const failure = { code: "internal", message: `The worker process ended with ${how}` };
+    const failure = { code: "internal", message: `The worker process ended with ${how}.` };
+    if (!this.isStopped) this.program.log?.(`${failure.message}\n${lastWords}`);
     for (const { reject } of this.calls.values()) reject(errorOf(failure));
     this.calls.clear();
     this.run?.end({ type: "crashed", message: failure.message });

@@ -6,6 +6,8 @@ interface ForeignFormat {
   name: string;
   /** FFmpeg's name of what reads it. */
   demuxer: string;
+  /** As many as a byte of such a file stands for at most. */
+  pixelsPerByte: number;
 }
 
 const NETPBM: Readonly<Record<string, string>> = {
@@ -16,10 +18,10 @@ const latin = (bytes: Uint8Array, from: number, to: number) => Buffer.from(bytes
 
 function foreignFormat(bytes: Uint8Array): ForeignFormat | undefined {
   const start = latin(bytes, 0, 4);
-  if (start.startsWith("BM")) return { name: "BMP", demuxer: "bmp_pipe" };
-  if (start === "\0\0\x01\0") return { name: "ICO", demuxer: "ico" };
+  if (start.startsWith("BM")) return { name: "BMP", demuxer: "bmp_pipe", pixelsPerByte: 128 };
+  if (start === "\0\0\x01\0") return { name: "ICO", demuxer: "ico", pixelsPerByte: Number.POSITIVE_INFINITY };
   const netpbm = /^P[1-7]\s/.test(start) && NETPBM[start.slice(0, 2)];
-  return netpbm ? { name: "PPM", demuxer: netpbm } : undefined;
+  return netpbm ? { name: "PPM", demuxer: netpbm, pixelsPerByte: 8 } : undefined;
 }
 
 const FILES = { input: "/picture", output: "/picture.png" };
@@ -27,13 +29,21 @@ const FILES = { input: "/picture", output: "/picture.png" };
 /**
  * Returns a picture as PNG if it is a BMP, an ICO (its largest picture) or a PPM, PGM, PBM or PAM; undefined for all others.
  *
+ * What its header promises beyond `maxPixels`, or beyond what so short a file can hold, is refused before there is memory for it.
+ *
  * @throws VdError `unsupported` where FFmpeg is not installed as WebAssembly, Error with FFmpeg's words for a damaged one
  */
-export async function foreignAsPng(bytes: Uint8Array, where: string): Promise<Uint8Array | undefined> {
+export async function foreignAsPng(
+  bytes: Uint8Array,
+  where: string,
+  maxPixels: number,
+): Promise<Uint8Array | undefined> {
   const format = foreignFormat(bytes);
   if (!format) return undefined;
   const ffmpeg = requireWasmFfmpeg(`a ${format.name} picture`, where, "save the picture as PNG or JPEG");
-  const reading = ["-v", "error", "-nostdin", "-xerror", "-f", format.demuxer, "-i", FILES.input];
+  const most = Math.ceil(Math.min(maxPixels, format.pixelsPerByte * bytes.length));
+  const limit = ["-max_pixels", String(most)];
+  const reading = ["-v", "error", "-nostdin", "-xerror", "-f", format.demuxer, ...limit, "-i", FILES.input];
   const words = [...reading, "-frames:v", "1", "-c:v", "png", "-f", "image2", "-update", "1", FILES.output];
   return runWasmFfmpeg(ffmpeg, { ...FILES, bytes, words });
 }

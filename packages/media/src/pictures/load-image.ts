@@ -5,8 +5,8 @@ import { type PictureSource, readPicture, WANTED_PICTURE } from "./picture-sourc
 import { checkRgbImage, type RgbImage } from "./rgb-image";
 import { loadSharp } from "./sharp";
 
-/** Pillow refuses more: twice what a quarter gibibyte of RGB holds. Source: python-pillow/Pillow src/PIL/Image.py. */
-const maxPixels = 178_956_970;
+/** The most pixels of a picture that is loaded. Pillow refuses more: twice what a quarter gibibyte of RGB holds. Source: python-pillow/Pillow src/PIL/Image.py. */
+export const MAX_PICTURE_PIXELS = 178_956_970;
 
 /** Up to this many pixels a picture is decoded as it is: what follows resizes it as Pillow does, bit for bit. */
 const PLAIN_PIXELS = 2 ** 24;
@@ -33,8 +33,8 @@ function describeFailure(where: string, bytes: Uint8Array, cause: unknown): VdEr
 }
 
 function checkSize(where: string, { width, height }: Metadata): void {
-  if (width * height <= maxPixels) return;
-  const expected = `a picture of at most ${maxPixels} pixels`;
+  if (width * height <= MAX_PICTURE_PIXELS) return;
+  const expected = `a picture of at most ${MAX_PICTURE_PIXELS} pixels`;
   const got = `${width}×${height} pixels`;
   throw new VdError({ code: "memory", where, expected, got, hint: "Scale it down first." });
 }
@@ -59,7 +59,7 @@ async function decodeBy(sharp: typeof import("sharp").default, bytes: Uint8Array
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
   checkSize(where, metadata);
   // Pillow applies no colour profile when it converts to RGB, so none is applied here.
-  const picture = sharp(bytes, { ignoreIcc: true, failOn: "error", limitInputPixels: maxPixels });
+  const picture = sharp(bytes, { ignoreIcc: true, failOn: "error", limitInputPixels: MAX_PICTURE_PIXELS });
   const isCmyk = metadata.space === "cmyk";
   const space = isCmyk ? "cmyk" : "srgb";
   if (isCmyk) picture.pipelineColourspace(space);
@@ -74,7 +74,7 @@ async function decode(bytes: Uint8Array, where: string, use?: PictureUse): Promi
   refuseHeic(bytes, where);
   const sharp = await loadSharp();
   try {
-    const image = await decodeBy(sharp, (await foreignAsPng(bytes, where)) ?? bytes, where, use);
+    const image = await decodeBy(sharp, (await foreignAsPng(bytes, where, MAX_PICTURE_PIXELS)) ?? bytes, where, use);
     checkRgbImage(image, where);
     return image;
   } catch (cause) {

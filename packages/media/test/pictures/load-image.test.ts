@@ -190,6 +190,14 @@ describe("formats that FFmpeg reads", () => {
     const error = await errorOf(bmp(image).subarray(0, 60));
     expect(error).toMatchObject({ code: "io", hint: "The file may be cut off: copy or download it again." });
   });
+
+  test("short ones that promise many pixels are refused before there is memory for them", async () => {
+    const huge = bmp(image);
+    new DataView(huge.buffer, huge.byteOffset).setUint32(18, 12_000, true);
+    new DataView(huge.buffer, huge.byteOffset).setUint32(22, 12_000, true);
+    for (const bytes of [Buffer.from("P6 12000 12000 255\nabc"), huge])
+      expect((await errorOf(bytes)).got, String(bytes.subarray(0, 2))).toMatch(/exceeds|[Ss]ize/);
+  });
 });
 
 describe("a large picture", () => {
