@@ -43,13 +43,14 @@ export function numbers(
   rowLength = 1,
 ): Float32Array {
   const next = uniform(hashOf(label));
-  if (fill === "flags")
-    return Float32Array.from({ length: count }, (_, i) => Number(i % rowLength === 0 || next() < 0.6));
-  if ("values" in fill) return Float32Array.from({ length: count }, (_, i) => fill.values[i % fill.values.length]!);
-  return Float32Array.from({ length: count }, () => {
+  const values = new Float32Array(count);
+  if (fill === "flags") return values.map((_, i) => Number(i % rowLength === 0 || next() < 0.6));
+  if ("values" in fill) return values.map((_, i) => fill.values[i % fill.values.length]!);
+  for (let i = 0; i < count; i++) {
     const radius = Math.sqrt(-2 * Math.log(1 - next()));
-    return fill.mean + fill.deviation * radius * Math.cos(2 * Math.PI * next());
-  });
+    values[i] = fill.mean + fill.deviation * radius * Math.cos(2 * Math.PI * next());
+  }
+  return values;
 }
 
 type Stored = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
@@ -123,6 +124,12 @@ export class PlacedTensor {
       values: decode(new Type(elements.buffer), dtype),
       spoiledBytes: all.filter((byte) => byte !== POISON).length,
     };
+  }
+
+  /** Puts back all bytes of the buffer as {@link bytes} returned them. */
+  restore(bytes: Uint8Array): void {
+    this.buffer.writeSync(bytes);
+    this.bytesBefore = bytes;
   }
 
   /** True if no byte has changed since {@link write}. */

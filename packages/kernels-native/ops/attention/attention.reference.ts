@@ -40,17 +40,16 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
     if (highest === Number.NEGATIVE_INFINITY) return highest;
     return highest + Math.log(own.reduce((sum, score) => sum + Math.exp(score - highest), 0));
   });
+  const shares = plain([rows, keys], (row, key) =>
+    lse[row] === Number.NEGATIVE_INFINITY ? 0 : Math.exp(scores.data[row * keys + key]! - lse[row]!),
+  );
   const y = plain([rows, head], (row, d) => {
     let sum = 0;
-    if (lse[row] !== Number.NEGATIVE_INFINITY)
-      for (let key = 0; key < keys; key++)
-        sum += Math.exp(scores.data[row * keys + key]! - lse[row]!) * v.data[key * head + d]!;
+    for (let key = 0; key < keys; key++) sum += shares.data[row * keys + key]! * v.data[key * head + d]!;
     return sum;
   });
   return { y, lse };
 }
-
-const range = (begin: number, end: number) => Array.from({ length: end - begin }, (_, i) => begin + i);
 
 /** Heads divided by the root of their mean square and multiplied by `weight`. x: [B,F,S,E]. */
 function normalised(x: Plain, weight: Plain | undefined, heads: number, eps: number): Plain {
@@ -58,7 +57,8 @@ function normalised(x: Plain, weight: Plain | undefined, heads: number, eps: num
   const head = x.dims[3]! / heads;
   return plain(x.dims, (b, f, s, e) => {
     const first = e! - (e! % head);
-    const squares = range(first, first + head).reduce((sum, c) => sum + at(x, b!, f!, s!, c) ** 2, 0);
+    let squares = 0;
+    for (let c = first; c < first + head; c++) squares += at(x, b!, f!, s!, c) ** 2;
     return (at(x, b!, f!, s!, e!) / Math.sqrt(squares / head + eps)) * weight.data[e! % head]!;
   });
 }
@@ -111,7 +111,7 @@ export default function attention(call: PlainCall): PlainResults {
         q: gather(q, queryPlaces, h, head),
         k: gather(k, keyPlaces, h, head),
         v: gather(v, keyPlaces, h, head),
-        added: (row: number, key: number) => addedTo(call, sequence, h, row, key),
+        added: addedTo(call, sequence, h),
       };
       const result = attend(own, call.number("scale"));
       queryPlaces.forEach(([b, f, s], row) => {

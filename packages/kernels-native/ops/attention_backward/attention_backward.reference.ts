@@ -21,20 +21,24 @@ function scatter(sum: Plain, places: Places, h: number, rows: Plain): void {
 }
 
 /** a bᵀ for a [M,D] and b [N,D]. */
-const products = (a: Plain, b: Plain): Plain =>
-  plain([a.dims[0]!, b.dims[0]!], (i, j) => {
+function products(a: Plain, b: Plain): Plain {
+  const [rows, length] = a.dims as [number, number];
+  return plain([rows, b.dims[0]!], (i, j) => {
     let dot = 0;
-    for (let d = 0; d < a.dims[1]!; d++) dot += at(a, i!, d) * at(b, j!, d);
+    for (let d = 0; d < length; d++) dot += a.data[i * length + d]! * b.data[j * length + d]!;
     return dot;
   });
+}
 
 /** Σ over i of weights[i,j] · rows[i,d]. */
-const mixed = (weights: Plain, rows: Plain): Plain =>
-  plain([weights.dims[1]!, rows.dims[1]!], (j, d) => {
+function mixed(weights: Plain, rows: Plain): Plain {
+  const [[count, columns], channels] = [weights.dims as [number, number], rows.dims[1]!];
+  return plain([columns, channels], (j, d) => {
     let sum = 0;
-    for (let i = 0; i < weights.dims[0]!; i++) sum += weights.data[i * weights.dims[1]! + j!]! * at(rows, i, d!);
+    for (let i = 0; i < count; i++) sum += weights.data[i * columns + j]! * rows.data[i * channels + d]!;
     return sum;
   });
+}
 
 const transposed = ({ dims, data }: Plain): Plain => plain([dims[1]!, dims[0]!], (i, j) => data[j! * dims[1]! + i!]!);
 
@@ -63,9 +67,9 @@ export default function attentionBackward(call: PlainCall): PlainResults {
       };
       const [ownQ, ownDy] = [gather(q, queryPlaces, h, head), gather(dy, queryPlaces, h, head)];
       const [ownK, ownV] = [gather(k, keyPlaces, h, head), gather(v, keyPlaces, h, head)];
-      const dots = products(ownQ, ownK);
+      const [dots, addedOf] = [products(ownQ, ownK), addedTo(call, sequence, h)];
       const p = plain(dots.dims, (row, key) => {
-        const added = addedTo(call, sequence, h, row!, key!);
+        const added = addedOf(row!, key!);
         if (added === Number.NEGATIVE_INFINITY || rowOf(lse, row!) === Number.NEGATIVE_INFINITY) return 0;
         return Math.exp(scale * at(dots, row!, key!) + added - rowOf(lse, row!));
       });
