@@ -58,6 +58,33 @@ export function at({ dims, data }: Plain, ...index: number[]): number {
   return data[offset]!;
 }
 
+/** Σ a[i] · b[i] over `count` elements from places of each on, in four sums beside each other, since an addition waits for the
+ *  one before it. */
+export function dot(a: Float64Array, firstA: number, b: Float64Array, firstB: number, count: number): number {
+  let [s0, s1, s2, s3, i] = [0, 0, 0, 0, 0];
+  for (; i + 4 <= count; i += 4) {
+    const [p, q] = [firstA + i, firstB + i];
+    s0 += a[p]! * b[q]!;
+    s1 += a[p + 1]! * b[q + 1]!;
+    s2 += a[p + 2]! * b[q + 2]!;
+    s3 += a[p + 3]! * b[q + 3]!;
+  }
+  for (; i < count; i++) s0 += a[firstA + i]! * b[firstB + i]!;
+  return s0 + s1 + (s2 + s3);
+}
+
+/** Returns weights [M,N] times rows [N,D]. */
+export function mixed(weights: Plain, rows: Plain): Plain {
+  const [[count, inner], width] = [weights.dims as [number, number], rows.dims[1]!];
+  const data = new Float64Array(count * width);
+  for (let m = 0; m < count; m++)
+    for (let n = 0; n < inner; n++) {
+      const weight = weights.data[m * inner + n]!;
+      for (let d = 0; d < width; d++) data[m * width + d]! += weight * rows.data[n * width + d]!;
+    }
+  return { dims: [count, width], data };
+}
+
 /** Two tensors side by side in their last dimension. */
 export function beside(a: Plain, b: Plain | undefined): Plain {
   if (!b) return a;

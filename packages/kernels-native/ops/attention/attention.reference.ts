@@ -1,7 +1,9 @@
 import {
   addedTo,
   at,
+  dot,
   gather,
+  mixed,
   type Plain,
   type PlainCall,
   type PlainResults,
@@ -30,9 +32,7 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
   const scores = plain([rows, keys], (row, key) => {
     const more = added(row, key);
     if (more === Number.NEGATIVE_INFINITY) return more;
-    let dot = 0;
-    for (let d = 0; d < head; d++) dot += q.data[row * head + d]! * k.data[key * head + d]!;
-    return scale * dot + more;
+    return scale * dot(q.data, row * head, k.data, key * head, head) + more;
   });
   const lse = Array.from({ length: rows }, (_, row) => {
     const own = scores.data.subarray(row * keys, (row + 1) * keys);
@@ -43,12 +43,7 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
   const shares = plain([rows, keys], (row, key) =>
     lse[row] === Number.NEGATIVE_INFINITY ? 0 : Math.exp(scores.data[row * keys + key]! - lse[row]!),
   );
-  const y = plain([rows, head], (row, d) => {
-    let sum = 0;
-    for (let key = 0; key < keys; key++) sum += shares.data[row * keys + key]! * v.data[key * head + d]!;
-    return sum;
-  });
-  return { y, lse };
+  return { y: mixed(shares, v), lse };
 }
 
 /** Heads divided by the root of their mean square and multiplied by `weight`. x: [B,F,S,E]. */

@@ -1,7 +1,9 @@
 import {
   addedTo,
   at,
+  dot,
   gather,
+  mixed,
   type Places,
   type Plain,
   type PlainCall,
@@ -23,21 +25,7 @@ function scatter(sum: Plain, places: Places, h: number, rows: Plain): void {
 /** a bᵀ for a [M,D] and b [N,D]. */
 function products(a: Plain, b: Plain): Plain {
   const [rows, length] = a.dims as [number, number];
-  return plain([rows, b.dims[0]!], (i, j) => {
-    let dot = 0;
-    for (let d = 0; d < length; d++) dot += a.data[i * length + d]! * b.data[j * length + d]!;
-    return dot;
-  });
-}
-
-/** Σ over i of weights[i,j] · rows[i,d]. */
-function mixed(weights: Plain, rows: Plain): Plain {
-  const [[count, columns], channels] = [weights.dims as [number, number], rows.dims[1]!];
-  return plain([columns, channels], (j, d) => {
-    let sum = 0;
-    for (let i = 0; i < count; i++) sum += weights.data[i * columns + j]! * rows.data[i * channels + d]!;
-    return sum;
-  });
+  return plain([rows, b.dims[0]!], (i, j) => dot(a.data, i * length, b.data, j * length, length));
 }
 
 const transposed = ({ dims, data }: Plain): Plain => plain([dims[1]!, dims[0]!], (i, j) => data[j! * dims[1]! + i!]!);
@@ -75,9 +63,9 @@ export default function attentionBackward(call: PlainCall): PlainResults {
       });
       const dp = products(ownDy, ownV);
       const ds = plain(p.dims, (row, key) => scale * at(p, row!, key!) * (at(dp, row!, key!) - rowOf(delta, row!)));
-      scatter(dq, queryPlaces, h, mixed(transposed(ds), ownK));
-      scatter(dk, keyPlaces, h, mixed(ds, ownQ));
-      scatter(dv, keyPlaces, h, mixed(p, ownDy));
+      scatter(dq, queryPlaces, h, mixed(ds, ownK));
+      scatter(dk, keyPlaces, h, mixed(transposed(ds), ownQ));
+      scatter(dv, keyPlaces, h, mixed(transposed(p), ownDy));
     }
   return { delta, dq, dk, dv };
 }

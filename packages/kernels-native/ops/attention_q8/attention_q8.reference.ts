@@ -1,5 +1,6 @@
 import {
   at,
+  dot,
   type Plain,
   type PlainCall,
   type PlainResults,
@@ -41,12 +42,11 @@ export default function attentionQ8(call: PlainCall): PlainResults {
     const frame = Math.floor(row / heads / S);
     const [b, f] = [Math.floor(frame / F), k.dims[1] === 1 ? 0 : frame % F];
     const rowOf = (l: number) => ((b * k.dims[1]! + f) * L + l) * E;
-    const scores = Array.from({ length: L }, (_, l) => {
-      let dot = 0;
-      const [query, key] = [(frame * S + s) * E, rowOf(l)];
-      for (let d = h * head; d < (h + 1) * head; d++) dot += q.data[query + d]! * k.data[key + d]!;
-      return call.number("scale") * dot;
-    });
+    const query = (frame * S + s) * E + h * head;
+    const scores = Array.from(
+      { length: L },
+      (_, l) => call.number("scale") * dot(q.data, query, k.data, rowOf(l) + h * head, head),
+    );
     const highest = Math.max(...scores);
     const powers = scores.map((score) => Math.exp(score - highest));
     const sum = powers.reduce((total, power) => total + power, 0);
