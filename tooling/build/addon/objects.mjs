@@ -76,6 +76,9 @@ const STANDARD_HEADERS = [
   ],
 ];
 
+/** Declares functions of the C library by itself, which no header may have done before. */
+const DECLARES_ITS_OWN = /glibc_compat\.cc$/;
+
 /** The C++ library's headers as g++ has read them, for the sources with the common flags alone: made when the first of them is compiled,
  *  and removed at the end, since it is large. */
 class PrecompiledHeaders {
@@ -84,8 +87,8 @@ class PrecompiledHeaders {
   }
 
   /** Resolves to compiler words for an object: none where it has flags of its own or the toolchain takes no such headers. */
-  async wordsFor(own) {
-    if (!this.precompiles || own.length > 0) return [];
+  async wordsFor(source, own) {
+    if (!this.precompiles || own.length > 0 || DECLARES_ITS_OWN.test(source)) return [];
     this.made ??= this.make();
     await this.made;
     return ["-include", this.path];
@@ -121,7 +124,7 @@ async function compile({ source, isa, flags: own }, { compiler, flags: common },
     compiler,
     [
       ...flags,
-      ...(await headers.wordsFor(own)),
+      ...(await headers.wordsFor(source, own)),
       "-MMD",
       "-MF",
       `${partial}.d`,
