@@ -38,14 +38,14 @@ async function run([first, ...rest], heard) {
   return status === 0;
 }
 
-/** Checks beside the tests; each counts as one. A function, since what it names is installed by then and not before. */
+/** Checks beside the tests, the longest first; each counts as one. A function, since what it names is installed by then and not before. */
 const checks = () => [
-  ["generated files are fresh", ["--import", "tsx", "tooling/generate/main.ts", "--check"]],
-  ["imports and includes go down the layers", ["--import", "tsx", "tooling/check/layers/main.ts"]],
-  ["lint and format", [binary("@biomejs/biome", "bin/biome"), "check", "."]],
-  ["format of C++ and CUDA", ["tooling/check/format-cpp.mjs", "--check"]],
   ["types", [binary("typescript", "bin/tsc"), "-p", "tsconfig.json"]],
   ["goldens", ["tooling/goldens/launch.mjs"]],
+  ["generated files are fresh", ["--import", "tsx", "tooling/generate/main.ts", "--check"]],
+  ["lint and format", [binary("@biomejs/biome", "bin/biome"), "check", "."]],
+  ["imports and includes go down the layers", ["--import", "tsx", "tooling/check/layers/main.ts"]],
+  ["format of C++ and CUDA", ["tooling/check/format-cpp.mjs", "--check"]],
 ];
 
 /** Runs the checks, as many at a time as keep the processor busy: most of them have one thread. What one prints stands together. */

@@ -32,14 +32,15 @@ const tensorsOf = (from: Readonly<Record<string, PlacedTensor>>): Record<string,
 
 /** A case with its operands in memory, ready to be run by any device. */
 export class CaseRun {
-  /** What every result should be, in float64; follows the operands when {@link runWithChanges} changes them. */
-  expected: PlainResults;
   private readonly operands: Record<string, PlacedTensor> = {};
   private readonly results: Record<string, PlacedTensor> = {};
   private readonly plains: Record<string, Plain> = {};
+  private readonly plainsAnew: Record<string, Plain> = {};
+  private computed: PlainResults | undefined;
+  private computedAnew: PlainResults | undefined;
   private readonly layout: GraphLayout;
 
-  /** Places the operands of `opCase` and computes its results in float64. @throws VdError from the op's checks. */
+  /** Places the operands of `opCase` and room for its results. @throws VdError from the op's checks. */
   constructor(
     readonly op: OpId,
     readonly opCase: OpCase,
@@ -50,13 +51,13 @@ export class CaseRun {
       this.operands[name] = placed;
       this.plains[name] = plain;
     }
-    checkCall(op, opCase.name, { ...opCase.attrs, ...tensorsOf(this.operands) });
-    this.expected = this.compute();
+    const { outputs } = checkCall(op, opCase.name, { ...opCase.attrs, ...tensorsOf(this.operands) });
     const [first, ...others] = Object.keys(OPS[op].outputs) as [string, ...string[]];
+    const names = Object.keys(OPS[op].outputs);
     for (const name of [first, ...others.filter((other) => opCase.also?.includes(other))]) {
       const gap = name === first ? (opCase.outGap ?? 0) : (RESULT_GAPS[name] ?? 0);
       const dtype = this.resultType(name);
-      this.results[name] = new PlacedTensor(name, { dims: this.expected[name]!.dims, dtype, gap }, false);
+      this.results[name] = new PlacedTensor(name, { dims: outputs[names.indexOf(name)]!.dims, dtype, gap }, false);
     }
     this.layout = layoutGraph((g) => void this.record(g));
   }
@@ -84,22 +85,35 @@ export class CaseRun {
     }
   }
 
-  /** Runs the case, gives the operands that may change other numbers, and runs the same plan again. @throws as {@link runOn}. */
+  /** What every result should be, in float64. */
+  get expected(): PlainResults {
+    this.computed ??= this.compute(this.plains);
+    return this.computed;
+  }
+
+  /** What every result should be after the changes of {@link runWithChanges}. */
+  get expectedAnew(): PlainResults {
+    this.computedAnew ??= this.compute({ ...this.plains, ...this.plainsAnew });
+    return this.computedAnew;
+  }
+
+  /** Runs the case, gives the operands that may change other numbers, and runs the same plan again; then the operands are as before.
+   *  @throws as {@link runOn}. */
   async runWithChanges(device: Device): Promise<CaseResult> {
+    const inputs = Object.entries(this.opCase.inputs) as [string, Operand | readonly number[]][];
+    const names = inputs.flatMap(([name, given]) => ("constant" in given ? [name] : []));
+    const before = names.map((name) => this.operands[name]!.bytes());
     const plan = await Plan.load(device, this.layout);
     try {
       await plan.run();
-      for (const [name, given] of Object.entries(this.opCase.inputs) as [string, Operand | readonly number[]][]) {
-        if (!("constant" in given)) continue;
-        const placed = this.operands[name]!;
-        this.plains[name] = placed.write(numbers(`${name} anew`, this.plains[name]!.data.length));
-      }
-      this.expected = this.compute();
+      for (const name of names)
+        this.plainsAnew[name] = this.operands[name]!.write(numbers(`${name} anew`, this.plains[name]!.data.length));
       for (const result of Object.values(this.results)) result.poison();
       await plan.run();
       return { ...this.collect(), candidates: plan.candidates[0] ?? [] };
     } finally {
       plan.freeSync();
+      for (const [i, name] of names.entries()) this.operands[name]!.restore(before[i]!);
     }
   }
 
@@ -112,8 +126,14 @@ export class CaseRun {
     return new VdError({ code: "internal", where: `${this.op} "${this.opCase.name}"`, expected, got });
   }
 
-  private compute(): PlainResults {
-    return computeReference(this.op, this.plains, this.opCase.attrs, this.opCase.outType);
+  /** The results of the reference, which must have the shapes that the contract infers. */
+  private compute(plains: Readonly<Record<string, Plain>>): PlainResults {
+    const computed = computeReference(this.op, plains, this.opCase.attrs, this.opCase.outType);
+    for (const [name, { tensor }] of Object.entries(this.results)) {
+      const [inferred, own] = [tensor.dims.join(), computed[name]!.dims.join()];
+      if (own !== inferred) throw this.defect(`${name} of the reference as [${inferred}]`, `[${own}]`);
+    }
+    return computed;
   }
 
   /** Results have the type of the first operand where the op allows it; the first may have one of its own. */

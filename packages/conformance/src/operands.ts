@@ -43,13 +43,14 @@ export function numbers(
   rowLength = 1,
 ): Float32Array {
   const next = uniform(hashOf(label));
-  if (fill === "flags")
-    return Float32Array.from({ length: count }, (_, i) => Number(i % rowLength === 0 || next() < 0.6));
-  if ("values" in fill) return Float32Array.from({ length: count }, (_, i) => fill.values[i % fill.values.length]!);
-  return Float32Array.from({ length: count }, () => {
+  const values = new Float32Array(count);
+  if (fill === "flags") return values.map((_, i) => Number(i % rowLength === 0 || next() < 0.6));
+  if ("values" in fill) return values.map((_, i) => fill.values[i % fill.values.length]!);
+  for (let i = 0; i < count; i++) {
     const radius = Math.sqrt(-2 * Math.log(1 - next()));
-    return fill.mean + fill.deviation * radius * Math.cos(2 * Math.PI * next());
-  });
+    values[i] = fill.mean + fill.deviation * radius * Math.cos(2 * Math.PI * next());
+  }
+  return values;
 }
 
 type Stored = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Array;
@@ -118,11 +119,19 @@ export class PlacedTensor {
       elements.set(all.subarray(start, start + channels * item), pixel * channels * item);
       all.fill(POISON, start, start + channels * item);
     }
+    let spoiledBytes = 0;
+    for (const byte of all) if (byte !== POISON) spoiledBytes++;
     const Type = { 4: Float32Array, 2: Uint16Array, 1: Uint8Array }[item]!;
     return {
       values: decode(new Type(elements.buffer), dtype),
-      spoiledBytes: all.filter((byte) => byte !== POISON).length,
+      spoiledBytes,
     };
+  }
+
+  /** Puts back all bytes of the buffer as {@link bytes} returned them. */
+  restore(bytes: Uint8Array): void {
+    this.buffer.writeSync(bytes);
+    this.bytesBefore = bytes;
   }
 
   /** True if no byte has changed since {@link write}. */

@@ -1,7 +1,10 @@
-import { type Device, openDevice } from "@vd/kernels-native";
+import { allocateBuffer, type Device, openDevice } from "@vd/kernels-native";
 import { describe, expect, it } from "vitest";
+import { makeStorage, packedTensor } from "../src/graph";
+import { toBfloat16Array, toFloat16Array } from "../src/half";
 import { compile } from "../src/plan/plan";
 import { CpuGenerator } from "../src/random/cpu-generator";
+import type { Tensor } from "../src/tensor";
 
 const ISAS = ["plain", "avx2", "avx512", "best"];
 
@@ -10,6 +13,8 @@ interface Conv {
   /** [B,F,H,W,C] */
   dims: readonly number[];
   weight: Float32Array;
+  /** In which the weights are kept; default f32. */
+  dtype?: "f16" | "bf16";
   /** [K,C,T,R,S] */
   kernel: readonly number[];
   padding: readonly [number, number, number, number, number, number];
@@ -22,9 +27,18 @@ function convOf(dims: readonly number[], kernel: readonly number[], padding: Con
   return { x: draw.randn(count(dims)), dims, weight: draw.randn(count(kernel)), kernel, padding };
 }
 
-async function run(device: Device, { x, dims, weight, kernel, padding }: Conv): Promise<Float32Array> {
+/** Weights in memory in the element type of a convolution. */
+function weightsOf({ weight, kernel, dtype = "f32" }: Conv): Tensor {
+  const stored = { f32: () => weight, f16: () => toFloat16Array(weight), bf16: () => toBfloat16Array(weight) }[dtype]();
+  const buffer = allocateBuffer(stored.byteLength);
+  buffer.writeSync(stored);
+  return packedTensor(makeStorage("weights", stored.byteLength, "weight", { buffer, byteOffset: 0 }), kernel, dtype);
+}
+
+async function run(device: Device, conv: Conv): Promise<Float32Array> {
+  const { x, dims, padding } = conv;
   const plan = await compile(device, (g) => {
-    g.output("y", g.conv({ x: g.input("x", dims), weight: g.constant(weight, kernel), padding }));
+    g.output("y", g.conv({ x: g.input("x", dims), weight: weightsOf(conv), padding }));
   });
   await plan.write("x", x);
   await plan.run();
@@ -42,6 +56,7 @@ const KERNELS = [
   { name: "3x3 to few channels", kernel: [5, 20, 1, 3, 3], padding: [0, 0, 1, 1, 1, 1] },
   { name: "5x5", kernel: [18, 20, 1, 5, 5], padding: [0, 0, 2, 2, 2, 2] },
   { name: "3x1x1", kernel: [24, 20, 3, 1, 1], padding: [1, 1, 0, 0, 0, 0] },
+  { name: "3x4 of whole lines", kernel: [18, 20, 1, 3, 4], padding: [0, 0, 1, 1, 0, 0] },
 ] as const;
 
 describe.each(KERNELS)(
@@ -65,8 +80,14 @@ describe.each(KERNELS)(
       for (const finite of fast) expect(finite).toEqual(definition);
     });
 
-    it.each([Number.NEGATIVE_INFINITY, Number.NaN])("%f among the weights", async (value) => {
-      const conv = made();
+    it.each([
+      [Number.NEGATIVE_INFINITY, undefined],
+      [Number.NaN, undefined],
+      [Number.POSITIVE_INFINITY, "f16"],
+      [Number.NaN, "f16"],
+      [Number.NEGATIVE_INFINITY, "bf16"],
+    ] as const)("%f among the weights (%s)", async (value, dtype) => {
+      const conv: Conv = { ...made(), ...(dtype && { dtype }) };
       conv.weight[0] = value;
       conv.weight[conv.weight.length - 1] = value;
       const { definition, fast } = await finiteResults(conv);
@@ -108,7 +129,7 @@ describe("sums", () => {
         const all = await run(cpu(isa), whole);
         expect(await run(cpu(isa, { threads: 2 }), whole)).toEqual(all);
         const chunk = await run(cpu(isa), part);
-        const outFrame = 7 * 9 * kernel[0];
+        const outFrame = 7 * (9 + padding[4] + padding[5] - kernel[4] + 1) * kernel[0];
         expect(chunk).toEqual(all.slice(2 * outFrame, 2 * outFrame + chunk.length));
       }
     },

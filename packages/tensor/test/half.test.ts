@@ -48,18 +48,15 @@ const allCodes = Uint16Array.from({ length: 65_536 }, (_, code) => code);
 describe("binary16", () => {
   it("decodes every code as defined", () => {
     const decoded = fromFloat16Array(allCodes);
-    for (const code of allCodes) {
-      expect(Object.is(decoded[code], float16ByDefinition(code)), `code ${code}`).toBe(true);
-      expect(Object.is(float16ToFloat32(code), decoded[code])).toBe(true);
-    }
+    const isRight = (code: number) =>
+      Object.is(decoded[code], float16ByDefinition(code)) && Object.is(float16ToFloat32(code), decoded[code]);
+    expect(allCodes.filter((code) => !isRight(code))).toEqual(new Uint16Array());
   });
 
   it("gives every code back, NaN payloads included once they are quiet", () => {
     const again = toFloat16Array(fromFloat16Array(allCodes));
-    for (const code of allCodes) {
-      const isNaNCode = (code & 0x7fff) > 0x7c00;
-      expect(again[code]).toBe(isNaNCode ? code | 0x200 : code);
-    }
+    const isNaNCode = (code: number) => (code & 0x7fff) > 0x7c00;
+    expect(again).toEqual(allCodes.map((code) => (isNaNCode(code) ? code | 0x200 : code)));
   });
 
   it("rounds to the nearest, ties to even", () => {
@@ -70,9 +67,8 @@ describe("binary16", () => {
       fc.nat(0x7bfe).map((code) => (finiteHalves[code]! + finiteHalves[code + 1]!) / 2),
     );
     fc.assert(
-      fc.property(nearValues, (value) => {
-        expect(roundToFloat16(value) + 0).toBe(nearestEven(value, finiteHalves, 65_520) + 0);
-      }),
+      // A property that returns false fails with the number; expect takes longer than what it looks at.
+      fc.property(nearValues, (value) => roundToFloat16(value) === nearestEven(value, finiteHalves, 65_520)),
       run,
     );
   });
@@ -104,11 +100,9 @@ describe("bfloat16", () => {
   it("gives every code back", () => {
     const values = fromBfloat16Array(allCodes);
     const again = toBfloat16Array(values);
-    for (const code of allCodes) {
-      const isNaNCode = (code & 0x7fff) > 0x7f80;
-      expect(again[code]).toBe(isNaNCode ? 0x7fc0 : code);
-      expect(Object.is(bfloat16ToFloat32(code), values[code])).toBe(true);
-    }
+    const isNaNCode = (code: number) => (code & 0x7fff) > 0x7f80;
+    expect(again).toEqual(allCodes.map((code) => (isNaNCode(code) ? 0x7fc0 : code)));
+    expect(allCodes.filter((code) => !Object.is(bfloat16ToFloat32(code), values[code]))).toEqual(new Uint16Array());
   });
 
   it("rounds to the nearest, ties to even", () => {
@@ -122,10 +116,10 @@ describe("bfloat16", () => {
         const rounded = bfloat16ToFloat32(float32ToBfloat16(value));
         // Half a unit in the last place of 8 bits; subnormals lie 2^-133 apart.
         const halfUnit = Math.max(Math.abs(value) * 2 ** -8, 2 ** -134);
-        if (Number.isFinite(rounded)) expect(Math.abs(rounded - value)).toBeLessThanOrEqual(halfUnit);
         const inPlace = Float32Array.of(value);
         roundToBfloat16InPlace(inPlace);
-        expect(inPlace[0]).toBe(rounded);
+        const isNear = !Number.isFinite(rounded) || Math.abs(rounded - value) <= halfUnit;
+        return isNear && Object.is(inPlace[0], rounded);
       }),
       run,
     );

@@ -71,8 +71,9 @@ function hasStaticLibrary(compiler) {
 }
 
 /** The build for a machine with this kind of system. compiler: g++ or clang++; prefix: what the names of the tools beside it
- *  start with; portable: whether it is to serve other machines too. */
-function unix({ arch, compiler, prefix, install, portable }) {
+ *  start with; portable: whether it is to serve other machines too; precompiles: whether the compiler takes headers that it has read
+ *  before, as g++ does and what stands for it may not. */
+function unix({ arch, compiler, prefix, install, portable, precompiles }) {
   const isPortable = portable && hasStaticLibrary(compiler);
   // On Arm, characters would be unsigned.
   const own = [...(arch === "arm64" ? ["-fsigned-char"] : []), ...(isPortable ? ["-DVD_GLIBC_COMPAT"] : [])];
@@ -80,6 +81,7 @@ function unix({ arch, compiler, prefix, install, portable }) {
     arch,
     compiler,
     install,
+    precompiles,
     flags: [...commonFlags(), "-O3", "-fPIC", ...own],
     strip: `${prefix}strip`,
     nm: `${prefix}nm`,
@@ -100,20 +102,24 @@ function unix({ arch, compiler, prefix, install, portable }) {
 function native() {
   const install = "Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++) or set CXX.";
   const portable = HOST === "linux-x64" || HOST === "linux-arm64";
-  return unix({ arch: process.arch, compiler: process.env.CXX ?? "g++", prefix: "", install, portable });
+  const compiler = process.env.CXX ?? "g++";
+  const precompiles = process.platform === "linux" && compiler === "g++";
+  return unix({ arch: process.arch, compiler, prefix: "", install, portable, precompiles });
 }
 
 /** The build for 64-bit Arm on another machine. */
 function crossArm64() {
   const install = `Install one (Debian, Ubuntu: .ci/install-arm64-tools as root, which needs g++-${ARM64}).`;
-  return unix({ arch: "arm64", compiler: `${ARM64}-g++`, prefix: `${ARM64}-`, install, portable: true });
+  const shared = { prefix: `${ARM64}-`, install, portable: true, precompiles: true };
+  return unix({ arch: "arm64", compiler: `${ARM64}-g++`, ...shared });
 }
 
 /** Sanitizers by what they find together: memory errors and undefined behaviour, or data races. */
 const SANITIZERS = { memory: "-fsanitize=address,undefined", races: "-fsanitize=thread" };
 
 /** The build for this machine that reports errors of a kind, `memory` or `races`, and ends the process at the first. Its
- *  addon needs the sanitizers' libraries preloaded in Node; `program` links an executable that has them. */
+ *  addon needs the sanitizers' libraries preloaded in Node; `program` links an executable that has them. No headers are precompiled, so that
+ *  one that a source forgot to include is missed here. */
 export function sanitizing(kind) {
   const compiler = process.env.CXX ?? "g++";
   const checks = [SANITIZERS[kind], "-fno-sanitize-recover=all"];
@@ -143,6 +149,7 @@ function windows() {
   return {
     arch: "x64",
     compiler,
+    precompiles: true,
     install: "Install MinGW (Debian, Ubuntu: apt-get install g++-mingw-w64-x86-64-posix mingw-w64-tools).",
     // Windows 10. The stack is aligned to 16 bytes only, so that spilled AVX registers must be moved as unaligned.
     flags: [...commonFlags(), "-O3", "-D_WIN32_WINNT=0x0A00", "-DNOMINMAX", "-Wa,-muse-unaligned-vector-move"],

@@ -1,19 +1,20 @@
 // Packs every public package and uses the tarballs as a stranger would. Behind `pnpm check:packages`.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { examplesOfSingleLibraries, publicPackages } from "../../build/packages.mjs";
 import { Failure, prepareWorkspace, runMain, seconds } from "../../build/workspace.mjs";
-import { packAll } from "./packages.mjs";
+import { packAll, tarballOf } from "./packages.mjs";
 
-const usage = `Usage: pnpm check:packages [--short] [--keep DIR]
+const usage = `Usage: pnpm check:packages [--short] [--keep DIR | --tarballs DIR]
 
 Packs all public packages and checks the tarballs: contents, sizes, hashes, glibc, publint, arethetypeswrong. Then
 installs them in a folder with spaces where there is no compiler: ESM, CommonJS, types, a generation with npx.
 
   --short         with npm and from the tarballs only; otherwise with npm, pnpm and yarn from a local registry too
   --keep DIR      leave the tarballs there
+  --tarballs DIR  take those that pack:tarballs left there; nothing is built
   --release       every binary that has a limit must be there
   --without LIST  leave these packages out, by name; for work in progress`;
 
@@ -116,11 +117,19 @@ await runMain("check:packages", async () => {
   const options = {
     short: { type: "boolean" },
     keep: { type: "string" },
+    tarballs: { type: "string" },
     without: { type: "string", default: "" },
     release: { type: "boolean", default: false },
     help: { type: "boolean" },
   };
-  const { short, keep, without, release, help } = parseArgs({
+  const {
+    short,
+    keep,
+    tarballs: packed,
+    without,
+    release,
+    help,
+  } = parseArgs({
     options,
     args: process.argv.slice(2).filter((word) => word !== "--"),
   }).values;
@@ -129,14 +138,15 @@ await runMain("check:packages", async () => {
   const workDir = mkdtempSync(join(tmpdir(), "vd packages "));
   try {
     // With packages left out the others are taken as they are: the workspace may not build.
-    if (!without) await prepareWorkspace();
+    if (!without && !packed) await prepareWorkspace();
     const packages = publicPackages().filter(({ manifest }) => !without.split(",").includes(manifest.name));
     const tarballDir = keep ?? join(workDir, "tarballs");
     mkdirSync(tarballDir, { recursive: true });
-    let tarballs = [];
-    await step(`packed ${packages.length} packages`, async () => {
-      tarballs = await packAll(packages, tarballDir);
-    });
+    let tarballs = packed && packages.map(({ manifest }) => tarballOf(manifest, resolve(packed)));
+    if (!tarballs)
+      await step(`packed ${packages.length} packages`, async () => {
+        tarballs = await packAll(packages, tarballDir);
+      });
     await step("tarballs", () => checkTarballs(tarballs, release));
     if (!without) await step("docs/packages.md says what each package brings along", checkFootprint);
     const { bareEnvironment } = await import("./consumer.mjs");

@@ -1,6 +1,6 @@
 // Tarballs of the packages that are published.
 import { spawn, spawnSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -23,6 +23,13 @@ async function pack(dir, outputDir) {
   // Scripts that run before packing print above the JSON.
   const { filename } = JSON.parse(said.slice(said.indexOf("{\n")));
   return filename.startsWith(outputDir) ? filename : join(outputDir, basename(filename));
+}
+
+/** Path of a package's tarball in a folder, by the name that pnpm gives it. Throws where there is none. */
+export function tarballOf({ name, version }, folder) {
+  const path = join(folder, `${name.replace("@", "").replace("/", "-")}-${version}.tgz`);
+  if (!existsSync(path)) throw new Failure(`expected ${path}, got no such file. Run \`pnpm pack:tarballs\` first.`, 2);
+  return path;
 }
 
 /** Packs packages as `pnpm publish` would, as many at a time as there are processors: pnpm works with one thread. Resolves to the

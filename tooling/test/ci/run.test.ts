@@ -103,6 +103,8 @@ describe.skipIf(process.platform === "win32")(".ci/run (for Linux)", () => {
     expect(calls.some((call) => /^node .*build\/cubins.*--require/.test(call))).toBe(true);
     const scripts = calls.map((call) => /^npx -y pnpm@\S+ (\S+)/.exec(call)?.[1]).filter(Boolean);
     expect(scripts).toEqual(expect.arrayContaining(["check:packages", "check:windows", "check:nodes", "test"]));
+    // What is packed has all that is built by then, but not the Windows binary.
+    expect(scripts.slice(0, 3)).toEqual(["install", "build", "pack:tarballs"]);
     expect(scripts.at(-1)).toBe("test");
   });
 
@@ -125,11 +127,15 @@ describe.skipIf(process.platform === "win32")(".ci/run (for Linux)", () => {
     expect(failed.stdout.trimEnd().split("\n").at(-1)).toBe("7 passed, 1 failed, 2 skipped");
     const spilled = new Machine({ ...WHOLE, node: "exit 1", npx: tests(0) }).run("run");
     expect(spilled.status).toBe(1);
-    expect(spilled.calls.some((call) => call.startsWith("npx"))).toBe(false);
+    expect(spilled.calls.some((call) => /^npx .* (?:pack:|check:|test)/.test(call))).toBe(false);
     const oldNode = `case "$*" in *check:nodes*) echo "FAILED: v22 load"; exit 3 ;; esac`;
     const refused = new Machine({ ...WHOLE, node: "", npx: oldNode }).run("run");
     expect(refused).toMatchObject({ status: 3, stdout: expect.stringContaining("FAILED: v22 load") });
     expect(refused.calls.some((call) => /^npx .* test$/.test(call))).toBe(false);
+    const broken = `case "$*" in *check:packages*) echo "no types"; exit 1 ;; esac`;
+    const unpacked = new Machine({ ...WHOLE, node: "", npx: broken }).run("run");
+    expect(unpacked).toMatchObject({ status: 1, stdout: expect.stringContaining("no types") });
+    expect(unpacked.calls.some((call) => /^npx .* test$/.test(call))).toBe(false);
     const bare = new Machine({ node: "", npx: tests(0) }).run("run");
     expect(bare.status).toBe(1);
     expect(bare.calls.some((call) => /^(?:npx|node) /.test(call))).toBe(false);

@@ -3,10 +3,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
 import { loadFixture } from "../../goldens/fixture";
+import { bundledProgram } from "../../testing/program";
 import { FixtureFolder } from "./fixture-folder";
 
 const folder = new FixtureFolder();
 afterAll(() => folder.remove());
+/** Started at once, for what ends before a kind is loaded. */
+const program = await bundledProgram(fileURLToPath(new URL("../../goldens/main.ts", import.meta.url)));
 const launcher = fileURLToPath(new URL("../../goldens/launch.mjs", import.meta.url));
 
 /** Runs the command in `cwd` as a shell would, or, with `initCwd`, as a package manager's script does. */
@@ -68,7 +71,7 @@ test.each([
   [["empty"], /expected NAME\.json with NAME\.safetensors, found none/],
 ])("%j is wrong usage: status 2 and a sentence", (args, words) => {
   folder.write("empty/readme.txt", "");
-  const run = goldens(args, folder.path);
+  const run = spawnSync(process.execPath, [program, ...args], { cwd: folder.path, encoding: "utf8" });
   expect(run.status).toBe(2);
   expect(run.stderr).toMatch(words);
   expect(run.stderr).toContain("Usage: pnpm goldens");

@@ -5,7 +5,11 @@ export type Places = readonly (readonly [b: number, f: number, s: number])[];
 
 /** Rows of one head gathered from [B,F,S,E]. */
 export function gather(x: Plain, places: Places, h: number, head: number): Plain {
-  return plain([places.length, head], (row, d) => at(x, ...places[row]!, h * head + d));
+  const [, F, S, E] = x.dims as [number, number, number, number];
+  return plain([places.length, head], (row, d) => {
+    const [b, f, s] = places[row]!;
+    return x.data[((b * F + f) * S + s) * E + h * head + d]!;
+  });
 }
 
 /** Queries and keys that see each other, of all heads. */
@@ -49,25 +53,28 @@ function onGrid(i: number, [rows, columns]: readonly number[]): readonly number[
   return [Math.floor(i / (rows! * columns!)), Math.floor(i / columns!) % rows!, i % columns!];
 }
 
-/** True if the causal limit and the window let a query see a key, by their places in the sequence. */
-function sees(call: PlainCall, row: number, key: number): boolean {
-  if (call.flag("causal") && key > row) return false;
-  const grid = call.list("grid");
-  const there = onGrid(key, grid);
-  const window = call.list("window");
-  return onGrid(row, grid).every((place, i) => window[i] === 0 || Math.abs(place - there[i]!) < window[i]!);
+/** Returns whether the causal limit and the window let a query see a key, by their places in the sequence. */
+function sightOf(call: PlainCall): (row: number, key: number) => boolean {
+  const [causal, grid, window] = [call.flag("causal"), call.list("grid"), call.list("window")];
+  const isWindowed = window.some((size) => size !== 0);
+  return (row, key) => {
+    if (causal && key > row) return false;
+    if (!isWindowed) return true;
+    const there = onGrid(key, grid);
+    return onGrid(row, grid).every((place, i) => window[i] === 0 || Math.abs(place - there[i]!) < window[i]!);
+  };
 }
 
-/** What is added to the score of a pair of one head, by its places in the sequence: −∞ where the query may not see the key.
- *  Flags of 0 in a mask are −∞ already, others 0. */
+/** Returns what is added to the score of a pair of one head, by its places in the sequence: −∞ where the query may not see the
+ *  key. Flags of 0 in a mask are −∞ already, others 0. */
 export function addedTo(
   call: PlainCall,
   { clip, queries, keys }: Sequence,
   h: number,
-  row: number,
-  key: number,
-): number {
-  if (!sees(call, row, key)) return Number.NEGATIVE_INFINITY;
-  const mask = call.optional("mask");
-  return mask ? at(mask, clip, h, queries[row]!, keys[key]!) : 0;
+): (row: number, key: number) => number {
+  const [sees, mask] = [sightOf(call), call.optional("mask")];
+  return (row, key) => {
+    if (!sees(row, key)) return Number.NEGATIVE_INFINITY;
+    return mask ? at(mask, clip, h, queries[row]!, keys[key]!) : 0;
+  };
 }

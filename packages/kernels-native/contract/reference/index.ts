@@ -1,7 +1,6 @@
 /** Everything a float64 reference needs, in one import. */
 export * from "./activations";
 export * from "./attention";
-export * from "./attention";
 export * from "./epilogue";
 export * from "./gates";
 export * from "./modulation";

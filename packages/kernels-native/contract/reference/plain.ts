@@ -28,12 +28,20 @@ export type Reference = (call: PlainCall) => PlainResults;
 
 const sizeOf = (dims: readonly number[]) => dims.reduce((product, dim) => product * dim, 1);
 
+/** Calls with the indices one by one for the usual ranks: to spread a list takes several times as long. */
+function elementAt(element: (...index: number[]) => number, index: readonly number[]): number {
+  const [a, b, c, d, e] = index as [number, number, number, number, number];
+  if (index.length === 5) return element(a, b, c, d, e);
+  if (index.length === 4) return element(a, b, c, d);
+  return index.length === 2 ? element(a, b) : element(...index);
+}
+
 /** A tensor whose elements are computed from their indices. */
 export function plain(dims: readonly number[], element: (...index: number[]) => number): Plain {
   const data = new Float64Array(sizeOf(dims));
   const index = dims.map(() => 0);
   for (let i = 0; i < data.length; i++) {
-    data[i] = element(...index);
+    data[i] = elementAt(element, index);
     for (let d = dims.length - 1; d >= 0 && ++index[d]! === dims[d]; d--) index[d] = 0;
   }
   return { dims, data };
@@ -48,6 +56,33 @@ export function at({ dims, data }: Plain, ...index: number[]): number {
     offset = offset * dims[d]! + i;
   }
   return data[offset]!;
+}
+
+/** Σ a[i] · b[i] over `count` elements from places of each on, in four sums beside each other, since an addition waits for the
+ *  one before it. */
+export function dot(a: Float64Array, firstA: number, b: Float64Array, firstB: number, count: number): number {
+  let [s0, s1, s2, s3, i] = [0, 0, 0, 0, 0];
+  for (; i + 4 <= count; i += 4) {
+    const [p, q] = [firstA + i, firstB + i];
+    s0 += a[p]! * b[q]!;
+    s1 += a[p + 1]! * b[q + 1]!;
+    s2 += a[p + 2]! * b[q + 2]!;
+    s3 += a[p + 3]! * b[q + 3]!;
+  }
+  for (; i < count; i++) s0 += a[firstA + i]! * b[firstB + i]!;
+  return s0 + s1 + (s2 + s3);
+}
+
+/** Returns weights [M,N] times rows [N,D]. */
+export function mixed(weights: Plain, rows: Plain): Plain {
+  const [[count, inner], width] = [weights.dims as [number, number], rows.dims[1]!];
+  const data = new Float64Array(count * width);
+  for (let m = 0; m < count; m++)
+    for (let n = 0; n < inner; n++) {
+      const weight = weights.data[m * inner + n]!;
+      for (let d = 0; d < width; d++) data[m * width + d]! += weight * rows.data[n * width + d]!;
+    }
+  return { dims: [count, width], data };
 }
 
 /** Two tensors side by side in their last dimension. */

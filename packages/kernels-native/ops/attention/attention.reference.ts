@@ -1,7 +1,9 @@
 import {
   addedTo,
   at,
+  dot,
   gather,
+  mixed,
   type Plain,
   type PlainCall,
   type PlainResults,
@@ -30,9 +32,7 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
   const scores = plain([rows, keys], (row, key) => {
     const more = added(row, key);
     if (more === Number.NEGATIVE_INFINITY) return more;
-    let dot = 0;
-    for (let d = 0; d < head; d++) dot += q.data[row * head + d]! * k.data[key * head + d]!;
-    return scale * dot + more;
+    return scale * dot(q.data, row * head, k.data, key * head, head) + more;
   });
   const lse = Array.from({ length: rows }, (_, row) => {
     const own = scores.data.subarray(row * keys, (row + 1) * keys);
@@ -40,17 +40,11 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
     if (highest === Number.NEGATIVE_INFINITY) return highest;
     return highest + Math.log(own.reduce((sum, score) => sum + Math.exp(score - highest), 0));
   });
-  const y = plain([rows, head], (row, d) => {
-    let sum = 0;
-    if (lse[row] !== Number.NEGATIVE_INFINITY)
-      for (let key = 0; key < keys; key++)
-        sum += Math.exp(scores.data[row * keys + key]! - lse[row]!) * v.data[key * head + d]!;
-    return sum;
-  });
-  return { y, lse };
+  const shares = plain([rows, keys], (row, key) =>
+    lse[row] === Number.NEGATIVE_INFINITY ? 0 : Math.exp(scores.data[row * keys + key]! - lse[row]!),
+  );
+  return { y: mixed(shares, v), lse };
 }
-
-const range = (begin: number, end: number) => Array.from({ length: end - begin }, (_, i) => begin + i);
 
 /** Heads divided by the root of their mean square and multiplied by `weight`. x: [B,F,S,E]. */
 function normalised(x: Plain, weight: Plain | undefined, heads: number, eps: number): Plain {
@@ -58,7 +52,8 @@ function normalised(x: Plain, weight: Plain | undefined, heads: number, eps: num
   const head = x.dims[3]! / heads;
   return plain(x.dims, (b, f, s, e) => {
     const first = e! - (e! % head);
-    const squares = range(first, first + head).reduce((sum, c) => sum + at(x, b!, f!, s!, c) ** 2, 0);
+    let squares = 0;
+    for (let c = first; c < first + head; c++) squares += at(x, b!, f!, s!, c) ** 2;
     return (at(x, b!, f!, s!, e!) / Math.sqrt(squares / head + eps)) * weight.data[e! % head]!;
   });
 }
@@ -111,7 +106,7 @@ export default function attention(call: PlainCall): PlainResults {
         q: gather(q, queryPlaces, h, head),
         k: gather(k, keyPlaces, h, head),
         v: gather(v, keyPlaces, h, head),
-        added: (row: number, key: number) => addedTo(call, sequence, h, row, key),
+        added: addedTo(call, sequence, h),
       };
       const result = attend(own, call.number("scale"));
       queryPlaces.forEach(([b, f, s], row) => {

@@ -1,7 +1,9 @@
 import {
   addedTo,
   at,
+  dot,
   gather,
+  mixed,
   type Places,
   type Plain,
   type PlainCall,
@@ -21,20 +23,10 @@ function scatter(sum: Plain, places: Places, h: number, rows: Plain): void {
 }
 
 /** a bᵀ for a [M,D] and b [N,D]. */
-const products = (a: Plain, b: Plain): Plain =>
-  plain([a.dims[0]!, b.dims[0]!], (i, j) => {
-    let dot = 0;
-    for (let d = 0; d < a.dims[1]!; d++) dot += at(a, i!, d) * at(b, j!, d);
-    return dot;
-  });
-
-/** Σ over i of weights[i,j] · rows[i,d]. */
-const mixed = (weights: Plain, rows: Plain): Plain =>
-  plain([weights.dims[1]!, rows.dims[1]!], (j, d) => {
-    let sum = 0;
-    for (let i = 0; i < weights.dims[0]!; i++) sum += weights.data[i * weights.dims[1]! + j!]! * at(rows, i, d!);
-    return sum;
-  });
+function products(a: Plain, b: Plain): Plain {
+  const [rows, length] = a.dims as [number, number];
+  return plain([rows, b.dims[0]!], (i, j) => dot(a.data, i * length, b.data, j * length, length));
+}
 
 const transposed = ({ dims, data }: Plain): Plain => plain([dims[1]!, dims[0]!], (i, j) => data[j! * dims[1]! + i!]!);
 
@@ -63,17 +55,17 @@ export default function attentionBackward(call: PlainCall): PlainResults {
       };
       const [ownQ, ownDy] = [gather(q, queryPlaces, h, head), gather(dy, queryPlaces, h, head)];
       const [ownK, ownV] = [gather(k, keyPlaces, h, head), gather(v, keyPlaces, h, head)];
-      const dots = products(ownQ, ownK);
+      const [dots, addedOf] = [products(ownQ, ownK), addedTo(call, sequence, h)];
       const p = plain(dots.dims, (row, key) => {
-        const added = addedTo(call, sequence, h, row!, key!);
+        const added = addedOf(row!, key!);
         if (added === Number.NEGATIVE_INFINITY || rowOf(lse, row!) === Number.NEGATIVE_INFINITY) return 0;
         return Math.exp(scale * at(dots, row!, key!) + added - rowOf(lse, row!));
       });
       const dp = products(ownDy, ownV);
       const ds = plain(p.dims, (row, key) => scale * at(p, row!, key!) * (at(dp, row!, key!) - rowOf(delta, row!)));
-      scatter(dq, queryPlaces, h, mixed(transposed(ds), ownK));
-      scatter(dk, keyPlaces, h, mixed(ds, ownQ));
-      scatter(dv, keyPlaces, h, mixed(p, ownDy));
+      scatter(dq, queryPlaces, h, mixed(ds, ownK));
+      scatter(dk, keyPlaces, h, mixed(transposed(ds), ownQ));
+      scatter(dv, keyPlaces, h, mixed(transposed(p), ownDy));
     }
   return { delta, dq, dk, dv };
 }

@@ -1,5 +1,6 @@
 import {
   at,
+  dot,
   type Plain,
   type PlainCall,
   type PlainResults,
@@ -40,16 +41,18 @@ export default function attentionQ8(call: PlainCall): PlainResults {
     const [h, s] = [row % heads, Math.floor(row / heads) % S];
     const frame = Math.floor(row / heads / S);
     const [b, f] = [Math.floor(frame / F), k.dims[1] === 1 ? 0 : frame % F];
-    const scores = Array.from({ length: L }, (_, l) => {
-      let dot = 0;
-      for (let d = h * head; d < (h + 1) * head; d++) dot += q.data[(frame * S + s) * E + d]! * at(k, b, f, l, d);
-      return call.number("scale") * dot;
-    });
+    const rowOf = (l: number) => ((b * k.dims[1]! + f) * L + l) * E;
+    const query = (frame * S + s) * E + h * head;
+    const scores = Array.from(
+      { length: L },
+      (_, l) => call.number("scale") * dot(q.data, query, k.data, rowOf(l) + h * head, head),
+    );
     const highest = Math.max(...scores);
     const powers = scores.map((score) => Math.exp(score - highest));
     const sum = powers.reduce((total, power) => total + power, 0);
     for (let d = h * head; d < (h + 1) * head; d++)
-      y.data[(frame * S + s) * E + d] = powers.reduce((total, power, l) => total + power * at(v, b, f, l, d), 0) / sum;
+      y.data[(frame * S + s) * E + d] =
+        powers.reduce((total, power, l) => total + power * v.data[rowOf(l) + d]!, 0) / sum;
   }
   return { y };
 }

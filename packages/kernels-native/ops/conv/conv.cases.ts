@@ -132,6 +132,21 @@ const shapes: Case[] = [
     attrs: { stride: [1, 14, 14] },
   },
   {
+    name: "patches of 32, not to the edge, of several frames",
+    inputs: { x: [2, 2, 71, 100, 3], weight: [33, 3, 1, 32, 32], bias: [33] },
+    attrs: { stride: [1, 32, 32] },
+  },
+  {
+    name: "patches of 5 on a gap",
+    inputs: { x: { dims: [1, 2, 13, 17, 5], gap: 3 }, weight: [18, 5, 1, 5, 5] },
+    attrs: { stride: [1, 5, 5] },
+  },
+  {
+    name: "lines that are whole below zeros, behind past frames",
+    inputs: { x: [1, 3, 6, 11, 7], past: [1, 1, 6, 11, 7], weight: [17, 7, 2, 3, 4] },
+    attrs: { stride: [1, 2, 3], padding: [0, 0, 2, 1, 0, 0] },
+  },
+  {
     name: "more zeros than kernel",
     inputs: { x: [1, 2, 3, 2, 4], weight: [5, 4, 1, 1, 1] },
     attrs: { padding: around(1, 3) },

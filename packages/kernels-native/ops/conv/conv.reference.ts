@@ -1,6 +1,7 @@
 import {
   at,
   biasesAt,
+  dot,
   type Plain,
   type PlainCall,
   type PlainResults,
@@ -45,6 +46,8 @@ function correlated(call: PlainCall): Plain {
   const [b, F, H, W, C] = x.dims as Sizes5;
   const perGroup = K / call.number("groups");
   const [df, dh, dw] = call.list("stride") as [number, number, number];
+  // Channels last, as in the clip.
+  const filters = plain([K, T, R, S, D], (k, t, r, s, c) => at(weight, k, c, t, r, s));
   const steps = (size: number, kernel: number, step: number) => Math.floor((size - kernel) / step) + 1;
   return plain([b, steps(F, T, df), steps(H, R, dh), steps(W, S, dw), K], (i, g, p, q, k) => {
     const first = Math.floor(k / perGroup) * D;
@@ -53,7 +56,7 @@ function correlated(call: PlainCall): Plain {
       for (let r = 0; r < R; r++)
         for (let s = 0; s < S; s++) {
           const pixel = (((i * F + g * df + t) * H + p * dh + r) * W + q * dw + s) * C + first;
-          for (let c = 0; c < D; c++) sum += x.data[pixel + c]! * weight.data[(((k * D + c) * T + t) * R + r) * S + s]!;
+          sum += dot(x.data, pixel, filters.data, (((k * T + t) * R + r) * S + s) * D, D);
         }
     return sum;
   });

@@ -1,6 +1,7 @@
 import {
   at,
   biasesAt,
+  dot,
   type Plain,
   type PlainCall,
   type PlainResults,
@@ -35,6 +36,8 @@ function convolution(call: PlainCall): Plain {
   const [K, C, T, R, S] = weight.dims as [number, number, number, number, number];
   const [b, F, H, W] = x.dims as [number, number, number, number];
   const [df, dh, dw] = call.list("stride") as [number, number, number];
+  // Channels last, as in the clip.
+  const filters = plain([K, T, R, S, C], (k, t, r, s, c) => at(weight, k, c, t, r, s));
   const steps = (size: number, kernel: number, step: number) => Math.floor((size - kernel) / step) + 1;
   return plain([b, steps(F, T, df), steps(H, R, dh), steps(W, S, dw), K], (i, g, p, q, k) => {
     let sum = 0;
@@ -42,7 +45,7 @@ function convolution(call: PlainCall): Plain {
       for (let r = 0; r < R; r++)
         for (let s = 0; s < S; s++) {
           const pixel = (((i * F + g * df + t) * H + p * dh + r) * W + q * dw + s) * C;
-          for (let c = 0; c < C; c++) sum += x.data[pixel + c]! * weight.data[(((k * C + c) * T + t) * R + r) * S + s]!;
+          sum += dot(x.data, pixel, filters.data, (((k * T + t) * R + r) * S + s) * C, C);
         }
     return sum;
   });

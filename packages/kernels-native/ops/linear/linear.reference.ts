@@ -1,6 +1,7 @@
 import {
   beside,
   biasesAt,
+  dot,
   type PlainCall,
   type PlainResults,
   plain,
@@ -14,10 +15,8 @@ export default function linear(call: PlainCall): PlainResults {
   const [b, f, s, c] = x.dims as [number, number, number, number];
   const rows = weight.dims[0]!;
   const product = plain([b, f, s, rows], (i, j, t, row) => {
-    let sum = biasesAt(call, i, j, row);
     const token = ((i * f + j) * s + t) * c;
-    for (let k = 0; k < c; k++) sum += x.data[token + k]! * weight.data[row * c + k]!;
-    return sum;
+    return biasesAt(call, i, j, row) + dot(x.data, token, weight.data, row * c, c);
   });
   return { y: withGatedEpilogue(call, product) };
 }

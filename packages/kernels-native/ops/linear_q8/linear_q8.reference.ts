@@ -1,4 +1,12 @@
-import { at, biasesAt, type PlainCall, type PlainResults, plain, withGatedEpilogue } from "../../contract/reference";
+import {
+  at,
+  biasesAt,
+  dot,
+  type PlainCall,
+  type PlainResults,
+  plain,
+  withGatedEpilogue,
+} from "../../contract/reference";
 
 /** linear_q8: a matrix product of the numbers that codes and scales stand for. */
 export default function linearQ8(call: PlainCall): PlainResults {
@@ -10,9 +18,8 @@ export default function linearQ8(call: PlainCall): PlainResults {
     let sum = biasesAt(call, i!, j!, row!);
     const token = ((i! * f + j!) * s + t!) * c;
     for (let block = 0; block * 128 < c; block++) {
-      let part = 0;
-      for (let k = block * 128; k < Math.min((block + 1) * 128, c); k++)
-        part += x.data[token + k]! * weight.data[row! * c + k]!;
+      const count = Math.min(128, c - block * 128);
+      const part = dot(x.data, token + block * 128, weight.data, row! * c + block * 128, count);
       sum += part * at(xScale, i!, j!, t!, block) * at(weightScale, row!, block);
     }
     return sum;

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, writeSync } from "node:fs";
 import { isVdError } from "@vd/kernels-native";
 import * as fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
@@ -6,7 +6,10 @@ import { SAFETENSORS_DTYPE_BYTES, type SafetensorsDtype, SafetensorsFile } from 
 import { Folder, fileBytes, largestAllocation } from "./raw-file";
 
 const folder = new Folder();
-afterAll(() => folder.remove());
+afterAll(() => {
+  closeSync(written);
+  folder.remove();
+});
 
 const dtypes = Object.keys(SAFETENSORS_DTYPE_BYTES) as SafetensorsDtype[];
 type Header = Record<string, Record<string, unknown>>;
@@ -120,11 +123,14 @@ function checkAccepted(file: SafetensorsFile, bytes: Uint8Array, contents: Map<s
 }
 
 const path = folder.at("fuzz.safetensors");
+/** Kept open: a file system waits for its disk when a file is opened to be written anew. */
+const written = openSync(path, "w+");
 const outcome = { accepted: 0, refused: 0 };
 
 /** Opens and reads all of a file with these bytes: correct data or a typed error, and no allocation beyond its size. */
 function tryFile(bytes: Uint8Array): void {
-  writeFileSync(path, bytes);
+  ftruncateSync(written, bytes.length);
+  writeSync(written, bytes, 0, bytes.length, 0);
   const contents = new Map<string, Uint8Array>();
   let file: SafetensorsFile | undefined;
   const largest = largestAllocation(() => {

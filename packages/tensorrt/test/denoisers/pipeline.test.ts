@@ -1,11 +1,12 @@
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { registerDenoiser, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { onnxruntime, tensorrt } from "../../src/index";
 import { failureOf } from "../support/failure";
 import { nowhere } from "../support/fake-trt";
 import { TINY } from "../support/fixtures";
-import { temporaryFolder } from "../support/temporary-folder";
+import { folderForAll, temporaryFolder } from "../support/temporary-folder";
 
 const SIZE = { width: 64, height: 64, numFrames: 3, steps: 3, seed: 5 };
 const image = join(TINY, "samples/two-balls.png");
@@ -18,23 +19,31 @@ function difference(a: Uint8Array, b: Uint8Array): { count: number; most: number
 }
 
 describe("a denoiser of ONNX Runtime", () => {
+  const cacheDir = folderForAll();
+  let own: StableVideoDiffusionPipeline;
+  let other: StableVideoDiffusionPipeline;
+  beforeAll(async () => {
+    registerDenoiser("onnxruntime", () => onnxruntime({ threads: 2, cacheDir }));
+    own = await StableVideoDiffusionPipeline.fromPretrained(TINY, { threads: 2 });
+    other = await StableVideoDiffusionPipeline.fromPretrained(TINY, { threads: 2, denoiser: "onnxruntime" });
+  });
+  afterAll(() => {
+    own.dispose();
+    other.dispose();
+    rmSync(cacheDir, { recursive: true });
+  });
+
   it.each([
     ["guidance", { maxGuidance: 2.5 }],
     ["no guidance", { maxGuidance: 1, minGuidance: 1 }],
     ["a sampler that draws noise", { sampler: "euler_a" as const }],
     ["sides that do not halve at every level", { width: 72, height: 56 }],
   ])("generates the same video, with %s", async (_, options) => {
-    registerDenoiser("onnxruntime", () => onnxruntime({ threads: 2, cacheDir }));
-    const cacheDir = temporaryFolder();
-    const own = await StableVideoDiffusionPipeline.fromPretrained(TINY, { threads: 2 });
-    const other = await StableVideoDiffusionPipeline.fromPretrained(TINY, { threads: 2, denoiser: "onnxruntime" });
     const ours = await own.generate({ ...SIZE, image, ...options });
     const theirs = await other.generate({ ...SIZE, image, ...options });
     const { count, most } = difference(ours.data, theirs.data);
     expect(most).toBeLessThanOrEqual(1);
     expect(count / ours.data.length).toBeLessThan(0.01);
-    own.dispose();
-    other.dispose();
   });
 
   it("exports once and says so", async () => {
@@ -48,7 +57,7 @@ describe("a denoiser of ONNX Runtime", () => {
   });
 
   it("stops within a step of a cancel", async () => {
-    const denoiser = onnxruntime({ threads: 2, cacheDir: temporaryFolder() });
+    const denoiser = onnxruntime({ threads: 2, cacheDir });
     const pipeline = await StableVideoDiffusionPipeline.fromPretrained(TINY, { denoiser });
     const controller = new AbortController();
     let steps = 0;

@@ -1,5 +1,6 @@
 // Convolution as an implicit GEMM on the SIMD matrix kernel. A tile's rows are output pixels; for each tap a row is a
-// pointer to the channels of one input pixel, or to zeros outside. Nothing is copied or unfolded.
+// pointer to the channels of one input pixel, or to zeros outside. Nothing is copied or unfolded. Taps whose pixels lie one behind
+// the other, as in the rows of a patch, are one run with a pointer to the first.
 #include <algorithm>
 
 #include "../../../native/cpu/kernels.h"
@@ -16,8 +17,33 @@ constexpr int kPackKind = 2;
 /** Pixels that a task runs over while a panel stays in the cache. */
 constexpr int64_t kBlockRows = 16 * kTileRows;
 
+/** Taps [first, first + count) of a phase, whose channels follow each other in memory for every output pixel. */
+struct TapRun {
+  size_t first;
+  int64_t count;
+};
+
+/** True if pixels of a line lie one behind the other and no tap leaves its line, whose zeros are elsewhere. */
+bool has_whole_lines(const ConvArgs& args) {
+  const int64_t channels = args.x.channels();
+  const bool packed = args.x.pitch == channels && (!args.past.present() || args.past.pitch == channels);
+  return packed && !args.transposed && !args.upsample && args.padding[4] == 0 && args.padding[5] == 0;
+}
+
+std::vector<TapRun> tap_runs(const ConvArgs& args, const std::vector<ConvTap>& taps) {
+  const bool wholeLines = has_whole_lines(args);
+  std::vector<TapRun> runs;
+  for (size_t t = 0; t < taps.size(); ++t) {
+    const bool follows = wholeLines && t > 0 && taps[t].f == taps[t - 1].f && taps[t].h == taps[t - 1].h;
+    if (follows) ++runs.back().count;
+    else runs.push_back({t, 1});
+  }
+  return runs;
+}
+
 struct Phase {
   ConvPhase shape;
+  std::vector<TapRun> runs;
   PackedPanels panels;
   PackedBias bias;
 };
@@ -25,11 +51,7 @@ struct Phase {
 class ConvSimd final : public PreparedRow {
  public:
   ConvSimd(const ConvArgs& args, PackCache& cache, Isa isa)
-      : args_(args),
-        clip_(args),
-        kernels_(kernels_of(isa)),
-        frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)),
-        zeros_(static_cast<size_t>(args.x.channels()), 0.0f) {
+      : args_(args), clip_(args), kernels_(kernels_of(isa)), frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
     const PanelLayout layout(args.y.channels(), false, kernels_.width, kernels_.maxVecs);
     for (ConvPhase& shape : conv_phases(args)) {
       const Tensor& w = args.weight;
@@ -38,14 +60,16 @@ class ConvSimd final : public PreparedRow {
       PackIdentity identity{w.data, kPackKind, conv_facts(args, shape)};
       identity.facts.insert(identity.facts.end(), {static_cast<int64_t>(type), kernels_.width, kernels_.maxVecs});
       PackedPanels panels = pack_panels(cache, identity, layout, k, type, conv_rows(args, shape));
-      phases_.push_back({std::move(shape), std::move(panels), PackedBias(args.bias, layout)});
+      std::vector<TapRun> runs = tap_runs(args, shape.taps);
+      for (const TapRun& run : runs) zeros_.resize(std::max(zeros_.size(), static_cast<size_t>(run.count * args.x.channels())));
+      phases_.push_back({std::move(shape), std::move(runs), std::move(panels), PackedBias(args.bias, layout)});
     }
   }
 
   size_t scratch_bytes() const override {
-    size_t taps = 0;
-    for (const Phase& phase : phases_) taps = std::max(taps, phase.shape.taps.size());
-    return taps * sizeof(GemmSegment);
+    size_t runs = 0;
+    for (const Phase& phase : phases_) runs = std::max(runs, phase.runs.size());
+    return runs * sizeof(GemmSegment);
   }
 
   const char* name() const override { return "conv_simd"; }
@@ -80,7 +104,7 @@ class ConvSimd final : public PreparedRow {
     for (int64_t m = first; m < end; m += kTileRows) {
       rows.count = static_cast<int>(std::min<int64_t>(kTileRows, end - m));
       for (int r = 0; r < kTileRows; ++r) locate(phase.shape, std::min(m + r, end - 1), r, rows, origins);
-      tile.numSegments = gather(phase.shape, origins, segments);
+      tile.numSegments = gather(phase, origins, segments);
       kernels_.gemm_tile(tile);
       kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 0, rows.count, panel.cols);
     }
@@ -98,13 +122,13 @@ class ConvSimd final : public PreparedRow {
     rows.frame[r] = frameMap_.row(rows.pixel[r]);
   }
 
-  /** Row pointers of each tap that any row has inside the input; says how many. */
-  int64_t gather(const ConvPhase& shape, const Origin* origins, GemmSegment* segments) const {
+  /** Row pointers of each run of taps that any row has inside the input; says how many. */
+  int64_t gather(const Phase& phase, const Origin* origins, GemmSegment* segments) const {
     const int64_t height = args_.x.dim(2), width = args_.x.dim(3);
     const int64_t channels = args_.x.channels();
     int64_t count = 0;
-    for (size_t t = 0; t < shape.taps.size(); ++t) {
-      const ConvTap& tap = shape.taps[t];
+    for (const TapRun& run : phase.runs) {
+      const ConvTap& tap = phase.shape.taps[run.first];
       GemmSegment& segment = segments[count];
       bool any = false;
       for (int r = 0; r < kTileRows; ++r) {
@@ -114,8 +138,8 @@ class ConvSimd final : public PreparedRow {
         segment.rows[r] = inside ? frame.pixels + (h * width + w) * frame.pitch : zeros_.data();
         any |= inside;
       }
-      segment.k = channels;
-      segment.panelRow = static_cast<int64_t>(t) * channels;
+      segment.k = run.count * channels;
+      segment.panelRow = static_cast<int64_t>(run.first) * channels;
       count += any ? 1 : 0;
     }
     return count;
