@@ -208,6 +208,10 @@ export class Plan {
   private partOf(tensor: Tensor, at: number, bytes: number): { buffer: DeviceBuffer; start: number } {
     const { buffer, byteOffset } = this.placeOf(tensor);
     const all = packedBytes(tensor.dims, tensor.dtype);
+    if (tensor.pitch !== tensor.dims[tensor.dims.length - 1]) {
+      const [expected, got] = ["a packed tensor", `a pitch of ${tensor.pitch}`];
+      throw new VdError({ code: "layout", where: `plan] [${tensor.storage.name}`, expected, got });
+    }
     if (at < 0 || at + bytes > all) {
       const [expected, got] = [`bytes of the ${all} of ${describe(tensor)}`, `${at} to ${at + bytes}`];
       throw new VdError({ code: "layout", where: `plan] [${tensor.storage.name}`, expected, got });

@@ -63,6 +63,28 @@ describe("a plan", () => {
     expect(failure(() => wider.copyFromSync("count", source, "y"))).toMatchObject(refused);
   });
 
+  test("takes parts of tensors from buffers and gives them to such, within both", async () => {
+    const plan = await make((g) => g.output("y", g.pointwise({ a: g.input("x", [1, 1, 1, 4]), aScale: 2 })));
+    const buffer = await device.allocate(16);
+    buffer.writeSync(Float32Array.of(1, 2, 3, 4));
+    plan.writeSync("x", [9, 9, 9, 9]);
+    await plan.copyIn("x", buffer, { from: 4, to: 8, bytes: 8 });
+    await plan.run();
+    expect([...plan.readSync("y")]).toEqual([18, 18, 4, 6]);
+    await plan.copyOut("y", buffer, { from: 8, to: 0, bytes: 4 });
+    expect([...buffer.readSync(new Float32Array(4))]).toEqual([4, 2, 3, 4]);
+    for (const part of [
+      { from: 0, to: 12, bytes: 8 },
+      { from: 0, to: -4, bytes: 4 },
+      { from: 12, to: 0, bytes: 8 },
+    ])
+      expect(await rejection(plan.copyIn("x", buffer, part))).toMatchObject({ code: "layout" });
+    expect(await rejection(plan.copyOut("y", buffer, { from: 12, to: 0, bytes: 8 }))).toMatchObject({
+      ...{ code: "layout", expected: "bytes of the 16 of f32[1,1,1,4]", got: "12 to 20" },
+    });
+    await buffer.free();
+  });
+
   test("keeps its state from run to run, zero at first, and lets it be set", async () => {
     const plan = await make(counting(3));
     expect([...plan.readSync("count")]).toEqual([0]);
