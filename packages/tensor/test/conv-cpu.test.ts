@@ -14,7 +14,7 @@ interface Conv {
   dims: readonly number[];
   weight: Float32Array;
   /** In which the weights are kept; default f32. */
-  dtype?: "f16" | "bf16";
+  dtype?: "f32" | "f16" | "bf16";
   /** [K,C,T,R,S] */
   kernel: readonly number[];
   padding: readonly [number, number, number, number, number, number];
