@@ -187,6 +187,7 @@ describe("what is refused", () => {
     [{ model: "sora-2" }, 400, /tiny-svd/],
     [{ priority: "urgent" }, 400, /high, normal, low/],
     [{ webhook: { url: "ftp://a" } }, 400, /https/],
+    [{ input_reference: WIDE }, 400, /one picture/],
     [{ metadata: ["a"] }, 400, /an object/],
     [{ image: WIDE }, 413, /16000×16000 pixels; at most 178956970/],
     [{ resume: "/etc" }, 400, /resume/],

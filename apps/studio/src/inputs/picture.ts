@@ -73,6 +73,10 @@ async function lastFrame(id: unknown, { queue, files }: Studio, caller: KeyRecor
   return frame;
 }
 
+/** True for a field that says something: forms of pages send empty ones too. */
+const isGiven = (value: unknown): value is object | string | number | boolean =>
+  value !== undefined && value !== null && value !== "";
+
 /**
  * Returns the picture of a request: a file, an address, or the last frame of a video; undefined where it has none.
  *
@@ -83,9 +87,12 @@ export async function givenPicture(
   studio: Studio,
   caller: KeyRecord,
 ): Promise<GivenPicture | undefined> {
+  const { image, input_reference } = fields;
+  if ([file, image, input_reference].filter(isGiven).length > 1)
+    throw new Problem(400, "attr", "Expected one picture, as image or as input_reference, got several.", "image");
   if (file) return checked(file);
-  const given = fields.image ?? fields.input_reference;
-  if (given === undefined || given === null || given === "") return undefined;
+  const given = [image, input_reference].find(isGiven);
+  if (!isGiven(given)) return undefined;
   if (typeof given === "object" && "video" in given)
     return checked(await lastFrame(given.video, studio, caller), String(given.video));
   const address = typeof given === "object" && "image_url" in given ? given.image_url : given;
