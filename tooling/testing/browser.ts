@@ -112,7 +112,8 @@ export class Browser {
     const ended = once(this.child, "exit");
     this.child.kill("SIGKILL");
     await ended;
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    // Its helpers end a little later, and write until then.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: messages of the protocol are of many shapes

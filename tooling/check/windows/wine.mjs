@@ -26,7 +26,15 @@ export function whyNoWine() {
   return missing.length > 0 ? `${missing.join(" and ")} not found (${INSTALL})` : undefined;
 }
 
-const environment = (extra) => ({ ...process.env, WINEPREFIX: PREFIX, WINEDEBUG: "-all", DISPLAY: "", ...extra });
+/** Paths that are no ASCII have a meaning in a locale of UTF-8 alone, which an empty environment lacks. */
+const environment = (extra) => ({
+  ...process.env,
+  LC_ALL: "C.UTF-8",
+  WINEPREFIX: PREFIX,
+  WINEDEBUG: "-all",
+  DISPLAY: "",
+  ...extra,
+});
 
 /** A C file as a DLL in Windows' own folder. */
 export function installDll(source, name) {

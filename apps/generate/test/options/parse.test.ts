@@ -213,6 +213,10 @@ describe("parseArguments", () => {
                                   that vd-generate calibrate made of this model, or
                                   none (calibration.json beside the model, where there
                                   is one)
+        --convolutions <NAME>     how 3x3 convolutions of many channels are computed
+                                  on a GPU in float16: direct, or with winograd's
+                                  transforms, which take less time and more memory for
+                                  weights (direct)
         --threads <N>             CPU threads (VD_THREADS, or all cores)
         --unet <PATH>             another UNet in place of the model's own, such as
                                   AnimateLCM-SVD-xt.safetensors (the model's own)
