@@ -36,7 +36,8 @@ export class Browser {
       ...["--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", `--user-data-dir=${folder}`],
       ...["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--no-first-run", "about:blank"],
     ];
-    const child = spawn(chromium!, words, { stdio: ["ignore", "ignore", "pipe"] });
+    // A group of its own, which ends as one: a helper that outlives the browser writes into its folder again.
+    const child = spawn(chromium!, words, { stdio: ["ignore", "ignore", "pipe"], detached: true });
     const origin = await addressOf(child);
     const targets = (await (await fetch(`${origin}/json/list`)).json()) as {
       type: string;
@@ -110,10 +111,9 @@ export class Browser {
   async close(): Promise<void> {
     this.socket.close();
     const ended = once(this.child, "exit");
-    this.child.kill("SIGKILL");
+    process.kill(-this.child.pid!, "SIGKILL");
     await ended;
-    // Its helpers end a little later, and write until then.
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: messages of the protocol are of many shapes
