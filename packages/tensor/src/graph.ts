@@ -15,7 +15,11 @@ import {
 export type RecordCall = (op: OpId, options: CallOptions) => Tensor;
 
 /** What a graph records instead of a call: other calls through `record`, or the same one. Returns the first result. */
-export type RewriteCall = (op: OpId, options: CallOptions, record: RecordCall) => Tensor;
+export interface RewriteCall {
+  (op: OpId, options: CallOptions, record: RecordCall): Tensor;
+  /** Records what it holds back of the calls that it got with `record`: a result of theirs becomes an output. */
+  finish?(record: RecordCall): void;
+}
 
 /** How a graph is recorded. */
 export interface GraphOptions {
@@ -79,6 +83,7 @@ export class Graph extends GraphOps {
   /** Makes `t` readable after a run under `name`. */
   output(name: string, t: Tensor): void {
     if (this.outputs.has(name)) throw new VdError({ code: "attr", where: "output", expected: "a new name", got: name });
+    for (const finish of this.finishers) finish();
     this.outputs.set(name, t);
   }
 
@@ -110,11 +115,15 @@ export class Graph extends GraphOps {
   rewriteCalls(rewrite: RewriteCall): void {
     const record = this.recordCall;
     this.recordCall = (op, options) => rewrite(op, options, record);
+    // What the last rewriting holds back goes through the ones before it.
+    if (rewrite.finish) this.finishers.unshift(() => rewrite.finish!(record));
   }
 
   protected record(op: OpId, options: CallOptions): Tensor {
     return this.recordCall(op, options);
   }
+
+  private readonly finishers: (() => void)[] = [];
 
   private recordCall: RecordCall = (op, options) => this.addRow(op, options);
 

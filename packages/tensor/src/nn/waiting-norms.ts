@@ -1,5 +1,6 @@
 import { VdError } from "@vd/kernels-native";
-import type { RecordCall } from "../graph";
+import type { RecordCall, RewriteCall } from "../graph";
+import type { ConvOptions } from "../graph-ops.generated";
 import type { CallOptions, Storage, Tensor } from "../tensor";
 import { emptyTensor } from "./quantized-calls";
 
@@ -68,4 +69,28 @@ export class WaitingNorms {
     this.waiting.delete(storage);
     found.record("group_norm", { ...found.call, out: found.result } as CallOptions);
   }
+}
+
+/** Records a convolution in its own way, with a norm that it takes over; undefined for one that stays as it is. */
+export type TakeConvolution = (call: ConvOptions, norms: WaitingNorms, record: RecordCall) => Tensor | undefined;
+
+/** Returns how calls are recorded where norms of channel groups wait for the convolutions behind them. */
+export function withWaitingNorms(takeConvolution: TakeConvolution): RewriteCall {
+  // Each graph has a way to record of its own, and norms of its own that wait.
+  const byGraph = new WeakMap<RecordCall, WaitingNorms>();
+  const waitingIn = (record: RecordCall): WaitingNorms => {
+    const norms = byGraph.get(record) ?? new WaitingNorms();
+    byGraph.set(record, norms);
+    return norms;
+  };
+  const rewrite: RewriteCall = (op, options, record) => {
+    const norms = waitingIn(record);
+    if (op === "group_norm" && options.out === undefined) return norms.put(options, record);
+    const taken = op === "conv" ? takeConvolution(options as ConvOptions, norms, record) : undefined;
+    if (taken) return taken;
+    norms.recordBefore(options);
+    return record(op, options);
+  };
+  rewrite.finish = (record) => byGraph.get(record)?.finish();
+  return rewrite;
 }

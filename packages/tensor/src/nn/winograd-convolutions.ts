@@ -1,8 +1,7 @@
-import type { OpId } from "@vd/kernels-native";
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
-import { WaitingNorms } from "./waiting-norms";
+import { type WaitingNorms, withWaitingNorms } from "./waiting-norms";
 
 /** Fewer pixels in all frames do not repay filters that take four times the memory. */
 const LEAST_PIXELS = 16384;
@@ -59,19 +58,7 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
  * ```
  */
 export function winogradConvolutions(): RewriteCall {
-  // Each graph has a way to record of its own, and norms of its own that wait.
-  const byGraph = new WeakMap<RecordCall, WaitingNorms>();
-  const waitingIn = (record: RecordCall): WaitingNorms => {
-    const norms = byGraph.get(record) ?? new WaitingNorms();
-    byGraph.set(record, norms);
-    return norms;
-  };
-  return (op: OpId, options: CallOptions, record: RecordCall) => {
-    const norms = waitingIn(record);
-    if (op === "group_norm" && options.out === undefined) return norms.put(options, record);
-    const call = options as ConvOptions;
-    if (op === "conv" && is3x3(call) && gains(call)) return recordConvWinograd(call, norms, record);
-    norms.recordBefore(options);
-    return record(op, options);
-  };
+  return withWaitingNorms((call, norms, record) =>
+    is3x3(call) && gains(call) ? recordConvWinograd(call, norms, record) : undefined,
+  );
 }

@@ -71,3 +71,12 @@ it("records a norm as it is where something else reads it, and refuses a second 
     /second.*read by one convolution/,
   );
 });
+
+it("records a norm that becomes an output, and what reads it after that", () => {
+  const { g, x } = halfGraph();
+  const y = normed(g, x);
+  g.output("y", y);
+  expect(opsOf(g)).toEqual(["group_norm"]);
+  g.conv({ x: y, weight: filters(g, 512, 512), padding: PADDING });
+  expect(opsOf(g)).toEqual(["group_norm", "conv_winograd"]);
+});

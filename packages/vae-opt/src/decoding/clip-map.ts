@@ -38,7 +38,12 @@ export class ClipMap {
     // What leaves the device makes room for what comes.
     for (const [i, held] of misplaced.sort(([a], [b]) => b - a)) {
       const moved = await this.allocate(i);
-      await moved.buffer.copyFrom(held!.buffer, 0, 0, frameBytes(this.size));
+      try {
+        await moved.buffer.copyFrom(held!.buffer, 0, 0, frameBytes(this.size));
+      } catch (error) {
+        await this.release(moved);
+        throw error;
+      }
       this.frames[i] = moved;
       await this.release(held!);
     }

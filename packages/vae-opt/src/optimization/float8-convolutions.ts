@@ -1,4 +1,3 @@
-import type { OpId } from "@vd/kernels-native";
 import {
   type CallOptions,
   type ConvOptions,
@@ -7,12 +6,11 @@ import {
   normScale,
   type Quantized,
   QuantizedWeights,
-  type RecordCall,
   type RewriteCall,
   recordConvQ8,
   recordQuantize,
   type WaitingNorm,
-  WaitingNorms,
+  withWaitingNorms,
 } from "@vd/tensor";
 
 /** Convolutions of fewer channels stay as they are: the first and last ones, whose errors would be seen most. */
@@ -36,26 +34,13 @@ const hasEnoughChannels = ({ weight }: ConvOptions) => Math.min(weight.dims[0]!,
 export function float8Convolutions(): RewriteCall {
   const dtype = "f8e4m3";
   const weights = new QuantizedWeights();
-  // Each graph has a way to record of its own, and norms of its own that wait.
-  const byGraph = new WeakMap<RecordCall, WaitingNorms>();
-  const waitingIn = (record: RecordCall): WaitingNorms => {
-    const norms = byGraph.get(record) ?? new WaitingNorms();
-    byGraph.set(record, norms);
-    return norms;
-  };
-  return (op: OpId, options: CallOptions, record: RecordCall) => {
-    const norms = waitingIn(record);
-    if (op === "group_norm" && options.out === undefined) return norms.put(options, record);
-    const call = options as ConvOptions;
-    if (op !== "conv" || !hasConvQ8(call) || !hasEnoughChannels(call)) {
-      norms.recordBefore(options);
-      return record(op, options);
-    }
+  return withWaitingNorms((call, norms, record) => {
+    if (!hasConvQ8(call) || !hasEnoughChannels(call)) return undefined;
     const norm = norms.take(call.x);
     const rounded = norm && recordNormQ8(norm, call.x.dims);
     const { x: _, ...others } = call;
-    norms.recordBefore(rounded ? (others as CallOptions) : options);
+    norms.recordBefore((rounded ? others : call) as CallOptions);
     const codes = rounded ?? recordQuantize(record, call.x, { dtype, per: "tensor", name: `${call.name}.quantize` });
     return recordConvQ8(record, call, codes, weights.of(call.weight, { dtype }));
-  };
+  });
 }

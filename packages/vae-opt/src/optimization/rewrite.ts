@@ -11,11 +11,17 @@ const winograd = winogradConvolutions();
 /** Sends every call through one rewriting, and what that records through the next. */
 const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
   const through = new WeakMap<RecordCall, RecordCall>();
-  return (op, call, record) => {
+  const both: RewriteCall = (op, call, record) => {
     const next = through.get(record) ?? ((...recorded) => inner(...recorded, record));
     through.set(record, next);
     return outer(op, call, next);
   };
+  both.finish = (record) => {
+    const next = through.get(record);
+    if (next) outer.finish?.(next);
+    inner.finish?.(record);
+  };
+  return both;
 };
 
 /** Returns how a model's calls are recorded with these switches; undefined where they are recorded as they come. */
