@@ -1,7 +1,7 @@
 import { trendFigure } from "@vd/profiler/charts";
 import { type GateResult, gateMeasurement, isGateClosed } from "../history/gate";
 import { measurementText } from "../history/gate-table";
-import type { History, Measurement } from "../history/history-file";
+import type { Acceptance, History, Measurement } from "../history/history-file";
 import { opTrend, partTrend, stepText, type Trend } from "../history/trends";
 import { formatMs } from "../measure/table";
 import type { Chart } from "./charts";
@@ -10,6 +10,7 @@ import { markdownTable, withShortHashes } from "./markdown";
 /** What was measured of one device. */
 export const historyOf = (history: History, device: string): History => ({
   ...history,
+  accepted: history.accepted.filter((each) => each.device === device),
   measurements: history.measurements.filter((each) => each.device === device),
 });
 
@@ -56,6 +57,13 @@ function slowerLines(result: GateResult): string[][] {
     ]);
 }
 
+/** A list of the rows that were made slower on purpose, and why; nothing where there are none. */
+function acceptedLines(accepted: readonly Acceptance[]): string[] {
+  if (accepted.length === 0) return [];
+  const items = accepted.map(({ row, since, reason }) => `- ${row}, since ${since.slice(0, 10)}: ${reason}.`);
+  return ["", "Known to be slower than before, with the reason; their best counts from then on:", "", ...items];
+}
+
 /** The history as a part of a page: every measurement beside those before it, and the rows that now are slower than their best. */
 export function historyMarkdown(history: History): string[] {
   const { measurements } = history;
@@ -80,5 +88,6 @@ export function historyMarkdown(history: History): string[] {
           ...markdownTable(["row", "best, ms", "now, ms", "longer", "best measured on"], slower, 1),
         ]
       : ["", "No row is slower than its best by more than noise."]),
+    ...acceptedLines(history.accepted),
   ];
 }
