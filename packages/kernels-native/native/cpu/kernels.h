@@ -34,6 +34,21 @@ struct GemmTile {
   int64_t sumsPitch;
 };
 
+/** Most columns of a product that dot_tile does. */
+inline constexpr int kMaxDotCols = 4;
+
+/** sums [kTileRows, cols] = rows · columns for few columns, whose weights follow each other: sums run over vectors of k, so that no
+ *  lane is spent on columns that there are not. A segment whose rows are all zeros may be left out, which changes no bit. */
+struct DotTile {
+  const GemmSegment* segments;
+  int64_t numSegments;
+  const float* columns;  // [cols, k]
+  int64_t k;             // of all segments, also of those that are left out
+  int cols;
+  float* sums;
+  int64_t sumsPitch;
+};
+
 /** Where the rows of a tile lie in y, and which row of the frame bias they take. */
 struct TileRows {
   int count = 0;
@@ -70,6 +85,7 @@ struct Kernels {
   int width;    // floats per vector
   int maxVecs;  // vectors per panel
   void (*gemm_tile)(const GemmTile& tile);
+  void (*dot_tile)(const DotTile& tile);
   /** Applies the epilogue to rows [first, end) of a tile's sums [rows, sumsPitch] and writes y. */
   void (*store_tile)(const Epilogue& epilogue, const float* sums, int64_t sumsPitch, const TileRows& rows, int first, int end,
                      const TileCols& cols);

@@ -29,8 +29,9 @@ struct FrameMap {
   int64_t row(int64_t pixel) const {
     if (!varies()) return 0;
     const int64_t frame = pixel / framePixels;
-    return (frame / frames) * clipStep + (frame % frames) * frameStep;
+    return row(frame / frames, frame % frames);
   }
+  int64_t row(int64_t clip, int64_t frame) const { return clip * clipStep + frame * frameStep; }
 };
 
 /** True when the SIMD epilogue can serve these arguments: f32 activations, a constant weight, a readable bias. */

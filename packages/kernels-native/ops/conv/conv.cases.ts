@@ -59,6 +59,39 @@ const shapes: Case[] = [
     attrs: { padding: around(0, 1) },
   },
   {
+    name: "3x3 from 37 to 4, everything, on gaps",
+    inputs: {
+      x: { dims: [2, 3, 5, 13, 37], gap: 3 },
+      weight: [4, 37, 1, 3, 3],
+      bias: [4],
+      frameBias: [2, 3, 4],
+      residual: [2, 3, 5, 13, 4],
+    },
+    attrs: { padding: around(0, 1), act: "gelu", outScale: 0.5, residualScale: -2 },
+    outGap: 5,
+  },
+  {
+    name: "3x3 from 40 to 2, doubled",
+    inputs: { x: [1, 2, 5, 4, 40], weight: [2, 40, 1, 3, 3], bias: [2] },
+    attrs: { upsample: true, padding: around(0, 1) },
+  },
+  {
+    name: "3x1x1 from 50 to 3, with a bias for each frame of two clips, on gaps",
+    inputs: {
+      x: { dims: [2, 4, 3, 5, 50], gap: 6 },
+      weight: [3, 50, 3, 1, 1],
+      frameBias: [2, 4, 3],
+      residual: { dims: [2, 4, 3, 5, 3], gap: 2 },
+    },
+    attrs: { padding: around(1, 0), residualScale: 0.5 },
+    outGap: 1,
+  },
+  {
+    name: "3x1x1 step 2 from 24 to 40, with a bias for each frame of two clips",
+    inputs: { x: [2, 5, 3, 7, 24], weight: [40, 24, 3, 1, 1], frameBias: [2, 3, 40] },
+    attrs: { stride: [2, 1, 1], padding: around(1, 0) },
+  },
+  {
     name: "3x3 from 32 to 8, everything",
     inputs: {
       x: { dims: [1, 3, 17, 33, 32], gap: 8 },
