@@ -14,4 +14,5 @@
   X(linear, LinearArgs) \
   X(pointwise, PointwiseArgs) \
   X(pool, PoolArgs) \
-  X(rms_norm, RmsNormArgs)
+  X(rms_norm, RmsNormArgs) \
+  X(sampler_step, SamplerStepArgs)

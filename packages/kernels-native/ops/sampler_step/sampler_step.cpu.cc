@@ -1,11 +1,9 @@
 // The definition of sampler_step.
-#include <algorithm>
 #include <vector>
 
 #include "../../native/cpu/reference.h"
-#include "sampler_step_params.h"
+#include "cpu/threshold.h"
 #include "sampler_step_philox.h"
-#include "sampler_step_quantile.h"
 
 namespace vd::cpu {
 namespace {
@@ -118,13 +116,7 @@ struct Step {
         magnitudes[static_cast<size_t>(i * C + c)] = std::fabs(predicted_data(terms));
       }
     });
-    const QuantileRank rank = quantile_rank(a.quantile, pixels * C);
-    // NaN is the largest, as torch sorts, so that the order is one.
-    const auto less = [](float left, float right) { return left < right || (std::isnan(right) && !std::isnan(left)); };
-    const auto below = magnitudes.begin() + rank.below;
-    std::nth_element(magnitudes.begin(), below, magnitudes.end(), less);
-    const float above = rank.weight > 0 ? *std::min_element(below + 1, magnitudes.end(), less) : *below;
-    return device::threshold_scale(*below, above, rank.weight, a.maxValue);
+    return threshold_of(magnitudes, a.quantile, a.maxValue);
   }
 };
 
