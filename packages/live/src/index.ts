@@ -69,6 +69,7 @@ export {
   type Unet2dConditionConfig,
   unet2dCondition,
 } from "./models/unet-2d-condition/index";
+export * from "./models/unet-chain/index";
 export { createLiveSession } from "./session/create";
 export type {
   ChannelMoments,
