@@ -9,6 +9,8 @@ export {
   type FrameVariants,
 } from "./devices/frame-pipeline";
 export { createLiveSessions, type LiveSessionsOptions, type SharedSessionOptions } from "./devices/sessions";
+export { DiffusionBatches, type DiffusionBatchesOptions } from "./diffusion/diffusion-batches";
+export type { FrameBatch, FrameBatches } from "./diffusion/frame-batch";
 export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
 export { openTokenizer } from "./diffusion/open-tokenizer";
 export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";

@@ -1,5 +1,6 @@
 import { elementwise, frameRange, type Graph, type Pausable, pixels, type Tensor, tokens } from "@vd/tensor";
 import { recordDrift } from "../drift/record";
+import { HALF, recordLevels } from "../model/picture-levels";
 import { recordChange } from "../model/record-frame";
 import { type BatchMemory, extraCalls, type PictureMemory } from "./stream-memory";
 import type { DiffusionModel, GuidanceKind } from "./types";
@@ -27,15 +28,18 @@ interface Parts {
 /** What a picture that comes in is made of: the newest frame, the pushed picture and its part. */
 export type VideoTensors = Readonly<Record<"newest" | "video" | "blend", Pick<PictureMemory["video"], "tensor">>>;
 
-/** Video in: the pushed picture, blended into the newest frame. → [1,1,H,W,3] in the type of the network. */
-function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): Tensor {
-  const [frame, pushed] = [tokens(newest.tensor), tokens(video.tensor)];
+/** Video in: the pushed picture, in numbers or codes, blended into the newest frame. → [1,F,H,W,3] in the type of the network. */
+export function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): Tensor {
+  const frame = tokens(newest.tensor);
+  const isCodes = video.tensor.dtype === "i8";
+  const pushed = isCodes ? recordLevels(g, video.tensor) : tokens(video.tensor);
   const out = g.empty(frame.dims);
   // Of two products, so that a picture that is not blended keeps its digits.
-  elementwise(g, (e) => e.add(e.mul(blend.tensor, pushed), e.mul(e.sub(1, blend.tensor), frame)), {
-    name: "context.video",
-    out,
-  });
+  elementwise(
+    g,
+    (e) => e.add(e.mul(blend.tensor, isCodes ? e.div(pushed, HALF) : pushed), e.mul(e.sub(1, blend.tensor), frame)),
+    { name: "context.video", out },
+  );
   return pixels(out, newest.tensor.dims[2]!, newest.tensor.dims[3]!);
 }
 

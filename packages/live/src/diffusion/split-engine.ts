@@ -5,17 +5,23 @@ import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
 import { DRIFT_OUTPUTS } from "../drift/record";
 import type { DriftMeasure } from "../drift/types";
 import { type PlacedTensor, placeTensor } from "../model/frame-memory";
+import { numbersOfLevels } from "../model/picture-levels";
 import type { EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";
 import type { LiveParameters } from "../session/types";
-import { checkSize, conditionsOf, contextLengthOf, NO_GENERATOR, type PictureEngineOptions } from "./picture-engine";
+import { checkSize, conditionsOf } from "./conditions";
+import { contextLengthOf, type DiffusionBatchesOptions } from "./diffusion-batches";
+import { NO_GENERATOR } from "./picture-engine";
 import { PromptEncoder } from "./prompt-encoder";
 import { splitParts } from "./split-parts";
 import { StepBatch } from "./step-batch";
 import type { StreamConditions } from "./types";
 
 /** How an engine over two devices is opened. */
-export interface SplitEngineOptions extends Omit<PictureEngineOptions, "device"> {
+export interface SplitEngineOptions extends Omit<DiffusionBatchesOptions, "device"> {
+  /** Width and height of pictures in pixels. */
+  width: number;
+  height: number;
   /** What encodes and decodes runs on the second one. */
   devices: readonly [denoiser: NamedDevice, autoencoder: NamedDevice];
   /** Whether programs measure drift. */
@@ -76,7 +82,7 @@ export class SplitEngine implements FrameMaker {
    */
   static async open(options: SplitEngineOptions): Promise<SplitEngine> {
     const { devices, width, height } = options;
-    checkSize(options);
+    checkSize(options, options.model.codec.factor);
     for (const { device } of devices) await device.prepare();
     const [, { device }] = devices;
     const newest = await placeTensor(device, "state", "newest", [1, 1, height, width, 3]);
@@ -187,10 +193,15 @@ export class SplitEngine implements FrameMaker {
     this.underWay = [];
   }
 
-  pushVideo(pixels: Float32Array, blend: number): void {
+  pushVideo(levels: Uint8Array, blend: number): void {
+    numbersOfLevels(levels, this.nextVideo(blend));
+  }
+
+  /** The place of the newest picture, which takes the one before's. */
+  private nextVideo(blend: number): Float32Array {
     this.video = this.videos[++this.pushed % this.videos.length]!;
-    this.video.set(pixels);
     this.blend = blend;
+    return this.video;
   }
 
   setGuard(): void {}
@@ -200,7 +211,7 @@ export class SplitEngine implements FrameMaker {
     await this.drop();
     const grey = new Float32Array(this.video.length);
     this.newest.buffer.writeSync(grey);
-    this.pushVideo(grey, 0);
+    this.nextVideo(0).set(grey);
     for (const opening of this.batches.values()) {
       const split = await opening;
       split.batch.clear();
@@ -244,7 +255,7 @@ export class SplitEngine implements FrameMaker {
     for (const { buffer } of [waiting, residual]) buffer.writeSync(take(buffer.bytes / 4));
     const video = take(this.video.length);
     this.newest.buffer.writeSync(take(this.video.length));
-    this.pushVideo(video, take(1)[0]!);
+    this.nextVideo(take(1)[0]!).set(video);
     split.isEmpty = take(1)[0] !== 0;
     this.lastSteps = steps;
     this.made = index;

@@ -2,8 +2,10 @@ import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernel
 import { type DeviceName, deviceLabel, GPU_NAMES, type NamedDevice, openDevices, openNamedDevice } from "@vd/tensor";
 import { isClipModel, openClipModel } from "../clips/clip-model";
 import { openedClips } from "../clips/open-clips";
+import { checkSize, conditionsOf } from "../diffusion/conditions";
+import { DiffusionBatches } from "../diffusion/diffusion-batches";
 import { openDiffusionModel } from "../diffusion/open-model";
-import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
+import { PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
 import { isDiffusionModel } from "../diffusion/sources";
 import { SplitEngine } from "../diffusion/split-engine";
@@ -82,7 +84,9 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
       if (devices === undefined) {
         const own = device();
         checkPrecisionsOn(own, optional(adaptive)?.precisions);
-        return PictureEngine.open({ ...common, ...size, device: own, temporalBlend });
+        checkSize(size, model.codec.factor);
+        const batches = new DiffusionBatches({ ...common, ...size, device: own, temporalBlend });
+        return PictureEngine.open({ batches, ...size, change: common.change, ahead: options.ahead });
       }
       const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
       const isMeasured = (drift?.everyFrames ?? 0) > 0;

@@ -200,6 +200,9 @@ export interface LiveSessionOptions extends LiveParameters {
   /** Two devices, of models of pictures: the denoiser runs on the first and the autoencoder on the second, which decodes a frame while the next one is
    *  denoised; a picture's frame then comes two frames later. GPUs by number or as `cuda:1`, or `cpu` twice. In place of `device`. */
   devices?: DeviceList | undefined;
+  /** Of models of pictures on one device: frames that are begun before the one that is handed over is finished. 0: each frame is made of the newest
+   *  picture. 1: the device never waits for pictures that come and go, and a picture's frame comes one frame later. Default 0. */
+  ahead?: 0 | 1 | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;
   /** Deep features of earlier frames; default off. */

@@ -20,8 +20,8 @@ function pictureConv(w: Weights, { cin, cout }: { cin: number; cout: number }): 
   let filter: Tensor | undefined;
   return (g, x, call = {}) => {
     filter ??= padFilter(weight);
-    const padding = [0, 0, 1, 1, 1, 1];
-    return g.conv({ name: w.at(NAMES.conv).path, x, weight: filter, bias, padding, act: "silu", ...call });
+    const shape = { weight: filter, bias, padding: [0, 0, 1, 1, 1, 1] as const };
+    return g.conv({ name: w.at(NAMES.conv).path, x, ...shape, act: "silu", ...call, padding: shape.padding });
   };
 }
 
