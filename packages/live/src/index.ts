@@ -1,5 +1,6 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
 
+export { CHAIN_SIDE, recordRandomChain } from "./chain/random-chain";
 export { isClipModel } from "./clips/clip-model";
 export {
   type FrameInputs,
@@ -16,7 +17,9 @@ export { openTokenizer } from "./diffusion/open-tokenizer";
 export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";
 export {
   RANDOM_LAYOUTS,
+  RANDOM_MODELS,
   type RandomLayout,
+  type RandomModel,
   randomDiffusionModel,
   recordRandomNetwork,
 } from "./diffusion/random-models";
@@ -100,6 +103,8 @@ export {
   type LiveSnapshot,
   type LiveStats,
   type LiveTimes,
+  SESSION_PRECISIONS,
+  type SessionPrecision,
   type SimilarityOptions,
   type TemporalBlendOptions,
 } from "./session/types";

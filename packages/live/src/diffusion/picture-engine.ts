@@ -19,6 +19,8 @@ export interface PictureEngineOptions<Batch extends FrameBatch = FrameBatch> {
   change: boolean;
   /** Frames that are begun before the one that is handed over is finished: 0, or 1 to keep a GPU busy while pictures come and go. Default 0. */
   ahead?: number | undefined;
+  /** Element type of activations; default float32 on the CPU and float16 on GPUs. */
+  dtype?: DType | undefined;
   /** What pictures come in: levels by {@link PictureEngine.pushVideo}, or numbers in [-1, 1] by {@link PictureEngine.pushNumbers}. Default levels. */
   pictures?: "levels" | "numbers";
 }
@@ -38,7 +40,11 @@ interface Slot {
   blend: number | undefined;
 }
 
-const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<LivePrecision, DType>;
+/** Element types of activations by their names. */
+export const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<
+  LivePrecision,
+  DType
+>;
 
 const keyOf = (steps: number, dtype: DType) => `${steps} ${dtype}`;
 
@@ -89,7 +95,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     const video = pictures === "levels" ? "i8" : "f32";
     const { slots, free } = await allocatePictures(device, { width, height, slots: ahead + 1, video });
     const places = slots.map((memory) => ({ memory, pushed: -1, blend: undefined }));
-    const dtype = device.kind === "cpu" ? "f32" : "f16";
+    const dtype = options.dtype ?? (device.kind === "cpu" ? "f32" : "f16");
     const engine = new PictureEngine<Batch>(options, dtype, slots[0]!, places, free);
     await engine.setContext();
     return engine;

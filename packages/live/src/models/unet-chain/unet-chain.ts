@@ -87,7 +87,9 @@ export function unetChain(w: Weights, config: UnetChainConfig): UnetChain {
     let x = call.sample;
     for (const [i, unet] of unets.entries()) {
       // The next one reads what this one leaves where there is room for whole groups of channels.
-      const next = i < unets.length - 1 ? g.state(`unets.${i}.picture`, call.sample.dims) : undefined;
+      const between = `unets.${i}.picture`;
+      const place = () => g.states.get(between) ?? g.state(between, call.sample.dims);
+      const next = i < unets.length - 1 ? place() : undefined;
       const out = next && channelRange(next, 0, channels);
       const y = yield* unet(g, { sample: x, time: call.time, out });
       x = next ?? y;
