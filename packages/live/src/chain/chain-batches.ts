@@ -50,14 +50,14 @@ class ChainBatch implements FrameBatch {
     steps: number,
   ): Promise<ChainBatch> {
     const { network, device, seed } = options;
-    const { dims } = slots[0]!.newest.tensor as { dims: [number, number, number, number, number] };
+    const { dims } = slots[0]!.newest.tensor;
     const memory = await allocateBlocks<Omit<ChainMemory, "free">>(device, {
       noise: ["state", [...dims]],
       temporal: ["io", [2]],
       time: ["state", [1, steps, 1, network.timeWidth], size.dtype],
     });
     try {
-      const [, count, height, width, channels] = dims;
+      const [, count, height, width, channels] = dims as [number, number, number, number, number];
       const planes = new CpuGenerator(seed).randn(countOf(dims));
       memory.noise.buffer.writeSync(
         planesToPixels(planes, [count, channels, height, width], new Float32Array(planes.length)),

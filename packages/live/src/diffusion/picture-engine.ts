@@ -1,7 +1,7 @@
 import type { DType, RunTimes } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
 import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
-import { codeOfNumber, codesOfLevels, numberOfCode, numbersOfLevels } from "../model/picture-levels";
+import { levelOfNumber, numbersOfLevels } from "../model/picture-levels";
 import type { EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";
 import type { LiveParameters, LivePrecision } from "../session/types";
@@ -63,7 +63,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
   /** The newest picture, and how many there were. */
-  private readonly video: Int8Array | Float32Array;
+  private readonly video: Uint8Array | Float32Array;
   private pushed = 0;
   private blend = 0;
   private readonly underWay: BegunFrame[] = [];
@@ -80,7 +80,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     private readonly freeMemory: () => Promise<void>,
   ) {
     const count = options.width * options.height * 3;
-    this.video = options.pictures === "numbers" ? new Float32Array(count) : new Int8Array(count);
+    this.video = options.pictures === "numbers" ? new Float32Array(count) : new Uint8Array(count);
   }
 
   /**
@@ -196,7 +196,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
   /** Takes a picture for the next frame that is begun, and for those after it until another one comes. */
   pushVideo(levels: Uint8Array, blend: number): void {
     const { video } = this;
-    if (video instanceof Int8Array) codesOfLevels(levels, video);
+    if (video instanceof Uint8Array) video.set(levels);
     else numbersOfLevels(levels, video);
     this.pushed++;
     this.blend = blend;
@@ -204,7 +204,7 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
 
   /** Does the same with numbers, [H,W,3] in [-1, 1], of an engine that was opened for them. */
   pushNumbers(numbers: Float32Array, blend: number): void {
-    this.video.set(this.video instanceof Int8Array ? Int8Array.from(numbers, codeOfNumber) : numbers);
+    this.video.set(this.video instanceof Uint8Array ? Uint8Array.from(numbers, levelOfNumber) : numbers);
     this.pushed++;
     this.blend = blend;
   }
@@ -250,7 +250,8 @@ export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements Fra
     };
     const read = (bytes: number) => new Float32Array(bytes / Float32Array.BYTES_PER_ELEMENT);
     for (const buffer of batch.stateBuffers()) keep(buffer.readSync(read(buffer.bytes)));
-    keep(this.video instanceof Int8Array ? Float32Array.from(this.video, numberOfCode) : this.video);
+    const { video } = this;
+    keep(video instanceof Uint8Array ? numbersOfLevels(video, new Float32Array(video.length)) : video);
     const newest = this.memory.newest.buffer;
     keep(newest.readSync(read(newest.bytes)));
     keep([this.blend, batch.isEmpty || this.last !== key ? 1 : 0]);

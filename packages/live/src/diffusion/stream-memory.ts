@@ -16,7 +16,7 @@ export const extraCalls = (guidance: GuidanceKind, steps: number): number =>
 
 /** What all programs of a stream share. */
 export interface PictureMemory {
-  /** Video in, as codes of levels or numbers, and its part in what is encoded: [1,F,H,W,3] and [1,1,1,1]. */
+  /** Video in, as bytes of levels or as numbers, and its part in what is encoded: [1,F,H,W,3] and [1,1,1,1]. */
   video: PlacedTensor;
   blend: PlacedTensor;
   /** The newest frame, [1,F,H,W,3] in [-1, 1], and as 8 bits. */
@@ -81,7 +81,7 @@ export interface PicturesOptions {
   count?: number;
   /** Frames whose pictures come and go in places of their own, so that one can while another is computed. */
   slots: number;
-  /** What the host writes: codes of levels, or numbers in [-1, 1]. */
+  /** What the host writes: levels as they are, of which kernels read bytes with a sign, or numbers in [-1, 1]. */
   video: "i8" | "f32";
 }
 

@@ -1,9 +1,9 @@
 import { countOf } from "@vd/kernels-native";
-import { type Graph, reshape, type Tensor, tokens } from "@vd/tensor";
+import { elementwise, type Graph, reshape, type Tensor, tokens } from "@vd/tensor";
 import { ownWeight } from "../models/unet-2d/own-weight";
 
 /** Half of the largest level: level / HALF − 1 is the number in [-1, 1] that networks see. */
-export const HALF = 127.5;
+const HALF = 127.5;
 
 /** 8-bit levels as numbers in [-1, 1]. */
 const NUMBERS = Float32Array.from({ length: 256 }, (_, level) => level / HALF - 1);
@@ -14,28 +14,10 @@ export function numbersOfLevels(levels: Uint8Array, into: Float32Array): Float32
   return into;
 }
 
-/** The highest bits of four levels. */
-const SIGNS = 0x80808080;
+/** The level whose number is nearest. */
+export const levelOfNumber = (value: number): number => Math.min(255, Math.max(0, Math.round((value + 1) * HALF)));
 
-/** Writes 8-bit levels as signed codes, level − 128, and returns them: the one form of 8 bits that kernels read. into: at the start of its
- *  buffer. */
-export function codesOfLevels(levels: Uint8Array, into: Int8Array): Int8Array {
-  const bytes = new Uint8Array(into.buffer, 0, into.length);
-  bytes.set(levels);
-  // Four levels at a time: large pictures come hundreds of times a second.
-  const words = new Uint32Array(into.buffer, 0, into.length >> 2);
-  for (let i = 0; i < words.length; i++) words[i]! ^= SIGNS;
-  for (let i = words.length * 4; i < bytes.length; i++) bytes[i]! ^= 0x80;
-  return into;
-}
-
-/** The number in [-1, 1] of a code of {@link codesOfLevels}. */
-export const numberOfCode = (code: number): number => (code + 0.5) / HALF;
-
-/** The code whose number is nearest. */
-export const codeOfNumber = (value: number): number => Math.min(127, Math.max(-128, Math.round(value * HALF - 0.5)));
-
-/** Most codes that are turned into numbers together. */
+/** Most levels that are turned into numbers together. */
 const MOST = 64;
 
 const divisorOf = (count: number): number => {
@@ -45,25 +27,26 @@ const divisorOf = (count: number): number => {
 };
 
 /**
- * Records the numbers of a picture's codes, times {@link HALF}: exact in every type, so that one division gives what {@link numbersOfLevels} does.
- * A product with ones, since 8-bit products are what reads codes. codes: i8[1,F,H,W,C] → [1,F,H·W,C] in the graph's type.
+ * Records what {@link numbersOfLevels} computes, in every bit: a picture's bytes as they are become numbers on the device. Kernels read 8 bits as
+ * factors of products only, and as signed ones: so there is a product with ones, and levels above 127, which it takes for those below 0, get 256
+ * more. bytes: i8[1,F,H,W,C] → f32[1,F,H·W,C].
  */
-export function recordLevels(g: Graph, codes: Tensor): Tensor {
-  const width = divisorOf(countOf(codes.dims));
-  const out = g.empty(codes.dims);
+export function recordLevels(g: Graph, bytes: Tensor): Tensor {
+  const width = divisorOf(countOf(bytes.dims));
+  const signed = g.empty(bytes.dims);
   const ones = new Int8Array(width * width);
   for (let i = 0; i < width; i++) ones[i * width + i] = 1;
   const one = g.constant(Float32Array.of(1), [1, 1, 1, 1]);
-  const rows = [1, 1, countOf(codes.dims) / width, width];
+  const rows = [1, 1, countOf(bytes.dims) / width, width];
   g.linearQ8({
-    ...{
-      name: "context.levels",
-      x: reshape(codes, rows),
-      xScale: one,
-      weight: ownWeight("ones", ones, [width, width]),
-    },
-    ...{ weightScale: reshape(one, [1, 1]), bias: g.constant(new Float32Array(width).fill(0.5), [width]) },
-    out: reshape(out, rows),
+    ...{ name: "context.bytes", x: reshape(bytes, rows), xScale: one, weight: ownWeight("ones", ones, [width, width]) },
+    ...{ weightScale: reshape(one, [1, 1]), out: reshape(signed, rows) },
   });
-  return tokens(out);
+  const out = g.empty(tokens(bytes).dims, "f32");
+  const s = tokens(signed);
+  elementwise(g, (e) => e.div(e.sub(e.add(s, e.mul(256, e.min(e.max(e.sub(0, s), 0), 1))), HALF), HALF), {
+    name: "context.levels",
+    out,
+  });
+  return out;
 }
