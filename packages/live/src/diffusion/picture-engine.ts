@@ -52,8 +52,8 @@ const keyOf = (steps: number, dtype: DType) => `${steps} ${dtype}`;
 export const NO_GENERATOR = () => new Uint32Array(625);
 
 /**
- * Makes each frame of a pushed picture: it goes to the device in 8 bits, one program does everything, and the frame comes back in 8 bits. Nothing
- * is allocated after the first frame.
+ * Makes each frame of a pushed picture: it goes to the device in 8 bits, one program does everything, and the frame comes back in 8 bits. No
+ * buffer is made after the first frame.
  */
 export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements FrameMaker {
   readonly parts = new PartTimes();

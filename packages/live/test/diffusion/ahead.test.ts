@@ -1,4 +1,5 @@
 import { openDevice } from "@vd/kernels-native";
+import type { Plan } from "@vd/tensor";
 import { expect, test } from "vitest";
 import { createLiveSession, DiffusionBatches, openDiffusionModel, PictureEngine } from "../../src/index";
 import { numbersOfLevels } from "../../src/model/picture-levels";
@@ -94,6 +95,54 @@ test("pictures in 8 bits make the frames that their numbers make", async () => {
     await engine.free();
   }
   expect(made[0]).toEqual(made[1]);
+});
+
+test.each([
+  [0, ["write", "run 0", "handed 0", "write", "run 1", "handed 1"]],
+  [1, ["write", "write", "run 0", "run 1", "handed 0", "run 2", "handed 1"]],
+] as const)("the device is given its next frame in this order, ahead %i", async (ahead, order) => {
+  const events: string[] = [];
+  let runs = 0;
+  const plan = {
+    async run() {
+      events.push(`run ${runs++}`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    },
+  } as unknown as Plan;
+  const batch = {
+    steps: 1,
+    isEmpty: true,
+    waits: false,
+    isReady: () => true,
+    prepare: async () => {},
+    take: () => plan,
+  };
+  const rest = { stateBuffers: () => [], clear() {}, free: async () => {} };
+  const batches = { device: openDevice("cpu"), open: async () => ({ ...batch, ...rest }) };
+  const more = { tell: async () => {}, stateLength: () => 0, free: async () => {} };
+  const engine = await PictureEngine.open({
+    batches: { ...batches, ...more },
+    width: 8,
+    height: 8,
+    change: false,
+    ahead,
+  });
+  const request = { steps: 1, action: 0, drift: false, deep: "none", timing: false } as const;
+  const { parts } = engine;
+  const add = parts.add.bind(parts);
+  // Every frame asks whether there is something to write.
+  parts.add = (part, ms) => {
+    if (part === "inputs") events.push("write");
+    add(part, ms);
+  };
+  await engine.prepare(request);
+  for (let i = 0; i < 2; i++) {
+    await engine.make({ ...request, into: new Uint8Array(3 * 64) });
+    events.push(`handed ${i}`);
+  }
+  // A third write belongs to the frame begun ahead.
+  expect(ahead === 1 ? events.filter((event, i) => event !== "write" || i < 2) : events).toEqual(order);
+  await engine.free();
 });
 
 /** Ten hours at 200 frames a second where there is time for them. */
