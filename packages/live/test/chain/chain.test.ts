@@ -120,6 +120,21 @@ test("blending with the frame before is part of the last step: all of it stops t
   expect(await play({ temporalBlend: { weight: 1, threshold: 0 } }, REDS)).toEqual(plain);
 });
 
+test("products of wide layers in float8 change frames by little", async () => {
+  const newest = async (float8: boolean) => {
+    const engine = await engineOf({ float8 });
+    for (const red of REDS) await frameOf(engine, red);
+    const { context } = await engine.save(1);
+    await engine.free();
+    return context.subarray(COUNT, 2 * COUNT);
+  };
+  const [plain, rounded] = [await newest(false), await newest(true)];
+  const length = (values: Float32Array) => Math.hypot(...values);
+  const error = length(plain.map((value, i) => value - rounded[i]!)) / length(plain);
+  expect(error).toBeGreaterThan(0);
+  expect(error).toBeLessThan(0.05);
+});
+
 test("a snapshot goes on with the same frames", async () => {
   const engine = await engineOf();
   for (const red of REDS) await frameOf(engine, red);
