@@ -76,7 +76,7 @@ measure() {
 live_frames() {
   result=$1
   shift
-  within 60 live bench --device cuda --frames 300 --presses 0 --json "$out/live-$result.json" "$@"
+  within 180 live bench --device cuda --frames 300 --presses 0 --json "$out/live-$result.json" "$@"
 }
 realtime() {
   status=0
