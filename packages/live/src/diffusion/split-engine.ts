@@ -41,7 +41,7 @@ interface SplitBatch {
   /** True if no frame is on its way. */
   isEmpty: boolean;
   /** The picture that the encoder has. */
-  given: Float32Array | undefined;
+  given: Int8Array | undefined;
   givenBlend: number | undefined;
 }
 
