@@ -1,5 +1,6 @@
 /** Video that is made while it is watched: sessions of steerable diffusion models, and what becomes of them over long games. */
 
+export { CHAIN_SIDE, recordRandomChain } from "./chain/random-chain";
 export { isClipModel } from "./clips/clip-model";
 export {
   type FrameInputs,
@@ -9,12 +10,16 @@ export {
   type FrameVariants,
 } from "./devices/frame-pipeline";
 export { createLiveSessions, type LiveSessionsOptions, type SharedSessionOptions } from "./devices/sessions";
+export { DiffusionBatches, type DiffusionBatchesOptions } from "./diffusion/diffusion-batches";
+export type { FrameBatch, FrameBatches } from "./diffusion/frame-batch";
 export { type DiffusionSources, openDiffusionModel } from "./diffusion/open-model";
 export { openTokenizer } from "./diffusion/open-tokenizer";
 export { PictureEngine, type PictureEngineOptions } from "./diffusion/picture-engine";
 export {
   RANDOM_LAYOUTS,
+  RANDOM_MODELS,
   type RandomLayout,
+  type RandomModel,
   randomDiffusionModel,
   recordRandomNetwork,
 } from "./diffusion/random-models";
@@ -69,6 +74,7 @@ export {
   type Unet2dConditionConfig,
   unet2dCondition,
 } from "./models/unet-2d-condition/index";
+export * from "./models/unet-chain/index";
 export { createLiveSession } from "./session/create";
 export type {
   ChannelMoments,
@@ -97,6 +103,8 @@ export {
   type LiveSnapshot,
   type LiveStats,
   type LiveTimes,
+  SESSION_PRECISIONS,
+  type SessionPrecision,
   type SimilarityOptions,
   type TemporalBlendOptions,
 } from "./session/types";

@@ -75,12 +75,17 @@ export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor
 const ELEMENTS_PER_COPY = 1 << 17;
 const ELEMENTS_PER_CONVERSION = 1 << 15;
 
+/** Arrays that hold elements as the device stores them. */
+const STORED = {
+  ...{ f32: Float32Array, f16: Uint16Array, bf16: Uint16Array, i32: Int32Array, i8: Int8Array },
+  ...{ f8e4m3: Uint8Array, u8: Uint8Array },
+} as const satisfies Record<DType, unknown>;
+
 /** How many elements go to the device at once: all where they are as the device stores them, in shared memory, which the
  *  addon reads in place. */
 function pieceLength(data: ArrayLike<number>, dtype: DType): number {
-  const isStored = dtype === "f32" ? data instanceof Float32Array : data instanceof Uint16Array;
-  if (!isStored) return ELEMENTS_PER_CONVERSION;
-  return types.isSharedArrayBuffer((data as Float32Array | Uint16Array).buffer) ? data.length : ELEMENTS_PER_COPY;
+  if (!(data instanceof STORED[dtype])) return ELEMENTS_PER_CONVERSION;
+  return types.isSharedArrayBuffer((data as HostArray).buffer) ? data.length : ELEMENTS_PER_COPY;
 }
 
 /** Does what {@link writeHostSync} does, off the event loop, at once from arrays of `sharedFloats` and piece by piece from others. `data` must

@@ -7,7 +7,7 @@ const COUNT = 1_000_003;
 const BASE = 64;
 
 /** A tensor of so many numbers, and a buffer that it lies in from byte {@link BASE} on. */
-function target(dtype: "f32" | "f16") {
+function target(dtype: "f32" | "f16" | "i8") {
   const tensor = new Graph().input("x", [1, 1, 1, COUNT], dtype);
   const buffer = allocateBuffer(BASE + 4 * COUNT);
   return { tensor, buffer, calls: vi.spyOn(buffer, "write") };
@@ -28,6 +28,17 @@ describe("writeHost", () => {
     ]);
     const got = buffer.readSync(new Float32Array(COUNT), BASE);
     expect(Buffer.compare(Buffer.from(got.buffer), Buffer.from(data.slice().buffer))).toBe(0);
+  });
+
+  test("writes bytes in shared memory by one call, without copying them", async () => {
+    const { tensor, buffer, calls } = target("i8");
+    const data = new Int8Array(sharedFloats(Math.ceil(COUNT / 4)).buffer, 0, COUNT);
+    for (let i = 0; i < COUNT; i++) data[i] = i % 251;
+    await writeHost(buffer, BASE, tensor, data);
+    expect(calls.mock.calls.map(([source, at]) => [(source as Int8Array).buffer === data.buffer, at])).toEqual([
+      [true, BASE],
+    ]);
+    expect(Buffer.compare(buffer.readSync(Buffer.alloc(COUNT), BASE), Buffer.from(data))).toBe(0);
   });
 
   test.each(["f32", "f16"] as const)("writes other floats to %s piece by piece, none of them long", async (dtype) => {

@@ -3,6 +3,7 @@ import { openComponentWeights } from "@vd/hub";
 import { openDevice } from "@vd/kernels-native";
 import {
   clipText,
+  DiffusionBatches,
   openDiffusionModel,
   openTokenizer,
   PictureEngine,
@@ -116,10 +117,12 @@ async function* streamChecks(fixture: Fixture, context: GoldenContext, name: str
   const { mode, guidance: guidanceScale, delta, steps, strength, seed, prompt, negative } = fixture.json.cases[name];
   const model = await openDiffusionModel(folderOf(fixture));
   const [count, , height, width] = fixture.shape("stream.in.pictures") as [number, number, number, number];
-  const engine = await PictureEngine.open({
+  const batches = new DiffusionBatches({
     ...{ model, device: openDevice(context.device), width, height, seed, guidance: mode, change: false },
     conditions: { prompt, negativePrompt: negative, strength, guidanceScale, delta },
   });
+  // The fixture's pictures lie between levels.
+  const engine = await PictureEngine.open({ batches, width, height, change: false, pictures: "numbers" });
   const [pictures, golden] = [fixture.float32("stream.in.pictures"), fixture.float64(`${name}.out.frames`)];
   const size = 3 * height * width;
   const limits = fixture.json.tolerance[`stream_${context.dtype}`];
@@ -127,7 +130,7 @@ async function* streamChecks(fixture: Fixture, context: GoldenContext, name: str
   try {
     for (let i = 0; i < count; i++) {
       const picture = pictures.subarray(i * size, (i + 1) * size);
-      engine.pushVideo(toPixels(picture, [1, 3, height, width]).values, 1);
+      engine.pushNumbers(toPixels(picture, [1, 3, height, width]).values, 1);
       await engine.make(request);
       const { context: state } = await engine.save(steps);
       // The newest frame stands before its part and a flag.

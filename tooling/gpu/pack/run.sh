@@ -8,6 +8,8 @@
 #   tune       the fastest kernel variants of --model DIR on this GPU, as a table [--json FILE] [--repeats N]
 #   bench      vd-bench: make-model, measure, ops, doctor, ...; paths are this folder's
 #   live       vd-live: bench and the like
+#   realtime   frames of SD-Turbo's layout, begun ahead and not, and of the reference for real-time work in float16 and float8, the latter
+#              beside PyTorch where python3 has it; results as report/live-*.json beside this
 #   overhead   what profiling costs, of the tiny model or of --model DIR [--frames N] [--size WxH] [--json FILE]
 #   kernels    kernels that CUPTI sees beside the launches that plans say [--model DIR] [--json FILE]
 #   sanitize   the suite's small cases under the toolkit's compute-sanitizer [--tool NAME] [--json FILE]
@@ -70,6 +72,24 @@ measure() {
   shift
   within "$seconds" bench measure -m "$model" --rounds 3 --repeats 2 "$@"
 }
+# Real-time work: name of the result, then the options of vd-live bench.
+live_frames() {
+  result=$1
+  shift
+  within 180 live bench --device cuda --frames 300 --presses 0 --json "$out/live-$result.json" "$@"
+}
+realtime() {
+  status=0
+  live_frames sd-turbo --random sd-turbo
+  live_frames sd-turbo-ahead --random sd-turbo --ahead 1
+  live_frames unet-chain --random unet-chain
+  live_frames unet-chain-ahead --random unet-chain --ahead 1
+  live_frames unet-chain-pair --random unet-chain-pair
+  live_frames unet-chain-pair-float8 --random unet-chain-pair --precision float8
+  if python3 -c 'import torch' 2> /dev/null; then
+    timeout -k 5 240 python3 "$work/app/peers/unet_chain.py" --json "$out/live-unet-chain-pair-peers.json" || status=1
+  fi
+}
 report() {
   model=$work/svd-xt
   status=0
@@ -94,7 +114,7 @@ report() {
 }
 out=${VD_REPORT_DIR:-$here/report}
 case $out in /*) ;; *) out=$PWD/$out ;; esac
-case $command in all | report) mkdir -p "$out" ;; esac
+case $command in all | report | realtime) mkdir -p "$out" ;; esac
 case $command in
   suite | sanitize) node "$command" "$@" ;;
   measure | generate | sizes | tune) node "$command" --model "$work/models/tiny-svd" "$@" ;;
@@ -108,9 +128,13 @@ case $command in
     ;;
   goldens) node goldens "$work/fixtures" --device cuda "$@" ;;
   all) check_all ;;
+  realtime)
+    realtime
+    exit $status
+    ;;
   report)
     report
     exit $status
     ;;
-  *) sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

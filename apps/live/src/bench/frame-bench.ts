@@ -11,6 +11,9 @@ export interface FrameBench {
   frameMs: LiveTimes;
   /** Mean milliseconds a frame by part of the session. */
   parts: Readonly<Record<string, number>>;
+  /** Learned numbers of the model, and products and sums of a frame's networks in 10⁹; undefined where they are not counted. */
+  parameters?: number;
+  gigaflop?: number;
   /** What the session takes of a GPU's memory; undefined on the CPU. */
   deviceBytes: number | undefined;
 }

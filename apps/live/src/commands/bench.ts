@@ -4,11 +4,11 @@ import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, chooseDevice, type DeviceName, peakProcessBytes, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
 import { benchKeys } from "../bench/key-bench";
-import { benchNetwork, isNetworkName } from "../bench/network-bench";
+import { benchNetwork, chainSize, isNetworkName } from "../bench/network-bench";
 import { benchSessions, type SessionsBench } from "../bench/session-bench";
 import type { Dependencies } from "../dependencies";
 import type { BenchSettings } from "../options/settings";
-import { clipOptions, makesClips, modelOptions } from "./session-options";
+import { aheadOf, clipOptions, makesClips, modelOptions } from "./session-options";
 
 /** The results of `vd-live bench`, as its JSON file has them. */
 export interface BenchResults extends FrameBench {
@@ -50,12 +50,15 @@ const times = ({ mean, p50, p95, p99, max }: LiveTimes) =>
 function table(results: BenchResults): string {
   const { fps, frames, frameMs, keyToPictureMs, peakRssBytes, deviceBytes, model, device, steps } = results;
   const ofDevice = deviceBytes === undefined ? "" : `, ${(deviceBytes / MIB).toFixed(0)} MiB of the device's`;
+  const { parameters, gigaflop } = results;
   const rows = [
     `${model} on ${device}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, ${frames} frames`,
     `  ${fps.toFixed(1)} frames a second, ${(peakRssBytes / MIB).toFixed(0)} MiB of memory at most${ofDevice}`,
     `  ${"milliseconds".padEnd(16)} ${["mean", "p50", "p95", "p99", "max"].map((name) => name.padStart(7)).join(" ")}`,
     `  ${"frame".padEnd(16)} ${times(frameMs)}`,
   ];
+  if (parameters !== undefined && gigaflop !== undefined)
+    rows.push(`  ${(parameters / 1e6).toFixed(2)} million parameters, ${gigaflop.toFixed(1)} GFLOP a frame`);
   if (keyToPictureMs) rows.push(`  ${"key to picture".padEnd(16)} ${times(keyToPictureMs)}`);
   if (results.together) rows.push(togetherLine(results.together));
   if (results.split) rows.push(splitLine(results.split));
@@ -79,6 +82,8 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
     ...modelOptions(settings),
     ...(await clipOptions(settings)),
     random: isNetworkName(random) ? undefined : random,
+    ahead: aheadOf(settings.ahead),
+    precision: settings.precision,
   };
   if (settings.input === undefined && (await makesClips(settings))) options.picture = testPicture();
   const about = network
@@ -86,7 +91,7 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
     : await aboutModel(dependencies, options);
   const frames = network
     ? await benchNetwork(network, settings, count, signal)
-    : await benchFrames(openSession, options, count, signal);
+    : { ...(await benchFrames(openSession, options, count, signal)), ...(random === "unet-chain" ? chainSize(1) : {}) };
   // Models of pictures have no keys.
   const keyToPictureMs =
     settings.presses === 0 || !about.hasKeys

@@ -10,6 +10,9 @@ export function modelOptions(settings: BenchSettings | GameSettings): LiveSessio
   return { model, start, seed, steps, device, threads };
 }
 
+/** Frames begun ahead; undefined for none, which models have that make frames in another way. */
+export const aheadOf = (ahead: number): 1 | undefined => (ahead === 1 ? 1 : undefined);
+
 /** What a session of clips is told. */
 type ClipsOptions = Pick<LiveSessionOptions, "picture" | "motion" | "distilled" | "clips">;
 
@@ -47,6 +50,7 @@ export function gameOptions(
     tokenizer,
     temporalBlend,
     blendThreshold,
+    ahead,
   } = settings;
   const words = { prompt, negativePrompt, strength, guidanceScale, delta, autoencoder, tokenizer };
   // What is not asked for is not told: games have none of it.
@@ -54,6 +58,7 @@ export function gameOptions(
     ...words,
     guidance: guidance === "none" ? undefined : guidance,
     similarity: similarity || undefined,
+    ahead: aheadOf(ahead),
     temporalBlend: temporalBlend === 0 ? undefined : { weight: temporalBlend, threshold: blendThreshold },
   };
   return {

@@ -1,4 +1,4 @@
-import { DEADLINE_POLICIES, GUIDANCE_KINDS, RANDOM_LAYOUTS } from "@vd/live";
+import { DEADLINE_POLICIES, GUIDANCE_KINDS, RANDOM_MODELS, SESSION_PRECISIONS } from "@vd/live";
 import {
   always,
   boolean,
@@ -21,6 +21,15 @@ const MAX_FRAMES = 1_000_000;
 const MAX_STEPS = 50;
 const MAX_PORT = 65_535;
 const { device, threads } = LOAD_TABLE;
+
+/** How frames of models of pictures follow each other on the device. */
+const AHEAD_ROW = {
+  kind: integer(0, 1),
+  unit: "frames",
+  doc: "Of models of pictures: frames that are begun before the one that is shown is finished. 1 makes more frames a second; a picture's frame then comes one frame later.",
+  default: always(0),
+  cli: { flags: "--ahead <N>" },
+} as const satisfies OptionTable[string];
 
 /** What is played, by all commands. */
 const MODEL_ROWS = {
@@ -203,6 +212,7 @@ export const PICTURE_TABLE = {
     default: found("any difference"),
     cli: { flags: "--blend-threshold <DIFFERENCE>" },
   },
+  ahead: AHEAD_ROW,
   autoencoder: {
     kind: text("a name"),
     doc: "A tiny autoencoder, its folder or file, in place of the model's own.",
@@ -296,9 +306,16 @@ export const BENCH_TABLE = {
   ...MODEL_ROWS,
   ...CLIP_COMMAND_ROWS,
   random: {
-    kind: choice([...RANDOM_LAYOUTS, ...NETWORK_NAMES]),
-    doc: "Random weights of a published layout instead of a model: sd15 and sd-turbo make pictures of pictures; those that end in -unet time one call of the network for two pictures of 64 by 64 latents.",
+    kind: choice([...RANDOM_MODELS, ...NETWORK_NAMES]),
+    doc: "Random weights of a published layout instead of a model: sd15 and sd-turbo make pictures of pictures, and so does unet-chain, the reference of 880 million parameters; those that end in -unet time one call of the network for two pictures of 64 by 64 latents, and unet-chain-pair one frame of the reference for two pictures.",
     cli: { flags: "--random <NAME>" },
+  },
+  ahead: AHEAD_ROW,
+  precision: {
+    kind: choice(SESSION_PRECISIONS),
+    doc: "Of models of pictures on a GPU: the element type of activations; float8 is for unet-chain alone.",
+    default: found("float32 on the CPU, float16 on GPUs"),
+    cli: { flags: "--precision <NAME>" },
   },
   devices: {
     ...LOAD_TABLE.devices,

@@ -23,6 +23,22 @@ it("bench times frames and key presses, and writes them as JSON", async () => {
   expect(results.peakRssBytes).toBeGreaterThan(2 ** 20);
 });
 
+it("bench says what the reference has and takes, and passes on types and frames begun ahead", async () => {
+  const asked: unknown[] = [];
+  const { openSession } = fakeSessions();
+  const words = ["bench", "--random", "unet-chain", "--precision", "float8", "--ahead", "1", "--frames", "10"];
+  const { status, stdout } = await vdLive([...words, "--presses", "0"], {
+    openSession: (options) => {
+      const { random, precision, ahead } = options;
+      asked.push({ random, precision, ahead });
+      return openSession(options);
+    },
+  });
+  expect(status).toBe(0);
+  expect(stdout.toString()).toMatch(/\n {2}880\.26 million parameters, 142\.4 GFLOP a frame\n/);
+  expect(asked).toEqual(Array(2).fill({ random: "unet-chain", precision: "float8", ahead: 1 }));
+});
+
 it("bench times sessions at the same time on several devices, beside one", async () => {
   const path = join(temporaryFolder(), "live.json");
   const asked: [number, readonly (string | number)[], number | undefined][] = [];

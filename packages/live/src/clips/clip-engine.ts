@@ -109,8 +109,9 @@ export class ClipEngine implements FrameMaker {
   }
 
   /** A picture with which the clip begins that is begun next. */
-  pushVideo(pixels: Float32Array): void {
-    this.beginWith(pictureOfPixels(pixels, this.options.video));
+  pushVideo(levels: Uint8Array): void {
+    const { width, height } = this.options.video;
+    this.beginWith({ width, height, data: levels.slice() });
   }
 
   private beginWith(image: RgbImage): void {
@@ -133,7 +134,7 @@ export class ClipEngine implements FrameMaker {
   async setContext(pixels: Float32Array): Promise<void> {
     if (pixels.length === 0) return;
     await this.drop();
-    this.pushVideo(pixels);
+    this.beginWith(pictureOfPixels(pixels, this.options.video));
   }
 
   contextLength(): number {

@@ -1,10 +1,11 @@
 import { VdError } from "@vd/kernels-native";
 import type { EndlessOptions } from "@vd/svd-pipeline";
+import { numbersOfLevels } from "../model/picture-levels";
 import type { OpenedModel } from "../session/create";
 import type { LivePicture, LiveSessionOptions } from "../session/types";
 import { ClipEngine } from "./clip-engine";
 import type { ClipModel } from "./clip-model";
-import { pixelsOfBytes, sessionPicture } from "./pictures";
+import { sessionPicture } from "./pictures";
 
 type Size = { width: number; height: number };
 
@@ -41,7 +42,7 @@ export function openedClips(options: LiveSessionOptions, model: ClipModel): Open
       const source = picture || options.picture;
       if (start === undefined || source === undefined) return new Float32Array();
       const { data } = await sessionPicture(source, { width, height });
-      return pixelsOfBytes(data as Uint8Array, new Float32Array(data.length));
+      return numbersOfLevels(data as Uint8Array, new Float32Array(data.length));
     },
     async openEngine(size) {
       const video = await pipeline.endless(await videoOptions(options, model, size));

@@ -32,9 +32,3 @@ export async function sessionPicture(source: PictureSource | LivePicture, { widt
 export function pictureOfPixels(pixels: Float32Array, { width, height }: Size): RgbImage {
   return { width, height, data: Uint8Array.from(pixels, (value) => Math.round((value + 1) * 127.5)) };
 }
-
-/** Writes a picture's bytes as numbers in [-1, 1]. */
-export function pixelsOfBytes(bytes: Uint8Array, into: Float32Array): Float32Array {
-  for (let i = 0; i < bytes.length; i++) into[i] = bytes[i]! / 127.5 - 1;
-  return into;
-}

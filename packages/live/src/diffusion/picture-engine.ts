@@ -1,29 +1,50 @@
-import { type Device, type DType, VdError } from "@vd/kernels-native";
+import type { DType, RunTimes } from "@vd/kernels-native";
+import type { Plan } from "@vd/tensor";
 import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
+import { levelOfNumber, numbersOfLevels } from "../model/picture-levels";
 import type { EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";
 import type { LiveParameters, LivePrecision } from "../session/types";
-import { PromptEncoder } from "./prompt-encoder";
-import { StreamBatch } from "./stream-batch";
-import { allocatePictures, type Blocks, type PictureMemory } from "./stream-memory";
-import type { DiffusionModel, GuidanceKind, StreamConditions, TemporalBlend } from "./types";
+import { picturesLength } from "./diffusion-batches";
+import type { FrameBatch, FrameBatches } from "./frame-batch";
+import { allocatePictures, type PictureMemory } from "./stream-memory";
 
 /** How an engine is opened. */
-export interface PictureEngineOptions {
-  model: DiffusionModel;
-  device: Device;
+export interface PictureEngineOptions<Batch extends FrameBatch = FrameBatch> {
+  /** What makes frames. */
+  batches: FrameBatches<Batch>;
   width: number;
   height: number;
-  seed: number | bigint;
-  guidance: GuidanceKind;
   /** Whether programs measure the change between frames. */
   change: boolean;
-  conditions: StreamConditions;
-  /** How latents are blended with those of the frame before; undefined: not at all. */
-  temporalBlend?: TemporalBlend | undefined;
+  /** Frames that are begun before the one that is handed over is finished: 0, or 1 to keep a GPU busy while pictures come and go. Default 0. */
+  ahead?: number | undefined;
+  /** Element type of activations; default float32 on the CPU and float16 on GPUs. */
+  dtype?: DType | undefined;
+  /** What pictures come in: levels by {@link PictureEngine.pushVideo}, or numbers in [-1, 1] by {@link PictureEngine.pushNumbers}. Default levels. */
+  pictures?: "levels" | "numbers";
 }
 
-const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<LivePrecision, DType>;
+/** A frame on its way. */
+interface BegunFrame {
+  plan: Plan;
+  memory: PictureMemory;
+  request: FrameRequest;
+  run: Promise<RunTimes>;
+}
+
+/** A place of pictures and what it was given last. */
+interface Slot {
+  memory: PictureMemory;
+  pushed: number;
+  blend: number | undefined;
+}
+
+/** Element types of activations by their names. */
+export const DTYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<
+  LivePrecision,
+  DType
+>;
 
 const keyOf = (steps: number, dtype: DType) => `${steps} ${dtype}`;
 
@@ -31,63 +52,51 @@ const keyOf = (steps: number, dtype: DType) => `${steps} ${dtype}`;
 export const NO_GENERATOR = () => new Uint32Array(625);
 
 /**
- * Checks the size of a stream's pictures.
- *
- * @throws VdError `attr` for one that the autoencoder does not have
+ * Makes each frame of a pushed picture: it goes to the device in 8 bits, one program does everything, and the frame comes back in 8 bits. No
+ * buffer is made after the first frame.
  */
-export function checkSize({ model, width, height }: Pick<PictureEngineOptions, "model" | "width" | "height">): void {
-  const { factor } = model.codec;
-  if (width % factor === 0 && height % factor === 0) return;
-  const expected = `width and height in multiples of ${factor}`;
-  throw new VdError({ code: "attr", where: "session] [size", expected, got: `${width} x ${height}` });
-}
-
-/** Numbers of a stream's state at so many steps. */
-export function contextLengthOf(
-  { width, height, model, temporalBlend }: Pick<PictureEngineOptions, "model" | "width" | "height" | "temporalBlend">,
-  steps: number,
-): number {
-  const { factor, latentChannels } = model.codec;
-  const latents = (width / factor) * (height / factor) * latentChannels;
-  const before = temporalBlend ? 1 : 0;
-  return latents * (Math.max(steps - 1, 1) + steps + before) + 2 * 3 * width * height + 2;
-}
-
-/** Makes each frame of a pushed picture and a text, by a model of the Stable Diffusion class. */
-export class PictureEngine implements FrameMaker {
+export class PictureEngine<Batch extends FrameBatch = FrameBatch> implements FrameMaker {
   readonly parts = new PartTimes();
   /** By {@link keyOf}. */
-  private readonly batches = new Map<string, Promise<StreamBatch>>();
-  private readonly loaded = new Map<string, StreamBatch>();
-  private readonly encoder: PromptEncoder;
+  private readonly opening = new Map<string, Promise<Batch>>();
+  private readonly loaded = new Map<string, Batch>();
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
-  private conditions: StreamConditions;
+  /** The newest picture, and how many there were. */
+  private readonly video: Uint8Array | Float32Array;
+  private pushed = 0;
+  private blend = 0;
+  private readonly underWay: BegunFrame[] = [];
+  private begun = 0;
   private made = 0;
-  /** Steps and element type of the frame before; frames on their way at others are out of date. */
+  /** Steps and element type of the frame begun last; frames on their way at others are out of date. */
   private last: string | undefined;
 
   private constructor(
-    private readonly options: PictureEngineOptions,
+    private readonly options: PictureEngineOptions<Batch>,
     private readonly dtype: DType,
-    private readonly pictures: Blocks<PictureMemory>,
+    private readonly memory: PictureMemory,
+    private readonly slots: Slot[],
+    private readonly freeMemory: () => Promise<void>,
   ) {
-    this.conditions = options.conditions;
-    this.encoder = new PromptEncoder(options.model, options.device, dtype);
+    const count = options.width * options.height * 3;
+    this.video = options.pictures === "numbers" ? new Float32Array(count) : new Uint8Array(count);
   }
 
   /**
    * Allocates the memory of a stream.
    *
-   * @throws VdError `attr` for a size that the autoencoder does not have, `memory`
+   * @throws VdError `memory`
    */
-  static async open(options: PictureEngineOptions): Promise<PictureEngine> {
-    const { device, width, height } = options;
-    checkSize(options);
+  static async open<Batch extends FrameBatch>(options: PictureEngineOptions<Batch>): Promise<PictureEngine<Batch>> {
+    const { batches, width, height, ahead = 0, pictures = "levels" } = options;
+    const { device } = batches;
     await device.prepare();
-    const dtype = device.kind === "cpu" ? "f32" : "f16";
-    const pictures = await allocatePictures(device, { width, height, dtype });
-    const engine = new PictureEngine(options, dtype, pictures);
+    const video = pictures === "levels" ? "i8" : "f32";
+    const { slots, free } = await allocatePictures(device, { width, height, slots: ahead + 1, video });
+    const places = slots.map((memory) => ({ memory, pushed: -1, blend: undefined }));
+    const dtype = options.dtype ?? (device.kind === "cpu" ? "f32" : "f16");
+    const engine = new PictureEngine<Batch>(options, dtype, slots[0]!, places, free);
     await engine.setContext();
     return engine;
   }
@@ -97,56 +106,72 @@ export class PictureEngine implements FrameMaker {
   }
 
   async prepare({ steps, drift, precision }: ProgramRequest): Promise<void> {
-    const { batches } = this;
+    const { opening, options, slots } = this;
+    const { width, height, batches } = options;
     const dtype = precision ? DTYPES[precision] : this.dtype;
     const key = keyOf(steps, dtype);
-    const opening = batches.get(key) ?? this.openBatch(steps, dtype);
-    batches.set(key, opening);
+    const places = slots.map(({ memory }) => memory);
+    const batch = opening.get(key) ?? batches.open({ width, height, dtype }, places, steps);
+    opening.set(key, batch);
     try {
-      const batch = await opening;
-      this.loaded.set(key, batch);
-      await batch.prepare(drift);
+      const ready = await batch;
+      this.loaded.set(key, ready);
+      await ready.prepare(drift);
     } catch (error) {
-      if (!this.loaded.has(key)) batches.delete(key);
+      if (!this.loaded.has(key)) opening.delete(key);
       throw error;
     }
   }
 
-  private async openBatch(steps: number, dtype: DType): Promise<StreamBatch> {
-    const { width, height } = this.options;
-    const texts = await this.encode(this.conditions);
-    const size = { width, height, dtype };
-    const batch = await StreamBatch.open({ ...this.options, size }, this.pictures, steps);
-    await batch.tell(texts, this.conditions);
-    return batch;
-  }
-
-  private async encode({ prompt, negativePrompt }: StreamConditions) {
-    return { prompt: await this.encoder.encode(prompt), negative: await this.encoder.encode(negativePrompt) };
-  }
-
   async tell(parameters: LiveParameters): Promise<void> {
-    const conditions = { ...this.conditions, ...conditionsOf(parameters) };
-    const texts = await this.encode(conditions);
-    for (const batch of this.loaded.values()) {
-      await batch.tell(texts, conditions);
-      // Frames on their way have the noise of the strength that they began with.
-      if (conditions.strength !== this.conditions.strength) batch.isEmpty = true;
-    }
-    this.conditions = conditions;
+    await this.settle();
+    await this.options.batches.tell(parameters, this.loaded.values());
   }
 
-  async make({ steps, drift, timing, into, deep, precision }: FrameRequest): Promise<MadeFrame> {
+  async make(request: FrameRequest): Promise<MadeFrame> {
+    const { ahead = 0 } = this.options;
+    while (this.underWay.length <= ahead) this.underWay.push(await this.begin(request));
+    return this.finish(this.underWay.shift()!, request.into);
+  }
+
+  /** Puts a frame on its way: its program runs as soon as the one before has. */
+  private async begin(request: FrameRequest): Promise<BegunFrame> {
+    const { steps, drift, deep, precision, timing } = request;
     const key = keyOf(steps, precision ? DTYPES[precision] : this.dtype);
     if (!this.loaded.get(key)?.isReady(drift)) await this.prepare({ steps, drift, deep, precision });
     const batch = this.loaded.get(key)!;
     if (key !== this.last) batch.isEmpty = true;
     this.last = key;
-    const plan = batch.take(drift);
+    if (batch.waits) await this.settle();
+    const at = this.begun++ % this.slots.length;
+    const plan = batch.take(drift, at);
+    const { memory } = this.give(this.slots[at]!);
+    const before = this.underWay.at(-1)?.run;
+    const start = () => plan.run({ timing });
+    // Asked for before anybody else hears of the frame before, so that the device waits as little as can be.
+    const run = before ? before.then(start) : start();
+    // Told to whoever the frame is handed over to.
+    run.catch(() => undefined);
+    return { plan, memory, request, run };
+  }
+
+  /** Writes what a place was not given yet. */
+  private give(slot: Slot): Slot {
     const begun = performance.now();
-    const times = await plan.run({ timing });
+    const { video, blend } = slot.memory;
+    if (slot.pushed !== this.pushed) video.buffer.writeSync(this.video);
+    if (slot.blend !== this.blend) blend.buffer.writeSync(Float32Array.of(this.blend));
+    [slot.pushed, slot.blend] = [this.pushed, this.blend];
+    this.parts.add("inputs", performance.now() - begun);
+    return slot;
+  }
+
+  private async finish({ plan, memory, request, run }: BegunFrame, into: Uint8Array): Promise<MadeFrame> {
+    const begun = performance.now();
+    const times = await run;
     const ran = performance.now();
-    this.pictures.picture.buffer.readSync(into);
+    memory.picture.buffer.readSync(into);
+    const { steps, drift, timing } = request;
     const change = this.options.change ? { frame: plan.readSync("change.frame")[0]!, features: 0 } : undefined;
     const read = (name: string) => plan.readSync(name);
     const measured = drift ? driftMeasure(this.made, read, this.history, this.anchor) : undefined;
@@ -154,43 +179,57 @@ export class PictureEngine implements FrameMaker {
     this.parts.add("run", ran - begun);
     this.parts.add("output", performance.now() - ran);
     if (timing) this.parts.addRows(plan.layout, times);
-    return { index: this.made++, drift: measured, change };
+    return { index: this.made++, drift: measured, change, steps };
   }
 
-  /** Takes a picture for the next frame, and for those after it until another one comes. */
-  pushVideo(pixels: Float32Array, blend: number): void {
-    const begun = performance.now();
-    this.pictures.video.buffer.writeSync(pixels);
-    this.pictures.blend.buffer.writeSync(Float32Array.of(blend));
-    this.parts.add("inputs", performance.now() - begun);
+  /** Waits for the frames on their way, which stay to be handed over. */
+  private async settle(): Promise<void> {
+    await Promise.allSettled(this.underWay.map(({ run }) => run));
+  }
+
+  /** Lets the frames on their way go. */
+  private async drop(): Promise<void> {
+    await this.settle();
+    this.underWay.length = 0;
+  }
+
+  /** Takes a picture for the next frame that is begun, and for those after it until another one comes. */
+  pushVideo(levels: Uint8Array, blend: number): void {
+    const { video } = this;
+    if (video instanceof Uint8Array) video.set(levels);
+    else numbersOfLevels(levels, video);
+    this.pushed++;
+    this.blend = blend;
+  }
+
+  /** Does the same with numbers, [H,W,3] in [-1, 1], of an engine that was opened for them. */
+  pushNumbers(numbers: Float32Array, blend: number): void {
+    this.video.set(this.video instanceof Uint8Array ? Uint8Array.from(numbers, levelOfNumber) : numbers);
+    this.pushed++;
+    this.blend = blend;
   }
 
   setGuard(): void {}
 
   /** Begins anew: without a picture, frames come from grey. */
   async setContext(): Promise<void> {
-    const { video, blend, newest } = this.pictures;
-    const grey = new Float32Array(this.options.width * this.options.height * 3);
-    for (const { buffer } of [video, newest]) buffer.writeSync(grey);
-    blend.buffer.writeSync(new Float32Array(1));
+    await this.drop();
+    const { newest } = this.memory;
+    newest.buffer.writeSync(new Float32Array(newest.buffer.bytes / Float32Array.BYTES_PER_ELEMENT));
+    this.video.fill(0);
+    this.pushed++;
+    this.blend = 0;
     for (const batch of this.loaded.values()) batch.clear();
     this.history.clear();
     this.anchor = undefined;
   }
 
   contextLength(steps: number): number {
-    return contextLengthOf(this.options, steps);
-  }
-
-  /** The blocks that hold a stream's state at so many steps, in their order in a context. */
-  private stateBlocks({ memory: { waiting, residual, before } }: StreamBatch) {
-    const { video, newest, blend } = this.pictures;
-    const kept = this.options.temporalBlend ? [before] : [];
-    return [waiting, residual, ...kept, video, newest, blend].map(({ buffer }) => buffer);
+    return this.options.batches.stateLength(steps) + picturesLength(this.options);
   }
 
   /** The batch of the frame before, if it had so many steps, else the one of the device's own type. */
-  private async batchOfState(steps: number): Promise<[key: string, batch: StreamBatch]> {
+  private async batchOfState(steps: number): Promise<[key: string, batch: Batch]> {
     const { last } = this;
     const newest = last === undefined ? undefined : this.loaded.get(last);
     if (last !== undefined && newest?.steps === steps) return [last, newest];
@@ -199,48 +238,50 @@ export class PictureEngine implements FrameMaker {
     return [key, this.loaded.get(key)!];
   }
 
+  /** The state behind the frames on their way. */
   async save(steps: number): Promise<EngineState> {
+    await this.settle();
     const [key, batch] = await this.batchOfState(steps);
     const context = new Float32Array(this.contextLength(steps));
     let at = 0;
-    for (const buffer of this.stateBlocks(batch)) {
-      const count = buffer.bytes / Float32Array.BYTES_PER_ELEMENT;
-      context.set(buffer.readSync(new Float32Array(count)), at);
-      at += count;
-    }
-    const isEmpty = batch.isEmpty || this.last !== key;
-    context[at] = isEmpty ? 1 : 0;
+    const keep = (numbers: ArrayLike<number>) => {
+      context.set(numbers, at);
+      at += numbers.length;
+    };
+    const read = (bytes: number) => new Float32Array(bytes / Float32Array.BYTES_PER_ELEMENT);
+    for (const buffer of batch.stateBuffers()) keep(buffer.readSync(read(buffer.bytes)));
+    const { video } = this;
+    keep(video instanceof Uint8Array ? numbersOfLevels(video, new Float32Array(video.length)) : video);
+    const newest = this.memory.newest.buffer;
+    keep(newest.readSync(read(newest.bytes)));
+    keep([this.blend, batch.isEmpty || this.last !== key ? 1 : 0]);
     return { index: this.made, context, generator: NO_GENERATOR() };
   }
 
+  /** Goes on from a state. */
   async restore({ index, context }: EngineState, steps: number): Promise<void> {
+    await this.drop();
     const [key, batch] = await this.batchOfState(steps);
     let at = 0;
-    for (const buffer of this.stateBlocks(batch)) {
-      const count = buffer.bytes / Float32Array.BYTES_PER_ELEMENT;
-      buffer.writeSync(context.subarray(at, at + count));
+    const take = (count: number) => {
       at += count;
-    }
-    batch.isEmpty = context[at] !== 0;
+      return context.subarray(at - count, at);
+    };
+    for (const buffer of batch.stateBuffers()) buffer.writeSync(take(buffer.bytes / Float32Array.BYTES_PER_ELEMENT));
+    const video = take(this.video.length);
+    this.memory.newest.buffer.writeSync(take(this.video.length));
+    this.pushNumbers(video, take(1)[0]!);
+    batch.isEmpty = take(1)[0] !== 0;
     this.last = key;
     this.made = index;
   }
 
   async free(): Promise<void> {
-    for (const opening of this.batches.values()) await (await opening.catch(() => undefined))?.free();
-    this.batches.clear();
+    await this.drop();
+    for (const opening of this.opening.values()) await (await opening.catch(() => undefined))?.free();
+    this.opening.clear();
     this.loaded.clear();
-    await this.encoder.free();
-    await this.pictures.free();
+    await this.options.batches.free();
+    await this.freeMemory();
   }
-}
-
-/** Those of a session's parameters that a stream is told. */
-export function conditionsOf(parameters: LiveParameters): Partial<StreamConditions> {
-  const { prompt, negativePrompt, strength, guidanceScale, delta } = parameters;
-  return Object.fromEntries(
-    Object.entries({ prompt, negativePrompt, strength, guidanceScale, delta }).filter(
-      ([, value]) => value !== undefined,
-    ),
-  );
 }

@@ -9,6 +9,12 @@ import type { DiffusionModel } from "./types";
 /** Every published layout that random weights can be made for. */
 export const RANDOM_LAYOUTS = ["sd15", "sd-turbo"] as const;
 
+/** Everything that a session can make of random weights: published layouts, and the reference for real-time work. */
+export const RANDOM_MODELS = [...RANDOM_LAYOUTS, "unet-chain"] as const;
+
+/** What a session can make of random weights. */
+export type RandomModel = (typeof RANDOM_MODELS)[number];
+
 /** A published layout: Stable Diffusion 1.5, or SD-Turbo, which is Stable Diffusion 2's, with a tiny autoencoder. */
 export type RandomLayout = (typeof RANDOM_LAYOUTS)[number];
 

@@ -1,5 +1,6 @@
 import { elementwise, frameRange, type Graph, type Pausable, pixels, type Tensor, tokens } from "@vd/tensor";
 import { recordDrift } from "../drift/record";
+import { recordLevels } from "../model/picture-levels";
 import { recordChange } from "../model/record-frame";
 import { type BatchMemory, extraCalls, type PictureMemory } from "./stream-memory";
 import type { DiffusionModel, GuidanceKind } from "./types";
@@ -27,9 +28,10 @@ interface Parts {
 /** What a picture that comes in is made of: the newest frame, the pushed picture and its part. */
 export type VideoTensors = Readonly<Record<"newest" | "video" | "blend", Pick<PictureMemory["video"], "tensor">>>;
 
-/** Video in: the pushed picture, blended into the newest frame. → [1,1,H,W,3] in the type of the network. */
-function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): Tensor {
-  const [frame, pushed] = [tokens(newest.tensor), tokens(video.tensor)];
+/** Video in: the pushed picture, in numbers or bytes, blended into the newest frame. → [1,F,H,W,3] in the type of the network. */
+export function recordVideo(g: Graph, { newest, video, blend }: VideoTensors): Tensor {
+  const frame = tokens(newest.tensor);
+  const pushed = video.tensor.dtype === "i8" ? recordLevels(g, video.tensor) : tokens(video.tensor);
   const out = g.empty(frame.dims);
   // Of two products, so that a picture that is not blended keeps its digits.
   elementwise(g, (e) => e.add(e.mul(blend.tensor, pushed), e.mul(e.sub(1, blend.tensor), frame)), {
@@ -177,7 +179,7 @@ export function* recordSteps(g: Graph, parts: Parts, latents: Tensor): Pausable<
 export function recordNewest(
   g: Graph,
   frame: Tensor,
-  { newest }: Pick<PictureMemory, "newest">,
+  { newest }: Pick<VideoTensors, "newest">,
   { change, drift }: Pick<StreamProgram, "change" | "drift">,
 ): void {
   const kept = tokens(newest.tensor);

@@ -5,22 +5,31 @@ import { type DriftAnchor, DriftHistory, driftMeasure } from "../drift/measure";
 import { DRIFT_OUTPUTS } from "../drift/record";
 import type { DriftMeasure } from "../drift/types";
 import { type PlacedTensor, placeTensor } from "../model/frame-memory";
+import { levelOfNumber, numbersOfLevels } from "../model/picture-levels";
 import type { EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";
 import type { LiveParameters } from "../session/types";
-import { checkSize, conditionsOf, contextLengthOf, NO_GENERATOR, type PictureEngineOptions } from "./picture-engine";
+import { checkSize, conditionsOf } from "./conditions";
+import { contextLengthOf, type DiffusionBatchesOptions } from "./diffusion-batches";
+import { NO_GENERATOR } from "./picture-engine";
 import { PromptEncoder } from "./prompt-encoder";
 import { splitParts } from "./split-parts";
 import { StepBatch } from "./step-batch";
 import type { StreamConditions } from "./types";
 
 /** How an engine over two devices is opened. */
-export interface SplitEngineOptions extends Omit<PictureEngineOptions, "device"> {
+export interface SplitEngineOptions extends Omit<DiffusionBatchesOptions, "device"> {
+  /** Width and height of pictures in pixels. */
+  width: number;
+  height: number;
   /** What encodes and decodes runs on the second one. */
   devices: readonly [denoiser: NamedDevice, autoencoder: NamedDevice];
   /** Whether programs measure drift. */
   drift: boolean;
 }
+
+/** The levels whose bytes an array holds: kernels read bytes as signed ones. */
+const levelsIn = ({ buffer, length }: Int8Array) => new Uint8Array(buffer, 0, length);
 
 /** Frames that are on their way behind the one that is handed over: one for each part but one. */
 const LAG = 2;
@@ -32,7 +41,7 @@ interface SplitBatch {
   /** True if no frame is on its way. */
   isEmpty: boolean;
   /** The picture that the encoder has. */
-  given: Float32Array | undefined;
+  given: Int8Array | undefined;
   givenBlend: number | undefined;
 }
 
@@ -49,8 +58,8 @@ export class SplitEngine implements FrameMaker {
   private anchor: DriftAnchor | undefined;
   private underWay: Promise<Map<string, Uint8Array>>[] = [];
   /** Pictures in turn, in memory that worker threads read in place: those of frames on their way must not change. */
-  private readonly videos: Float32Array[];
-  private video: Float32Array;
+  private readonly videos: Int8Array[];
+  private video: Int8Array;
   private pushed = 0;
   private blend = 0;
   private conditions: StreamConditions;
@@ -65,7 +74,11 @@ export class SplitEngine implements FrameMaker {
     const { conditions, model, devices, width, height } = options;
     this.conditions = conditions;
     this.encoder = new PromptEncoder(model, devices[0].device, dtype);
-    this.videos = Array.from({ length: LAG + 3 }, () => sharedFloats(3 * width * height));
+    const bytes = 3 * width * height;
+    this.videos = Array.from(
+      { length: LAG + 3 },
+      () => new Int8Array(sharedFloats(Math.ceil(bytes / 4)).buffer, 0, bytes),
+    );
     this.video = this.videos[0]!;
   }
 
@@ -76,7 +89,7 @@ export class SplitEngine implements FrameMaker {
    */
   static async open(options: SplitEngineOptions): Promise<SplitEngine> {
     const { devices, width, height } = options;
-    checkSize(options);
+    checkSize(options, options.model.codec.factor);
     for (const { device } of devices) await device.prepare();
     const [, { device }] = devices;
     const newest = await placeTensor(device, "state", "newest", [1, 1, height, width, 3]);
@@ -187,10 +200,15 @@ export class SplitEngine implements FrameMaker {
     this.underWay = [];
   }
 
-  pushVideo(pixels: Float32Array, blend: number): void {
+  pushVideo(levels: Uint8Array, blend: number): void {
+    levelsIn(this.nextVideo(blend)).set(levels);
+  }
+
+  /** The place of the newest picture, which takes the one before's. */
+  private nextVideo(blend: number): Int8Array {
     this.video = this.videos[++this.pushed % this.videos.length]!;
-    this.video.set(pixels);
     this.blend = blend;
+    return this.video;
   }
 
   setGuard(): void {}
@@ -200,7 +218,7 @@ export class SplitEngine implements FrameMaker {
     await this.drop();
     const grey = new Float32Array(this.video.length);
     this.newest.buffer.writeSync(grey);
-    this.pushVideo(grey, 0);
+    this.nextVideo(0).fill(0);
     for (const opening of this.batches.values()) {
       const split = await opening;
       split.batch.clear();
@@ -221,7 +239,8 @@ export class SplitEngine implements FrameMaker {
     const { waiting, residual } = split.batch.memory;
     const read = ({ buffer }: PlacedTensor) => buffer.readSync(new Float32Array(buffer.bytes / 4));
     const isEmpty = split.isEmpty || this.lastSteps !== steps ? 1 : 0;
-    const rows = [read(waiting), read(residual), this.video, read(this.newest), [this.blend], [isEmpty]];
+    const video = numbersOfLevels(levelsIn(this.video), new Float32Array(this.video.length));
+    const rows = [read(waiting), read(residual), video, read(this.newest), [this.blend], [isEmpty]];
     const context = new Float32Array(this.contextLength(steps));
     let at = 0;
     for (const row of rows) {
@@ -244,7 +263,7 @@ export class SplitEngine implements FrameMaker {
     for (const { buffer } of [waiting, residual]) buffer.writeSync(take(buffer.bytes / 4));
     const video = take(this.video.length);
     this.newest.buffer.writeSync(take(this.video.length));
-    this.pushVideo(video, take(1)[0]!);
+    levelsIn(this.nextVideo(take(1)[0]!)).set(Uint8Array.from(video, levelOfNumber));
     split.isEmpty = take(1)[0] !== 0;
     this.lastSteps = steps;
     this.made = index;

@@ -24,7 +24,7 @@ export function splitParts(
   const { codec } = model;
   const latents = [1, 1, height / codec.factor, width / codec.factor, codec.latentChannels];
   function* encode(g: Graph): Pausable<void> {
-    const video = { tensor: g.input("video", [1, 1, height, width, 3], "f32") };
+    const video = { tensor: g.input("video", [1, 1, height, width, 3], "i8") };
     const blend = { tensor: g.input("blend", [1, 1, 1, 1], "f32") };
     g.output("latents", yield* recordEncoding(g, model, { newest, video, blend }));
   }

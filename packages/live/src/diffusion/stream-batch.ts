@@ -1,4 +1,6 @@
+import type { DeviceBuffer } from "@vd/kernels-native";
 import { layoutGraph, Plan, runInSlices } from "@vd/tensor";
+import type { FrameBatch } from "./frame-batch";
 import { recordStream, type StreamProgram } from "./record-stream";
 import { type BatchOptions, StepBatch, type TextStates } from "./step-batch";
 import type { BatchMemory, Blocks, PictureMemory } from "./stream-memory";
@@ -12,8 +14,11 @@ export interface StreamOptions extends BatchOptions {
   temporalBlend?: TemporalBlend | undefined;
 }
 
+/** Which of a batch's programs makes a frame. slot: the place of its pictures. */
+type WhichProgram = Pick<StreamProgram, "first" | "drift"> & { slot: number };
+
 /** A stream at one number of steps: its batch and its programs. */
-export class StreamBatch {
+export class StreamBatch implements FrameBatch {
   private readonly plans = new Map<string, Promise<Plan>>();
   private readonly ready = new Map<string, Plan>();
   /** True if no frame is on its way: the next one begins all steps with its own picture. */
@@ -23,13 +28,13 @@ export class StreamBatch {
 
   private constructor(
     private readonly options: StreamOptions,
-    private readonly pictures: PictureMemory,
+    private readonly slots: readonly PictureMemory[],
     private readonly batch: StepBatch,
   ) {}
 
   /** Allocates memory and loads what fills it. @throws VdError `memory` */
-  static async open(options: StreamOptions, pictures: PictureMemory, steps: number): Promise<StreamBatch> {
-    return new StreamBatch(options, pictures, await StepBatch.open(options, steps));
+  static async open(options: StreamOptions, slots: readonly PictureMemory[], steps: number): Promise<StreamBatch> {
+    return new StreamBatch(options, slots, await StepBatch.open(options, steps));
   }
 
   get steps(): number {
@@ -51,21 +56,23 @@ export class StreamBatch {
     return this.batch.tell(texts, conditions);
   }
 
-  private keyOf = ({ first, drift }: Pick<StreamProgram, "first" | "drift">) => `${first} ${drift}`;
+  private keyOf = ({ first, drift, slot }: WhichProgram) => `${first} ${drift} ${slot}`;
 
   /** Loads the programs of such frames, unless they are loaded. */
   async prepare(drift: boolean): Promise<void> {
-    for (const first of this.steps > 1 ? [true, false] : [true]) await this.load({ first, drift });
+    for (const slot of this.slots.keys())
+      for (const first of this.steps > 1 ? [true, false] : [true]) await this.load({ first, drift, slot });
   }
 
   /** True if {@link prepare} has loaded such frames. */
   isReady(drift: boolean): boolean {
-    return this.ready.has(this.keyOf({ first: this.steps === 1, drift }));
+    return this.ready.has(this.keyOf({ first: this.steps === 1, drift, slot: 0 }));
   }
 
-  private async load(which: Pick<StreamProgram, "first" | "drift">): Promise<void> {
+  private async load(which: WhichProgram): Promise<void> {
     const { model, device, size, guidance, change, temporalBlend } = this.options;
-    const { steps, memory: batch, pictures } = this;
+    const { steps, memory: batch } = this;
+    const pictures = this.slots[which.slot]!;
     const key = this.keyOf(which);
     const begin = async () => {
       const program = { steps, guidance, change, temporal: temporalBlend !== undefined, ...which };
@@ -84,20 +91,30 @@ export class StreamBatch {
     }
   }
 
-  /** Sets how the next frame is blended: a stream's first one not at all, since no frame is before it. */
-  private setTemporalBlend({ weight, threshold }: TemporalBlend): void {
-    const wanted = this.isEmpty ? 0 : weight;
-    if (wanted === this.weight) return;
-    this.memory.temporal.buffer.writeSync(Float32Array.of(wanted, threshold));
-    this.weight = wanted;
+  /** The weight of the frame before in the next one: a stream's first one has none before it. */
+  private get nextWeight(): number | undefined {
+    const { temporalBlend } = this.options;
+    return temporalBlend && this.isEmpty ? 0 : temporalBlend?.weight;
+  }
+
+  get waits(): boolean {
+    return this.nextWeight !== this.weight;
   }
 
   /** The program of the next frame; {@link prepare} has loaded it. With one step every frame is a first one. */
-  take(drift: boolean): Plan {
+  take(drift: boolean, slot: number): Plan {
     const first = this.isEmpty || this.steps === 1;
-    if (this.options.temporalBlend) this.setTemporalBlend(this.options.temporalBlend);
+    const { nextWeight: weight } = this;
+    if (weight !== undefined && weight !== this.weight)
+      this.memory.temporal.buffer.writeSync(Float32Array.of(weight, this.options.temporalBlend!.threshold));
+    this.weight = weight;
     this.isEmpty = false;
-    return this.ready.get(this.keyOf({ first, drift }))!;
+    return this.ready.get(this.keyOf({ first, drift, slot }))!;
+  }
+
+  stateBuffers(): DeviceBuffer[] {
+    const { waiting, residual, before } = this.memory;
+    return [waiting, residual, ...(this.options.temporalBlend ? [before] : [])].map(({ buffer }) => buffer);
   }
 
   async free(): Promise<void> {

@@ -16,10 +16,10 @@ export const extraCalls = (guidance: GuidanceKind, steps: number): number =>
 
 /** What all programs of a stream share. */
 export interface PictureMemory {
-  /** Video in and its part in what is encoded: [1,1,H,W,3] and [1,1,1,1]. */
+  /** Video in, as bytes of levels or as numbers, and its part in what is encoded: [1,F,H,W,3] and [1,1,1,1]. */
   video: PlacedTensor;
   blend: PlacedTensor;
-  /** The newest frame, [1,1,H,W,3] in [-1, 1], and as 8 bits. */
+  /** The newest frame, [1,F,H,W,3] in [-1, 1], and as 8 bits. */
   newest: PlacedTensor;
   picture: PlacedTensor;
 }
@@ -54,7 +54,8 @@ export interface BatchMemory {
 /** Blocks by name that are freed together. */
 export type Blocks<T> = T & { free(): Promise<void> };
 
-async function allocateAll<T>(
+/** Allocates blocks, all or none. @throws VdError `memory` */
+export async function allocateBlocks<T>(
   device: Device,
   shapes: Record<keyof T & string, readonly [kind: "io" | "state", dims: number[], dtype?: DType]>,
 ): Promise<Blocks<T>> {
@@ -72,15 +73,43 @@ async function allocateAll<T>(
   return { ...(Object.fromEntries(made) as T), free };
 }
 
-/** Allocates what all programs of a stream share. @throws VdError `memory` */
-export function allocatePictures(device: Device, { width, height }: StreamSize): Promise<Blocks<PictureMemory>> {
-  const frame = [1, 1, height, width, 3];
-  return allocateAll<PictureMemory>(device, {
-    video: ["io", frame],
-    blend: ["io", [1, 1, 1, 1]],
-    newest: ["state", frame],
-    picture: ["io", frame, "u8"],
-  });
+/** How the memory of pictures is allocated. */
+export interface PicturesOptions {
+  width: number;
+  height: number;
+  /** Pictures beside each other in one frame; default 1. */
+  count?: number;
+  /** Frames whose pictures come and go in places of their own, so that one can while another is computed. */
+  slots: number;
+  /** What the host writes: levels as they are, of which kernels read bytes with a sign, or numbers in [-1, 1]. */
+  video: "i8" | "f32";
+}
+
+/** Allocates what all programs of a stream share, a place for each frame that may be on its way. @throws VdError `memory` */
+export async function allocatePictures(
+  device: Device,
+  { width, height, count = 1, slots, video }: PicturesOptions,
+): Promise<{ slots: PictureMemory[]; free(): Promise<void> }> {
+  const frame = [1, count, height, width, 3];
+  const newest = await allocateBlocks<Pick<PictureMemory, "newest">>(device, { newest: ["state", frame] });
+  const made: Blocks<Omit<PictureMemory, "newest">>[] = [];
+  const free = async () => {
+    for (const each of [...made, newest]) await each.free();
+  };
+  try {
+    for (let i = 0; i < slots; i++)
+      made.push(
+        await allocateBlocks<Omit<PictureMemory, "newest">>(device, {
+          video: ["io", frame, video],
+          blend: ["io", [1, 1, 1, 1]],
+          picture: ["io", frame, "u8"],
+        }),
+      );
+  } catch (error) {
+    await free();
+    throw error;
+  }
+  return { slots: made.map((slot) => ({ ...slot, newest: newest.newest })), free };
 }
 
 /** Allocates what the programs of a number of steps share. @throws VdError `memory` */
@@ -95,7 +124,7 @@ export function allocateBatch(
   const row = [1, steps, 1, 1];
   const one = [1, 1, 1, 1];
   const calls = steps + extraCalls(guidance, steps);
-  return allocateAll<BatchMemory>(device, {
+  return allocateBlocks<BatchMemory>(device, {
     noise: ["state", latents(steps)],
     waiting: ["state", latents(Math.max(steps - 1, 1))],
     before: ["state", latents(1)],

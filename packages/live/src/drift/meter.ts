@@ -1,6 +1,6 @@
 import { Device } from "@vd/kernels-native";
 import { layoutGraph, Plan } from "@vd/tensor";
-import { pixelsOfBytes } from "../clips/pictures";
+import { numbersOfLevels } from "../model/picture-levels";
 import { type DriftAnchor, DriftHistory, driftMeasure } from "./measure";
 import { recordDrift } from "./record";
 import type { DriftMeasure } from "./types";
@@ -32,8 +32,8 @@ export class DriftMeter {
   /** Measures a frame; the first one that is measured is what later ones are compared with. frame, before: [H,W,3] in 8 bits. */
   async measure(index: number, frame: Uint8Array, before: Uint8Array): Promise<DriftMeasure> {
     const { plan, pixels } = this;
-    await plan.write("frame", pixelsOfBytes(frame, pixels));
-    await plan.write("before", pixelsOfBytes(before, pixels));
+    await plan.write("frame", numbersOfLevels(frame, pixels));
+    await plan.write("before", numbersOfLevels(before, pixels));
     await plan.run();
     const measure = driftMeasure(index, (name) => plan.readSync(name), this.history, this.anchor);
     this.anchor ??= measure;

@@ -1,15 +1,20 @@
-import { cancelledError, type Device, throwIfAborted, VdError } from "@vd/kernels-native";
+import { cancelledError, type Device, type DType, throwIfAborted, VdError } from "@vd/kernels-native";
 import { type DeviceName, deviceLabel, GPU_NAMES, type NamedDevice, openDevices, openNamedDevice } from "@vd/tensor";
+import { ChainBatches, checkNoWords } from "../chain/chain-batches";
+import { chainInfo, randomChain } from "../chain/random-chain";
 import { isClipModel, openClipModel } from "../clips/clip-model";
 import { openedClips } from "../clips/open-clips";
+import { checkSize, conditionsOf } from "../diffusion/conditions";
+import { DiffusionBatches } from "../diffusion/diffusion-batches";
 import { openDiffusionModel } from "../diffusion/open-model";
-import { conditionsOf, PictureEngine } from "../diffusion/picture-engine";
+import { DTYPES, PictureEngine } from "../diffusion/picture-engine";
 import { randomDiffusionModel } from "../diffusion/random-models";
 import { isDiffusionModel } from "../diffusion/sources";
 import { SplitEngine } from "../diffusion/split-engine";
 import { type DiffusionModel, GUIDANCE_KINDS, type StreamConditions } from "../diffusion/types";
 import { type LiveModel, openLiveModel, startContext } from "../model/live-model";
 import type { LiveModelInfo } from "../model/types";
+import { unetChainStep } from "../models/unet-chain/index";
 import { type SessionClock, systemClock } from "./clock";
 import { FrameEngine } from "./engine";
 import type { FrameMaker } from "./frame-maker";
@@ -23,6 +28,7 @@ import {
   type LivePrecision,
   type LiveSession,
   type LiveSessionOptions,
+  type SessionPrecision,
 } from "./types";
 
 const DEVICE_NAMES: readonly DeviceName[] = ["cpu", "cuda", "auto", ...GPU_NAMES];
@@ -81,8 +87,12 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
     async openEngine(size, device) {
       if (devices === undefined) {
         const own = device();
-        checkPrecisionsOn(own, optional(adaptive)?.precisions);
-        return PictureEngine.open({ ...common, ...size, device: own, temporalBlend });
+        const { precisions = [] } = optional(adaptive) ?? {};
+        const dtype = dtypeOn(own, options.precision);
+        checkPrecisionsOn(own, precisions);
+        checkSize(size, model.codec.factor);
+        const batches = new DiffusionBatches({ ...common, ...size, device: own, temporalBlend });
+        return PictureEngine.open({ batches, ...size, change: common.change, ahead: options.ahead, dtype });
       }
       const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
       const isMeasured = (drift?.everyFrames ?? 0) > 0;
@@ -91,8 +101,50 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
   };
 }
 
+function openedChain(options: LiveSessionOptions): OpenedModel {
+  const { seed = 0, temporalBlend: blending, adaptive, ahead, devices, guidance, precision } = options;
+  checkNoWords({ ...options, prompt: options.prompt || undefined });
+  const other = Object.entries({ devices, guidance }).find(([, value]) => value !== undefined);
+  if (other) {
+    const [expected, got] = ["a model of the Stable Diffusion class", "a chain of U-Nets"];
+    throw new VdError({ code: "attr", where: `session] [${other[0]}`, expected, got });
+  }
+  const network = randomChain(Number(seed));
+  const change = Boolean(adaptive);
+  const temporalBlend = blending && {
+    weight: blending.weight,
+    threshold: blending.threshold ?? Number.POSITIVE_INFINITY,
+  };
+  return {
+    info: chainInfo(),
+    startContext: async () => new Float32Array(0),
+    async openEngine(size, device) {
+      checkSize(size, unetChainStep(network.config));
+      const own = device();
+      const float8 = precision === "float8";
+      const dtype = dtypeOn(own, float8 ? "float16" : precision);
+      checkPrecisionsOn(own, optional(adaptive)?.precisions);
+      const batches = new ChainBatches({ network, device: own, seed, change, temporalBlend, float8 });
+      return PictureEngine.open({ batches, ...size, change, ahead, dtype });
+    },
+  };
+}
+
+/** The element type of activations that is asked for; undefined: the device's own. */
+function dtypeOn(device: Device, precision: SessionPrecision | undefined): DType | undefined {
+  if (precision === undefined) return undefined;
+  if (device.kind === "cpu" && precision !== "float32") {
+    const expected = "float32 on the CPU, whose activations have no other type";
+    throw new VdError({ code: "attr", where: "session] [precision", expected, got: precision });
+  }
+  if (precision !== "float8") return DTYPES[precision];
+  const expected = "a chain of U-Nets, whose layers can be in float8";
+  throw new VdError({ code: "attr", where: "session] [precision", expected, got: precision });
+}
+
 async function openModel(options: LiveSessionOptions, on: NamedDevice | undefined): Promise<OpenedModel> {
   const { model, random, seed } = options;
+  if (random === "unet-chain") return openedChain(options);
   if (random !== undefined) return openedDiffusion(options, randomDiffusionModel(random, Number(seed ?? 0)));
   if (model !== undefined && (typeof model !== "string" || (await isClipModel(model))))
     return openedClips(options, await openClipModel(model, options, on));

@@ -5,6 +5,7 @@ import { recordDrift } from "../drift/record";
 import type { DriftMeasure } from "../drift/types";
 import { allocateFrameMemory, type FrameMemory, readContext, writeContext } from "../model/frame-memory";
 import type { LiveModel } from "../model/live-model";
+import { numbersOfLevels } from "../model/picture-levels";
 import { type FrameProgram, recordFrame } from "../model/record-frame";
 import type { ChannelMoments, EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "./frame-maker";
 import { NoiseStream } from "./noise";
@@ -44,6 +45,8 @@ export class FrameEngine implements FrameMaker {
   private readonly plans = new Map<string, Promise<Plan>>();
   private readonly ready = new Map<string, Plan>();
   private readonly actionRow: Float32Array;
+  /** Numbers of the newest picture. */
+  private readonly video: Float32Array;
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
   private made = 0;
@@ -56,6 +59,7 @@ export class FrameEngine implements FrameMaker {
     private readonly contextNoise: NoiseStream | undefined,
   ) {
     this.actionRow = new Float32Array(options.model.info.actions.length);
+    this.video = new Float32Array(options.width * options.height * 3);
   }
 
   /**
@@ -158,9 +162,9 @@ export class FrameEngine implements FrameMaker {
     return driftMeasure(frame, (name) => plan.readSync(name), this.history, this.anchor);
   }
 
-  /** Takes video in for the next frame. pixels: [H,W,3] in [-1, 1]; blend: their part in the newest context frame. */
-  pushVideo(pixels: Float32Array, blend: number): void {
-    this.memory.video.buffer.writeSync(pixels);
+  /** Takes video in for the next frame. levels: [H,W,3]; blend: their part in the newest context frame. */
+  pushVideo(levels: Uint8Array, blend: number): void {
+    this.memory.video.buffer.writeSync(numbersOfLevels(levels, this.video));
     this.memory.blend.buffer.writeSync(Float32Array.of(blend));
   }
 

@@ -73,8 +73,8 @@ export interface FrameMaker {
   prepare(request: ProgramRequest): Promise<void>;
   /** Makes the next frame. */
   make(request: FrameRequest): Promise<MadeFrame>;
-  /** Takes video in for the next frame. pixels: [H,W,3] in [-1, 1]; blend: their part. */
-  pushVideo(pixels: Float32Array, blend: number): void;
+  /** Takes video in for the next frame. levels: [H,W,3], which may change after the call; blend: their part. */
+  pushVideo(levels: Uint8Array, blend: number): void;
   /** Sets what the guard adds and holds. */
   setGuard(renoise: number, amount: number, anchor: ChannelMoments): void;
   /** Takes words, strength and guidance; resolves when the next frame has them. */

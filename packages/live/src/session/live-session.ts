@@ -1,4 +1,5 @@
 import { cancelledError, VdError } from "@vd/kernels-native";
+import { numbersOfLevels } from "../model/picture-levels";
 import type { LiveModelInfo } from "../model/types";
 import { channelMoments } from "./engine";
 import { FeatureCache } from "./feature-cache";
@@ -66,6 +67,8 @@ export class RunningSession implements LiveSession {
   private pending: LiveParameters[] = [];
   private anchor: ChannelMoments = { mean: [0, 0, 0], deviation: [0, 0, 0] };
   private last: { frame: LiveFrame; slot: Slot } | undefined;
+  /** Of the newest picture, where pictures are compared. */
+  private numbers: Float32Array | undefined;
   private turn: Promise<unknown> = Promise.resolve();
   private resumed: { promise: Promise<void>; open(): void } | undefined;
   private closing: Promise<void> | undefined;
@@ -333,7 +336,7 @@ export class RunningSession implements LiveSession {
     this.pending = [];
     const video = this.steering.takeVideo();
     // Asked for the first frame too, whose picture the next ones are compared with.
-    const isSame = (this.parts.similarity?.isSame(video) ?? false) && this.last !== undefined;
+    const isSame = this.isSimilar(video) && this.last !== undefined;
     if (video && !isSame) engine.pushVideo(video, this.settings.blend);
     const action = this.steering.takeAction();
     const { settings } = this;
@@ -341,6 +344,15 @@ export class RunningSession implements LiveSession {
     const steps = this.controller.next(settings);
     const deep = this.cache ? (video ? "compute" : this.cache.next(steps, action)) : "none";
     return { tick: this.ticks.next, steps, action, deep, precision, settings, edge: clock.now(), isSame };
+  }
+
+  /** Whether a picture hardly differs from the last one that a frame was made of. */
+  private isSimilar(video: Uint8Array | undefined): boolean {
+    const { similarity } = this.parts;
+    if (!similarity) return false;
+    if (!video) return similarity.isSame(undefined);
+    this.numbers ??= new Float32Array(video.length);
+    return similarity.isSame(numbersOfLevels(video, this.numbers));
   }
 
   private async makeFrame(): Promise<void> {

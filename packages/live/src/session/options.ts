@@ -9,6 +9,7 @@ import {
   LIVE_PRECISIONS,
   type LiveParameters,
   type LiveSessionOptions,
+  SESSION_PRECISIONS,
 } from "./types";
 
 const MAX_QUEUE = 64;
@@ -44,7 +45,7 @@ const OF_PICTURES = [
   "similarity",
   "temporalBlend",
 ] as const;
-const OF_FILES = ["autoencoder", "tokenizer", "devices"] as const;
+const OF_FILES = ["autoencoder", "tokenizer", "devices", "ahead", "precision"] as const;
 const OF_GAMES = ["start", "guard", "cache"] as const;
 const OF_CLIPS = ["picture", "motion", "clips", "distilled"] as const;
 /** What models of clips do not have of what others share. */
@@ -125,6 +126,10 @@ export function checkSessionOptions(options: LiveSessionOptions, model: LiveMode
   if (devices !== undefined && (!isDeviceList(devices) || devices.length !== 2))
     fail("devices", "two devices of one kind, such as cuda:0 and cuda:1", devices);
   if (devices !== undefined && options.device !== undefined) fail("device", "nothing beside devices", options.device);
+  oneOf("precision", options.precision, SESSION_PRECISIONS);
+  if (devices !== undefined && options.precision !== undefined) fail("precision", "one device", devices);
+  inRange("ahead", options.ahead, 0, 1, true);
+  if (devices !== undefined && options.ahead !== undefined) fail("ahead", "one device", devices);
   if (devices !== undefined && options.temporalBlend !== undefined) fail("temporalBlend", "one device", devices);
   if (typeof options.similarity === "object") {
     inRange("similarity.threshold", options.similarity.threshold, -1, 1);

@@ -2,9 +2,6 @@ import { VdError } from "@vd/kernels-native";
 import { actionIndex } from "../model/actions";
 import type { LivePicture } from "./types";
 
-/** 8-bit levels as numbers in [-1, 1]: a table, since large pictures come hundreds of times a second. */
-const LEVELS = Float32Array.from({ length: 256 }, (_, level) => level / 127.5 - 1);
-
 /** What the reader has told a session to do and no frame has taken yet. */
 export class Steering {
   /** The action of the newest frame. */
@@ -12,14 +9,14 @@ export class Steering {
   private pending: number | undefined;
   /** Doing nothing, when it follows an action that has not acted yet. */
   private rest: number | undefined;
-  private readonly video: Float32Array;
+  private readonly video: Uint8Array;
   private hasVideo = false;
 
   constructor(
     private readonly actions: readonly string[],
     private readonly size: { width: number; height: number },
   ) {
-    this.video = new Float32Array(size.width * size.height * 3);
+    this.video = new Uint8Array(size.width * size.height * 3);
   }
 
   /**
@@ -47,10 +44,10 @@ export class Steering {
       const got = `${width} x ${height}, ${data.length} bytes`;
       throw new VdError({ code: "shape", where: "session] [push", expected, got });
     }
-    if (stride === 3) for (let i = 0; i < video.length; i++) video[i] = LEVELS[data[i]!]!;
+    if (stride === 3) video.set(data);
     else
       for (let pixel = 0, at = 0; at < video.length; pixel += stride)
-        for (let c = 0; c < 3; c++) video[at++] = LEVELS[data[pixel + c]!]!;
+        for (let c = 0; c < 3; c++) video[at++] = data[pixel + c]!;
     this.hasVideo = true;
   }
 
@@ -64,8 +61,8 @@ export class Steering {
     return this.action;
   }
 
-  /** The picture that came in since the frame before, [H,W,3] in [-1, 1]. */
-  takeVideo(): Float32Array | undefined {
+  /** The levels of the picture that came in since the frame before, [H,W,3]. */
+  takeVideo(): Uint8Array | undefined {
     if (!this.hasVideo) return undefined;
     this.hasVideo = false;
     return this.video;

@@ -1,7 +1,7 @@
 import type { PictureSource } from "@vd/media";
 import type { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import type { DeviceList, DeviceName } from "@vd/tensor";
-import type { RandomLayout } from "../diffusion/random-models";
+import type { RandomModel } from "../diffusion/random-models";
 import type { GuidanceKind } from "../diffusion/types";
 import type { DriftMeasure } from "../drift/types";
 import type { LiveModelInfo } from "../model/types";
@@ -78,6 +78,12 @@ export const LIVE_PRECISIONS = ["float32", "float16", "bfloat16"] as const;
 
 /** The element type of a network's activations and weights. */
 export type LivePrecision = (typeof LIVE_PRECISIONS)[number];
+
+/** Every element type that a session can be given. */
+export const SESSION_PRECISIONS = [...LIVE_PRECISIONS, "float8"] as const;
+
+/** An element type that a session can be given. */
+export type SessionPrecision = (typeof SESSION_PRECISIONS)[number];
 
 /** The controller that chooses the number of steps, and perhaps the element type, frame by frame. */
 export interface AdaptiveOptions {
@@ -170,8 +176,8 @@ export interface LiveSessionOptions extends LiveParameters {
   clips?: ClipOptions | undefined;
   /** Of models of clips: whether the model is distilled for few steps without guidance; default as its files and names say. */
   distilled?: boolean | undefined;
-  /** Random weights of a published layout instead of a model, for measurements. */
-  random?: RandomLayout | undefined;
+  /** Random weights of a published layout, or of the reference for real-time work, instead of a model, for measurements. */
+  random?: RandomModel | undefined;
   /** Of models of pictures: a tiny autoencoder in place of the model's own, its folder or file. */
   autoencoder?: string | undefined;
   /** Of models of pictures: the folder with vocab.json and merges.txt, for files that hold none. */
@@ -200,6 +206,12 @@ export interface LiveSessionOptions extends LiveParameters {
   /** Two devices, of models of pictures: the denoiser runs on the first and the autoencoder on the second, which decodes a frame while the next one is
    *  denoised; a picture's frame then comes two frames later. GPUs by number or as `cuda:1`, or `cpu` twice. In place of `device`. */
   devices?: DeviceList | undefined;
+  /** Of models of pictures on one device: the element type of activations; `float8`, of the random `unet-chain` alone, is float16 with the products of
+   *  its wide layers in float8. Default float32 on the CPU, which has no other, and float16 on GPUs. */
+  precision?: SessionPrecision | undefined;
+  /** Of models of pictures on one device: frames that are begun before the one that is handed over is finished. 0: each frame is made of the newest
+   *  picture. 1: the device never waits for pictures that come and go, and a picture's frame comes one frame later. Default 0. */
+  ahead?: 0 | 1 | undefined;
   /** Threads on the CPU; default as everywhere, `VD_THREADS` or the number of cores. */
   threads?: number | undefined;
   /** Deep features of earlier frames; default off. */

@@ -21,7 +21,10 @@ export interface FoldedWeights {
   bias: Float32Array;
 }
 
-function checkLengths({ weight, bias, scale, shift, mean, variance }: BatchNormFold): void {
+/** All of a fold but the filters. */
+export type BatchNormVectors = Omit<BatchNormFold, "weight">;
+
+function checkVectors({ bias, scale, shift, mean, variance }: BatchNormVectors): void {
   const channels = scale.length;
   const vectors = { shift, mean, variance, ...(bias ? { bias } : {}) };
   for (const [name, vector] of Object.entries(vectors))
@@ -32,6 +35,11 @@ function checkLengths({ weight, bias, scale, shift, mean, variance }: BatchNormF
         expected: `${channels} numbers, as many as scale has`,
         got: String(vector.length),
       });
+}
+
+function checkLengths({ weight, ...vectors }: BatchNormFold): void {
+  checkVectors(vectors);
+  const channels = vectors.scale.length;
   if (channels === 0 || weight.length === 0 || weight.length % channels !== 0)
     throw new VdError({
       code: "shape",
@@ -39,6 +47,20 @@ function checkLengths({ weight, bias, scale, shift, mean, variance }: BatchNormF
       expected: `a multiple of ${channels} numbers, more than none`,
       got: String(weight.length),
     });
+}
+
+/** What a batch norm multiplies channel k by. */
+const factorOf = ({ scale, variance, eps }: BatchNormVectors, k: number) => scale[k]! / Math.sqrt(variance[k]! + eps);
+
+/**
+ * Returns the bias of {@link foldBatchNorm} alone, without a look at the filters.
+ *
+ * @throws VdError `shape`
+ */
+export function foldedBias(vectors: BatchNormVectors): Float32Array {
+  checkVectors(vectors);
+  const { bias, shift, mean } = vectors;
+  return Float32Array.from(vectors.scale, (_, k) => ((bias?.[k] ?? 0) - mean[k]!) * factorOf(vectors, k) + shift[k]!);
 }
 
 /**
@@ -50,13 +72,12 @@ function checkLengths({ weight, bias, scale, shift, mean, variance }: BatchNormF
  */
 export function foldBatchNorm(layers: BatchNormFold): FoldedWeights {
   checkLengths(layers);
-  const { weight, bias, scale, shift, mean, variance, eps } = layers;
+  const { weight, scale } = layers;
   const channels = scale.length;
   const perChannel = weight.length / channels;
-  const folded: FoldedWeights = { weight: new Float32Array(weight.length), bias: new Float32Array(channels) };
+  const folded: FoldedWeights = { weight: new Float32Array(weight.length), bias: foldedBias(layers) };
   for (let k = 0; k < channels; k++) {
-    const factor = scale[k]! / Math.sqrt(variance[k]! + eps);
-    folded.bias[k] = ((bias?.[k] ?? 0) - mean[k]!) * factor + shift[k]!;
+    const factor = factorOf(layers, k);
     for (let i = k * perChannel; i < (k + 1) * perChannel; i++) folded.weight[i] = weight[i]! * factor;
   }
   return folded;

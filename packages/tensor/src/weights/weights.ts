@@ -7,7 +7,7 @@ import { elementBytes, packedBytes, type Storage, type Tensor } from "../tensor"
 import { ChangedStorage, type ChangeRow } from "./changed-storage";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { ConvertedStorage, decodeFloat64 } from "./converted-storage";
-import { foldBatchNorm } from "./fold";
+import { foldBatchNorm, foldedBias } from "./fold";
 import { FoldedStorage } from "./folded-storage";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
@@ -60,8 +60,11 @@ interface FoundWeights {
 /** At most three of the names, for messages. */
 const someOf = (names: readonly string[]) => `${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""}`;
 
-/** Filters, scale, shift, mean and variance. */
-type Vectors = [Float32Array, Float32Array, Float32Array, Float32Array, Float32Array];
+/** Scale, shift, mean and variance of a batch norm, and the bias before it. */
+type Vectors = [Float32Array, Float32Array, Float32Array, Float32Array, Float32Array?];
+
+/** Makes a weight of others' numbers. */
+type Fold = (numbers: readonly Float32Array[]) => Float32Array;
 
 /** Weights between two pauses. */
 const PIECE = 128;
@@ -256,16 +259,22 @@ export class Weights {
   ): { weight: Tensor; bias: Tensor } {
     const channels = [dims[0]!];
     const names = ["weight", "bias", "running_mean", "running_var"].map((name) => `${norm}.${name}`);
-    const parts = [this.tensor(`${conv}.weight`, dims), ...names.map((name) => this.tensor(name, channels))];
-    if (bias) parts.push(this.tensor(`${conv}.bias`, channels));
-    const folded = (kind: "weight" | "bias", shape: readonly number[]) => {
-      const storage = new FoldedStorage(this.full(`${conv}.${kind}`), countOf(shape), parts, (numbers) => {
-        const [weight, scale, shift, mean, variance, own] = numbers as [...Vectors, Float32Array | undefined];
-        return foldBatchNorm({ weight, scale, shift, mean, variance, bias: own, eps })[kind];
-      });
-      return packedTensor(storage, shape, "f32");
+    const filters = this.tensor(`${conv}.weight`, dims);
+    const vectors = names.map((name) => this.tensor(name, channels));
+    if (bias) vectors.push(this.tensor(`${conv}.bias`, channels));
+    const named = ([scale, shift, mean, variance, own]: Vectors) => ({ scale, shift, mean, variance, bias: own, eps });
+    const folded = (kind: string, shape: readonly number[], parts: Tensor[], fold: Fold) =>
+      packedTensor(new FoldedStorage(this.full(`${conv}.${kind}`), countOf(shape), parts, fold), shape, "f32");
+    return {
+      weight: folded(
+        "weight",
+        dims,
+        [filters, ...vectors],
+        ([weight, ...rest]) => foldBatchNorm({ weight: weight!, ...named(rest as Vectors) }).weight,
+      ),
+      // The filters are not read again for it.
+      bias: folded("bias", channels, vectors, (numbers) => foldedBias(named(numbers as Vectors))),
     };
-    return { weight: folded("weight", dims), bias: folded("bias", channels) };
   }
 
   /** The single number of weight `name`. */

@@ -7,9 +7,13 @@ export function floatsOf({ storage, byteOffset, dtype, dims }: Tensor): Float32A
   return decodeStored(buffer.readSync(new Uint8Array(countOf(dims) * elementBytes(dtype)), base + byteOffset), dtype);
 }
 
-/** A weight in memory of its own. */
-export function ownWeight(name: string, data: Float32Array, dims: readonly number[]): Tensor {
+/** A weight in memory of its own, of the type of its data. */
+export function ownWeight(name: string, data: Float32Array | Int8Array, dims: readonly number[]): Tensor {
   const buffer = allocateBuffer(data.byteLength);
   buffer.writeSync(data);
-  return packedTensor(makeStorage("weights", data.byteLength, name, { buffer, byteOffset: 0 }), dims, "f32");
+  return packedTensor(
+    makeStorage("weights", data.byteLength, name, { buffer, byteOffset: 0 }),
+    dims,
+    data instanceof Int8Array ? "i8" : "f32",
+  );
 }

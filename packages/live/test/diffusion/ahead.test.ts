@@ -1,0 +1,175 @@
+import { openDevice } from "@vd/kernels-native";
+import type { Plan } from "@vd/tensor";
+import { expect, test } from "vitest";
+import { createLiveSession, DiffusionBatches, openDiffusionModel, PictureEngine } from "../../src/index";
+import { numbersOfLevels } from "../../src/model/picture-levels";
+import type { LiveSession, LiveSessionOptions } from "../../src/session/types";
+import { heldMemory } from "../support/held-memory";
+import { STABLE_DIFFUSION, slope } from "../support/stable-diffusion";
+
+const SIDE = 32;
+const REDS = [10, 200, 90, 170, 30, 250];
+
+const open = (options: LiveSessionOptions = {}) =>
+  createLiveSession({ model: STABLE_DIFFUSION, pace: "reader", prompt: "a photo of the cat", threads: 1, ...options });
+
+async function frameOf(session: LiveSession, red?: number): Promise<Uint8Array> {
+  if (red !== undefined) session.push(slope(red));
+  const { value } = await session[Symbol.asyncIterator]().next();
+  return value.data.slice();
+}
+
+async function play(options: LiveSessionOptions, reds: readonly (number | undefined)[]): Promise<Uint8Array[]> {
+  const session = await open(options);
+  const frames: Uint8Array[] = [];
+  for (const red of reds) frames.push(await frameOf(session, red));
+  await session.close();
+  return frames;
+}
+
+test.each<LiveSessionOptions>([{}, { steps: 2, guidance: "self" }, { temporalBlend: { weight: 0.5 } }, { blend: 0.5 }])(
+  "a frame begun ahead is the same one, a frame later, %j",
+  async (options) => {
+    // The first picture is what both frames begin with that are put on their way at first.
+    const plain = await play(options, [REDS[0], ...REDS]);
+    const ahead = await play({ ...options, ahead: 1 }, [...REDS, undefined]);
+    expect(ahead).toEqual(plain);
+  },
+);
+
+test("what is told counts behind the frames on their way, and a restart lets them go", async () => {
+  const session = await open({ ahead: 1 });
+  const first = await frameOf(session, 200);
+  await session.set({ prompt: "the house" });
+  // Begun before the words changed.
+  expect(await frameOf(session)).toEqual(first);
+  const house = await frameOf(session);
+  expect(house).not.toEqual(first);
+  await session.restart();
+  expect(await frameOf(session, 200)).toEqual(house);
+  await session.close();
+});
+
+test("a snapshot holds what follows from the frames on their way", async () => {
+  const options: LiveSessionOptions = { steps: 2, guidance: "self", ahead: 1 };
+  const session = await open(options);
+  for (const red of [10, 90]) await frameOf(session, red);
+  const kept = await session.snapshot();
+  await frameOf(session, 170);
+  const next = await frameOf(session, 20);
+  await session.close();
+  const other = await open({ ...options, ahead: undefined });
+  await frameOf(other, 250);
+  await other.restore(structuredClone(kept));
+  expect(await frameOf(other, 170)).toEqual(next);
+  await other.close();
+});
+
+test("pictures in 8 bits make the frames that their numbers make", async () => {
+  const model = await openDiffusionModel(STABLE_DIFFUSION);
+  const device = openDevice("cpu", { threads: 1 });
+  const size = { width: SIDE, height: SIDE };
+  const conditions = { prompt: "", negativePrompt: "", strength: 0.5, guidanceScale: 1.2, delta: 1 };
+  const made: Uint8Array[][] = [];
+  for (const pictures of ["levels", "numbers"] as const) {
+    const batches = new DiffusionBatches({
+      model,
+      device,
+      ...size,
+      seed: 0,
+      guidance: "none",
+      change: false,
+      conditions,
+    });
+    const engine = await PictureEngine.open({ batches, ...size, change: false, pictures });
+    const frames: Uint8Array[] = [];
+    for (const red of REDS) {
+      const { data } = slope(red);
+      if (pictures === "levels") engine.pushVideo(data as Uint8Array, 1);
+      else engine.pushNumbers(numbersOfLevels(data as Uint8Array, new Float32Array(data.length)), 1);
+      const into = new Uint8Array(data.length);
+      await engine.make({ steps: 1, action: 0, drift: false, deep: "none", timing: false, into });
+      frames.push(into);
+    }
+    made.push(frames);
+    await engine.free();
+  }
+  expect(made[0]).toEqual(made[1]);
+});
+
+test.each([
+  [0, ["write", "run 0", "handed 0", "write", "run 1", "handed 1"]],
+  [1, ["write", "run 0", "write", "run 1", "handed 0", "write", "run 2", "handed 1"]],
+] as const)("the device is given its next frame in this order, ahead %i", async (ahead, order) => {
+  const events: string[] = [];
+  let runs = 0;
+  const plan = {
+    async run() {
+      events.push(`run ${runs++}`);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    },
+  } as unknown as Plan;
+  const batch = {
+    steps: 1,
+    isEmpty: true,
+    waits: false,
+    isReady: () => true,
+    prepare: async () => {},
+    take: () => plan,
+  };
+  const rest = { stateBuffers: () => [], clear() {}, free: async () => {} };
+  const batches = { device: openDevice("cpu"), open: async () => ({ ...batch, ...rest }) };
+  const more = { tell: async () => {}, stateLength: () => 0, free: async () => {} };
+  const engine = await PictureEngine.open({
+    batches: { ...batches, ...more },
+    width: 8,
+    height: 8,
+    change: false,
+    ahead,
+  });
+  const request = { steps: 1, action: 0, drift: false, deep: "none", timing: false } as const;
+  const { parts } = engine;
+  const add = parts.add.bind(parts);
+  // Every frame asks whether there is something to write.
+  parts.add = (part, ms) => {
+    if (part === "inputs") events.push("write");
+    add(part, ms);
+  };
+  await engine.prepare(request);
+  for (let i = 0; i < 2; i++) {
+    await engine.make({ ...request, into: new Uint8Array(3 * 64) });
+    events.push(`handed ${i}`);
+  }
+  expect(events).toEqual(order);
+  await engine.free();
+});
+
+/** Ten hours at 200 frames a second where there is time for them. */
+const FRAMES = process.env.VD_LONG === "1" ? 7_200_000 : 60;
+/** What a thousand garbage collections may leave behind: V8's own tables. */
+const SLACK = 2 ** 17;
+
+test.each([0, 1] as const)(`${FRAMES} frames, ahead %i, keep no memory`, { timeout: 360_000_000 }, async (ahead) => {
+  const session = await open({ ahead });
+  const pictures = [slope(10), slope(200)];
+  const frames = session[Symbol.asyncIterator]();
+  const next = (i: number) => {
+    session.push(pictures[i % 2]!);
+    return frames.next();
+  };
+  for (let i = 0; i < 20; i++) await next(i);
+  const before = heldMemory();
+  for (let i = 0; i < FRAMES; i++) await next(i);
+  const after = heldMemory();
+  expect(after.outside - before.outside).toBeLessThanOrEqual(0);
+  expect(after.heap - before.heap).toBeLessThan(SLACK);
+  await session.close();
+});
+
+test.each<[LiveSessionOptions, RegExp]>([
+  [{ ahead: 2 as never }, /ahead.*from 0 to 1/],
+  [{ ahead: 1, devices: ["cpu", "cpu"] }, /ahead.*one device/],
+  [{ ahead: 1, model: undefined, prompt: undefined }, /ahead.*a model of pictures and words/],
+])("refuses %j", async (options, message) => {
+  await expect(open(options)).rejects.toThrow(message);
+});
