@@ -110,11 +110,14 @@ function framesOnDevice(maps: BlockMaps, frames: number, room: number): BlockTil
   // What is made is used several times, what is taken once.
   const numMade = Math.max(Math.min(made.numFrames, Math.floor(room / frameBytes(made))), 0);
   if (canReplace(maps)) return { made: numMade, taken: numMade };
-  for (let numTaken = taken.numFrames; numTaken > 0; numTaken--) {
-    const onDevice = { made: numMade, taken: numTaken };
-    if (heldBytes(maps, { onDevice, frames }).spatial <= room) return onDevice;
+  let [fits, tooMany] = [0, taken.numFrames + 1];
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    const { spatial } = heldBytes(maps, { onDevice: { made: numMade, taken: middle }, frames });
+    if (spatial <= room) fits = middle;
+    else tooMany = middle;
   }
-  return { made: numMade, taken: 0 };
+  return { made: numMade, taken: fits };
 }
 
 /** How blocks from `first` on are cut, and the end. Blocks of the same shapes take the same. */

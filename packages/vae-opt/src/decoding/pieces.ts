@@ -80,12 +80,12 @@ export function heldBytes(
 ): HeldBytes {
   const temporal = made * frameBytes(maps.made);
   if (canReplace(maps)) return { spatial: temporal, temporal };
-  let spatial = temporal;
-  for (let begin = 0; begin < maps.taken.numFrames; begin += frames) {
-    const both =
-      Math.max(taken - begin, 0) * frameBytes(maps.taken) + Math.min(made, begin + frames) * frameBytes(maps.made);
-    spatial = Math.max(spatial, both);
-  }
+  const both = (begin: number) =>
+    Math.max(taken - begin, 0) * frameBytes(maps.taken) + Math.min(made, begin + frames) * frameBytes(maps.made);
+  // Most is there at the beginning, when the last frame is made that stays, or when the last one goes that was taken.
+  const before = (frame: number) => Math.max(Math.floor(frame / frames), 0) * frames;
+  const begins = [made - frames, taken].flatMap((frame) => [before(frame), before(frame) + frames]);
+  const spatial = Math.max(...[0, ...begins].filter((begin) => begin < maps.taken.numFrames).map(both), temporal);
   return { spatial, temporal };
 }
 
