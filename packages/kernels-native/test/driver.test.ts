@@ -136,6 +136,25 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     },
   );
 
+  test("weights in page-locked memory stay there until the device is trimmed or their source is gone", () => {
+    const result = scenario("pinned", { STAND_IN_HOST_LOG: join(folder, "host") });
+    const [weight, all] = [2 ** 17, 4 * 2 ** 17];
+    expect(result).toMatchObject({
+      first: { taken: 4, held: all },
+      again: { taken: 0, held: all },
+      // Other ranges of the same weights.
+      half: { taken: 4, held: all + 2 * weight },
+      back: { taken: 0, held: all + 2 * weight },
+      trimmed: { taken: 0, held: 0 },
+      anew: { taken: 4, held: all },
+      // Those whose source was freed went when the next program was compiled.
+      others: { taken: 4, held: all },
+      refused: { code: "memory" },
+      left: 0,
+    });
+    expect(result.refused.message).toContain("expected 131072 bytes of page-locked host memory");
+  });
+
   test("out of memory is an error that says how much, and the next allocation works", () => {
     const { tooMuch } = scenario("memory");
     expect(tooMuch.code).toBe("memory");

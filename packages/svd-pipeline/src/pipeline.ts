@@ -33,6 +33,7 @@ import { observingDenoiser } from "./precision/calibration/observing-denoiser";
 import { requireCalibratable } from "./precision/calibration/require-calibratable";
 import { openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
+import { PinnedWeights } from "./stages/pinned-weights";
 import { StageLayouts } from "./stages/stage";
 import type {
   BatchOptions,
@@ -68,6 +69,7 @@ export class StableVideoDiffusionPipeline {
   private readonly turns = new Turns();
   private recorded: { key: string; layouts: StageLayouts } | undefined;
   private scratch = new Scratch();
+  private readonly pinned = new PinnedWeights();
   /** What the process was warned of. */
   private readonly warned = new Set<string>();
 
@@ -261,8 +263,11 @@ export class StableVideoDiffusionPipeline {
       withCallbacks(options, ["onProgress", "onPreview", "onFrames", "onWarning"], "generation", async (watched) =>
         this.warnAndGenerate({ ...(await this.context(watched, scratch)), shared, state }),
       );
+    const device = this.opened?.device;
     const video = await observed(options.profiler, "generate", run);
     if (this.opened) this.scratch = scratch;
+    // Disposed of meanwhile, while this generation used them.
+    else if (device && this.pinned.bytes > 0) await this.pinned.release(device);
     return video;
   }
 
@@ -340,7 +345,7 @@ export class StableVideoDiffusionPipeline {
     if (!this.opened) return;
     this.opened = { ...opened, components, models, loras, eightBits };
     this.recorded = undefined;
-    await opened.device.trim();
+    await this.pinned.release(opened.device);
   }
 
   private warnAndGenerate(context: GenerationContext): Promise<GeneratedVideo> {
@@ -416,7 +421,7 @@ export class StableVideoDiffusionPipeline {
     const warnings = [...fit, ...(eightBits?.warnings ?? [])];
     const choices = { precision, eightBits, tuning, checked, options, sampling, calls, overlap, warnings };
     if (team) requireWhole(shape, calls !== undefined);
-    return { device, team, components, models, shape, layouts, scratch, denoiser, ...choices };
+    return { device, team, components, models, shape, layouts, scratch, denoiser, pinned: this.pinned, ...choices };
   }
 }
 

@@ -130,6 +130,10 @@ export interface GenerationEstimate {
   peakBytes: number;
   flops: number;
   estimatedUs: number;
+  /** Bytes of weights in page-locked memory of the machine, from which a GPU streams them; absent where none are streamed. */
+  pinnedBytes?: number;
+  /** Whether they stay there for the next generation, which needs not pack them again: while the machine has memory for them. */
+  keepsPinned?: boolean;
   /** What does not go together of checkpoint, sampler, steps and guidance, as sentences. */
   warnings: readonly string[];
   /** What each device does, where there are several. */

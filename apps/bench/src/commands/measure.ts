@@ -3,7 +3,7 @@ import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
-import { type MeasureOptions, PARTS, PEER_MODES } from "../measure/options";
+import { type MeasureOptions, PARTS, PEER_MODES, VAE_CASES } from "../measure/options";
 import { LAUNCH_LINE } from "../measure/start";
 import { rowsTable } from "../measure/table";
 import {
@@ -48,6 +48,10 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     seed: readNumber("inputSeed", text("seed")),
     python: text("python"),
     peerScript: texts.peerScript === undefined ? peerScript() : text("peerScript"),
+    alone: texts.alone === true,
+    limitSeconds: texts.limit === undefined ? undefined : readNumber("limit", text("limit")),
+    cases: texts.cases === undefined ? undefined : choices("--cases", VAE_CASES)(text("cases")),
+    contenders: texts.contenders === undefined ? undefined : text("contenders").split(","),
     reference: texts.reference !== false,
     threads: readThreads(textOf(texts, "threads")),
     image: texts.image === undefined ? undefined : text("image"),

@@ -91,7 +91,10 @@ export function addParts(program: Command, context: CommandContext): void {
       .addOption(ownOption("e2eRounds"))
       .addOption(ownOption("reference"));
     if (name === "e2e") command.addOption(sharedOption("devices"));
-    if (name === "vae") command.addOption(ownOption("causalModel"));
+    if (name === "vae") {
+      for (const option of ["causalModel", "alone", "limit", "cases", "contenders"] as const)
+        command.addOption(ownOption(option));
+    }
     command.action(async (given: Texts) => {
       const texts = given.peer === undefined ? given : { ...given, peers: given.peer };
       const outcome = texts as OutcomeOptions;

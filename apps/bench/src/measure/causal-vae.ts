@@ -1,7 +1,7 @@
 import type { DType } from "@vd/kernels-native";
 import { CpuGenerator, type Graph, layoutGraph, type Plan, type RewriteCall } from "@vd/tensor";
 import { CausalVideoAutoencoder, type CausalVideoVae, frameFactor, pictureFactor } from "@vd/vae-opt";
-import { caseTurns, type Session } from "./part-runs";
+import { caseTurns, hasCase, type Session } from "./part-runs";
 import type { BenchRow } from "./report";
 import { type RecordVariant, vaeVariants } from "./vae-variants";
 
@@ -53,13 +53,11 @@ export async function measureCausalVae(session: Session, source: string): Promis
     const model = await openModel(source, session);
     const frames = frameFactor(model.config) * (latentFrames(model, numFrames) - 1) + 1;
     for (const direction of ["encode", "decode"] as const) {
+      const suite = `causal-${direction}-switches`;
+      if (!hasCase(context.options, suite)) continue;
       const record = recordOf(model, direction, session);
-      const variants = vaeVariants({ device: context.device, record, reference: undefined, signal });
-      await caseTurns(
-        session,
-        { suite: `causal-${direction}-switches`, name: `${frames} frames ${width}x${height}` },
-        variants,
-      );
+      const variants = vaeVariants({ device: context.device, record, reference: undefined });
+      await caseTurns(session, { suite, name: `${frames} frames ${width}x${height}` }, variants);
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;

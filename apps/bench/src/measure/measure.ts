@@ -11,7 +11,7 @@ import type { Reporter } from "../io/reporter";
 import { measureCausalVae } from "./causal-vae";
 import { isPythonPeer, type MeasureOptions, type PeerMode } from "./options";
 import type { PartContext } from "./our-parts";
-import { measureGeneration, measurePart, measureStart, measureSwitches, type Session } from "./part-runs";
+import { hasCase, measureGeneration, measurePart, measureStart, measureSwitches, type Session } from "./part-runs";
 import { PeerProcess } from "./peer-process";
 import type { BenchFile } from "./report";
 import { saveBenchFile } from "./save";
@@ -60,7 +60,9 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
       await writeWholeFile(image, encodePlainPng(testPicture(options.width, options.height)));
     const found = await startPeer(options, file, reporter);
     peer = found.peer;
-    await runParts({ ...tools, context, file, work, image, ...found });
+    const { output } = options;
+    const save = async () => void (output !== undefined && (await saveBenchFile(output, file)));
+    await runParts({ ...tools, context, file, work, image, save, ...found });
     return file;
   } finally {
     signal.removeEventListener("abort", stop);
@@ -110,19 +112,18 @@ async function startPeer(options: MeasureOptions, file: BenchFile, reporter: Rep
 }
 
 async function runParts(session: Session): Promise<void> {
-  const { context, file, reporter, signal } = session;
-  const { output } = context.options;
-  const save = async () => output !== undefined && (await saveBenchFile(output, file));
+  const { context, reporter, signal, save } = session;
   for (const part of context.options.parts) {
     signal.throwIfAborted();
     reporter.note(`${part}:`);
     if (part === "e2e") await measureGeneration(session);
     else if (part === "start") await measureStart(session);
     else {
-      const result = await measurePart(session, part);
+      const result = hasCase(context.options, part) ? await measurePart(session, part) : undefined;
       // What stands is on the disk before variants that take long, or more memory than there is.
       await save();
-      if (part === "vae" || part === "encode") await measureSwitches(session, part, result);
+      if ((part === "vae" || part === "encode") && hasCase(context.options, `${part}-switches`))
+        await measureSwitches(session, part, result);
     }
     await save();
   }

@@ -6,6 +6,12 @@ export const PARTS = ["clip", "encode", "unet", "vae", "start", "e2e"] as const;
  *  process start to the first denoiser call, picture file to frames in host memory. */
 export type Part = (typeof PARTS)[number];
 
+/** What is measured of autoencoders: the two parts, and what switches gain in each and in SeedVR2's. */
+export const VAE_CASES = [
+  ...["encode", "encode-switches", "vae", "vae-switches"],
+  ...["causal-encode-switches", "causal-decode-switches"],
+] as const;
+
 /** Ways in which PyTorch runs, and ONNX Runtime, which computes our export on the CPU. */
 export const PEER_MODES = ["eager", "compile", "onnxruntime", "tensorrt"] as const;
 /** One of {@link PEER_MODES}. */
@@ -42,6 +48,13 @@ export interface MeasureOptions {
   /** The Python that has PyTorch, and the peer's script. */
   python: string;
   peerScript: string;
+  /** One contender after the other, each row on the disk before the next is loaded; default: turn by turn. */
+  alone?: boolean | undefined;
+  /** Seconds after which a contender takes no further turn, or, alone, is given up. */
+  limitSeconds?: number | undefined;
+  /** The only cases of autoencoders, and the only contenders, that are measured; undefined for all. */
+  cases?: readonly string[] | undefined;
+  contenders?: readonly string[] | undefined;
   /** Also compute the float32 reference with the peer. */
   reference: boolean;
   threads?: number | undefined;

@@ -15,7 +15,7 @@ import {
 import { ourGeneration, peerGeneration } from "./e2e";
 import { writeInputs } from "./inputs";
 import { onnxContender, onnxGeneration } from "./onnx-contender";
-import { isPythonPeer, type PeerMode } from "./options";
+import { isPythonPeer, type PeerMode, VAE_CASES } from "./options";
 import { type OurPart, ourPart, type PartContext, type PlanPart, plainPart } from "./our-parts";
 import type { PeerProcess } from "./peer-process";
 import type { BenchFile, BenchRow } from "./report";
@@ -36,7 +36,13 @@ export interface Session {
   modes: readonly PeerMode[];
   /** Why there is no peer. */
   missing?: string;
+  /** Writes what stands to the disk. */
+  save(): Promise<void>;
 }
+
+/** Whether a case of autoencoders is to be measured, or a part that is none. */
+export const hasCase = ({ cases }: PartContext["options"], name: string): boolean =>
+  cases === undefined || !(VAE_CASES as readonly string[]).includes(name) || cases.includes(name);
 
 type Attempt<T> = { value: T } | { reason: string };
 
@@ -86,10 +92,61 @@ class Field {
 async function race(session: Session, field: Field, rounds: number, repeats: number): Promise<void> {
   const { file, reporter, signal } = session;
   const { suite, name } = field;
+  const { limitSeconds } = session.context.options;
+  const limitMs = limitSeconds === undefined ? undefined : 1000 * limitSeconds;
   const onTurn = (done: number, total: number) => reporter.progress(`  ${suite}`, done, total);
-  const timed = await takeTurns(field.ready, { suite, name, rounds, repeats, signal, onTurn });
+  const timed = await takeTurns(field.ready, { suite, name, rounds, repeats, limitMs, signal, onTurn });
   file.rows.push(...timed, ...field.rows);
 }
+
+/**
+ * Loads a contender for a field, unless others are asked for; alone it is timed and let go of at once, and its row is on the disk.
+ * load: with what stops it and its runs. Returns it, also where it is let go of, if it could be loaded.
+ */
+async function enter<C extends Contender>(
+  session: Session,
+  field: Field,
+  contender: string,
+  load: (signal: AbortSignal) => Promise<C>,
+): Promise<C | undefined> {
+  const { context, signal, peer } = session;
+  const { alone, limitSeconds, contenders, rounds, repeats } = context.options;
+  if (contenders && !contenders.includes(contender)) return undefined;
+  if (!alone) {
+    const made = await attempt(session, contender, () => load(signal));
+    field.add(contender, made);
+    return "value" in made ? made.value : undefined;
+  }
+  const late = new AbortController();
+  const message = `more than ${limitSeconds} s, loading included`;
+  const timer = setTimeout(
+    () => {
+      late.abort(new Error(message));
+      // Nothing else ends what the peer's program does.
+      if (isPeer(contender)) peer?.stop();
+    },
+    1000 * (limitSeconds ?? NO_LIMIT_SECONDS),
+  );
+  const own = new Field(field.suite, field.name);
+  try {
+    const made = await attempt(session, contender, () => load(AbortSignal.any([signal, late.signal])));
+    own.add(contender, late.signal.aborted && !("value" in made) ? { reason: message } : made);
+    await race(session, own, rounds, repeats);
+    return "value" in made ? made.value : undefined;
+  } finally {
+    clearTimeout(timer);
+    if (late.signal.aborted && isPeer(contender))
+      Object.assign(session, { peer: undefined, missing: `${contender} took ${message}` });
+    await context.device.trim();
+    await session.save();
+  }
+}
+
+/** Longer than anything is measured; timers take no more than 24 days. */
+const NO_LIMIT_SECONDS = 1e6;
+
+/** Whether the Python program runs a contender. */
+const isPeer = (contender: string): boolean => contender.startsWith("diffusers");
 
 /** TensorRT runs as a stage of the pipeline, with our own stages around it. */
 const endToEndOnly = (part: PlanPart) =>
@@ -113,6 +170,17 @@ async function attemptPeer(
   return isThere ? attempt(session, peerName(mode), load) : absent(session);
 }
 
+/** Enters a peer into a field, if the program that runs it is there. */
+async function enterPeer(
+  session: Session,
+  field: Field,
+  mode: PeerMode,
+  load: () => Promise<Contender>,
+): Promise<void> {
+  if (!isPythonPeer(mode) || session.peer !== undefined) await enter(session, field, peerName(mode), load);
+  else field.add(peerName(mode), absent(session));
+}
+
 /** The float32 result of the peer. */
 async function referenceOf(session: Session, part: PlanPart, inputs: string): Promise<Float32Array | undefined> {
   const { peer, work, context } = session;
@@ -132,28 +200,29 @@ async function addOurs(
   ours: OurPart,
   reference: Float32Array | undefined,
 ): Promise<Float32Array | undefined> {
-  const { context, signal, file } = session;
+  const { context, file } = session;
   const captures = context.device.kind === "cuda" ? [false, true] : [false];
   let first: OurContender | undefined;
   for (const capture of captures) {
     const name = capture ? "ours-graph" : "ours";
-    const made = await attempt(session, name, () => ourContender(context.device, ours, { capture, signal }));
-    if ("value" in made) {
-      const { facts, output, table } = made.value;
-      if (reference) facts.error = relativeL2(output, reference);
-      if (!capture) file.tables[field.suite] = table;
-      if (first && relativeL2(output, first.output) !== 0)
-        file.notes.push(`${field.suite}: the graph's result differs from the launched rows'.`);
-      first ??= made.value;
-    }
-    field.add(name, made);
+    const made = await enter(session, field, name, async (signal) => {
+      const loaded = await ourContender(context.device, ours, { capture, signal });
+      if (reference) loaded.facts.error = relativeL2(loaded.output, reference);
+      return loaded;
+    });
+    if (!made) continue;
+    const { output, table } = made;
+    if (!capture) file.tables[field.suite] = table;
+    if (first && relativeL2(output, first.output) !== 0)
+      file.notes.push(`${field.suite}: the graph's result differs from the launched rows'.`);
+    first ??= made;
   }
   return first?.output;
 }
 
 /** Measures a part that is one plan, and gives the peer's memory back. Returns the result that others are compared with, if there is one. */
 export async function measurePart(session: Session, part: PlanPart): Promise<Float32Array | undefined> {
-  const { context, work, peer, modes } = session;
+  const { context, work, modes } = session;
   const { options } = context;
   const field = new Field(part, caseName(part, context));
   const files: PartFiles = { inputs: join(work, `${part}.safetensors`), output: join(work, `${part}.out.safetensors`) };
@@ -172,12 +241,12 @@ export async function measurePart(session: Session, part: PlanPart): Promise<Flo
     const load = () => {
       if (mode === "tensorrt") throw endToEndOnly(part);
       if (mode === "onnxruntime") return onnxContender(options, ours.value, work, reference ?? output);
-      return peerContender(peer!, part, mode, files, reference);
+      return peerContender(session.peer!, part, mode, files, reference);
     };
-    field.add(peerName(mode), await attemptPeer(session, mode, load));
+    await enterPeer(session, field, mode, load);
   }
   await race(session, field, options.rounds, options.repeats);
-  await peer?.request("release", { part }).catch(() => undefined);
+  await session.peer?.request("release", { part }).catch(() => undefined);
   await context.device.trim();
   return reference ?? output;
 }
@@ -190,7 +259,7 @@ export async function caseTurns(
 ): Promise<void> {
   const { rounds, repeats } = session.context.options;
   const field = new Field(suite, name);
-  for (const variant of variants) field.add(variant.name, await attempt(session, variant.name, variant.load));
+  for (const { name: contender, load } of variants) await enter(session, field, contender, load);
   await race(session, field, rounds, repeats);
 }
 
@@ -200,9 +269,9 @@ export function measureSwitches(
   part: "vae" | "encode",
   reference: Float32Array | undefined,
 ): Promise<void> {
-  const { context, signal } = session;
+  const { context } = session;
   const record: RecordVariant = (dtype, rewrite) => plainPart({ ...context, dtype }, part, rewrite);
-  const variants = vaeVariants({ device: context.device, record, reference, signal });
+  const variants = vaeVariants({ device: context.device, record, reference });
   return caseTurns(session, { suite: `${part}-switches`, name: caseName(part, context) }, variants);
 }
 

@@ -9,7 +9,7 @@ export interface TurnOptions {
   rounds: number;
   repeats: number;
   /** A contender that has taken this long takes no further turn. Default: none. */
-  limitMs?: number;
+  limitMs?: number | undefined;
   signal: AbortSignal;
   onTurn(done: number, total: number): void;
 }

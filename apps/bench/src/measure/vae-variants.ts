@@ -8,7 +8,8 @@ import type { OurPart } from "./our-parts";
 /** A way to run an autoencoder, and what loads it. */
 export interface VaeVariant {
   name: string;
-  load(): Promise<Contender>;
+  /** signal: stops it, also while it runs later. */
+  load(signal: AbortSignal): Promise<Contender>;
 }
 
 /** Lays out what is measured, for a type of activations and a way of recording. */
@@ -20,7 +21,6 @@ export interface VariantOptions {
   record: RecordVariant;
   /** A result to hold them against; default: that of the plain path. */
   reference: Float32Array | undefined;
-  signal: AbortSignal;
 }
 
 const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, winograd: false, fp8: false };
@@ -31,27 +31,33 @@ const unavailable = (reason: string): VdError =>
 
 /** Returns an autoencoder on the plain path, optimised, with 16-bit activations too, and in 8 bits, as far as the device has
  *  them. */
-export function vaeVariants({ device, record, reference, signal }: VariantOptions): VaeVariant[] {
+export function vaeVariants({ device, record, reference }: VariantOptions): VaeVariant[] {
   let compared = reference;
-  const load = async (name: string, dtype: DType, rewrite?: RewriteCall, tuning?: false): Promise<Contender> => {
+  interface Way {
+    dtype: DType;
+    rewrite?: RewriteCall | undefined;
+    tuning?: false;
+  }
+  const load = async (name: string, signal: AbortSignal, { dtype, rewrite, tuning }: Way): Promise<Contender> => {
     const made = await ourContender(device, record(dtype, rewrite), { capture: false, name, tuning, signal });
     if (compared) made.facts.error = relativeL2(made.output, compared);
     compared ??= made.output;
     return made;
   };
-  const half = async (name: string) => {
+  const half = async (name: string, signal: AbortSignal) => {
     if (device.kind === "cpu") throw unavailable("The CPU computes activations in float32.");
-    return load(name, "f16");
+    return load(name, signal, { dtype: "f16" });
   };
-  const eight = async (name: string) => {
+  const eight = async (name: string, signal: AbortSignal) => {
     const { available, reason } = isFp8Available(device);
     if (!available) throw unavailable(reason);
-    return load(name, "f16", rewriteOf(EVERYTHING));
+    return load(name, signal, { dtype: "f16", rewrite: rewriteOf(EVERYTHING) });
   };
+  const plain: Way = { dtype: "f32", rewrite: rewriteOf(NOTHING_FUSED), tuning: false };
   return [
-    { name: "ours-plain", load: () => load("ours-plain", "f32", rewriteOf(NOTHING_FUSED), false) },
-    { name: "ours-optimised", load: () => load("ours-optimised", "f32") },
-    { name: "ours-optimised-fp16", load: () => half("ours-optimised-fp16") },
-    { name: "ours-optimised-fp8", load: () => eight("ours-optimised-fp8") },
+    { name: "ours-plain", load: (signal) => load("ours-plain", signal, plain) },
+    { name: "ours-optimised", load: (signal) => load("ours-optimised", signal, { dtype: "f32" }) },
+    { name: "ours-optimised-fp16", load: (signal) => half("ours-optimised-fp16", signal) },
+    { name: "ours-optimised-fp8", load: (signal) => eight("ours-optimised-fp8", signal) },
   ];
 }

@@ -1,5 +1,5 @@
 import { always, boolean, integer, type OptionTable, text } from "@vd/svd-pipeline/options";
-import { PARTS, PEER_MODES } from "../measure/options";
+import { PARTS, PEER_MODES, VAE_CASES } from "../measure/options";
 import { ROOFLINE_MODELS } from "../roofline/models";
 
 /** No count on the command line is larger. */
@@ -42,6 +42,23 @@ export const BENCH_TABLE = {
     unit: "seconds",
     doc: "Seconds after which a contender takes no further turn in a case.",
     cli: { flags: "--limit <SECONDS>" },
+  },
+  alone: {
+    kind: boolean,
+    doc: "Measures one contender after the other, not turn by turn: each is loaded, timed and let go of, and its row is on the disk, before the next is loaded. With `--limit` none takes much longer than that, loading included.",
+    default: always(false),
+    cli: { flags: "--alone" },
+  },
+  cases: {
+    kind: text("a list"),
+    doc: `Which of the autoencoders' cases are measured, of ${VAE_CASES.join(",")}; those that begin with causal with --causal-model.`,
+    default: always(VAE_CASES.join(",")),
+    cli: { flags: "--cases <LIST>" },
+  },
+  contenders: {
+    kind: text("a list"),
+    doc: "Names of the only contenders that are measured, as rows have them: ours, ours-graph, ours-plain, ours-optimised-fp16, diffusers and so on.",
+    cli: { flags: "--contenders <LIST>" },
   },
   inputSeed: {
     kind: integer(0, 2 ** 32 - 1),

@@ -23,7 +23,15 @@ export function planTable(plan: GenerationEstimate): string {
     formatDuration(plan.estimatedUs),
   ];
   const devices = plan.devices ? ["", ...devicesTable(plan.devices)] : [];
-  return [...align([header, ...rows, totals]), `weights ${formatBytes(plan.weightBytes)}`, ...devices].join("\n");
+  const weights = [`weights ${formatBytes(plan.weightBytes)}`, ...pinnedLine(plan)];
+  return [...align([header, ...rows, totals]), ...weights, ...devices].join("\n");
+}
+
+/** What is held of the machine's memory for a GPU. */
+function pinnedLine({ pinnedBytes, keepsPinned }: GenerationEstimate): string[] {
+  if (pinnedBytes === undefined) return [];
+  const howLong = keepsPinned ? "kept for the next generation" : "while it denoises";
+  return [`page-locked ${formatBytes(pinnedBytes)} of the machine's memory, ${howLong}`];
 }
 
 const ROW_NAMES = ["unconditional", "conditional"];

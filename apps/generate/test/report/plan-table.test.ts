@@ -22,6 +22,14 @@ it("a plan of one device says nothing of devices", () => {
   expect(lines.map((line) => line.split(" ")[0])).toEqual(["stage", "denoise", "total", "weights"]);
 });
 
+it.each([
+  [true, "kept for the next generation"],
+  [false, "while it denoises"],
+])("a plan that streams weights says what it takes of the machine's memory, kept %s", (keepsPinned, howLong) => {
+  const text = planTable({ ...PLAN, pinnedBytes: 3 * 2 ** 30, keepsPinned });
+  expect(text.split("\n").at(-1)).toBe(`page-locked 3.00 GiB of the machine's memory, ${howLong}`);
+});
+
 it("a plan of several says who denoises and decodes what, what they exchange and how busy they are", () => {
   const rest = { peakBytes: 2 ** 20, weightBytes: 2 ** 21, receivedBytes: 2 ** 10, estimatedUs: 5e5 };
   const devices = [

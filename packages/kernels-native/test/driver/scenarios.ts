@@ -165,6 +165,68 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     return { ...results, freeBytes: (await device.memory()).freeBytes };
   },
 
+  /** Programs one after the other that stream the same weights: what of page-locked memory each takes anew, and what is held. */
+  async pinned() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const [numRows, floats] = [4, 32 * 1024];
+    let weights = allocateBuffer(4 * numRows * floats);
+    const copy = Object.keys(OPS).indexOf("copy");
+    const tensor = (buffer: number, row: number, pixels: number) => [
+      buffer,
+      4 * row * floats,
+      0,
+      4,
+      1,
+      1,
+      pixels,
+      8,
+      0,
+      8,
+    ];
+    const rows = Array.from({ length: numRows }, (_, row) => row);
+    const log = process.env.STAND_IN_HOST_LOG!;
+    const sizes = () => readFileSync(log, "utf8").trim().split("\n").map(Number);
+    const held = () => sizes().reduce((sum, bytes) => sum + bytes, 0);
+    /** Compiles and runs rows that take `pixels` of each weight. */
+    const take = async (pixels = floats / 8) => {
+      const before = sizes().length;
+      const memory = await device.allocate(4 * numRows * floats);
+      const words = rows.flatMap((row) => [copy, ...tensor(1, row, pixels), ...tensor(0, row, pixels)]);
+      const bindings = [
+        { buffer: memory, constant: false },
+        { buffer: weights, constant: true },
+      ];
+      const names = rows.map((row) => `row ${row}`);
+      const program = await device.compile(Float64Array.from(words), names, bindings, { streamBytes: 1 });
+      await program.run();
+      await program.free();
+      await memory.free();
+      return {
+        taken: sizes()
+          .slice(before)
+          .filter((bytes) => bytes > 0).length,
+        held: held(),
+      };
+    };
+    writeFileSync(log, "0\n");
+    await device.prepare();
+    const result: Record<string, unknown> = { first: await take(), again: await take() };
+    // Another size of the same rows reads other ranges.
+    Object.assign(result, { half: await take(floats / 16), back: await take() });
+    await device.trim();
+    Object.assign(result, { trimmed: { taken: 0, held: held() }, anew: await take() });
+    weights.freeSync();
+    weights = allocateBuffer(4 * numRows * floats);
+    Object.assign(result, { others: await take() });
+    await device.trim();
+    process.env.STAND_IN_HOST_KIBIBYTES = "200";
+    const refused = await failure(() => take());
+    await device.trim();
+    return { ...result, refused, left: held() };
+  },
+
   async memory() {
     writeImage("sm_90a");
     const device = open();

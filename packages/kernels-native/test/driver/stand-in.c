@@ -329,14 +329,31 @@ static R release_memory(uint64_t p) {
   free(block);
   return OK;
 }
+/* Page-locked memory: notes in a file what is taken and given back, and refuses what goes beyond a limit. */
+static int64_t host_bytes;
+static void note_host(int64_t n) {
+  const char* path = getenv("STAND_IN_HOST_LOG");
+  FILE* log = path != NULL ? fopen(path, "a") : NULL;
+  host_bytes += n;
+  if (log == NULL) return;
+  fprintf(log, "%lld\n", (long long)n);
+  fclose(log);
+}
 static R host_allocate(void** p, size_t n, unsigned f) {
   (void)f;
-  *p = malloc(n);
+  const int64_t limit = (int64_t)setting("STAND_IN_HOST_KIBIBYTES", 0) << 10;
+  if (limit > 0 && host_bytes + (int64_t)n > limit) return OUT_OF_MEMORY;
+  int64_t* block = (int64_t*)aligned_alloc(256, (n + 511) / 256 * 256);
+  block[0] = (int64_t)n;
+  note_host((int64_t)n);
+  *p = (char*)block + 256;
   return OK;
 }
 static R host_free(void* p) {
   if (late()) drain(NULL);
-  free(p);
+  int64_t* block = (int64_t*)((char*)p - 256);
+  note_host(-block[0]);
+  free(block);
   return OK;
 }
 static R to_device(uint64_t d, const void* s, size_t n, void* q) {

@@ -151,6 +151,10 @@ export type CallCounts = Record<CallKind, number>;
 /** Returns counts of no calls at all. */
 export const noCalls = (): CallCounts => countsBy(() => 0);
 
+/** Returns the sums of counts. */
+export const addCalls = (all: readonly CallCounts[]): CallCounts =>
+  countsBy((kind) => all.reduce((sum, counts) => sum + counts[kind], 0));
+
 const countsBy = (count: (kind: CallKind) => number) =>
   Object.fromEntries(CALL_KINDS.map((kind) => [kind, count(kind)])) as CallCounts;
 
@@ -186,15 +190,17 @@ function join(all: Iterable<CountsAt>): CountsAt[] {
   return [...byState.values()];
 }
 
-/** Returns how often each kind of call is made at least and at most, whatever the changes that will be measured. */
+/** Returns how often each kind of call is made at least and at most among the first `numCalls`, by default all, whatever the changes that will
+ *  be measured. */
 export function countCalls(
   sampler: Pick<Sampler, "sigmas" | "numModelCalls">,
   rows: 1 | 2,
   savings: CallSavings,
+  numCalls = sampler.numModelCalls,
 ): { fewest: CallCounts; most: CallCounts } {
   const rules = new CallRules(sampler, rows, savings);
   let all: CountsAt[] = [{ state: FRESH, fewest: noCalls(), most: noCalls() }];
-  for (let call = 0; call < sampler.numModelCalls; call++)
+  for (let call = 0; call < numCalls; call++)
     all = join(
       all.flatMap((at) => {
         const { kind, state } = rules.make(call, at.state);

@@ -2,6 +2,7 @@ import { countOf } from "@vd/kernels-native";
 import { type LinearSteps, type Sampler, stepsFromDenoised } from "@vd/sampling";
 import { type Pausable, type Plan, type PlaneDims, pixelsToPlanes, planesToPixels, runInSlices } from "@vd/tensor";
 import type { Scratch } from "../generation/scratch";
+import { FEATURES } from "../stages/call-stages";
 import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
 import type { Stepper } from "./denoise";
 import { checkFinite } from "./finite";
@@ -34,7 +35,7 @@ export interface CallStepperInput {
 }
 
 /** The inner blocks' features: as large as a map of the denoiser, and needed only until a call makes them anew. */
-const isFeatures = (name: string): boolean => name === "features";
+const isFeatures = (name: string): boolean => name === FEATURES;
 
 /** Takes a sampler's steps on the device with calls of several kinds: all of the denoiser, parts of it, or none. */
 export class CallStepper implements Stepper {

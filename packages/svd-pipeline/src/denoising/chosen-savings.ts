@@ -37,11 +37,8 @@ function askedFor(checked: CheckedOptions): string[] {
   return Object.keys(asked).filter((name) => asked[name as keyof typeof asked]);
 }
 
-function refuse(
-  checked: CheckedOptions,
-  got: string,
-  expected = "own kernels and a sampler whose steps run on the device",
-): VdError {
+function refuse(checked: CheckedOptions, got: string): VdError {
+  const expected = "own kernels and a sampler whose steps run on the device";
   const names = askedFor(checked);
   const hint = `Leave out ${names.join(" and ")}.`;
   return new VdError({ code: "unsupported", where: names[0]!, expected, got, hint });
@@ -50,20 +47,16 @@ function refuse(
 /**
  * Returns how a generation makes its calls, or undefined where each is made in full.
  *
- * @throws VdError `unsupported` where clips are chained or frames known, a denoiser runs elsewhere, or the sampler's steps are not taken on the device or bound their data
- *   prediction
+ * @throws VdError `unsupported` where a denoiser runs elsewhere, or the sampler's steps are not linear or bound their data prediction
  */
 export function callsFor(
   checked: CheckedOptions,
-  { rows, clipFrames }: Pick<StageShape, "rows" | "clipFrames">,
+  { rows }: Pick<StageShape, "rows">,
   { sampler, linear }: Sampling,
   denoiser: ChosenDenoiser | undefined,
 ): ChosenCalls | undefined {
   const savings = savingsOf(checked);
   if (!savesCalls(savings, rows)) return undefined;
-  // Their steps are taken on the host, between known frames.
-  if (clipFrames !== undefined)
-    throw refuse(checked, "one of several clips, or with known frames", "a video of one clip");
   if (denoiser?.kind === "elsewhere") throw refuse(checked, `the denoiser ${denoiser.factory.name}`);
   if (!linear) throw refuse(checked, `${sampler.className}, whose steps are taken on the host`);
   if (savings.changeThreshold > 0 && linear.hasData)

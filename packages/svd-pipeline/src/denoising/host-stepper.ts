@@ -1,15 +1,26 @@
 import { cast, type Sampler, type SamplerState } from "@vd/sampling";
 import { observed, type WorkObserver } from "@vd/tensor";
+import type { CallKind, CallPlanner, SavedPlanner } from "./call-planner";
 import type { DenoisingPlan, Stepper } from "./denoise";
 import type { Denoiser, DenoiserCall } from "./denoiser";
 import { checkFinite } from "./finite";
 import { packValues, type StepperMemory, unpackValues } from "./stepper-memory";
 
+/** A call among those of a clip. */
+export interface PredictCall extends DenoiserCall {
+  /** Which of the sampler's calls, from 0. They come in order. */
+  index: number;
+  /** How it is made. */
+  kind: CallKind;
+  /** The last data prediction, [F,C,h,w], with which a step goes on whose call is skipped; empty before the first. */
+  denoised: Float32Array;
+}
+
 /** Computes one prediction, [F,C,h,w], from noisy latents of the same shape. */
-export type Predict = (call: DenoiserCall) => Promise<Float32Array>;
+export type Predict = (call: PredictCall) => Promise<Float32Array>;
 
 /** Returns the predictions of a loaded plan of `denoiseStage`. */
-export function predictByPlan(plan: DenoisingPlan): Predict {
+export function predictByPlan(plan: DenoisingPlan): (call: DenoiserCall) => Promise<Float32Array> {
   return async ({ latents, inputScale, timestep, signal }) => {
     await plan.write("latents", latents);
     await plan.write("inputScale", [inputScale]);
@@ -21,8 +32,24 @@ export function predictByPlan(plan: DenoisingPlan): Predict {
 
 /** Returns the predictions of a denoiser that runs elsewhere: it gets copies, and so does the sampler. */
 export function predictByDenoiser(denoiser: Denoiser): Predict {
-  return async ({ latents, ...call }) =>
-    Float32Array.from(await denoiser.predict({ ...call, latents: Float32Array.from(latents) }));
+  return async ({ latents, inputScale, timestep, signal }) =>
+    Float32Array.from(await denoiser.predict({ inputScale, timestep, signal, latents: Float32Array.from(latents) }));
+}
+
+/** What a {@link HostStepper} saves calls by. */
+export interface HostSavings {
+  planner: CallPlanner;
+  /** Whether the planner wants to know by how much the denoiser's input changes. */
+  measures: boolean;
+  /** What the denoiser keeps of earlier calls. */
+  features?: KeptFeatures | undefined;
+}
+
+/** What the denoiser keeps of earlier calls for later ones, to be saved and restored with a stepper. */
+export interface KeptFeatures {
+  /** Begins a clip, which takes nothing from the one before. kept: what {@link save} gave of the clip, where it is gone on with. */
+  begin(kept: StepperMemory["tensors"] | undefined): void;
+  save(): Promise<StepperMemory["tensors"]>;
 }
 
 /** What a {@link HostStepper} works with. */
@@ -35,6 +62,8 @@ export interface HostStepperInput {
   noise(): Promise<Float32Array>;
   /** Of an earlier stepper that this one goes on from, instead of the latents. */
   memory?: StepperMemory | undefined;
+  /** Where not every call is made in full. */
+  savings?: HostSavings | undefined;
   signal?: AbortSignal | undefined;
   observer?: WorkObserver | undefined;
 }
@@ -43,6 +72,20 @@ export interface HostStepperInput {
 interface HostMemory {
   x: Float32Array;
   state: SamplerState | undefined;
+  /** Where calls are saved. */
+  guess?: Float32Array;
+  planner?: SavedPlanner;
+}
+
+/** The mean magnitude of the change from one input of the denoiser to the next, as a part of the first one's. */
+function relativeChange(before: Float32Array, scale: number, after: Float32Array, nextScale: number): number {
+  let [change, size] = [0, 0];
+  for (let i = 0; i < before.length; i++) {
+    const input = scale * before[i]!;
+    change += Math.abs(nextScale * after[i]! - input);
+    size += Math.abs(input);
+  }
+  return change / size;
 }
 
 /** Takes a sampler's steps by its own arithmetic on the host: for samplers that are not linear, and for denoisers that
@@ -55,27 +98,38 @@ export class HostStepper implements Stepper {
   constructor(private readonly input: HostStepperInput) {
     this.x = input.latents;
     if (!input.memory) return;
-    const { x, state } = unpackValues(input.memory) as HostMemory;
+    const { x, state, guess, planner } = unpackValues(input.memory) as HostMemory;
     this.x = x;
     this.state = state;
+    if (guess) this.guess = guess;
+    if (planner) input.savings?.planner.goOnFrom(planner);
   }
 
   async save(): Promise<StepperMemory> {
-    const { x, state } = this;
-    return packValues({ x, state } satisfies HostMemory);
+    const { x, state, guess } = this;
+    const { savings } = this.input;
+    if (!savings) return packValues({ x, state } satisfies HostMemory);
+    const { planner, features } = savings;
+    const packed = packValues({ x, state, guess, planner: planner.save() } satisfies HostMemory);
+    const kept = planner.needsFeatures ? await features?.save() : undefined;
+    return { ...packed, tensors: { ...packed.tensors, ...kept } };
   }
 
   async advance(call: number, step: number): Promise<void> {
-    const { predict, sampler, signal, observer } = this.input;
-    const { x, state } = this;
+    const { predict, sampler, signal, observer, savings } = this.input;
+    const { x, state, guess: denoised } = this;
     const [inputScale, timestep] = [sampler.inputScale(call), sampler.modelTimestep(call)];
-    const modelOutput = await predict({ latents: x, inputScale, timestep, signal });
+    const kind = savings?.planner.next(call) ?? "full";
+    const modelOutput = await predict({ latents: x, inputScale, timestep, signal, index: call, kind, denoised });
     const noise = sampler.noiseDrawsAt(call) ? await this.input.noise() : undefined;
     const result = observed(observer, "sampler", () => sampler.step(call, { x, modelOutput, noise, state }));
     this.x = result.x;
     this.guess = result.denoised;
     this.state = result.state;
     checkFinite(this.x, step);
+    // After the last call nobody reads the input.
+    const nextScale = call + 1 < sampler.numModelCalls ? sampler.inputScale(call + 1) : 1;
+    if (savings?.measures) savings.planner.observe(relativeChange(x, inputScale, this.x, nextScale));
   }
 
   async denoised(): Promise<Float32Array> {
@@ -91,7 +145,9 @@ export class HostStepper implements Stepper {
   }
 
   async replaceLatents(latents: Float32Array): Promise<void> {
-    const { dtype } = this.input.sampler;
+    const { sampler, savings } = this.input;
+    const { dtype } = sampler;
+    savings?.planner.forget();
     this.x = cast({ data: latents.slice(), dtype: "float32" }, dtype).data;
   }
 }

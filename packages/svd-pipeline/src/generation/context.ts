@@ -9,11 +9,13 @@ import type { Models } from "../opening/models";
 import type { CheckedOptions } from "../options/check-generate";
 import type { EightBits } from "../precision/eight-bits";
 import type { StageShape } from "../stages/definitions";
+import type { PinnedWeights } from "../stages/pinned-weights";
 import type { StageLayouts } from "../stages/stage";
 import type { StageLoader } from "../stages/stage-loader";
 import type { GenerateOptions, Precision } from "../types";
 import type { EncodedPicture, Picture } from "./encode-picture";
 import type { GenerationNoise, NoisePart } from "./noise";
+import type { Pinning } from "./pinning";
 import type { Progress } from "./progress";
 import type { GenerationState } from "./resume/generation-state";
 import type { Scratch } from "./scratch";
@@ -46,6 +48,10 @@ export interface GenerationContext {
   overlap: boolean;
   /** Bytes of the device's memory through which the denoiser's weights pass; 0 or undefined where they stay on it. */
   streamBytes?: number | undefined;
+  /** The pipeline's weights in page-locked memory, which generations with the least memory stream. */
+  pinned?: PinnedWeights | undefined;
+  /** Whether they are kept for the next generation; if not, why. */
+  pinning?: Pinning | undefined;
   /** What denoises instead of own kernels on `device`. */
   denoiser?: ChosenDenoiser | undefined;
   /** Where several videos share a picture and the noise of a seed. */

@@ -40,7 +40,7 @@ const stageBytes = ({ layout, heldBytes = 0 }: CountedLayout): number =>
   layout.memory.peakBytes + heldBytes + packedWeightBytes(layout);
 
 /** The denoiser's stages, whose weights may be streamed. */
-const isDenoiser = (name: string): boolean => name.startsWith("denoise");
+export const isDenoiser = (name: string): boolean => name.startsWith("denoise");
 
 /** Returns what a generation will need, from the layouts of its stages and the speed of the device. streamBytes: through how many bytes the
  *  denoiser's weights pass. */

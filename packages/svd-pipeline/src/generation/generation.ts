@@ -6,6 +6,7 @@ import type { GenerationContext, GenerationRun } from "./context";
 import { type Beginning, beginning, denoiseLatents } from "./denoise-latents";
 import { type EncodedPicture, encodePicture, loadFittedPicture, type Picture } from "./encode-picture";
 import { GenerationNoise } from "./noise";
+import { loaderOptions, unpinnedMessage } from "./pinning";
 import { Progress } from "./progress";
 import { pictureDigest } from "./resume/facts";
 import { seamsOf } from "./steering/clips-of";
@@ -16,10 +17,10 @@ import { blendedLatents } from "./steering/frame-lists";
 import { givenFrames } from "./steering/given-frames";
 import { makeVideo } from "./video";
 
-function loadersOf({ device, team, layouts, components, checked, tuning, options }: GenerationContext): StageLoader[] {
-  const { profiler: observer, signal } = options;
-  const shared = { layouts, tuning, observer, signal, files: components.files, trims: checked.memory !== "full" };
-  const devices = team?.members.map((member) => member.device) ?? [device];
+function loadersOf(context: GenerationContext, onUnpinned: () => void): StageLoader[] {
+  const { profiler: observer, signal } = context.options;
+  const shared = { ...loaderOptions(context), observer, signal, onUnpinned };
+  const devices = context.team?.members.map((member) => member.device) ?? [context.device];
   return devices.map((each) => new StageLoader({ ...shared, device: each }));
 }
 
@@ -37,7 +38,8 @@ export class Generation implements GenerationRun {
     if (shared) shared.pictures ??= new Map();
     context.pictures = shared?.pictures ?? new Map();
     this.progress = new Progress(context.options);
-    this.loaders = loadersOf(context);
+    this.loaders = loadersOf(context, () => this.unpin());
+    this.tellPinning();
     this.loader = this.loaders[0]!;
     this.noise = new GenerationNoise(context, this.progress, context.shared?.part);
   }
@@ -53,6 +55,18 @@ export class Generation implements GenerationRun {
     } finally {
       await Promise.all(this.loaders.map((loader) => loader.dropAhead()));
     }
+  }
+
+  /** Goes on without page-locked memory that is kept. */
+  private unpin(): void {
+    const { context } = this;
+    if (context.pinning) context.pinning = { ...context.pinning, isKept: false };
+    this.tellPinning("refuses");
+  }
+
+  private tellPinning(reason?: string): void {
+    const message = unpinnedMessage(this.context, reason);
+    if (message) this.progress.report("load", 1, 1, { message });
   }
 
   /** What the models make of the picture; videos that share it encode it once, and so do runs that share a state. */

@@ -6,6 +6,7 @@ import { checkMemory, estimate } from "./estimate";
 import { Generation } from "./generation";
 import { layoutStages, settleDenoising } from "./layout-stages";
 import { memoryAdvice } from "./memory-advice";
+import { choosePinning, settlePinning } from "./pinning";
 
 /** Lays a generation out and makes its video. @throws VdError `memory` with what would fit, and as its parts do */
 export async function runGeneration(context: GenerationContext): Promise<GeneratedVideo> {
@@ -23,11 +24,14 @@ export async function runGeneration(context: GenerationContext): Promise<Generat
   } catch (error) {
     throw await memoryAdvice(context, context.device, error);
   }
+  await settlePinning(context, layouts);
   return new Generation(context).run();
 }
 
 /** Says what a generation on one device will take. */
 export async function estimateStages(context: GenerationContext) {
   const layouts = await layoutStages(context);
-  return estimate(context.device, layouts, context.streamBytes);
+  const pinning = context.checked.memory === "lowest" ? choosePinning(context, layouts) : undefined;
+  const estimated = await estimate(context.device, layouts, context.streamBytes);
+  return { ...estimated, ...(pinning && { pinnedBytes: pinning.bytes, keepsPinned: pinning.isKept }) };
 }

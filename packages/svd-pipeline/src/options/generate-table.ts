@@ -273,7 +273,7 @@ export const GENERATE_TABLE = {
   },
   memory: {
     kind: choice(MEMORY_USES, "MemoryUse"),
-    doc: "How much of a GPU's memory is used: at most 10 GiB with `full`, 6 GiB with `low`, which keeps only the weights of the stage that runs, 4 GiB with `lowest`, which streams weights from the machine's memory ahead of their use. The less, the longer it takes; the frames are the same. On the CPU `lowest` takes the least memory that there is.",
+    doc: "How much of a GPU's memory is used: at most 10 GiB with `full`, 6 GiB with `low`, which keeps only the weights of the stage that runs, 4 GiB with `lowest`, which streams weights from page-locked memory of the machine ahead of their use, and keeps them there for the next generation if there is room. The less, the longer it takes; the frames are the same. On the CPU `lowest` takes the least memory that there is.",
     default: always(MEMORY_USES[0]),
     cli: { flags: "--memory <USE>" },
   },

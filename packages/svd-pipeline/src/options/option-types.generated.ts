@@ -146,9 +146,9 @@ export interface GenerateOptions {
   /** What is made: `video`, or `latent` for the clean latents alone, without decoding them. Default: video. */
   outputType?: OutputType | undefined;
   /** How much of a GPU's memory is used: at most 10 GiB with `full`, 6 GiB with `low`, which keeps only the weights
-   *  of the stage that runs, 4 GiB with `lowest`, which streams weights from the machine's memory ahead of their
-   *  use. The less, the longer it takes; the frames are the same. On the CPU `lowest` takes the least memory that
-   *  there is. Default: full. */
+   *  of the stage that runs, 4 GiB with `lowest`, which streams weights from page-locked memory of the machine ahead
+   *  of their use, and keeps them there for the next generation if there is room. The less, the longer it takes; the
+   *  frames are the same. On the CPU `lowest` takes the least memory that there is. Default: full. */
   memory?: MemoryUse | undefined;
   /** Frames that are decoded at a time: fewer take less memory, and the frames are the same. Whole number, 1 to
    *  4096, in frames. Default: as many as the device's memory allows. */
@@ -340,9 +340,9 @@ export interface GenerateValues {
   /** What is made: `video`, or `latent` for the clean latents alone, without decoding them. Default: video. */
   outputType: OutputType;
   /** How much of a GPU's memory is used: at most 10 GiB with `full`, 6 GiB with `low`, which keeps only the weights
-   *  of the stage that runs, 4 GiB with `lowest`, which streams weights from the machine's memory ahead of their
-   *  use. The less, the longer it takes; the frames are the same. On the CPU `lowest` takes the least memory that
-   *  there is. Default: full. */
+   *  of the stage that runs, 4 GiB with `lowest`, which streams weights from page-locked memory of the machine ahead
+   *  of their use, and keeps them there for the next generation if there is room. The less, the longer it takes; the
+   *  frames are the same. On the CPU `lowest` takes the least memory that there is. Default: full. */
   memory: MemoryUse;
   /** Frames that are decoded at a time: fewer take less memory, and the frames are the same. Whole number, 1 to
    *  4096, in frames. Default: as many as the device's memory allows. */

@@ -1,5 +1,6 @@
 import type { StageShape } from "./definitions";
 import type { StageDefinition, StageLayouts } from "./stage";
+import { fastestStream } from "./stream-timeline";
 
 /** How the denoiser uses a device's memory. The results are the same. */
 export interface DenoisePieces {
@@ -10,8 +11,9 @@ export interface DenoisePieces {
 }
 
 const MEBIBYTE = 2 ** 20;
-/** The more, the further ahead of its use a weight is copied; the least holds the largest weights of the models here twice. */
-const STREAM_BYTES = [768 * MEBIBYTE, 256 * MEBIBYTE] as const;
+/** The more, the further ahead of its use a weight is copied, but the longer the first rows wait for theirs; the least holds the largest
+ *  weights of the models here twice. */
+const STREAM_BYTES = [1280 * MEBIBYTE, 1024 * MEBIBYTE, 768 * MEBIBYTE, 256 * MEBIBYTE] as const;
 /** What kernels may take to work with: planners leave out those that need more. */
 const KERNEL_BYTES = 256 * MEBIBYTE;
 
@@ -56,6 +58,19 @@ export async function denoiseBytes(
   return own + (streamBytes > 0 ? Math.min(weights, streamBytes) : weights) + KERNEL_BYTES;
 }
 
+/** Returns the one of some streamed ways that takes the least time. */
+async function fastestOf(
+  ways: readonly DenoisePieces[],
+  { stagesOf, layouts, signal }: ChooseDenoisingOptions,
+): Promise<DenoisePieces> {
+  const { graph } = await layouts.inSlices(stagesOf(ways[0]!.rowsApart)[0]!, signal);
+  const fastest = fastestStream(
+    graph.rows,
+    ways.map(({ streamBytes }) => streamBytes),
+  );
+  return ways.find(({ streamBytes }) => streamBytes === fastest)!;
+}
+
 /** Returns the fastest way that takes at most `budgetBytes`, or the one that takes least where none does; the device then says so itself. */
 export async function chooseDenoising(
   shape: Pick<StageShape, "rows">,
@@ -68,6 +83,7 @@ export async function chooseDenoising(
     chosen = way;
     if ((await denoiseBytes(way, options)) <= budgetBytes) break;
   }
+  if (chosen.streamBytes > 0) chosen = await fastestOf(ways.slice(ways.indexOf(chosen)), options);
   for (const rowsApart of [false, true])
     if (rowsApart !== chosen.rowsApart) for (const stage of options.stagesOf(rowsApart)) options.layouts.forget(stage);
   return chosen;

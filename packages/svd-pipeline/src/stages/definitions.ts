@@ -51,7 +51,7 @@ export const decodedShape = (shape: StageShape): StageShape =>
   shape.decodedFrames === undefined ? shape : { ...shape, numFrames: shape.decodedFrames };
 
 /** Planes in float32 as channels-last pixels of the graph's type; pauses. x: f32[1,F,C,H,W] → [1,F,H,W,C]. */
-function* planesIn(g: Graph, x: Tensor, options: { name?: string; scale?: number } = {}): Pausable<Tensor> {
+export function* planesIn(g: Graph, x: Tensor, options: { name?: string; scale?: number } = {}): Pausable<Tensor> {
   const [b, f, c, h, w] = x.dims as [number, number, number, number, number];
   const pixels = g.layoutIn({ ...options, x, out: g.empty([b, f, h, w, c]) });
   yield;
@@ -171,7 +171,7 @@ function* rowByRow(
 /** One denoiser call, for samplers that step on the host. `latents` [1,F,C,h,w], with guidance `guidance` [F], and what
  *  `denoiserInput` and `predict` read → `prediction` [1,F,C,h,w]. */
 export function denoiseStage(models: Models, shape: StageShape): StageDefinition {
-  const { rows, numFrames } = shape;
+  const { numFrames } = shape;
   const [height, width, channels] = latentSizes(models, shape);
   return {
     name: "denoise",
@@ -181,11 +181,17 @@ export function denoiseStage(models: Models, shape: StageShape): StageDefinition
       const planes = g.input("latents", [1, numFrames, channels, height, width], "f32");
       const latents = yield* planesIn(g, planes, { name: "latents" });
       const y = yield* predict(g, models, shape, denoiserInput(g, models, shape, latents));
-      const guided = rows === 2 ? g.guide({ name: "guide", x: y, scale: g.input("guidance", [numFrames], "f32") }) : y;
-      const [b, f, h, w, c] = guided.dims as [number, number, number, number, number];
-      g.output("prediction", g.layoutOut({ name: "prediction", x: guided, out: g.empty([b, f, c, h, w], "f32") }));
+      predictionOut(g, y, numFrames);
     },
   };
+}
+
+/** Adds guidance to what the denoiser predicts for rows and makes it an output. y: [B,F,h,w,C], with two rows `guidance` [F] → `prediction` [1,F,C,h,w]. */
+export function predictionOut(g: Graph, y: Tensor, numFrames: number): void {
+  const isGuided = y.dims[0] === 2;
+  const guided = isGuided ? g.guide({ name: "guide", x: y, scale: g.input("guidance", [numFrames], "f32") }) : y;
+  const [b, f, h, w, c] = guided.dims as [number, number, number, number, number];
+  g.output("prediction", g.layoutOut({ name: "prediction", x: guided, out: g.empty([b, f, c, h, w], "f32") }));
 }
 
 /** What `sampleStage` starts from. `latents` [1,F,C,h,w] and what `denoiserInput` reads → `x` [1,F,h,w,C], `input` [B,F,h,w,2·C]. */

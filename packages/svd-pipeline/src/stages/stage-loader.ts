@@ -1,7 +1,16 @@
 import { checkUnchanged, type OpenFile } from "@vd/hub";
 import type { CompileOptions, Device, DeviceBuffer } from "@vd/kernels-native";
-import { observed, type Plan, type PlanOptions, type SharedBlock, type Tuning, type WorkObserver } from "@vd/tensor";
-import { isOutOfMemory } from "./out-of-memory";
+import {
+  type GraphLayout,
+  observed,
+  type Plan,
+  type PlanOptions,
+  type SharedBlock,
+  type Tuning,
+  type WorkObserver,
+} from "@vd/tensor";
+import { isOutOfMemory, isOutOfPinned } from "./out-of-memory";
+import { type PinnedWeights, streamBytesOf } from "./pinned-weights";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */
@@ -13,6 +22,10 @@ export interface StageLoaderOptions {
   files: readonly OpenFile[];
   /** Lets go of a stage's weights before the next one. */
   trims: boolean;
+  /** Keeps them in page-locked memory of the machine instead, and streams them from there. */
+  pinned?: PinnedWeights | undefined;
+  /** Hears that the machine refused page-locked memory; stages are then loaded as without it. */
+  onUnpinned?: (() => void) | undefined;
   /** Keeps stages loaded until {@link StageLoader.free}, for generations that follow each other. Default: each is freed when it has run. */
   keeps?: boolean | undefined;
   observer?: WorkObserver | undefined;
@@ -30,8 +43,11 @@ export class StageLoader {
   /** Settles when everything that is loaded ahead is there: one stage after the other, so that the first is not late. */
   private queue: Promise<unknown> = Promise.resolve();
   private isClosed = false;
+  private pinned: PinnedWeights | undefined;
 
-  constructor(private readonly options: StageLoaderOptions) {}
+  constructor(private readonly options: StageLoaderOptions) {
+    this.pinned = options.pinned;
+  }
 
   /**
    * Hands the loaded stage to `body`, and frees it afterwards, also when that fails.
@@ -150,9 +166,31 @@ export class StageLoader {
     const { layouts, files, trims, observer, tuning, signal } = this.options;
     // Loading a stage reads its weights from their files: the moment at which a file that was cut off would do harm.
     checkUnchanged(files);
+    const layout = await layouts.inSlices(stage, signal);
+    const loadOptions = { ...rest, name: stage.name, observer, tuning };
+    if (this.pinned) {
+      const loaded = await this.loadPinned(layout, device, loadOptions, this.pinned);
+      if (loaded) return loaded;
+    }
     // Weights of the stage before would otherwise stay until memory runs out.
     if (trims) await observed(observer, "trim", () => device.trim());
-    const layout = await layouts.inSlices(stage, signal);
-    return loadStage(device, layout, this.memory, { ...rest, name: stage.name, observer, tuning });
+    return loadStage(device, layout, this.memory, loadOptions);
+  }
+
+  /** Loads a stage whose weights stay in page-locked memory; undefined where there is none of it left. */
+  private async loadPinned(layout: GraphLayout, device: Device, options: PlanOptions, pinned: PinnedWeights) {
+    await pinned.makeRoom(device, this.options.observer);
+    const streamed = { ...options, streamBytes: streamBytesOf(options.streamBytes) };
+    try {
+      const loaded = await loadStage(device, layout, this.memory, streamed);
+      pinned.note(options.name!, loaded.plan.info);
+      return loaded;
+    } catch (error) {
+      if (!isOutOfPinned(error)) throw error;
+      await pinned.release(device);
+      this.pinned = undefined;
+      this.options.onUnpinned?.();
+      return undefined;
+    }
   }
 }

@@ -134,19 +134,26 @@ export async function planDirection(
   const most = request.maxBytes ?? (await spareBytes(device));
   const mostOfHost = device.kind === "cpu" ? Number.POSITIVE_INFINITY : spareHostBytes();
   let least = Number.POSITIVE_INFINITY;
+  let leastOfHost = Number.POSITIVE_INFINITY;
   for await (const { deviceBytes, ...choice } of choices(resources, direction, height, width)) {
     throwIfAborted(request.signal, "plan");
     const bytes = deviceBytes + (device.kind === "cpu" ? choice.hostBytes : 0);
-    if (choice.hostBytes > mostOfHost) continue;
+    if (choice.hostBytes > mostOfHost) {
+      if (bytes <= most) leastOfHost = Math.min(leastOfHost, choice.hostBytes);
+      continue;
+    }
     least = Math.min(least, bytes);
     if (bytes <= most) return { ...choice, bytes };
   }
+  const hint = Number.isFinite(leastOfHost)
+    ? `With ${inMebibytes(leastOfHost)} of the machine's memory, of which ${inMebibytes(mostOfHost)} are left, it would fit.`
+    : "Take smaller frames or raise maxBytes.";
   throw new VdError({
     ...{
       code: "memory",
       where: direction,
       expected: `${inMebibytes(least)} or more for frames of ${request.width} × ${request.height}`,
     },
-    ...{ got: inMebibytes(most), hint: "Take smaller frames or raise maxBytes." },
+    ...{ got: inMebibytes(most), hint },
   });
 }

@@ -1,6 +1,6 @@
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { frameBytes } from "./clip-map";
-import { type MapSize, mapBytes } from "./host-map";
+import { mapBytes } from "./host-map";
 import {
   type BlockMaps,
   type BlockTiles,
@@ -80,7 +80,7 @@ async function firstThatFits<T>(
   return best;
 }
 
-/** The largest piece along an axis of `most`: what pieces take grows by the same bytes with each frame or row. */
+/** Pieces along an axis of `most`, as few as can be: what pieces take grows by the same bytes with each frame or row. */
 async function largestPiece(
   most: number,
   unitBytes: number,
@@ -98,22 +98,26 @@ async function largestPiece(
     size = Math.max(Math.min(size - 1, Math.floor(size * 0.95)), 1);
     bytes = await bytesAt(size);
   }
+  // As many pieces, as even as can be, take less.
+  const even = Math.ceil(most / Math.ceil(most / size));
+  if (even < size) [size, bytes] = [even, await bytesAt(even)];
   return { choice: size, bytes, fits: bytes <= budgetBytes };
 }
 
-/** Returns the length of pieces of at most `size` that are as even as can be. */
-const evenly = (length: number, size: number): number => Math.ceil(length / Math.ceil(length / size));
-
-/** Returns how many frames of a block's maps stay on the device, where its stages leave `room`. */
-function framesOnDevice({ taken, made }: BlockMaps, room: number): BlockTiles["onDevice"] {
-  const fitting = (size: MapSize, bytes: number) =>
-    Math.max(Math.min(size.numFrames, Math.floor(bytes / frameBytes(size))), 0);
-  const numMade = fitting(made, room);
+/** Returns how many frames of a block's maps stay on the device, where its stages leave `room`, `frames` at a time. */
+function framesOnDevice(maps: BlockMaps, frames: number, room: number): BlockTiles["onDevice"] {
+  const { taken, made } = maps;
   // What is made is used several times, what is taken once.
-  return {
-    made: numMade,
-    taken: canReplace({ taken, made }) ? numMade : fitting(taken, room - numMade * frameBytes(made)),
-  };
+  const numMade = Math.max(Math.min(made.numFrames, Math.floor(room / frameBytes(made))), 0);
+  if (canReplace(maps)) return { made: numMade, taken: numMade };
+  let [fits, tooMany] = [0, taken.numFrames + 1];
+  while (tooMany - fits > 1) {
+    const middle = (fits + tooMany) >> 1;
+    const { spatial } = heldBytes(maps, { onDevice: { made: numMade, taken: middle }, frames });
+    if (spatial <= room) fits = middle;
+    else tooMany = middle;
+  }
+  return { made: numMade, taken: fits };
 }
 
 /** How blocks from `first` on are cut, and the end. Blocks of the same shapes take the same. */
@@ -143,13 +147,11 @@ async function blockTiles(
     };
     known.set(key, found);
     const own = Math.max(found.frames.bytes, found.rows.bytes);
-    const onDevice = framesOnDevice({ taken, made }, budgetBytes - own);
-    const sizes = {
-      frames: evenly(taken.numFrames, found.frames.choice),
-      rows: evenly(made.height, found.rows.choice),
-    };
+    const sizes = { frames: found.frames.choice, rows: found.rows.choice };
+    const onDevice = framesOnDevice({ taken, made }, sizes.frames, budgetBytes - own);
     blocks.push({ ...sizes, onDevice });
-    bytes = Math.max(bytes, own + heldBytes({ taken, made }, { onDevice }));
+    const held = heldBytes({ taken, made }, { onDevice, frames: sizes.frames });
+    bytes = Math.max(bytes, found.frames.bytes + held.spatial, found.rows.bytes + held.temporal);
     fits &&= found.frames.fits && found.rows.fits;
   }
   return { choice: blocks, bytes, fits };

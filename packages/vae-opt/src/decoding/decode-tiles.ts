@@ -246,9 +246,9 @@ export function tileStages(
     const temporal = { block, map: made, size: tiles.rows };
     const overRows = [...(block < vae.blocks.length ? [measuringStage] : []), temporalStage];
     return [
-      { stage: spatial, runs: Math.ceil(shape.numFrames / tiles.frames), heldBytes: held },
+      { stage: spatial, runs: Math.ceil(shape.numFrames / tiles.frames), heldBytes: held.spatial },
       ...overRows.map((stage) => ({
-        ...{ stage: stage(vae, shape, temporal), runs: Math.ceil(made.height / tiles.rows), heldBytes: held },
+        ...{ stage: stage(vae, shape, temporal), runs: Math.ceil(made.height / tiles.rows), heldBytes: held.temporal },
       })),
     ];
   });

@@ -66,9 +66,27 @@ export function hostBytes(maps: readonly BlockMaps[], { numHeadBlocks, blocks }:
   return Math.max(behindHead, ...maps.slice(numHeadBlocks).map((each, i) => bytesOf(each, blocks[i]!)));
 }
 
-/** Returns the bytes that a block's maps take of the device beside its stages. */
-export function heldBytes(maps: BlockMaps, { onDevice: { taken, made } }: Pick<BlockTiles, "onDevice">): number {
-  return made * frameBytes(maps.made) + (canReplace(maps) ? 0 : taken * frameBytes(maps.taken));
+/** What a block's maps take of the device beside its halves. */
+export interface HeldBytes {
+  /** Beside the half that sees whole pictures: frames that it took go, piece by piece, once those that it makes are there. */
+  spatial: number;
+  temporal: number;
+}
+
+/** Returns the most bytes that a block's maps take of the device beside each of its halves. */
+export function heldBytes(
+  maps: BlockMaps,
+  { onDevice: { taken, made }, frames }: Pick<BlockTiles, "onDevice" | "frames">,
+): HeldBytes {
+  const temporal = made * frameBytes(maps.made);
+  if (canReplace(maps)) return { spatial: temporal, temporal };
+  const both = (begin: number) =>
+    Math.max(taken - begin, 0) * frameBytes(maps.taken) + Math.min(made, begin + frames) * frameBytes(maps.made);
+  // Most is there at the beginning, when the last frame is made that stays, or when the last one goes that was taken.
+  const before = (frame: number) => Math.max(Math.floor(frame / frames), 0) * frames;
+  const begins = [made - frames, taken].flatMap((frame) => [before(frame), before(frame) + frames]);
+  const spatial = Math.max(...[0, ...begins].filter((begin) => begin < maps.taken.numFrames).map(both), temporal);
+  return { spatial, temporal };
 }
 
 /** The shortest and the longest length of what is cut, as words. */

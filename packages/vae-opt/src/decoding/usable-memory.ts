@@ -1,4 +1,4 @@
-import { totalmem } from "node:os";
+import { freemem, totalmem } from "node:os";
 import type { Device } from "@vd/kernels-native";
 
 /** How much of a GPU work may take: as much as keeps it fast, as fits a small card, or as little as is known to work. */
@@ -10,12 +10,17 @@ export function availableBytes(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
+/** Returns the bytes of the machine's memory that this process could still take. */
+export function freeHostBytes(): number {
+  return Math.min(process.availableMemory?.() ?? freemem(), availableBytes());
+}
+
 /** What work may take of a GPU. */
 const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = {
   full: 10 * 2 ** 30,
   low: 6 * 2 ** 30,
-  // A card of 4 GiB also holds the driver's context.
-  lowest: 3.5 * 2 ** 30,
+  // Beside the driver's context; a card of 4 GiB says itself how much less it has.
+  lowest: 3.9 * 2 ** 30,
 };
 /** Part of the memory that is left for others: the driver's context, working memory of kernels. */
 const SPARE = 0.03;

@@ -11,6 +11,7 @@ import { loadFittedPicture, type Picture } from "../encode-picture";
 import { checkMemory } from "../estimate";
 import { layoutStages } from "../layout-stages";
 import { GenerationNoise, type NoisePosition } from "../noise";
+import { loaderOptions, settlePinning } from "../pinning";
 import { Progress } from "../progress";
 import { Scratch } from "../scratch";
 import { checkState } from "./check-state";
@@ -50,7 +51,7 @@ export class EndlessVideo {
   private scratch = new Scratch();
   private loader: StageLoader | undefined;
   private layouts: StageLayouts | undefined;
-  private pieces: Pick<GenerationContext["shape"], "decodeChunk" | "decodeTiles"> = { decodeChunk: undefined };
+  private settled: SettledClips | undefined;
   private isClosed = false;
   private numClips = 0;
   private numFrames = 0;
@@ -211,29 +212,36 @@ export class EndlessVideo {
     // Stages run by turns and stay loaded: nothing is left to be loaded beside another one's work.
     const context: GenerationContext = { ...made, overlap: false };
     const { numFrames } = context.shape;
-    context.shape = { ...context.shape, clipFrames: numFrames, ...(await this.settledPieces(context)) };
+    const { pieces, streamBytes, pinning } = await this.settle(context);
+    Object.assign(context, { streamBytes, pinning, shape: { ...context.shape, clipFrames: numFrames, ...pieces } });
     const progress = new Progress(context.options);
     const loader = this.loader!;
     const noise = new GenerationNoise(context, progress);
     return { context, progress, loader, loaders: [loader], noise, callsMade: noCalls() };
   }
 
-  /** How the clip is decoded; what is loaded is let go of where the shape or the weights have changed. */
-  private async settledPieces(context: GenerationContext) {
-    const { device, layouts, tuning, components, checked } = context;
-    if (this.layouts === layouts) return this.pieces;
+  /** How clips use memory; what is loaded is let go of where the shape or the weights have changed. */
+  private async settle(context: GenerationContext): Promise<SettledClips> {
+    const { device, layouts, checked } = context;
+    if (this.layouts === layouts && this.settled) return this.settled;
     await this.unload();
     const clip = { ...context, shape: { ...context.shape, clipFrames: context.shape.numFrames } };
     const counted = await layoutStages(clip);
     if (device.kind === "cpu") checkMemory(counted);
-    const { decodeChunk, decodeTiles } = clip.shape;
+    await settlePinning(clip, counted);
+    const { decodeChunk, decodeTiles, rowsApart } = clip.shape;
     const keeps = checked.memory === "full" && decodeTiles === undefined;
-    const { files } = components;
-    this.loader = new StageLoader({ device, layouts, tuning, files, trims: checked.memory === "low", keeps });
+    this.loader = new StageLoader({ ...loaderOptions(clip), keeps });
     this.layouts = layouts;
-    this.pieces = { decodeChunk, decodeTiles };
-    return this.pieces;
+    const { streamBytes, pinning } = clip;
+    this.settled = { pieces: { decodeChunk, decodeTiles, rowsApart }, streamBytes, pinning };
+    return this.settled;
   }
+}
+
+/** How all clips of a video use the device's memory. */
+interface SettledClips extends Pick<GenerationContext, "streamBytes" | "pinning"> {
+  pieces: Pick<GenerationContext["shape"], "decodeChunk" | "decodeTiles" | "rowsApart">;
 }
 
 /** The options as those of a generation of one clip. */

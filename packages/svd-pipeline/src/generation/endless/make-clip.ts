@@ -30,7 +30,10 @@ async function denoised(run: GenerationRun, picture: EncodedPicture, known: read
   const frames = Array.from({ length: shape.numFrames }, (_, i) => known[i]);
   const range = { before: 0, total: sampling.sampler.numSteps };
   return withClipModel(run, [picture.embedding], async (model) =>
-    denoiseOneClip(run, { predict: await model.from(picture), known: frames, latents, leadsTo: false, range }),
+    denoiseOneClip(run, {
+      ...{ predict: await model.from(picture), features: model.features },
+      ...{ known: frames, latents, leadsTo: false, range },
+    }),
   );
 }
 

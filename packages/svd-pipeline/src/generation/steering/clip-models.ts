@@ -1,18 +1,24 @@
+import type { Device } from "@vd/kernels-native";
 import type { Plan } from "@vd/tensor";
+import type { CallKind } from "../../denoising/call-planner";
 import type { DenoiserFactory } from "../../denoising/denoiser";
-import { type Predict, predictByDenoiser, predictByPlan } from "../../denoising/host-stepper";
+import { type KeptFeatures, type Predict, predictByDenoiser, predictByPlan } from "../../denoising/host-stepper";
 import { type StepConstants, writeStepConstants } from "../../denoising/step-constants";
 import { denoiseStage } from "../../stages/definitions";
+import { clipStagesOf, constantsOf } from "../calls";
 import { stepConstants, videoConditions } from "../conditions";
 import type { GenerationRun } from "../context";
 import { denoiseCompile } from "../denoise-compile";
 import type { EncodedPicture } from "../encode-picture";
 import { denoiseWithinMemory } from "../less-memory";
+import { ClipFeatures } from "./clip-features";
 
 /** The denoiser, told of the picture that a clip begins with. */
 export interface ClipModel {
   /** Returns the predictions of clips that begin with a picture. */
   from(picture: EncodedPicture): Promise<Predict>;
+  /** What the denoiser keeps of earlier calls of the predictions that are in use, where it does. */
+  features?: KeptFeatures | undefined;
 }
 
 /**
@@ -40,26 +46,57 @@ async function withOwnKernels<T>(
   for (const embedding of new Set(embeddings))
     shared.set(embedding, await stepConstants(run, { embedding, latents: new Float32Array() }, device));
   let hasBegun = false;
-  const withPlan = (plan: Plan) => {
+  const withPlans = (plans: ReadonlyMap<CallKind, Plan>) => {
     hasBegun = true;
-    const predict = predictByPlan(plan);
-    let written: StepConstants | undefined;
-    return body({
-      async from({ embedding, latents: image }) {
-        const constants = { ...shared.get(embedding)!, image };
-        return async (call) => {
-          if (written !== constants) await writeStepConstants(plan, constants);
-          written = constants;
-          run.callsMade.full++;
-          return predict(call);
-        };
-      },
-    });
+    return withKindsOfCalls(run, { plans, device, shared }, body);
   };
-  const denoised = () =>
-    loader.run(denoiseStage(context.models, context.shape), withPlan, { ...denoiseCompile(context, device), device });
+  const options = () => ({ ...denoiseCompile(context, device), device });
+  const denoised = () => {
+    const { calls, models, shape } = context;
+    if (!calls)
+      return loader.run(denoiseStage(models, shape), (plan) => withPlans(new Map([["full", plan]])), options());
+    const { stages, block } = clipStagesOf(context, calls);
+    const kinds = [...stages.keys()];
+    const plansOf = (loaded: readonly Plan[]) => new Map(loaded.map((plan, i) => [kinds[i]!, plan]));
+    return loader.runByTurns([...stages.values()], block, (loaded) => withPlans(plansOf(loaded)), options());
+  };
   // Clips that are done stand on the timeline already.
   return denoiseWithinMemory(run, device, denoised, () => !hasBegun);
+}
+
+/** What own kernels predict with. */
+interface OwnKernels {
+  plans: ReadonlyMap<CallKind, Plan>;
+  device: Device;
+  /** Operands of all calls by a picture's embedding. */
+  shared: ReadonlyMap<Float32Array, StepConstants>;
+}
+
+/** Hands predictions by loaded plans to `body`: of one kind of calls, or of several that share features. */
+async function withKindsOfCalls<T>(
+  run: GenerationRun,
+  { plans, device, shared }: OwnKernels,
+  body: (model: ClipModel) => Promise<T>,
+): Promise<T> {
+  const reuses = (run.context.calls?.savings.featureInterval ?? 1) > 1;
+  const features = reuses ? new ClipFeatures(plans.values().next().value!, device, run.loader) : undefined;
+  const written = new Map<Plan, StepConstants>();
+  const from = async ({ embedding, latents: image }: EncodedPicture): Promise<Predict> => {
+    const constants = { ...shared.get(embedding)!, image };
+    return async (call) => {
+      const plan = plans.get(call.kind)!;
+      if (written.get(plan) !== constants) await writeStepConstants(plan, constantsOf(call.kind, constants));
+      written.set(plan, constants);
+      await features?.use(constants);
+      run.callsMade[call.kind]++;
+      return predictByPlan(plan)(call);
+    };
+  };
+  try {
+    return await body({ from, features });
+  } finally {
+    await features?.free();
+  }
 }
 
 async function withDenoiser<T>(

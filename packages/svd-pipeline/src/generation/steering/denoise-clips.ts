@@ -152,17 +152,12 @@ async function takeFinished({ context, noise, progress }: GenerationRun, job: Cl
   return true;
 }
 
-async function predictorOf(
-  run: GenerationRun,
-  model: ClipModel,
-  { timeline, clip }: ClipJob,
-  firstCall: number | undefined,
-): Promise<Predict> {
+async function predictorOf(run: GenerationRun, model: ClipModel, { timeline, clip }: ClipJob): Promise<Predict> {
   const forward = await model.from(pictureAt(run, timeline, clip.positions[0]!));
   if (!clip.isBounded) return forward;
   const backward = await model.from(pictureAt(run, timeline, clip.positions.at(-1)!));
   const numCalls = lookingBack(run.context.sampling.sampler);
-  return fromBothEnds(forward, backward, { numFrames: clip.positions.length, numCalls, firstCall });
+  return fromBothEnds(forward, backward, { numFrames: clip.positions.length, numCalls });
 }
 
 async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): Promise<void> {
@@ -176,7 +171,8 @@ async function denoiseClip(run: GenerationRun, model: ClipModel, job: ClipJob): 
   const range = { before: index * sampler.numSteps, total: count * sampler.numSteps };
   const after = await lastStepOf(run, range);
   const result = await denoiseOneClip(run, {
-    ...{ predict: await predictorOf(run, model, job, after?.nextCall), known, latents, leadsTo: clip.isBounded },
+    ...{ predict: await predictorOf(run, model, job), features: model.features },
+    ...{ known, latents, leadsTo: clip.isBounded },
     ...{ range, after },
   });
   const positions = addedBy(job);

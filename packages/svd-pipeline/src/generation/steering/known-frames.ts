@@ -1,30 +1,6 @@
-import type { Sampler, SamplerState } from "@vd/sampling";
+import type { Sampler } from "@vd/sampling";
 import type { Predict } from "../../denoising/host-stepper";
-
-/** How a call's guess of the clean latents follows from the sample and the model's output: `fromSample · x + fromOutput · output`. */
-interface GuessTerms {
-  fromSample: number;
-  fromOutput: number;
-}
-
-/** Finds {@link GuessTerms} call by call, by taking the sampler's steps with two numbers: (1, 0) as sample, (0, 1) as output. */
-class GuessProbe {
-  private state: SamplerState | undefined;
-
-  constructor(private readonly sampler: Sampler) {}
-
-  at(call: number): GuessTerms {
-    const { denoised, state } = this.sampler.step(call, {
-      x: Float32Array.of(1, 0),
-      modelOutput: Float32Array.of(0, 1),
-      ...(this.sampler.noiseDrawsAt(call) && { noise: new Float32Array(2) }),
-      state: this.state,
-      limit: (data) => data,
-    });
-    this.state = state;
-    return { fromSample: denoised[0]!, fromOutput: denoised[1]! };
-  }
-}
+import { GuessProbe } from "./guess-probe";
 
 /** Frames of a clip whose clean latents are known. */
 export interface KnownFrames {
@@ -33,8 +9,6 @@ export interface KnownFrames {
   sampler: Sampler;
   /** True where unknown frames lead to known ones, which the model would not reach by itself. */
   leadsTo: boolean;
-  /** The first call that there will be; those before it were made earlier. Default 0. */
-  firstCall?: number | undefined;
 }
 
 /** Most frames that are moved towards a known one that they lead to. */
@@ -58,15 +32,13 @@ function leadsOf(frames: readonly unknown[]): ({ to: number; share: number } | u
  * Returns predictions that know some frames: for these the model's output is replaced by the one whose guess of the clean latents is
  * right, so that every sampler ends at them, while the model sees them at each step as noisy as the rest. The calls must come in order.
  */
-export function knowingFrames(predict: Predict, { frames, sampler, leadsTo, firstCall = 0 }: KnownFrames): Predict {
+export function knowingFrames(predict: Predict, { frames, sampler, leadsTo }: KnownFrames): Predict {
   if (frames.every((frame) => frame === undefined)) return predict;
   const probe = new GuessProbe(sampler);
   const leads = leadsTo ? leadsOf(frames) : [];
-  let calls = 0;
-  while (calls < firstCall) probe.at(calls++);
   return async (call) => {
     const output = await predict(call);
-    const { fromSample, fromOutput } = probe.at(calls++);
+    const { fromSample, fromOutput } = probe.at(call.index);
     // A call that makes no guess of its own leaves nothing to be replaced.
     if (fromOutput === 0) return output;
     const result = Float32Array.from(output);
@@ -106,17 +78,16 @@ export const lookingBack = ({ numModelCalls }: Sampler): number => Math.ceil(LOO
  * of predictions, not of samples: the same for samplers whose steps are linear.
  *
  * forward, backward: predictions of the model with the clip's first and last frame as its picture; the second sees the frames in
- * the opposite order. firstCall: the first one that there will be.
+ * the opposite order.
  */
 export function fromBothEnds(
   forward: Predict,
   backward: Predict,
-  { numFrames, numCalls, firstCall = 0 }: { numFrames: number; numCalls: number; firstCall?: number | undefined },
+  { numFrames, numCalls }: { numFrames: number; numCalls: number },
 ): Predict {
-  let calls = firstCall;
   return async (call) => {
     const ahead = Float32Array.from(await forward(call));
-    if (calls++ >= numCalls) return ahead;
+    if (call.index >= numCalls) return ahead;
     const turned = { ...call, latents: reversedFrames(call.latents, numFrames) };
     const back = reversedFrames(await backward(turned), numFrames);
     const length = ahead.length / numFrames;

@@ -1,11 +1,13 @@
-import { cast } from "@vd/sampling";
+import { cast, stepsFromDenoised } from "@vd/sampling";
 import { planesToPixels } from "@vd/tensor";
+import { CallPlanner } from "../../denoising/call-planner";
 import { denoise } from "../../denoising/denoise";
-import { HostStepper, type Predict } from "../../denoising/host-stepper";
+import { HostStepper, type KeptFeatures, type Predict } from "../../denoising/host-stepper";
 import { type GenerationContext, type GenerationRun, latentDims } from "../context";
 import { type StepRange, stepOptions } from "../denoise-latents";
 import type { EncodedPicture } from "../encode-picture";
 import type { StepState } from "../resume/generation-state";
+import { skippingCalls } from "./guess-probe";
 import { knowingFrames } from "./known-frames";
 
 /** A run that sees one clip. */
@@ -50,6 +52,8 @@ export function pictureOfFrame(
 /** What one clip is denoised from. */
 export interface ClipStart {
   predict: Predict;
+  /** What the model keeps of earlier calls, where it does. */
+  features?: KeptFeatures | undefined;
   /** For each frame its clean latents, [C,h,w], or undefined for a frame that is to be made. */
   known: readonly (Float32Array | undefined)[];
   /** Noise at the first noise level, [F,C,h,w]. */
@@ -68,11 +72,23 @@ export async function denoiseOneClip(run: GenerationRun, start: ClipStart): Prom
   const { context, noise } = run;
   const { sampler } = context.sampling;
   const { known: frames, latents, leadsTo, range, after } = start;
-  const firstCall = after?.nextCall;
-  const predict = knowingFrames(start.predict, { frames, sampler, leadsTo, firstCall });
+  const made = context.calls ? skippingCalls(start.predict, sampler, () => run.callsMade.skipped++) : start.predict;
+  const predict = knowingFrames(made, { frames, sampler, leadsTo });
   const { signal, profiler: observer } = context.options;
   const drawn = () => noise.forStep(frames.length);
   const memory = after?.memory;
-  const stepper = new HostStepper({ predict, sampler, latents, memory, noise: drawn, signal, observer });
-  return framesOf(await denoise(stepper, sampler, { firstCall, ...stepOptions(run, range) }), frames.length);
+  start.features?.begin(memory?.tensors);
+  const savings = savingsOfClip(context, start.features);
+  const stepper = new HostStepper({ predict, sampler, latents, memory, savings, noise: drawn, signal, observer });
+  const options = { firstCall: after?.nextCall, ...stepOptions(run, range) };
+  return framesOf(await denoise(stepper, sampler, options), frames.length);
+}
+
+/** What a clip saves calls by, on its own: each begins anew. */
+function savingsOfClip({ calls, sampling, shape }: GenerationContext, features: KeptFeatures | undefined) {
+  if (!calls) return undefined;
+  const measures = calls.savings.changeThreshold > 0;
+  // A call whose data prediction does not depend on the model's output cannot be skipped.
+  if (measures) stepsFromDenoised(sampling.linear!);
+  return { planner: new CallPlanner(sampling.sampler, shape.rows, calls.savings), measures, features };
 }

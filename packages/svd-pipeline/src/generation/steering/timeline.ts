@@ -37,7 +37,8 @@ const LOOP_AHEAD = 2;
 /** The clips of a loop: an open chain, then one that leads from its last frames to its first. */
 function loopClips({ numFrames, clipFrames, overlap }: TimelineRequest): Clip[] {
   const length = Math.min(clipFrames, numFrames);
-  const shared = Math.min(overlap, Math.floor((length - 2) / 2));
+  // Of three frames one is known, one made and one led to.
+  const shared = Math.min(overlap, Math.max(Math.floor((length - 2) / 2), length > 2 ? 1 : 0));
   const ahead = Math.min(shared, LOOP_AHEAD);
   const bridgeStart = numFrames + ahead - length;
   const end = bridgeStart + shared;

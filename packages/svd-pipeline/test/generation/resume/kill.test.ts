@@ -18,6 +18,10 @@ const NUM_CHUNKS = 3;
 /** A clip, and a longer video of two clips. numSteps, numChunks: of all clips. */
 const ONE_CLIP = { options: {}, numSteps: STEPS, numChunks: NUM_CHUNKS };
 const TWO_CLIPS = { options: { numFrames: 5, clipFrames: 3, overlap: 1 }, numSteps: 2 * STEPS, numChunks: 5 };
+const SAVED_CALLS = {
+  ...TWO_CLIPS,
+  options: { ...TWO_CLIPS.options, guidanceMinSigma: 0.2, featureInterval: 3, skipThreshold: 0.02 },
+};
 
 /** What the child says; `isNew`: it has just computed the step. */
 interface Said {
@@ -75,6 +79,7 @@ describe.skipIf(process.platform === "win32")("a killed generation", () => {
   it.each([
     ["a clip", ONE_CLIP],
     ["a longer video", TWO_CLIPS],
+    ["a longer video that saves calls", SAVED_CALLS],
   ] as const)(
     `gives the same bits after ${NUM_KILLS} kills and never takes a step twice that was kept: %s`,
     async (_, video) => {

@@ -58,7 +58,10 @@ describe("frames that lead to a known one", () => {
 });
 
 describe("both ends", () => {
-  const call = { latents: Float32Array.of(1, 2, 3), inputScale: 1, timestep: 0 };
+  const call = (index: number) => ({
+    ...{ latents: Float32Array.of(1, 2, 3), inputScale: 1, timestep: 0 },
+    ...{ index, kind: "full" as const, denoised: new Float32Array() },
+  });
 
   it("count by how near they are, in the first calls", async () => {
     const backwardSaw: number[][] = [];
@@ -70,8 +73,8 @@ describe("both ends", () => {
       },
       { numFrames: 3, numCalls: 1 },
     );
-    expect([...(await predict(call))]).toEqual([10, (10 + 200) / 2, 100]);
-    expect([...(await predict(call))]).toEqual([10, 10, 10]);
+    expect([...(await predict(call(0)))]).toEqual([10, (10 + 200) / 2, 100]);
+    expect([...(await predict(call(1)))]).toEqual([10, 10, 10]);
     expect(backwardSaw).toEqual([[3, 2, 1]]);
   });
 

@@ -65,21 +65,6 @@ describe("a video of several clips", () => {
     expect(await callsOf({ ...SHORT, numFrames: 4, lastImage: QUICK.image })).toBe(1.5 * QUICK.steps);
   });
 
-  it.each([{ fast: true }, { featureInterval: 2 }, { skipThreshold: 0.1 }, { guidanceMinSigma: 1 }])(
-    "is refused with %o, which would save nothing between clips",
-    async (savings) => {
-      const error = await failureOf(pipeline.generate({ ...LONG, ...savings }));
-      expect(error).toMatchObject({
-        code: "unsupported",
-        expected: "a video of one clip",
-        got: "one of several clips, or with known frames",
-        where: Object.keys(savings)[0],
-        hint: `Leave out ${Object.keys(savings)[0]}.`,
-      });
-      expect((await failureOf(pipeline.plan({ ...LONG, ...savings }))).code).toBe("unsupported");
-    },
-  );
-
   it("stops within a step, and the pipeline works again", async () => {
     const stop = new AbortController();
     const seen: number[] = [];

@@ -68,6 +68,17 @@ describe("clips of a loop", () => {
     expect(made.has(bridge.positions[0])).toBe(true);
     expect(made.has(bridge.positions.at(-1))).toBe(true);
   });
+
+  it.each([3, 4, 5, 9])("of three frames at a time begin with known frames, %d in all", (numFrames) => {
+    const clips = planClips(request({ numFrames, clipFrames: 3, overlap: 1, isLoop: true }));
+    const made = new Set<number | undefined>();
+    for (const [i, { positions }] of clips.entries()) {
+      if (i > 0) expect(made.has(positions[0])).toBe(true);
+      for (const at of positions) made.add(at);
+    }
+    made.delete(undefined);
+    expect(made.size).toBe(numFrames);
+  });
 });
 
 describe("clips between known frames", () => {

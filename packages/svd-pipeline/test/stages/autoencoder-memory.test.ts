@@ -1,0 +1,66 @@
+import { layoutGraph } from "@vd/tensor";
+import { chooseDecodePieces, describePieces, tileStages, type VaeStage } from "@vd/vae-opt";
+import { describe, expect, it } from "vitest";
+import { makeModels } from "../../src/opening/models";
+import { decodeShape, decodeStage, type StageShape } from "../../src/stages/definitions";
+import { svdXt } from "../support/svd-xt";
+
+const GIB = 2 ** 30;
+
+describe("Stable Video Diffusion's autoencoder at full size, 25 frames in float16", () => {
+  const { vae } = makeModels(svdXt());
+
+  it.each([
+    [1024, 576, 4, "in tiles: 11 blocks whole", 1.08],
+    [1024, 576, 3, "in tiles: 11 blocks whole", 1.09],
+    [1024, 576, 2, "in tiles: 8 blocks whole", 1.1],
+    [2048, 1152, 24, "3 frames at a time", 1.08],
+    [2048, 1152, 10, "in tiles: 11 blocks whole", 1.09],
+    [2048, 1152, 4, "in tiles: 5 blocks whole", 1.09],
+  ])("decodes %dx%d within %d GiB", async (width, height, gibibytes, how, mostWork) => {
+    const clip: StageShape = { numFrames: 25, width, height, factor: 8, rows: 2, decodeChunk: undefined, dtype: "f16" };
+    const shape = decodeShape(clip, 25);
+    const over = (decodeChunk: number | undefined) => decodeStage({ vae }, { ...clip, decodeChunk });
+    const looks = new Map<string, ReturnType<typeof lookAt>>();
+    const lookAt = ({ build, dtype }: VaeStage) => {
+      const { memory, cost } = layoutGraph(build, { dtype });
+      return { bytes: memory.peakBytes + memory.weightBytes, flops: cost.flops };
+    };
+    const look = (stage: VaeStage) => {
+      const known = looks.get(stage.key) ?? lookAt(stage);
+      looks.set(stage.key, known);
+      return known;
+    };
+    const budgetBytes = gibibytes * GIB;
+    const { pieces, bytes, fits } = await chooseDecodePieces(vae, shape, {
+      budgetBytes,
+      bytesOf: async (stage) => look(stage).bytes,
+    });
+    expect(fits).toBe(true);
+    expect(describePieces(pieces)).toContain(how);
+    const { tiles, chunkFrames } = pieces;
+    const stages = tiles ? tileStages(vae, shape, tiles) : [{ stage: over(chunkFrames), runs: 1, heldBytes: 0 }];
+    const peak = Math.max(...stages.map(({ stage, heldBytes }) => look(stage).bytes + heldBytes));
+    expect(peak).toBeLessThanOrEqual(bytes);
+    expect(bytes).toBeLessThanOrEqual(budgetBytes);
+    // Memory that there is is used.
+    expect(bytes).toBeGreaterThan(0.93 * budgetBytes);
+    const flops = stages.reduce((sum, { stage, runs }) => sum + runs * look(stage).flops, 0);
+    expect(flops / look(over(undefined)).flops).toBeLessThan(mostWork);
+  });
+
+  it.each([
+    [1024, 576, "f32", 0.91],
+    [1024, 576, "f16", 0.49],
+    [2048, 1152, "f32", 3.47],
+    [2048, 1152, "f16", 1.76],
+  ] as const)("encodes a picture of %dx%d in %s", (width, height, dtype, gibibytes) => {
+    const { memory } = layoutGraph(
+      function* (g) {
+        g.output("moments", yield* vae.encode.inPieces(g, g.input("pixels", [1, 1, height, width, 3])));
+      },
+      { dtype },
+    );
+    expect((memory.peakBytes + memory.weightBytes) / GIB).toBeCloseTo(gibibytes, 2);
+  });
+});

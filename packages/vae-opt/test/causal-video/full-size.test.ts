@@ -1,0 +1,56 @@
+import { allocateBuffer, type Device } from "@vd/kernels-native";
+import { makeStorage, packedBytes, type WeightEntry, Weights } from "@vd/tensor";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { causalVaeTensors } from "../../src/causal-video/tensors";
+import { CausalVideoAutoencoder, SEEDVR2_VAE_CONFIG } from "../../src/index";
+
+const GIB = 2 ** 30;
+
+describe("SeedVR2's autoencoder at full size in float16, clips of any length", () => {
+  beforeEach(() => void vi.spyOn(process, "availableMemory").mockReturnValue(128 * GIB));
+  afterEach(() => vi.restoreAllMocks());
+
+  const tensors = [...causalVaeTensors(SEEDVR2_VAE_CONFIG)];
+  const bytesOf = ({ shape }: (typeof tensors)[number]) => packedBytes(shape, "f16");
+  const buffer = allocateBuffer(Math.max(...tensors.map(bytesOf)));
+  const entryOf = (tensor: (typeof tensors)[number]): WeightEntry => {
+    const storage = makeStorage("weights", bytesOf(tensor), tensor.name, { buffer, byteOffset: 0 });
+    return { dtype: "f16", shape: tensor.shape, storage, byteOffset: 0 };
+  };
+  const weights = Weights.fromEntries("SeedVR2", new Map(tensors.map((tensor) => [tensor.name, entryOf(tensor)])));
+  const device = { kind: "cuda" } as unknown as Device;
+  const open = () => CausalVideoAutoencoder.fromWeights(weights, SEEDVR2_VAE_CONFIG, { device });
+
+  it.each([
+    [1280, 720, 80, [4, 16, undefined], [4, 16, undefined]],
+    [1280, 720, 16, [2, 8, undefined], [1, 4, undefined]],
+    [1280, 720, 8, [1, 4, undefined], [1, 1, 36]],
+    [1920, 1080, 80, [4, 16, undefined], [2, 8, undefined]],
+    [1920, 1080, 24, [1, 4, undefined], [1, 1, 76]],
+    [1920, 1080, 16, [1, 2, undefined], [1, 1, 44]],
+    [1920, 1080, 12, [1, 1, 70], [1, 1, 36]],
+  ])("is cut at %dx%d within %d GiB", async (width, height, gibibytes, encode, decode) => {
+    const plan = await (await open()).plan({ width, height, maxBytes: gibibytes * GIB });
+    for (const [direction, cut] of Object.entries({ encode, decode })) {
+      const { latentsPerRun, framesAtOnce, stripHeight, bytes } = plan[direction as keyof typeof plan];
+      expect([latentsPerRun, framesAtOnce, stripHeight]).toEqual(cut);
+      expect(bytes).toBeLessThanOrEqual(gibibytes * GIB);
+    }
+  });
+
+  it("says how much of the machine's memory strips would need where that is what is short", async () => {
+    const request = { width: 1280, height: 720, maxBytes: 8 * GIB };
+    await expect((await open()).plan({ ...request, maxBytes: 2 * GIB })).rejects.toMatchObject({
+      ...{ code: "memory", hint: "Take smaller frames or raise maxBytes." },
+    });
+    vi.spyOn(process, "availableMemory").mockReturnValue(8 * GIB);
+    await expect((await open()).plan(request)).rejects.toMatchObject({
+      ...{
+        code: "memory",
+        hint: expect.stringMatching(
+          /^With 1\d{4} MiB of the machine's memory, of which 7373 MiB are left, it would fit\.$/,
+        ),
+      },
+    });
+  });
+});
