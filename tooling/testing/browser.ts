@@ -13,6 +13,7 @@ export const chromium = ["chromium", "chromium-browser", "google-chrome"].find(
 
 const START_MS = 30_000;
 const POLL_MS = 25;
+const quoted = JSON.stringify;
 
 /** One page of a Chromium without a window, driven over its debugging protocol. */
 export class Browser {
@@ -93,6 +94,23 @@ export class Browser {
       if (performance.now() > endMs) throw new Error(`not within ${limitMs} ms: ${expression}`);
       await setTimeout(POLL_MS);
     }
+  }
+
+  /** Notes every value that an expression takes from now on, at each change of the document: what is there for a moment only, a
+   *  busy machine would miss by asking. Returns an expression of the list. expression: has a value whatever the page shows. */
+  async record(expression: string): Promise<string> {
+    const list = `window.recorded[${quoted(expression)}]`;
+    await this.evaluate(`{
+      window.recorded ??= {};
+      const list = ${list} = [];
+      const note = () => {
+        const value = ${expression};
+        if (value !== list.at(-1)) list.push(value);
+      };
+      note();
+      new MutationObserver(note).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    }`);
+    return list;
   }
 
   /** Presses or lets go of a key. */

@@ -153,13 +153,17 @@ it("costs little: the median over pairs of runs with and without, whose number i
   // away. tooling/measure/profiling/overhead.ts measures the model's own size, where the limit is 1.05; this is a fraction of it.
   const [limit, numPairs] = [1.2, 21];
   const ratios: number[] = [];
-  for (let pair = 0; pair < numPairs; pair++) {
+  // Once more than half of all pairs lie on one side of the limit, the others cannot move the median to the other one.
+  const decided = () => Math.max(...[true, false].map((below) => ratios.filter((r) => r < limit === below).length));
+  for (let pair = 0; decided() <= numPairs / 2; pair++) {
     const us = { off: 0, on: 0 };
     // The order changes, so that a drift of the machine meets both.
     for (const which of pair % 2 === 0 ? (["off", "on"] as const) : (["on", "off"] as const))
       us[which] = await processorUs(which === "on" ? { ...QUICK, profiler: createProfiler() } : QUICK);
     ratios.push(us.on / us.off);
   }
-  const median = ratios.sort((a, b) => a - b)[(numPairs - 1) / 2]!;
-  expect(median).toBeLessThan(limit);
+  const numBelow = ratios.filter((ratio) => ratio < limit).length;
+  expect(numBelow, `pairs below ${limit} of ${ratios.map((ratio) => ratio.toFixed(2)).join(", ")}`).toBeGreaterThan(
+    numPairs / 2,
+  );
 });

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { Browser } from "../../../../../tooling/testing/browser";
 
 /** Something in the page is there within this time, also on a busy machine. */
-const LIMIT_MS = 90_000;
+export const LIMIT_MS = 90_000;
 
 /** A rule of accessibility that is broken, and where. */
 interface AxeViolation {
