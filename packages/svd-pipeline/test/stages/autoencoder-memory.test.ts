@@ -1,8 +1,9 @@
 import { layoutGraph } from "@vd/tensor";
-import { chooseDecodePieces, describePieces, tileStages, type VaeStage } from "@vd/vae-opt";
+import { chooseDecodePieces, describePieces, tileStages } from "@vd/vae-opt";
 import { describe, expect, it } from "vitest";
 import { makeModels } from "../../src/opening/models";
 import { decodeShape, decodeStage, type StageShape } from "../../src/stages/definitions";
+import type { StageDefinition } from "../../src/stages/stage";
 import { svdXt } from "../support/svd-xt";
 
 const GIB = 2 ** 30;
@@ -22,13 +23,14 @@ describe("Stable Video Diffusion's autoencoder at full size, 25 frames in float1
     const shape = decodeShape(clip, 25);
     const over = (decodeChunk: number | undefined) => decodeStage({ vae }, { ...clip, decodeChunk });
     const looks = new Map<string, ReturnType<typeof lookAt>>();
-    const lookAt = ({ build, dtype }: VaeStage) => {
+    const lookAt = ({ build, dtype }: StageDefinition) => {
       const { memory, cost } = layoutGraph(build, { dtype });
       return { bytes: memory.peakBytes + memory.weightBytes, flops: cost.flops };
     };
-    const look = (stage: VaeStage) => {
-      const known = looks.get(stage.key) ?? lookAt(stage);
-      looks.set(stage.key, known);
+    const look = (stage: StageDefinition) => {
+      const { name, key = name } = stage;
+      const known = looks.get(key) ?? lookAt(stage);
+      looks.set(key, known);
       return known;
     };
     const budgetBytes = gibibytes * GIB;
