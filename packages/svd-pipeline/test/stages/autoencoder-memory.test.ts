@@ -24,7 +24,7 @@ describe("Stable Video Diffusion's autoencoder at full size, 25 frames in float1
     const over = (decodeChunk: number | undefined) => decodeStage({ vae }, { ...clip, decodeChunk });
     const looks = new Map<string, ReturnType<typeof lookAt>>();
     const lookAt = ({ build, dtype }: StageDefinition) => {
-      const { memory, cost } = layoutGraph(build, { dtype });
+      const { memory, cost } = layoutGraph(build, dtype === undefined ? {} : { dtype });
       return { bytes: memory.peakBytes + memory.weightBytes, flops: cost.flops };
     };
     const look = (stage: StageDefinition) => {
