@@ -190,8 +190,9 @@ describe("parseArguments", () => {
         --memory <USE>            how much of a GPU's memory is used: at most 10 GiB
                                   with full, 6 GiB with low, which keeps only the
                                   weights of the stage that runs, 4 GiB with lowest,
-                                  which streams weights from the machine's memory
-                                  ahead of their use (full)
+                                  which streams weights from page-locked memory of the
+                                  machine ahead of their use, and keeps them there for
+                                  the next generation if there is room (full)
         --decode-chunk <N>        frames that are decoded at a time: fewer take less
                                   memory, and the frames are the same (as many as the
                                   device's memory allows)

@@ -34,7 +34,7 @@ afterEach(async () => {
 afterAll(() => others.close());
 
 describe("what is planned is what is taken", () => {
-  it.each([1, 0.9, 0.7, 0.5, 0.35, 0.3])("decoding within %f of what all frames at once take", async (share) => {
+  it.each([1, 0.7, 0.35])("decoding within %f of what all frames at once take", async (share) => {
     const { wholeBytes } = await vae.plan(LATENTS);
     const maxBytes = Math.ceil(share * wholeBytes);
     const { peakBytes } = await vae.plan(LATENTS, { maxBytes });

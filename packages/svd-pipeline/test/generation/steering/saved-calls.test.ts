@@ -88,7 +88,7 @@ describe("calls of a video of several clips", () => {
   it("goes on after each step with the same bits", async () => {
     const options = { ...CLIPS, ...ALL, featureInterval: 3, lastImage: PICTURE };
     const whole = await pipeline.generate(options);
-    for (const after of [1, 2, 3, 5, 6, 8, 11]) {
+    for (const after of [3, 6, 11]) {
       const resume = join(folder, `after ${after}`);
       const stop = new AbortController();
       const onProgress = ({ stage, step }: { stage: string; step: number }) => {
