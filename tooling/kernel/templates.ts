@@ -95,7 +95,7 @@ const planner = (id: string, type: string) => `#include "../../native/generated/
 
 namespace vd {
 
-cuda::Candidates ${id}_cuda_variants(const ${type}Args& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates ${id}_cuda_variants(const ${type}Args& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::${type}Params p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -105,7 +105,7 @@ cuda::Candidates ${id}_cuda_variants(const ${type}Args& a, const cuda::DeviceInf
   p.channels = static_cast<int32_t>(a.x.channels());
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return cuda::elementwise_candidates("${id}_scalar", a.x.count(), p, explain);
+  return cuda::elementwise_candidates("${id}_scalar", a.x.count(), p, options);
 }
 
 }  // namespace vd

@@ -16,11 +16,23 @@
 
 namespace vd::device {
 
-/** Lets the next launch begin, then waits until the one before has ended and what it wrote is visible. PTX ISA: "griddepcontrol". */
-__device__ __forceinline__ void await_launch_before() {
+/** Lets the next launch begin. PTX ISA: "griddepcontrol". */
+__device__ __forceinline__ void begin_next_launch() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
+}
+/** Waits until the launch before has ended and what it wrote is visible to this thread. */
+__device__ __forceinline__ void await_results_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/** Lets the next launch begin, then waits until the one before has ended and what it wrote is visible. */
+__device__ __forceinline__ void await_launch_before() {
+  begin_next_launch();
+  await_results_before();
 }
 
 /** Address of shared memory in the shared window, as PTX wants it. */

@@ -34,6 +34,7 @@ struct MatmulSm90Params {
   int32_t numParts;     // of the columns, rows tiles only: a block takes the tiles of one part for its rows
   int32_t numPhases;    // 1, or 4 for a nearest-2x upsample: phase = 2 * (row & 1) + (column & 1)
   int32_t aBytes;       // bytes of one box
+  int32_t constantWeights;  // nothing on the device writes the weights while the kernel may run: split tiles load them early
   int32_t groupTiles;   // tiles of columns of a group of channels, which x's map has in place of batches; 0: all channels mix
   // Kernels of clips only, whose boxes have one frame.
   int32_t pastFrames;   // numbered from -pastFrames to -1
@@ -43,8 +44,9 @@ struct MatmulSm90Params {
 };
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
- *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other. */
-enum class MatmulKernel : uint8_t { tiles, rows, halves };
+ *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other; matmul_sm90_split.cuh, the blocks
+ *  of a cluster share one tile. */
+enum class MatmulKernel : uint8_t { tiles, rows, halves, split };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -81,6 +83,11 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 128, 128, 6, 1, false, true, false, false, MatmulKernel::tiles, "m128n128p", 4},
     {256, 32, 32, 5, 1, false, true, true, false, MatmulKernel::tiles, "m256n32p", 4},
     {128, 128, 128, 6, 2, false, false, false, false, MatmulKernel::tiles, "m128n128b", 1, true},
+    // Of few tiles.
+    {128, 64, 64, 8, 1, false, true, true, false, MatmulKernel::split, "split_m128n64"},
+    {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128"},
+    {128, 160, 160, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n160"},
+    {128, 256, 256, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256"},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 5;
@@ -88,6 +95,8 @@ inline constexpr int kMostUnpromotedBlocks = 5;
 inline constexpr int kMostIntegerSums = 64;
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
 inline constexpr int kMatmulThreads = 384;
+/** Most blocks that share a split tile: what a cluster may have everywhere. */
+inline constexpr int kMostSplitParts = 8;
 /** Channels of the sources of rows tiles. */
 inline constexpr int kRowsChannels = 320;
 
@@ -109,7 +118,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 
 /** Static shared memory of a tile: biases, and a kilobyte for each warp that turns fragments into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (t.kernel == MatmulKernel::rows) return 0;
+  if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split) return 0;
   return (t.staged && !t.pingpong ? 1 : 2) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 

@@ -37,15 +37,18 @@ struct MatmulConfig {
   static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
 };
 
+/** Channels of a group from which on its pixels fill lines of memory. */
+inline constexpr int kManyGroupChannels = 64;
+
 struct MatmulTileIndex {
   int n, phase, m;
 };
 /** Tile of columns, phase and box of pixels of a block's turn. Columns run fastest, so that blocks in flight share activations
  *  in L2; then boxes along rows, or frames first where taps lie in other frames: L2 holds no whole frame of a decoder. Groups of
- *  channels run slowest, so that the weights of one stay in L2. */
+ *  many channels run slowest, so that the weights of one stay in L2; those of few share the lines of pixels. */
 template <class Config> __device__ __forceinline__ MatmulTileIndex matmul_tile_index(const MatmulSm90Params& p, int tile, int rank) {
   if constexpr (Config::kGroups) {
-    if (p.groupTiles > 0) {
+    if (p.groupTiles > 0 && p.channels >= kManyGroupChannels) {
       const int row = tile / p.groupTiles, rows = (p.numMTiles + Config::kCluster - 1) / Config::kCluster;
       return {row / rows * p.groupTiles + tile % p.groupTiles, 0, row % rows * Config::kCluster + rank};
     }

@@ -40,6 +40,23 @@ struct NormFinishParams {
   float eps;
 };
 
+/** The whole norm of rows that a cluster of blocks holds in shared memory. */
+struct NormHeldParams {
+  NormSource source;
+  const void* weight;
+  const void* bias;
+  const float* yScale;  // of 8-bit results, or null
+  void* y;
+  int64_t yPitch;
+  int32_t weightType, biasType;
+  int32_t groupChannels;
+  int32_t setChannels;  // of a block: whole groups, whole vectors of eight
+  int32_t rowPixels;    // of all frames that have statistics in common
+  int32_t blockPixels;
+  int32_t act, isInt8;
+  float eps;
+};
+
 struct NormApplyParams {
   NormSource source;
   const void* affine;

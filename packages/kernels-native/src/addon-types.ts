@@ -93,7 +93,13 @@ export interface NativeDevice {
     words: Float64Array,
     names: string[],
     buffers: BufferBinding[],
-    options?: { capture: boolean; variants?: string[]; explain?: boolean; streamBytes?: number },
+    options?: {
+      capture: boolean;
+      variants?: string[];
+      explain?: boolean;
+      batchInvariant?: boolean;
+      streamBytes?: number;
+    },
   ): Promise<NativeProgram>;
   /** Opens what is opened late. */
   prepare(): Promise<void>;

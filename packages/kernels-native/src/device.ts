@@ -98,6 +98,9 @@ export interface CompileOptions {
   variants?: readonly string[] | undefined;
   /** Also find out why rows cannot have other kernel variants; default false. */
   explain?: boolean | undefined;
+  /** Each result's bits follow from what it is computed of alone, so that they stay when a batch or a clip is computed in other pieces.
+   *  Otherwise a GPU cuts long sums into as many parts as keep it busy. The CPU always keeps the bits; default false. */
+  batchInvariant?: boolean | undefined;
   /** Bytes of a GPU's memory through which weights pass, copied from page-locked host memory ahead of the rows that use them, for weights that
    *  need more than that; smaller ones stay on the device, as all do by default (0). At least two rows' weights fit in there, also where
    *  that is more. The CPU reads weights in place. */
@@ -199,10 +202,10 @@ export class Device {
     words: Float64Array,
     names: readonly string[],
     bindings: readonly Binding[],
-    { capture = false, variants, explain = false, streamBytes = 0 }: CompileOptions = {},
+    { capture = false, variants, explain = false, batchInvariant = false, streamBytes = 0 }: CompileOptions = {},
   ): Promise<Program> {
     const buffers = bindings.map(({ buffer, constant }) => ({ buffer: buffer.native, constant }));
-    const options = { capture, explain, streamBytes, ...(variants ? { variants: [...variants] } : {}) };
+    const options = { capture, explain, batchInvariant, streamBytes, ...(variants ? { variants: [...variants] } : {}) };
     return new Program(await awaitNative(() => this.native.compile(words, [...names], buffers, options)));
   }
 }

@@ -92,6 +92,22 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(candidates(80)["linear few tokens"]).toEqual(tiles("linear_tf32x3", { small: true }));
     });
 
+    test("of Hopper split the reduction where tiles are few, and name the parts", () => {
+      const first = (row: string) => candidates(90)[row]![0]!;
+      expect(first("half conv of 1280 by 8")).toMatch(/^sm90_split8_m128n\d+$/);
+      expect(first("half linear of 77 tokens")).toMatch(/^sm90_split[2-8]_m128n\d+$/);
+      expect(first("half conv of 1280 by 512")).not.toContain("split");
+      const parts = candidates(90)["half conv of 1280 by 64"]!.filter((name) => name.includes("split"));
+      expect(parts).toHaveLength(4);
+    });
+
+    test("of norms hold rows that clusters have room for", () => {
+      expect(candidates(90).group_norm).toEqual(["held", "vector"]);
+      expect(candidates(80).group_norm).toEqual(["vector"]);
+      expect(rejected(90, "group_norm of a large row").held).toMatch(/^needs \d+ bytes of shared memory, a block has 106496$/);
+      expect(rejected(90, "group_norm of groups of two").held).toBe("is for groups of 4, 8 or more channels, they have 2");
+    });
+
     test("load one by one what 16 bytes do not divide", () => {
       const rows = candidates(80);
       expect(rows["linear odd"]).toEqual(tiles("linear_tf32x2", { small: true, scalar: "_scalar" }));
@@ -222,8 +238,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        expect(new Set(tiles).size, row).toBe(20);
-        expect(tiles).toHaveLength(20);
+        expect(new Set(tiles).size, row).toBe(24);
+        expect(tiles).toHaveLength(24);
       }
       expect(rejected(90, "half conv")).toMatchObject({
         sm90_r128n160: "is for linear",
@@ -239,6 +255,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(found(90)["half linear unaligned bias"]!.variants).toContain("sm90_m256n32");
       expect(rejected(90, "half conv far")).toMatchObject({ "sm90_*": "has no strides above 8" });
       expect(rejected(90, "linear f32")).toMatchObject({ "sm90_*": "x is not of a 16-bit float type" });
+    });
+
+    test("whose order of addition follows from the number of results, in batch-invariant plans", () => {
+      const reason = "adds up in an order that follows from the number of results, the plan is batch-invariant";
+      for (const size of [8, 64, 512]) {
+        const { variants, rejected } = found(90)[`invariant conv of 1280 by ${size}`]!;
+        expect(variants.filter((name) => name.includes("split"))).toEqual([]);
+        expect(rejected).toMatchObject({ sm90_split_m128n64: reason, sm90_split_m128n256: reason });
+      }
     });
 
     test("of expressions by program, types and addresses", () => {
@@ -330,7 +355,10 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
     test("of norms and of kernels that take eight elements a thread", () => {
       const rows = found(80);
       const odd = "x has pixels 321 elements apart, which 8 does not divide";
-      expect(rows["group_norm odd"]).toEqual({ variants: ["scalar"], rejected: { vector: odd } });
+      expect(rows["group_norm odd"]).toEqual({
+        variants: ["scalar"],
+        rejected: { vector: odd, held: "needs compute capability 9.0" },
+      });
       expect(rows["group_norm_stats odd"]).toEqual({ variants: ["scalar"], rejected: { vector: odd } });
       expect(rows.group_norm!.rejected).toHaveProperty("scalar");
       expect(rows.layer_norm).toEqual({

@@ -273,7 +273,7 @@ function attrRow([name, spec]: [string, AttrSpec]): string {
 export function opPlannersHeader(ids: readonly string[]): string {
   const planners = ids.map(
     (id) =>
-      `cuda::Candidates ${id}_cuda_variants(const ${pascal(id)}Args& args, const cuda::DeviceInfo& device, bool explain);\n`,
+      `cuda::Candidates ${id}_cuda_variants(const ${pascal(id)}Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);\n`,
   );
   return `${HEAD("ops/*/*.op.ts")}#pragma once
 #include "../cuda/planning/candidates.h"
@@ -281,8 +281,7 @@ export function opPlannersHeader(ids: readonly string[]): string {
 
 namespace vd {
 
-// Each returns the variants of a row on a device, the best guess first; none when no kernel can do it. explain: with the
-// reasons against others.
+// Each returns the variants of a row on a device, the best guess first; none when no kernel can do it.
 ${planners.join("")}
 }  // namespace vd
 `;

@@ -113,6 +113,7 @@ async function tuneAll(stages: readonly StageLayout[]): Promise<Entries> {
     const found = await tunePlan(device, layout, {
       repeats: Number(options.repeats),
       known: entries,
+      batchInvariant: true,
       fill,
       onProgress,
     });

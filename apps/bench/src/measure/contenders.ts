@@ -46,7 +46,7 @@ export async function ourContender(
 ): Promise<OurContender> {
   const watch = await MemoryWatch.start(device);
   const startMs = performance.now();
-  const plan = await Plan.load(device, ours.layout, { capture, tuning });
+  const plan = await Plan.load(device, ours.layout, { capture, tuning, batchInvariant: true });
   try {
     const loadUs = (performance.now() - startMs) * 1000;
     ours.fill(plan);

@@ -68,8 +68,8 @@ function recordingOf(name: NetworkName, seed: number, precision: SessionPrecisio
   return (g) => recordRandomNetwork(g, layoutName, { seed, pictures: PICTURES, side: SIDE });
 }
 
-/** Times calls of a random network for two pictures of 64 × 64 latents; what follows from timestep and text is computed in each, but for the
- *  reference, whose frames it times. Stops at the signal. */
+/** Times calls of a random network for two pictures of 64 × 64 latents; what follows from timestep and text is
+ *  there already, as in streams. Of the reference it times frames. Stops at the signal. */
 export async function benchNetwork(
   name: NetworkName,
   { device: deviceName, threads, seed, precision }: NetworkBenchOptions,

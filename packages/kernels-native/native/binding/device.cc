@@ -61,6 +61,8 @@ CompileOptions read_compile_options(const Napi::Value& value) {
   options.capture = read_bool(from.Get("capture"), "compile capture");
   const Napi::Value explain = from.Get("explain");
   if (!explain.IsUndefined()) options.explain = read_bool(explain, "compile explain");
+  const Napi::Value batchInvariant = from.Get("batchInvariant");
+  if (!batchInvariant.IsUndefined()) options.batchInvariant = read_bool(batchInvariant, "compile batchInvariant");
   const Napi::Value streamBytes = from.Get("streamBytes");
   if (!streamBytes.IsUndefined()) options.streamBytes = read_size(streamBytes, "compile streamBytes");
   const Napi::Value variants = from.Get("variants");

@@ -51,6 +51,8 @@ struct CompileOptions {
   std::vector<std::string> variants;
   /** Also find out why rows cannot have other variants, where the backend has several. */
   bool explain = false;
+  /** Each result's bits follow from what it is computed of, not from how many there are. The CPU always keeps that. */
+  bool batchInvariant = false;
   /** Bytes of device memory through which weights pass, copied from page-locked host memory ahead of the rows that use them; 0: they stay
    *  on the device. Weights that fit in there together stay too. */
   size_t streamBytes = 0;

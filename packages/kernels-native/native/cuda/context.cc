@@ -1,5 +1,9 @@
 #include "context.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "../../device/matmul_sm90.h"
 #include "../core/memory.h"
 
 namespace vd::cuda {
@@ -44,6 +48,7 @@ Context::Context(const ContextOptions& options, bool after_loss) : api_(driver::
     throw;
   }
   fill_info();
+  if (info_.hasWgmma) count_clusters();
 }
 
 Context::~Context() {
@@ -58,6 +63,24 @@ void Context::fill_info() {
   info_.numSms = properties_.numSms;
   info_.sharedBytesPerBlock = properties_.sharedBytesPerBlock;
   info_.l2Bytes = properties_.l2Bytes;
+}
+
+void Context::count_clusters() {
+  const device::MatmulTile& tile = *std::find_if(std::begin(device::kMatmulTiles), std::end(device::kMatmulTiles),
+                                                 [](const device::MatmulTile& t) { return t.kernel == device::MatmulKernel::split; });
+  if (api_.max_active_clusters == nullptr) return;
+  const auto bytes = static_cast<unsigned>(device::matmul_shared_bytes(tile, 1));
+  const driver::FunctionHandle kernel = modules_->find(std::string("linear_sm90_f16_") + tile.name, bytes);
+  if (kernel == nullptr) return;
+  for (unsigned blocks = 2; blocks < std::size(info_.clusters); ++blocks) {
+    driver::LaunchAttribute size = {};
+    size.id = driver::kClusterDimension;
+    size.value.cluster[0] = blocks;
+    size.value.cluster[1] = size.value.cluster[2] = 1;
+    const driver::LaunchConfig config = {{blocks, 1, 1}, {device::kMatmulThreads, 1, 1}, bytes, nullptr, &size, 1};
+    int count = 0;
+    if (api_.max_active_clusters(&count, kernel, &config) == driver::kSuccess) info_.clusters[blocks] = count;
+  }
 }
 
 void Context::enter(const std::string& where) {

@@ -54,6 +54,7 @@ class Context {
 
  private:
   void fill_info();
+  void count_clusters();
   const driver::Api& api_;
   driver::DeviceProperties properties_;
   driver::DeviceHandle device_ = 0;

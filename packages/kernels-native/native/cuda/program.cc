@@ -18,7 +18,7 @@ std::vector<ChosenRow> choose_variants(const DeviceInfo& device, const std::vect
   std::vector<ChosenRow> chosen;
   chosen.reserve(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
-    Candidates candidates = variants_of(rows[i], device, options.explain);
+    Candidates candidates = variants_of(rows[i], device, {options.explain, options.batchInvariant});
     info.candidates.push_back(candidates.names());
     if (options.explain) info.rejected.push_back(candidates.rejected());
     chosen.push_back({rows[i].name, candidates.extract(i < options.variants.size() ? options.variants[i] : std::string())});

@@ -104,6 +104,7 @@ static_assert(sizeof(LaunchConfig) == 56, "CUlaunchConfig has two pointers behin
   X(event_synchronize, "cuEventSynchronize", (EventHandle))                                                        \
   X(event_elapsed_ms, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                    \
   X(launch_kernel, "cuLaunchKernelEx", (const LaunchConfig*, FunctionHandle, void**, void**))                      \
+  X(max_active_clusters, "cuOccupancyMaxActiveClusters", (int*, FunctionHandle, const LaunchConfig*))              \
   X(graph_instantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))         \
   X(graph_launch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))                                                \
   X(graph_destroy, "cuGraphDestroy", (GraphHandle))                                                                \

@@ -112,8 +112,8 @@ cuda::Reason attention_request_reason(const AttentionArgs& a) {
                          cuda::if_so(a.causal, {"has no causal mask"}), cuda::if_so(has_attention_window(a), {"has no window"})});
 }
 
-cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   if (!out.allows({"attention_*"}, row_reason(given))) return out;
   const HeadsStage stage(given);
   const AttentionArgs a = stage.staged();

@@ -125,8 +125,9 @@ void add_plain(const AttentionBackwardArgs& a, const AttentionBackwardParams& p,
 
 }  // namespace
 
-cuda::Candidates attention_backward_cuda_variants(const AttentionBackwardArgs& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates attention_backward_cuda_variants(const AttentionBackwardArgs& a, const cuda::DeviceInfo& device,
+                                                  const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   if (!out.allows({"attention_backward_*"}, row_reason(a))) return out;
   const AttentionBackwardParams p = params_of(a);
   add_mma(a, p, device, out);

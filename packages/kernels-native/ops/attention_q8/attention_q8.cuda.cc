@@ -167,8 +167,9 @@ cuda::Variant plain_variant(const AttentionQ8Args& a) {
 
 }  // namespace
 
-cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& a, const cuda::DeviceInfo& device,
+                                            const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   const auto other = [&](const Tensor& t, const char* name) {
     return cuda::if_so(t.dtype != a.q.dtype, {"has another element type than q", {}, name});
   };

@@ -29,7 +29,7 @@ uint32_t blocks_for(int64_t pixels, int64_t runs, int numSms) {
 
 }  // namespace
 
-cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& a, const cuda::DeviceInfo& device, bool explain) {
+cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   device::BatchNormParams p{};
   p.x = a.x.data;
   p.mean = a.mean.data;
@@ -49,7 +49,7 @@ cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& a, const cuda::De
   p.biasType = static_cast<int32_t>(a.bias.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.eps = a.eps;
-  cuda::Candidates out(explain);
+  cuda::Candidates out(options);
   const bool vector = out.allows({"batch_norm_vector"}, vector_reason(a));
   if (vector) out.reject({"batch_norm_scalar"}, cuda::kScalarReason);
   cuda::Launch launch;

@@ -74,6 +74,7 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   p.groups = a.groups;
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));
+  p.constantWeights = a.weight.constant;
   p.weights = pack_filters(base, a, p.kernel[0] * p.kernel[1] * p.kernel[2], p.weightChannels);
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
   p.epilogue = epilogue;
@@ -200,9 +201,9 @@ void add_few_columns(const ConvArgs& a, const cuda::MmaProblem& problem, const c
 /** Adds the portable cores: a launch, or for a transposed row one for each phase. */
 void add_portable(const ConvArgs& a, const Epilogue& epilogue, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   if (!a.transposed) return cuda::add_matmul_mma(mma_problem(a, epilogue), device, out);
-  cuda::Candidates phases(false);
+  cuda::Candidates phases(cuda::PlanningOptions{.batchInvariant = true});
   for (int phase = 0; phase < 4; ++phase) {
-    cuda::Candidates one(false);
+    cuda::Candidates one(cuda::PlanningOptions{.batchInvariant = true});
     cuda::add_matmul_mma(phase_problem(a, epilogue, phase), device, one);
     if (phase == 0) phases = std::move(one);
     else join_launches(phases, one);
@@ -224,12 +225,15 @@ void add_conv_sm90(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Cand
   cuda::Variant base;
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+  const size_t before = out.variants.size();
   cuda::add_matmul_sm90(problem, base, device, out);
+  // Kernels of clips do not wait for the launch before them.
+  for (size_t i = before; i < out.variants.size(); ++i) out.variants[i].launches.back().overlapped = !problem.clip;
 }
 
-cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  cuda::Candidates out(explain);
+  cuda::Candidates out(options);
   if (!a.transposed) add_few_columns(a, mma_problem(a, epilogue), device, out);
   const bool shallow = is_shallow(a, device);
   if (shallow) add_portable(a, epilogue, device, out);
@@ -238,10 +242,10 @@ cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& 
   return out;
 }
 
-cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
+cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   // No kernel reads two types as one clip.
-  if (a.past.present() && a.past.dtype != a.x.dtype) return cuda::Candidates(explain);
-  return a.groups > 1 ? grouped_conv_variants(a, device, explain) : dense_conv_variants(a, device, explain);
+  if (a.past.present() && a.past.dtype != a.x.dtype) return cuda::Candidates(options);
+  return a.groups > 1 ? grouped_conv_variants(a, device, options) : dense_conv_variants(a, device, options);
 }
 
 }  // namespace vd

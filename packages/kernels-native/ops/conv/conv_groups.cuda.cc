@@ -143,9 +143,9 @@ cuda::Reason launches_reason(const ConvArgs& a) {
 }
 
 /** Adds the kernels of dense rows, one group after the other. */
-void add_group_launches(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain, cuda::Candidates& out) {
-  cuda::Candidates all = dense_conv_variants(group_of(a, 0), device, explain);
-  for (int64_t i = 1; i < a.groups; ++i) join_launches(all, dense_conv_variants(group_of(a, i), device, false));
+void add_group_launches(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options, cuda::Candidates& out) {
+  cuda::Candidates all = dense_conv_variants(group_of(a, 0), device, options);
+  for (int64_t i = 1; i < a.groups; ++i) join_launches(all, dense_conv_variants(group_of(a, i), device, options));
   for (cuda::Variant& variant : all.variants) out.add(std::move(variant));
 }
 
@@ -163,14 +163,14 @@ void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {
   variants.variants = std::move(joined);
 }
 
-cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   const std::string type = cuda::type_name(a.x.dtype), depthwise = "conv_depthwise_" + type, fours = "conv_groups4_" + type;
   const ConvGroupsParams params = groups_params(a);
   if (out.allows({"conv_depthwise_NxNsS_*"}, columns_reason(a))) out.add(groups_variant(a, params, columns_kernel(a, device)));
   if (out.allows({depthwise}, depthwise_reason(a))) out.add(groups_variant(a, params, {depthwise, 8}));
   add_conv_sm90(a, device, out);
-  if (out.allows({"dense_*"}, launches_reason(a))) add_group_launches(a, device, explain, out);
+  if (out.allows({"dense_*"}, launches_reason(a))) add_group_launches(a, device, options, out);
   if (out.allows({fours}, fours_reason(a))) out.add(groups_variant(a, params, {fours, 8, kGroupPixels, 1, 128}));
   out.add(groups_variant(a, params, {"conv_groups_" + type, 1}));
   return out;

@@ -21,11 +21,11 @@ int set_geometry(device::MatmulMmaParams& params, const ConvArgs& args);
 void add_conv_sm90(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 
 /** Kernels for a row whose channels all mix. */
-cuda::Candidates dense_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates dense_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 
 /** Kernels for a row of several groups: those of depthwise and grouped rows, and those of dense rows for one group after the
  *  other. */
-cuda::Candidates grouped_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, bool explain);
+cuda::Candidates grouped_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 
 /** Puts the launches of each variant of `more` behind those of the variant of its name, and drops variants that `more` lacks. */
 void join_launches(cuda::Candidates& variants, const cuda::Candidates& more);

@@ -81,8 +81,8 @@ cuda::ScaledMmaProblem mma_problem(const ConvQ8Args& a, const Epilogue& epilogue
 
 }  // namespace
 
-cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   if (!out.allows({"*"}, cuda::if_so(a.x.dtype != a.weight.dtype, {"has another element type than x", {}, "weight"}))) return out;
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {

@@ -143,7 +143,7 @@ cuda::Address transformed_filters(cuda::Variant& base, const ConvWinogradArgs& a
 /** The kernels that can multiply some rows of transformed tiles, the best guess first, with their memory in the workspace. */
 cuda::Candidates products_of(const ConvWinogradArgs& a, int64_t rows, const cuda::DeviceInfo& device, cuda::Address weights,
                              uint64_t products) {
-  cuda::Candidates all(false);
+  cuda::Candidates all(cuda::PlanningOptions{.batchInvariant = true});
   cuda::add_matmul_sm90(product_of_positions(a, rows, weights), {}, device, all);
   for (cuda::Variant& variant : all.variants) {
     move_to_workspace(variant.launches[0], place(0), 0);
@@ -182,13 +182,13 @@ void add_winograd(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, cud
 }
 
 /** The launches of the norm into `normed`, with their working memory behind it. */
-cuda::Variant norm_variant(const ConvWinogradArgs& a, const Tensor& normed, uint64_t normedBytes) {
+cuda::Variant norm_variant(const ConvWinogradArgs& a, const Tensor& normed, uint64_t normedBytes, const cuda::DeviceInfo& device) {
   const GroupNormArgs norm = as_group_norm(a, normed);
   const Tensor absent;
-  cuda::Candidates norms(false);
+  cuda::Candidates norms(cuda::PlanningOptions{.batchInvariant = true});
   cuda::add_group_norm(
       {norm.x, norm.x2, norm.weight, norm.bias, norm.stats, absent, norm.y, norm.groups, norm.eps, norm.act, norm.joinFrames}, "group_norm",
-      norms);
+      device, norms);
   cuda::Variant variant = std::move(norms.variants[0]);
   for (cuda::Launch& launch : variant.launches) {
     for (cuda::Relocation& relocation : launch.relocations)
@@ -200,12 +200,12 @@ cuda::Variant norm_variant(const ConvWinogradArgs& a, const Tensor& normed, uint
 }
 
 /** Adds the kernels of conv, behind those of group_norm where statistics are given. */
-void add_direct(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, bool explain, cuda::Candidates& out) {
+void add_direct(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options, cuda::Candidates& out) {
   const bool normed = a.stats.present();
   const Tensor x = normed ? normed_map(a, place(2), a.x.dtype) : a.x;
   const uint64_t bytes = normed ? cuda::round_up(static_cast<uint64_t>(x.count()) * bytes_of(x.dtype), 256) : 0;
-  const cuda::Variant norm = normed ? norm_variant(a, x, bytes) : cuda::Variant{};
-  for (cuda::Variant& variant : conv_cuda_variants(as_conv(a, x), device, explain).variants) {
+  const cuda::Variant norm = normed ? norm_variant(a, x, bytes, device) : cuda::Variant{};
+  for (cuda::Variant& variant : conv_cuda_variants(as_conv(a, x), device, options).variants) {
     variant.name = "direct_" + variant.name;
     if (normed)
       for (cuda::Launch& launch : variant.launches) move_to_workspace(launch, x.data, 0);
@@ -217,12 +217,13 @@ void add_direct(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, bool 
 
 }  // namespace
 
-cuda::Candidates conv_winograd_cuda_variants(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates conv_winograd_cuda_variants(const ConvWinogradArgs& a, const cuda::DeviceInfo& device,
+                                             const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   const bool can = out.allows({"winograd_*"}, winograd_reason(a, device));
   const bool wants = gains(a.weight.dims[1], a.y.channels());
   if (can && wants) add_winograd(a, device, out);
-  add_direct(a, device, explain, out);
+  add_direct(a, device, options, out);
   if (can && !wants) add_winograd(a, device, out);
   return out;
 }

@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates copy_cuda_variants(const CopyArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates copy_cuda_variants(const CopyArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::CopyParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -16,7 +16,7 @@ cuda::Candidates copy_cuda_variants(const CopyArgs& a, const cuda::DeviceInfo&, 
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
   const cuda::Reason againstVector = cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true)});
-  return cuda::run_candidates("copy_vector", "copy_scalar", againstVector, p.pixels * p.channels, p, explain);
+  return cuda::run_candidates("copy_vector", "copy_scalar", againstVector, p.pixels * p.channels, p, options);
 }
 
 }  // namespace vd

@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::DenoiseInputParams p{};
   p.latents = a.latents.data;
   p.image = a.image.data;
@@ -22,7 +22,7 @@ cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& a, const cu
   p.latentsType = static_cast<int32_t>(a.latents.dtype);
   p.imageType = static_cast<int32_t>(a.image.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return cuda::elementwise_candidates("denoise_input_scalar", p.rows * p.pixels * p.channels, p, explain);
+  return cuda::elementwise_candidates("denoise_input_scalar", p.rows * p.pixels * p.channels, p, options);
 }
 
 }  // namespace vd

@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::DepthToSpaceParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -20,7 +20,7 @@ cuda::Candidates depth_to_space_cuda_variants(const DepthToSpaceArgs& a, const c
   p.channelsLast = a.order == DepthOrder::channels_last;
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return cuda::elementwise_candidates("depth_to_space_scalar", p.count, p, explain);
+  return cuda::elementwise_candidates("depth_to_space_scalar", p.count, p, options);
 }
 
 }  // namespace vd

@@ -180,8 +180,8 @@ class Call {
 
 }  // namespace
 
-cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo&, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   const Call call(a);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});

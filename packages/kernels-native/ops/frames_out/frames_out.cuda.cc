@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::FramesOutParams p{};
   p.x = a.x.data;
   p.y = a.y.as<uint8_t>();
@@ -22,7 +22,7 @@ cuda::Candidates frames_out_cuda_variants(const FramesOutArgs& a, const cuda::De
   };
   const cuda::Reason againstWide = cuda::first_of(
       {packed(a.x, "x"), packed(a.y, "y"), cuda::if_so(elements % 8 != 0, {"takes eight elements at a time, there are #", {elements}})});
-  return cuda::run_candidates("frames_out_wide", "frames_out_scalar", againstWide, elements, p, explain);
+  return cuda::run_candidates("frames_out_wide", "frames_out_scalar", againstWide, elements, p, options);
 }
 
 }  // namespace vd

@@ -4,9 +4,11 @@
 
 namespace vd {
 
-cuda::Candidates group_norm_q8_cuda_variants(const GroupNormQ8Args& a, const cuda::DeviceInfo&, bool explain) {
-  cuda::Candidates out(explain);
-  cuda::add_group_norm({a.x, a.x2, a.weight, a.bias, a.stats, a.yScale, a.y, a.groups, a.eps, a.act, a.joinFrames}, "group_norm_q8", out);
+cuda::Candidates group_norm_q8_cuda_variants(const GroupNormQ8Args& a, const cuda::DeviceInfo& device,
+                                             const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
+  cuda::add_group_norm({a.x, a.x2, a.weight, a.bias, a.stats, a.yScale, a.y, a.groups, a.eps, a.act, a.joinFrames}, "group_norm_q8", device,
+                       out);
   return out;
 }
 

@@ -4,9 +4,10 @@
 
 namespace vd {
 
-cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& a, const cuda::DeviceInfo&,
+                                                const cuda::PlanningOptions& options) {
   using namespace device;
-  cuda::Candidates out(explain);
+  cuda::Candidates out(options);
   const bool vector = out.allows({"vector"}, cuda::norm_vector_reason(a.x, a.x2));
   if (vector) out.reject({"scalar"}, cuda::kScalarReason);
   cuda::Variant variant;

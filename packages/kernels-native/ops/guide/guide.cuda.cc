@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates guide_cuda_variants(const GuideArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates guide_cuda_variants(const GuideArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::GuideParams p{};
   p.x = a.x.data;
   p.scale = a.scale.as<float>();
@@ -17,7 +17,7 @@ cuda::Candidates guide_cuda_variants(const GuideArgs& a, const cuda::DeviceInfo&
   p.channels = static_cast<int32_t>(a.x.channels());
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return cuda::elementwise_candidates("guide_scalar", p.pixels * p.channels, p, explain);
+  return cuda::elementwise_candidates("guide_scalar", p.pixels * p.channels, p, options);
 }
 
 }  // namespace vd

@@ -33,8 +33,8 @@ cuda::Reason general_reason(const LayerNormArgs& a) {
 
 }  // namespace
 
-cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates layer_norm_cuda_variants(const LayerNormArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   if (!out.allows({"layer_norm_", cuda::type_name(a.x.dtype), "_*"}, general_reason(a))) {
     const Tensor absent;
     cuda::add_token_norm({a.x, a.weight, a.bias, a.scale, a.shift, a.y, absent, a.eps}, "layer_norm_modulated", device, out);

@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::LayoutOutParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -20,7 +20,7 @@ cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& a, const cuda::De
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.scale = a.scale;
   p.shift = a.shift;
-  return cuda::elementwise_candidates("layout_out_scalar", p.rows * p.width * p.runs, p, explain);
+  return cuda::elementwise_candidates("layout_out_scalar", p.rows * p.width * p.runs, p, options);
 }
 
 }  // namespace vd

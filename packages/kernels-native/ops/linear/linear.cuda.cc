@@ -44,6 +44,7 @@ cuda::MatmulProblem sm90_problem(const LinearArgs& a, cuda::Variant& base, const
   p.suffix = !p.gated ? "" : a.act == Activation::swiglu ? "_swiglu" : "_geglu";
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
   p.weights = cuda::weight_matrix(base, a.weight, a.x.dtype, "linear_pack");
+  p.constantWeights = a.weight.constant;
   p.weightChannels = a.weight.channels();
   p.epilogue = epilogue;
   p.bias = cuda::float_bias(base, a.bias, "linear_pack");
@@ -90,9 +91,9 @@ void add_vector(const LinearArgs& a, const cuda::MmaProblem& problem, const cuda
 
 }  // namespace
 
-cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInfo& device, bool explain) {
+cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2));
-  cuda::Candidates out(explain);
+  cuda::Candidates out(options);
   const cuda::MmaProblem portable = mma_problem(a, epilogue);
   add_vector(a, portable, device, out);
   if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {

@@ -16,7 +16,7 @@ cuda::Reason vector_reason(const PointwiseArgs& a) {
 
 }  // namespace
 
-cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::PointwiseParams p{};
   p.a = a.a.data;
   p.b = a.b.data;
@@ -43,7 +43,7 @@ cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& a, const cuda::Dev
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.aScale = a.aScale;
   p.bScale = a.bScale;
-  cuda::Candidates out(explain);
+  cuda::Candidates out(options);
   const bool vector = out.allows({"pointwise_vector"}, vector_reason(a));
   if (vector) out.reject({"pointwise_scalar"}, cuda::kScalarReason);
   cuda::Launch launch;

@@ -47,9 +47,9 @@ cuda::Launch make_launch(const std::string& symbol, int64_t threads, int64_t mos
 
 }  // namespace
 
-cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::DeviceInfo& device, bool explain) {
+cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   constexpr int64_t kNoLimit = int64_t{1} << 30;
-  cuda::Candidates out(explain);
+  cuda::Candidates out(options);
   QuantizeParams p = make_params(a);
   const bool vector = out.allows({"quantize_*_vector"}, vector_reason(a));
   if (vector) out.reject({"quantize_*_scalar"}, cuda::kScalarReason);

@@ -4,8 +4,8 @@
 
 namespace vd {
 
-cuda::Candidates rms_norm_cuda_variants(const RmsNormArgs& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates rms_norm_cuda_variants(const RmsNormArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   const Tensor absent;
   cuda::add_token_norm({a.x, a.weight, absent, a.scale, a.shift, a.y, absent, a.eps}, "rms_norm", device, out);
   return out;

@@ -94,8 +94,9 @@ cuda::Variant threshold_variant(const SamplerStepArgs& a, const cuda::DeviceInfo
 
 }  // namespace
 
-cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& a, const cuda::DeviceInfo& device, bool explain) {
-  cuda::Candidates out(explain);
+cuda::Candidates sampler_step_cuda_variants(const SamplerStepArgs& a, const cuda::DeviceInfo& device,
+                                            const cuda::PlanningOptions& options) {
+  cuda::Candidates out(options);
   const bool isPlain = !a.philox.present() && !a.previous.present() && a.bounds == StepBounds::none;
   // A blend takes a pixel a thread.
   const int64_t items = a.previous.present() ? a.x.pixels() : a.x.count();

@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::SpaceToDepthParams p{};
   p.x = a.x.data;
   p.y = a.y.data;
@@ -19,7 +19,7 @@ cuda::Candidates space_to_depth_cuda_variants(const SpaceToDepthArgs& a, const c
   for (int i = 0; i < 3; ++i) p.block[i] = static_cast<int32_t>(a.block[i]);
   p.xType = static_cast<int32_t>(a.x.dtype);
   p.yType = static_cast<int32_t>(a.y.dtype);
-  return cuda::elementwise_candidates("space_to_depth_scalar", p.count, p, explain);
+  return cuda::elementwise_candidates("space_to_depth_scalar", p.count, p, options);
 }
 
 }  // namespace vd

@@ -7,7 +7,8 @@
 
 namespace vd {
 
-cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& a, const cuda::DeviceInfo&,
+                                                  const cuda::PlanningOptions& options) {
   device::TimestepEmbeddingParams p{};
   p.t = a.t.as<float>();
   p.y = a.y.data;
@@ -19,7 +20,7 @@ cuda::Candidates timestep_embedding_cuda_variants(const TimestepEmbeddingArgs& a
   p.yType = static_cast<int32_t>(a.y.dtype);
   p.rate = static_cast<float>(-std::log(static_cast<double>(a.maxPeriod)));
   p.divisor = static_cast<float>(p.half) - a.downscaleShift;
-  return cuda::elementwise_candidates("timestep_embedding_scalar", p.count * p.half, p, explain);
+  return cuda::elementwise_candidates("timestep_embedding_scalar", p.count * p.half, p, options);
 }
 
 }  // namespace vd

@@ -5,7 +5,7 @@
 
 namespace vd {
 
-cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& a, const cuda::DeviceInfo&, bool explain) {
+cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   device::TokenEmbedParams p{};
   p.x = a.x.data;
   p.token = a.token.data;
@@ -23,7 +23,7 @@ cuda::Candidates token_embed_cuda_variants(const TokenEmbedArgs& a, const cuda::
   const cuda::Reason againstVector = cuda::first_of({cuda::access_reason(a.x, "x", 8, true), cuda::access_reason(a.y, "y", 8, true),
                                                      cuda::access_reason(a.position, "position", 8, true),
                                                      cuda::if_so(!cuda::aligned16(p.token), {"is not 16-byte aligned", {}, "token"})});
-  return cuda::run_candidates("token_embed_vector", "token_embed_scalar", againstVector, p.rows * p.channels, p, explain);
+  return cuda::run_candidates("token_embed_vector", "token_embed_scalar", againstVector, p.rows * p.channels, p, options);
 }
 
 }  // namespace vd

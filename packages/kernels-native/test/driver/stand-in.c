@@ -398,6 +398,12 @@ static R one(void* h) {
   (void)h;
   return state();
 }
+static R count_clusters(int* count, void* function, const void* config) {
+  (void)function;
+  (void)config;
+  *count = 16;
+  return state();
+}
 static R graph_launch(void* g, void* q) {
   Ops* captured = (Ops*)g;
   (void)q;
@@ -518,6 +524,7 @@ EXPORT R cuGetProcAddress_v2(const char* symbol, void** found, int version, uint
                {"cuEventSynchronize", (void*)query_event},
                {"cuEventElapsedTime", (void*)elapsed},
                {"cuLaunchKernelEx", (void*)launch},
+               {"cuOccupancyMaxActiveClusters", (void*)count_clusters},
                {"cuGraphInstantiateWithFlags", (void*)instantiate},
                {"cuGraphLaunch", (void*)graph_launch},
                {"cuGraphDestroy", (void*)destroy_graph},

@@ -11,6 +11,9 @@ using namespace vd;
 
 namespace {
 
+constexpr cuda::PlanningOptions kExplain{.explain = true};
+constexpr cuda::PlanningOptions kInvariant{.explain = true, .batchInvariant = true};
+
 /** A tensor at an aligned address, with nothing behind it. */
 Tensor tensor(std::initializer_list<int64_t> dims, DType type = DType::f32) {
   Tensor t;
@@ -89,11 +92,11 @@ AttentionBackwardArgs attention_backward(int64_t tokens, int64_t dim, DType type
   return a;
 }
 
-GroupNormArgs group_norm(int64_t frames, int64_t channels) {
+GroupNormArgs group_norm(int64_t frames, int64_t channels, int64_t size = 8) {
   GroupNormArgs a{};
-  a.x = a.y = tensor({1, frames, 8, 8, channels}, DType::f16);
+  a.x = a.y = tensor({1, frames, size, size, channels}, DType::f16);
   a.weight = a.bias = tensor({channels}, DType::f16);
-  a.groups = 1;
+  a.groups = channels % 32 == 0 ? 32 : 1;
   return a;
 }
 
@@ -103,8 +106,8 @@ void print(const char* name, const cuda::Candidates& found) {
 }
 
 void print_float32(const cuda::DeviceInfo& device) {
-  const auto print_linear = [&](const char* name, const LinearArgs& args) { print(name, linear_cuda_variants(args, device, true)); };
-  const auto print_conv = [&](const char* name, const ConvArgs& args) { print(name, conv_cuda_variants(args, device, true)); };
+  const auto print_linear = [&](const char* name, const LinearArgs& args) { print(name, linear_cuda_variants(args, device, kExplain)); };
+  const auto print_conv = [&](const char* name, const ConvArgs& args) { print(name, conv_cuda_variants(args, device, kExplain)); };
   print_linear("linear f32", linear(9216, 512, 1536, DType::f32));
   print_linear("linear f16", linear(9216, 512, 1536, DType::f16));
   print_linear("linear bf16", linear(9216, 512, 1536, DType::bf16));
@@ -118,8 +121,8 @@ void print_float32(const cuda::DeviceInfo& device) {
   print_conv("conv 4 channels", conv(144, 4, 128, DType::f32));
   print_conv("conv 3 channels", conv(144, 3, 128, DType::f32));
   for (const int64_t dim : {40, 80, 160, 512})
-    print(("attention d" + std::to_string(dim)).c_str(), attention_cuda_variants(attention(100, dim), device, true));
-  print("attention 25 tokens", attention_cuda_variants(attention(25, 64), device, true));
+    print(("attention d" + std::to_string(dim)).c_str(), attention_cuda_variants(attention(100, dim), device, kExplain));
+  print("attention 25 tokens", attention_cuda_variants(attention(25, 64), device, kExplain));
 }
 
 void print_float16(const cuda::DeviceInfo& device) {
@@ -127,41 +130,47 @@ void print_float16(const cuda::DeviceInfo& device) {
   LinearArgs biased = linear(9216, 320, 320, f16, f16);
   biased.bias = tensor({320}, f16);
   biased.bias.data = reinterpret_cast<void*>(uintptr_t{4098});
-  print("half linear", linear_cuda_variants(linear(9216, 320, 320, f16, f16), device, true));
-  print("half linear unaligned bias", linear_cuda_variants(biased, device, true));
-  print("half linear bf16", linear_cuda_variants(linear(9216, 512, 512, DType::bf16, DType::bf16), device, true));
-  print("half conv", conv_cuda_variants(conv(64, 320, 320, f16, f16), device, true));
+  print("half linear", linear_cuda_variants(linear(9216, 320, 320, f16, f16), device, kExplain));
+  print("half linear unaligned bias", linear_cuda_variants(biased, device, kExplain));
+  print("half linear bf16", linear_cuda_variants(linear(9216, 512, 512, DType::bf16, DType::bf16), device, kExplain));
+  print("half conv", conv_cuda_variants(conv(64, 320, 320, f16, f16), device, kExplain));
   ConvArgs far = conv(64, 320, 320, f16, f16);
   far.stride[1] = far.stride[2] = 9;
-  print("half conv far", conv_cuda_variants(far, device, true));
-  print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, true));
-  print("half conv few", conv_cuda_variants(conv(64, 3, 3, f16, f16), device, true));
+  for (const int64_t size : {8, 64, 512}) {
+    const ConvArgs small = conv(size, 1280, 1280, f16, f16);
+    print(("half conv of 1280 by " + std::to_string(size)).c_str(), conv_cuda_variants(small, device, kExplain));
+    print(("invariant conv of 1280 by " + std::to_string(size)).c_str(), conv_cuda_variants(small, device, kInvariant));
+  }
+  print("half linear of 77 tokens", linear_cuda_variants(linear(77, 5120, 1280, f16, f16), device, kExplain));
+  print("half conv far", conv_cuda_variants(far, device, kExplain));
+  print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, kExplain));
+  print("half conv few", conv_cuda_variants(conv(64, 3, 3, f16, f16), device, kExplain));
   ConvArgs behind = conv(64, 320, 4, f16, f16);
   behind.y.dims[1] = 2;
   behind.padding[1] = 1;
-  print("half conv narrow padded behind", conv_cuda_variants(behind, device, true));
-  print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, true));
-  print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, true));
-  print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, true));
-  print("half conv clip", conv_cuda_variants(clip_conv(64, 320, f16), device, true));
-  print("half conv clip of 3", conv_cuda_variants(clip_conv(64, 3, f16), device, true));
+  print("half conv narrow padded behind", conv_cuda_variants(behind, device, kExplain));
+  print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, kExplain));
+  print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, kExplain));
+  print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, kExplain));
+  print("half conv clip", conv_cuda_variants(clip_conv(64, 320, f16), device, kExplain));
+  print("half conv clip of 3", conv_cuda_variants(clip_conv(64, 3, f16), device, kExplain));
   ConvArgs mixed = clip_conv(64, 320, f16);
   mixed.past.dtype = DType::f32;
-  print("half conv clip of two types", conv_cuda_variants(mixed, device, true));
-  print("half conv transposed", conv_cuda_variants(transposed_conv(64, 320, 160, f16), device, true));
-  print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, true));
-  print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, true));
+  print("half conv clip of two types", conv_cuda_variants(mixed, device, kExplain));
+  print("half conv transposed", conv_cuda_variants(transposed_conv(64, 320, 160, f16), device, kExplain));
+  print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, kExplain));
+  print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, kExplain));
 }
 
 void print_attention(const cuda::DeviceInfo& device) {
-  const auto forward = [&](const char* name, const AttentionArgs& args) { print(name, attention_cuda_variants(args, device, true)); };
+  const auto forward = [&](const char* name, const AttentionArgs& args) { print(name, attention_cuda_variants(args, device, kExplain)); };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const std::string name = " of " + std::string(kDTypeNames[static_cast<int>(type)]);
     AttentionArgs local = attention(100, 40, type);
     local.window[0] = 9;
     local.grid[0] = local.grid[1] = 1;
     forward(("window" + name).c_str(), local);
-    print(("gradients" + name).c_str(), attention_backward_cuda_variants(attention_backward(100, 40, type), device, true));
+    print(("gradients" + name).c_str(), attention_backward_cuda_variants(attention_backward(100, 40, type), device, kExplain));
   }
   AttentionArgs causal = attention(100, 128, DType::f16);
   causal.causal = true;
@@ -181,13 +190,13 @@ void print_attention(const cuda::DeviceInfo& device) {
   forward("attention of many rows", large);
   AttentionBackwardArgs other = attention_backward(100, 64, DType::f16);
   other.dq.dtype = DType::bf16;
-  print("gradients of two types", attention_backward_cuda_variants(other, device, true));
-  print("gradients d160", attention_backward_cuda_variants(attention_backward(100, 160, DType::f16), device, true));
+  print("gradients of two types", attention_backward_cuda_variants(other, device, kExplain));
+  print("gradients d160", attention_backward_cuda_variants(attention_backward(100, 160, DType::f16), device, kExplain));
 }
 
 /** Launches for gradients by some of the operands: of the first variant, with its workspace. */
 void print_gradients(const char* name, const AttentionBackwardArgs& a, const cuda::DeviceInfo& device) {
-  const cuda::Variant variant = attention_backward_cuda_variants(a, device, false).variants.front();
+  const cuda::Variant variant = attention_backward_cuda_variants(a, device, {}).variants.front();
   std::string line = std::to_string(variant.workspaceBytes);
   for (const cuda::Launch& launch : variant.launches) line += " " + launch.symbol;
   std::printf("%s\t%s\t\n", name, line.c_str());
@@ -198,7 +207,7 @@ void print_staged(const cuda::DeviceInfo& device) {
   AttentionArgs a = attention(100, 64, DType::f16);
   a.normQ = tensor({64}, DType::f16);
   a.rotaryQ = a.rotaryK = tensor({100, 64});
-  for (const cuda::Variant& variant : attention_cuda_variants(a, device, false).variants) {
+  for (const cuda::Variant& variant : attention_cuda_variants(a, device, {}).variants) {
     std::string line = variant.name + " " + std::to_string(variant.workspaceBytes);
     for (const cuda::Launch& launch : variant.launches) {
       line += ", " + launch.symbol;
@@ -212,41 +221,43 @@ void print_staged(const cuda::DeviceInfo& device) {
 }
 
 void print_others(const cuda::DeviceInfo& device) {
-  print("group_norm", group_norm_cuda_variants(group_norm(2, 320), device, true));
-  print("group_norm odd", group_norm_cuda_variants(group_norm(2, 321), device, true));
+  print("group_norm", group_norm_cuda_variants(group_norm(2, 320), device, kExplain));
+  print("group_norm of a large row", group_norm_cuda_variants(group_norm(2, 320, 512), device, kExplain));
+  print("group_norm of groups of two", group_norm_cuda_variants(group_norm(2, 64), device, kExplain));
+  print("group_norm odd", group_norm_cuda_variants(group_norm(2, 321), device, kExplain));
   GroupNormStatsArgs stats{};
   stats.x = tensor({1, 2, 8, 8, 321}, DType::f16);
   stats.stats = tensor({1, 2, 1, 2});
   stats.groups = 1;
-  print("group_norm_stats odd", group_norm_stats_cuda_variants(stats, device, true));
+  print("group_norm_stats odd", group_norm_stats_cuda_variants(stats, device, kExplain));
   LayerNormArgs norm{};
   norm.x = norm.y = tensor({1, 1, 100, 640}, DType::f16);
   norm.weight = norm.bias = tensor({640}, DType::f16);
-  print("layer_norm", layer_norm_cuda_variants(norm, device, true));
+  print("layer_norm", layer_norm_cuda_variants(norm, device, kExplain));
   PointwiseArgs sum{};
   sum.a = sum.b = sum.y = tensor({1, 1, 4, 4, 5}, DType::f16);
-  print("pointwise odd", pointwise_cuda_variants(sum, device, true));
+  print("pointwise odd", pointwise_cuda_variants(sum, device, kExplain));
   CopyArgs copy{};
   copy.x = copy.y = tensor({1, 1, 4, 8}, DType::f16);
   copy.y.pitch = 12;
-  print("copy gaps", copy_cuda_variants(copy, device, true));
+  print("copy gaps", copy_cuda_variants(copy, device, kExplain));
   ResizeArgs resize{};
   resize.x = resize.y = tensor({1, 1, 4, 4, 8}, DType::f16);
-  print("resize", resize_cuda_variants(resize, device, true));
+  print("resize", resize_cuda_variants(resize, device, kExplain));
   TokenEmbedArgs embed{};
   embed.x = embed.y = embed.position = tensor({1, 1, 4, 8}, DType::f16);
   embed.token.data = reinterpret_cast<void*>(uintptr_t{4098});
-  print("token_embed", token_embed_cuda_variants(embed, device, true));
+  print("token_embed", token_embed_cuda_variants(embed, device, kExplain));
   SamplerStepArgs step{};
   step.prediction = step.x = step.next = tensor({1, 25, 72, 128, 4});
   step.coefficients = tensor({2, 3});
-  print("sampler_step", sampler_step_cuda_variants(step, device, true));
+  print("sampler_step", sampler_step_cuda_variants(step, device, kExplain));
   step.bounds = StepBounds::clip;
-  print("sampler_step clipped", sampler_step_cuda_variants(step, device, true));
+  print("sampler_step clipped", sampler_step_cuda_variants(step, device, kExplain));
   step.bounds = StepBounds::threshold;
   for (const int64_t height : {int64_t{72}, int64_t{1}}) {
     step.x.dims[2] = height;
-    const cuda::Variant variant = sampler_step_cuda_variants(step, device, false).variants.front();
+    const cuda::Variant variant = sampler_step_cuda_variants(step, device, {}).variants.front();
     const cuda::Launch& launch = variant.launches.front();
     std::printf("sampler_step of %d lines\t%s %d %zu%s\t\n", static_cast<int>(height), launch.symbol.c_str(), launch.grid[0],
                 variant.workspaceBytes, launch.allResident ? " resident" : "");
@@ -254,7 +265,7 @@ void print_others(const cuda::DeviceInfo& device) {
   FramesOutArgs frames{};
   frames.x = tensor({1, 1, 3, 3, 3}, DType::f16);
   frames.y = tensor({1, 1, 3, 3, 3}, DType::u8);
-  print("frames_out", frames_out_cuda_variants(frames, device, true));
+  print("frames_out", frames_out_cuda_variants(frames, device, kExplain));
 }
 
 ElementwiseArgs elementwise(std::initializer_list<Instruction> code, int64_t channels, DType other = DType::f16) {
@@ -268,7 +279,9 @@ ElementwiseArgs elementwise(std::initializer_list<Instruction> code, int64_t cha
 
 void print_elementwise(const cuda::DeviceInfo& device) {
   using enum Instruction;
-  const auto print_program = [&](const char* name, const ElementwiseArgs& a) { print(name, elementwise_cuda_variants(a, device, true)); };
+  const auto print_program = [&](const char* name, const ElementwiseArgs& a) {
+    print(name, elementwise_cuda_variants(a, device, kExplain));
+  };
   print_program("gated residual", elementwise({a, b, c, mul, add}, 640));
   print_program("gated residual, other names", elementwise({c, b, a, mul, add}, 640));
   print_program("gated residual odd", elementwise({a, b, c, mul, add}, 641));
@@ -279,19 +292,19 @@ void print_elementwise(const cuda::DeviceInfo& device) {
 void print_token_norms(const cuda::DeviceInfo& device) {
   LayerNormArgs norm{};
   norm.x = norm.y = tensor({1, 2, 100, 640}, DType::f16);
-  print("layer_norm bare", layer_norm_cuda_variants(norm, device, true));
+  print("layer_norm bare", layer_norm_cuda_variants(norm, device, kExplain));
   norm.weight = norm.bias = tensor({640}, DType::f16);
   norm.scale = tensor({1, 2, 1, 640}, DType::f32);
   norm.scale.pitch = 644;
-  print("layer_norm scale on gaps", layer_norm_cuda_variants(norm, device, true));
+  print("layer_norm scale on gaps", layer_norm_cuda_variants(norm, device, kExplain));
   RmsNormArgs rms{};
   rms.x = rms.y = tensor({1, 1, 100, 3072}, DType::bf16);
-  print("rms_norm", rms_norm_cuda_variants(rms, device, true));
+  print("rms_norm", rms_norm_cuda_variants(rms, device, kExplain));
 }
 
 /** What is left of variants that need the given MiB. */
 void print_limited(const char* name, std::initializer_list<size_t> mebibytes) {
-  cuda::Candidates candidates(true);
+  cuda::Candidates candidates(kExplain);
   for (const size_t size : mebibytes) candidates.add({"needs_" + std::to_string(size), size << 20, {}, {}});
   candidates.limit_workspace();
   print(name, candidates);
@@ -319,6 +332,6 @@ int main(int argc, char** argv) {
   print_token_norms(device);
   print_limited("limited", {312, 100, 400});
   print_limited("limited alone", {312, 400});
-  const cuda::Candidates silent = conv_cuda_variants(conv(64, 320, 320, DType::f16, DType::f16), device, false);
+  const cuda::Candidates silent = conv_cuda_variants(conv(64, 320, 320, DType::f16, DType::f16), device, {});
   std::printf("silent\t%zu\t\n", silent.rejected().size());
 }

@@ -91,7 +91,8 @@ export function randomDiffusionModel(layout: RandomLayout, seed: number): Diffus
   return { info, unet, codec, text, tokenizer: undefined, scheduler };
 }
 
-/** Records one call of a random network: pictures of side×side latents, each with a timestep and a text of its own. */
+/** Records one call of a random network as streams make it: pictures of side×side latents. What follows from each one's text and
+ *  timestep, inputs here, is computed when those are set. */
 export function* recordRandomNetwork(
   g: Graph,
   layout: RandomLayout,
@@ -100,11 +101,8 @@ export function* recordRandomNetwork(
   const config = parseUnet2dConditionConfig(UNET_CONFIGS[layout]);
   const unet = yield* unet2dCondition.inPieces(randomWeights(seed), config);
   const length = parseClipTextConfig(TEXT_CONFIGS[layout]).maxTokens;
-  const contextChannels = config.levels[0]!.crossAttentionDim;
-  const text = g.empty([1, pictures, length, unet.widths.text]);
-  yield* unet.conditionText.inPieces(g, g.input("states", [1, pictures, length, contextChannels]), text);
-  const time = g.empty([1, pictures, 1, unet.widths.time]);
-  yield* unet.conditionTime.inPieces(g, { timestep: g.input("timestep", [1, pictures], "f32") }, time);
+  const text = g.input("text", [1, pictures, length, unet.widths.text]);
+  const time = g.input("time", [1, pictures, 1, unet.widths.time]);
   const sample = g.input("sample", [1, pictures, side, side, config.inChannels]);
   g.output("prediction", yield* unet.forward.inPieces(g, { sample, time, text }));
 }

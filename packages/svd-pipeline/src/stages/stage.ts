@@ -97,7 +97,7 @@ async function notePeak(device: Device, memory: StageMemory): Promise<void> {
 }
 
 /**
- * Loads a laid-out stage and counts it in `memory` until it is released. options: also who observes it, and under which
+ * Loads a laid-out stage and counts it in `memory` until it is released. Its bits stay however clips are cut into pieces. options: also who observes it, and under which
  * name.
  *
  * @throws VdError as `Plan.load`
@@ -112,7 +112,7 @@ export async function loadStage(
   // Whoever gives an arena counts it, and the state that its plans share.
   let ownBytes = options.arena ? ioBytes : peakBytes;
   memory.ownBytes += ownBytes;
-  const plan = await Plan.load(device, layout, options).catch((error: unknown) => {
+  const plan = await Plan.load(device, layout, { batchInvariant: true, ...options }).catch((error: unknown) => {
     memory.ownBytes -= ownBytes;
     throw error;
   });

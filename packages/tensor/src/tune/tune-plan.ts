@@ -22,6 +22,8 @@ export interface TuneOptions {
   known?: Readonly<Record<string, TuningEntry>> | undefined;
   /** Fills inputs before the first run of every pass; by default they are zeros. */
   fill?: ((plan: Plan) => void) | undefined;
+  /** For plans that are loaded so; default false. */
+  batchInvariant?: boolean | undefined;
   /** Stops before the next row; tunePlan then throws VdError `cancelled`. */
   signal?: AbortSignal | undefined;
   onProgress?: ((progress: TuningProgress) => void) | undefined;
@@ -37,14 +39,18 @@ interface KeyTrial {
 }
 
 /** The keys of a plan that are not known yet and have more than one variant to choose from. */
-async function trialsOf(device: Device, layout: GraphLayout, known: TuneOptions["known"]): Promise<KeyTrial[]> {
+async function trialsOf(
+  device: Device,
+  layout: GraphLayout,
+  { known, batchInvariant }: Pick<TuneOptions, "known" | "batchInvariant">,
+): Promise<KeyTrial[]> {
   const places = new Map<string, number[]>();
   for (const [place, row] of layout.graph.rows.entries()) {
     const key = rowKey(row);
     if (!Object.hasOwn(known ?? {}, key)) places.set(key, [...(places.get(key) ?? []), place]);
   }
   if (places.size === 0) return [];
-  const plan = await Plan.load(device, layout, { tuning: false });
+  const plan = await Plan.load(device, layout, { tuning: false, batchInvariant });
   const { candidates } = plan;
   plan.freeSync();
   return [...places].flatMap(([key, found]) => {
@@ -59,11 +65,11 @@ async function measureKeys(
   device: Device,
   layout: GraphLayout,
   { trials, variants }: { trials: readonly KeyTrial[]; variants: readonly string[] },
-  { repeats = DEFAULT_REPEATS, fill, signal }: TuneOptions,
+  { repeats = DEFAULT_REPEATS, batchInvariant, fill, signal }: TuneOptions,
 ): Promise<number[][]> {
   const all = layout.graph.rows.map(() => "");
   for (const [i, { places }] of trials.entries()) for (const place of places) all[place] = variants[i]!;
-  const plan = await Plan.load(device, layout, { variants: all });
+  const plan = await Plan.load(device, layout, { variants: all, batchInvariant });
   try {
     fill?.(plan);
     const timesUs: number[][] = trials.map(() => []);
@@ -112,7 +118,7 @@ async function tuneKeys(
   options: TuneOptions,
 ): Promise<Record<string, TuningEntry>> {
   throwIfAborted(options.signal, "tuning");
-  const trials = await trialsOf(device, layout, options.known);
+  const trials = await trialsOf(device, layout, options);
   let pass = 0;
   const measure = async (some: readonly KeyTrial[], variants: readonly string[]) => {
     options.onProgress?.({ pass: ++pass, numRows: some.length });

@@ -64,7 +64,7 @@ export class StageRuns {
     // A stage that is run fills in what it tells of its graph, so it is recorded anew.
     const layout = await this.record(stage);
     const tuning = await tuningFor(layout);
-    const plan = await Plan.load(device, layout, { name: stage.name, observer, tuning });
+    const plan = await Plan.load(device, layout, { batchInvariant: true, name: stage.name, observer, tuning });
     try {
       return await body(plan);
     } finally {

@@ -181,7 +181,7 @@ export class Session {
     if (this.plans.size >= MOST_PLANS || (others.length > 0 && key !== usual)) await this.unload(others[0]!);
     const statistics = statisticsFor(shape);
     const layout = await layoutPiece(resources, direction, shape, { latents, begins, stream, statistics });
-    const plan = await Plan.load(resources.device, layout, { name: `${direction} ${key}` });
+    const plan = await Plan.load(resources.device, layout, { batchInvariant: true, name: `${direction} ${key}` });
     this.plans.set(key, plan);
     return plan;
   }

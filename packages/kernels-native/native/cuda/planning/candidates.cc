@@ -6,7 +6,7 @@
 namespace vd::cuda {
 
 void Candidates::reject(std::initializer_list<std::string_view> nameParts, const Reason& reason) {
-  if (!explain_ || !reason) return;
+  if (!options_.explain || !reason) return;
   std::string name;
   for (const std::string_view part : nameParts) name += part;
   rejected_.push_back({std::move(name), reason.text()});
@@ -15,6 +15,10 @@ void Candidates::reject(std::initializer_list<std::string_view> nameParts, const
 bool Candidates::allows(std::initializer_list<std::string_view> nameParts, const Reason& reason) {
   reject(nameParts, reason);
   return !reason;
+}
+
+Reason Candidates::variance_reason() const {
+  return if_so(options_.batchInvariant, {"adds up in an order that follows from the number of results, the plan is batch-invariant"});
 }
 
 std::vector<std::string> Candidates::names() const {

@@ -14,11 +14,18 @@ namespace vd::cuda {
 /** The most working memory that a variant may take where others take less. */
 inline constexpr size_t kMostWorkspaceBytes = size_t{256} << 20;
 
+/** What planners are asked for. */
+struct PlanningOptions {
+  /** Keep the reasons against other variants, too. */
+  bool explain = false;
+  /** Only variants that add up each result in an order which follows from that result alone, however many there are. */
+  bool batchInvariant = false;
+};
+
 /** What planners find for one row. */
 class Candidates {
  public:
-  /** explain: keep the reasons against other variants, too. */
-  explicit Candidates(bool explain) : explain_(explain) {}
+  explicit Candidates(const PlanningOptions& options) : options_(options) {}
 
   /** Those that are legal, the best guess first. */
   std::vector<Variant> variants;
@@ -29,6 +36,8 @@ class Candidates {
   void reject(std::initializer_list<std::string_view> nameParts, const Reason& reason);
   /** Notes the reason, if there is one; returns true if there is none. */
   bool allows(std::initializer_list<std::string_view> nameParts, const Reason& reason);
+  /** Why a variant whose order of addition follows from the number of results cannot be had. */
+  Reason variance_reason() const;
   /** Against which variants there was a reason; empty unless asked for. */
   const std::vector<RejectedVariant>& rejected() const { return rejected_; }
 
@@ -41,7 +50,7 @@ class Candidates {
   Variant extract(const std::string& wanted);
 
  private:
-  bool explain_;
+  PlanningOptions options_;
   std::vector<RejectedVariant> rejected_;
 };
 

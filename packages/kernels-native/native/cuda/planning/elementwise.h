@@ -20,8 +20,9 @@ template <class Params> void add_elementwise(const std::string& symbol, int64_t 
 }
 
 /** The only kernel of an op: an element a thread. */
-template <class Params> Candidates elementwise_candidates(const std::string& symbol, int64_t count, const Params& params, bool explain) {
-  Candidates out(explain);
+template <class Params>
+Candidates elementwise_candidates(const std::string& symbol, int64_t count, const Params& params, const PlanningOptions& options) {
+  Candidates out(options);
   add_elementwise(symbol, count, params, out);
   return out;
 }
@@ -30,8 +31,8 @@ template <class Params> Candidates elementwise_candidates(const std::string& sym
  *  symbols: of both; count: elements. */
 template <class Params>
 Candidates run_candidates(const std::string& vectorSymbol, const std::string& scalarSymbol, const Reason& againstVector, int64_t count,
-                          const Params& params, bool explain) {
-  Candidates out(explain);
+                          const Params& params, const PlanningOptions& options) {
+  Candidates out(options);
   if (out.allows({vectorSymbol}, againstVector)) {
     add_elementwise(vectorSymbol, count / 8, params, out);
     out.reject({scalarSymbol}, kScalarReason);

@@ -20,7 +20,7 @@ struct GroupNormOperands {
   bool joinFrames;
 };
 
-/** Adds the way that suits the operands' alignment. symbol: what the kernels' names begin with. */
-void add_group_norm(const GroupNormOperands& operands, const std::string& symbol, Candidates& out);
+/** Adds the ways that suit the operands' alignment and size. symbol: what the kernels' names begin with. */
+void add_group_norm(const GroupNormOperands& operands, const std::string& symbol, const DeviceInfo& device, Candidates& out);
 
 }  // namespace vd::cuda

@@ -18,6 +18,7 @@ struct DeviceInfo {
   int numSms = 1;               // streaming multiprocessors
   size_t sharedBytesPerBlock = 49152;  // opt-in limit of dynamic shared memory
   size_t l2Bytes = 0;
+  int clusters[9] = {};  // by their blocks, each of which fills a multiprocessor: how many run at once; zeros where that is not known
 };
 
 /** What an address inside the parameters counts from. */

@@ -11,6 +11,12 @@ using namespace device;
 
 namespace {
 
+/** Steps of 128 bytes of the reduction over x, and over both sources. */
+int64_t num_blocks_of_x(const MatmulProblem& p) {
+  return ceil_div(p.channels, block_channels(p)) * p.kernel[0] * p.kernel[1] * p.kernel[2];
+}
+int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil_div(p.channels2, block_channels(p)); }
+
 /** Why staged tiles cannot do the problem: they have no second residual without a first, no phases, and one vector of frame
  *  bias for a tile. */
 Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
@@ -26,7 +32,7 @@ Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
  *  tiles with as many channels as the registers hold. */
 Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (tile.kernel == MatmulKernel::tiles) return {};
+  if (tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::split) return {};
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
@@ -69,6 +75,12 @@ Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, cons
   return if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}});
 }
 
+/** Why the blocks of a cluster cannot share a tile. */
+Reason split_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (tile.kernel != MatmulKernel::split) return {};
+  return if_so(num_blocks_of(p) < 2, {"splits a reduction of two blocks or more"});
+}
+
 /** Why a tile has no kernel that reads past or repeated frames. */
 Reason clip_reason(const MatmulTile& tile) {
   return if_so(tile.staged || tile.kernel != MatmulKernel::tiles, {"has no past frames and repeats none"});
@@ -87,21 +99,24 @@ Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   return first_of({operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
-                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), tail_reason(p, tile),
+                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile), tail_reason(p, tile),
                    shared_memory_reason(p, tile, device)});
 }
 
-/** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2 at 40 bytes a cycle, then a tail in
+/** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
+double load_rate(int64_t numBlocks) { return std::min(67.0, 5280.0 / static_cast<double>(numBlocks)); }
+
+/** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2, then a tail in
  *  proportion to the columns. Pingpong hides the fixed part of the tail. The constants of rows tiles and of halves tiles (which
  *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
-double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, bool alone) {
+double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   // Measured on an H200: sums that are promoted after every block keep the tensor cores waiting, those of integers longer.
   const bool every = tile.promote == 1 && !tile.blocked;
   const double promoted = !every ? 1 : p.x.dtype == DType::i8 ? 1.35 : 1.15;
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promoted;
-  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / 40.0 * numKBlocks;
+  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
@@ -132,8 +147,8 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   params.epilogue.biasType = static_cast<uint8_t>(DType::f32);
   params.scales = p.scales;
   params.blocksPerTap = static_cast<int32_t>(ceil_div(p.channels, block_channels(p)));
-  params.numKBlocks1 = params.blocksPerTap * p.kernel[0] * p.kernel[1] * p.kernel[2];
-  params.numKBlocks = params.numKBlocks1 + static_cast<int32_t>(ceil_div(p.channels2, block_channels(p)));
+  params.numKBlocks1 = static_cast<int32_t>(num_blocks_of_x(p));
+  params.numKBlocks = static_cast<int32_t>(num_blocks_of(p));
   params.channels = static_cast<int32_t>(p.channels);
   int64_t mTiles = p.out[0];
   for (int i = 0; i < 3; ++i) {
@@ -149,8 +164,10 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   params.numNTiles = static_cast<int32_t>(ceil_div(p.columns, tile.tileN));
   params.numPhases = p.phases;
   params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
-  groups = ceil_div(mTiles, tile.kernel == MatmulKernel::tiles ? tile.cluster : 2 * tile.cluster);
+  const bool own = tile.kernel == MatmulKernel::rows || tile.kernel == MatmulKernel::halves;
+  groups = ceil_div(mTiles, own ? 2 * tile.cluster : tile.cluster);
   params.numParts = tile.kernel == MatmulKernel::rows ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
+  params.constantWeights = p.constantWeights;
   params.groupTiles = p.groups == 1 ? 0 : static_cast<int32_t>(p.columns / p.groups / tile.tileN);
   params.aBytes = box[0] * box[1] * box[2] * 128;
   params.pastFrames = p.past.present() ? static_cast<int32_t>(p.past.dim(1)) : 0;
@@ -176,10 +193,32 @@ void add_maps(Launch& launch, const MatmulProblem& p, const MatmulTile& tile, co
   if (e.residual2 != nullptr) output_map(launch, offsetof(MatmulSm90Params, residual2), e.residual2, e.residual2Pitch, p, box);
 }
 
+/** Clusters of so many blocks that run at once. */
+int64_t num_clusters(const DeviceInfo& device, int blocks) {
+  constexpr int kGroup = 16;  // a cluster lies in one group of multiprocessors
+  if (device.clusters[blocks] > 0) return device.clusters[blocks];
+  return std::max(1, device.numSms / kGroup * (kGroup / blocks));
+}
+
+/** Into how many parts the blocks of a cluster cut the reduction of a tile, and its estimated cycles, fitted to an H200. */
+std::pair<int, double> split_parts(const MatmulProblem& p, const MatmulTile& tile, int64_t numTiles, const DeviceInfo& device) {
+  constexpr double kFixed = 5000, kMergeRate = 16;  // cycles, and bytes a cycle that a block reads of others' shared memory
+  const int64_t numKBlocks = num_blocks_of(p);
+  const double products = tile.tileM * tile.tileN / 32.0 * 1.1, bytes = (tile.tileM + tile.tileN) * 128.0;
+  std::pair<int, double> best{2, 1e300};
+  for (int parts = 2; parts <= std::min<int64_t>(kMostSplitParts, numKBlocks); ++parts) {
+    const int64_t clusters = std::min(numTiles, num_clusters(device, parts));
+    const double share = static_cast<double>(ceil_div(numKBlocks, parts)) * std::max(products, bytes / load_rate(clusters * parts));
+    const double cycles = static_cast<double>(ceil_div(numTiles, clusters)) * (share + tile.tileM * tile.tileN * 4 / kMergeRate + kFixed);
+    if (cycles < best.second) best = {parts, cycles};
+  }
+  return best;
+}
+
 /** The launch of a tile's kernel, and its estimated cycles. chosen: the box of pixels for the tile's rows. */
 std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& tile, const Box& chosen, const DeviceInfo& device) {
   const bool rows = tile.kernel == MatmulKernel::rows;
-  const bool own = tile.kernel != MatmulKernel::tiles;  // each warpgroup has a tile of 64 rows
+  const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
   const Box source = own ? Box{1, 1, tile.tileM} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
@@ -193,14 +232,31 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
+  double cost = 0;
+  if (tile.kernel == MatmulKernel::split) {
+    const auto [parts, cycles] = split_parts(p, tile, tiles, device);
+    launch.cluster = static_cast<uint32_t>(parts);
+    launch.grid[0] = static_cast<uint32_t>(tiles * parts);
+    cost = cycles;
+  } else {
+    const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
+    cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem *
+           tile_cycles(p, tile, params.numKBlocks, clusters * tile.cluster, tiles <= clusters);
+  }
   launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   if (p.scales.x != nullptr)
     launch.relocations.push_back({offsetof(MatmulSm90Params, scales) + offsetof(MatmulScales, weight), p.weightScales});
   add_maps(launch, p, tile, source, box);
-  const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
-  const double cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem * tile_cycles(p, tile, params.numKBlocks, tiles <= clusters);
   return {cost, std::move(launch)};
+}
+
+/** Parts stand in the name: they decide the bits. */
+std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
+  const std::string name = tile.name;
+  if (tile.kernel != MatmulKernel::split) return "sm90_" + name;
+  const size_t end = name.find('_');
+  return "sm90_" + name.substr(0, end) + std::to_string(cluster) + name.substr(end);
 }
 
 }  // namespace
@@ -211,10 +267,12 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
     const Box& box = boxes[tile.tileM == 256];
+    const bool split = tile.kernel == MatmulKernel::split;
+    if (split && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
     if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;
     auto [cost, launch] = make_launch(problem, tile, box, device);
     Variant variant = base;
-    variant.name = std::string("sm90_") + tile.name;
+    variant.name = variant_name(tile, launch.cluster);
     variant.launches.push_back(std::move(launch));
     ranked.emplace_back(cost, std::move(variant));
   }

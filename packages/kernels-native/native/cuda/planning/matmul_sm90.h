@@ -25,6 +25,7 @@ struct MatmulProblem {
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;
   BiasSource bias;
+  bool constantWeights = false; // they and what they are packed of stay as they are
   int64_t weightChannels;       // elements from one tap (or row) of the weights to the next
   device::Epilogue epilogue;
   device::MatmulScales scales = {};  // of 8-bit operands

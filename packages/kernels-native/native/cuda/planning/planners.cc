@@ -23,19 +23,19 @@ std::string describe(const Row& row) {
 }
 
 /** What the op's planner finds. */
-Candidates candidates_of(const Row& row, const DeviceInfo& device, bool explain) {
+Candidates candidates_of(const Row& row, const DeviceInfo& device, const PlanningOptions& options) {
   const std::string_view id = kOps[row.op]->id;
 #define VD_VARIANTS(name, Args) \
-  if (id == #name) return name##_cuda_variants(read_##name##_args(row), device, explain);
+  if (id == #name) return name##_cuda_variants(read_##name##_args(row), device, options);
   VD_FOR_EACH_OP(VD_VARIANTS)
 #undef VD_VARIANTS
-  return Candidates(explain);
+  return Candidates(options);
 }
 
 }  // namespace
 
-Candidates variants_of(const Row& row, const DeviceInfo& device, bool explain) {
-  Candidates candidates = candidates_of(row, device, explain);
+Candidates variants_of(const Row& row, const DeviceInfo& device, const PlanningOptions& options) {
+  Candidates candidates = candidates_of(row, device, options);
   if (candidates.variants.empty())
     throw Error(ErrorCode::unsupported, row.name + "] [" + kOps[row.op]->id, "a kernel for these operands", describe(row),
                 "Use other element types, or the CPU: device \"cpu\".");

@@ -5,8 +5,8 @@
 
 namespace vd::cuda {
 
-/** The variants of a row on a device within the limit of working memory, the best guess first. explain: with the reasons
- *  against others. Throws Error(unsupported) if there is none. */
-Candidates variants_of(const Row& row, const DeviceInfo& device, bool explain);
+/** The variants of a row on a device within the limit of working memory, the best guess first. Throws Error(unsupported) if there is none.
+ */
+Candidates variants_of(const Row& row, const DeviceInfo& device, const PlanningOptions& options);
 
 }  // namespace vd::cuda

@@ -38,7 +38,7 @@ export function observingDenoiser(device: Device, records: Map<string, LayerReco
       const layout = await runInSlices(layoutGraph.inPieces(build, { dtype }), { signal, where: "calibrate" });
       for (const [name, layer] of found) if (!records.has(name)) records.set(name, new LayerRecord(layer));
       const constants = await constantsOf(device, request);
-      const plan = await Plan.load(device, layout, {});
+      const plan = await Plan.load(device, layout, { batchInvariant: true });
       await writeStepConstants(plan, constants);
       const predict = predictByPlan(plan);
       return {

@@ -1,0 +1,227 @@
+// The Hopper matrix core where tiles are too few to fill the device: the blocks of a cluster share one tile, and each adds up its
+// part of the reduction. Partial sums meet in shared memory, where every block finishes its share of the rows.
+//
+//   block r of S: blocks [K·r/S, K·(r+1)/S) of the reduction ──► sums to shared memory, over the ring ──► cluster barrier
+//                 rows [M·r/S, M·(r+1)/S) of all S blocks' sums, added in the order of the blocks ──► epilogue, stores
+//
+// Bits follow from S, and the planner chooses S by the number of tiles: plans that are batch-invariant do not have this.
+// Measured: docs/kernels/matmul_sm90.md.
+#pragma once
+#include "epilogue.cuh"
+#include "matmul_sm90.cuh"
+#include "ptx/cluster.cuh"
+
+namespace vd::device {
+
+/** Where a row of sums has the first four columns of every eight, and behind them the last four: lanes that read vectors side by side
+ *  use different banks, and so do the rows of a warp's fragment. In floats. */
+template <class Config> inline constexpr int kSumsHalf = Config::kTileN / 2 + 4;
+template <class Config> inline constexpr int kSumsPitch = 2 * kSumsHalf<Config>;
+
+/** Where a block of the reduction lies in the weights. Advances without divisions: the producer is one thread, and what it computes
+ *  between two loads takes time from both. */
+template <class Config> struct SplitWeights {
+  int c, tap;
+  bool second;
+
+  __device__ __forceinline__ SplitWeights(const MatmulSm90Params& p, int k) : second(k >= p.numKBlocks1) {
+    tap = second ? 0 : k / p.blocksPerTap;
+    c = second ? p.channels + (k - p.numKBlocks1) * Config::kBlock : (k - tap * p.blocksPerTap) * Config::kBlock;
+  }
+  __device__ __forceinline__ void advance(const MatmulSm90Params& p) {
+    c += Config::kBlock;
+    if (second || c < p.blocksPerTap * Config::kBlock) return;
+    c = 0;
+    if (++tap < p.kernel[0] * p.kernel[1] * p.kernel[2]) return;
+    second = true;
+    tap = 0;
+    c = p.channels;
+  }
+};
+
+/** Where a block of the reduction lies in the pixels, from the first tap of the tile's box on. */
+template <class Config> struct SplitPixels {
+  int c, w, h, f;
+  bool second;
+
+  __device__ __forceinline__ SplitPixels(const MatmulSm90Params& p, int k) : w(0), h(0), f(0), second(k >= p.numKBlocks1) {
+    const SplitWeights<Config> first(p, k);
+    c = second ? (k - p.numKBlocks1) * Config::kBlock : first.c;
+    w = first.tap % p.kernel[2];
+    h = first.tap / p.kernel[2] % p.kernel[1];
+    f = first.tap / (p.kernel[2] * p.kernel[1]);
+  }
+  __device__ __forceinline__ void advance(const MatmulSm90Params& p) {
+    c += Config::kBlock;
+    if (second || c < p.blocksPerTap * Config::kBlock) return;
+    c = 0;
+    if (++w < p.kernel[2]) return;
+    w = 0;
+    if (++h < p.kernel[1]) return;
+    h = 0;
+    if (++f < p.kernel[0]) return;
+    f = 0;
+    second = true;
+  }
+};
+
+/** The producer thread: blocks [first, end) of the reduction of one tile. Weights that nothing writes fill the ring before the launch
+ *  before this one has ended. */
+template <class Config>
+__device__ __forceinline__ void matmul_split_produce(const MatmulSm90Params& p, const MatmulShared<Config>& shared,
+                                                     const MatmulTileIndex& index, int first, int end) {
+  const PixelBox box = tile_box<Config>(p, index.m);
+  const bool phases = p.numPhases == 4;
+  const int w0 = box.w * p.stride[2] - (phases ? 1 - (index.phase & 1) : p.padding[2]);
+  const int h0 = box.h * p.stride[1] - (phases ? 1 - (index.phase >> 1) : p.padding[1]);
+  const int f0 = box.f * p.stride[0] - p.padding[0], row = index.n * Config::kTileN;
+  SplitWeights<Config> weights(p, first);
+  const auto load_weights = [&](const RingCursor<Config::kStages>& at) {
+    const uint32_t full = expect_bytes(shared, at, p.aBytes + Config::kStageBytesB);
+    matmul_load_b<Config>(p, shared.b(at.stage), full, weights.c, weights.tap, row, index.phase, 0);
+    weights.advance(p);
+  };
+  const int ahead = p.constantWeights ? min(end, first + Config::kStages) : first;
+  RingCursor<Config::kStages> early{0, 1};
+#pragma unroll 1
+  for (int k = first; k < ahead; ++k, early.advance()) load_weights(early);
+  await_results_before();
+  SplitPixels<Config> pixels(p, first);
+  RingCursor<Config::kStages> at{0, 1};
+#pragma unroll 1
+  for (int k = first; k < end; ++k, at.advance()) {
+    if (k >= ahead) {
+      await_free(shared, at);
+      load_weights(at);
+    }
+    const TensorMap& map = pixels.second ? p.a2 : p.a;
+    ptx::tma_load_5d(shared.a(at.stage), &map, shared.full_at(at.stage), pixels.c, w0 + pixels.w, h0 + pixels.h, f0 + pixels.f, box.b);
+    pixels.advance(p);
+  }
+}
+
+/** Stores a warpgroup's sums as rows of floats from `sums` on. */
+template <class Config>
+__device__ __forceinline__ void matmul_put_sums(const float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                int rowOffset, uint32_t sums) {
+  const int lane = threadIdx.x & 31, row = rowOffset + threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int n = 0; n < Config::kColBlocks; ++n)
+#pragma unroll
+      for (int block = 0; block < Config::kWidth / 8; ++block)
+#pragma unroll
+        for (int part = 0; part < 2; ++part) {
+          const float* v = acc[m][n] + block * 4 + 2 * part;
+          const int at = (row + 64 * m + 8 * part) * kSumsPitch<Config> + (lane >> 1 & 1) * kSumsHalf<Config> +
+                         (n * Config::kWidth + 8 * block) / 2 + 2 * (lane & 1);
+          ptx::store_shared8(sums + 4 * at, v[0], v[1]);
+        }
+}
+
+/** The sums of eight columns of all parts of a tile. */
+struct SplitSums {
+  float4 parts[kMostSplitParts][2];
+};
+__device__ __forceinline__ void load_sums(SplitSums& sums, uint32_t place, uint32_t halfBytes, int numParts) {
+#pragma unroll
+  for (int part = 0; part < kMostSplitParts; ++part) {
+    if (part >= numParts) break;
+    const uint32_t from = ptx::map_to_block(place, part);
+    sums.parts[part][0] = ptx::load_cluster16(from);
+    sums.parts[part][1] = ptx::load_cluster16(from + halfBytes);
+  }
+}
+/** Adds them up in the order of the parts. */
+__device__ __forceinline__ void add_sums(const SplitSums& sums, int numParts, float (&v)[8]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float4 sum = sums.parts[0][half];
+#pragma unroll
+    for (int part = 1; part < kMostSplitParts; ++part) {
+      if (part >= numParts) break;
+      sum.x += sums.parts[part][half].x;
+      sum.y += sums.parts[part][half].y;
+      sum.z += sums.parts[part][half].z;
+      sum.w += sums.parts[part][half].w;
+    }
+    v[4 * half] = sum.x;
+    v[4 * half + 1] = sum.y;
+    v[4 * half + 2] = sum.z;
+    v[4 * half + 3] = sum.w;
+  }
+}
+
+/** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the 256 consumer threads, each with two
+ *  vectors under way: what takes time is waiting for other blocks' memory. */
+template <class Config>
+__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, int rank, int numParts,
+                                                  uint32_t sums) {
+  constexpr int kChunks = Config::kTileN / 8, kUnderWay = 2, kThreads = 256;
+  const PixelBox box = tile_box<Config>(p, index.m);
+  const int firstRow = Config::kTileM * rank / numParts, endRow = Config::kTileM * (rank + 1) / numParts;
+  const int count = (endRow - firstRow) * kChunks, firstColumn = index.n * Config::kTileN;
+#pragma unroll 1
+  for (int first = threadIdx.x; first < count; first += kUnderWay * kThreads) {
+    SplitSums loaded[kUnderWay];
+    int64_t pixel[kUnderWay];
+#pragma unroll
+    for (int i = 0; i < kUnderWay; ++i) {
+      const int item = first + i * kThreads, row = firstRow + item / kChunks;
+      pixel[i] = item < count ? matmul_pixel(p, box, index.phase, true, row) : -1;
+      if (pixel[i] >= 0) load_sums(loaded[i], sums + (row * kSumsPitch<Config> + item % kChunks * 4) * 4, kSumsHalf<Config> * 4, numParts);
+    }
+#pragma unroll
+    for (int i = 0; i < kUnderWay; ++i) {
+      if (pixel[i] < 0) continue;
+      float v[8];
+      add_sums(loaded[i], numParts, v);
+      epilogue8(p.epilogue, v, pixel[i], firstColumn + (first + i * kThreads) % kChunks * 8, false);
+    }
+  }
+}
+
+template <class Config> __device__ __forceinline__ void matmul_sm90_split(const MatmulSm90Params& p) {
+  extern __shared__ uint8_t dynamicShared[];
+  static_assert(Config::kTileM * kSumsPitch<Config> * 4 <= Config::kStages * (Config::kStageBytesA + Config::kStageBytesB),
+                "sums lie where the stages were");
+  MatmulShared<Config> shared;
+  shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
+  begin_next_launch();
+  const int rank = static_cast<int>(ptx::cluster_block_rank()), numParts = static_cast<int>(ptx::cluster_num_blocks());
+  const int first = p.numKBlocks * rank / numParts, end = p.numKBlocks * (rank + 1) / numParts;
+  const MatmulTileIndex index = matmul_tile_index<Config>(p, blockIdx.x / numParts, 0);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Config::kStages; ++s) {
+      ptx::mbarrier_init(shared.full_at(s), 1);
+      ptx::mbarrier_init(shared.empty_at(s), 8);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  const int warpgroup = threadIdx.x / 128;
+  if (warpgroup == 2) {
+    ptx::registers_lower<40>();
+    if (threadIdx.x == 256) matmul_split_produce<Config>(p, shared, index, first, end);
+    __syncwarp();
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  } else {
+    ptx::registers_raise<232>();
+    await_results_before();  // residuals are the results of others
+    float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
+    matmul_accumulate<Config>(acc, shared, warpgroup * Config::kRows, 0, end - first, -1);
+    ptx::named_barrier(1, 256);  // both warpgroups have read the last stages
+    matmul_put_sums<Config>(acc, warpgroup * Config::kRows, shared.ring);
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    matmul_merge_sums<Config>(p, index, rank, numParts, shared.ring);
+  }
+  // A block may not leave while others still read its sums.
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+}
+
+}  // namespace vd::device
