@@ -214,3 +214,32 @@ describe("on a model with discrete timesteps", () => {
     expect(sampler.sigmas).toEqual(expected.sigmas);
   });
 });
+
+describe("what makes no sampler", () => {
+  const make = (options: unknown, config: SchedulerConfig = svdConfig) =>
+    errorOf(() => createSampler(config, options as { steps: number }));
+
+  it.each([undefined, null, 7, "x"])("options that are %j are named", (options) => {
+    expect(make(options)).toMatchObject({ code: "attr", where: "createSampler" });
+  });
+
+  it.each([
+    ["sigmas", { sigmas: "3,1,0" }, '"3,1,0"'],
+    ["sigmas", { sigmas: 3 }, "3"],
+    ["sigmas", { sigmas: [] }, "0 numbers"],
+    ["sigmas", { sigmas: [1] }, "1"],
+    ["sigmas", { sigmas: new Float32Array(10_002) }, "10002 numbers"],
+    ["timesteps", { timesteps: {} }, "{}"],
+  ])("%s are checked by their own name: %j", (where, options, got) => {
+    expect(make(options)).toMatchObject({ code: "attr", where, got });
+  });
+
+  it.each([
+    ["below zero", { sigma_max: -1 }],
+    ["above one", { beta_start: 2, use_karras_sigmas: false }],
+    ["no numbers", { trained_betas: [Number.NaN] }],
+  ])("a config whose bounds are %s leaves no level that is no number", (_, bounds) => {
+    for (const name of ["euler", "dpmpp_2m", "heun", "ddim"])
+      expect(make({ name, steps: 3 }, { ...svdConfig, ...bounds }).message).toContain("scheduler_config.json");
+  });
+});
