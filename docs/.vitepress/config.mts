@@ -157,8 +157,10 @@ export default defineConfig({
     footer: { message: "Apache-2.0. No figure here that was not measured; each page says with which command." },
   },
   transformPageData(data) {
-    if (/^(?:docs\/)?benchmarks\//.test(data.relativePath))
-      Object.assign(data.frontmatter, { aside: false, pageClass: "results" });
+    const [folder] = data.relativePath.replace(/^docs\//, "").split("/");
+    // Tables of results take the outline's place.
+    if (folder === "benchmarks") Object.assign(data.frontmatter, { aside: false, pageClass: "results" });
+    if (folder === "ops") data.frontmatter.pageClass = "op";
     if (data.relativePath !== "index.md") return;
     const fastest = benchmarks.find(({ headline }) => headline !== undefined);
     if (fastest)
