@@ -250,7 +250,7 @@ describe("few steps over SVD's levels, which fall from 700 to 0.002 at once", ()
   it.each(samplerNames)("%s stays finite and asks its model about no level 0", (name) => {
     for (const steps of [1, 2, 3, 4, 5]) {
       const sampler = createSampler(svdConfig, { name, steps });
-      let x = Float32Array.from({ length: 8 }, (_, i) => Math.sin(7 * i) * sampler.initNoiseSigma);
+      let x: Float32Array = Float32Array.from({ length: 8 }, (_, i) => Math.sin(7 * i) * sampler.initNoiseSigma);
       let state: SamplerState | undefined;
       for (let call = 0; call < sampler.numModelCalls; call++) {
         expect(Number.isFinite(sampler.modelTimestep(call)), `timestep of call ${call} of ${steps} steps`).toBe(true);
