@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { type DefaultTheme, defineConfig, type Plugin } from "vitepress";
 import { type Benchmark, readBenchmark } from "./benchmark";
 import { repositoryLinks } from "./repository-links";
+import { wholeWords } from "./whole-words";
 
 const DOCS = fileURLToPath(new URL("..", import.meta.url));
 const ROOT = join(DOCS, "..");
@@ -134,7 +135,12 @@ export default defineConfig({
     publicDir: join(DOCS, "assets"),
     plugins: [vueForAllPages],
   },
-  markdown: { config: (md) => repositoryLinks(md, { root: ROOT, addressOf }) },
+  markdown: {
+    config: (md) => {
+      repositoryLinks(md, { root: ROOT, addressOf });
+      wholeWords(md);
+    },
+  },
   head: [["link", { rel: "icon", href: "data:," }]],
   themeConfig: {
     nav: [
@@ -151,6 +157,10 @@ export default defineConfig({
     footer: { message: "Apache-2.0. No figure here that was not measured; each page says with which command." },
   },
   transformPageData(data) {
+    const [folder] = data.relativePath.replace(/^docs\//, "").split("/");
+    // Tables of results take the outline's place.
+    if (folder === "benchmarks") Object.assign(data.frontmatter, { aside: false, pageClass: "results" });
+    if (folder === "ops") data.frontmatter.pageClass = "op";
     if (data.relativePath !== "index.md") return;
     const fastest = benchmarks.find(({ headline }) => headline !== undefined);
     if (fastest)

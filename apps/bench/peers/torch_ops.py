@@ -285,8 +285,9 @@ def blended(data, t):
     if "previous" not in t:
         return data
     weight, threshold = t["blend"]
-    near = (data - t["previous"]).abs().amax(-1, keepdim=True) <= threshold
-    return torch.where(near, torch.lerp(data, t["previous"].expand_as(data), weight), data)
+    previous = t["previous"].to(data.dtype)
+    near = (data - previous).abs().amax(-1, keepdim=True) <= threshold
+    return torch.where(near, torch.lerp(data, previous.expand_as(data), weight.to(data.dtype)), data)
 
 
 def sampler_step(t, attrs):

@@ -71,7 +71,7 @@ export class ConfigReader {
   optionalNumbers(key: string): readonly number[] | undefined {
     const value = this.config[key];
     if (value === undefined || value === null) return undefined;
-    if (!Array.isArray(value) || value.length > MAX_STEPS || !value.every((item) => typeof item === "number")) {
+    if (!Array.isArray(value) || value.length > MAX_STEPS || !value.every((item) => Number.isFinite(item))) {
       throw this.wrong(key, `a list of at most ${MAX_STEPS} numbers`, value);
     }
     return value;

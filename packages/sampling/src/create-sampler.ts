@@ -41,6 +41,13 @@ function classNameOf(config: SchedulerConfig): string {
   throw new VdError({ code: "attr", where: "scheduler _class_name", expected, got: shownJson(given) });
 }
 
+/** The options as they were given, in JavaScript perhaps none. */
+function optionsOf<T extends object>(given: T | null | undefined): T {
+  if (typeof given === "object" && given !== null) return given;
+  const expected = "options, such as { steps: 25 }";
+  throw new VdError({ code: "attr", where: "createSampler", expected, got: shownJson(given) });
+}
+
 /**
  * Makes a sampler. Without `name` it is the config's own class with every setting of that class, as diffusers runs it.
  *
@@ -66,7 +73,7 @@ function classNameOf(config: SchedulerConfig): string {
  * ```
  */
 export function createSampler(config: SchedulerConfig, options: SamplerOptions & { name?: string }): Sampler {
-  const { name, ...rest } = options;
+  const { name, ...rest } = optionsOf(options);
   const own = classNameOf(config);
   const wanted = findSampler(name ?? own);
   if (wanted.className === own) return wanted.fromConfig(config, rest);

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { shownJson } from "@vd/tensor";
 import type { LatentDtype } from "./arithmetic/values";
 
 /** Most steps of a sampler, and most timesteps of a training: ten times what models were trained with. */
@@ -45,13 +46,27 @@ function wrong(where: string, expected: string, got: unknown, hint?: string): Vd
   return new VdError({ code: "attr", where, expected, got: String(got), hint });
 }
 
+/** Throws `attr` unless a list that is given is a list of numbers that steps can be made of. */
+function checkList(name: "sigmas" | "timesteps", list: readonly number[] | undefined, fewest: number): void {
+  if (list === undefined) return;
+  // Lists in JavaScript may come without types: any array of numbers will do.
+  const given: unknown = list;
+  if (!Array.isArray(given) && !ArrayBuffer.isView(given)) throw wrong(name, "a list of numbers", shownJson(given));
+  if (list.length < fewest || list.length > MAX_STEPS + 1)
+    throw wrong(name, `a list of ${fewest} to ${MAX_STEPS + 1} numbers`, `${list.length} numbers`);
+}
+
 /** The number of steps that the options ask for; `fromSigmas` is how many a list of noise levels stands for. */
 export function stepCount(options: SamplerOptions, fromSigmas: (count: number) => number): number {
   const { steps, sigmas, timesteps } = options;
   if (sigmas !== undefined && timesteps !== undefined) {
     throw wrong("sampler", "sigmas or timesteps", "both", "Leave one of them out.");
   }
+  checkList("sigmas", sigmas, 1);
+  checkList("timesteps", timesteps, 1);
   const implied = sigmas !== undefined ? fromSigmas(sigmas.length) : timesteps?.length;
+  if (implied !== undefined && implied < 1)
+    throw wrong("sigmas", "at least two noise levels, the last one usually 0", sigmas?.length);
   const count = steps ?? implied;
   if (count === undefined) throw wrong("steps", "the number of steps, or sigmas, or timesteps", "none of them");
   if (!(Number.isInteger(count) && count >= 1 && count <= MAX_STEPS)) {

@@ -190,9 +190,28 @@ export function startStep(numSteps: number, strength: number): number {
 
 const none = new Float32Array(0);
 
+/** Throws `attr` for a table that has no number somewhere: betas and bounds of a config can be such that there is none. */
+function checkTable({ className, sigmas, timesteps }: SamplerParts<unknown>): void {
+  for (const [name, values] of [
+    ["noise level", sigmas],
+    ["timestep", timesteps],
+  ] as const) {
+    const at = values.findIndex((value: number) => Number.isNaN(value));
+    if (at < 0) continue;
+    throw new VdError({
+      code: "attr",
+      where: `${className} ${name} ${at}`,
+      expected: "a number",
+      got: "NaN",
+      hint: "Correct the betas or the bounds of the noise in the model's scheduler_config.json.",
+    });
+  }
+}
+
 /** Makes the public sampler: checks, dtype bookkeeping and defaults around an update rule. */
 export function makeSampler<State>(parts: SamplerParts<State>): Sampler {
   const { className, dtype, sigmas, timesteps, initNoiseSigma, bounds } = parts;
+  checkTable(parts as SamplerParts<unknown>);
   const ownLimit = limiterOf(bounds);
   const numModelCalls = timesteps.length;
   const noiseDtype = parts.noiseDtype ?? dtype;

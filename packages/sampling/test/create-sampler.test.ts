@@ -5,7 +5,7 @@ import { moments, sampleGaussian, svdConfig } from "../../../tooling/testing/svd
 import type { SchedulerConfig } from "../src/config";
 import { createSampler, findSampler, samplerDefinitions, samplerNames } from "../src/create-sampler";
 import type { SamplerName } from "../src/index";
-import type { Sampler } from "../src/sampler";
+import type { Sampler, SamplerState } from "../src/sampler";
 
 const data = { mean: 0.5, deviation: 0.8 };
 const count = 4096;
@@ -212,5 +212,61 @@ describe("on a model with discrete timesteps", () => {
     expect(sampler.className).toBe(className);
     expect(sampler.timesteps).toEqual(expected.timesteps);
     expect(sampler.sigmas).toEqual(expected.sigmas);
+  });
+});
+
+describe("what makes no sampler", () => {
+  const make = (options: unknown, config: SchedulerConfig = svdConfig) =>
+    errorOf(() => createSampler(config, options as { steps: number }));
+
+  it.each([undefined, null, 7, "x"])("options that are %j are named", (options) => {
+    expect(make(options)).toMatchObject({ code: "attr", where: "createSampler" });
+  });
+
+  it.each([
+    ["sigmas", { sigmas: "3,1,0" }, '"3,1,0"'],
+    ["sigmas", { sigmas: 3 }, "3"],
+    ["sigmas", { sigmas: [] }, "0 numbers"],
+    ["sigmas", { sigmas: [1] }, "1"],
+    ["sigmas", { sigmas: new Float32Array(10_002) }, "10002 numbers"],
+    ["timesteps", { timesteps: {} }, "{}"],
+  ])("%s are checked by their own name: %j", (where, options, got) => {
+    expect(make(options)).toMatchObject({ code: "attr", where, got });
+  });
+
+  it.each([
+    ["below zero", { sigma_max: -1 }],
+    ["above one", { beta_start: 2, use_karras_sigmas: false }],
+    ["no numbers", { trained_betas: [Number.NaN] }],
+  ])("a config whose bounds are %s leaves no level that is no number", (_, bounds) => {
+    for (const name of ["euler", "dpmpp_2m", "heun", "ddim"])
+      expect(make({ name, steps: 3 }, { ...svdConfig, ...bounds }).message).toContain("scheduler_config.json");
+  });
+});
+
+describe("few steps over SVD's levels, which fall from 700 to 0.002 at once", () => {
+  const noiseOf = (call: number) => Float32Array.from({ length: 8 }, (_, i) => Math.cos(3 * i + call));
+
+  it.each(samplerNames)("%s stays finite and asks its model about no level 0", (name) => {
+    for (const steps of [1, 2, 3, 4, 5]) {
+      const sampler = createSampler(svdConfig, { name, steps });
+      let x: Float32Array = Float32Array.from({ length: 8 }, (_, i) => Math.sin(7 * i) * sampler.initNoiseSigma);
+      let state: SamplerState | undefined;
+      for (let call = 0; call < sampler.numModelCalls; call++) {
+        expect(Number.isFinite(sampler.modelTimestep(call)), `timestep of call ${call} of ${steps} steps`).toBe(true);
+        const noise = sampler.noiseDrawsAt(call) ? noiseOf(call) : undefined;
+        const modelOutput = Float32Array.from({ length: 8 }, (_, i) => Math.sin(i + call));
+        ({ x, state } = sampler.step(call, { x, modelOutput, noise, state }));
+        expect(x.every(Number.isFinite), `call ${call} of ${steps} steps`).toBe(true);
+      }
+    }
+  });
+
+  it.each(["dpmpp_2s_a", "kdpm2_a"] as const)("%s ends such a step at the prediction and new noise", (name) => {
+    const sampler = createSampler(svdConfig, { name, steps: 2 });
+    expect([...sampler.sigmas].slice(1)).toEqual([Math.fround(0.002), 0]);
+    const [x, modelOutput] = [new Float32Array(8).fill(700), new Float32Array(8)];
+    const { x: got, denoised } = sampler.step(0, { x, modelOutput, noise: noiseOf(0) });
+    for (const [i, noise] of noiseOf(0).entries()) expect(got[i]).toBeCloseTo(denoised[i]! + 0.002 * noise, 4);
   });
 });

@@ -108,28 +108,36 @@ export async function writeHost(
   }
 }
 
-/** Reads a tensor's elements as float32 numbers; views with gaps are packed. */
-export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor): Float32Array {
-  const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
-  const numPixels = countOf(tensor.dims) / channels;
-  const item = elementBytes(tensor.dtype);
-  const start = base + tensor.byteOffset;
-  if (tensor.pitch === channels)
-    return decodeStored(buffer.readSync(new Uint8Array(numPixels * channels * item), start), tensor.dtype);
-  const span = decodeStored(
-    buffer.readSync(new Uint8Array(((numPixels - 1) * tensor.pitch + channels) * item), start),
-    tensor.dtype,
-  );
-  const packed = new Float32Array(numPixels * channels);
-  for (let i = 0; i < numPixels; i++)
-    packed.set(span.subarray(i * tensor.pitch, i * tensor.pitch + channels), i * channels);
+/** Bytes from a tensor's first element to its last, gaps between pixels among them. */
+function spanBytes({ dims, dtype, pitch }: Tensor): number {
+  const channels = dims[dims.length - 1] ?? 1;
+  return ((countOf(dims) / channels - 1) * pitch + channels) * elementBytes(dtype);
+}
+
+/** The elements of a tensor in the bytes of its span, as packed float32 numbers. */
+function unpack(bytes: Uint8Array, { dims, dtype, pitch }: Tensor): Float32Array {
+  const span = decodeStored(bytes, dtype);
+  const channels = dims[dims.length - 1] ?? 1;
+  if (pitch === channels) return span;
+  const packed = new Float32Array(countOf(dims));
+  for (let i = 0; i * channels < packed.length; i++)
+    packed.set(span.subarray(i * pitch, i * pitch + channels), i * channels);
   return packed;
 }
 
-/** Does what {@link readHostSync} does for float tensors, off the event loop. */
-export function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
-  const channels = tensor.dims[tensor.dims.length - 1] ?? 1;
-  const { dtype, pitch } = tensor;
+/** Reads a tensor's elements as float32 numbers; views with gaps are packed. */
+export function readHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor): Float32Array {
+  return unpack(buffer.readSync(new Uint8Array(spanBytes(tensor)), base + tensor.byteOffset), tensor);
+}
+
+/** Types that the addon itself turns into float32 numbers, on its worker. */
+const isConverted = (dtype: DType) => dtype === "f32" || dtype === "f16" || dtype === "bf16";
+
+/** Does what {@link readHostSync} does, for floats of 16 and 32 bits all of it off the event loop. */
+export async function readHost(buffer: DeviceBuffer, base: number, tensor: Tensor): Promise<Float32Array> {
+  const { dims, dtype, pitch } = tensor;
   const byteOffset = base + tensor.byteOffset;
-  return buffer.readFloats({ byteOffset, dtype, pixels: countOf(tensor.dims) / channels, channels, pitch });
+  if (!isConverted(dtype)) return unpack(await buffer.readBytes(byteOffset, spanBytes(tensor)), tensor);
+  const channels = dims[dims.length - 1] ?? 1;
+  return buffer.readFloats({ byteOffset, dtype, pixels: countOf(dims) / channels, channels, pitch });
 }

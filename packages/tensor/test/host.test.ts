@@ -1,7 +1,7 @@
 import { allocateBuffer, sharedFloats } from "@vd/kernels-native";
 import { describe, expect, test, vi } from "vitest";
 import { Graph } from "../src/graph";
-import { writeHost } from "../src/host";
+import { readHost, readHostSync, writeHost } from "../src/host";
 
 const COUNT = 1_000_003;
 const BASE = 64;
@@ -68,5 +68,26 @@ describe("writeHost", () => {
     structuredClone(data.buffer, { transfer: [data.buffer] });
     await expect(sending).rejects.toMatchObject({ code: "shape" });
     expect(buffer.readSync(new Float32Array(2), BASE + 4 * (COUNT - 2))).toEqual(Float32Array.of(0, 0));
+  });
+});
+
+describe("readHost", () => {
+  const VALUES = [0, 1, 2, 5, 16, 64];
+
+  test.each(["f32", "f16", "bf16", "i32", "u8", "i8", "f8e4m3"] as const)("reads %s as numbers", async (dtype) => {
+    const tensor = new Graph().input("x", [1, 1, 2, 3], dtype);
+    const buffer = allocateBuffer(BASE + 64);
+    await writeHost(buffer, BASE, tensor, VALUES);
+    expect([...(await readHost(buffer, BASE, tensor))]).toEqual(VALUES);
+    expect([...readHostSync(buffer, BASE, tensor)]).toEqual(VALUES);
+  });
+
+  test.each(["f32", "u8"] as const)("leaves out the gaps of a view of %s", async (dtype) => {
+    const whole = new Graph().input("x", [1, 1, 2, 3], dtype);
+    const view = { ...whole, dims: [1, 1, 2, 2], pitch: 3 };
+    const buffer = allocateBuffer(BASE + 64);
+    await writeHost(buffer, BASE, whole, VALUES);
+    expect([...(await readHost(buffer, BASE, view))]).toEqual([0, 1, 5, 16]);
+    expect([...readHostSync(buffer, BASE, view)]).toEqual([0, 1, 5, 16]);
   });
 });

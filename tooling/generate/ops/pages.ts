@@ -70,7 +70,7 @@ function argumentsText(op: OpDefinition): string[] {
   ];
 }
 
-const scientific = (value: number) => (value === 0 ? "0" : value.toExponential(0).replace("e-", " · 10^−"));
+const scientific = (value: number) => (value === 0 ? "0" : value.toExponential(0));
 
 function toleranceText(op: OpDefinition): string[] {
   return [

@@ -97,8 +97,8 @@ function opsCharts(rows: readonly BenchRow[]): Chart[] {
   const title = "Ops beside PyTorch";
   const caption = "PyTorch's time over that of the faster of ours; the dashed line is as fast as ours.";
   const whole = { title, caption, figure: ratioFigure(ratios, title) };
-  const { best, worst } = endsOf(ratios);
-  if (best.length + worst.length >= ratios.length) return [whole];
+  const { best, worst, isWhole } = endsOf(ratios);
+  if (isWhole) return [whole];
   const end = (name: string, part: readonly OpRatio[]) => ({
     title: `${title}: the ${part.length} ${name}`,
     caption,

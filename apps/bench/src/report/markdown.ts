@@ -1,10 +1,12 @@
 import type { BenchFile, BenchRow } from "../measure/report";
 import { formatMs } from "../measure/table";
 import { numSamples, tooFewSamples } from "../stats/summary";
-import { endsOf, headline, type OpRatio, opRatios } from "./op-ratios";
+import { endsOf, headline, isTimed, type OpRatio, opRatios, type TimedRow } from "./op-ratios";
 
 /** Groups of a plan that are listed. */
 const TOP_GROUPS = 15;
+/** Cases without a figure that are named, of those with one reason. */
+const NAMED_CASES = 3;
 
 const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
@@ -29,35 +31,56 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
   return `${(row.medianUs / Math.min(...ours)).toFixed(2)}×`;
 }
 
-/** Median and spread in ms; too few samples have no spread, but a mark; no figure has its reason. */
-function timeText(row: BenchRow): string {
-  const { medianUs, madUs = 0, reason } = row;
-  if (medianUs === undefined) return `(${reason ?? "not measured"})`;
+/** Median and spread in ms; too few samples have no spread, but a mark. */
+function timeText(row: TimedRow): string {
   const few = tooFewSamples(row);
-  return few === undefined ? `${formatMs(medianUs)} ± ${formatMs(madUs)}` : `${formatMs(medianUs)} (${few})`;
+  return few === undefined
+    ? `${formatMs(row.medianUs)} ± ${formatMs(row.madUs)}`
+    : `${formatMs(row.medianUs)} (${few})`;
 }
 
-/** The rows as a table. */
+const caseText = ({ suite, name }: BenchRow) => (suite === "ops" ? name : `${suite}, ${name}`);
+
+/** Cases in words: all of a few, the first of many. */
+function casesText(rows: readonly BenchRow[]): string {
+  const cases = [...new Set(rows.map(caseText))];
+  const shown =
+    cases.length > NAMED_CASES ? [...cases.slice(0, NAMED_CASES), `${cases.length - NAMED_CASES} more`] : cases;
+  return shown.join("; ");
+}
+
+/** What has no figure and why, a line for each reason: in the table a sentence would push the figures out of sight. */
+function unmeasuredMarkdown(rows: readonly BenchRow[]): string[] {
+  const byReason = new Map<string, BenchRow[]>();
+  for (const row of rows) {
+    // Python's word for what was left out on purpose.
+    const reason = (row.reason ?? "not measured").replace(/^NotImplementedError: /, "");
+    byReason.set(reason, [...(byReason.get(reason) ?? []), row]);
+  }
+  if (byReason.size === 0) return [];
+  const lines = [...byReason].map(([reason, part]) => {
+    const contenders = [...new Set(part.map(({ contender }) => contender))].join(", ");
+    return `- ${contenders}: ${reason.replaceAll("<", "&lt;")} (${casesText(part)})`;
+  });
+  return ["", "Without a figure:", "", ...lines];
+}
+
+/** The rows as a table, and below it which have no figure and why. */
 export function rowsMarkdown(rows: readonly BenchRow[]): string[] {
-  const counted = rows.some(({ launches }) => launches !== undefined);
-  const cells = rows.map((row) => {
-    const { suite, name, contender, medianUs, flops, error, peakBytes, launches } = row;
-    const rate = flops === undefined || medianUs === undefined ? "" : (flops / medianUs / 1e6).toPrecision(3);
-    const what = suite === "ops" ? name : `${suite}, ${name}`;
+  const timed = rows.filter(isTimed);
+  const counted = timed.some(({ launches }) => launches !== undefined);
+  const cells = timed.map((row) => {
+    const { contender, medianUs, flops, error, peakBytes, launches } = row;
     const figures = [
-      what,
-      contender,
-      timeText(row),
-      medianUs === undefined ? "" : String(numSamples(row)),
-      ratio(row, rows),
-      rate,
-      error?.toExponential(1) ?? "",
-      gibibytes(peakBytes),
+      ...[caseText(row), contender, timeText(row), String(numSamples(row)), ratio(row, rows)],
+      flops === undefined ? "" : (flops / medianUs / 1e6).toPrecision(3),
+      ...[error?.toExponential(1) ?? "", gibibytes(peakBytes)],
     ];
     return counted ? [...figures, launches === undefined ? "" : String(launches)] : figures;
   });
-  const head = ["case", "", "ms", "samples", "to ours", "TFLOP/s", "rel. L2", "GiB"];
-  return markdownTable(counted ? [...head, "launches"] : head, cells, 2);
+  const head = ["case", "contender", "ms", "samples", "to ours", "TFLOP/s", "rel. L2", "GiB"];
+  const table = cells.length > 0 ? markdownTable(counted ? [...head, "launches"] : head, cells, 2) : [];
+  return [...table, ...unmeasuredMarkdown(rows.filter((row) => !isTimed(row)))];
 }
 
 function groupsMarkdown(file: BenchFile): string[] {
@@ -116,18 +139,15 @@ function endsMarkdown(rows: readonly BenchRow[]): string[] {
   const ratios = opRatios(rows);
   if (ratios.length === 0) return [];
   const { best, worst } = endsOf(ratios);
-  const table = (title: string, part: readonly OpRatio[]) => [
-    ...["", `## ${title}`, ""],
+  const table = (end: string, part: readonly OpRatio[]) => [
+    ...["", `## The ${part.length} ${end} ${part.length === 1 ? "op" : "ops"} beside PyTorch`, ""],
     ...markdownTable(
       ["op", "to ours"],
       part.map(({ label, ratio }) => [label, `${ratio.toFixed(2)}×`]),
       1,
     ),
   ];
-  return [
-    ...table(`The ${best.length} best ops beside PyTorch`, best),
-    ...table(`The ${worst.length} worst ops beside PyTorch`, worst),
-  ];
+  return [...table("best", best), ...(worst.length > 0 ? table("worst", worst) : [])];
 }
 
 /** Results as a Markdown page. commands: those that made the results. charts: file of the page with charts, beside it. history:

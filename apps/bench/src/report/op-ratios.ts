@@ -38,10 +38,33 @@ export function opRatios(rows: readonly BenchRow[]): OpRatio[] {
     });
 }
 
-/** The ops of the largest and of the smallest ratios, ten of each at most, the furthest first. */
-export function endsOf(ratios: readonly OpRatio[]): { best: OpRatio[]; worst: OpRatio[] } {
-  const sorted = ratios.toSorted((a, b) => b.ratio - a.ratio);
-  return { best: sorted.slice(0, NUM_ENDS), worst: sorted.slice(-NUM_ENDS).reverse() };
+/** Of each op the ratio to the faster of the peer's ways to run it. */
+function hardestOf(ratios: readonly OpRatio[]): OpRatio[] {
+  const hardest = new Map<string, OpRatio>();
+  for (const each of ratios) {
+    const name = each.label.endsWith(GRAPH) ? each.label.slice(0, -GRAPH.length) : each.label;
+    const before = hardest.get(name);
+    if (before === undefined || each.ratio < before.ratio) hardest.set(name, each);
+  }
+  return [...hardest.values()];
+}
+
+/** The ops of the largest and of the smallest ratios, ten of each at most, the furthest first; none stands at both ends, and none
+ *  twice for two ways of the peer to run it. */
+export function endsOf(ratios: readonly OpRatio[]): {
+  best: OpRatio[];
+  worst: OpRatio[];
+  /** Whether they are all ops. */
+  isWhole: boolean;
+} {
+  const sorted = hardestOf(ratios).toSorted((a, b) => b.ratio - a.ratio);
+  const numWorst = Math.min(NUM_ENDS, Math.floor(sorted.length / 2));
+  const numBest = Math.min(NUM_ENDS, sorted.length - numWorst);
+  return {
+    isWhole: numBest + numWorst === sorted.length,
+    best: sorted.slice(0, numBest),
+    worst: sorted.slice(sorted.length - numWorst).reverse(),
+  };
 }
 
 /** The headline of results: how many times faster than the first peer a whole run is, or undefined where none was run. */

@@ -100,11 +100,44 @@ describe("vd-bench report", () => {
     expect(read("test-gpu-charts.html")).toContain("<summary>Ops beside PyTorch: all 30</summary>");
   });
 
+  it("names an op once among the ten, by the faster of the peer's ways, and none as best and worst", async () => {
+    const rows = [1, 2, 3].flatMap((i) => [
+      { ...unetRow("ours", 100, 1), suite: "ops", name: `conv.${i}` },
+      { ...unetRow("pytorch", 100 * i, 1), suite: "ops", name: `conv.${i}` },
+      { ...unetRow("pytorch-graph", 90 * i, 1), suite: "ops", name: `conv.${i}` },
+    ]);
+    const { read } = await report([benchFile(rows)]);
+    const [, ends] = /(## The 2 best ops[\s\S]*)## All ops/.exec(read("test-gpu.md"))!;
+    expect(ends!.match(/conv\.\d[^|]*\| \d\.\d\d/g)).toEqual([
+      ...["conv.3, graph | 2.70", "conv.2, graph | 1.80"],
+      "conv.1, graph | 0.90",
+    ]);
+    expect(ends).toContain("## The 1 worst op beside PyTorch");
+  });
+
+  it("groups what has no figure by its reason, without Python's name for it", async () => {
+    const rows = ["a", "b", "c", "d", "e"].flatMap((name) => [
+      { ...unetRow("ours", 100, 1), suite: "ops", name: `copy.${name}` },
+      ...["pytorch", "pytorch-graph"].map((contender) => ({
+        ...{ suite: "ops", name: `copy.${name}`, contender },
+        reason: "NotImplementedError: PyTorch has no counterpart of copy here",
+      })),
+    ]);
+    const page = (await report([benchFile(rows)])).read("test-gpu.md");
+    expect(page).toContain(
+      "\n- pytorch, pytorch-graph: PyTorch has no counterpart of copy here (copy.a; copy.b; copy.c; 2 more)\n",
+    );
+    expect(page).not.toContain("NotImplementedError");
+  });
+
   it("writes tables that say who, how fast, and how to repeat it", async () => {
     const { read } = await report([FILE]);
     const page = read("test-gpu.md");
     expect(page).toContain("| unet, 2x25 | diffusers | 629 ± 0.8000 | 7 | 2.10× |");
-    expect(page).toContain("(no <compiler> \\| here)");
+    expect(page, "a reason stands below the table, whose columns stay narrow").toContain(
+      "Without a figure:\n\n- diffusers-compile: no &lt;compiler> | here (unet, 2x25)\n",
+    );
+    expect(page).not.toContain("| diffusers-compile |");
     expect(page).toContain("| conv | `f16[1]` | 3 | 1.00 | 100.0 % | 400 | 1.00e+3 |");
     expect(page).toContain("npx -y pnpm@10.34.9 bench unet --device cuda --json unet.json");
     expect(page).toContain("torch 2.11.0");

@@ -71,3 +71,19 @@ export function refuseHeic(bytes: Uint8Array, where: string): void {
       "iPhones take JPEG with Settings > Camera > Formats > Most Compatible.",
   });
 }
+
+/** Brands of ISO files that hold a picture, AVIF's. Source: AV1 Image File Format, section 6. */
+const PICTURE_BRANDS = /avif|avis|mif1|miaf/;
+
+/** Returns what a file is that is no picture, in words for a message, and what to do with it; undefined for what has no name here. */
+export function otherKind(bytes: Uint8Array): { got: string; hint: string } | undefined {
+  const start = latin(bytes, 0, 16);
+  const isIso = start.slice(4, 8) === "ftyp" && !PICTURE_BRANDS.test(latin(bytes, 8, 64));
+  // EBML, the frame of Matroska and WebM.
+  if (isIso || start.startsWith("\x1aE\xdf\xa3") || /^RIFF....AVI /s.test(start))
+    return { got: "a video", hint: "Save one of its frames as PNG first." };
+  if (start.startsWith("%PDF")) return { got: "a PDF", hint: "Export the page as PNG first." };
+  if (start.startsWith("\xff\x0a") || start.startsWith("\0\0\0\x0cJXL "))
+    return { got: "a JPEG XL picture", hint: "Save it as PNG or JPEG first." };
+  return undefined;
+}

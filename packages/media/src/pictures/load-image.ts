@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import type { Metadata, Sharp } from "sharp";
-import { foreignAsPng, refuseHeic } from "./foreign";
+import { foreignAsPng, otherKind, refuseHeic } from "./foreign";
 import { type PictureSource, readPicture, WANTED_PICTURE } from "./picture-source";
 import { checkRgbImage, type RgbImage } from "./rgb-image";
 import { loadSharp } from "./sharp";
@@ -26,9 +26,10 @@ function cmykToRgb(cmyk: Uint8Array): Uint8Array {
 
 function describeFailure(where: string, bytes: Uint8Array, cause: unknown): VdError {
   const message = (cause as Error).message.split("\n")[0]!.replace(/:$/, "");
-  const foreign = /unsupported image format/.test(message);
-  const got = foreign ? `${bytes.length} bytes that are none` : `a damaged one (${message})`;
-  const hint = foreign ? "Convert it to PNG first." : "The file may be cut off: copy or download it again.";
+  const damaged = { got: `a damaged one (${message})`, hint: "The file may be cut off: copy or download it again." };
+  const unknown = { got: `${bytes.length} bytes that are none`, hint: "Convert it to PNG first." };
+  const isUnknown = /unsupported image format/.test(message);
+  const { got, hint } = otherKind(bytes) ?? (isUnknown ? unknown : damaged);
   return new VdError({ code: "io", where, expected: WANTED_PICTURE, got, hint, cause });
 }
 

@@ -263,9 +263,20 @@ describe("faults", () => {
     }
   });
 
+  const box = (type: string, body: string) =>
+    Buffer.from(`\0\0\0${String.fromCharCode(8 + body.length)}${type}${body}`, "latin1");
+
+  test.each([
+    ["a video", Buffer.concat([box("ftyp", "isom\0\0\x02\0isomiso2avc1mp41"), Buffer.alloc(64)])],
+    ["a video", Buffer.from("\x1aE\xdf\xa3\x9f\x42\x86\x81webm", "latin1")],
+    ["a video", Buffer.from("RIFF\x10\0\0\0AVI LIST", "latin1")],
+    ["a PDF", Buffer.from("%PDF-1.7\n")],
+    ["a JPEG XL picture", Buffer.from([0xff, 0x0a, 0x7f, 0, 0, 0])],
+  ])("says of a file of another kind that it is %s", async (got, bytes) => {
+    expect(await errorOf(bytes)).toMatchObject({ code: "io", got, hint: expect.stringMatching(/PNG/) });
+  });
+
   test("a HEIC picture is named, with what to do", async () => {
-    const box = (type: string, body: string) =>
-      Buffer.from(`\0\0\0${String.fromCharCode(8 + body.length)}${type}${body}`, "latin1");
     const heic = Buffer.concat([box("ftyp", "mif1\0\0\0\0mif1heic"), Buffer.alloc(64)]);
     const error = await errorOf(heic);
     expect(error).toMatchObject({ code: "unsupported", got: "a HEIC picture, as iPhones take them" });

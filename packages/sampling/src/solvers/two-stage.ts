@@ -49,12 +49,13 @@ interface TwoStageState {
   firstNoise?: Values;
 }
 
-/** The calls of all steps; a step to 0 has one. */
+/** The calls of all steps. A step to 0 has one, and so has one whose middle is 0: a fall so deep that float32 leaves an ancestral step
+ *  nothing but new noise. No model knows the level 0. */
 function callsOf({ sigmas, timesteps }: SigmaModel, midOf: TwoStageRule["midOf"]): Call[] {
   return timesteps.flatMap((_, index): Call[] => {
     const [sigma, next] = [sigmas[index]!, sigmas[index + 1]!];
-    if (next === 0) return [{ index, sigma, next, mid: 0, stage: "only" }];
-    const step = { index, sigma, next, mid: Math.fround(midOf(sigma, next)) };
+    const step = { index, sigma, next, mid: next === 0 ? 0 : Math.fround(midOf(sigma, next)) };
+    if (step.mid === 0) return [{ ...step, stage: "only" }];
     return [
       { ...step, stage: "first" },
       { ...step, stage: "second" },
@@ -69,15 +70,19 @@ export function slopeAt(sigma: number, x: Values, denoised: Values): Values {
   return div(sub(x, denoised), sigma);
 }
 
-/** Makes the sampler of a rule; the step to 0 is Euler's. */
+/** Makes the sampler of a rule; a step of one call is Euler's, with the rule's noise behind it where it does not end in 0. */
 export function twoStageSampler(model: SigmaModel, options: SamplerOptions, rule: TwoStageRule): Sampler {
   const calls = callsOf(model, rule.midOf);
   const preconditioningAt = (call: number): Preconditioning => model.precondition(levelOf(calls[call]!));
-  const draws = ({ stage }: Call) => stage !== "only" && rule.draws[stage];
+  const draws = ({ stage, next }: Call) => (stage === "only" ? next > 0 && rule.draws.second : rule.draws[stage]);
 
   function update({ call, x, output, noise, state }: UpdateInput<TwoStageState>): UpdateResult<TwoStageState> {
     const at = calls[call]!;
     const denoised = denoise(preconditioningAt(call), output, x);
+    if (at.stage === "only" && at.next > 0) {
+      const stage = { step: { ...at, mid: at.sigma }, start: x, x, denoised, noise };
+      return { x: rule.second(stage), denoised, state: {} };
+    }
     if (at.stage === "only") return { x: add(x, mul(slopeAt(at.sigma, x, denoised), -at.sigma)), denoised, state: {} };
     if (at.stage === "second") {
       const stage = { step: at, start: state.start!, x, denoised, noise, firstNoise: state.firstNoise };

@@ -35,11 +35,26 @@ function checkOptions({ size, mean, std }: ClipPixelOptions): void {
   }
 }
 
-/** Reflection needs a second pixel; torch refuses a picture of one row or column as well. */
-function checkSides({ width, height }: RgbImage | FloatImage): void {
-  if (width > 1 && height > 1) return;
-  const expected = "a picture of at least 2×2 pixels";
-  throw new VdError({ code: "shape", where, expected, got: `${width}×${height} pixels` });
+/** The same picture with its only row or column twice: reflection at the borders needs a second pixel, which is equal to the first
+ *  wherever a line is all that there is. torch refuses such a picture. */
+function twoLines<Image extends RgbImage | FloatImage>(image: Image): Image {
+  const { width, height } = image;
+  if (width > 1 && height > 1) return image;
+  // One plane of pixels of three numbers, or three planes of single numbers.
+  const [planes, items] = isFloatImage(image) ? [3, 1] : [1, 3];
+  const size = { width: Math.max(width, 2), height: Math.max(height, 2) };
+  const data = isFloatImage(image)
+    ? new Float32Array(size.width * size.height * 3)
+    : new Uint8Array(size.width * size.height * 3);
+  for (let to = 0; to < data.length; to++) {
+    const item = to % items;
+    const x = Math.floor(to / items) % size.width;
+    const y = Math.floor(to / items / size.width) % size.height;
+    const plane = Math.floor(to / items / size.width / size.height) % planes;
+    const from = (plane * height + Math.min(y, height - 1)) * width + Math.min(x, width - 1);
+    data[to] = image.data[from * items + item]!;
+  }
+  return { ...size, data } as RgbImage | FloatImage as Image;
 }
 
 /** Along x: [columns,3] to [size,3] at `to` of `result`. */
@@ -86,16 +101,16 @@ function finishRow(
  * each row. Source: huggingface/diffusers@58eb52c pipelines/stable_video_diffusion/pipeline_stable_video_diffusion.py
  * `_encode_image`, `_resize_with_antialiasing`.
  *
- * @throws VdError `shape` for a picture below 2×2 or data of another length, `attr` for options that do not fit
+ * @throws VdError `shape` for data of another length than the sizes say, `attr` for options that do not fit
  */
 export const clipPixelValues = pausable(function* (
-  image: RgbImage | FloatImage,
+  picture: RgbImage | FloatImage,
   options: ClipPixelOptions,
 ): Pausable<Float32Array> {
-  if (isFloatImage(image)) checkFloatImage(image);
-  else checkRgbImage(image, where);
+  if (isFloatImage(picture)) checkFloatImage(picture);
+  else checkRgbImage(picture, where);
   checkOptions(options);
-  checkSides(image);
+  const image = twoLines(picture);
   const { size } = options;
   const tapsX = cubicTaps(image.width, size);
   yield;

@@ -94,7 +94,31 @@ test("the blur widens with the picture: 4σ, odd, at least 3", () => {
 });
 
 test("what does not fit is refused with words", () => {
-  expect(() => clipPixelValues(noiseImage(1, 9), published)).toThrow("[clip input] expected a picture of at least 2×2");
   expect(() => clipPixelValues(noiseImage(9, 9), { ...published, size: 0 })).toThrow("size as a whole number");
   expect(() => clipPixelValues(noiseImage(9, 9), { ...published, std: [1] })).toThrow("std as three numbers");
+});
+
+test.each([
+  [1, 1],
+  [1, 9],
+  [9, 1],
+])("a picture of %i×%i is seen as what it is with each line twice", (width, height) => {
+  const { data } = noiseImage(width, height);
+  const repeated = (across: number, down: number) => {
+    const pixels = Array.from({ length: height * down }, (_, y) =>
+      Array.from({ length: width * across }, (_, x) => {
+        const from = 3 * (Math.floor(y / down) * width + Math.floor(x / across));
+        return [...data.subarray(from, from + 3)];
+      }),
+    );
+    return { width: width * across, height: height * down, data: Uint8Array.from(pixels.flat(2)) };
+  };
+  const seen = clipPixelValues({ width, height, data }, published);
+  expect(seen).toEqual(clipPixelValues(repeated(width === 1 ? 2 : 1, height === 1 ? 2 : 1), published));
+  const planes = Float32Array.from({ length: data.length }, (_, i) => {
+    const [plane, pixel] = [Math.floor(i / (width * height)), i % (width * height)];
+    return data[3 * pixel + plane]! / 255;
+  });
+  const floats = clipPixelValues({ width, height, data: planes }, published);
+  expect(maxDifference(floats, seen)).toBeLessThan(tolerance);
 });
