@@ -30,6 +30,9 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Files run beside each other: with as many threads each as there are cores, they would wait for each other's. Tests that are about
+    // threads name them.
+    env: { VD_THREADS: process.env.VD_THREADS ?? "1" },
     // One more than there are cores: many tests wait for processes and pages that they started.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

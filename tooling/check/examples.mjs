@@ -29,6 +29,13 @@ export const EXAMPLES = {
     /^warning: AnimateLCMSVDStochasticIterativeScheduler is made for models/m,
     /^distilled: 4 steps, guidance 1$/m,
   ],
+  "longer.mjs": [
+    /^longer: 10 frames, clips meet at 6$/m,
+    /^going on: 14 frames$/m,
+    /^to a last picture: 6 frames$/m,
+    /^a loop: 6 frames, the last one leads to frame 0$/m,
+    /^twice the frames: 7 of 14 a second$/m,
+  ],
   "live.mjs": [
     /^tiny-live: 96 x 64, actions none, left, right, jump, /m,
     /^frame 3: right\+jump, 1 steps$/m,

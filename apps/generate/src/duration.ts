@@ -9,14 +9,22 @@ function secondsOf(time: string): number {
 }
 
 /**
+ * Makes sure that a video's length is named once, before any work.
+ *
+ * @throws VdError `attr` for a duration beside a number of frames
+ */
+export function checkDuration({ duration, generate }: Settings): void {
+  if (duration === undefined || generate.numFrames === undefined) return;
+  throw valueError("--duration", "no --frames beside it", duration, "Leave out one of the two");
+}
+
+/**
  * Returns the options with as many frames as the wanted duration takes at their rate.
  *
- * @throws VdError `attr` for a duration beside a number of frames, or one of no frame
+ * @throws VdError `attr` for a duration of no frame
  */
-export function withDuration(options: RunOptions, { duration, generate }: Settings): RunOptions {
+export function withDuration(options: RunOptions, { duration }: Settings): RunOptions {
   if (duration === undefined) return options;
-  const hint = "Leave out one of the two";
-  if (generate.numFrames !== undefined) throw valueError("--duration", "no --frames beside it", duration, hint);
   const shown = secondsOf(duration) * options.fps;
   // There and back again shows every frame but the two ends twice.
   const numFrames = Math.round(options.boomerang ? shown / 2 + 1 : shown);

@@ -16,7 +16,7 @@ import type { Continuity, GeneratedVideo, ProgressEvent } from "@vd/svd-pipeline
 import { drawSeed, valueError } from "@vd/svd-pipeline/options";
 import { checkPlace } from "@vd/tensor";
 import type { Context } from "./dependencies";
-import { withDuration } from "./duration";
+import { checkDuration, withDuration } from "./duration";
 import { continuing, joined, readClip } from "./extend";
 import { bundledPicture } from "./model/bundled";
 import { type RunOptions, runOptions } from "./model/defaults";
@@ -91,6 +91,7 @@ export async function execute(preparation: Preparation, settings: Settings, cont
  * @throws VdError `attr` for wrong usage, `io` or `unsupported` for what is not there.
  */
 export async function prepare(settings: Settings, { ffmpeg, signal, stdin }: Context): Promise<Preparation> {
+  checkDuration(settings);
   const target = outputTarget(settings.output, "--output");
   const previewPath = settings.preview === true ? defaultPreviewPath(target) : settings.preview || undefined;
   if (previewPath !== undefined) checkPreviewPath(previewPath);
@@ -177,7 +178,7 @@ async function generate(
   const comment = settings.metadata ? recipeText({ ...options, seed }, settings, { picture, clip, last }) : undefined;
   const encode = () => writeWithProgress(target, video, { ...write, comment }, context);
   const written = await (profiler ? profiler.scope("encode video", encode) : encode());
-  if (resuming) await forgetState(resuming);
+  if (resuming) await forgetState(resuming, context);
   const { width, height, numFrames, fps } = video;
   const { timings, peakBytes } = made;
   const endUs = io.nowUs();

@@ -1,5 +1,13 @@
 import { extname } from "node:path";
-import { fitPicture, parseFocus, type RgbImage, readAnimation, readVideo, type VideoFrames } from "@vd/media";
+import {
+  fitPicture,
+  parseFocus,
+  type RgbImage,
+  readAnimation,
+  readVideo,
+  resizeLanczos,
+  type VideoFrames,
+} from "@vd/media";
 import { GENERATE_TABLE, USUAL_FPS, valueError } from "@vd/svd-pipeline/options";
 import { runInSlices, statIfThere } from "@vd/tensor";
 import type { RunOptions } from "./model/defaults";
@@ -36,7 +44,7 @@ export function continuing(options: RunOptions, clip: readonly RgbImage[] | unde
   return { ...options, pastFrames: clip.slice(-overlap, -1) };
 }
 
-/** Returns the clip and the video that goes on from it as one. */
+/** Returns the clip, in the size of the video that goes on from it, and that video as one. */
 export async function joined(
   clip: readonly RgbImage[] | undefined,
   video: VideoFrames,
@@ -48,6 +56,9 @@ export async function joined(
   const fit = options.fit ?? GENERATE_TABLE.fit.default.value;
   const focus = parseFocus(options.focus ?? GENERATE_TABLE.focus.default.value);
   const fitted: RgbImage[] = [];
-  for (const frame of clip) fitted.push(await runInSlices(fitPicture.inPieces(frame, width, height, { fit, focus })));
+  for (const frame of clip) {
+    const shaped = await runInSlices(fitPicture.inPieces(frame, width, height, { fit, focus }));
+    fitted.push(await runInSlices(resizeLanczos.inPieces(shaped, width, height)));
+  }
   return joinClip(fitted, video);
 }

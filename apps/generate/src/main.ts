@@ -1,5 +1,6 @@
 import type { Dependencies } from "./dependencies";
 import type { PipelineFactory } from "./model/factory";
+import { STATUS } from "./report/failure";
 import { run } from "./run";
 
 /**
@@ -7,12 +8,7 @@ import { run } from "./run";
  * @param version what `--version` prints
  */
 export async function main(pipelineFactory: PipelineFactory, argv: readonly string[], version: string): Promise<void> {
-  // A reader that stops early (`vd-generate --json | head`) is no failure of ours.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
+  const lost = watchOutputs();
   if (argv[0] === "completion-server") {
     const { answerShell } = await import("./completion/server");
     answerShell({
@@ -22,7 +18,24 @@ export async function main(pipelineFactory: PipelineFactory, argv: readonly stri
     });
     return;
   }
-  process.exitCode = await run(argv, dependenciesOf(pipelineFactory, version));
+  const status = await run(argv, dependenciesOf(pipelineFactory, version));
+  process.exitCode = status === STATUS.done && lost.isTold ? STATUS.failed : status;
+}
+
+/** Tells once, in a sentence, of what could not be printed: a disk that is full takes no more lines, and the work goes on. */
+function watchOutputs(): { isTold: boolean } {
+  const lost = { isTold: false };
+  for (const stream of [process.stdout, process.stderr])
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      // A reader that stops early (`vd-generate --json | head`) is no failure of ours.
+      if (error.code === "EPIPE" || lost.isTold) return;
+      lost.isTold = true;
+      process.exitCode = STATUS.failed;
+      const got = `${error.message}. Make room, or name a file by --output`;
+      if (stream === process.stdout)
+        process.stderr.write(`Error: [standard output] expected one that takes what is written, got ${got}.\n`);
+    });
+  return lost;
 }
 
 function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Dependencies {
@@ -44,7 +57,7 @@ function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Depe
       TERM: process.env.TERM,
     },
     stdin: () => process.stdin,
-    // A reader that stops early is no failure of ours.
+    // What could not be written is told where outputs are watched.
     writeBytes: (bytes) => new Promise((done) => process.stdout.write(bytes, () => done())),
     openFile,
     // Loaded by then; help and completion need nothing of it.

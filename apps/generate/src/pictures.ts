@@ -1,4 +1,4 @@
-import { basename, extname } from "node:path";
+import { basename, extname, join } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import { valueError } from "@vd/svd-pipeline/options";
 import { statIfThere } from "@vd/tensor";
@@ -76,6 +76,13 @@ export function settingsOfEach(settings: Settings, pictures: readonly string[]):
       throw valueError("IMAGE", "pictures whose videos have names of their own", `${other} and ${image}`, hint);
     }
     places.set(output, image);
-    return { ...settings, image, output };
+    return settingsOf(settings, image, pattern);
   });
+}
+
+/** Returns the settings of one of several pictures: a state that is kept in a named folder has a folder of its own in there. */
+export function settingsOf(settings: Settings, image: string, pattern: string): Settings {
+  const { resume } = settings;
+  const folder = typeof resume === "string" && resume !== "" ? join(resume, nameOf(image)) : resume;
+  return { ...settings, image, output: outputOf(image, pattern), resume: folder };
 }

@@ -40,8 +40,8 @@ export function tellFinished(settings: Settings, { io, reporter }: Context): voi
   else if (!quiet) io.stdout.write(`${output} is finished. Without --resume it is made anew.\n`);
 }
 
-/** Removes the state of a video that is written. */
-export async function forgetState({ dir }: Resuming): Promise<void> {
+/** Removes the state of a video that is written. The video is there, whatever becomes of it: somebody else may work on it by now. */
+export async function forgetState({ dir }: Resuming, { reporter }: Context): Promise<void> {
   const { removeState } = await import("@vd/svd-pipeline");
-  await removeState(dir);
+  await removeState(dir).catch((error: Error) => reporter.warning(`the state was not removed: ${error.message}`));
 }

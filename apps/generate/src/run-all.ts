@@ -2,7 +2,7 @@ import { valueError } from "@vd/svd-pipeline/options";
 import type { Context } from "./dependencies";
 import { execute, prepare } from "./execute";
 import type { PipelineFactory } from "./model/factory";
-import { expandPictures, outputOf, outputPattern, settingsOfEach } from "./pictures";
+import { expandPictures, outputOf, outputPattern, settingsOf, settingsOfEach } from "./pictures";
 import { reportFailure } from "./report/failure";
 import { makeReporter } from "./report/reporter";
 import type { Settings } from "./settings";
@@ -77,8 +77,7 @@ async function runEach(
 async function* watchedSettings(folder: string, settings: Settings, context: Context): AsyncGenerator<Settings> {
   const pattern = outputPattern(settings);
   if (!settings.quiet) context.reporter.note(`Watching ${folder}; Ctrl-C ends it.`);
-  for await (const image of watchedPictures(folder, context.signal))
-    yield { ...settings, image, output: outputOf(image, pattern) };
+  for await (const image of watchedPictures(folder, context.signal)) yield settingsOf(settings, image, pattern);
 }
 
 /**

@@ -11,11 +11,16 @@ const STANDARD_OUTPUT = /^-(\.[a-z0-9]+)?$/i;
 /** Whether an output is standard output. */
 export const isStandardOutput = (output: string): boolean => STANDARD_OUTPUT.test(output);
 
-/** What cannot go with a video on standard output. */
-function refuseBeside({ output, json, open, preview }: Settings): void {
-  const beside = (json && "--json") || (open && "--open") || (preview === true && "--preview without a file");
-  if (!beside) return;
-  throw valueError("--output", `a file beside ${beside}`, output, `Leave out ${beside}, or name a file`);
+/** What cannot go with a video on standard output: what is written there too, or beside a file. */
+function refuseBeside({ output, json, open, preview, resume }: Settings): void {
+  const beside =
+    (json && "--json") ||
+    (open && "--open") ||
+    (preview === true && "--preview without a file") ||
+    (resume === true && "--resume without a folder");
+  if (beside) throw valueError("--output", `a file beside ${beside}`, output, `Leave out ${beside}, or name a file`);
+  if (output.toLowerCase() === "-.png")
+    throw valueError("--output", "a format of one file", output, "Write -.webp, or name files as in frame-%03d.png");
 }
 
 /**

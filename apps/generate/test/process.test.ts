@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -62,6 +62,24 @@ describe.skipIf(process.platform === "win32")("the process", () => {
     run.child.kill("SIGKILL");
     expect(await run.closed).toEqual([null, "SIGKILL"]);
     expect(readFileSync(output, "utf8")).toBe("old");
+  });
+
+  it.skipIf(process.platform !== "linux").each([
+    ["the video", ["-o", "-.gif", "-q"]],
+    ["lines", ["-o", "o.gif", "--json"]],
+  ])("says in a sentence that standard output takes no more, and fails: %s", async (_, argv) => {
+    const full = openSync("/dev/full", "w");
+    const child = spawn(process.execPath, [PROGRAM, "0", ...argv], {
+      ...{ cwd: temporaryFolder(), stdio: ["ignore", full, "pipe"] },
+    });
+    let said = "";
+    child.stderr!.on("data", (chunk) => {
+      said += chunk;
+    });
+    expect(await once(child, "close")).toEqual([1, null]);
+    closeSync(full);
+    expect(said).toMatch(/^Error: \[standard output\] expected one that takes what is written, got ENOSPC.*\n$/m);
+    expect(said).not.toContain("    at ");
   });
 
   it("is content when its reader goes away", async () => {

@@ -114,6 +114,11 @@ describe("standard input and output", () => {
       expect(stderr + stdout).toContain(`a file beside ${option}`);
     }
     expect((await runCommand(["-o", "-.xyz"], {}, { writeBytes })).status).toBe(2);
+    const { status, stderr } = await runCommand(["-o", "-.png"], {}, { writeBytes });
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringContaining('[--output] expected a format of one file, got "-.png"'),
+    ]);
     expect(written).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import { startTestStudio, type TestStudio, temporaryFolder } from "./support/har
 const { folder, remove } = temporaryFolder();
 afterAll(remove);
 /** Long enough to be looked at in the midst of it. */
-const LONG = { steps: 300 };
+const LONG = { steps: 100 };
 const start = (...words: string[]) =>
   startTestStudio(folder, ["--allow-private", ...words], { retryMs: [300, 300, 300] });
 const idOf = async (answer: Response) => ((await answer.json()) as VideoView).id;

@@ -1,17 +1,14 @@
 import { VdError } from "@vd/kernels-native";
-import { observed, ownTurn, withCallbacks } from "@vd/tensor";
+import { observed, withCallbacks } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
-import { samplingFor } from "./denoising/chosen-sampling";
-import { callsFor } from "./denoising/chosen-savings";
 import type { ChosenDenoiser } from "./denoising/denoiser";
 import { estimateTeam } from "./devices/estimate-team";
-import { requireWhole } from "./devices/require-whole";
 import { numberedOptions, removeStates, resultBytes, withOwnState } from "./generation/batch";
-import { checkLatents, type GenerationContext, type SharedPicture, stageShape } from "./generation/context";
+import type { GenerationContext, SharedPicture } from "./generation/context";
 import { EndlessVideo } from "./generation/endless/endless-video";
 import type { EndlessOptions } from "./generation/endless/types";
 import { checkResultBytes } from "./generation/estimate";
-import { fitWarnings } from "./generation/fit-warnings";
+import { type CheckedRequest, makeContext } from "./generation/make-context";
 import { type GenerationState, withState } from "./generation/resume/generation-state";
 import { estimateStages, runGeneration } from "./generation/run-generation";
 import { Scratch } from "./generation/scratch";
@@ -19,17 +16,15 @@ import { generationEvents } from "./generation/stream";
 import { Turns } from "./generation/turns";
 import { type LoraChoice, mergeLoras, readLoras, type WeightedLora } from "./lora/merge-loras";
 import type { ModelComponents } from "./opening/components";
-import { modelDigest } from "./opening/model-digest";
+import { notOpenedError } from "./opening/not-opened";
 import { changedModels, type OpenModel, openModel, openModelFile } from "./opening/open-model";
 import { warnProcess } from "./opening/warnings";
 import { type BatchJob, batchJobs } from "./options/check-batch";
-import { type CheckedOptions, checkOptions, modelDefaults } from "./options/check-generate";
+import { checkOptions, modelDefaults } from "./options/check-generate";
 import { checkTable } from "./options/check-table";
 import { LOAD_TABLE } from "./options/load-table";
-import { withSize } from "./options/with-size";
-import { type CalibrateOptions, type Calibration, calibrate } from "./precision/calibration/calibrate";
-import type { LayerRecord } from "./precision/calibration/layer-record";
-import { observingDenoiser } from "./precision/calibration/observing-denoiser";
+import type { CalibrateOptions, Calibration } from "./precision/calibration/calibrate";
+import { calibrateModel } from "./precision/calibration/calibrate-model";
 import { requireCalibratable } from "./precision/calibration/require-calibratable";
 import { openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
@@ -315,24 +310,12 @@ export class StableVideoDiffusionPipeline {
    * ```
    */
   async calibrate(options: CalibrateOptions): Promise<Calibration> {
-    const { components, denoiser, device, eightBits, team } = this.requireOpen();
-    requireCalibratable({ denoiser, eightBits, team }, options.images);
-    return this.turns.run(
-      async () => {
-        const records = new Map<string, LayerRecord>();
-        const own = denoiser?.kind === "own" ? denoiser.device : device;
-        const observing: ChosenDenoiser = { kind: "elsewhere", factory: observingDenoiser(own, records) };
-        const generate = async (given: GenerateOptions) => {
-          const context = await this.context({ ...given });
-          return this.warnAndGenerate({ ...context, denoiser: observing, calls: undefined });
-        };
-        const digest = await modelDigest(components);
-        const loras = (components.loras ?? []).map(({ weight, sha256 }) => ({ weight, sha256 }));
-        return calibrate({ digest, loras, records, generate }, { steps: this.defaults.steps, ...options });
-      },
-      options.signal,
-      "calibrate",
-    );
+    const opened = this.requireOpen();
+    requireCalibratable(opened, options.images);
+    const generate = async (given: GenerateOptions, denoiser: ChosenDenoiser) =>
+      this.warnAndGenerate({ ...(await this.context({ ...given })), denoiser, calls: undefined });
+    const given = { steps: this.defaults.steps, ...options };
+    return this.turns.run(() => calibrateModel(opened, generate, given), options.signal, "calibrate");
   }
 
   private async useLoras(loras: readonly WeightedLora[]): Promise<void> {
@@ -390,7 +373,7 @@ export class StableVideoDiffusionPipeline {
    *
    * @throws VdError `unsupported`, `attr`
    */
-  private check(options: GenerateOptions): { opened: OpenModel; factor: number; checked: CheckedOptions } {
+  private check(options: GenerateOptions): CheckedRequest {
     const opened = this.requireOpen();
     const factor = spatialFactor(opened.models.vae.config);
     return { opened, factor, checked: checkOptions(options, this.defaults, factor) };
@@ -403,34 +386,9 @@ export class StableVideoDiffusionPipeline {
   }
 
   /** Everything that a generation works with. The event loop turns between its parts. */
-  private async context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
-    const { opened, factor, ...given } = this.check(wanted);
-    const { options, checked } = await withSize(wanted, given.checked, factor);
-    const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
-    const { convolutions } = layers;
-    const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder, convolutions };
-    const layouts = this.layoutsOf(shape);
-    await ownTurn();
-    const sampling = await samplingFor(components, checked, precision);
-    // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
-    const overlap = device.kind === "cuda" && checked.memory === "full" && !options.profiler;
-    if (options.latents) checkLatents("latents", options.latents, { shape, models });
-    const calls = callsFor(checked, shape, sampling, denoiser);
-    const usualSteps = this.defaults.steps;
-    const fit = fitWarnings({ components, checked, usualSteps, sampler: sampling.sampler });
-    const warnings = [...fit, ...(eightBits?.warnings ?? [])];
-    const choices = { precision, eightBits, tuning, checked, options, sampling, calls, overlap, warnings };
-    if (team) requireWhole(shape, calls !== undefined);
-    return { device, team, components, models, shape, layouts, scratch, denoiser, pinned: this.pinned, ...choices };
+  private context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
+    const { pinned, defaults } = this;
+    const layoutsOf = (shape: StageShape) => this.layoutsOf(shape);
+    return makeContext(this.check(wanted), wanted, { scratch, pinned, layoutsOf, usualSteps: defaults.steps });
   }
-}
-
-function notOpenedError(): VdError {
-  return new VdError({
-    code: "unsupported",
-    where: "pipeline",
-    expected: "a pipeline that is opened, not constructed",
-    got: "new StableVideoDiffusionPipeline()",
-    hint: "Use await StableVideoDiffusionPipeline.fromPretrained(folderOrHubName), or .fromSingleFile(path).",
-  });
 }

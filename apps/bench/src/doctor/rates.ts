@@ -71,11 +71,25 @@ export function measureMemcpyGbPerS(): number {
   return (2 * copyBytes) / bestMs / 1e6;
 }
 
+/** What devices of this process reached, by what tells them apart. */
+const measured = new Map<string, Promise<Rates>>();
+
+/** What a device reaches; one that was measured before, by any object of it, is not measured again. */
+async function ratesOf(device: Device): Promise<Rates> {
+  const key = JSON.stringify([device.kind, device.name, device.isa, device.threads]);
+  const rates = measured.get(key) ?? measureRates(device);
+  measured.set(key, rates);
+  // It may be busy or short of memory only now.
+  rates.catch(() => measured.delete(key));
+  const found = await rates;
+  await device.trim();
+  return { ...found };
+}
+
 /** Adds the device's rates to results; if it cannot be measured, a note. */
 export async function noteRates(file: { rates?: Rates; notes: string[] }, device: Device): Promise<void> {
   try {
-    file.rates = await measureRates(device);
-    await device.trim();
+    file.rates = await ratesOf(device);
   } catch (error) {
     file.notes.push(`No roofline: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -1,11 +1,12 @@
 import { cancelledError, VdError } from "@vd/kernels-native";
 import { numbersOfLevels } from "../model/picture-levels";
 import type { LiveModelInfo } from "../model/types";
+import { checkChange, isTold } from "./changes";
 import { channelMoments } from "./engine";
 import { FeatureCache } from "./feature-cache";
 import type { ChannelMoments, MadeFrame } from "./frame-maker";
+import type { FramePlan } from "./frame-plan";
 import { FrameQueue, type Slot } from "./frame-queue";
-import { checkParameters } from "./options";
 import { definedOnly, preparePrograms, type SessionParts, type SessionSettings } from "./parts";
 import { PrecisionController } from "./precision-controller";
 import { Repeats } from "./repeats";
@@ -14,43 +15,7 @@ import { SessionStatistics } from "./statistics";
 import { Steering } from "./steering";
 import { StepController } from "./step-controller";
 import { Ticks } from "./ticks";
-import type {
-  LiveFrame,
-  LiveParameters,
-  LivePicture,
-  LivePrecision,
-  LiveSession,
-  LiveSnapshot,
-  LiveStats,
-} from "./types";
-
-/** How a frame is made, decided at its edge. */
-interface Plan {
-  tick: number;
-  steps: number;
-  action: number;
-  deep: "none" | "compute" | "reuse";
-  precision: LivePrecision | undefined;
-  settings: SessionSettings;
-  edge: number;
-  /** The picture differs too little from one before: its frame is shown once more. */
-  isSame: boolean;
-}
-
-/** Parameters that the model is told. */
-const TOLD = [
-  "prompt",
-  "negativePrompt",
-  "strength",
-  "guidanceScale",
-  "delta",
-  "picture",
-  "motion",
-  "seed",
-] as const satisfies readonly (keyof LiveParameters)[];
-
-/** True for parameters among which are some that the model is told. */
-const isTold = (parameters: LiveParameters) => TOLD.some((name) => parameters[name] !== undefined);
+import type { LiveFrame, LiveParameters, LivePicture, LiveSession, LiveSnapshot, LiveStats } from "./types";
 
 /** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
  *  between two frames. */
@@ -139,16 +104,8 @@ export class RunningSession implements LiveSession {
 
   async set(parameters: LiveParameters): Promise<void> {
     this.requireOpen("set");
-    checkParameters(parameters, this.model);
-    if (parameters.guard && !this.parts.hasGuard) {
-      const expected = "a session that was created with a guard";
-      throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
-    }
-    const { engine, info } = this.parts;
-    if (parameters.seed !== undefined && info.kind !== "clips") {
-      const [expected, hint] = ["a model of clips", "Other sessions take their seed when they are created."];
-      throw new VdError({ code: "attr", where: "session] [seed", expected, got: info.name, hint });
-    }
+    const { engine } = this.parts;
+    checkChange(parameters, this.parts);
     const { picture, ...others } = parameters;
     const copy = { ...structuredClone(others), picture };
     await preparePrograms(this.parts, { ...this.settings, ...definedOnly(copy) });
@@ -326,7 +283,7 @@ export class RunningSession implements LiveSession {
   }
 
   /** Takes what was asked for since the frame before. */
-  private takeEdge(): Plan {
+  private takeEdge(): FramePlan {
     const { clock, engine } = this.parts;
     for (const parameters of this.pending) {
       const { guard, ...others } = definedOnly(parameters);
@@ -376,7 +333,7 @@ export class RunningSession implements LiveSession {
   }
 
   /** Hands the last frame over again in place of one that would hardly differ. */
-  private showAgain({ tick }: Plan): void {
+  private showAgain({ tick }: FramePlan): void {
     const { frame, slot } = this.last!;
     this.queue.put({ ...frame, tick, repeated: true }, slot);
     this.statistics.repeated++;
@@ -385,7 +342,7 @@ export class RunningSession implements LiveSession {
   }
 
   /** The last frame once more at the deadline and at every tick from then on, if that is the policy. */
-  private repeats({ edge, settings }: Plan): Repeats | undefined {
+  private repeats({ edge, settings }: FramePlan): Repeats | undefined {
     const { pace, clock, fps } = this.parts;
     const { last, queue } = this;
     if (settings.policy !== "repeat" || pace !== "clock" || !last) return undefined;
@@ -397,7 +354,7 @@ export class RunningSession implements LiveSession {
     });
   }
 
-  private handOver(plan: Plan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
+  private handOver(plan: FramePlan, made: MadeFrame, slot: Slot, finish: number, repeats: number): void {
     const { action, deep, precision, tick, settings, edge } = plan;
     const steps = made.steps ?? plan.steps;
     const { info, size, pace } = this.parts;

@@ -9,7 +9,8 @@ import { PpmReader } from "./ppm-reader";
 export interface ReadVideoOptions {
   /** Size of the frames in pixels: the middle of the video in that shape is scaled to it. Default the video's own. */
   size?: { width: number; height: number } | undefined;
-  /** Frames a second: the video's own are repeated or left out, so that it lasts as long. Default the video's own, each once. */
+  /** Frames a second: the video's own are repeated or left out, so that it lasts as long, but for a first one, which there is always.
+   *  Default the video's own, each once. */
   fps?: number | undefined;
   /** Name or path of ffmpeg; without one that starts, FFmpeg as WebAssembly decodes. Default `ffmpeg`. */
   ffmpeg?: string | undefined;
@@ -108,7 +109,6 @@ async function* byWasm(job: Job): AsyncGenerator<RgbImage> {
     });
     const frames = [...new PpmReader(where).take(pieces)];
     yield* frames;
-    if (frames.length === 0 && next === 0) throw damaged(job, "");
     if (frames.length < count) return;
     next += frames.length;
     count = Math.max(Math.floor(SEGMENT_BYTES / frames[0]!.data.length), 1);
@@ -161,10 +161,27 @@ function starts(ffmpeg: string): Promise<boolean> {
  * ```
  */
 export async function* readVideo(path: string, options: ReadVideoOptions = {}): AsyncGenerator<RgbImage> {
-  const { ffmpeg = "ffmpeg", decoder = "auto", signal, where = path } = options;
+  const { signal, where = path } = options;
   const job = { ...options, path, where };
   throwIfAborted(signal, where, { work: "the reading" });
   await (await openFile(job)).close();
+  let isEmpty = true;
+  for await (const frame of decoded(job)) {
+    isEmpty = false;
+    yield frame;
+  }
+  if (isEmpty) yield* onlyFrame(job);
+}
+
+/** The first frame of a video from which the wanted rate takes none: it is shorter than half a frame of that rate. */
+async function* onlyFrame(job: Job): AsyncGenerator<RgbImage> {
+  for await (const frame of decoded({ ...job, fps: undefined })) return yield frame;
+  throw damaged(job, "");
+}
+
+/** Frames by the decoder that is asked for, or there. */
+async function* decoded(job: Job): AsyncGenerator<RgbImage> {
+  const { ffmpeg = "ffmpeg", decoder = "auto", where } = job;
   if (decoder !== "builtin" && (decoder === "ffmpeg" || (await starts(ffmpeg)))) {
     try {
       yield* byProgram(ffmpeg, job);

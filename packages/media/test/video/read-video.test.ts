@@ -43,6 +43,26 @@ describe("reading a video", () => {
     expect((await greys({ width: 8, height: 8 }, FPS / 2)).length).toBe(FRAMES / 2);
   });
 
+  it.each(["ffmpeg", "builtin"] as const)(
+    "has a frame of a video that is shorter than one of the rate, by %s",
+    async (decoder) => {
+      const short = join(folder, `short ${decoder}.mp4`);
+      const data = new Uint8Array(WIDTH * HEIGHT * 3).fill(greyOf(3));
+      await writeVideo(outputTarget(short), {
+        width: WIDTH,
+        height: HEIGHT,
+        numFrames: 1,
+        fps: 25,
+        data,
+        frame: () => data,
+      });
+      const frames = [];
+      for await (const frame of readVideo(short, { fps: 1, decoder })) frames.push(frame);
+      expect(frames).toHaveLength(1);
+      expect(Math.abs(frames[0]!.data[0]! - greyOf(3))).toBeLessThan(4);
+    },
+  );
+
   it("refuses what is no video, what is not there, and stops when it is told to", async () => {
     const text = join(folder, "text.mp4");
     writeFileSync(text, "hello");

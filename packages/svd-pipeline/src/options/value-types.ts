@@ -3,17 +3,9 @@
 export type { HubOptions } from "@vd/hub";
 export type { FloatImage, PictureFit, PictureSource } from "@vd/media";
 export type { GuidanceShape, SamplerName, SchedulerClassName } from "@vd/sampling";
-export type { DeviceName, WorkObserver } from "@vd/tensor";
+export type { WorkObserver } from "@vd/tensor";
 export type { InferenceOptions } from "../checkpoint/index";
 export type { DenoiserFactory } from "../denoising/denoiser";
 export type { LoraChoice } from "../lora/merge-loras";
-export type { DecodedChunk, Preview, ProgressEvent, StepEnd, StepEndResult } from "../types";
-export type {
-  Convolutions,
-  Interpolation,
-  LayerPrecision,
-  MemoryUse,
-  OutputType,
-  Precision,
-  StepNoise,
-} from "./choices";
+// With the choices: programs take them from there too.
+export type * from "../types";

@@ -10,7 +10,8 @@ export function clipsOf({ checked, options, shape }: GenerationContext): { clips
     ...{ isLoop: checked.loop, hasLast: options.lastImage !== undefined },
   });
   const numBetween = checked.loop ? 2 * numFrames + 1 : 2 * numFrames - 1;
-  return { clips, between: checked.interpolation === "denoise" ? planInterpolation(numBetween, clipFrames!) : [] };
+  const isBetween = checked.interpolation === "denoise" && numFrames > 1;
+  return { clips, between: isBetween ? planInterpolation(numBetween, clipFrames!) : [] };
 }
 
 /** Returns the first frame of each clip but the first in the finished video; 0 for the one that ties a loop together. */

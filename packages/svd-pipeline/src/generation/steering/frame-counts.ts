@@ -20,8 +20,10 @@ export function clipLength(
 ): number | undefined {
   const total = numFrames + pastFrames.length;
   const isPlain = total <= clipFrames && !loop && pastFrames.length === 0 && lastImage === undefined;
-  if (isPlain && interpolation !== "denoise") return undefined;
-  return Math.min(clipFrames, interpolation === "denoise" ? Math.max(total, 3) : total);
+  // One frame has nothing behind it that another could come between.
+  const isBetween = interpolation === "denoise" && numFrames > 1;
+  if (isPlain && !isBetween) return undefined;
+  return Math.min(clipFrames, isBetween ? Math.max(total, 3) : total);
 }
 
 /** Returns how many frames have latents in the end: with those that are interpolated before decoding. */

@@ -1,3 +1,4 @@
+import { VdError } from "@vd/kernels-native";
 import type { RgbImage, VideoFrames } from "@vd/media";
 
 /** Frames over which the difference between a clip's last frame and the generated one in its place fades away. */
@@ -21,6 +22,7 @@ export function fadeFrame(
  * clip's last frame as the model sees it. The difference between these two, which is the autoencoder's, fades over the next frames
  * instead of ending at the seam. clip: frames of the video's size, the last one being the picture that the video was made from.
  *
+ * @throws VdError `shape` for a clip without frames, or with some of another size
  * @example
  * ```ts
  * const past = clip.slice(-4);
@@ -31,6 +33,8 @@ export function fadeFrame(
 export function joinClip(clip: readonly RgbImage[], video: VideoFrames): VideoFrames {
   const { width, height, fps } = video;
   const length = width * height * 3;
+  const other = clip.find((frame) => frame.width !== width || frame.height !== height || frame.data.length !== length);
+  if (clip.length === 0 || other) throw sizeError(other, width, height);
   const numFrames = clip.length + video.numFrames - 1;
   const data = new Uint8Array(numFrames * length);
   clip.forEach((frame, i) => void data.set(frame.data, i * length));
@@ -40,4 +44,16 @@ export function joinClip(clip: readonly RgbImage[], video: VideoFrames): VideoFr
     fadeFrame({ frame: video.frame(i), own, seen, place: i }, data.subarray(at, at + length));
   }
   return { width, height, fps, numFrames, data, frame: (i) => data.subarray(i * length, (i + 1) * length) };
+}
+
+function sizeError(frame: RgbImage | undefined, width: number, height: number): VdError {
+  const got = frame ? `one of ${frame.width}x${frame.height} with ${frame.data.length} numbers` : "none";
+  const expected = `frames of ${width}x${height}, as the video's`;
+  return new VdError({
+    code: "shape",
+    where: "clip",
+    expected,
+    got,
+    hint: "Resize them by resizeLanczos of @vd/media.",
+  });
 }

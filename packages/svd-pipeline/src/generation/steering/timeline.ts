@@ -49,16 +49,17 @@ function loopClips({ numFrames, clipFrames, overlap }: TimelineRequest): Clip[] 
   return [...chain, { positions: range(bridgeStart, length).map((at) => at % numFrames), isBounded: true }];
 }
 
-/** Returns the clips of a video in the order in which they are denoised. Positions count from the first given frame. */
+/** Returns the clips of a video in the order in which they are denoised. Positions count from the first given frame. A video that is
+ *  shorter than a clip is one whose last frames lie beyond its end. */
 export function planClips(request: TimelineRequest): Clip[] {
   if (request.isLoop) return loopClips(request);
   const { numPast, numFrames, clipFrames, overlap, hasLast } = request;
   const total = numPast + numFrames;
-  const length = Math.min(clipFrames, total);
-  const starts = clipStarts(total, length, overlap);
+  const starts = clipStarts(total, clipFrames, overlap);
   return starts.map((start, i) => ({
-    positions: range(start, length),
-    isBounded: hasLast && i === starts.length - 1,
+    positions: range(start, clipFrames).map((at) => (at < total ? at : undefined)),
+    // From a frame beyond the end nothing can be looked back at.
+    isBounded: hasLast && i === starts.length - 1 && clipFrames <= total,
   }));
 }
 

@@ -11,7 +11,7 @@ import { sameBytes } from "../../support/measures";
 import { TINY_SVD, temporaryFolder } from "../../support/tiny-model";
 
 /** `VD_KILLS=100` for the long run. */
-const NUM_KILLS = Number(process.env.VD_KILLS ?? 4);
+const NUM_KILLS = Number(process.env.VD_KILLS ?? 2);
 const STEPS = 6;
 const NUM_CHUNKS = 3;
 

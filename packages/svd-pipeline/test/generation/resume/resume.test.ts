@@ -6,11 +6,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { failureOf } from "../../../../../tooling/testing/failure";
 import { type GenerateOptions, removeState, resumeState, type StableVideoDiffusionPipeline } from "../../../src/index";
 import { sameBytes } from "../../support/measures";
+import { rememberedRuns } from "../../support/remembered-runs";
 import { copyOfTiny, openTiny, QUICK, TINY_SVD, temporaryFolder, WEIGHT_FILES } from "../../support/tiny-model";
 
 const OPTIONS = { ...QUICK, steps: 4 } as const;
 
 let pipeline: StableVideoDiffusionPipeline;
+const wholeOf = rememberedRuns(() => pipeline);
 beforeAll(async () => {
   pipeline = await openTiny();
 });
@@ -66,7 +68,7 @@ async function failWhileDecoding(chunks: number, options: GenerateOptions): Prom
 describe("a generation with a state", () => {
   it("gives the bits of one without, and leaves nothing", async () => {
     const resume = join(temporaryFolder(), "state");
-    const [plain, kept] = [await pipeline.generate(OPTIONS), await pipeline.generate({ ...OPTIONS, resume })];
+    const [plain, kept] = [await wholeOf(OPTIONS), await pipeline.generate({ ...OPTIONS, resume })];
     expect(sameBytes(kept.data, plain.data)).toBe(true);
     expect(existsSync(resume)).toBe(false);
   });
@@ -265,7 +267,7 @@ describe("a state of another generation", () => {
     await stopAfter(1, { ...OPTIONS, resume });
     const more = { memory: "low", decodeChunk: 1, previewEvery: 1, onPreview: () => undefined } as const;
     const video = await pipeline.generate({ ...OPTIONS, ...more, resume });
-    expect(sameBytes(video.data, (await pipeline.generate(OPTIONS)).data)).toBe(true);
+    expect(sameBytes(video.data, (await wholeOf(OPTIONS)).data)).toBe(true);
   });
 });
 
@@ -288,7 +290,7 @@ describe("a damaged state", () => {
     const video = await pipeline.generate(options);
     expect(told.messages[0]).toContain(`step-0003.safetensors of the state in ${resume} is damaged (`);
     expect(told.steps).toEqual([3, 4]);
-    expect(sameBytes(video.data, (await pipeline.generate(OPTIONS)).data)).toBe(true);
+    expect(sameBytes(video.data, (await wholeOf(OPTIONS)).data)).toBe(true);
   });
 
   it("goes on with the records where the head is damaged, and begins anew where they do not fit", async () => {
@@ -340,7 +342,7 @@ describe("the folder of a state", () => {
     const { told, options } = watched({ ...OPTIONS, resume, keepState: true });
     const video = await pipeline.generate(options);
     expect(told.messages.filter((text) => /^The state in .* was not written \(/.test(text))).toHaveLength(1);
-    expect(sameBytes(video.data, (await pipeline.generate(OPTIONS)).data)).toBe(true);
+    expect(sameBytes(video.data, (await wholeOf(OPTIONS)).data)).toBe(true);
     expect(readdirSync(resume).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 

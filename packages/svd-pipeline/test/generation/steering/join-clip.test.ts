@@ -18,3 +18,17 @@ it("puts the new frames behind the clip, and fades the difference at the seam", 
   expect(levels.slice(3)).toEqual([105, 109, 114, 118, 120]);
   expect(whole.data).toHaveLength(8 * 12);
 });
+
+it("refuses a clip of another size, and one without frames", () => {
+  const video = {
+    width: 4,
+    height: 2,
+    fps: 7,
+    numFrames: 1,
+    data: new Uint8Array(24),
+    frame: () => new Uint8Array(24),
+  };
+  const small = { width: 2, height: 2, data: new Uint8Array(12) };
+  expect(() => joinClip([small], video)).toThrow("[clip] expected frames of 4x2, as the video's, got one of 2x2");
+  expect(() => joinClip([], video)).toThrow("[clip] expected frames of 4x2, as the video's, got none");
+});

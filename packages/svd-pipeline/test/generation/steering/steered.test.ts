@@ -189,6 +189,19 @@ describe("frames between frames", () => {
     if (interpolation === "latent") expect(doubled[1]![5]).toBeCloseTo((plain[0]![5]! + plain[1]![5]!) / 2, 5);
   });
 
+  it.each([
+    [1, {}, 1],
+    [2, {}, 3],
+    [2, { lastImage: QUICK.image }, 3],
+    [1, { pastFrames: [QUICK.image] }, 1],
+  ])("are made in a video of %d frames too, with %j", async (numFrames, more, doubled) => {
+    const video = await pipeline.generate({ ...QUICK, ...more, numFrames, interpolation: "denoise" });
+    expect([video.numFrames, video.data.length]).toEqual([doubled, doubled * 32 * 32 * 3]);
+    const { stages } = await pipeline.plan({ ...QUICK, ...more, numFrames, interpolation: "denoise" });
+    const planned = stages.filter(({ name }) => name.startsWith("denoise")).map(({ runs }) => runs);
+    expect(planned).toEqual([video.denoiserCalls.full]);
+  });
+
   it.each(["blend", "latent", "denoise"] as const)("tie a loop together by %s", async (interpolation) => {
     const video = await pipeline.generate({ ...SHORT, numFrames: 6, loop: true, interpolation });
     expect(video).toMatchObject({ numFrames: 12, fps: 14 });

@@ -26,7 +26,12 @@ describe("clips of a long video", () => {
 
   it("are one where the model can do all at once", () => {
     expect(planClips(request({ numFrames: 14 }))).toHaveLength(1);
-    expect(planClips(request({ numFrames: 5 }))[0]!.positions).toEqual([0, 1, 2, 3, 4]);
+    expect(planClips(request({ numFrames: 5 }))[0]!.positions.slice(0, 6)).toEqual([0, 1, 2, 3, 4, undefined]);
+  });
+
+  it("that are longer than the video end beyond it, where nothing leads to its last frame", () => {
+    const clips = planClips(request({ numFrames: 2, clipFrames: 3, hasLast: true }));
+    expect(clips).toEqual([{ positions: [0, 1, undefined], isBounded: false }]);
   });
 
   it("cover every frame, whatever the numbers, with clips of one length", () => {
@@ -42,12 +47,13 @@ describe("clips of a long video", () => {
         const clips = planClips(request(given));
         const total = given.numPast + given.numFrames;
         const covered = new Set(clips.flatMap(({ positions }) => positions));
+        covered.delete(undefined);
         expect([...covered].sort((a, b) => a! - b!)).toEqual(Array.from({ length: total }, (_, i) => i));
         expect(new Set(clips.map(({ positions }) => positions.length)).size).toBe(1);
         const [, ...later] = takenOver(clips, given.numPast);
         for (const count of later) expect(count).toBeGreaterThanOrEqual(given.overlap);
         expect(clips.map(({ isBounded }) => isBounded)).toEqual(
-          clips.map((_, i) => given.hasLast && i === clips.length - 1),
+          clips.map((_, i) => given.hasLast && i === clips.length - 1 && given.clipFrames <= total),
         );
       }),
     );
