@@ -4,9 +4,9 @@ import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { distanceOf, generateForQuality, type QualityRun } from "@vd/bench";
 import { type CpuMath, openDevice } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { distanceOf, generateForQuality, type QualityRun } from "../../../apps/bench/src/quality/compare-variants";
 
 const { values } = parseArgs({
   options: {
