@@ -44,7 +44,18 @@ const benchmarks: Benchmark[] = readdirSync(join(DOCS, "benchmarks"))
 const reference = join(DOCS, "api/typedoc-sidebar.json");
 
 const START = [
-  ...["quick-start", "generate", "longer", "fewer-calls", "precision", "lora", "resume", "memory", "options"],
+  ...[
+    "quick-start",
+    "generate",
+    "longer",
+    "fewer-calls",
+    "precision",
+    "cpu-math",
+    "lora",
+    "resume",
+    "memory",
+    "options",
+  ],
   ...["live", "studio", "api", "serving", "gallery", "hosts", "troubleshooting"],
 ];
 /** Come first of those that no other part of the sidebar has. */

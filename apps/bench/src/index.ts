@@ -3,4 +3,5 @@
 export { type MachineInfo, machineInfo } from "./io/machine";
 export { encodePlainPng, readPicture, testPicture } from "./io/pictures";
 export { plannedCases } from "./ops/plan-ops";
+export { distanceOf, generateForQuality, type QualityRun } from "./quality/compare-variants";
 export { type Dependencies, run as runBench } from "./run";

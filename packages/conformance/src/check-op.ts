@@ -4,7 +4,7 @@ import { type CallOptions, layoutGraph, recordOp } from "@vd/tensor";
 import { CaseRun } from "./case-run";
 import type { CheckOutcome } from "./check";
 import { declinedOnCpu, operandsOf } from "./check-results";
-import type { ConformanceSuite, TestedDevice } from "./suite";
+import { type ConformanceSuite, type TestedDevice, testedWith } from "./suite";
 
 /** Of the cases, those at every fourth place are looked at for their fast path. */
 const FAST_SAMPLE = 4;
@@ -51,8 +51,9 @@ async function haveFast(op: OpId, opCase: OpCase, devices: readonly TestedDevice
 export async function checkFastPaths(
   op: OpId,
   cases: readonly OpCase[],
-  { devices }: ConformanceSuite,
+  suite: ConformanceSuite,
 ): Promise<CheckOutcome> {
+  const devices = testedWith(op, suite.devices);
   const sample = cases.filter((opCase, i) => i % FAST_SAMPLE === 0 && declinedOnCpu(op, opCase) === undefined);
   const served: boolean[][] = [];
   for (const opCase of sample) served.push(await haveFast(op, opCase, devices));

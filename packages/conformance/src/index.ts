@@ -11,4 +11,4 @@ export {
   type ConformanceReporter,
   runConformance,
 } from "./run-conformance";
-export { type ConformanceSuite, cpuSuite, deviceSuite, type TestedDevice } from "./suite";
+export { type ConformanceSuite, cpuSuite, deviceSuite, MATRIX_OPS, type TestedDevice } from "./suite";

@@ -1,4 +1,4 @@
-import { type Device, type OpId, openDevice } from "@vd/kernels-native";
+import { CPU_MATH, type Device, type OpId, openDevice } from "@vd/kernels-native";
 import { CPU_FAST_PATHS } from "@vd/kernels-native/contract";
 
 /** A device under test. */
@@ -8,6 +8,8 @@ export interface TestedDevice {
   device: Device;
   /** Devices whose results must have the same bits, e.g. one with more threads; itself for a second run. Default: none. */
   sameBits?: readonly Device[];
+  /** The ops that it is tested with. Default: all. */
+  ops?: readonly OpId[];
 }
 
 /** Devices that are checked together: every case is made once and goes through all of them. */
@@ -25,6 +27,10 @@ export interface ConformanceSuite {
 const INSTRUCTION_SETS = process.arch === "arm64" ? [] : ["plain", "avx2", "avx512"];
 /** Of these, one and two threads must give the same bits. */
 const THREADED: readonly string[] = ["plain", "best"];
+/** Those of the devices that are tested with an op. */
+export const testedWith = (op: OpId, devices: readonly TestedDevice[]): TestedDevice[] =>
+  devices.filter(({ ops }) => ops?.includes(op) ?? true);
+
 /** Returns the suite of one device: its results against float64, each case run twice with the same bits.
  *  @example await runConformance(deviceSuite(openDevice("cuda"))); */
 export const deviceSuite = (device: Device): ConformanceSuite => ({
@@ -37,15 +43,30 @@ function instructionSets(): string[] {
   return [...(best === -1 ? INSTRUCTION_SETS : INSTRUCTION_SETS.slice(0, best)), "best"];
 }
 
+/** Ops whose products the CPU takes as `Device.math` says. */
+export const MATRIX_OPS: readonly OpId[] = ["attention", "conv", "conv_winograd", "linear"];
+
+/** Products that are not exact, and the code for AMX where the processor has AVX-512 without it: then its tiles are emulated. */
+function matrixDevices(): TestedDevice[] {
+  const best = openDevice("cpu").isa;
+  if (best !== "amx" && best !== "avx512") return [];
+  const isa = best === "amx" ? best : "amx-emulated";
+  return CPU_MATH.filter((math) => math !== "exact" || isa !== best).map((math) => ({
+    ...{ name: `${isa}, ${math}`, ops: MATRIX_OPS },
+    device: openDevice("cpu", { isa, math, threads: 1 }),
+    sameBits: [openDevice("cpu", { isa, math, threads: 2 })],
+  }));
+}
+
 /** Returns the suite of this processor: the definitions against float64, the code of every instruction set against the
- *  definitions, and one thread against two.
+ *  definitions, and one thread against two; products that are not exact by tolerances of their own.
  *  @example await runConformance(cpuSuite(), { ops: ["linear"] }); */
 export function cpuSuite(): ConformanceSuite {
   const devices = instructionSets().map((isa) => ({
     name: isa,
-    device: openDevice("cpu", { isa, threads: 1 }),
-    sameBits: THREADED.includes(isa) ? [openDevice("cpu", { isa, threads: 2 })] : [],
+    device: openDevice("cpu", { isa, math: "exact", threads: 1 }),
+    sameBits: THREADED.includes(isa) ? [openDevice("cpu", { isa, math: "exact", threads: 2 })] : [],
   }));
   const baseline = { name: "definitions", device: openDevice("cpu", { reference: true, threads: 2 }) };
-  return { devices, baseline, fastOps: CPU_FAST_PATHS };
+  return { devices: [...devices, ...matrixDevices()], baseline, fastOps: CPU_FAST_PATHS };
 }

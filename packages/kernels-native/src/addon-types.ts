@@ -115,6 +115,8 @@ export interface NativeDevice {
 export interface NativeDeviceOptions {
   threads: number;
   isa: string;
+  /** How exactly products are taken: one of `CPU_MATH`. */
+  math: string;
   reference: boolean;
 }
 
@@ -187,5 +189,7 @@ export interface Addon {
     isa: string,
   ): Promise<Uint32Array>;
   cpuIsa(): "amx" | "avx512" | "avx2" | "plain" | "neon";
+  /** What `math` comes to with an instruction set: `math` itself, or `exact` where nothing would be gained. */
+  cpuMath(isa: string, math: string): "exact" | "fast" | "bf16";
   opIds(): string[];
 }

@@ -65,6 +65,14 @@ export interface Binding {
   constant: boolean;
 }
 
+/** Every way in which the CPU multiplies float32 matrices, the default first. */
+export const CPU_MATH = ["exact", "fast", "bf16"] as const;
+
+/** How exactly the CPU takes products of float32 in linear layers, convolutions and attention: `exact`, as float32 has them; `fast`, three
+ *  products of two bfloat16 parts an operand; `bf16`, one product of operands rounded to bfloat16. Sums are float32 in all. These are the
+ *  precisions highest, high and medium of `torch.set_float32_matmul_precision`. */
+export type CpuMath = (typeof CPU_MATH)[number];
+
 /** How to open the CPU. */
 export interface CpuOptions {
   /** Workers; default `VD_THREADS` or the number of available cores. */
@@ -72,6 +80,9 @@ export interface CpuOptions {
   /** Instruction set: best (default), amx, avx512, avx2 or plain, on 64-bit Arm neon; one that the machine lacks falls back
    *  to the next. */
   isa?: string | undefined;
+  /** How exactly products are taken; default `VD_CPU_MATH` or exact. `fast` needs AMX, and `bf16` AMX or AVX512_BF16: elsewhere products
+   *  are exact, and a warning says so. */
+  math?: CpuMath | undefined;
   /** Run the plain definitions only. Slow; for tests. */
   reference?: boolean | undefined;
 }
@@ -107,6 +118,20 @@ export interface CompileOptions {
   streamBytes?: number | undefined;
 }
 
+const NEEDED_FOR: Readonly<Record<string, string>> = { fast: "AMX", bf16: "AMX or AVX512_BF16" };
+const warnedOf = new Set<string>();
+
+/** Says once a process that the CPU has no faster way for `math`. */
+function warnOfMath(math: string): void {
+  if (warnedOf.has(math)) return;
+  warnedOf.add(math);
+  const isa = loadAddon().cpuIsa();
+  process.emitWarning(
+    `[cpuMath] expected a processor with ${NEEDED_FOR[math]} for ${math}, got ${isa}. Products are exact float32, as without the option.`,
+    { code: "VD_CPU_MATH" },
+  );
+}
+
 /** Something that runs programs. */
 export class Device {
   private static readonly gpus = new Map<string, Device>();
@@ -120,6 +145,8 @@ export class Device {
     readonly name: string,
     /** The instruction set of the CPU's kernels, e.g. "avx512"; undefined for a GPU. Another one may give other last digits. */
     readonly isa?: string,
+    /** How exactly the CPU takes products here, which is `exact` where the processor gains nothing by less; undefined for a GPU. */
+    readonly math?: CpuMath,
   ) {}
 
   /**
@@ -130,13 +157,17 @@ export class Device {
   static cpu(options: CpuOptions = {}): Device {
     const threads = options.threads ?? environment.threads() ?? availableParallelism();
     const isa = options.isa ?? environment.cpuIsa() ?? "best";
+    const wanted = options.math ?? environment.cpuMath() ?? CPU_MATH[0];
     const reference = options.reference ?? false;
+    const math = callNative(() => loadAddon().cpuMath(isa, wanted));
+    if (math !== wanted && !reference) warnOfMath(wanted);
     return new Device(
       "cpu",
-      callNative(() => loadAddon().openDevice({ threads, isa, reference })),
+      callNative(() => loadAddon().openDevice({ threads, isa, math, reference })),
       threads,
       "CPU",
       isa === "best" ? loadAddon().cpuIsa() : isa,
+      math,
     );
   }
 

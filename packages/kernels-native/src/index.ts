@@ -5,6 +5,8 @@ export { cupti, type KernelSum } from "./cupti";
 export {
   type Binding,
   type CompileOptions,
+  CPU_MATH,
+  type CpuMath,
   type CpuOptions,
   DEVICE_KINDS,
   Device,

@@ -5,7 +5,7 @@ import { encodeCase } from "./addon-fuzz/encode-case";
 
 const WORDS_OF_TENSOR = 10;
 const addon = loadAddon();
-const device = addon.openDevice({ threads: 1, isa: "best", reference: false });
+const device = addon.openDevice({ threads: 1, isa: "best", math: "exact", reference: false });
 const folder = new URL("../ops/", import.meta.url);
 
 /** Operands that no byte of a result may belong to. */

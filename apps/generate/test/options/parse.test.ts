@@ -219,6 +219,10 @@ describe("parseArguments", () => {
                                   transforms, which take less time and more memory for
                                   weights (direct)
         --threads <N>             CPU threads (VD_THREADS, or all cores)
+        --cpu-math <NAME>         how exactly the CPU multiplies in linear layers,
+                                  convolutions and attention: exact as float32 has it,
+                                  fast with three products of bfloat16 parts, bf16
+                                  with one (VD_CPU_MATH, or exact)
         --unet <PATH>             another UNet in place of the model's own, such as
                                   AnimateLCM-SVD-xt.safetensors (the model's own)
         --distilled               whether the model is distilled for few steps without

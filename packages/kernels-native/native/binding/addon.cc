@@ -32,6 +32,11 @@ Napi::Value open_device(const Napi::CallbackInfo& info) {
 
 Napi::Value cpu_isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), cpu::isa_name(cpu::best_isa())); }
 
+Napi::Value cpu_math(const Napi::CallbackInfo& info) {
+  const cpu::Math math = cpu::math_of(read_isa(info[0], "cpuMath isa"), read_math(info[1], "cpuMath math"));
+  return Napi::String::New(info.Env(), cpu::math_name(math));
+}
+
 /** `{reason, devices}`: why there is no GPU at all, or what each is. */
 Napi::Value gpu_list_to_js(Napi::Env env, const std::vector<driver::DeviceProperties>& devices) {
   Napi::Array list = Napi::Array::New(env, devices.size());
@@ -130,6 +135,7 @@ Napi::Object initialise(Napi::Env env, Napi::Object exports) {
   export_function<mersenne_draws>(exports, "mersenneDraws");
   export_function<fill_normals>(exports, "fillNormals");
   export_function<cpu_isa>(exports, "cpuIsa");
+  export_function<cpu_math>(exports, "cpuMath");
   export_function<op_ids>(exports, "opIds");
   export_function<list_gpus>(exports, "listGpus");
   export_function<start_driver>(exports, "startDriver");

@@ -63,9 +63,17 @@ inline std::string read_string(const Napi::Value& value, const char* where) {
 inline cpu::Isa read_isa(const Napi::Value& value, const char* where) {
   const std::string name = read_string(value, where);
   if (name == "best") return cpu::best_isa();
-  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::neon, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx})
+  for (const cpu::Isa isa : {cpu::Isa::plain, cpu::Isa::neon, cpu::Isa::avx2, cpu::Isa::avx512, cpu::Isa::amx, cpu::Isa::amx_emulated})
     if (name == cpu::isa_name(isa)) return cpu::resolve_isa(isa);
   throw Error(ErrorCode::attr, where, "best, amx, avx512, avx2, plain or neon", name);
+}
+
+/** How exactly products are taken, by name. */
+inline cpu::Math read_math(const Napi::Value& value, const char* where) {
+  const std::string name = read_string(value, where);
+  for (const cpu::Math math : {cpu::Math::exact, cpu::Math::fast, cpu::Math::bf16})
+    if (name == cpu::math_name(math)) return math;
+  throw Error(ErrorCode::attr, where, "exact, fast or bf16", name);
 }
 
 /** The bytes of a typed array, DataView or ArrayBuffer, shared memory included; valid until control returns to

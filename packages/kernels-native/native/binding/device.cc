@@ -41,7 +41,8 @@ std::shared_ptr<Device> open_cpu(const Napi::Object& options) {
   const size_t threads = read_size(options.Get("threads"), "openDevice threads", kMaxThreads);
   if (threads == 0) throw Error(ErrorCode::attr, "openDevice threads", "at least 1", "0");
   cpu.threads = static_cast<int>(threads);
-  cpu.isa = read_isa(options.Get("isa"), "openDevice isa");
+  const cpu::Isa isa = read_isa(options.Get("isa"), "openDevice isa");
+  cpu.target = {isa, cpu::math_of(isa, read_math(options.Get("math"), "openDevice math"))};
   cpu.reference = read_bool(options.Get("reference"), "openDevice reference");
   return cpu::make_device(cpu);
 }

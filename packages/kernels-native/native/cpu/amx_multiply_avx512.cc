@@ -57,7 +57,7 @@ class Spread {
 };
 
 /** All products of one step. Between two of them only one side is loaded anew. */
-template <int PARTS, bool TWO_ROWS, bool TWO_COLS>
+template <int ROW_PARTS, int PARTS, bool TWO_ROWS, bool TWO_COLS>
 inline __attribute__((always_inline)) void add_step(const Block& b, const Step& step, Spread& spread) {
   constexpr int64_t kPart = (TWO_COLS ? 2 : 1) * kTileBytes;
   const std::byte* panel = b.panel + step.panelOffset;
@@ -76,24 +76,28 @@ inline __attribute__((always_inline)) void add_step(const Block& b, const Step& 
   }
   load_cols<TWO_COLS>(panel);
   add();
-  load_rows<TWO_ROWS>(b, step.rowOffset + 2 * b.partBytes);
-  add();
-  load_rows<TWO_ROWS>(b, step.rowOffset + b.partBytes);
-  add();
-  if constexpr (PARTS >= 2) {
+  if constexpr (ROW_PARTS == 3) {
+    load_rows<TWO_ROWS>(b, step.rowOffset + 2 * b.partBytes);
+    add();
+  }
+  if constexpr (ROW_PARTS >= 2) {
+    load_rows<TWO_ROWS>(b, step.rowOffset + b.partBytes);
+    add();
+  }
+  if constexpr (ROW_PARTS == 3 && PARTS >= 2) {
     load_cols<TWO_COLS>(panel + kPart);
     add();
   }
 }
 
-template <int PARTS, bool TWO_ROWS, bool TWO_COLS> void multiply_as(const Block& b, Aside& aside) {
-  constexpr int64_t kProducts = PARTS == 1 ? 3 : PARTS == 2 ? 5 : 6;
+template <int ROW_PARTS, int PARTS, bool TWO_ROWS, bool TWO_COLS> void multiply_as(const Block& b, Aside& aside) {
+  constexpr int64_t kProducts = num_products(ROW_PARTS, PARTS);
   VD_TILE_ZERO(0);
   VD_TILE_ZERO(1);
   VD_TILE_ZERO(2);
   VD_TILE_ZERO(3);
   Spread spread(aside, b.numSteps * kProducts);
-  for (int64_t s = 0; s < b.numSteps; ++s) add_step<PARTS, TWO_ROWS, TWO_COLS>(b, b.steps[s], spread);
+  for (int64_t s = 0; s < b.numSteps; ++s) add_step<ROW_PARTS, PARTS, TWO_ROWS, TWO_COLS>(b, b.steps[s], spread);
   spread.finish();
   const int64_t pitch = b.sumsPitch * static_cast<int64_t>(sizeof(float));
   VD_TILE_STORE(0, b.sums, pitch);
@@ -102,15 +106,13 @@ template <int PARTS, bool TWO_ROWS, bool TWO_COLS> void multiply_as(const Block&
   if constexpr (TWO_ROWS && TWO_COLS) VD_TILE_STORE(3, b.sums + kSide * b.sumsPitch + kSide, pitch);
 }
 
-template <int PARTS> void multiply_parts(const Block& b, Aside& aside) {
+template <int ROW_PARTS, int PARTS> void multiply_parts(const Block& b, Aside& aside) {
   const bool twoRows = b.rows[1] != nullptr, twoCols = b.colTiles == 2;
-  if (twoRows && twoCols) return multiply_as<PARTS, true, true>(b, aside);
-  if (twoRows) return multiply_as<PARTS, true, false>(b, aside);
-  if (twoCols) return multiply_as<PARTS, false, true>(b, aside);
-  multiply_as<PARTS, false, false>(b, aside);
+  if (twoRows && twoCols) return multiply_as<ROW_PARTS, PARTS, true, true>(b, aside);
+  if (twoRows) return multiply_as<ROW_PARTS, PARTS, true, false>(b, aside);
+  if (twoCols) return multiply_as<ROW_PARTS, PARTS, false, true>(b, aside);
+  multiply_as<ROW_PARTS, PARTS, false, false>(b, aside);
 }
-
-}  // namespace
 
 void begin() { VD_TILE_CONFIGURE(kConfig); }
 
@@ -119,9 +121,15 @@ void end() { VD_TILE_RELEASE(); }
 void multiply(const Block& block, Aside& aside) {
   // Tile loads are opaque to the compiler: what they read must be in memory by now.
   __asm__ volatile("" ::: "memory");
-  if (block.weightParts == 1) return multiply_parts<1>(block, aside);
-  if (block.weightParts == 2) return multiply_parts<2>(block, aside);
-  multiply_parts<3>(block, aside);
+  if (block.parts == 1) return multiply_parts<1, 1>(block, aside);
+  if (block.parts == 2) return block.weightParts == 1 ? multiply_parts<2, 1>(block, aside) : multiply_parts<2, 2>(block, aside);
+  if (block.weightParts == 1) return multiply_parts<3, 1>(block, aside);
+  if (block.weightParts == 2) return multiply_parts<3, 2>(block, aside);
+  multiply_parts<3, 3>(block, aside);
 }
+
+}  // namespace
+
+const Tiles kAmxTiles = {begin, end, multiply};
 
 }  // namespace vd::cpu::amx

@@ -69,16 +69,16 @@ class PanelWriter {
 
 }  // namespace
 
-int parts_of(DType type, int64_t numRows, int64_t k, const RowSource& rows) {
+int parts_of(DType type, int64_t numRows, int64_t k, const RowSource& rows, int most) {
   if (type == DType::bf16) return 1;
-  if (type == DType::f16) return 2;
+  if (type == DType::f16) return std::min(2, most);
   std::vector<float> row(static_cast<size_t>(k));
-  int most = 1;
-  for (int64_t n = 0; n < numRows && most < kParts; ++n) {
+  int parts = 1;
+  for (int64_t n = 0; n < numRows && parts < most; ++n) {
     rows(n, row.data());
-    for (const float value : row) most = std::max(most, parts_of(value));
+    for (const float value : row) parts = std::max(parts, parts_of(value));
   }
-  return most;
+  return std::min(parts, most);
 }
 
 PackedWeights pack_weights(PackCache& cache, PackIdentity identity, const PanelLayout& layout, const WeightForm& form,

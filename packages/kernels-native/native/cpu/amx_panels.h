@@ -25,11 +25,13 @@ struct PackedWeights {
   int64_t expanded_bytes() const { return compact ? 2 * steps * parts * kTileBytes : 0; }
 };
 
-/** True for weights that are better kept as they are stored: beyond 4 MiB when split, memory decides. */
-constexpr bool keeps_compact(DType type, int64_t count) { return type == DType::f16 && count * 4 > int64_t{4} << 20; }
+/** True for weights of `parts` parts that are better kept as they are stored: beyond 4 MiB when split, memory decides. */
+constexpr bool keeps_compact(DType type, int64_t count, int parts) {
+  return parts == 2 && type == DType::f16 && count * 4 > int64_t{4} << 20;
+}
 
-/** Parts that hold every weight exactly, or three. */
-int parts_of(DType type, int64_t numRows, int64_t k, const RowSource& rows);
+/** Parts that hold every weight exactly, at most `most`. */
+int parts_of(DType type, int64_t numRows, int64_t k, const RowSource& rows, int most);
 
 /** How weights are to be stored. */
 struct WeightForm {

@@ -59,6 +59,7 @@ void Pipeline::multiply(const Pass& pass, const Panel& panel, const std::vector<
   block.rowBytes = pass.rowBytes;
   block.partBytes = pass.partBytes;
   block.panel = pass.weights->compact ? pass.expanded : pass.weights->panel(panel);
+  block.parts = pass.engine.parts;
   block.weightParts = pass.weights->parts;
   block.colTiles = panel.vecs;
   block.steps = steps.data();
@@ -66,7 +67,7 @@ void Pipeline::multiply(const Pass& pass, const Panel& panel, const std::vector<
   block.sums = pass.sums + flip_ * kBlockSide * kBlockSide;
   block.sumsPitch = kBlockSide;
   Aside aside{next_piece, this, storesLeft_ + ahead};
-  amx::multiply(block, aside);
+  pass.engine.tiles->multiply(block, aside);
   pending_ = {{&units[first], n == 2 ? &units[first + 1] : nullptr}, &panel, block.sums, 0};
   storesLeft_ = static_cast<int64_t>(n) * kPiecesPerUnit;
   flip_ ^= 1;

@@ -34,6 +34,7 @@ constexpr bool keeps_weights(int64_t numTiles) { return numTiles * kTileBytes <=
 /** Everything that the units of a task have in common. */
 struct Pass {
   const Kernels* kernels;
+  Engine engine;
   const PackedWeights* weights;
   size_t firstPanel, endPanel;
   bool unitsOutside;  // each unit over all panels before the next: weights that stay in the cache, and not compact ones

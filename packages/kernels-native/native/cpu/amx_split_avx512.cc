@@ -20,10 +20,10 @@ void split(const Split& s) {
     for (int64_t c = 0; c < whole; c += kStep, out += kStepBytes) {
       _mm_prefetch(reinterpret_cast<const char*>(in + c + kAhead), _MM_HINT_T0);
       _mm_prefetch(reinterpret_cast<const char*>(in + c + kAhead + 16), _MM_HINT_T0);
-      split_step(_mm512_loadu_ps(in + c), _mm512_loadu_ps(in + c + 16), out, s.partBytes);
+      split_step(_mm512_loadu_ps(in + c), _mm512_loadu_ps(in + c + 16), out, s.partBytes, s.parts);
     }
     if (left > 0) {
-      split_step(_mm512_maskz_loadu_ps(lowMask, in + whole), _mm512_maskz_loadu_ps(highMask, in + whole + 16), out, s.partBytes);
+      split_step(_mm512_maskz_loadu_ps(lowMask, in + whole), _mm512_maskz_loadu_ps(highMask, in + whole + 16), out, s.partBytes, s.parts);
     }
   }
 }

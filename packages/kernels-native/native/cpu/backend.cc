@@ -33,10 +33,10 @@ template <class Args, void (*kReference)(const Args&, ThreadPool&)> class Refere
 };
 
 /** The row on the fast path of its op; null where it has none or that declines. */
-std::unique_ptr<PreparedRow> prepare_fast(const Row& row, PackCache& cache, Isa isa) {
+std::unique_ptr<PreparedRow> prepare_fast(const Row& row, PackCache& cache, const Target& target) {
   const std::string_view id = kOps[row.op]->id;
 #define VD_FAST_PATH(name, Args) \
-  if (id == #name) return prepare_##name(read_##name##_args(row), cache, isa);
+  if (id == #name) return prepare_##name(read_##name##_args(row), cache, target);
   VD_FOR_EACH_CPU_FAST_PATH(VD_FAST_PATH)
 #undef VD_FAST_PATH
   return nullptr;
@@ -122,7 +122,7 @@ class CpuProgram final : public Program {
   void add(const Row& row) {
     require_float32(row);
     std::unique_ptr<PreparedRow> prepared;
-    if (!state_->options.reference) prepared = prepare_fast(row, state_->cache, state_->options.isa);
+    if (!state_->options.reference) prepared = prepare_fast(row, state_->cache, state_->options.target);
     info_.fast.push_back(prepared != nullptr);
     if (!prepared) prepared = prepare_reference(row);
     info_.variants.push_back(prepared->name());

@@ -10,7 +10,7 @@ namespace vd::cpu {
 struct DeviceOptions {
   /** Workers, the calling thread included. */
   int threads = 1;
-  Isa isa = Isa::plain;
+  Target target;
   /** Run the plain references only: what the conformance suite compares with. */
   bool reference = false;
 };

@@ -63,10 +63,14 @@ Isa detect() {
   if (!has_all(saved, kTiles) || !has_all(seven.d, amxBf16 | amxTile) || !os_grants_tiles()) return Isa::avx512;
   return Isa::amx;
 }
+
+bool detect_bf16_dots() { return best_isa() >= Isa::avx512 && has_all(cpuid(7, 1).a, 1u << 5); }
 #elif defined(__aarch64__)
 constexpr Isa kBaseline = Isa::neon;
 
 Isa detect() { return Isa::neon; }
+
+bool detect_bf16_dots() { return false; }
 #else
 #error "There are kernels for x86-64 and 64-bit Arm only."
 #endif
@@ -79,13 +83,29 @@ Isa best_isa() {
 }
 
 Isa resolve_isa(Isa wanted) {
+  if (wanted == Isa::amx_emulated && best_isa() >= Isa::avx512) return wanted;
   if (wanted >= best_isa()) return best_isa();
   return wanted == Isa::neon ? kBaseline : std::max(wanted, kBaseline);
 }
 
 const char* isa_name(Isa isa) {
-  constexpr const char* kNames[] = {"plain", "neon", "avx2", "avx512", "amx"};
+  constexpr const char* kNames[] = {"plain", "neon", "avx2", "avx512", "amx", "amx-emulated"};
   return kNames[static_cast<int>(isa)];
+}
+
+const char* math_name(Math math) {
+  constexpr const char* kNames[] = {"exact", "fast", "bf16"};
+  return kNames[static_cast<int>(math)];
+}
+
+bool has_bf16_dots() {
+  static const bool found = detect_bf16_dots();
+  return found;
+}
+
+Math math_of(Isa isa, Math wanted) {
+  if (isa >= Isa::amx) return wanted;
+  return wanted == Math::bf16 && isa == Isa::avx512 && has_bf16_dots() ? Math::bf16 : Math::exact;
 }
 
 }  // namespace vd::cpu

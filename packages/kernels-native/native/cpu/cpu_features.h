@@ -11,9 +11,29 @@ enum class Isa {
   avx2,    // AVX2, FMA, F16C
   avx512,  // AVX-512 F, BW, DQ, VL
   amx,     // avx512 plus AMX tiles with bf16, used as exact splits of fp32
+  amx_emulated,  // the code of amx with tiles made of AVX-512: slow, for tests on machines without tiles
 };
 
-/** The best set that the processor has and the operating system saves on a context switch. */
+/** How exactly the products of float32 matrices and convolutions are taken; see math_of. */
+enum class Math {
+  exact,  // as float32 has them
+  fast,   // of two bf16 parts an operand, three products: an error of 1e-6 or so
+  bf16,   // of operands rounded to bf16, summed in float32
+};
+
+/** What fast paths are prepared for. `isa` is one that the machine has. */
+struct Target {
+  Isa isa = Isa::plain;
+  Math math = Math::exact;
+};
+
+/** `wanted` where `isa` has instructions that gain by it, else exact: fast needs tiles, bf16 tiles or AVX512_BF16. */
+Math math_of(Isa isa, Math wanted);
+
+/** Whether the processor has VDPBF16PS on whole vectors (AVX512_BF16). */
+bool has_bf16_dots();
+
+/** The best set, but for the emulated one, that the processor has and the operating system saves on a context switch. */
 Isa best_isa();
 
 /** `wanted`, or where the machine lacks it the next lesser set that it has, at least its baseline: lets tests walk through
@@ -29,5 +49,8 @@ inline constexpr bool kHasAmx = false;
 
 /** Short lower-case name, for reports. */
 const char* isa_name(Isa isa);
+
+/** Short lower-case name, as options have it. */
+const char* math_name(Math math);
 
 }  // namespace vd::cpu

@@ -13,7 +13,7 @@
 
 namespace vd::cpu {
 
-#define VD_DECLARE(id, Args) std::unique_ptr<PreparedRow> prepare_##id(const Args& args, PackCache& cache, Isa isa);
+#define VD_DECLARE(id, Args) std::unique_ptr<PreparedRow> prepare_##id(const Args& args, PackCache& cache, const Target& target);
 VD_FOR_EACH_CPU_FAST_PATH(VD_DECLARE)
 #undef VD_DECLARE
 

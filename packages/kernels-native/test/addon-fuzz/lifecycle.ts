@@ -10,7 +10,7 @@ import { outcome, type Tally } from "./outcome";
 const WORKER = `
 const { parentPort, workerData } = require("node:worker_threads");
 const addon = require(workerData.addonPath);
-const device = addon.openDevice({ threads: 2, isa: "best", reference: workerData.reference });
+const device = addon.openDevice({ threads: 2, isa: "best", math: "exact", reference: workerData.reference });
 const buffers = workerData.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
 const values = new Float32Array(new SharedArrayBuffer(1 << 22));
 const copy = addon.allocateBuffer(1 << 22);
@@ -46,7 +46,7 @@ export async function stopWorkers(program: EncodedCase, count: number): Promise<
 export async function freeWhileRunning(addon: Addon, program: EncodedCase, tally: Tally, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     note("freeing while running", { i, program: program.name });
-    const device = addon.openDevice({ threads: 2, isa: "best", reference: i % 2 === 0 });
+    const device = addon.openDevice({ threads: 2, isa: "best", math: "exact", reference: i % 2 === 0 });
     const buffers = program.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
     const handle = await device.compile(Float64Array.from(repeated(program, 500)), [], buffers);
     const running = outcome(tally, () => handle.run(true));

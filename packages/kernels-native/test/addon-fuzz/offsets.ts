@@ -50,7 +50,7 @@ export async function overwriteOffsets(addon: Addon, tally: Tally): Promise<numb
   let runs = 0;
   for (const reference of [true, false])
     for (const byteOffset of [0, 4, 1000, 4000]) {
-      const device = addon.openDevice({ threads: 2, isa: "best", reference });
+      const device = addon.openDevice({ threads: 2, isa: "best", math: "exact", reference });
       const buffers = [0, 1, 2, 3].map(() => ({ buffer: addon.allocateBuffer(ACTIVATION_BYTES), constant: false }));
       const target = buffers[1]!.buffer;
       fillValues(buffers[3]!.buffer);

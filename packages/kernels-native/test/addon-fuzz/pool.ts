@@ -35,7 +35,9 @@ export class Pool {
     };
     const makers = [() => addon.allocateBuffer(64), () => addon.allocateBuffer(5000), () => addon.mapFile(file), freed];
     this.buffers = makers.map((make) => new Slot(make));
-    this.devices = [false, true].map((reference) => addon.openDevice({ threads: 2, isa: "best", reference }));
+    this.devices = [false, true].map((reference) =>
+      addon.openDevice({ threads: 2, isa: "best", math: "exact", reference }),
+    );
   }
 
   /** Makes the objects; `program` is compiled on every device, and once more to be freed at once. */

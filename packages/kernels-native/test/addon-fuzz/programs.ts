@@ -130,8 +130,10 @@ export async function fuzzPrograms(
   seed: number,
 ): Promise<{ compiled: number; ran: number }> {
   const isas = ["best", "plain", "avx2"];
-  const devices: NativeDevice[] = isas.map((isa) => addon.openDevice({ threads: 2, isa, reference: false }));
-  devices.push(addon.openDevice({ threads: 2, isa: "best", reference: true }));
+  const devices: NativeDevice[] = isas.map((isa) =>
+    addon.openDevice({ threads: 2, isa, math: "exact", reference: false }),
+  );
+  devices.push(addon.openDevice({ threads: 2, isa: "best", math: "exact", reference: true }));
   let [compiled, ran] = [0, 0];
   const property = fc.asyncProperty(mutation, async (each) => {
     const at = (index: number) => cases[index % cases.length]!;

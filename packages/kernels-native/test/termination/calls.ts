@@ -18,8 +18,8 @@ export const WORKER_KINDS: readonly WorkerKind[] = [
   sync("allocateBuffer of many pages, left to the collector", "addon.allocateBuffer(1 << 20)"),
   sync("allocateBuffer and freeSync", "addon.allocateBuffer(4096).freeSync()"),
   sync("mapFile", "addon.mapFile(file)"),
-  sync("openDevice", 'addon.openDevice({ threads: 1, isa: "best", reference: false })'),
-  sync("openDevice with threads", 'addon.openDevice({ threads: 2, isa: "best", reference: false })'),
+  sync("openDevice", 'addon.openDevice({ threads: 1, isa: "best", math: "exact", reference: false })'),
+  sync("openDevice with threads", 'addon.openDevice({ threads: 2, isa: "best", math: "exact", reference: false })'),
   sync("writeSync", "small.writeSync(bytes, 0)"),
   sync("readSync", "small.readSync(bytes, 0)"),
   sync("copyFromSync", "small.copyFromSync(large, 0, 0, 64)"),
@@ -67,7 +67,7 @@ const bytes = new Uint8Array(64);
 const shared = new Float32Array(new SharedArrayBuffer(1 << 18));
 const [small, large] = [addon.allocateBuffer(64), addon.allocateBuffer(1 << 20)];
 const words = Float64Array.from(workerData.words);
-const device = addon.openDevice({ threads: 1, isa: "best", reference: false });
+const device = addon.openDevice({ threads: 1, isa: "best", math: "exact", reference: false });
 const buffers = workerData.blocks.map(({ bytes, constant }) => ({ buffer: addon.allocateBuffer(bytes), constant }));
 const names = ["addon", "small", "large", "bytes", "shared", "file", "device", "words", "buffers", "program"];
 const make = (program) => {

@@ -40,7 +40,7 @@ export async function createLiveSessions(
     const expected = "a list of devices of one kind, such as cuda:0 and cuda:1";
     throw new VdError({ code: "attr", where: "devices", expected, got: String(devices) });
   }
-  const named = openDevices(devices.map(deviceLabel), threads);
+  const named = openDevices(devices.map(deviceLabel), { threads });
   const opening = await Promise.allSettled(
     sessions.map(async (options, i) => {
       const on = named[i % named.length]!;

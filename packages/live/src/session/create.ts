@@ -94,7 +94,7 @@ function openedDiffusion(options: LiveSessionOptions, model: DiffusionModel): Op
         const batches = new DiffusionBatches({ ...common, ...size, device: own, temporalBlend });
         return PictureEngine.open({ batches, ...size, change: common.change, ahead: options.ahead, dtype });
       }
-      const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), threads);
+      const [denoiser, autoencoder] = openDevices(devices.map(deviceLabel), { threads });
       const isMeasured = (drift?.everyFrames ?? 0) > 0;
       return SplitEngine.open({ ...common, ...size, devices: [denoiser!, autoencoder!], drift: isMeasured });
     },

@@ -31,7 +31,7 @@ const COUNT = 6;
 const inputs: FrameInputs[] = Array.from({ length: COUNT }, () => [{ noise: random.randn(256) }]);
 
 function parts(): FramePart[] {
-  const [a, b] = openDevices(["cpu", "cpu"], 2);
+  const [a, b] = openDevices(["cpu", "cpu"], { threads: 2 });
   return [
     { name: "denoiser", on: a!, build: (g) => g.output("latents", denoise(g, g.input("noise", LATENTS))) },
     {

@@ -60,14 +60,21 @@ export function checkLoad(source: string, options: LoadOptions): CheckedLoad {
   const { device: name, devices } = checkTable("load", LOAD_TABLE, withKind(options)) as unknown as LoadValues;
   const { kind, index } = chooseDevice(name);
   // Other defaults follow from the kind of device.
-  const { dtype, threads, precision, calibration, convolutions } = checkTable("load", LOAD_TABLE, {
+  const {
+    dtype,
+    threads,
+    cpuMath: math,
+    precision,
+    calibration,
+    convolutions,
+  } = checkTable("load", LOAD_TABLE, {
     ...options,
     device: kind,
   }) as unknown as LoadValues;
   throwIfAborted(options.signal, source, { work: "the opening" });
   const tuning = typeof options.tuning === "string" ? readTuningTable(options.tuning) : options.tuning;
-  const opened = devices && openDevices(devices, threads);
-  const device = opened ? opened[0]!.device : openDevice(kind, kind === "cuda" ? { index } : { threads });
+  const opened = devices && openDevices(devices, { threads, math });
+  const device = opened ? opened[0]!.device : openDevice(kind, kind === "cuda" ? { index } : { threads, math });
   const team = opened && opened.length > 1 ? new DeviceTeam(opened) : undefined;
   tuningTableFor(device, tuning);
   return {

@@ -1,4 +1,4 @@
-import { DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
+import { CPU_MATH, type CpuMath, DEVICE_KINDS, MAX_THREADS } from "@vd/kernels-native";
 import { type DeviceName, GPU_NAMES } from "@vd/tensor";
 import { CONVOLUTIONS, LAYER_PRECISIONS, PRECISIONS } from "./choices";
 import { boolean, choice, devices, integer, object, text } from "./kinds";
@@ -57,6 +57,12 @@ export const LOAD_TABLE = {
     doc: "CPU threads. The frames do not depend on them.",
     default: found("VD_THREADS, or all cores"),
     cli: { flags: "--threads <N>" },
+  },
+  cpuMath: {
+    kind: choice<CpuMath>(CPU_MATH, "CpuMath"),
+    doc: "How exactly the CPU multiplies in linear layers, convolutions and attention: `exact` as float32 has it, `fast` with three products of bfloat16 parts, `bf16` with one. `fast` needs AMX, `bf16` AMX or AVX512_BF16: elsewhere products are exact, and a warning says so.",
+    default: found("VD_CPU_MATH, or exact"),
+    cli: { flags: "--cpu-math <NAME>" },
   },
   tuning: {
     kind: object({

@@ -1,5 +1,5 @@
 // Generated from options/load-table.ts, options/generate-table.ts and options/batch-table.ts by tooling/generate/options. Do not edit.
-import type { Convolutions, DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LayerPrecision, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
+import type { Convolutions, CpuMath, DecodedChunk, DenoiserFactory, DeviceName, FloatImage, GuidanceShape, HubOptions, InferenceOptions, Interpolation, LayerPrecision, LoraChoice, MemoryUse, OutputType, PictureFit, PictureSource, Precision, Preview, ProgressEvent, SamplerName, SchedulerClassName, StepEnd, StepEndResult, StepNoise, WorkObserver } from "./value-types";
 
 /** How to open a model. */
 export interface LoadOptions {
@@ -24,6 +24,10 @@ export interface LoadOptions {
   convolutions?: Convolutions | undefined;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads?: number | undefined;
+  /** How exactly the CPU multiplies in linear layers, convolutions and attention: `exact` as float32 has it, `fast`
+   *  with three products of bfloat16 parts, `bf16` with one. `fast` needs AMX, `bf16` AMX or AVX512_BF16: elsewhere
+   *  products are exact, and a warning says so. Default: VD_CPU_MATH, or exact. */
+  cpuMath?: CpuMath | undefined;
   /** Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the
    *  kernels' own guess. The frames are the same. Default: the one that comes with the package for the device. */
   tuning?: string | false | undefined;
@@ -251,6 +255,10 @@ export interface LoadValues {
   convolutions: Convolutions;
   /** CPU threads. The frames do not depend on them. Whole number, 1 to 1024. Default: VD_THREADS, or all cores. */
   threads: number | undefined;
+  /** How exactly the CPU multiplies in linear layers, convolutions and attention: `exact` as float32 has it, `fast`
+   *  with three products of bfloat16 parts, `bf16` with one. `fast` needs AMX, `bf16` AMX or AVX512_BF16: elsewhere
+   *  products are exact, and a warning says so. Default: VD_CPU_MATH, or exact. */
+  cpuMath: CpuMath | undefined;
   /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,
    *  or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.
    *  Default: the model's own. */

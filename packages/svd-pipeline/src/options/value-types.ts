@@ -1,6 +1,7 @@
 /** The types that options have besides numbers and texts, for `option-types.generated.ts`. */
 
 export type { HubOptions } from "@vd/hub";
+export type { CpuMath } from "@vd/kernels-native";
 export type { FloatImage, PictureFit, PictureSource } from "@vd/media";
 export type { GuidanceShape, SamplerName, SchedulerClassName } from "@vd/sampling";
 export type { WorkObserver } from "@vd/tensor";

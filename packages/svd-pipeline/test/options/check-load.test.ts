@@ -55,7 +55,7 @@ describe("opening a model", () => {
       [hub] expected an object, got "main"
       [signal] expected an AbortSignal, got an object. Pass the signal of an AbortController.
       [onProgress] expected a function, got "loud"
-      [load] expected options out of device, devices, dtype, precision, calibration, convolutions, threads, tuning, denoiser, loras, unet, distilled, singleFile, hub, signal, onProgress, got "dtyp". The nearest name is dtype.
+      [load] expected options out of device, devices, dtype, precision, calibration, convolutions, threads, cpuMath, tuning, denoiser, loras, unet, distilled, singleFile, hub, signal, onProgress, got "dtyp". The nearest name is dtype.
       [load] expected an object of options, got null
       [model] expected the path of a folder or file that exists, or a Hub model as org/name or org/name@revision, got "no-such-folder", which is neither. If you mean a local model, check the path: HERE/no-such-folder does not exist."
     `);

@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { type Device, environment, openDevice } from "@vd/kernels-native";
+import { type CpuOptions, type Device, environment, openDevice } from "@vd/kernels-native";
 import { kindOfDevice } from "./device-list";
 
 /** A device with the name that messages call it by. */
@@ -16,15 +16,18 @@ function dividedThreads(count: number, threads: number | undefined): number[] {
 }
 
 /**
- * Opens the devices of a list. labels: as `deviceLabel` makes them; `cpu` several times divides the threads among as many devices.
+ * Opens the devices of a list. labels: as `deviceLabel` makes them; `cpu` several times divides the threads among as many devices. threads, math: of the CPU.
  *
  * @throws VdError `unsupported` saying why one cannot be used
  */
-export function openDevices(labels: readonly string[], threads?: number | undefined): NamedDevice[] {
+export function openDevices(
+  labels: readonly string[],
+  { threads, math }: Pick<CpuOptions, "threads" | "math"> = {},
+): NamedDevice[] {
   const shares = dividedThreads(labels.length, threads);
   return labels.map((label, i) =>
     kindOfDevice(label) === "cpu"
-      ? { device: openDevice("cpu", { threads: shares[i] }), label: labels.length > 1 ? `cpu:${i}` : label }
+      ? { device: openDevice("cpu", { threads: shares[i], math }), label: labels.length > 1 ? `cpu:${i}` : label }
       : { device: openDevice("cuda", { index: Number(label.slice("cuda:".length)) }), label },
   );
 }

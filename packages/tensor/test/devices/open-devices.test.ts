@@ -26,7 +26,7 @@ describe("a list of devices", () => {
 
   test("divides the CPU's threads, at least one for each", () => {
     const shown = (labels: string[], threads?: number) =>
-      openDevices(labels, threads).map(({ label, device }) => [label, device.threads]);
+      openDevices(labels, { threads }).map(({ label, device }) => [label, device.threads]);
     expect(shown(["cpu"], 3)).toEqual([["cpu", 3]]);
     expect(shown(["cpu", "cpu"], 3)).toEqual([
       ["cpu:0", 2],

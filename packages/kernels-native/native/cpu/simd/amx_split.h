@@ -26,10 +26,10 @@ namespace {
   return static_cast<__mmask16>(n >= 16 ? 0xffffu : n <= 0 ? 0u : (1u << n) - 1u);
 }
 
-[[maybe_unused]] inline void split_step(__m512 low, __m512 high, std::byte* out, int64_t partBytes) {
+[[maybe_unused]] inline void split_step(__m512 low, __m512 high, std::byte* out, int64_t partBytes, int parts) {
   _mm512_storeu_si512(out, take_part(low, high));
-  _mm512_storeu_si512(out + partBytes, take_part(low, high));
-  _mm512_storeu_si512(out + 2 * partBytes, take_part(low, high));
+  if (parts > 1) _mm512_storeu_si512(out + partBytes, take_part(low, high));
+  if (parts > 2) _mm512_storeu_si512(out + 2 * partBytes, take_part(low, high));
 }
 
 }  // namespace

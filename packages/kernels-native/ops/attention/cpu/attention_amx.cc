@@ -17,21 +17,19 @@ namespace vd::cpu {
 namespace {
 
 using amx::kBlockSide;
-using amx::kParts;
 using amx::kSide;
 using amx::kStep;
 using amx::kTileBytes;
 
 /** Rows whose weighted sums one piece adds to y. */
 constexpr int kPieceRows = 4;
-constexpr int64_t kProducts = 6;
 
 /** All query tiles of a piece against one packed chunk of keys. */
 class ChunkRun {
  public:
-  ChunkRun(const AttentionArgs& args, const AttentionAmxShape& shape, const AttentionPiece& piece, const AttentionAmxBuffers& buffers,
-           int64_t firstKey, int64_t count, bool last)
-      : args_(args), shape_(shape), p_(piece), b_(buffers), firstKey_(firstKey), count_(count), last_(last) {}
+  ChunkRun(const amx::Tiles& tiles, const AttentionArgs& args, const AttentionAmxShape& shape, const AttentionPiece& piece,
+           const AttentionAmxBuffers& buffers, int64_t firstKey, int64_t count, bool last)
+      : tiles_(tiles), args_(args), shape_(shape), p_(piece), b_(buffers), firstKey_(firstKey), count_(count), last_(last) {}
 
   void run() {
     const int64_t numTiles = (p_.numQueries + kBlockSide - 1) / kBlockSide;
@@ -55,35 +53,35 @@ class ChunkRun {
  private:
   int rows_of(int64_t tile) const { return static_cast<int>(std::clamp<int64_t>(p_.numQueries - tile * kBlockSide, 0, kBlockSide)); }
   int64_t score_products(int64_t) const {
-    return (count_ + kBlockSide - 1) / kBlockSide * static_cast<int64_t>(shape_.keySteps.size()) * kProducts;
+    return (count_ + kBlockSide - 1) / kBlockSide * static_cast<int64_t>(shape_.keySteps.size()) * products_;
   }
   int64_t weigh_products() const {
-    return static_cast<int64_t>(shape_.valueLayout.panels().size()) * (amx::padded_k(count_) / kStep) * kProducts;
+    return static_cast<int64_t>(shape_.valueLayout.panels().size()) * (amx::padded_k(count_) / kStep) * products_;
   }
 
   void split_queries(int64_t tile) {
     const int64_t query = tile * kBlockSide;
-    amx::split({p_.q + query * p_.qStep, p_.qStep, rows_of(tile), shape_.headDim, b_.queries[tile % 2], amx::split_pitch(shape_.paddedDim),
-                2 * shape_.paddedDim});
+    amx::split({p_.q + query * p_.qStep, p_.qStep, rows_of(tile), shape_.headDim, b_.queries[tile % 2],
+                shape_.split_pitch(shape_.paddedDim), 2 * shape_.paddedDim, shape_.parts});
   }
 
   amx::Block block_of(const std::byte* rows, int64_t values, int64_t tile) const {
     amx::Block block{};
     block.partBytes = 2 * values;
-    block.rowBytes = amx::split_pitch(values);
+    block.rowBytes = shape_.split_pitch(values);
     block.rows[0] = rows;
     block.rows[1] = rows_of(tile) > kSide ? rows + kSide * block.rowBytes : nullptr;
-    block.weightParts = kParts;
+    block.parts = block.weightParts = shape_.parts;
     return block;
   }
 
   /** Multiplies with this block's share of the pieces that wait. */
   void multiply(const amx::Block& block) {
-    const int64_t products = block.numSteps * kProducts;
+    const int64_t products = block.numSteps * products_;
     const int64_t share = productsLeft_ > 0 ? (softmaxLeft_ * products + productsLeft_ - 1) / productsLeft_ : 0;
     amx::Aside aside{next_piece, this, sumsLeft_ + std::min(softmaxLeft_, share)};
     productsLeft_ -= products;
-    amx::multiply(block, aside);
+    tiles_.multiply(block, aside);
   }
 
   /** scores = queries · keysᵀ of a tile. */
@@ -107,7 +105,7 @@ class ChunkRun {
     block.sumsPitch = kBlockSide;
     int parity = 0;
     for (const Panel& panel : shape_.valueLayout.panels()) {
-      block.panel = b_.values + panel.firstVec * (shape_.chunk / kStep) * kParts * kTileBytes;
+      block.panel = b_.values + panel.firstVec * (shape_.chunk / kStep) * shape_.parts * kTileBytes;
       block.colTiles = panel.vecs;
       block.steps = shape_.valueSteps[panel.vecs - 1].data();
       block.sums = b_.sums[parity];
@@ -142,8 +140,9 @@ class ChunkRun {
     cursor_.total = b_.state.total + query;
     cursor_.correction = b_.state.correction + query;
     cursor_.out = b_.probabilities[tile % 2];
-    cursor_.outPitch = amx::split_pitch(shape_.chunk);
+    cursor_.outPitch = shape_.split_pitch(shape_.chunk);
     cursor_.partBytes = 2 * shape_.chunk;
+    cursor_.parts = shape_.parts;
     softmaxLeft_ = rows * cursor_.pieces_per_row();
   }
 
@@ -172,6 +171,7 @@ class ChunkRun {
     --sumsLeft_;
   }
 
+  const amx::Tiles& tiles_;
   const AttentionArgs& args_;
   const AttentionAmxShape& shape_;
   const AttentionPiece& p_;
@@ -179,6 +179,7 @@ class ChunkRun {
   const AttentionKernels& kernels_ = attention_kernels_of(Isa::avx512);
   int64_t firstKey_, count_;
   bool last_;
+  int64_t products_ = amx::num_products(shape_.parts, shape_.parts);  // of a step
   int64_t productsLeft_ = 0;  // of the blocks that share the current softmax
   amx::SoftmaxCursor cursor_{};
   int64_t softmaxLeft_ = 0;
@@ -192,7 +193,7 @@ class ChunkRun {
 
 class AttentionAmx final : public PreparedRow {
  public:
-  explicit AttentionAmx(const AttentionArgs& args) : args_(args), shape_(args) {}
+  AttentionAmx(const AttentionArgs& args, const amx::Engine& engine) : tiles_(*engine.tiles), args_(args), shape_(args, engine.parts) {}
 
   size_t scratch_bytes() const override { return static_cast<size_t>(shape_.scratch_bytes()); }
 
@@ -207,14 +208,14 @@ class AttentionAmx final : public PreparedRow {
   void attend(const AttentionPiece& p, const AttentionAmxBuffers& b) const {
     start_softmax(p, b.state);
     const int64_t numKeys = p.numKeys;
-    amx::begin();
+    tiles_.begin();
     for (int64_t first = 0; first < numKeys; first += shape_.chunk) {
       const int64_t count = std::min(shape_.chunk, numKeys - first);
       pack_keys(p, first, count, b.keys);
       pack_values(p, first, count, b.values);
-      ChunkRun(args_, shape_, p, b, first, count, first + count == numKeys).run();
+      ChunkRun(tiles_, args_, shape_, p, b, first, count, first + count == numKeys).run();
     }
-    amx::end();
+    tiles_.end();
     finish_piece(p, shape_.headDim, numKeys > 0, b.state);
   }
 
@@ -224,28 +225,31 @@ class AttentionAmx final : public PreparedRow {
       std::byte* at = out + col / kBlockSide * shape_.key_panel_bytes() + col / kSide % 2 * kTileBytes;
       const int64_t rows = std::clamp<int64_t>(count - col, 0, kSide);
       amx::pack_columns(
-          {p.k + (first + col) * p.kStep, p.kStep, rows, shape_.headDim, at, AttentionAmxShape::key_step_bytes(), 2 * kTileBytes});
+          {p.k + (first + col) * p.kStep, p.kStep, rows, shape_.headDim, at, shape_.key_step_bytes(), 2 * kTileBytes, shape_.parts});
     }
   }
 
   void pack_values(const AttentionPiece& p, int64_t first, int64_t count, std::byte* out) const {
     for (const Panel& panel : shape_.valueLayout.panels()) {
-      const int64_t stepBytes = panel.vecs * kParts * kTileBytes;
-      std::byte* at = out + panel.firstVec * (shape_.chunk / kStep) * kParts * kTileBytes;
+      const int64_t stepBytes = panel.vecs * shape_.parts * kTileBytes;
+      std::byte* at = out + panel.firstVec * (shape_.chunk / kStep) * shape_.parts * kTileBytes;
       for (int64_t key = 0; key < count; key += kStep, at += stepBytes) {
         const int64_t rows = std::min<int64_t>(kStep, count - key);
-        amx::pack_step(
-            {p.v + (first + key) * p.vStep + panel.cols.outCol, p.vStep, rows, panel.cols.outCols, at, stepBytes, panel.vecs * kTileBytes});
+        amx::pack_step({p.v + (first + key) * p.vStep + panel.cols.outCol, p.vStep, rows, panel.cols.outCols, at, stepBytes,
+                        panel.vecs * kTileBytes, shape_.parts});
       }
     }
   }
 
+  const amx::Tiles& tiles_;
   AttentionArgs args_;
   AttentionAmxShape shape_;
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args) { return std::make_unique<AttentionAmx>(args); }
+std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args, const amx::Engine& engine) {
+  return std::make_unique<AttentionAmx>(args, engine);
+}
 
 }  // namespace vd::cpu

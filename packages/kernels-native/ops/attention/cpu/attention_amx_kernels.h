@@ -14,8 +14,9 @@ struct PackRows {
   int64_t rows;      // rows beyond are zeros
   int64_t channels;  // channels beyond are zeros
   std::byte* out;
-  int64_t stepBytes;  // from a step to the next: column tiles x kParts x kTileBytes
+  int64_t stepBytes;  // from a step to the next: column tiles x parts x kTileBytes
   int64_t partBytes;  // from a part to the next: column tiles x kTileBytes
+  int parts;
 };
 
 /** An online softmax of a tile of scores, row by row in pieces, whose probabilities come out split. */
@@ -32,6 +33,7 @@ class SoftmaxCursor {
   float* correction;
   std::byte* out;
   int64_t outPitch, partBytes;
+  int parts;
 
   // Where it stands: row, next key (-1: the maximum is still to be found), maximum and sum of the row so far.
   int64_t at = 0, key = -1;

@@ -27,6 +27,7 @@ struct AttentionAmxBuffers {
 
 /** Sizes that follow from the arguments. */
 struct AttentionAmxShape {
+  int parts;  // of queries, keys, values and probabilities
   int64_t headDim;
   int64_t paddedDim;
   int64_t chunk;  // keys at a time
@@ -35,11 +36,12 @@ struct AttentionAmxShape {
   std::vector<amx::Step> keySteps;
   std::vector<amx::Step> valueSteps[2];  // for panels of one and of two tiles
 
-  explicit AttentionAmxShape(const AttentionArgs& args);
-  static int64_t key_step_bytes() { return 2 * amx::kParts * amx::kTileBytes; }
+  AttentionAmxShape(const AttentionArgs& args, int numParts);
+  int64_t split_pitch(int64_t values) const { return amx::split_pitch(values, parts); }
+  int64_t key_step_bytes() const { return 2 * parts * amx::kTileBytes; }
   int64_t key_panel_bytes() const { return paddedDim / amx::kStep * key_step_bytes(); }
   int64_t key_bytes() const { return chunk / amx::kBlockSide * key_panel_bytes(); }
-  int64_t value_bytes() const { return chunk / amx::kStep * valueLayout.packed_vecs() * amx::kParts * amx::kTileBytes; }
+  int64_t value_bytes() const { return chunk / amx::kStep * valueLayout.packed_vecs() * parts * amx::kTileBytes; }
   /** An odd number of cache lines: rows a power of two apart would share a few sets of the cache. */
   int64_t score_pitch() const { return chunk + amx::kSide; }
   int64_t scratch_bytes() const;

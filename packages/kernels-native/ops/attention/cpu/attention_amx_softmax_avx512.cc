@@ -53,7 +53,7 @@ void SoftmaxCursor::add_step() {
     }
   }
   (Vec::load(sums) + (p[0] + p[1])).store(sums);
-  split_step(p[0].v, p[1].v, out + at * outPitch + key / kStep * kStepBytes, partBytes);
+  split_step(p[0].v, p[1].v, out + at * outPitch + key / kStep * kStepBytes, partBytes, parts);
   key += kStep;
 }
 

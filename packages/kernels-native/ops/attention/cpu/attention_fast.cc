@@ -101,20 +101,20 @@ void finish_piece(const AttentionPiece& piece, int64_t headDim, bool anyKeys, co
   }
 }
 
-std::unique_ptr<PreparedRow> make_attention_float(const AttentionArgs& args, Isa isa) {
+std::unique_ptr<PreparedRow> make_attention_float(const AttentionArgs& args, const Target& target) {
   if constexpr (kHasAmx) {
-    if (isa == Isa::amx && args.axis == AttentionAxis::space && longest_keys(args) >= kMinAmxKeys) return make_attention_amx(args);
+    const amx::Engine engine = amx::engine_of(target);
+    if (engine && args.axis == AttentionAxis::space && longest_keys(args) >= kMinAmxKeys) return make_attention_amx(args, engine);
   }
-  return make_attention_simd(args, isa);
+  return make_attention_simd(args, target.isa);
 }
 
 /** Over space or time. */
-std::unique_ptr<PreparedRow> prepare_attention(const AttentionArgs& args, PackCache&, Isa wanted) {
-  const Isa isa = resolve_isa(wanted);
+std::unique_ptr<PreparedRow> prepare_attention(const AttentionArgs& args, PackCache&, const Target& target) {
   const auto is_float = [](const Tensor& t) { return t.dtype == DType::f32; };
   const bool allFloat = is_float(args.q) && is_float(args.k) && is_float(args.v) && is_float(args.y);
   const bool changes = HeadTransform::of_queries(args).changes() || HeadTransform::of_keys(args).changes();
-  return allFloat && !changes ? make_attention_float(args, isa) : make_attention_staged(args, isa);
+  return allFloat && !changes ? make_attention_float(args, target) : make_attention_staged(args, target);
 }
 
 }  // namespace vd::cpu

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 
+#include "../../../native/cpu/amx_kernels.h"
 #include "../../../native/cpu/prepared.h"
 #include "../../../native/generated/op_args.h"
 
@@ -13,12 +14,12 @@ namespace vd::cpu {
 
 /** On the SIMD matrix kernel. */
 std::unique_ptr<PreparedRow> make_attention_simd(const AttentionArgs& args, Isa isa);
-/** On the AMX engine, which the machine must have. */
-std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args);
+/** On the AMX engine. */
+std::unique_ptr<PreparedRow> make_attention_amx(const AttentionArgs& args, const amx::Engine& engine);
 /** By the one of both that suits the row, which is all float32 and transforms no heads. */
-std::unique_ptr<PreparedRow> make_attention_float(const AttentionArgs& args, Isa isa);
+std::unique_ptr<PreparedRow> make_attention_float(const AttentionArgs& args, const Target& target);
 /** The same for any row, over float32 copies of what is not. */
-std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, Isa isa);
+std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, const Target& target);
 
 /** Longest sequence of keys. */
 int64_t longest_keys(const AttentionArgs& args);

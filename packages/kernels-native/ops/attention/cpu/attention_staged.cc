@@ -10,7 +10,8 @@ constexpr int64_t kAlignFloats = 16;
 
 class AttentionStaged final : public PreparedRow {
  public:
-  AttentionStaged(const AttentionArgs& args, Isa isa) : args_(args), isa_(isa), inner_(make_attention_float(args, isa)) {}
+  AttentionStaged(const AttentionArgs& args, const Target& target)
+      : args_(args), target_(target), inner_(make_attention_float(args, target)) {}
 
   const char* name() const override { return inner_->name(); }
   size_t scratch_bytes() const override { return inner_->scratch_bytes(); }
@@ -34,7 +35,7 @@ class AttentionStaged final : public PreparedRow {
     transform_heads(args_.k, HeadTransform::of_keys(args_), stage(staged.k), pool);
     if (args_.v.dtype != DType::f32) convert(args_.v, stage(staged.v), pool);
     if (args_.y.dtype != DType::f32) stage(staged.y);
-    make_attention_float(staged, isa_)->run(pool, scratch);
+    make_attention_float(staged, target_)->run(pool, scratch);
     if (args_.y.dtype != DType::f32) store(staged.y.as<float>(), pool);
   }
 
@@ -57,15 +58,15 @@ class AttentionStaged final : public PreparedRow {
   }
 
   AttentionArgs args_;
-  Isa isa_;
+  Target target_;
   /** Of the row's sizes; never run. */
   std::unique_ptr<PreparedRow> inner_;
 };
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, Isa isa) {
-  return std::make_unique<AttentionStaged>(args, isa);
+std::unique_ptr<PreparedRow> make_attention_staged(const AttentionArgs& args, const Target& target) {
+  return std::make_unique<AttentionStaged>(args, target);
 }
 
 }  // namespace vd::cpu

@@ -58,9 +58,9 @@ class BatchNorm final : public PreparedRow {
 }  // namespace
 
 /** y may be x. */
-std::unique_ptr<PreparedRow> prepare_batch_norm(const BatchNormArgs& args, PackCache&, Isa isa) {
+std::unique_ptr<PreparedRow> prepare_batch_norm(const BatchNormArgs& args, PackCache&, const Target& target) {
   if (args.x.dtype != DType::f32 || args.y.dtype != DType::f32 || is_gated(args.act)) return nullptr;
-  return std::make_unique<BatchNorm>(args, scale_channels_of(resolve_isa(isa)));
+  return std::make_unique<BatchNorm>(args, scale_channels_of(resolve_isa(target.isa)));
 }
 
 }  // namespace vd::cpu

@@ -36,8 +36,8 @@ struct Phase {
 
 class ConvAmx final : public PreparedRow {
  public:
-  ConvAmx(const ConvArgs& args, PackCache& cache)
-      : args_(args), clip_(args), frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
+  ConvAmx(const ConvArgs& args, PackCache& cache, const amx::Engine& engine)
+      : args_(args), engine_(engine), clip_(args), frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)) {
     const PanelLayout layout(args.y.channels(), false, kSide, 2);
     std::vector<ConvPhase> shapes = conv_phases(args);
     const Tensor& w = args.weight;
@@ -46,14 +46,14 @@ class ConvAmx final : public PreparedRow {
       // Sums of f16 filters may need more than 11 bits.
       const DType type = args.upsample ? DType::f32 : w.dtype;
       const int64_t k = static_cast<int64_t>(shape.taps.size()) * args.x.channels();
-      parts = std::max(parts, amx::parts_of(type, args.y.channels(), k, conv_rows(args, shape)));
+      parts = std::max(parts, amx::parts_of(type, args.y.channels(), k, conv_rows(args, shape), engine.parts));
     }
-    blocking_ = choose_conv_amx_blocking(args, shapes, parts);
+    blocking_ = choose_conv_amx_blocking(args, shapes, engine.parts, parts);
     for (ConvPhase& shape : shapes) {
       std::vector<int64_t> segments(shape.taps.size(), args.x.channels());
       if (unfolds()) segments = {static_cast<int64_t>(shape.taps.size()) * args.x.channels()};
       const PackIdentity identity{w.data, kPackKind, conv_facts(args, shape)};
-      const amx::WeightForm form{segments, parts, !args.upsample && amx::keeps_compact(w.dtype, w.count())};
+      const amx::WeightForm form{segments, parts, !args.upsample && amx::keeps_compact(w.dtype, w.count(), parts)};
       amx::PackedWeights weights = amx::pack_weights(cache, identity, layout, form, conv_rows(args, shape));
       phases_.push_back({std::move(shape), std::move(weights), PackedBias(args.bias, layout), {}, {}});
       make_tables(phases_.back());
@@ -79,11 +79,11 @@ class ConvAmx final : public PreparedRow {
       std::byte* region = scratch.of(worker) + head_bytes();
       RegionPacker packer(blocking_, args_.x, clip_, box, region);
       amx::Pipeline pipeline(packer);
-      amx::begin();
+      engine_.tiles->begin();
       for (size_t i = 0; i < phases_.size(); ++i) {
         pipeline.run(pass_of(i, epilogue, region, scratch.of(worker)), units_of(phases_[i], box));
       }
-      amx::end();
+      engine_.tiles->end();
     });
   }
 
@@ -138,9 +138,9 @@ class ConvAmx final : public PreparedRow {
           add_unit(units, phase, (pixel - first) * blocking_.pixel_bytes(), pixel, n);
           units.back().need = UnfoldPacker::pieces_through(blocking_, pixel + n - first);
         }
-        amx::begin();
+        engine_.tiles->begin();
         amx::Pipeline(packer).run(pass_of(i, epilogue, region, scratch.of(worker)), units);
-        amx::end();
+        engine_.tiles->end();
       });
     }
   }
@@ -149,6 +149,7 @@ class ConvAmx final : public PreparedRow {
     const Phase& phase = phases_[phaseIndex];
     amx::Pass pass{};
     pass.kernels = &kernels_of(Isa::avx512);
+    pass.engine = engine_;
     pass.weights = &phase.weights;
     pass.firstPanel = 0;
     pass.endPanel = phase.weights.layout.panels().size();
@@ -211,6 +212,7 @@ class ConvAmx final : public PreparedRow {
   }
 
   ConvArgs args_;
+  amx::Engine engine_;
   ClipFrames clip_;
   FrameMap frameMap_;
   ConvAmxBlocking blocking_;
@@ -220,6 +222,8 @@ class ConvAmx final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache) { return std::make_unique<ConvAmx>(args, cache); }
+std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache, const amx::Engine& engine) {
+  return std::make_unique<ConvAmx>(args, cache, engine);
+}
 
 }  // namespace vd::cpu

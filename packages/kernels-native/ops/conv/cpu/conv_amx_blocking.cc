@@ -35,10 +35,11 @@ double score(const Costs& costs, double fill, double splitCycles, double boxPixe
 
 class BlockingSearch {
  public:
-  BlockingSearch(const ConvArgs& args, const std::vector<ConvPhase>& phases, int parts) : args_(args), phases_(phases) {
-    products_ = parts == 1 ? 3 : parts == 2 ? 5 : 6;
-    parts_ = parts;
-    regionBytes_ = args.weight.count() * 2 * parts > kFarWeightBytes ? kLargeRegionBytes : kRegionBytes;
+  BlockingSearch(const ConvArgs& args, const std::vector<ConvPhase>& phases, int parts, int weightParts) : args_(args), phases_(phases) {
+    products_ = amx::num_products(parts, weightParts);
+    parts_ = weightParts;
+    base_.parts = parts;
+    regionBytes_ = args.weight.count() * 2 * weightParts > kFarWeightBytes ? kLargeRegionBytes : kRegionBytes;
     base_.frames = args.y.dim(1);
     const ConvPhase& first = phases.front();
     base_.frameStep = first.frameStep;
@@ -91,7 +92,7 @@ class BlockingSearch {
   Costs costs(int64_t k) const {
     const auto n = static_cast<double>(round_up(args_.y.channels(), amx::kSide));
     const auto values = static_cast<double>(k) * n;
-    return {values * products_, values * 2 * parts_ * static_cast<double>(phases_.size())};
+    return {values * static_cast<double>(products_), values * 2 * parts_ * static_cast<double>(phases_.size())};
   }
 
   ConvAmxBlocking unfold() const {
@@ -144,7 +145,8 @@ class BlockingSearch {
 
   const ConvArgs& args_;
   const std::vector<ConvPhase>& phases_;
-  int products_ = 6, parts_ = 3;
+  int64_t products_ = 6;
+  int parts_ = 3;
   int64_t regionBytes_ = kRegionBytes;
   ConvAmxBlocking base_, best_;
 };
@@ -158,8 +160,8 @@ int64_t ConvAmxBlocking::tap_offset(const ConvTap& tap) const {
   return (plane + ((tap.f - f.low) * inRows + tap.h - h.low) * inCols + col) * pixel_bytes();
 }
 
-ConvAmxBlocking choose_conv_amx_blocking(const ConvArgs& args, const std::vector<ConvPhase>& phases, int weightParts) {
-  return BlockingSearch(args, phases, weightParts).best();
+ConvAmxBlocking choose_conv_amx_blocking(const ConvArgs& args, const std::vector<ConvPhase>& phases, int parts, int weightParts) {
+  return BlockingSearch(args, phases, parts, weightParts).best();
 }
 
 }  // namespace vd::cpu

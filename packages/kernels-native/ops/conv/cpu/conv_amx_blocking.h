@@ -31,11 +31,12 @@ struct ConvAmxBlocking {
   int64_t frameStep = 1, rowStep = 1, colStep = 1;  // input pixels per output pixel
   TapRange f, h, w;
   int64_t channels = 0;    // of x
+  int parts = amx::kParts;  // of its values
   int64_t pixelValues = 0;  // k per split pixel, whole steps
   double cyclesPerPixel = 0;
 
   int64_t part_bytes() const { return 2 * pixelValues; }
-  int64_t pixel_bytes() const { return amx::split_pitch(pixelValues); }
+  int64_t pixel_bytes() const { return amx::split_pitch(pixelValues, parts); }
   int64_t plane_pixels() const { return inFrames * inRows * inCols; }
   int64_t planes() const { return arrangement == ConvArrangement::flat ? w.span() : 1; }
   /** Split bytes of a box, with room for tiles that reach beyond its last pixel. */
@@ -44,7 +45,7 @@ struct ConvAmxBlocking {
   int64_t tap_offset(const ConvTap& tap) const;
 };
 
-/** Finds the cheapest blocking by a model of cycles per output pixel. `weightParts` as in amx::Block. */
-ConvAmxBlocking choose_conv_amx_blocking(const ConvArgs& args, const std::vector<ConvPhase>& phases, int weightParts);
+/** Finds the cheapest blocking by a model of cycles per output pixel. `parts` and `weightParts` as in amx::Block. */
+ConvAmxBlocking choose_conv_amx_blocking(const ConvArgs& args, const std::vector<ConvPhase>& phases, int parts, int weightParts);
 
 }  // namespace vd::cpu

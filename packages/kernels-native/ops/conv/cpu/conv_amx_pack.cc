@@ -66,7 +66,7 @@ void RegionPacker::split_pixels(const ClipFrame& row, int64_t col, int64_t count
   const int64_t inside = std::clamp<int64_t>(x_.dim(3) - (col + left), 0, count - left);
   if (left > 0) std::memset(out, 0, static_cast<size_t>(left * pixelBytes));
   amx::split({row.pixels + (col + left) * row.pitch, row.pitch, inside, blocking_.channels, out + left * pixelBytes, pixelBytes,
-              blocking_.part_bytes()});
+              blocking_.part_bytes(), blocking_.parts});
   const int64_t right = count - left - inside;
   if (right > 0) std::memset(out + (left + inside) * pixelBytes, 0, static_cast<size_t>(right * pixelBytes));
 }
@@ -130,7 +130,7 @@ int64_t UnfoldPacker::pieces_through(const ConvAmxBlocking& blocking, int64_t pi
 void UnfoldPacker::piece() {
   const int64_t count = std::min(piece_pixels(blocking_), left_);
   for (int64_t i = 0; i < count; ++i, advance()) gather(work_ + i * values_);
-  amx::split({work_, values_, count, values_, region_, blocking_.pixel_bytes(), blocking_.part_bytes()});
+  amx::split({work_, values_, count, values_, region_, blocking_.pixel_bytes(), blocking_.part_bytes(), blocking_.parts});
   left_ -= count;
   region_ += count * blocking_.pixel_bytes();
 }

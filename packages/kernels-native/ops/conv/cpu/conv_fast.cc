@@ -80,18 +80,19 @@ bool has_finite_weights(const Tensor& w) {
 
 /** Declines weights that are not constant or not finite, which the fast paths would multiply with the zeros of padding, and
  *  upsampling with a stride. */
-std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, Isa wanted) {
+std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, const Target& target) {
   if (!epilogue_supported(args) || is_gated(args.act)) return nullptr;
   if (!absent_or_f32(args.past)) return nullptr;
   if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
   // Padding is no part of a pointwise convolution.
   if (!is_pointwise(args) && !has_finite_weights(args.weight)) return nullptr;
-  const Isa isa = resolve_isa(wanted);
-  if (args.groups > 1) return is_depthwise(args) ? make_conv_depthwise(args, cache, isa) : make_conv_groups(args, cache, wanted);
+  const Isa isa = target.isa;
+  if (args.groups > 1) return is_depthwise(args) ? make_conv_depthwise(args, cache, isa) : make_conv_groups(args, cache, target);
   // A filter [K,C,1,1,1] is a matrix when its elements follow each other.
-  if (is_pointwise(args) && args.weight.pitch == 1) return prepare_linear(as_linear(args), cache, isa);
+  if (is_pointwise(args) && args.weight.pitch == 1) return prepare_linear(as_linear(args), cache, target);
   if constexpr (kHasAmx) {
-    if (isa == Isa::amx && !is_tiny(args)) return make_conv_amx(args, cache);
+    const amx::Engine engine = amx::engine_of(target);
+    if (engine && !is_tiny(args)) return make_conv_amx(args, cache, engine);
   }
   if (winograd_serves(args)) return make_conv_winograd(args, cache, isa);
   return make_conv_simd(args, cache, isa);

@@ -34,10 +34,10 @@ class ConvGroups final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_conv_groups(const ConvArgs& args, PackCache& cache, Isa isa) {
+std::unique_ptr<PreparedRow> make_conv_groups(const ConvArgs& args, PackCache& cache, const Target& target) {
   std::vector<std::unique_ptr<PreparedRow>> groups;
   for (int64_t i = 0; i < args.groups; ++i) {
-    groups.push_back(prepare_conv(group_of(args, i), cache, isa));
+    groups.push_back(prepare_conv(group_of(args, i), cache, target));
     if (groups.back() == nullptr) return nullptr;
   }
   return std::make_unique<ConvGroups>(std::move(groups));

@@ -35,12 +35,12 @@ class NormedConv final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> prepare_conv_winograd(const ConvWinogradArgs& args, PackCache& cache, Isa isa) {
-  if (!args.stats.present()) return prepare_conv(as_conv(args, args.x), cache, isa);
+std::unique_ptr<PreparedRow> prepare_conv_winograd(const ConvWinogradArgs& args, PackCache& cache, const Target& target) {
+  if (!args.stats.present()) return prepare_conv(as_conv(args, args.x), cache, target);
   auto row = std::make_unique<NormedConv>(static_cast<size_t>(args.x.pixels() * args.weight.dims[1]));
   const Tensor x = normed_map(args, row->normed(), DType::f32);
-  auto norm = prepare_group_norm(as_group_norm(args, x), cache, isa);
-  auto conv = prepare_conv(as_conv(args, x), cache, isa);
+  auto norm = prepare_group_norm(as_group_norm(args, x), cache, target);
+  auto conv = prepare_conv(as_conv(args, x), cache, target);
   if (!norm || !conv) return nullptr;
   row->set(std::move(norm), std::move(conv));
   return row;

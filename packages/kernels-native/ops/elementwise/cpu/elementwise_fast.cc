@@ -85,11 +85,11 @@ class Elementwise final : public PreparedRow {
 }  // namespace
 
 /** y may be a. */
-std::unique_ptr<PreparedRow> prepare_elementwise(const ElementwiseArgs& args, PackCache&, Isa isa) {
+std::unique_ptr<PreparedRow> prepare_elementwise(const ElementwiseArgs& args, PackCache&, const Target& target) {
   const bool fits =
       args.a.dtype == DType::f32 && args.y.dtype == DType::f32 && absent_or_f32(args.b) && absent_or_f32(args.c) && absent_or_f32(args.d);
   if (!fits) return nullptr;
-  return std::make_unique<Elementwise>(args, elementwise_kernels_of(resolve_isa(isa)));
+  return std::make_unique<Elementwise>(args, elementwise_kernels_of(resolve_isa(target.isa)));
 }
 
 }  // namespace vd::cpu

@@ -92,11 +92,11 @@ class GroupNorm final : public PreparedRow {
 }  // namespace
 
 /** y may be x. */
-std::unique_ptr<PreparedRow> prepare_group_norm(const GroupNormArgs& args, PackCache&, Isa isa) {
+std::unique_ptr<PreparedRow> prepare_group_norm(const GroupNormArgs& args, PackCache&, const Target& target) {
   const bool fits = args.x.dtype == DType::f32 && absent_or_f32(args.x2) && absent_or_f32(args.stats) && args.y.dtype == DType::f32 &&
                     is_float(args.weight.dtype) && is_float(args.bias.dtype) && !is_gated(args.act);
   if (!fits) return nullptr;
-  return std::make_unique<GroupNorm>(args, resolve_isa(isa));
+  return std::make_unique<GroupNorm>(args, resolve_isa(target.isa));
 }
 
 }  // namespace vd::cpu

@@ -33,8 +33,9 @@ constexpr int64_t kPieceValues = 128;
 
 class LinearAmx final : public PreparedRow {
  public:
-  LinearAmx(const LinearArgs& args, PackCache& cache)
+  LinearAmx(const LinearArgs& args, PackCache& cache, const amx::Engine& engine)
       : args_(args),
+        engine_(engine),
         frameMap_(args.frameBias, args.x.dim(1), args.x.dim(2)),
         padded1_(amx::padded_k(args.x.channels())),
         padded_(padded1_ + (args.x2.present() ? amx::padded_k(args.x2.channels()) : 0)) {
@@ -44,9 +45,9 @@ class LinearAmx final : public PreparedRow {
     std::vector<int64_t> segments{args.x.channels()};
     if (args.x2.present()) segments.push_back(args.x2.channels());
     const Tensor& w = args.weight;
-    const int parts = amx::parts_of(w.dtype, w.dim(0), w.channels(), rows);
+    const int parts = amx::parts_of(w.dtype, w.dim(0), w.channels(), rows, engine.parts);
     const PackIdentity identity{w.data, kPackKind, {w.dim(0), w.pitch, static_cast<int64_t>(w.dtype), gated}};
-    const amx::WeightForm form{segments, parts, amx::keeps_compact(w.dtype, w.count())};
+    const amx::WeightForm form{segments, parts, amx::keeps_compact(w.dtype, w.count(), parts)};
     weights_ = amx::pack_weights(cache, identity, layout, form, rows);
     bias_ = PackedBias(args.bias, layout);
     plan_tasks();
@@ -81,7 +82,7 @@ class LinearAmx final : public PreparedRow {
       const Tensor& t = second ? op_.args_.x2 : op_.args_.x;
       const int64_t from = second ? channel_ - op_.padded1_ : channel_;
       amx::split({t.as<float>() + row_ * t.pitch + from, t.pitch, count, std::min(values, t.channels() - from), out, op_.row_bytes(),
-                  2 * op_.padded_});
+                  2 * op_.padded_, op_.engine_.parts});
       channel_ += values;
       if (channel_ < op_.padded_) return;
       channel_ = 0;
@@ -95,7 +96,7 @@ class LinearAmx final : public PreparedRow {
     std::byte* region_;
   };
 
-  int64_t row_bytes() const { return amx::split_pitch(padded_); }
+  int64_t row_bytes() const { return amx::split_pitch(padded_, engine_.parts); }
 
   void plan_tasks() {
     const int64_t rows = args_.y.pixels();
@@ -127,6 +128,7 @@ class LinearAmx final : public PreparedRow {
     const auto numPanels = static_cast<int64_t>(weights_.layout.panels().size());
     amx::Pass pass{};
     pass.kernels = &kernels_of(Isa::avx512);
+    pass.engine = engine_;
     pass.weights = &weights_;
     pass.firstPanel = static_cast<size_t>(group * numPanels / panelGroups_);
     pass.endPanel = static_cast<size_t>((group + 1) * numPanels / panelGroups_);
@@ -140,9 +142,9 @@ class LinearAmx final : public PreparedRow {
     std::byte* region = pass.expanded + weights_.expanded_bytes();
     pass.region = region;
     RowPacker packer(*this, first, end, region);
-    amx::begin();
+    engine_.tiles->begin();
     amx::Pipeline(packer).run(pass, units_of(first, end));
-    amx::end();
+    engine_.tiles->end();
   }
 
   std::vector<amx::Unit> units_of(int64_t first, int64_t end) const {
@@ -163,6 +165,7 @@ class LinearAmx final : public PreparedRow {
   }
 
   LinearArgs args_;
+  amx::Engine engine_;
   FrameMap frameMap_;
   int64_t padded1_, padded_;
   amx::PackedWeights weights_;
@@ -179,6 +182,8 @@ class LinearAmx final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> make_linear_amx(const LinearArgs& args, PackCache& cache) { return std::make_unique<LinearAmx>(args, cache); }
+std::unique_ptr<PreparedRow> make_linear_amx(const LinearArgs& args, PackCache& cache, const amx::Engine& engine) {
+  return std::make_unique<LinearAmx>(args, cache, engine);
+}
 
 }  // namespace vd::cpu

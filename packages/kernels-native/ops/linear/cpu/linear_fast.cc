@@ -22,13 +22,13 @@ RowSource linear_rows(const Tensor& weight) {
 }
 
 /** Declines weights that are not constant. */
-std::unique_ptr<PreparedRow> prepare_linear(const LinearArgs& args, PackCache& cache, Isa wanted) {
+std::unique_ptr<PreparedRow> prepare_linear(const LinearArgs& args, PackCache& cache, const Target& target) {
   if (!epilogue_supported(args) || !absent_or_f32(args.x2)) return nullptr;
-  const Isa isa = resolve_isa(wanted);
   if constexpr (kHasAmx) {
-    if (isa == Isa::amx && args.y.pixels() >= kMinAmxRows) return make_linear_amx(args, cache);
+    const amx::Engine engine = amx::engine_of(target);
+    if (engine && args.y.pixels() >= kMinAmxRows) return make_linear_amx(args, cache, engine);
   }
-  return make_linear_simd(args, cache, isa);
+  return make_linear_simd(args, cache, target.isa);
 }
 
 }  // namespace vd::cpu

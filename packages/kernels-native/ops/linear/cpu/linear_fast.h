@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "../../../native/cpu/cpu_features.h"
+#include "../../../native/cpu/amx_kernels.h"
 #include "../../../native/cpu/pack_cache.h"
 #include "../../../native/cpu/panels.h"
 #include "../../../native/cpu/prepared.h"
@@ -15,7 +15,7 @@ RowSource linear_rows(const Tensor& weight);
 
 /** On the SIMD matrix kernel. */
 std::unique_ptr<PreparedRow> make_linear_simd(const LinearArgs& args, PackCache& cache, Isa isa);
-/** On the AMX engine, which the machine must have. */
-std::unique_ptr<PreparedRow> make_linear_amx(const LinearArgs& args, PackCache& cache);
+/** On the AMX engine. */
+std::unique_ptr<PreparedRow> make_linear_amx(const LinearArgs& args, PackCache& cache, const amx::Engine& engine);
 
 }  // namespace vd::cpu

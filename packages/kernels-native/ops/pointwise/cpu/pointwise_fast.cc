@@ -55,11 +55,11 @@ class Pointwise final : public PreparedRow {
 }  // namespace
 
 /** y may be any of the inputs. */
-std::unique_ptr<PreparedRow> prepare_pointwise(const PointwiseArgs& args, PackCache&, Isa isa) {
+std::unique_ptr<PreparedRow> prepare_pointwise(const PointwiseArgs& args, PackCache&, const Target& target) {
   const bool fits = args.a.dtype == DType::f32 && args.y.dtype == DType::f32 && absent_or_f32(args.b) && absent_or_f32(args.c) &&
                     absent_or_f32(args.frameBias) && !is_gated(args.act);
   if (!fits) return nullptr;
-  return std::make_unique<Pointwise>(args, pointwise_kernels_of(resolve_isa(isa)));
+  return std::make_unique<Pointwise>(args, pointwise_kernels_of(resolve_isa(target.isa)));
 }
 
 }  // namespace vd::cpu

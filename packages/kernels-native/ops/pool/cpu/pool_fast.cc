@@ -62,9 +62,9 @@ class Pool final : public PreparedRow {
 }  // namespace
 
 /** y must not be x. */
-std::unique_ptr<PreparedRow> prepare_pool(const PoolArgs& args, PackCache&, Isa isa) {
+std::unique_ptr<PreparedRow> prepare_pool(const PoolArgs& args, PackCache&, const Target& target) {
   if (args.x.dtype != DType::f32 || args.y.dtype != DType::f32) return nullptr;
-  return std::make_unique<Pool>(args, pool_kernels_of(resolve_isa(isa)));
+  return std::make_unique<Pool>(args, pool_kernels_of(resolve_isa(target.isa)));
 }
 
 }  // namespace vd::cpu

@@ -165,7 +165,7 @@ class SamplerStepFast final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> prepare_sampler_step(const SamplerStepArgs& args, PackCache&, Isa) {
+std::unique_ptr<PreparedRow> prepare_sampler_step(const SamplerStepArgs& args, PackCache&, const Target&) {
   if (!absent_or_f32(args.prediction) || !absent_or_f32(args.image) || !absent_or_f32(args.input)) return nullptr;
   return std::make_unique<SamplerStepFast>(args);
 }

@@ -103,12 +103,12 @@ async function furtherPictures(context: GenerationContext): Promise<Record<strin
 /** Returns everything that decides a generation's bits. picture: its checksum, from {@link pictureDigest}. */
 export async function factsOf(context: GenerationContext, picture: string): Promise<Facts> {
   const { device, denoiser, precision, components, options, shared } = context;
-  const { isa, name } = denoiser?.kind === "own" ? denoiser.device : device;
+  const { isa, math, name } = denoiser?.kind === "own" ? denoiser.device : device;
   const latents = options.latents && (await runInSlices(digestOf(bytesOf(options.latents))));
   const part = shared && shared.part.count > 1 ? `${shared.part.index + 1} of ${shared.part.count}` : undefined;
   const facts: Record<string, string | undefined> = {
     "version of @vd/svd-pipeline": packageVersion(),
-    device: isa ? `${name}, ${isa}` : name,
+    device: [name, isa, math === "exact" ? undefined : math].filter(Boolean).join(", "),
     denoiser: denoiser?.kind === "elsewhere" ? denoiser.factory.name : "own kernels",
     precision,
     "8-bit layers": context.eightBits?.digest,
