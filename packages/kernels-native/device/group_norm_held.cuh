@@ -4,7 +4,8 @@
 //          every block merges the moments of all blocks in their order ──► normalises what it holds, activates, stores
 //
 // A thread keeps to one vector of eight channels, which lie in one group or two, and to the pixels of its lane: it reads back only
-// what it has copied itself. How rows are cut follows from their size alone, so that bits do not depend on how many there are.
+// what it has copied itself. Sums are added in another order than by norm_partial, and the planner chooses by the number of rows: plans
+// that are batch-invariant do not have this. Figures: docs/kernels/group_norm.md.
 #pragma once
 #include <type_traits>
 

@@ -103,9 +103,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test("of norms hold rows that clusters have room for", () => {
       expect(candidates(90).group_norm).toEqual(["held", "vector"]);
+      expect(candidates(90)["group_norm of many rows"]).toEqual(["vector", "held"]);
+      expect(candidates(90)["invariant group_norm"]).toEqual(["vector"]);
       expect(candidates(80).group_norm).toEqual(["vector"]);
-      expect(rejected(90, "group_norm of a large row").held).toMatch(/^needs \d+ bytes of shared memory, a block has 106496$/);
-      expect(rejected(90, "group_norm of groups of two").held).toBe("is for groups of 4, 8 or more channels, they have 2");
+      expect(rejected(90, "group_norm of a large row").held).toMatch(
+        /^needs \d+ bytes of shared memory, a block has 106496$/,
+      );
+      expect(rejected(90, "group_norm of groups of two").held).toBe(
+        "is for groups of 4, 8 or more channels, they have 2",
+      );
     });
 
     test("load one by one what 16 bytes do not divide", () => {
@@ -258,7 +264,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
     });
 
     test("whose order of addition follows from the number of results, in batch-invariant plans", () => {
-      const reason = "adds up in an order that follows from the number of results, the plan is batch-invariant";
+      const reason =
+        "is chosen by the number of results and adds up in an order of its own, the plan is batch-invariant";
       for (const size of [8, 64, 512]) {
         const { variants, rejected } = found(90)[`invariant conv of 1280 by ${size}`]!;
         expect(variants.filter((name) => name.includes("split"))).toEqual([]);

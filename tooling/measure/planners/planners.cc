@@ -51,7 +51,7 @@ Row read_row(std::istream& in) {
 
 void print_choice(size_t index, const Architecture& architecture, const Row& row) {
   try {
-    const cuda::Candidates found = cuda::variants_of(row, architecture.device, false);
+    const cuda::Candidates found = cuda::variants_of(row, architecture.device, {});
     const cuda::Variant& chosen = found.variants.front();
     std::printf("%zu\t%s\t%s\t%zu\t%zu\t%zu\n", index, architecture.image, chosen.name.c_str(), chosen.workspaceBytes,
                 chosen.launches.size(), found.variants.size());

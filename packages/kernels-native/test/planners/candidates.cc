@@ -223,6 +223,8 @@ void print_staged(const cuda::DeviceInfo& device) {
 void print_others(const cuda::DeviceInfo& device) {
   print("group_norm", group_norm_cuda_variants(group_norm(2, 320), device, kExplain));
   print("group_norm of a large row", group_norm_cuda_variants(group_norm(2, 320, 512), device, kExplain));
+  print("group_norm of many rows", group_norm_cuda_variants(group_norm(50, 320, 32), device, kExplain));
+  print("invariant group_norm", group_norm_cuda_variants(group_norm(2, 320), device, kInvariant));
   print("group_norm of groups of two", group_norm_cuda_variants(group_norm(2, 64), device, kExplain));
   print("group_norm odd", group_norm_cuda_variants(group_norm(2, 321), device, kExplain));
   GroupNormStatsArgs stats{};

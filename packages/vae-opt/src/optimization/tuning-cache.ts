@@ -46,7 +46,12 @@ export class TuningCache {
     if (this.device.kind === "cpu") return undefined;
     const known = this.table ?? this.stored();
     const { onProgress } = this.options;
-    const found = await tunePlan(this.device, layout, { batchInvariant: true, known: known.entries, signal, onProgress });
+    const found = await tunePlan(this.device, layout, {
+      batchInvariant: true,
+      known: known.entries,
+      signal,
+      onProgress,
+    });
     this.table = { ...known, entries: { ...known.entries, ...found } };
     if (Object.keys(found).length > 0) {
       await makeFolder(join(this.path, ".."));

@@ -18,7 +18,8 @@ bool Candidates::allows(std::initializer_list<std::string_view> nameParts, const
 }
 
 Reason Candidates::variance_reason() const {
-  return if_so(options_.batchInvariant, {"adds up in an order that follows from the number of results, the plan is batch-invariant"});
+  return if_so(options_.batchInvariant,
+               {"is chosen by the number of results and adds up in an order of its own, the plan is batch-invariant"});
 }
 
 std::vector<std::string> Candidates::names() const {

@@ -18,7 +18,8 @@ inline constexpr size_t kMostWorkspaceBytes = size_t{256} << 20;
 struct PlanningOptions {
   /** Keep the reasons against other variants, too. */
   bool explain = false;
-  /** Only variants that add up each result in an order which follows from that result alone, however many there are. */
+  /** Only variants that add up each result in an order which follows from that result alone, however many there are: a clip has the same
+   *  bits in any chunks. */
   bool batchInvariant = false;
 };
 
@@ -36,7 +37,7 @@ class Candidates {
   void reject(std::initializer_list<std::string_view> nameParts, const Reason& reason);
   /** Notes the reason, if there is one; returns true if there is none. */
   bool allows(std::initializer_list<std::string_view> nameParts, const Reason& reason);
-  /** Why a variant whose order of addition follows from the number of results cannot be had. */
+  /** Why a variant cannot be had whose order of addition is its own, and which the number of results decides on. */
   Reason variance_reason() const;
   /** Against which variants there was a reason; empty unless asked for. */
   const std::vector<RejectedVariant>& rejected() const { return rejected_; }
