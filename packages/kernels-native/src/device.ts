@@ -80,7 +80,7 @@ export interface CpuOptions {
   /** Instruction set: best (default), amx, avx512, avx2 or plain, on 64-bit Arm neon; one that the machine lacks falls back
    *  to the next. */
   isa?: string | undefined;
-  /** How exactly products are taken; default `VD_CPU_MATH` or exact. `fast` needs AMX, and `bf16` AMX or AVX512_BF16: elsewhere products
+  /** How exactly products are taken; default exact. `fast` needs AMX, and `bf16` AMX or AVX512_BF16: elsewhere products
    *  are exact, and a warning says so. */
   math?: CpuMath | undefined;
   /** Run the plain definitions only. Slow; for tests. */
@@ -128,7 +128,7 @@ function warnOfMath(math: string): void {
   const isa = loadAddon().cpuIsa();
   process.emitWarning(
     `[cpuMath] expected a processor with ${NEEDED_FOR[math]} for ${math}, got ${isa}. Products are exact float32, as without the option.`,
-    { code: "VD_CPU_MATH" },
+    { code: "VD_PRODUCTS" },
   );
 }
 
@@ -157,7 +157,7 @@ export class Device {
   static cpu(options: CpuOptions = {}): Device {
     const threads = options.threads ?? environment.threads() ?? availableParallelism();
     const isa = options.isa ?? environment.cpuIsa() ?? "best";
-    const wanted = options.math ?? environment.cpuMath() ?? CPU_MATH[0];
+    const wanted = options.math ?? CPU_MATH[0];
     const reference = options.reference ?? false;
     const math = callNative(() => loadAddon().cpuMath(isa, wanted));
     if (math !== wanted && !reference) warnOfMath(wanted);

@@ -22,10 +22,6 @@ export const environment = {
   cpuIsa(): string | undefined {
     return process.env.VD_CPU_ISA;
   },
-  /** `VD_CPU_MATH`: exact, fast or bf16: how exactly the CPU multiplies float32. */
-  cpuMath(): string | undefined {
-    return process.env.VD_CPU_MATH || undefined;
-  },
   /** `VD_ADDON`: path of an addon to load instead of the package's own; for builds with sanitizers. */
   addon(): string | undefined {
     return process.env.VD_ADDON || undefined;

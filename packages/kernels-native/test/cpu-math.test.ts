@@ -20,7 +20,7 @@ describe("how exactly the CPU multiplies", () => {
   it("warns once a process where products stay exact", async () => {
     const warnings: string[] = [];
     const listen = (warning: Error & { code?: string }) => {
-      if (warning.code === "VD_CPU_MATH") warnings.push(warning.message);
+      if (warning.code === "VD_PRODUCTS") warnings.push(warning.message);
     };
     process.on("warning", listen);
     try {

@@ -126,6 +126,7 @@ describe("generate", () => {
 
   it("animates pictures of other sizes and shapes than the video's", async () => {
     for (const [width, height] of [
+      [1, 1],
       [2, 2],
       [3, 500],
       [700, 5],
@@ -135,12 +136,6 @@ describe("generate", () => {
       expect(video.data).toHaveLength(3 * 32 * 32 * 3);
       expect(video.floats().every((value) => value >= 0 && value <= 1)).toBe(true);
     }
-    const error = await failureOf(
-      pipeline.generate({ ...QUICK, image: { width: 1, height: 1, data: Uint8Array.of(1, 2, 3) } }),
-    );
-    expect(error.message).toMatchInlineSnapshot(
-      `"[clip input] expected a picture of at least 2×2 pixels, got 1×1 pixels"`,
-    );
   });
 
   it("fails with the caller's own error when a callback throws, and works again", async () => {

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type ConformanceCheck, runConformance } from "@vd/conformance";
-import { type OpId, openDevice } from "@vd/kernels-native";
+import { type CpuMath, type OpId, openDevice } from "@vd/kernels-native";
 import { type OpCase, operandOf } from "@vd/kernels-native/contract";
 import { about } from "./about";
 
@@ -18,6 +18,8 @@ const { values: options } = parseArgs({
     shard: { type: "string", default: "1/1" },
     // Leave out cases of more elements than this, for tools that slow everything down.
     most: { type: "string" },
+    // How exactly the CPU multiplies: exact, fast or bf16.
+    math: { type: "string" },
     json: { type: "string" },
   },
 });
@@ -44,7 +46,10 @@ function noteFailure({ op, caseName, dtype }: ConformanceCheck, faults: readonly
   console.log(`FAILED ${failures.at(-1)}`);
 }
 
-const device = openDevice(options.device as "cpu" | "cuda", { image: options.image });
+const device = openDevice(options.device as "cpu" | "cuda", {
+  image: options.image,
+  math: options.math as CpuMath | undefined,
+});
 const started = performance.now();
 await device.prepare();
 const { passed, failed, numVariants } = await runConformance(device, {

@@ -222,7 +222,7 @@ describe("parseArguments", () => {
         --cpu-math <NAME>         how exactly the CPU multiplies in linear layers,
                                   convolutions and attention: exact as float32 has it,
                                   fast with three products of bfloat16 parts, bf16
-                                  with one (VD_CPU_MATH, or exact)
+                                  with one (exact)
         --unet <PATH>             another UNet in place of the model's own, such as
                                   AnimateLCM-SVD-xt.safetensors (the model's own)
         --distilled               whether the model is distilled for few steps without

@@ -65,7 +65,7 @@ function recordingOf(name: NetworkName, seed: number, precision: SessionPrecisio
   if (name === "unet-chain-pair")
     return (g) => recordRandomChain(g, { seed, pictures: PICTURES, float8: precision === "float8" });
   const layoutName = name === "sd15-unet" ? "sd15" : "sd-turbo";
-  return (g) => recordRandomNetwork(g, layoutName, { seed, pictures: PICTURES, side: SIDE });
+  return (g) => recordRandomNetwork(g, layoutName, { seed, pictures: PICTURES, side: SIDE, isConditioned: true });
 }
 
 /** Times calls of a random network for two pictures of 64 × 64 latents; what follows from timestep and text is

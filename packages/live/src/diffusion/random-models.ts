@@ -91,18 +91,29 @@ export function randomDiffusionModel(layout: RandomLayout, seed: number): Diffus
   return { info, unet, codec, text, tokenizer: undefined, scheduler };
 }
 
-/** Records one call of a random network as streams make it: pictures of side×side latents. What follows from each one's text and
- *  timestep, inputs here, is computed when those are set. */
+/** Records one call of a random network: pictures of side×side latents, each with a timestep and a text of its own. With `isConditioned`
+ *  what follows from those is an input, as in streams, where it is computed when they are set. */
 export function* recordRandomNetwork(
   g: Graph,
   layout: RandomLayout,
-  { seed, pictures, side }: { seed: number; pictures: number; side: number },
+  {
+    seed,
+    pictures,
+    side,
+    isConditioned = false,
+  }: { seed: number; pictures: number; side: number; isConditioned?: boolean },
 ): Pausable<void> {
   const config = parseUnet2dConditionConfig(UNET_CONFIGS[layout]);
   const unet = yield* unet2dCondition.inPieces(randomWeights(seed), config);
   const length = parseClipTextConfig(TEXT_CONFIGS[layout]).maxTokens;
-  const text = g.input("text", [1, pictures, length, unet.widths.text]);
-  const time = g.input("time", [1, pictures, 1, unet.widths.time]);
+  const contextChannels = config.levels[0]!.crossAttentionDim;
+  const place = (name: string, dims: number[]) => (isConditioned ? g.input(name, dims) : g.empty(dims));
+  const text = place("text", [1, pictures, length, unet.widths.text]);
+  const time = place("time", [1, pictures, 1, unet.widths.time]);
+  if (!isConditioned) {
+    yield* unet.conditionText.inPieces(g, g.input("states", [1, pictures, length, contextChannels]), text);
+    yield* unet.conditionTime.inPieces(g, { timestep: g.input("timestep", [1, pictures], "f32") }, time);
+  }
   const sample = g.input("sample", [1, pictures, side, side, config.inChannels]);
   g.output("prediction", yield* unet.forward.inPieces(g, { sample, time, text }));
 }

@@ -61,7 +61,7 @@ export const LOAD_TABLE = {
   cpuMath: {
     kind: choice<CpuMath>(CPU_MATH, "CpuMath"),
     doc: "How exactly the CPU multiplies in linear layers, convolutions and attention: `exact` as float32 has it, `fast` with three products of bfloat16 parts, `bf16` with one. `fast` needs AMX, `bf16` AMX or AVX512_BF16: elsewhere products are exact, and a warning says so.",
-    default: found("VD_CPU_MATH, or exact"),
+    default: found("exact"),
     cli: { flags: "--cpu-math <NAME>" },
   },
   tuning: {

@@ -26,7 +26,7 @@ export interface LoadOptions {
   threads?: number | undefined;
   /** How exactly the CPU multiplies in linear layers, convolutions and attention: `exact` as float32 has it, `fast`
    *  with three products of bfloat16 parts, `bf16` with one. `fast` needs AMX, `bf16` AMX or AVX512_BF16: elsewhere
-   *  products are exact, and a warning says so. Default: VD_CPU_MATH, or exact. */
+   *  products are exact, and a warning says so. Default: exact. */
   cpuMath?: CpuMath | undefined;
   /** Which table decides the GPU's kernel variants: the path of one that was made on this device, or false for the
    *  kernels' own guess. The frames are the same. Default: the one that comes with the package for the device. */
@@ -257,7 +257,7 @@ export interface LoadValues {
   threads: number | undefined;
   /** How exactly the CPU multiplies in linear layers, convolutions and attention: `exact` as float32 has it, `fast`
    *  with three products of bfloat16 parts, `bf16` with one. `fast` needs AMX, `bf16` AMX or AVX512_BF16: elsewhere
-   *  products are exact, and a warning says so. Default: VD_CPU_MATH, or exact. */
+   *  products are exact, and a warning says so. Default: exact. */
   cpuMath: CpuMath | undefined;
   /** Another UNet in place of the model's own, such as AnimateLCM-SVD-xt.safetensors. A folder that diffusers saved,
    *  or one .safetensors file with the names of diffusers or the original ones, alone or in a whole checkpoint.
