@@ -106,8 +106,6 @@ function levelDistance(a: Uint8Array, b: Uint8Array) {
 }
 
 async function measureOnce({ name, options: given, sameAs, near }: Size) {
-  // What other runs left there would count as this one's.
-  await device.trim();
   let lowestFree = Number.POSITIVE_INFINITY;
   let isRunning = true;
   const watch = async () => {
@@ -146,6 +144,8 @@ async function measureOnce({ name, options: given, sameAs, near }: Size) {
 
 async function measure(size: Size) {
   const runs: Awaited<ReturnType<typeof measureOnce>>[] = [];
+  // What other sizes left there would count as this one's. What its own runs keep from one to the next, as page-locked weights, stays.
+  await device.trim();
   for (let round = 0; round < Number(options.rounds); round++) runs.push(await measureOnce(size));
   return joinSizeRuns(runs);
 }
