@@ -22,9 +22,9 @@ class GroupNormStats final : public PreparedRow {
 
 }  // namespace
 
-/** Bit for bit the statistics that group_norm finds itself. */
+/** Bit for bit the statistics that group_norm finds itself. Those from moments are few sums: the definition's. */
 std::unique_ptr<PreparedRow> prepare_group_norm_stats(const GroupNormStatsArgs& args, PackCache&, const Target& target) {
-  if (args.x.dtype != DType::f32 || !absent_or_f32(args.x2)) return nullptr;
+  if (args.moments.present() || args.x.dtype != DType::f32 || !absent_or_f32(args.x2)) return nullptr;
   return std::make_unique<GroupNormStats>(args, resolve_isa(target.isa));
 }
 
