@@ -41,7 +41,8 @@ __device__ __forceinline__ void merge_chunks(const ConvMomentsParams& p) {
   __shared__ ChunkSums sums[kMomentsMergeRows][kMomentsMergeChannels];
   const int lane = threadIdx.x % kMomentsMergeChannels, row = threadIdx.x / kMomentsMergeChannels;
   const int c = blockIdx.x * kMomentsMergeChannels + lane, frame = blockIdx.y;
-  const float2* partial = static_cast<const float2*>(p.partial) + static_cast<int64_t>(frame) * p.numChunks * p.channels + min(c, p.channels - 1);
+  const float2* partial =
+      static_cast<const float2*>(p.partial) + static_cast<int64_t>(frame) * p.numChunks * p.channels + min(c, p.channels - 1);
   const float around = partial[0].x;
   ChunkSums own{0.0f, 0.0f, 0.0f};
 #pragma unroll 8

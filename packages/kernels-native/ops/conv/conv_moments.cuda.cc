@@ -56,9 +56,8 @@ void add_conv_moments(const ConvArgs& a, cuda::Candidates& out) {
   // Kernels that find moments themselves come first: others read the result again.
   const auto others = std::stable_partition(out.variants.begin(), out.variants.end(), leaves_moments);
   if (others != out.variants.begin()) {
-    const auto kept = std::stable_partition(others, out.variants.end(), [&](const cuda::Variant& variant) {
-      return out.allows({variant.name}, out.variance_reason());
-    });
+    const auto kept = std::stable_partition(
+        others, out.variants.end(), [&](const cuda::Variant& variant) { return out.allows({variant.name}, out.variance_reason()); });
     out.variants.erase(kept, out.variants.end());
   }
   for (cuda::Variant& variant : out.variants) complete(a, variant);

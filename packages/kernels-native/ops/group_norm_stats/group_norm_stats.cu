@@ -25,7 +25,8 @@ __device__ __forceinline__ void norm_join(const NormJoinParams& p) {
     const int64_t frame = static_cast<int64_t>(row) * p.framesPerRow + item / p.groupChannels;
     const int c = g * p.groupChannels + item % p.groupChannels;
     const bool second = c >= p.channels;
-    const float* pair = second ? p.moments2 + (frame * p.channels2 + c - p.channels) * p.pitch2 : p.moments + (frame * p.channels + c) * p.pitch;
+    const float* pair =
+        second ? p.moments2 + (frame * p.channels2 + c - p.channels) * p.pitch2 : p.moments + (frame * p.channels + c) * p.pitch;
     return make_float2(pair[0], pair[1]);
   };
   const int count = p.framesPerRow * p.groupChannels;

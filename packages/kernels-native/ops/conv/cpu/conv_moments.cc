@@ -1,5 +1,5 @@
-// Moments of a convolution's result, read again behind its fast path: sums and squares in double, in blocks of pixels of fixed size, so that
-// they do not depend on the number of threads.
+// Moments of a convolution's result, read again behind its fast path: sums and squares in double, in blocks of pixels of fixed size, so
+// that they do not depend on the number of threads.
 #include <algorithm>
 #include <vector>
 
