@@ -288,6 +288,10 @@ export const transposed: Case[] = (
 /** The moments of the result: of frames that whole tiles cover, where kernels find them on the way, and of others. */
 export const measured: Case[] = [
   {
+    name: "moments of one tile",
+    inputs: { x: [1, 1, 8, 16, 64], weight: [96, 64, 1, 1, 1], residual: [1, 1, 8, 16, 96] },
+  },
+  {
     name: "moments of whole tiles",
     inputs: { x: [2, 3, 16, 16, 64], weight: [128, 64, 1, 3, 3], bias: [128] },
     attrs: { padding: around(0, 1) },
