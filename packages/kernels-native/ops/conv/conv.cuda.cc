@@ -246,7 +246,10 @@ cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& 
 cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   // No kernel reads two types as one clip.
   if (a.past.present() && a.past.dtype != a.x.dtype) return cuda::Candidates(options);
-  cuda::Candidates out = a.groups > 1 ? grouped_conv_variants(a, device, options) : dense_conv_variants(a, device, options);
+  // Of several groups, no kernel sees all of the result.
+  ConvArgs unmeasured = a;
+  unmeasured.moments = Tensor{};
+  cuda::Candidates out = a.groups > 1 ? grouped_conv_variants(unmeasured, device, options) : dense_conv_variants(a, device, options);
   add_conv_moments(a, out);
   return out;
 }
