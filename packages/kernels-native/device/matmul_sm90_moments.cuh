@@ -17,21 +17,17 @@ template <class Config> __device__ __forceinline__ float2* matmul_moments_of(con
 template <class Config>
 __device__ __forceinline__ void matmul_staged_moments(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging) {
   if (index.m >= p.numMTiles) return;
-  const int warp = threadIdx.x % 128 / 32, lane = threadIdx.x & 31;
   float2* moments = matmul_moments_of<Config>(p, index);
 #pragma unroll 1
-  for (int step = warp; step < Config::kSteps; step += 4) {
-    float2 first[kTileSlabs], second[kTileSlabs];
+  for (int step = threadIdx.x % 128 / 32; step < Config::kSteps; step += 4) {
+    ColumnSums<typename Config::T> sums[4];
+    add_rows<typename Config::T, kTileRows>(staging + step * Config::kStepBytes, sums);
 #pragma unroll
-    for (int slab = 0; slab < kTileSlabs; ++slab) {
-      const MomentsPair pair = slab_moments<typename Config::T>(staging + step * Config::kStepBytes + slab * kSlabRows * 64);
-      first[slab] = make_float2(pair.x, pair.y);
-      second[slab] = make_float2(pair.z, pair.w);
+    for (int i = 0; i < 4; ++i) {
+      const int column = step * 32 + 8 * i + held_column();
+      const float2 found = sums[i].moments(kTileRows);
+      if (holds_column() && index.n * Config::kTileN + column < p.epilogue.n) moments[column] = found;
     }
-    const float2 a = merge_slabs(first), b = merge_slabs(second);
-    const int column = step * 32 + 2 * lane;
-    if (lane < 16 && index.n * Config::kTileN + column < p.epilogue.n)
-      *reinterpret_cast<MomentsPair*>(moments + column) = make_float4(a.x, a.y, b.x, b.y);
   }
 }
 
@@ -41,13 +37,17 @@ template <class Config> inline constexpr int kSlabBytes = Config::kMoments && !C
 /** The moments of a warp's slab of a step of columns, from the lines in its kilobyte `lines` to those of all slabs behind the kilobytes
  *  of all warps. */
 template <class Config> __device__ __forceinline__ void matmul_slab_moments(uint32_t lines, int step) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-  const MomentsPair pair = slab_moments<typename Config::T>(lines);
+  const int warp = threadIdx.x / 32;
+  ColumnSums<typename Config::T> sums[4];
+  add_rows<typename Config::T, kSlabRows>(lines, sums);
   const uint32_t slabs = lines + (8 - warp) * 1024 + warp * Config::kTileN * 8;
-  if (lane < 16)
-    asm volatile("st.shared.v4.f32 [%0], {%1,%2,%3,%4};" ::"r"(slabs + (step * 32 + 2 * lane) * 8), "f"(pair.x), "f"(pair.y), "f"(pair.z),
-                 "f"(pair.w)
-                 : "memory");
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 found = sums[i].moments(kSlabRows);
+    if (holds_column())
+      asm volatile("st.shared.v2.f32 [%0], {%1,%2};" ::"r"(slabs + (step * 32 + 8 * i + held_column()) * 8), "f"(found.x), "f"(found.y)
+                   : "memory");
+  }
 }
 
 /** The moments of a tile from those of its slabs, when all warps of both warpgroups have left theirs. */

@@ -1,44 +1,85 @@
-// Mean and sum of squared deviations of channels over the pixels of a tile, from the rounded results that the Hopper core's epilogue
+// Mean and sum of squared deviations of channels over the pixels of a tile, from the rounded 16-bit results that the Hopper core's epilogue
 // leaves in shared memory: rows of 64 bytes, 16-byte chunk c of row r at c ^ (r / 2 & 3).
 //
-// 16 rows are a slab, eight slabs a tile of 128 rows. Every kernel adds up in this order, so that all tiles of 128 rows give the same bits.
+// Tensor cores add up: with d the differences from a column's first row, [dᵀ; 1] · d has the sums of squares on its diagonal and the sums
+// below, so that one product does 16 rows of 8 columns. Additions one by one took four times the instructions (docs/kernels/conv.md).
 #pragma once
 #include "kernel.cuh"
+#include "ptx/mma.cuh"
 #include "vec.cuh"
 
 namespace vd::device {
 
-inline constexpr int kSlabRows = 16, kTileSlabs = 8;
+/** Rows of a product, and of a tile. */
+inline constexpr int kSlabRows = 16, kTileRows = 128;
+inline constexpr int kTileSlabs = kTileRows / kSlabRows;
 
-/** (mean, deviations) of two neighbouring columns. */
-using MomentsPair = float4;
+/** Two numbers of a type, and some of them as bits. */
+template <class T> struct Pair;
+template <> struct Pair<__half> {
+  using Type = __half2;
+  static constexpr uint32_t kOnes = 0x3c003c00, kHalves = 0x38003800, kMinusHalves = 0xb800b800;
+};
+template <> struct Pair<__nv_bfloat16> {
+  using Type = __nv_bfloat162;
+  static constexpr uint32_t kOnes = 0x3f803f80, kHalves = 0x3f003f00, kMinusHalves = 0xbf00bf00;
+};
 
-/** Of 16 rows of 32 columns at `rows`, the two columns 2 · (lane % 16). Half a warp reads even rows, half odd ones; both get the result. */
-template <class T> __device__ __forceinline__ MomentsPair slab_moments(uint32_t rows) {
-  const int lane = threadIdx.x & 31, pair = lane & 15, odd = lane >> 4;
-  float2 v[kSlabRows / 2];
-#pragma unroll
-  for (int i = 0; i < kSlabRows / 2; ++i) {
-    uint32_t raw;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(raw) : "r"(rows + (2 * i + odd) * 64 + (((pair >> 2) ^ (i & 3)) << 4) + (pair & 3) * 4));
-    v[i] = unpack2<T>(raw);
+/** Half the difference of two numbers from `shift`, which holds minus half of it: halves, since a difference might overflow. */
+template <class T> __device__ __forceinline__ uint32_t half_difference(uint32_t values, uint32_t shift) {
+  using Type = typename Pair<T>::Type;
+  const uint32_t halves = Pair<T>::kHalves;
+  const Type d =
+      __hfma2(*reinterpret_cast<const Type*>(&values), *reinterpret_cast<const Type*>(&halves), *reinterpret_cast<const Type*>(&shift));
+  return *reinterpret_cast<const uint32_t*>(&d);
+}
+
+/** Sums over rows of 8 columns: lane (g, t), g = lane / 4, holds those of column g where t = g / 2. */
+template <class T> struct ColumnSums {
+  float products[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  uint32_t shift;  // minus half of the first row's value of column g, twice
+
+  /** rows: fragments of the first 16 rows, two of them. */
+  __device__ __forceinline__ void start(uint32_t rows) {
+    using Type = typename Pair<T>::Type;
+    const uint32_t first = __shfl_sync(0xffffffffu, rows, threadIdx.x & 28), both = __byte_perm(first, first, 0x1010);
+    const uint32_t minusHalves = Pair<T>::kMinusHalves;
+    const Type s = __hmul2(*reinterpret_cast<const Type*>(&both), *reinterpret_cast<const Type*>(&minusHalves));
+    shift = *reinterpret_cast<const uint32_t*>(&s);
   }
-  const auto over_rows = [](float sum) { return sum + __shfl_xor_sync(0xffffffffu, sum, 16); };
-  float2 sum = v[0];
-#pragma unroll
-  for (int i = 1; i < kSlabRows / 2; ++i) {
-    sum.x += v[i].x;
-    sum.y += v[i].y;
+  __device__ __forceinline__ void add(uint32_t rows0, uint32_t rows8) {
+    const uint32_t d[2] = {half_difference<T>(rows0, shift), half_difference<T>(rows8, shift)};
+    const uint32_t a[4] = {d[0], Pair<T>::kOnes, d[1], Pair<T>::kOnes};
+    ptx::mma_16816<T>(products, a, d);
   }
-  const float meanX = over_rows(sum.x) / kSlabRows, meanY = over_rows(sum.y) / kSlabRows;
-  float deviationsX = 0.0f, deviationsY = 0.0f;
-#pragma unroll
-  for (int i = 0; i < kSlabRows / 2; ++i) {
-    const float x = v[i].x - meanX, y = v[i].y - meanY;
-    deviationsX = fmaf(x, x, deviationsX);
-    deviationsY = fmaf(y, y, deviationsY);
+  /** (mean, sum of squared deviations) over `numRows` rows. */
+  __device__ __forceinline__ float2 moments(int numRows) const {
+    const bool odd = threadIdx.x >> 2 & 1;
+    const float sum = odd ? products[3] : products[2], square = odd ? products[1] : products[0], mean = sum / numRows;
+    return make_float2(2.0f * (mean - unpack2<T>(shift).x), 4.0f * fmaxf(fmaf(-sum, mean, square), 0.0f));
   }
-  return make_float4(meanX, over_rows(deviationsX), meanY, over_rows(deviationsY));
+};
+
+/** True for the lanes that hold sums, and the column of 8 whose they are. */
+__device__ __forceinline__ bool holds_column() { return (threadIdx.x & 3) == (threadIdx.x >> 3 & 3); }
+__device__ __forceinline__ int held_column() { return threadIdx.x >> 2 & 7; }
+
+/** Sums of kRows rows of 32 columns at `rows`: four times 8 columns. */
+template <class T, int kRows> __device__ __forceinline__ void add_rows(uint32_t rows, ColumnSums<T> (&sums)[4]) {
+  const int lane = threadIdx.x & 31, row = (lane & 7) + (lane >> 3 & 1) * 8, swizzle = row >> 1 & 3;
+  const uint32_t left = rows + row * 64 + (((lane >> 4) ^ swizzle) << 4), right = rows + row * 64 + (((2 + (lane >> 4)) ^ swizzle) << 4);
+#pragma unroll
+  for (int slab = 0; slab < kRows / kSlabRows; ++slab) {
+    uint32_t r[2][4];
+    ptx::ldmatrix_x4_transposed(r[0], left + slab * kSlabRows * 64);
+    ptx::ldmatrix_x4_transposed(r[1], right + slab * kSlabRows * 64);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t rows0 = r[i / 2][i % 2 * 2], rows8 = r[i / 2][i % 2 * 2 + 1];
+      if (slab == 0) sums[i].start(rows0);
+      sums[i].add(rows0, rows8);
+    }
+  }
 }
 
 /** (mean, deviations) of a tile's column from those of its slabs. */

@@ -26,6 +26,26 @@ cuda::Launch moments_launch(std::string symbol, const ConvMomentsParams& p, int6
   return launch;
 }
 
+/** The tile whose kernel is the only one where a plan is batch-invariant, since kernels add up in orders of their own: by the filters
+ * alone. Wide tiles pay where reductions are long. */
+const char* invariant_tile(const ConvArgs& a) {
+  constexpr int64_t kLongReduction = 1728;
+  const int64_t columns = a.y.channels(), reduction = a.weight.count() / a.weight.dim(0);
+  if (columns % 256 == 0 && reduction >= kLongReduction) return "sm90_m128n256";
+  return columns % 128 != 0 && columns % 160 == 0 ? "sm90_m128n160ps" : "sm90_m128n128ps";
+}
+
+/** Brings the variants to the front that leave moments, that of the invariant tile before others. Returns how many there are. */
+int64_t order(const ConvArgs& a, std::vector<cuda::Variant>& variants, bool invariant) {
+  const auto others = std::stable_partition(variants.begin(), variants.end(), leaves_moments);
+  if (invariant) {
+    const std::string tile = invariant_tile(a);
+    std::stable_sort(variants.begin(), others, [](const auto& x, const auto& y) { return x.name < y.name; });
+    std::stable_partition(variants.begin(), others, [&](const cuda::Variant& variant) { return variant.name == tile; });
+  }
+  return others - variants.begin();
+}
+
 /** Puts what is missing behind a variant's own launches. */
 void complete(const ConvArgs& a, cuda::Variant& variant) {
   const int64_t numFrames = a.y.dim(0) * a.y.dim(1);
@@ -54,11 +74,11 @@ void complete(const ConvArgs& a, cuda::Variant& variant) {
 void add_conv_moments(const ConvArgs& a, cuda::Candidates& out) {
   if (!a.moments.present() || out.variants.empty()) return;
   // Kernels that find moments themselves come first: others read the result again.
-  const auto others = std::stable_partition(out.variants.begin(), out.variants.end(), leaves_moments);
-  if (others != out.variants.begin()) {
-    const auto kept = std::stable_partition(
-        others, out.variants.end(), [&](const cuda::Variant& variant) { return out.allows({variant.name}, out.variance_reason()); });
-    out.variants.erase(kept, out.variants.end());
+  const bool invariant = bool(out.variance_reason());
+  const int64_t found = order(a, out.variants, invariant);
+  if (invariant && found > 0) {
+    for (size_t i = 1; i < out.variants.size(); ++i) out.reject({out.variants[i].name}, out.variance_reason());
+    out.variants.resize(1);
   }
   for (cuda::Variant& variant : out.variants) complete(a, variant);
 }

@@ -145,6 +145,13 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.moments = tensor({1, 1, 320, 2});
   print("measured conv", conv_cuda_variants(measured, device, kExplain));
   print("invariant measured conv", conv_cuda_variants(measured, device, kInvariant));
+  measured = conv(256, 512, 512, f16, f16);
+  measured.moments = tensor({1, 1, 512, 2});
+  print("invariant measured conv of 512", conv_cuda_variants(measured, device, kInvariant));
+  measured.weight = tensor({512, 512, 3, 1, 1}, f16);
+  measured.padding[0] = measured.padding[1] = 1;
+  for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
+  print("invariant measured conv over frames", conv_cuda_variants(measured, device, kInvariant));
   measured = conv(27, 320, 320, f16, f16);
   measured.moments = tensor({1, 1, 320, 2});
   print("measured conv of odd size", conv_cuda_variants(measured, device, kInvariant));

@@ -14,7 +14,7 @@ function weights(g: Graph, channels = CHANNELS) {
   return { filters: ones([channels, channels, 1, 3, 3]), scale: ones([channels]), one: ones };
 }
 
-const PADDING = [0, 0, 1, 1, 1, 1];
+const PADDING = [0, 0, 1, 1, 1, 1] as const;
 
 function convolved(g: Graph, x: Tensor, out?: Tensor): Tensor {
   return g.conv({ name: "conv", x, weight: weights(g, x.dims[4]).filters, padding: PADDING, out });

@@ -1,6 +1,8 @@
 import type { DType, OpId } from "@vd/kernels-native";
 import {
   type CallOptions,
+  channelRange,
+  elementBytes,
   type Graph,
   NUM_GROUPS,
   type Pausable,
@@ -54,7 +56,9 @@ export function* latentPixels(g: Graph, vae: TemporalVae, shape: DecodeShape): P
   const { latentChannels, scalingFactor } = vae.config;
   const { numFrames, height, width, latentScale = 1 / scalingFactor } = shape;
   const x = g.input("latents", [1, numFrames, latentChannels, height, width], "f32");
-  const out = g.empty([1, numFrames, height, width, latentChannels]);
+  // A GPU's copy engine reads pixels of whole 16 bytes.
+  const spacing = Math.ceil((latentChannels * elementBytes(g.dtype)) / 16) * (16 / elementBytes(g.dtype));
+  const out = channelRange(g.empty([1, numFrames, height, width, spacing]), 0, latentChannels);
   const z = g.layoutIn({ name: "latents", x, scale: Math.fround(latentScale), out });
   yield;
   return z;
