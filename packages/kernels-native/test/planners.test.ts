@@ -111,7 +111,11 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["invariant measured conv over frames"]).toEqual(["sm90_m128n128ps"]);
       expect(rejected(90, "invariant measured conv").sm90_m256n160).toMatch(/^is chosen by the number of results/);
       expect(rows["measured conv of odd size"]).toContain("sm90_m256n160");
-      expect(candidates(80)["measured conv"]).toEqual(["conv_mma_f16_m128n128", "conv_mma_f16_m64n64", "conv_plain_f16"]);
+      expect(candidates(80)["measured conv"]).toEqual([
+        "conv_mma_f16_m128n128",
+        "conv_mma_f16_m64n64",
+        "conv_plain_f16",
+      ]);
     });
 
     test("of norms hold rows that clusters have room for", () => {

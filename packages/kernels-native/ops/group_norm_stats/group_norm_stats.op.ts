@@ -1,4 +1,17 @@
-import { add, and, attr, bool, choose, defineOp, divides, eq, FLOATS, float, int, present } from "../../contract/op-kit";
+import {
+  add,
+  and,
+  attr,
+  bool,
+  choose,
+  defineOp,
+  divides,
+  eq,
+  FLOATS,
+  float,
+  int,
+  present,
+} from "../../contract/op-kit";
 
 export default defineOp({
   id: "group_norm_stats",

@@ -1,4 +1,11 @@
-import { beside, besideMoments, groupStatistics, type PlainCall, type PlainResults, statisticsOfMoments } from "../../contract/reference";
+import {
+  beside,
+  besideMoments,
+  groupStatistics,
+  type PlainCall,
+  type PlainResults,
+  statisticsOfMoments,
+} from "../../contract/reference";
 
 /** group_norm_stats by the definitions of mean and variance, of all values or of the channels' moments. */
 export default function groupNormStats(call: PlainCall): PlainResults {
