@@ -72,11 +72,11 @@ template <int kWidth, int kLanes> __device__ __forceinline__ void quantize_group
 
 }  // namespace
 
-VD_KERNEL(quantize_maxima_vector, QuantizeParams, 256, 4, quantize_maxima<8>)
-VD_KERNEL(quantize_maxima_scalar, QuantizeParams, 256, 4, quantize_maxima<1>)
-VD_KERNEL(quantize_known_vector, QuantizeParams, 256, 4, quantize_known<8>)
-VD_KERNEL(quantize_known_scalar, QuantizeParams, 256, 4, quantize_known<1>)
-VD_KERNEL(quantize_rows_vector, QuantizeParams, 256, 4, quantize_groups<8, 32>)
-VD_KERNEL(quantize_rows_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
-VD_KERNEL(quantize_blocks_vector, QuantizeParams, 256, 4, quantize_groups<8, 16>)
-VD_KERNEL(quantize_blocks_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
+VD_KERNEL_OVERLAPPED(quantize_maxima_vector, QuantizeParams, 256, 4, quantize_maxima<8>)
+VD_KERNEL_OVERLAPPED(quantize_maxima_scalar, QuantizeParams, 256, 4, quantize_maxima<1>)
+VD_KERNEL_OVERLAPPED(quantize_known_vector, QuantizeParams, 256, 4, quantize_known<8>)
+VD_KERNEL_OVERLAPPED(quantize_known_scalar, QuantizeParams, 256, 4, quantize_known<1>)
+VD_KERNEL_OVERLAPPED(quantize_rows_vector, QuantizeParams, 256, 4, quantize_groups<8, 32>)
+VD_KERNEL_OVERLAPPED(quantize_rows_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
+VD_KERNEL_OVERLAPPED(quantize_blocks_vector, QuantizeParams, 256, 4, quantize_groups<8, 16>)
+VD_KERNEL_OVERLAPPED(quantize_blocks_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)

@@ -74,6 +74,7 @@ cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::Devic
     variant.launches.push_back(
         make_launch((rows ? "quantize_rows" : "quantize_blocks") + suffix, p.pixels * p.groups * lanes, kNoLimit, p));
   }
+  for (cuda::Launch& launch : variant.launches) launch.overlapped = device.smVersion >= 90;
   variant.name = variant.launches.back().symbol;
   out.add(std::move(variant));
   return out;
