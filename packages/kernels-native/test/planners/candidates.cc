@@ -72,6 +72,15 @@ ConvQ8Args conv_q8(int64_t size, int64_t channels, int64_t columns, DType type) 
   return a;
 }
 
+QuantizeArgs quantize(int64_t tokens, int64_t channels, DType type) {
+  QuantizeArgs a{};
+  a.x = tensor({1, 2, tokens, channels}, type);
+  a.y = tensor({1, 2, tokens, channels}, DType::f8e4m3);
+  a.scales = tensor({1, 1, 1, 1});
+  a.per = ScalesPer::tensor;
+  return a;
+}
+
 /** conv in groups: filters of `channels` to as many in each. */
 ConvArgs grouped_conv(int64_t size, int64_t groups, int64_t channels, DType type) {
   ConvArgs a = conv(size, groups * channels, groups * channels, type, type);
@@ -150,6 +159,13 @@ void print_float32(const cuda::DeviceInfo& device) {
 }
 
 void print_8_bits(const cuda::DeviceInfo& device) {
+  print("quantize", quantize_cuda_variants(quantize(256, 768, DType::f16), device, kExplain));
+  print("quantize a large tensor", quantize_cuda_variants(quantize(4096, 192, DType::f16), device, kExplain));
+  print("quantize 4 channels", quantize_cuda_variants(quantize(256, 4, DType::f32), device, kExplain));
+  QuantizeArgs rows = quantize(256, 768, DType::f16);
+  rows.per = ScalesPer::row;
+  rows.scales = tensor({1, 2, 256, 1});
+  print("quantize rows", quantize_cuda_variants(rows, device, kExplain));
   for (const DType type : {DType::f8e4m3, DType::i8}) {
     const std::string name = type == DType::i8 ? "int8 " : "float8 ";
     for (const int64_t size : {8, 512}) {
