@@ -14,17 +14,8 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
   ...["attention", "attention_backward", "conv", "conv_q8", "copy", "elementwise", "frames_out", "group_norm"],
-  ...[
-    "group_norm_stats",
-    "layer_norm",
-    "linear",
-    "linear_q8",
-    "pointwise",
-    "resize",
-    "rms_norm",
-    "sampler_step",
-    "token_embed",
-  ],
+  ...["group_norm_stats", "layer_norm", "linear", "linear_q8", "pointwise", "quantize", "resize", "rms_norm"],
+  ...["sampler_step", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -147,6 +138,15 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rejected(90, "float8 linear geglu")).toMatchObject({ sm90_split_m128n64p: "has no gated activation" });
       expect(rejected(90, "int8 invariant conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64: invariant });
       expect(rejected(90, "half conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64p: "is for 8-bit operands" });
+    });
+
+    test("of one scale for a tensor hold it where a cluster has room", () => {
+      expect(candidates(90).quantize).toEqual(["quantize_held_f16", "quantize_known_vector"]);
+      expect(candidates(80).quantize).toEqual(["quantize_known_vector"]);
+      const held = (row: string) => rejected(90, row)["quantize_held_*"];
+      expect(held("quantize a large tensor")).toMatch(/^needs \d+ bytes of shared memory, a block has 106496$/);
+      expect(held("quantize 4 channels")).toBe("moves 16 bytes at a time");
+      expect(held("quantize rows")).toBe("finds one scale for the tensor");
     });
 
     test("of norms hold rows that clusters have room for", () => {
