@@ -43,7 +43,8 @@
 /** Small tiles that promote float8 sums. */
 #define VD_LINEAR_Q8_SMALL_PROMOTED(q, qName, type, name) \
   VD_LINEAR_Q8(q, qName, type, name, 17, m128n128p)       \
-  VD_LINEAR_Q8(q, qName, type, name, 18, m256n32p)
+  VD_LINEAR_Q8(q, qName, type, name, 18, m256n32p)        \
+  VD_LINEAR_Q8(q, qName, type, name, 29, m128n64p)
 
 #define VD_LINEAR_Q8_SPLIT(q, qName, type, name, tile, tileName)                                     \
   VD_KERNEL(linear_q8_sm90_##qName##_##name##_split_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
