@@ -111,6 +111,7 @@ template <class T> __device__ __forceinline__ void quantize_held(const QuantizeP
   }
   found = max_block<kHeldThreads>(found);
   if (threadIdx.x == 0) largest = make_float4(found, 0.0f, 0.0f, 0.0f);
+  __syncwarp();
   ptx::cluster_arrive();
   ptx::cluster_wait();
   const float scale = code_scale(max_cluster(shared_address(&largest), numBlocks), p.isInt8), inverse = __frcp_rn(scale);
@@ -123,6 +124,7 @@ template <class T> __device__ __forceinline__ void quantize_held(const QuantizeP
     unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(at), v);
     store_codes<8>(p.y + pixel * p.yPitch + (i - pixel * runs) * 8, v, inverse, p.isInt8);
   }
+  __syncwarp();
   ptx::cluster_wait();
 }
 #endif
