@@ -152,6 +152,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
       bool framed = true;
       if constexpr (Config::kStaged) {
+        if constexpr (Config::kMoments) matmul_set_barrier<Config>(group);  // nobody reads the results of the tile before
         if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));
         matmul_set_barrier<Config>(group);  // the tile before no longer reads the bias, its stores no longer the staging
         matmul_load_bias<Config>(p, index, bias);
@@ -170,6 +171,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       if constexpr (Config::kStaged) {
         matmul_set_barrier<Config>(group);
         matmul_store_staged<Config>(p, acc, index, group, rowOffset, bias, shared.staging(set), shared.residual_at(set), residualParity);
+        if constexpr (Config::kMoments) matmul_staged_moments<Config>(p, index, shared.staging(set));
       } else {
         if constexpr (kStagedBias) ptx::named_barrier(3 + group, 128);
         matmul_store<Config>(p, acc, index, rowOffset, bias, staging, framed);
@@ -186,7 +188,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
   extern __shared__ uint8_t dynamicShared[];
   constexpr int kBiasSets = Config::kStaged && !Config::kPingpong ? 1 : 2;
   __shared__ __align__(16) float biases[kBiasSets][Config::kTileN];
-  __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8][Config::kStaged ? 16 : 1024];
+  __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8 + kSlabBytes<Config> / 1024][Config::kStaged ? 16 : 1024];
   MatmulShared<Config> shared;
   shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
   const int rank = Config::kCluster == 1 ? 0 : static_cast<int>(ptx::cluster_block_rank());

@@ -41,6 +41,7 @@ struct MatmulSm90Params {
   int32_t lastFrame;    // of x
   int32_t replicate;    // frames outside are the first or the last again
   MatmulScales scales;  // of 8-bit operands
+  void* moments;        // kernels of moments only: float2 (mean, deviations) [tiles, N] of the pixels of each tile and phase
 };
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup

@@ -1,6 +1,7 @@
 // The epilogue of the Hopper matrix core: bias tile, residuals through staging, whole lines to memory.
 #pragma once
 #include "epilogue.cuh"
+#include "matmul_sm90_moments.cuh"
 #include "matmul_sm90_tile.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/mma.cuh"
@@ -275,6 +276,10 @@ __device__ __forceinline__ void matmul_store_tail(const MatmulSm90Params& p,
           matmul_add_operand<T>(staging, e.residual2, e.residual2Pitch, e.residual2Scale, row0.pixel, row1.pixel, col, inside, values);
       }
       matmul_store_lines<T>(staging, values, row0.y, row1.y, offset, inside);
+      if constexpr (Config::kMoments) {
+        matmul_slab_moments<Config>(stagingBase, step);
+        __syncwarp();
+      }
     }
   }
 }
@@ -307,6 +312,7 @@ __device__ __forceinline__ void matmul_store(const MatmulSm90Params& p,
     if (!framed || e.residual2) matmul_store_tail<Config, kTailAny>(p, acc, index, rowOffset, bias, staging, framed);
     else if (e.residual) matmul_store_tail<Config, kTailResidual>(p, acc, index, rowOffset, bias, staging, true);
     else matmul_store_tail<Config, kTailBias>(p, acc, index, rowOffset, bias, staging, true);
+    if constexpr (Config::kMoments) matmul_merge_slabs<Config>(p, index, staging);
   }
 }
 

@@ -6,9 +6,10 @@
 namespace vd::device {
 
 /** One variant: element type, index into kMatmulTiles, whether the activation is gated (kGeglu, what the code calls both kinds),
- *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, whether frames of x may lie in the past or repeat, and
- *  the type of the operands. */
-template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false, class Operand_ = T_>
+ *  whether boxes are plain rows (linear), whether the gate is silu, not gelu, whether frames of x may lie in the past or repeat,
+ *  the type of the operands, and whether somebody wants the moments of results. */
+template <class T_, int kTileIndex, bool kGeglu_, bool kRowTiles_ = false, bool kSwiglu_ = false, bool kClip_ = false, class Operand_ = T_,
+          bool kMoments_ = false>
 struct MatmulConfig {
   using T = T_;              // of results, residuals and frame bias
   using Operand = Operand_;  // of x and weights
@@ -18,7 +19,7 @@ struct MatmulConfig {
   static constexpr int kTileM = kTile.tileM, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages;
   static constexpr int kCluster = kTile.cluster;
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
-  static constexpr bool kSwiglu = kSwiglu_, kClip = kClip_;
+  static constexpr bool kSwiglu = kSwiglu_, kClip = kClip_, kMoments = kMoments_;
   static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
@@ -34,6 +35,8 @@ struct MatmulConfig {
   static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
   static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
   static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
+  static_assert(!kMoments || (kTileM == 128 && kPingpong == kStaged && !kGeglu),
+                "moments are of 128 staged rows, or of eight warps' lines");
   static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
 };
 

@@ -40,6 +40,18 @@ struct NormFinishParams {
   float eps;
 };
 
+/** stats[row, group] from (mean, variance) of each channel of each frame of one tensor, or two side by side. */
+struct NormJoinParams {
+  const float* moments;
+  const float* moments2;  // or null
+  int64_t pitch, pitch2;  // elements from one channel's pair to the next
+  float* stats;
+  int64_t statsPitch;
+  int32_t channels, channels2;
+  int32_t groups, groupChannels, framesPerRow;
+  float eps;
+};
+
 /** The whole norm of rows that a cluster of blocks holds in shared memory. */
 struct NormHeldParams {
   NormSource source;

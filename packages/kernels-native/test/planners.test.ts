@@ -149,6 +149,21 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(held("quantize rows")).toBe("finds one scale for the tensor");
     });
 
+    test("find moments of results on the way where tiles cover frames, alone where bits may not depend on the batch", () => {
+      const onTheWay = ["sm90_m128n128ps", "sm90_m128n160ps", "sm90_m128n256"];
+      const rows = candidates(90);
+      expect(rows["measured conv"]!.slice(0, 3).sort()).toEqual(onTheWay);
+      expect(rows["measured conv"]!.length).toBeGreaterThan(3);
+      expect([...rows["invariant measured conv"]!].sort()).toEqual(onTheWay);
+      expect(rejected(90, "invariant measured conv").sm90_m256n160).toMatch(/^is chosen by the number of results/);
+      expect(rows["measured conv of odd size"]).toContain("sm90_m256n160");
+      expect(candidates(80)["measured conv"]).toEqual([
+        "conv_mma_f16_m128n128",
+        "conv_mma_f16_m64n64",
+        "conv_plain_f16",
+      ]);
+    });
+
     test("of norms hold rows that clusters have room for", () => {
       expect(candidates(90).group_norm).toEqual(["held", "vector"]);
       expect(candidates(90)["group_norm of many rows"]).toEqual(["vector", "held"]);

@@ -318,6 +318,10 @@ export interface GroupNormStatsOptions extends CallOptions {
   x: Tensor;
   /** further channels after those of x [B,F,H,W,C2] f32|f16|bf16 */
   x2?: Tensor | undefined;
+  /** mean and biased variance of each channel of each frame of x, as conv finds them; x and x2 are then not read [B,F,C,2] f32 */
+  moments?: Tensor | undefined;
+  /** the same of x2 [B,F,C2,2] f32 */
+  moments2?: Tensor | undefined;
   /** number of channel groups */
   groups: number;
   /** added to the variance */
@@ -786,6 +790,8 @@ export abstract class GraphOps {
   /** Computes mean and 1/sqrt(variance + eps) of channel groups, so that a clip can be normalised in parts.
    *  x: [B,F,H,W,C] activations.
    *  x2: [B,F,H,W,C2] further channels after those of x.
+   *  moments: [B,F,C,2] mean and biased variance of each channel of each frame of x, as conv finds them; x and x2 are then not read.
+   *  moments2: [B,F,C2,2] the same of x2.
    *  Returns stats: [B,…,groups,2] mean and 1/sqrt(variance + eps), biased variance.
    *  Source: https://arxiv.org/abs/1803.08494
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */

@@ -164,6 +164,8 @@ struct ConvArgs {
   Tensor past;
   /** [B,G,P,Q,K]: result. */
   Tensor y;
+  /** [B,G,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
+  Tensor moments;
   /** steps in frames, height, width. */
   int64_t stride[3];
   /** size at front, back, top, bottom, left, right. */
@@ -372,6 +374,10 @@ struct GroupNormStatsArgs {
   Tensor x;
   /** [B,F,H,W,C2], may be absent: further channels after those of x. */
   Tensor x2;
+  /** [B,F,C,2], may be absent: mean and biased variance of each channel of each frame of x, as conv finds them; x and x2 are then not read. */
+  Tensor moments;
+  /** [B,F,C2,2], may be absent: the same of x2. */
+  Tensor moments2;
   /** [B,…,groups,2]: mean and 1/sqrt(variance + eps), biased variance. */
   Tensor stats;
   /** number of channel groups. */
@@ -769,6 +775,7 @@ inline ConvArgs read_conv_args(const Row& row) {
   args.residual2 = row.tensors[5];
   args.past = row.tensors[6];
   args.y = row.tensors[7];
+  args.moments = row.tensors[8];
   args.stride[0] = static_cast<int64_t>(row.attrs[0]);
   args.stride[1] = static_cast<int64_t>(row.attrs[1]);
   args.stride[2] = static_cast<int64_t>(row.attrs[2]);
@@ -937,7 +944,9 @@ inline GroupNormStatsArgs read_group_norm_stats_args(const Row& row) {
   GroupNormStatsArgs args{};
   args.x = row.tensors[0];
   args.x2 = row.tensors[1];
-  args.stats = row.tensors[2];
+  args.moments = row.tensors[2];
+  args.moments2 = row.tensors[3];
+  args.stats = row.tensors[4];
   args.groups = static_cast<int64_t>(row.attrs[0]);
   args.eps = static_cast<float>(row.attrs[1]);
   args.joinFrames = row.attrs[2] != 0;

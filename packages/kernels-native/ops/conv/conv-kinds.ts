@@ -284,3 +284,68 @@ export const transposed: Case[] = (
   ...each,
   attrs: { ...each.attrs, transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
 }));
+
+/** The moments of the result: of frames that whole tiles cover, where kernels find them on the way, and of others. */
+export const measured: Case[] = [
+  {
+    name: "moments of one tile",
+    inputs: { x: [1, 1, 8, 16, 64], weight: [96, 64, 1, 1, 1], residual: [1, 1, 8, 16, 96] },
+  },
+  {
+    name: "moments of whole tiles",
+    inputs: { x: [2, 3, 16, 16, 64], weight: [128, 64, 1, 3, 3], bias: [128] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
+    name: "moments of whole tiles and a tile of columns that is not, with a frame bias",
+    inputs: { x: [1, 2, 8, 32, 72], weight: [320, 72, 1, 3, 3], bias: [320], frameBias: [1, 2, 320] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
+    name: "moments of a blend over frames",
+    inputs: {
+      x: [1, 5, 8, 16, 128],
+      weight: [160, 128, 3, 1, 1],
+      bias: [160],
+      residual: { dims: [1, 5, 8, 16, 160], fill: { mean: 20, deviation: 1 } },
+      residual2: [1, 5, 8, 16, 160],
+    },
+    attrs: { padding: around(1, 0), outScale: 0.5, residualScale: 0.75, residual2Scale: 2 },
+  },
+  {
+    name: "moments of a residual on a gap",
+    inputs: { x: [1, 3, 24, 16, 64], weight: [96, 64, 1, 1, 3], residual: { dims: [1, 3, 24, 16, 96], gap: 8 } },
+    attrs: { padding: around(0, 0, 1) },
+    outGap: 16,
+  },
+  {
+    name: "moments of a map that doubles",
+    inputs: { x: [2, 2, 8, 16, 64], weight: [256, 64, 1, 3, 3], bias: [256] },
+    attrs: { padding: around(0, 1), upsample: true },
+  },
+  {
+    name: "moments of a transposed convolution",
+    inputs: { x: [1, 2, 8, 16, 32], weight: [32, 64, 1, 4, 4] },
+    attrs: { transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
+  },
+  {
+    name: "moments of odd sizes, activated",
+    inputs: { x: [2, 2, 5, 27, 13], weight: [11, 13, 1, 3, 3], bias: [11] },
+    attrs: { padding: around(0, 1), act: "silu" },
+  },
+  {
+    name: "moments of groups",
+    inputs: { x: [1, 2, 16, 8, 128], weight: [128, 64, 1, 3, 3] },
+    attrs: { padding: around(0, 1), groups: 2 },
+  },
+  {
+    name: "moments of a filter for every channel",
+    inputs: { x: [1, 2, 12, 20, 32], weight: [32, 1, 1, 3, 3], bias: [32] },
+    attrs: { padding: around(0, 1), groups: 32 },
+  },
+  {
+    name: "moments behind past frames",
+    inputs: { x: [1, 3, 8, 16, 64], past: [1, 2, 8, 16, 64], weight: [64, 64, 3, 1, 1] },
+  },
+  { name: "moments of one pixel", inputs: { x: [1, 2, 1, 1, 24], weight: [32, 24, 1, 1, 1] } },
+].map((each): Case => ({ ...(each as Case), also: ["moments"] }));

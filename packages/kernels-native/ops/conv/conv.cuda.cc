@@ -76,6 +76,7 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));
   p.constantWeights = a.weight.constant;
   p.weights = pack_filters(base, a, p.kernel[0] * p.kernel[1] * p.kernel[2], p.weightChannels);
+  p.moments = a.moments.present();
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
   p.epilogue = epilogue;
   p.bias = cuda::float_bias(base, a.bias, "conv_pack");
@@ -245,7 +246,12 @@ cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& 
 cuda::Candidates conv_cuda_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   // No kernel reads two types as one clip.
   if (a.past.present() && a.past.dtype != a.x.dtype) return cuda::Candidates(options);
-  return a.groups > 1 ? grouped_conv_variants(a, device, options) : dense_conv_variants(a, device, options);
+  // Of several groups, no kernel sees all of the result.
+  ConvArgs unmeasured = a;
+  unmeasured.moments = Tensor{};
+  cuda::Candidates out = a.groups > 1 ? grouped_conv_variants(unmeasured, device, options) : dense_conv_variants(a, device, options);
+  add_conv_moments(a, out);
+  return out;
 }
 
 }  // namespace vd

@@ -76,6 +76,7 @@ export default defineOp({
     "sum[g,p,q,k] = Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
     "transposed: sum[g,p,q,k] = Σ over r,s,c with 2·i + r = p + 1, 2·j + s = q + 1 of x[g,i,j,c] · weight[c,k,0,r,s]",
     "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+    "moments[g,k] = (mean, variance) of y[g,p,q,k] over p,q",
   ],
   source: [
     "https://arxiv.org/abs/1603.07285",
@@ -122,6 +123,13 @@ export default defineOp({
   },
   outputs: {
     y: { dims: ["B", "G", "P", "Q", "K"], dtype: FLOATS, apart: ["x", "weight", "past"], doc: "result" },
+    moments: {
+      dims: ["B", "G", "K", 2],
+      dtype: ["f32"],
+      apart: "all",
+      optional: true,
+      doc: "mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them",
+    },
   },
   rules: [
     { where: "weight", test: eq(filtered, "C"), expected: "filters for all channels of x", got: filtered },

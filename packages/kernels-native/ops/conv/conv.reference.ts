@@ -1,6 +1,7 @@
 import {
   at,
   biasesAt,
+  channelMoments,
   dot,
   type Plain,
   type PlainCall,
@@ -85,7 +86,8 @@ function scattered(call: PlainCall): Plain {
   return sums;
 }
 
-/** conv, forwards as a correlation, transposed by adding up what every pixel contributes. */
+/** conv, forwards as a correlation, transposed by adding up what every pixel contributes; moments are those of the whole result. */
 export default function conv(call: PlainCall): PlainResults {
-  return { y: withEpilogue(call, call.flag("transposed") ? scattered(call) : correlated(call)) };
+  const y = withEpilogue(call, call.flag("transposed") ? scattered(call) : correlated(call));
+  return { y, moments: channelMoments(y) };
 }

@@ -1,7 +1,7 @@
 // The parts of conv's planner.
 #pragma once
 #include "../../device/matmul_mma.h"
-#include "../../native/cuda/planning/candidates.h"
+#include "../../native/cuda/planning/matmul_sm90.h"
 #include "../../native/generated/op_args.h"
 
 namespace vd {
@@ -26,6 +26,10 @@ cuda::Candidates dense_conv_variants(const ConvArgs& args, const cuda::DeviceInf
 /** Kernels for a row of several groups: those of depthwise and grouped rows, and those of dense rows for one group after the
  *  other. */
 cuda::Candidates grouped_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+
+/** Completes variants of a row whose moments are wanted: kernels that find those of their tiles come first, or alone where the plan is
+ *  batch-invariant, and launches behind each variant find the rest. */
+void add_conv_moments(const ConvArgs& args, cuda::Candidates& variants);
 
 /** Puts the launches of each variant of `more` behind those of the variant of its name, and drops variants that `more` lacks. */
 void join_launches(cuda::Candidates& variants, const cuda::Candidates& more);

@@ -12,7 +12,14 @@ void group_norm_reference(const GroupNormArgs& a, ThreadPool& pool) {
   Tensor stats = a.stats;
   if (!stats.present()) {
     stats = Tensor{own.data(), DType::f32, 4, {B, frames, a.groups, 2}, 2, false};
-    group_norm_stats_reference({a.x, a.x2, stats, a.groups, a.eps, a.joinFrames}, pool);
+    GroupNormStatsArgs statistics{};
+    statistics.x = a.x;
+    statistics.x2 = a.x2;
+    statistics.stats = stats;
+    statistics.groups = a.groups;
+    statistics.eps = a.eps;
+    statistics.joinFrames = a.joinFrames;
+    group_norm_stats_reference(statistics, pool);
   }
   pool.parallel_for(B * F * HW, [&](int64_t pixel, int) {
     const int64_t set = (pixel / (F * HW) * frames + (a.joinFrames ? 0 : pixel / HW % F)) * a.groups;

@@ -11,6 +11,15 @@ const stats = (name: string, x: number[], attrs: Case["attrs"] = {}, inputs: Cas
 
 const joined = { joinFrames: true };
 
+/** Positive numbers: means and variances. */
+const moments = (dims: number[]) => ({ dims, fill: { mean: 2, deviation: 0.2 } });
+/** Of 13 channels and 5 beside them. */
+const besideMoments = (batch: number, frames: number) => ({
+  x2: [batch, frames, 4, 3, 5],
+  moments: moments([batch, frames, 13, 2]),
+  moments2: moments([batch, frames, 5, 2]),
+});
+
 export default defineCases(groupNormStats, {
   correctness: [
     stats("per frame", [2, 3, 5, 7, 24]),
@@ -29,6 +38,11 @@ export default defineCases(groupNormStats, {
       { groups: 3, ...joined },
       { x2: { dims: [1, 2, 4, 3, 5], gap: 4 } },
     ),
+    stats("from moments", [2, 3, 5, 7, 24], {}, { moments: moments([2, 3, 24, 2]) }),
+    stats("from moments, joined, on gaps", [2, 3, 5, 7, 24], joined, { moments: { ...moments([2, 3, 24, 2]), gap: 3 } }),
+    stats("from moments of two, a group across both", [1, 2, 4, 3, 13], { groups: 3 }, besideMoments(1, 2)),
+    stats("from moments of two, joined", [2, 5, 4, 3, 13], { groups: 3, ...joined }, besideMoments(2, 5)),
+    stats("from moments of 200 channels a group", [1, 2, 3, 3, 400], { groups: 2, ...joined }, { moments: moments([1, 2, 400, 2]) }),
     stats("x f16", [1, 2, 3, 5, 24], {}, { x: { dims: [1, 2, 3, 5, 24], dtype: "f16" } }),
   ],
   bench: [

@@ -4,10 +4,44 @@
 
 namespace vd {
 
+namespace {
+
+/** The one launch of statistics from moments. */
+cuda::Variant joined(const GroupNormStatsArgs& a) {
+  device::NormJoinParams p{};
+  p.moments = a.moments.as<float>();
+  p.moments2 = a.moments2.as<float>();
+  p.pitch = a.moments.pitch;
+  p.pitch2 = a.moments2.pitch;
+  p.stats = a.stats.as<float>();
+  p.statsPitch = a.stats.pitch;
+  p.channels = static_cast<int32_t>(a.x.channels());
+  p.channels2 = a.x2.present() ? static_cast<int32_t>(a.x2.channels()) : 0;
+  p.groups = static_cast<int32_t>(a.groups);
+  p.groupChannels = (p.channels + p.channels2) / p.groups;
+  p.framesPerRow = a.joinFrames ? static_cast<int32_t>(a.x.dim(1)) : 1;
+  p.eps = a.eps;
+  cuda::Launch launch;
+  launch.symbol = "group_norm_stats_join";
+  launch.grid[0] = static_cast<uint32_t>(a.stats.dim(0) * a.stats.dim(1) * a.groups);
+  launch.block = 128;
+  launch.set_params(p);
+  cuda::Variant variant;
+  variant.name = "join";
+  variant.launches.push_back(std::move(launch));
+  return variant;
+}
+
+}  // namespace
+
 cuda::Candidates group_norm_stats_cuda_variants(const GroupNormStatsArgs& a, const cuda::DeviceInfo&,
                                                 const cuda::PlanningOptions& options) {
   using namespace device;
   cuda::Candidates out(options);
+  if (a.moments.present()) {
+    out.add(joined(a));
+    return out;
+  }
   const bool vector = out.allows({"vector"}, cuda::norm_vector_reason(a.x, a.x2));
   if (vector) out.reject({"scalar"}, cuda::kScalarReason);
   cuda::Variant variant;

@@ -1,7 +1,12 @@
-import { beside, groupStatistics, type PlainCall, type PlainResults } from "../../contract/reference";
+import { beside, besideMoments, groupStatistics, type PlainCall, type PlainResults, statisticsOfMoments } from "../../contract/reference";
 
-/** group_norm_stats by the definitions of mean and variance. */
+/** group_norm_stats by the definitions of mean and variance, of all values or of the channels' moments. */
 export default function groupNormStats(call: PlainCall): PlainResults {
-  const x = beside(call.operand("x"), call.optional("x2"));
-  return { stats: groupStatistics(x, call.number("groups"), call.number("eps"), call.flag("joinFrames")) };
+  const [groups, eps, joined] = [call.number("groups"), call.number("eps"), call.flag("joinFrames")];
+  const given = call.optional("moments");
+  if (given) {
+    const further = call.optional("moments2");
+    return { stats: statisticsOfMoments(further ? besideMoments(given, further) : given, groups, eps, joined) };
+  }
+  return { stats: groupStatistics(beside(call.operand("x"), call.optional("x2")), groups, eps, joined) };
 }

@@ -199,6 +199,13 @@ void print_float16(const cuda::DeviceInfo& device) {
     print(("half conv of 1280 by " + std::to_string(size)).c_str(), conv_cuda_variants(small, device, kExplain));
     print(("invariant conv of 1280 by " + std::to_string(size)).c_str(), conv_cuda_variants(small, device, kInvariant));
   }
+  ConvArgs measured = conv(256, 320, 320, f16, f16);
+  measured.moments = tensor({1, 1, 320, 2});
+  print("measured conv", conv_cuda_variants(measured, device, kExplain));
+  print("invariant measured conv", conv_cuda_variants(measured, device, kInvariant));
+  measured = conv(27, 320, 320, f16, f16);
+  measured.moments = tensor({1, 1, 320, 2});
+  print("measured conv of odd size", conv_cuda_variants(measured, device, kInvariant));
   print("half linear of 77 tokens", linear_cuda_variants(linear(77, 5120, 1280, f16, f16), device, kExplain));
   print("half conv far", conv_cuda_variants(far, device, kExplain));
   print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, kExplain));

@@ -3,6 +3,7 @@ import { type Pausable, pausable } from "../pausable";
 import type { Row } from "../row";
 import { packedBytes, type Storage, type Tensor } from "../tensor";
 import { placeBlocks } from "./arena";
+import { measureInConvolutions } from "./channel-moments";
 import { arenaLifetimes } from "./lifetimes";
 
 /** Bytes of a plan by kind, known before anything is allocated. */
@@ -106,6 +107,7 @@ export const layoutGraph = pausable(function* (build: Recording, options: GraphO
   const rest = build(graph);
   // A function that returns something else is one that returns nothing, as far as its type goes.
   if (typeof rest?.next === "function") yield* rest;
+  yield* measureInConvolutions.inPieces(graph);
   const lifetimes = yield* arenaLifetimes.inPieces(graph);
   const arena = yield* placeBlocks.inPieces(lifetimes);
   const memory = yield* memoryOf(graph, arena.bytes);

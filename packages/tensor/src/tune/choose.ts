@@ -33,9 +33,14 @@ const PIECE = 32;
 
 type Entries = TuningTable["entries"];
 
+/** The row without its optional results. */
+const withFirstResult = (row: Row): Row => ({ ...row, outputs: row.outputs.slice(0, 1) });
+
+/** What suits a row suits it with further results too, unless the table says otherwise. */
 function variantOf(row: Row, entries: Entries): string {
-  const key = rowKey(row);
-  return Object.hasOwn(entries, key) ? entries[key]!.variant : "";
+  const rows = row.outputs.some((each, i) => i > 0 && each) ? [row, withFirstResult(row)] : [row];
+  const key = rows.map(rowKey).find((each) => Object.hasOwn(entries, each));
+  return key === undefined ? "" : entries[key]!.variant;
 }
 
 /** Returns the variant of every row by a table, an empty text where the table says nothing. Pauses after some rows. */

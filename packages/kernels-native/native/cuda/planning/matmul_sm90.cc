@@ -81,9 +81,22 @@ Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
-Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const DeviceInfo& device) {
+/** True for a box that holds 128 pixels of one frame, and boxes of which cover it. */
+bool fills_frame(const MatmulProblem& p, const Box& box) {
+  return box[0] == 1 && box[1] * box[2] == 128 && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
+}
+
+/** True where a tile's kernel leaves the moments of its results. */
+bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
+  const bool plain = !tile.activation && !tile.generic && tile.pingpong == tile.staged && tile.promote == 0;
+  return p.moments && !p.clip && p.groups == 1 && bytes_of(p.x.dtype) == 2 && tile.kernel == MatmulKernel::tiles && tile.tileM == 128 &&
+         plain && fills_frame(p, box);
+}
+
+Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   const int numColumnTiles = static_cast<int>(ceil_div(p.columns, tile.tileN));
-  const int64_t needed = matmul_shared_bytes(tile, numColumnTiles) + matmul_static_bytes(tile) + 256;
+  const int64_t slabs = leaves_moments(p, tile, box) && !tile.staged ? 8 * 8 * tile.tileN : 0;  // moments of eight warps' rows
+  const int64_t needed = matmul_shared_bytes(tile, numColumnTiles) + matmul_static_bytes(tile) + slabs + 256;
   const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
   return if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}});
 }
@@ -109,11 +122,23 @@ Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.source[0] != 1, {"has no groups and batches at once where filters reach over frames"})});
 }
 
+/** The box of 128 pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the same
+ *  bits however many frames there are. */
+Box choose_tile_box(const MatmulProblem& p) {
+  if (p.moments) {
+    MatmulProblem frame = p;
+    frame.out[0] = frame.out[1] = 1;
+    const Box box = choose_box(frame, 128);
+    if (fills_frame(p, box)) return box;
+  }
+  return choose_box(p, 128);
+}
+
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   return first_of({operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
                    if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile), tail_reason(p, tile),
-                   shared_memory_reason(p, tile, device)});
+                   shared_memory_reason(p, tile, box, device)});
 }
 
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
@@ -280,7 +305,7 @@ std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
 
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out) {
   std::vector<std::pair<double, Variant>> ranked;
-  const Box boxes[2] = {choose_box(problem, 128), choose_box(problem, 256)};
+  const Box boxes[2] = {choose_tile_box(problem), choose_box(problem, 256)};
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
     const Box& box = boxes[tile.tileM == 256];
@@ -290,6 +315,10 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
     auto [cost, launch] = make_launch(problem, tile, box, device);
     Variant variant = base;
     variant.name = variant_name(tile, launch.cluster);
+    if (leaves_moments(problem, tile, box)) {
+      launch.symbol += kMomentsSuffix;
+      launch.relocations.push_back({offsetof(MatmulSm90Params, moments), Address::workspace(0)});
+    }
     variant.launches.push_back(std::move(launch));
     ranked.emplace_back(cost, std::move(variant));
   }

@@ -21,6 +21,7 @@ struct MatmulProblem {
   int phases;
   int64_t columns;              // columns of the product (2K with a gated activation)
   bool gated;                   // geglu or swiglu
+  bool moments = false;         // somebody wants those of the results: kernels that can leave those of their tiles in the workspace
   const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;
@@ -44,6 +45,10 @@ Reason copy_engine_reason(const Tensor& tensor, const char* operand);
 
 /** Adds a variant for each tile that can do the problem, the best guess first, each a copy of `base` with the launch added. */
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out);
+
+/** How the names of kernels end that leave the moments of their tiles of 128 pixels at the start of the workspace, those of a frame
+ *  behind each other: float2 (mean, sum of squared deviations) of each column. */
+inline constexpr const char* kMomentsSuffix = "_moments";
 
 /** What the variants of all tiles are called together. */
 inline constexpr const char* kMatmulSm90Family = "sm90_*";

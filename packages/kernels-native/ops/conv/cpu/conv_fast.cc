@@ -76,11 +76,9 @@ bool has_finite_weights(const Tensor& w) {
   return has_finite_bits<uint16_t>(w, w.dtype == DType::f16 ? 0x7c00u : 0x7f80u);
 }
 
-}  // namespace
-
-/** Declines weights that are not constant or not finite, which the fast paths would multiply with the zeros of padding, and
- *  upsampling with a stride. */
-std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, const Target& target) {
+/** The algorithm for the result alone; null for what none does. Declines weights that are not finite, which the fast paths would multiply
+ *  with the zeros of padding, and upsampling with a stride. */
+std::unique_ptr<PreparedRow> prepare_result(const ConvArgs& args, PackCache& cache, const Target& target) {
   if (!epilogue_supported(args) || is_gated(args.act)) return nullptr;
   if (!absent_or_f32(args.past)) return nullptr;
   if (args.upsample && (args.stride[1] != 1 || args.stride[2] != 1)) return nullptr;
@@ -96,6 +94,12 @@ std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache
   }
   if (winograd_serves(args)) return make_conv_winograd(args, cache, isa);
   return make_conv_simd(args, cache, isa);
+}
+
+}  // namespace
+
+std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, const Target& target) {
+  return with_moments(prepare_result(args, cache, target), args, target.isa);
 }
 
 }  // namespace vd::cpu

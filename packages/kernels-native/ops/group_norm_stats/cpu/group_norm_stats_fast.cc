@@ -1,6 +1,7 @@
 // The statistics of GroupNorm alone.
 #include "../../../native/cpu/fast_paths.h"
 #include "../../../native/cpu/norm_statistics.h"
+#include "../../../native/cpu/reference.h"
 #include "../../../native/cpu/tile_epilogue.h"
 
 namespace vd::cpu {
@@ -20,10 +21,22 @@ class GroupNormStats final : public PreparedRow {
   NormStatistics statistics_;
 };
 
+/** Few sums: the definition's. */
+class GroupNormStatsOfMoments final : public PreparedRow {
+ public:
+  explicit GroupNormStatsOfMoments(const GroupNormStatsArgs& args) : args_(args) {}
+  const char* name() const override { return "group_norm_stats_of_moments"; }
+  void run(ThreadPool& pool, const Scratch&) override { group_norm_stats_reference(args_, pool); }
+
+ private:
+  GroupNormStatsArgs args_;
+};
+
 }  // namespace
 
 /** Bit for bit the statistics that group_norm finds itself. */
 std::unique_ptr<PreparedRow> prepare_group_norm_stats(const GroupNormStatsArgs& args, PackCache&, const Target& target) {
+  if (args.moments.present()) return std::make_unique<GroupNormStatsOfMoments>(args);
   if (args.x.dtype != DType::f32 || !absent_or_f32(args.x2)) return nullptr;
   return std::make_unique<GroupNormStats>(args, resolve_isa(target.isa));
 }
