@@ -89,6 +89,13 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128"},
     {128, 160, 160, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n160"},
     {128, 256, 256, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256"},
+    // The same of 8-bit operands whose sums are promoted; sums of integers fit as they are.
+    {128, 64, 64, 8, 1, false, true, true, false, MatmulKernel::split, "split_m128n64p", 4},
+    {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128p", 4},
+    {128, 160, 160, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n160p", 4},
+    {128, 256, 128, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256p", 1},
+    {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128b", 1, true},
+    {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64p", 4},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 5;

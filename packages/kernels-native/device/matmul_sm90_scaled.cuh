@@ -54,6 +54,9 @@ template <class Config> struct MatmulRowScales {
   }
 };
 
+/** What the tensor cores add up in. */
+template <class Config> using MatmulSum = std::conditional_t<std::is_same_v<typename Config::Operand, int8_t>, int32_t, float>;
+
 /** A sum of integers as float32. In the order of the program, so that a register becomes free before the next one is needed. */
 __device__ __forceinline__ float matmul_float(int32_t sum) {
   float v;
@@ -71,7 +74,7 @@ __device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const Ma
 #pragma unroll
   for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
-    for (int part = 0; part < 2; ++part) row[m][part] = __ldg(rows.at[m][part]);
+    for (int part = 0; part < 2; ++part) row[m][part] = *rows.at[m][part];
 #pragma unroll
   for (int n = 0; n < Config::kColBlocks; ++n)
 #pragma unroll
@@ -106,7 +109,7 @@ template <class Config> struct MatmulBlockScales<Config, true> {
   /** Those of part (m, n) in block k. */
   __device__ __forceinline__ void load(const MatmulSm90Params& p, const MatmulTileIndex& index, int m, int n, int k) {
 #pragma unroll
-    for (int part = 0; part < 2; ++part) row[part] = __ldg(rows.at[m][part] + k * p.scales.xBlockStride);
+    for (int part = 0; part < 2; ++part) row[part] = rows.at[m][part][k * p.scales.xBlockStride];
 #pragma unroll
     for (int block = 0; block < Config::kWidth / 8; ++block) {
       int end;
@@ -146,13 +149,14 @@ __device__ __forceinline__ void matmul_multiply_part(Sum (&part)[Config::kWidth 
   if (last) release_stage<Config::kCluster>(shared.empty_at(previous));
 }
 
-/** acc = products over the whole reduction, sums of kTile.promote blocks promoted, with the scales of blocks where they have any. */
+/** acc = products over blocks [begin, end) of the reduction, sums of kTile.promote blocks promoted, with the scales of blocks where they
+ *  have any. Stages are those from `count` on. */
 template <class Config>
 __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Params& p,
                                                            float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                            const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
-                                                           uint32_t count) {
-  using Sum = std::conditional_t<std::is_same_v<typename Config::Operand, int8_t>, int32_t, float>;
+                                                           uint32_t count, int begin, int end) {
+  using Sum = MatmulSum<Config>;
   constexpr int kEvery = Config::kTile.promote;
   static_assert(!Config::kPingpong, "both warpgroups take every stage");
   Sum part[Config::kWidth / 2];
@@ -165,8 +169,8 @@ __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Param
       for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][n][i] = 0.0f;
   RingCursor<Config::kStages> start{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
 #pragma unroll 1
-  for (int k = 0; k < p.numKBlocks; k += kEvery) {
-    const int blocks = min(kEvery, p.numKBlocks - k);
+  for (int k = begin; k < end; k += kEvery) {
+    const int blocks = min(kEvery, end - k);
     RingCursor<Config::kStages> at = start;
 #pragma unroll
     for (int m = 0; m < Config::kRowBlocks; ++m)
@@ -190,7 +194,7 @@ __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params&
                                                          const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
                                                          uint32_t count, int handOver) {
   if constexpr (Config::kTile.promote > 0) {
-    matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count);
+    matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count, 0, p.numKBlocks);
     if constexpr (Config::kTile.blocked) return;
   } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
     int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];

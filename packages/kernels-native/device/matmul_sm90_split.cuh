@@ -4,6 +4,9 @@
 //   block r of S: blocks [K·r/S, K·(r+1)/S) of the reduction ──► sums to shared memory, over the ring ──► cluster barrier
 //                 rows [M·r/S, M·(r+1)/S) of all S blocks' sums, added in the order of the blocks ──► epilogue, stores
 //
+// Of 8-bit operands each block promotes the sums of its part as the other tiles do (matmul_sm90_scaled.cuh); scales of pixels and
+// columns follow once a sum is whole.
+//
 // Bits follow from S, and the planner chooses S by the number of tiles: plans that are batch-invariant do not have this.
 // Measured: docs/kernels/matmul_sm90.md.
 #pragma once
@@ -101,9 +104,9 @@ __device__ __forceinline__ void matmul_split_produce(const MatmulSm90Params& p, 
 }
 
 /** Stores a warpgroup's sums as rows of floats from `sums` on. */
-template <class Config>
-__device__ __forceinline__ void matmul_put_sums(const float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
-                                                int rowOffset, uint32_t sums) {
+template <class Config, class Sum>
+__device__ __forceinline__ void matmul_put_sums(const Sum (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2], int rowOffset,
+                                                uint32_t sums) {
   const int lane = threadIdx.x & 31, row = rowOffset + threadIdx.x % 128 / 32 * 16 + lane / 4;
 #pragma unroll
   for (int m = 0; m < Config::kRowBlocks; ++m)
@@ -113,11 +116,24 @@ __device__ __forceinline__ void matmul_put_sums(const float (&acc)[Config::kRowB
       for (int block = 0; block < Config::kWidth / 8; ++block)
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
-          const float* v = acc[m][n] + block * 4 + 2 * part;
+          const Sum* v = acc[m][n] + block * 4 + 2 * part;
           const int at = (row + 64 * m + 8 * part) * kSumsPitch<Config> + (lane >> 1 & 1) * kSumsHalf<Config> +
                          (n * Config::kWidth + 8 * block) / 2 + 2 * (lane & 1);
-          ptx::store_shared8(sums + 4 * at, v[0], v[1]);
+          ptx::store_shared8(sums + 4 * at, matmul_float(v[0]), matmul_float(v[1]));
         }
+}
+
+/** A consumer warpgroup's part of the work: its rows of the products of blocks [first, end), as floats from shared.ring on. With 8-bit
+ *  operands these are sums of codes, or with scales of blocks what codes and scales stand for. */
+template <class Config>
+__device__ __forceinline__ void matmul_split_multiply(const MatmulSm90Params& p, const MatmulShared<Config>& shared,
+                                                      const MatmulTileIndex& index, int rowOffset, int first, int end) {
+  constexpr bool kPromoted = Config::kTile.promote > 0;
+  std::conditional_t<kPromoted, float, MatmulSum<Config>> acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
+  if constexpr (kPromoted) matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, 0, first, end);
+  else matmul_accumulate<Config>(acc, shared, rowOffset, 0, end - first, -1);
+  ptx::named_barrier(1, 256);  // both warpgroups have read the last stages
+  matmul_put_sums<Config>(acc, rowOffset, shared.ring);
 }
 
 /** The sums of eight columns of all parts of a tile. */
@@ -153,6 +169,30 @@ __device__ __forceinline__ void add_sums(const SplitSums& sums, int numParts, fl
   }
 }
 
+/** The scales of eight columns of a pixel, by which sums of codes are multiplied once they are whole. Nothing where operands have none,
+ *  or where those of blocks are in the sums already. */
+template <bool kScales> struct SplitScales {
+  __device__ __forceinline__ void load(const MatmulSm90Params&, int64_t, int) {}
+  __device__ __forceinline__ void apply(float (&)[8]) const {}
+};
+template <> struct SplitScales<true> {
+  float row;
+  float2 columns[4];
+
+  __device__ __forceinline__ void load(const MatmulSm90Params& p, int64_t pixel, int column) {
+    row = *pixel_scale(p.scales, p.epilogue, pixel);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) columns[i] = weight_scales(p.scales, column + 2 * i, p.epilogue.n, 0);
+  }
+  __device__ __forceinline__ void apply(float (&v)[8]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      v[2 * i] *= row * columns[i].x;
+      v[2 * i + 1] *= row * columns[i].y;
+    }
+  }
+};
+
 /** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the 256 consumer threads, each with two
  *  vectors under way: what takes time is waiting for other blocks' memory. */
 template <class Config>
@@ -165,18 +205,22 @@ __device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, con
 #pragma unroll 1
   for (int first = threadIdx.x; first < count; first += kUnderWay * kThreads) {
     SplitSums loaded[kUnderWay];
+    SplitScales<Config::kScaled && !Config::kTile.blocked> scales[kUnderWay];
     int64_t pixel[kUnderWay];
 #pragma unroll
     for (int i = 0; i < kUnderWay; ++i) {
       const int item = first + i * kThreads, row = firstRow + item / kChunks;
       pixel[i] = item < count ? matmul_pixel(p, box, index.phase, true, row) : -1;
-      if (pixel[i] >= 0) load_sums(loaded[i], sums + (row * kSumsPitch<Config> + item % kChunks * 4) * 4, kSumsHalf<Config> * 4, numParts);
+      if (pixel[i] < 0) continue;
+      load_sums(loaded[i], sums + (row * kSumsPitch<Config> + item % kChunks * 4) * 4, kSumsHalf<Config> * 4, numParts);
+      scales[i].load(p, pixel[i], firstColumn + item % kChunks * 8);
     }
 #pragma unroll
     for (int i = 0; i < kUnderWay; ++i) {
       if (pixel[i] < 0) continue;
       float v[8];
       add_sums(loaded[i], numParts, v);
+      scales[i].apply(v);
       epilogue8(p.epilogue, v, pixel[i], firstColumn + (first + i * kThreads) % kChunks * 8, false);
     }
   }
@@ -211,10 +255,7 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_split(const 
   } else {
     ptx::registers_raise<232>();
     await_results_before();  // residuals are the results of others
-    float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
-    matmul_accumulate<Config>(acc, shared, warpgroup * Config::kRows, 0, end - first, -1);
-    ptx::named_barrier(1, 256);  // both warpgroups have read the last stages
-    matmul_put_sums<Config>(acc, warpgroup * Config::kRows, shared.ring);
+    matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end);
     ptx::cluster_arrive();
     ptx::cluster_wait();
     matmul_merge_sums<Config>(p, index, rank, numParts, shared.ring);

@@ -13,8 +13,9 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
-  ...["attention", "attention_backward", "conv", "copy", "elementwise", "frames_out", "group_norm", "group_norm_stats"],
-  ...["layer_norm", "linear", "pointwise", "resize", "rms_norm", "sampler_step", "token_embed"],
+  ...["attention", "attention_backward", "conv", "conv_q8", "copy", "elementwise", "frames_out", "group_norm"],
+  ...["group_norm_stats", "layer_norm", "linear", "linear_q8", "pointwise", "quantize", "resize", "rms_norm"],
+  ...["sampler_step", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -99,6 +100,53 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(first("half conv of 1280 by 512")).not.toContain("split");
       const parts = candidates(90)["half conv of 1280 by 64"]!.filter((name) => name.includes("split"));
       expect(parts).toHaveLength(4);
+    });
+
+    test.each([
+      ["float8", "p"],
+      ["int8", ""],
+    ])("of Hopper split reductions of %s where tiles are few", (type, promoted) => {
+      const variants = (row: string) => candidates(90)[`${type} ${row}`]!;
+      expect(variants("conv of 1280 by 8")[0]).toMatch(new RegExp(`^sm90_split[2-8]_m128n\\d+${promoted}$`));
+      expect(variants("linear of 77 tokens")[0]).toMatch(new RegExp(`^sm90_split[2-8]_m128n\\d+${promoted}$`));
+      expect(variants("linear in blocks")[0]).toMatch(/^sm90_split[2-8]_m128n128b$/);
+      expect(variants("conv of 1280 by 512")[0]).not.toContain("split");
+      const splits = (row: string) => variants(row).filter((name) => name.includes("split"));
+      const tiles = ["m128n64", "m128n128", "m128n160", "m128n256"].map((tile) => `${tile}${promoted}`);
+      expect(splits("conv of 1280 by 8").map((name) => name.replace(/^sm90_split\d_/, ""))).toEqual(
+        expect.arrayContaining(tiles),
+      );
+      expect(splits("conv of 1280 by 8")).toHaveLength(4);
+      for (const row of ["linear geglu", "linear of one block", "invariant conv of 1280 by 8"])
+        expect(splits(row)).toEqual([]);
+    });
+
+    test("say why reductions of 8 bits are not split", () => {
+      const invariant =
+        "is chosen by the number of results and adds up in an order of its own, the plan is batch-invariant";
+      expect(rejected(90, "float8 conv of 1280 by 8")).toMatchObject({
+        sm90_split_m128n64: "promotes no float8 sums",
+        sm90_split_m128n128b: "is for scales of blocks",
+      });
+      expect(rejected(90, "int8 conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64p: "is for float8" });
+      expect(rejected(90, "float8 linear in blocks")).toMatchObject({
+        sm90_split_m128n64p: "has no scales of blocks",
+      });
+      expect(rejected(90, "float8 linear of one block")).toMatchObject({
+        sm90_split_m128n64p: "splits a reduction of two blocks or more",
+      });
+      expect(rejected(90, "float8 linear geglu")).toMatchObject({ sm90_split_m128n64p: "has no gated activation" });
+      expect(rejected(90, "int8 invariant conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64: invariant });
+      expect(rejected(90, "half conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64p: "is for 8-bit operands" });
+    });
+
+    test("of one scale for a tensor hold it where a cluster has room", () => {
+      expect(candidates(90).quantize).toEqual(["quantize_held_f16", "quantize_known_vector"]);
+      expect(candidates(80).quantize).toEqual(["quantize_known_vector"]);
+      const held = (row: string) => rejected(90, row)["quantize_held_*"];
+      expect(held("quantize a large tensor")).toMatch(/^needs \d+ bytes of shared memory, a block has 106496$/);
+      expect(held("quantize 4 channels")).toBe("moves 16 bytes at a time");
+      expect(held("quantize rows")).toBe("finds one scale for the tensor");
     });
 
     test("find moments of results on the way where tiles cover frames, alone where bits may not depend on the batch", () => {
@@ -261,8 +309,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        expect(new Set(tiles).size, row).toBe(24);
-        expect(tiles).toHaveLength(24);
+        expect(new Set(tiles).size, row).toBe(30);
+        expect(tiles).toHaveLength(30);
       }
       expect(rejected(90, "half conv")).toMatchObject({
         sm90_r128n160: "is for linear",

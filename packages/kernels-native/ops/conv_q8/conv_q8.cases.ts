@@ -72,6 +72,35 @@ const shapes: Shape[] = [
     weight: [32, 64, 1, 3, 3],
     more: { inputs: { weightScale: scales([1, 1]) } as Case["inputs"], attrs: { padding: around(0, 1) } },
   },
+  // Few results of long reductions, which blocks of a cluster share.
+  {
+    name: "3x3 of 272 on a small map, everything",
+    x: [2, 1, 5, 7, 272],
+    weight: [40, 272, 1, 3, 3],
+    more: {
+      inputs: {
+        xScale: scales([2, 1, 1, 1]),
+        bias: [40],
+        frameBias: [2, 1, 40],
+        residual: { dims: [2, 1, 5, 7, 40], gap: 8 },
+        residual2: [2, 1, 5, 7, 40],
+      } as Case["inputs"],
+      attrs: { act: "silu", outScale: 0.5, residualScale: -2, residual2Scale: 0.25, padding: around(0, 1) },
+    },
+  },
+  {
+    name: "3x3x3 of 400 on a small map",
+    x: [1, 2, 3, 3, 400],
+    weight: [24, 400, 3, 3, 3],
+    more: { inputs: { bias: [24] } as Case["inputs"], attrs: { padding: around(1, 1) } },
+  },
+  {
+    name: "3x3 of 208 with a step of 2 on a small map, 13 filters",
+    x: [1, 3, 7, 6, 208],
+    weight: [13, 208, 1, 3, 3],
+    more: { attrs: { padding: around(0, 1), stride: [1, 2, 2] } },
+  },
+  { name: "1x1 of 1840 on a small map", x: [1, 1, 4, 4, 1840], weight: [280, 1840, 1, 1, 1], gap: 16 },
 ];
 
 const epilogue = epilogueCases({ out: [2, 3, 3, 4, 24], rows: 24 }).flatMap((each) =>
@@ -105,5 +134,9 @@ export default defineCases(convQ8, {
     ...layer("svd-xt.unet.down1.res0.conv2", [2, 25, 36, 64, 640], 640, [1, 3, 3]),
     ...layer("svd-xt.unet.up3.res0.conv1", [2, 25, 72, 128, 640], 640, [1, 3, 3]),
     ...layer("svd-xt.unet.mid.res0.conv1", [2, 25, 9, 16, 1280], 1280, [1, 3, 3]),
+    ...layer("unet-chain.first.down2", [1, 2, 16, 16, 768], 768, [1, 3, 3]),
+    ...layer("unet-chain.first.down3", [1, 2, 8, 8, 1536], 1536, [1, 3, 3]),
+    ...layer("unet-chain.first.down4", [1, 2, 4, 4, 3072], 3072, [1, 3, 3]),
+    ...layer("unet-chain.second.down2", [1, 2, 16, 16, 384], 384, [1, 3, 3]),
   ],
 });

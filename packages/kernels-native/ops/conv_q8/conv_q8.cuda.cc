@@ -41,6 +41,7 @@ cuda::MatmulProblem sm90_problem(const ConvQ8Args& a, cuda::Variant& base, const
   p.channels = a.x.channels();
   p.columns = a.y.channels();
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 16));
+  p.constantWeights = a.weight.constant;
   p.weights = cuda::pack_codes(base, a.weight, p.weightChannels, p.kernel[0] * p.kernel[1] * p.kernel[2], kPackCodes);
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), bf16 ? DType::bf16 : DType::f16);
   const cuda::ScaleSources scales = cuda::make_scales(base, a.xScale, a.weightScale, kPack);
@@ -89,6 +90,7 @@ cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceIn
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
     cuda::add_matmul_sm90(problem, base, device, out);
+    for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
   }
   cuda::add_scaled_mma(mma_problem(a, epilogue), device, out);
   return out;

@@ -2,10 +2,11 @@
 // Symbols: conv_q8_sm90_<type>_<dtype>_<tile>; dtype: of the result.
 #pragma once
 #include "../../device/matmul_sm90.cuh"
+#include "../../device/matmul_sm90_split.cuh"
 
-#define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                     \
-  VD_KERNEL(conv_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
-            matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q>>)
+#define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                                \
+  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
+                       matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q>>)
 
 /** Small tiles. */
 #define VD_CONV_Q8_SMALL(q, qName, type, name)  \
@@ -32,4 +33,23 @@
 /** Small tiles that promote float8 sums. */
 #define VD_CONV_Q8_SMALL_PROMOTED(q, qName, type, name) \
   VD_CONV_Q8(q, qName, type, name, 17, m128n128p)       \
-  VD_CONV_Q8(q, qName, type, name, 18, m256n32p)
+  VD_CONV_Q8(q, qName, type, name, 18, m256n32p)        \
+  VD_CONV_Q8(q, qName, type, name, 29, m128n64p)
+
+#define VD_CONV_Q8_SPLIT(q, qName, type, name, tile, tileName)                                     \
+  VD_KERNEL(conv_q8_sm90_##qName##_##name##_split_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
+            matmul_sm90_split<MatmulConfig<type, tile, false, false, false, false, q>>)
+
+/** Tiles that blocks of a cluster share, of integers. */
+#define VD_CONV_Q8_SPLIT_SUMS(q, qName, type, name)    \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 20, m128n64)  \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 21, m128n128) \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 22, m128n160) \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 23, m128n256)
+
+/** The same of float8, whose sums are promoted. */
+#define VD_CONV_Q8_SPLIT_PROMOTED(q, qName, type, name) \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 24, m128n64p)  \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 25, m128n128p) \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 26, m128n160p) \
+  VD_CONV_Q8_SPLIT(q, qName, type, name, 27, m128n256p)

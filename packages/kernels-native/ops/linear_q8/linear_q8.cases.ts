@@ -58,6 +58,23 @@ const shapes: Shape[] = [
   },
   { name: "13 blocks and a part", x: [1, 2, 33, 1712], rows: 24, more: { inputs: { bias: [24] } as Inputs } },
   { name: "14 blocks, silu", x: [1, 1, 9, 1792], rows: 24, more: { attrs: { act: "silu" } } },
+  {
+    name: "41 blocks and a part",
+    x: [2, 1, 37, 5264],
+    rows: 24,
+    more: {
+      inputs: { bias: [24], frameBias: [2, 1, 24], residual: [2, 1, 37, 24], residual2: [2, 1, 37, 24] } as Inputs,
+      attrs: { act: "silu", outScale: 0.5, residualScale: -2, residual2Scale: 0.25 },
+    },
+  },
+  { name: "21 blocks, 200 rows on gaps", x: [1, 1, 19, 2688], rows: 200, gap: 16, more: { outGap: 8 } },
+  {
+    name: "12 blocks of tokens and rows",
+    x: [1, 2, 33, 1488],
+    rows: 40,
+    xScale: [1, 2, 33, 12],
+    weightScale: [40, 12],
+  },
   { name: "blocks of tokens and rows", x: [1, 2, 33, 384], rows: 72, xScale: [1, 2, 33, 3], weightScale: [72, 3] },
   { name: "blocks of tokens", x: [2, 1, 35, 272], rows: 24, xScale: [2, 1, 35, 3] },
   { name: "blocks of rows", x: [1, 1, 9, 300], rows: 19, weightScale: [19, 3] },
@@ -142,5 +159,6 @@ export default defineCases(linearQ8, {
     layer("svd-xt.unet.down0.attn0.spatial.ff.out", [2, 25, 9216, 1280], 320, dtype, onto([2, 25, 9216, 320], 320)),
     layer("svd-xt.unet.down1.attn0.spatial.ff.out", [2, 25, 2304, 2560], 640, dtype, onto([2, 25, 2304, 640], 640)),
     layer("svd-xt.unet.mid.attn0.spatial.ff.out", [2, 25, 144, 5120], 1280, dtype, onto([2, 25, 144, 1280], 1280)),
+    layer("unet-chain.first.down3.attention.ff.out", [1, 2, 64, 6144], 1536, dtype, onto([1, 2, 64, 1536], 1536)),
   ]),
 });

@@ -41,6 +41,7 @@ cuda::MatmulProblem sm90_problem(const LinearQ8Args& a, cuda::Variant& base, con
   p.suffix = !p.gated ? "" : a.act == Activation::swiglu ? "_swiglu" : "_geglu";
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), bf16 ? DType::bf16 : DType::f16);
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 16));
+  p.constantWeights = a.weight.constant;
   p.weights = cuda::pack_codes(base, a.weight, p.weightChannels, 1, kPackCodes);
   const cuda::ScaleSources scales = cuda::make_scales(base, a.xScale, a.weightScale, kPack);
   p.scales = scales.scales;
@@ -82,6 +83,7 @@ cuda::Candidates linear_q8_cuda_variants(const LinearQ8Args& a, const cuda::Devi
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
     cuda::add_matmul_sm90(problem, base, device, out);
+    for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
   }
   cuda::add_scaled_mma(mma_problem(a, epilogue), device, out);
   return out;

@@ -23,6 +23,8 @@ const shapes = [
   { dims: [2, 1, 17, 320], fill: wide },
   { dims: [1, 1, 3, 129], gap: 7 },
   { dims: [1, 1, 130, 256], gap: 16 },
+  { dims: [1, 2, 64, 1536], fill: wide },
+  { dims: [1, 2, 259, 1024], fill: wide },
 ];
 
 /** Ties between neighbours, subnormals, both ends of the range and beyond, zeros of both signs. */
@@ -92,6 +94,12 @@ export default defineCases(quantize, {
     {
       name: "svd-xt.unet.down1.res0.conv1.x",
       inputs: { x: [2, 25, 2304, 640] },
+      attrs: { per: "tensor" },
+      also: ["scales"],
+    },
+    {
+      name: "unet-chain.first.down2.conv.x",
+      inputs: { x: [1, 2, 256, 768] },
       attrs: { per: "tensor" },
       also: ["scales"],
     },

@@ -1,10 +1,14 @@
 // quantize: numbers to float8 e4m3 or 8-bit integers. Every operation is rounded as the CPU does it: a code depends on nothing else.
 //
 //   quantize_known_*   scales are given, or one scale follows from the maxima of all parts (quantize_maxima_*)
+//   quantize_held_*    the same in one launch, of a tensor that the shared memory of a cluster holds
 //   quantize_rows_*    a warp finds the largest magnitude of a token, then rounds it from the first-level cache
 //   quantize_blocks_*  16 lanes do the same for each block of 128 channels (32 lanes where elements are moved one by one)
 // vector: eight elements a thread; scalar: one.
 #include "../../device/elementwise.cuh"
+#include "../../device/ptx/cluster.cuh"
+#include "../../device/ptx/mbarrier.cuh"
+#include "../../device/ptx/mma.cuh"
 #include "../../device/quantized.cuh"
 #include "quantize_params.h"
 
@@ -70,13 +74,73 @@ template <int kWidth, int kLanes> __device__ __forceinline__ void quantize_group
   if (inside && lane == 0 && p.scales != nullptr) p.scales[pixel * p.scalesPitch + group] = scale;
 }
 
+#if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
+/** The largest of all blocks of a cluster, each of which has its own at `place`. */
+__device__ __forceinline__ float max_cluster(uint32_t place, int numBlocks) {
+  float found = 0.0f;
+#pragma unroll
+  for (int block = 0; block < kMostHeldBlocks; ++block)
+    if (block < numBlocks) found = fmaxf(found, ptx::load_cluster16(ptx::map_to_block(place, block)).x);
+  return found;
+}
+
+/** Blocks of a cluster take runs of eight channels that lie beside each other; a thread reads back only what it has copied itself. */
+template <class T> __device__ __forceinline__ void quantize_held(const QuantizeParams& p) {
+  extern __shared__ __align__(16) uint8_t heldShared[];
+  __shared__ __align__(16) float4 largest;
+  constexpr int kRunBytes = 8 * sizeof(T), kStride = kHeldThreads * kRunBytes;
+  const int numBlocks = static_cast<int>(ptx::cluster_num_blocks()), rank = static_cast<int>(ptx::cluster_block_rank());
+  const uint32_t runs = p.channels / 8, all = static_cast<uint32_t>(p.pixels) * runs;
+  const uint32_t first = all * rank / numBlocks + threadIdx.x, end = all * (rank + 1) / numBlocks;
+  uint8_t* const held = heldShared + threadIdx.x * kRunBytes;
+  uint32_t place = shared_address(held);
+  for (uint32_t i = first; i < end; i += kHeldThreads, place += kStride) {
+    const uint32_t pixel = i / runs;
+    const T* x = static_cast<const T*>(p.x) + pixel * p.xPitch + (i - pixel * runs) * 8;
+#pragma unroll
+    for (int part = 0; part < kRunBytes / 16; ++part) ptx::copy16(place + 16 * part, x + part * (16 / sizeof(T)), true);
+  }
+  ptx::copy_commit();
+  ptx::copy_wait<0>();
+
+  float found = 0.0f, v[8];
+  const uint8_t* at = held;
+  for (uint32_t i = first; i < end; i += kHeldThreads, at += kStride) {
+    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(at), v);
+    found = largest_of<8>(v, found);
+  }
+  found = max_block<kHeldThreads>(found);
+  if (threadIdx.x == 0) largest = make_float4(found, 0.0f, 0.0f, 0.0f);
+  __syncwarp();
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+  const float scale = code_scale(max_cluster(shared_address(&largest), numBlocks), p.isInt8), inverse = __frcp_rn(scale);
+  // A block may not leave while others still read its largest.
+  ptx::cluster_arrive();
+  if (blockIdx.x == 0 && threadIdx.x == 0 && p.scales != nullptr) *p.scales = scale;
+  at = held;
+  for (uint32_t i = first; i < end; i += kHeldThreads, at += kStride) {
+    const uint32_t pixel = i / runs;
+    unpack_raw8<T>(*reinterpret_cast<const Raw8<T>*>(at), v);
+    store_codes<8>(p.y + pixel * p.yPitch + (i - pixel * runs) * 8, v, inverse, p.isInt8);
+  }
+  __syncwarp();
+  ptx::cluster_wait();
+}
+#endif
+
 }  // namespace
 
-VD_KERNEL(quantize_maxima_vector, QuantizeParams, 256, 4, quantize_maxima<8>)
-VD_KERNEL(quantize_maxima_scalar, QuantizeParams, 256, 4, quantize_maxima<1>)
-VD_KERNEL(quantize_known_vector, QuantizeParams, 256, 4, quantize_known<8>)
-VD_KERNEL(quantize_known_scalar, QuantizeParams, 256, 4, quantize_known<1>)
-VD_KERNEL(quantize_rows_vector, QuantizeParams, 256, 4, quantize_groups<8, 32>)
-VD_KERNEL(quantize_rows_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
-VD_KERNEL(quantize_blocks_vector, QuantizeParams, 256, 4, quantize_groups<8, 16>)
-VD_KERNEL(quantize_blocks_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
+#if __CUDA_ARCH__ >= 900 || !defined(__CUDA_ARCH__)
+VD_KERNEL_OVERLAPPED(quantize_held_f32, QuantizeParams, kHeldThreads, 1, quantize_held<float>)
+VD_KERNEL_OVERLAPPED(quantize_held_f16, QuantizeParams, kHeldThreads, 1, quantize_held<__half>)
+VD_KERNEL_OVERLAPPED(quantize_held_bf16, QuantizeParams, kHeldThreads, 1, quantize_held<__nv_bfloat16>)
+#endif
+VD_KERNEL_OVERLAPPED(quantize_maxima_vector, QuantizeParams, 256, 4, quantize_maxima<8>)
+VD_KERNEL_OVERLAPPED(quantize_maxima_scalar, QuantizeParams, 256, 4, quantize_maxima<1>)
+VD_KERNEL_OVERLAPPED(quantize_known_vector, QuantizeParams, 256, 4, quantize_known<8>)
+VD_KERNEL_OVERLAPPED(quantize_known_scalar, QuantizeParams, 256, 4, quantize_known<1>)
+VD_KERNEL_OVERLAPPED(quantize_rows_vector, QuantizeParams, 256, 4, quantize_groups<8, 32>)
+VD_KERNEL_OVERLAPPED(quantize_rows_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)
+VD_KERNEL_OVERLAPPED(quantize_blocks_vector, QuantizeParams, 256, 4, quantize_groups<8, 16>)
+VD_KERNEL_OVERLAPPED(quantize_blocks_scalar, QuantizeParams, 256, 4, quantize_groups<1, 32>)

@@ -45,6 +45,47 @@ cuda::Launch make_launch(const std::string& symbol, int64_t threads, int64_t mos
   return launch;
 }
 
+/** How a cluster holds a tensor: its blocks, and bytes of each. */
+struct HeldShape {
+  int64_t numBlocks = 1, bytes = 0;
+};
+
+HeldShape held_shape(const QuantizeArgs& a, const QuantizeParams& p) {
+  constexpr int64_t kBlockRuns = 1024;  // fewer take no less time
+  const int64_t runs = p.pixels * (p.channels / 8);
+  HeldShape shape;
+  while (shape.numBlocks < kMostHeldBlocks && runs > shape.numBlocks * kBlockRuns) shape.numBlocks *= 2;
+  shape.bytes = cuda::ceil_div(cuda::ceil_div(runs, shape.numBlocks), kHeldThreads) * kHeldThreads * 8 * bytes_of(a.x.dtype);
+  return shape;
+}
+
+/** Why a cluster cannot hold the tensor, or need not. */
+cuda::Reason held_reason(const QuantizeArgs& a, const HeldShape& shape, bool vector, const cuda::DeviceInfo& device) {
+  constexpr int64_t kStaticBytes = 8 << 10, kMostBlockBytes = 104 << 10;
+  const auto there = std::min<int64_t>(static_cast<int64_t>(device.sharedBytesPerBlock) - kStaticBytes, kMostBlockBytes);
+  return cuda::first_of({cuda::if_so(device.smVersion < 90, {"needs compute capability 9.0"}),
+                         cuda::if_so(a.scale.present() || a.per != ScalesPer::tensor, {"finds one scale for the tensor"}),
+                         cuda::if_so(!vector, {"moves 16 bytes at a time"}),
+                         cuda::if_so(shape.bytes > there, {"needs # bytes of shared memory, a block has #", {shape.bytes, there}})});
+}
+
+/** Adds the one launch of a tensor that a cluster holds. The largest magnitude is the same in any order, and so are the codes. */
+void add_held(const QuantizeArgs& a, const QuantizeParams& p, bool vector, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const HeldShape shape = held_shape(a, p);
+  if (!out.allows({"quantize_held_*"}, held_reason(a, shape, vector, device))) return;
+  cuda::Variant variant;
+  variant.name = "quantize_held_" + cuda::type_name(a.x.dtype);
+  cuda::Launch launch;
+  launch.symbol = variant.name;
+  launch.grid[0] = launch.cluster = static_cast<uint32_t>(shape.numBlocks);
+  launch.block = kHeldThreads;
+  launch.sharedBytes = static_cast<uint32_t>(shape.bytes);
+  launch.overlapped = true;
+  launch.set_params(p);
+  variant.launches.push_back(std::move(launch));
+  out.add(std::move(variant));
+}
+
 }  // namespace
 
 cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
@@ -53,6 +94,7 @@ cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::Devic
   QuantizeParams p = make_params(a);
   const bool vector = out.allows({"quantize_*_vector"}, vector_reason(a));
   if (vector) out.reject({"quantize_*_scalar"}, cuda::kScalarReason);
+  add_held(a, p, vector, device, out);
   const std::string suffix = vector ? "_vector" : "_scalar";
   const int64_t runs = p.pixels * (p.channels / (vector ? 8 : 1));
   // Blocks that find a scale from all maxima do so once for much work.
@@ -74,6 +116,7 @@ cuda::Candidates quantize_cuda_variants(const QuantizeArgs& a, const cuda::Devic
     variant.launches.push_back(
         make_launch((rows ? "quantize_rows" : "quantize_blocks") + suffix, p.pixels * p.groups * lanes, kNoLimit, p));
   }
+  for (cuda::Launch& launch : variant.launches) launch.overlapped = device.smVersion >= 90;
   variant.name = variant.launches.back().symbol;
   out.add(std::move(variant));
   return out;

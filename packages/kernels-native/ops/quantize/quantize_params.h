@@ -22,6 +22,8 @@ struct QuantizeParams {
 
 /** Most parts of a tensor that look for their largest magnitude. */
 inline constexpr int kMostMaxima = 1024;
+/** Threads of a block, and most blocks, that hold a tensor. */
+inline constexpr int kHeldThreads = 512, kMostHeldBlocks = 8;
 /** Channels of a block with a scale of its own. */
 inline constexpr int kQuantizeBlock = 128;
 

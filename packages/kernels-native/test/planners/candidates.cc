@@ -48,6 +48,39 @@ ConvArgs conv(int64_t size, int64_t channels, int64_t columns, DType weightType,
   return a;
 }
 
+LinearQ8Args linear_q8(int64_t tokens, int64_t channels, int64_t columns, DType type, int64_t blocks = 1) {
+  LinearQ8Args a{};
+  a.x = tensor({1, 1, tokens, channels}, type);
+  a.xScale = tensor({1, 1, tokens, blocks});
+  a.weight = tensor({columns, channels}, type);
+  a.weightScale = tensor({columns, blocks});
+  a.y = tensor({1, 1, tokens, columns}, DType::f16);
+  a.outScale = 1;
+  return a;
+}
+
+ConvQ8Args conv_q8(int64_t size, int64_t channels, int64_t columns, DType type) {
+  ConvQ8Args a{};
+  a.x = tensor({1, 1, size, size, channels}, type);
+  a.xScale = tensor({1, 1, 1, 1});
+  a.weight = tensor({columns, channels, 1, 3, 3}, type);
+  a.weightScale = tensor({columns, 1});
+  a.y = tensor({1, 1, size, size, columns}, DType::f16);
+  for (int i = 0; i < 3; ++i) a.stride[i] = 1;
+  for (int i = 2; i < 6; ++i) a.padding[i] = 1;
+  a.outScale = 1;
+  return a;
+}
+
+QuantizeArgs quantize(int64_t tokens, int64_t channels, DType type) {
+  QuantizeArgs a{};
+  a.x = tensor({1, 2, tokens, channels}, type);
+  a.y = tensor({1, 2, tokens, channels}, DType::f8e4m3);
+  a.scales = tensor({1, 1, 1, 1});
+  a.per = ScalesPer::tensor;
+  return a;
+}
+
 /** conv in groups: filters of `channels` to as many in each. */
 ConvArgs grouped_conv(int64_t size, int64_t groups, int64_t channels, DType type) {
   ConvArgs a = conv(size, groups * channels, groups * channels, type, type);
@@ -123,6 +156,31 @@ void print_float32(const cuda::DeviceInfo& device) {
   for (const int64_t dim : {40, 80, 160, 512})
     print(("attention d" + std::to_string(dim)).c_str(), attention_cuda_variants(attention(100, dim), device, kExplain));
   print("attention 25 tokens", attention_cuda_variants(attention(25, 64), device, kExplain));
+}
+
+void print_8_bits(const cuda::DeviceInfo& device) {
+  print("quantize", quantize_cuda_variants(quantize(256, 768, DType::f16), device, kExplain));
+  print("quantize a large tensor", quantize_cuda_variants(quantize(4096, 192, DType::f16), device, kExplain));
+  print("quantize 4 channels", quantize_cuda_variants(quantize(256, 4, DType::f32), device, kExplain));
+  QuantizeArgs rows = quantize(256, 768, DType::f16);
+  rows.per = ScalesPer::row;
+  rows.scales = tensor({1, 2, 256, 1});
+  print("quantize rows", quantize_cuda_variants(rows, device, kExplain));
+  for (const DType type : {DType::f8e4m3, DType::i8}) {
+    const std::string name = type == DType::i8 ? "int8 " : "float8 ";
+    for (const int64_t size : {8, 512}) {
+      const ConvQ8Args small = conv_q8(size, 1280, 1280, type);
+      print((name + "conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kExplain));
+      print((name + "invariant conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kInvariant));
+    }
+    print((name + "linear of 77 tokens").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type), device, kExplain));
+    print((name + "linear in blocks").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type, 40), device, kExplain));
+    print((name + "linear of one block").c_str(), linear_q8_cuda_variants(linear_q8(77, 128, 1280, type), device, kExplain));
+    LinearQ8Args gated = linear_q8(77, 5120, 2560, type);
+    gated.act = Activation::geglu;
+    gated.y = tensor({1, 1, 77, 1280}, DType::f16);
+    print((name + "linear geglu").c_str(), linear_q8_cuda_variants(gated, device, kExplain));
+  }
 }
 
 void print_float16(const cuda::DeviceInfo& device) {
@@ -336,6 +394,7 @@ int main(int argc, char** argv) {
   device.sharedBytesPerBlock = device.hasWgmma ? 232448 : 101376;  // of others the least of the architectures from sm_80 on
   print_float32(device);
   print_float16(device);
+  print_8_bits(device);
   print_attention(device);
   print_staged(device);
   AttentionBackwardArgs gradients = attention_backward(100, 64, DType::f16);

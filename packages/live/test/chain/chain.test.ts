@@ -162,6 +162,20 @@ test("a frame for two pictures is one program; in float8 its wide products are",
   expect(plain.cost.flops).toBeGreaterThan(284e9);
 });
 
+test("in float8 norms round tokens by themselves, and what else a product reads is rounded by one launch before it", () => {
+  const { graph } = layoutGraph((g) => recordRandomChain(g, { seed: 0, pictures: 2, float8: true }), { dtype: "f16" });
+  const rows = (op: string) => graph.rows.filter((row) => row.op === op);
+  const norms = new Set(rows("layer_norm_q8").flatMap(({ outputs }) => outputs.map((tensor) => tensor!.storage)));
+  expect(norms.size).toBe(2 * 29);
+  expect(rows("layer_norm")).toEqual([]);
+  const codes = [...rows("linear_q8"), ...rows("conv_q8")].map(({ inputs }) => inputs[0]!.storage);
+  expect(codes.filter((storage) => norms.has(storage))).toHaveLength(29);
+  // One linear layer is the model's own in 8 bits: it turns levels to numbers.
+  expect(rows("quantize")).toHaveLength(codes.length - 29 - 1);
+  const scales = rows("quantize").map(({ outputs }) => outputs[1]!.dims.slice(0, 3).join("x"));
+  expect(scales.filter((dims) => dims === "1x1x1")).toHaveLength(rows("conv_q8").length);
+});
+
 test.each<[LiveSessionOptions, RegExp]>([
   [{ strength: 0.4 }, /strength.*told words/],
   [{ guidance: "self" }, /guidance.*Stable Diffusion/],

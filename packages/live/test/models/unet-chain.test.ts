@@ -106,6 +106,14 @@ test("every stage of three pictures is what plain loops in float64 say, whatever
   await arena.free();
 });
 
+test("heads of a few channels are filled up with zeros, so that kernels move them 16 bytes at a time", () => {
+  const config = { ...TINY, heads: 2, baseChannels: [24, 12], temporalChannels: 24 };
+  const { rows } = layoutGraph(record(randomWeights(0), 1, config)).graph;
+  const widths = rows.filter(({ op }) => op === "attention").map(({ inputs }) => inputs[0]!.dims.at(-1)!);
+  // 24 channels become 32, and 12 become 16; heads of the others are multiples of eight.
+  expect(new Set(widths)).toEqual(new Set([16, 32, 48, 96, 192, 384]));
+});
+
 test("a convolution, its batch norm, its SiLU and the noise level are one row", () => {
   const { rows: all } = layoutGraph(record(namedWeights().weights, 1)).graph;
   const rows = all.filter(({ name }) => !name.startsWith("time_"));
@@ -126,7 +134,13 @@ test("the reference has 880.26 million parameters and takes 285 GFLOP for two pi
   });
   const products = layout.graph.rows.filter(({ op }) => op === "conv" || op === "linear" || op === "attention");
   // The first convolutions' filters have zeros for the channels that pictures have no use for, which are counted there.
-  const padding = 2 * 2 * 9 * 64 * 64 * (192 + 96) * (16 - 3);
+  const pictures = 2 * 2 * 9 * 64 * 64 * (192 + 96) * (16 - 3);
+  // So have the rows and columns that fill heads of 12 channels up to 16, and of 6 up to 8: four products with weights, two without.
+  const heads = (tokens: number, channels: number, more: number) =>
+    2 * 2 * (4 * tokens * channels + 2 * tokens * tokens) * more;
+  const small = 2 * heads(1024, 192, 64) + heads(1024, 96, 32) + heads(256, 192, 64);
+  const temporal = 2 * 2 * 256 * (2 * 3 * 192 + 192 + 8) * 64;
+  const padding = pictures + small + temporal;
   expect(products.reduce((sum, { flops }) => sum + flops, 0) - padding).toBe(size.flops);
 });
 

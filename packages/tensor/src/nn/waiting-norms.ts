@@ -1,10 +1,13 @@
-import { VdError } from "@vd/kernels-native";
+import { type OpId, VdError } from "@vd/kernels-native";
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions } from "../graph-ops.generated";
 import type { CallOptions, Storage, Tensor } from "../tensor";
 import { emptyTensor } from "./quantized-calls";
 
-/** A group norm that was called, and nobody has asked for its result. */
+/** Which norms wait. */
+export type NormOp = "group_norm" | "layer_norm";
+
+/** A norm that was called, and nobody has asked for its result. */
 export interface WaitingNorm {
   call: CallOptions & { x: Tensor; x2?: Tensor; weight: Tensor; bias: Tensor; act?: string };
   record: RecordCall;
@@ -21,19 +24,22 @@ const storagesOf = (call: CallOptions): Storage[] =>
     .map(({ storage }) => storage);
 
 /**
- * Norms of channel groups whose results nobody has asked for yet. Such a norm is recorded when its result is used: by a convolution
- * that takes it over and computes it in its own way, or in its own type for anything else.
+ * Norms whose results nobody has asked for yet. Such a norm is recorded when its result is used: by a product that takes it over and
+ * computes it in its own way, or in its own type for anything else.
  */
 export class WaitingNorms {
   private readonly waiting = new Map<Storage, Waiting>();
-  /** Results of norms that a convolution took over. */
+  /** Results of norms that a product took over. */
   private readonly taken = new WeakSet<Storage>();
+
+  constructor(private readonly op: NormOp) {}
 
   /** Puts a norm aside; returns what will be its result. */
   put(options: CallOptions, record: RecordCall): Tensor {
     const call = options as WaitingNorm["call"];
-    const channels = call.weight.dims[0]!;
-    const result = emptyTensor([...call.x.dims.slice(0, 4), channels], call.x.dtype);
+    // A norm of channel groups may have two sources.
+    const dims = this.op === "layer_norm" ? call.x.dims : [...call.x.dims.slice(0, 4), call.weight.dims[0]!];
+    const result = emptyTensor(dims, call.x.dtype);
     this.waiting.set(result.storage, { call, record, result });
     return result;
   }
@@ -44,8 +50,8 @@ export class WaitingNorms {
     const writes = call.out !== undefined || call.outputs !== undefined;
     for (const storage of writes ? [...this.waiting.keys()] : read) this.recordPlain(storage);
     if (read.some((storage) => this.taken.has(storage))) {
-      const expected = "a norm's result that is read by one convolution";
-      throw new VdError({ code: "internal", where: `${call.name}`, expected, got: "one that a convolution took over" });
+      const expected = "a norm's result that is read by one product";
+      throw new VdError({ code: "internal", where: `${call.name}`, expected, got: "one that a product took over" });
     }
   }
 
@@ -67,26 +73,40 @@ export class WaitingNorms {
     const found = this.waiting.get(storage);
     if (!found) return;
     this.waiting.delete(storage);
-    found.record("group_norm", { ...found.call, out: found.result } as CallOptions);
+    found.record(this.op, { ...found.call, out: found.result } as CallOptions);
   }
 }
 
 /** Records a convolution in its own way, with a norm that it takes over; undefined for one that stays as it is. */
 export type TakeConvolution = (call: ConvOptions, norms: WaitingNorms, record: RecordCall) => Tensor | undefined;
 
+/** Records a call in its own way, with a norm that it takes over; undefined for one that stays as it is. */
+export type TakeProduct = (
+  op: OpId,
+  options: CallOptions,
+  norms: WaitingNorms,
+  record: RecordCall,
+) => Tensor | undefined;
+
 /** Returns how calls are recorded where norms of channel groups wait for the convolutions behind them. */
-export function withWaitingNorms(takeConvolution: TakeConvolution): RewriteCall {
+export const withWaitingNorms = (takeConvolution: TakeConvolution): RewriteCall =>
+  withNormsWaiting("group_norm", (op, options, norms, record) =>
+    op === "conv" ? takeConvolution(options as ConvOptions, norms, record) : undefined,
+  );
+
+/** Returns how calls are recorded where norms of one kind wait for the products behind them. */
+export function withNormsWaiting(normOp: NormOp, take: TakeProduct): RewriteCall {
   // Each graph has a way to record of its own, and norms of its own that wait.
   const byGraph = new WeakMap<RecordCall, WaitingNorms>();
   const waitingIn = (record: RecordCall): WaitingNorms => {
-    const norms = byGraph.get(record) ?? new WaitingNorms();
+    const norms = byGraph.get(record) ?? new WaitingNorms(normOp);
     byGraph.set(record, norms);
     return norms;
   };
   const rewrite: RewriteCall = (op, options, record) => {
     const norms = waitingIn(record);
-    if (op === "group_norm" && options.out === undefined) return norms.put(options, record);
-    const taken = op === "conv" ? takeConvolution(options as ConvOptions, norms, record) : undefined;
+    if (op === normOp && options.out === undefined) return norms.put(options, record);
+    const taken = take(op, options, norms, record);
     if (taken) return taken;
     norms.recordBefore(options);
     return record(op, options);

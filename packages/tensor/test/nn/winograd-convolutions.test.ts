@@ -68,7 +68,7 @@ it("records a norm as it is where something else reads it, and refuses a second 
   const z = normed(other.g, other.x);
   other.g.conv({ x: z, weight: filters(other.g, 512, 512), padding: PADDING });
   expect(() => other.g.conv({ name: "second", x: z, weight: filters(other.g, 512, 512, [1, 1, 1]) })).toThrow(
-    /second.*read by one convolution/,
+    /second.*read by one product/,
   );
 });
 

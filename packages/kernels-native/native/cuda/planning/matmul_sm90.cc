@@ -43,17 +43,30 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
        if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
+/** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
+Reason blocks_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  return first_of(
+      {if_so(tile.blocked && !p.blocked, {"is for scales of blocks"}), if_so(!tile.blocked && p.blocked, {"has no scales of blocks"})});
+}
+
+/** Why a split tile is not for 8-bit operands: sums of float8 are promoted, those of integers stay as they are, since they leave the
+ *  registers before they become results. */
+Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  const bool floats = p.x.dtype == DType::f8e4m3, promoted = tile.promote > 0;
+  return first_of({blocks_reason(p, tile), if_so(!tile.blocked && promoted && !floats, {"is for float8"}),
+                   if_so(!promoted && floats, {"promotes no float8 sums"})});
+}
+
 /** Why a tile is not for the problem's operands: 8-bit operands have tiles of their own where sums are promoted or blocks scaled, and
  *  none in which warpgroups have tiles of their own. */
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
+  if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
   const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
   const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
   return first_of({if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong), {"is not for 8-bit operands"}),
-                   if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}),
-                   if_so(tile.blocked && !p.blocked, {"is for scales of blocks"}),
-                   if_so(!tile.blocked && p.blocked, {"has no scales of blocks"}),
+                   if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
                    if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
                    if_so(!floats && tile.promote == 0 && sums > kMostIntegerSums,
                          {"has # sums a thread, of integers registers hold # beside the results", {sums, kMostIntegerSums}}),
@@ -131,16 +144,20 @@ Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& bo
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
 double load_rate(int64_t numBlocks) { return std::min(67.0, 5280.0 / static_cast<double>(numBlocks)); }
 
+/** How much longer than others the products of a tile of 8-bit operands take. Measured on an H200: sums that are promoted after every
+ *  block keep the tensor cores waiting, those of integers longer. */
+double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
+  if (tile.promote != 1 || tile.blocked) return 1;
+  return p.x.dtype == DType::i8 ? 1.35 : 1.15;
+}
+
 /** Cycles of a tile, fitted to an H200: products at the tensor rate or tiles through L2, then a tail in
  *  proportion to the columns. Pingpong hides the fixed part of the tail. The constants of rows tiles and of halves tiles (which
  *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
-  // Measured on an H200: sums that are promoted after every block keep the tensor cores waiting, those of integers longer.
-  const bool every = tile.promote == 1 && !tile.blocked;
-  const double promoted = !every ? 1 : p.x.dtype == DType::i8 ? 1.35 : 1.15;
-  const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promoted;
+  const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
@@ -229,7 +246,7 @@ int64_t num_clusters(const DeviceInfo& device, int blocks) {
 std::pair<int, double> split_parts(const MatmulProblem& p, const MatmulTile& tile, int64_t numTiles, const DeviceInfo& device) {
   constexpr double kFixed = 5000, kMergeRate = 16;  // cycles, and bytes a cycle that a block reads of others' shared memory
   const int64_t numKBlocks = num_blocks_of(p);
-  const double products = tile.tileM * tile.tileN / 32.0 * 1.1, bytes = (tile.tileM + tile.tileN) * 128.0;
+  const double products = tile.tileM * tile.tileN / 32.0 * 1.1 * promotion_cost(p, tile), bytes = (tile.tileM + tile.tileN) * 128.0;
   std::pair<int, double> best{2, 1e300};
   for (int parts = 2; parts <= std::min<int64_t>(kMostSplitParts, numKBlocks); ++parts) {
     const int64_t clusters = std::min(numTiles, num_clusters(device, parts));

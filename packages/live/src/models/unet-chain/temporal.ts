@@ -10,7 +10,7 @@ import {
   tokens,
   type Weights,
 } from "@vd/tensor";
-import { packedAttention } from "./attention-block";
+import { attentionProjection, packedAttention } from "./attention-block";
 import type { UnetChainConfig } from "./config";
 
 /**
@@ -22,7 +22,7 @@ export function temporalPart(w: Weights, config: UnetChainConfig) {
   const embed = linear(w.at("embed"), { cin: channels, cout: width });
   const norm = layerNorm(w.at("norm"), { channels: width });
   const attend = packedAttention(w.at("attention"), { channels: width, heads });
-  const project = linear(w.at("attention.out_proj"), { cin: width, cout: width });
+  const project = attentionProjection(w.at("attention.out_proj"), { channels: width, heads });
   const leave = linear(w.at("correct"), { cin: width, cout: channels });
   const mean = avgPool({ kernel: [1, stride, stride], name: `${w.path}.mean` });
   return (g: Graph, frame: Tensor, previous: Tensor): Tensor => {
