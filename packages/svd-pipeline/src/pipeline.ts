@@ -323,8 +323,7 @@ export class StableVideoDiffusionPipeline {
     const components = mergeLoras(opened.original.components, loras);
     // What there is to warn of was told when the model was opened.
     const eightBits = opened.eightBits && (await openEightBits({ ...opened, components }));
-    const models =
-      loras.length > 0 ? await changedModels(components, eightBits, opened.layers) : opened.original.models;
+    const models = loras.length > 0 ? await changedModels(components, eightBits) : opened.original.models;
     if (!this.opened) return;
     this.opened = { ...opened, components, models, loras, eightBits };
     this.recorded = undefined;

@@ -47,6 +47,7 @@ export {
 export { type ArenaLayout, placeBlocks } from "./plan/arena";
 export {
   type GraphLayout,
+  heldElements,
   layoutGraph,
   type PlanCost,
   type PlanMemory,

@@ -51,7 +51,7 @@ export {
 } from "./decoding/pieces";
 export { type FailedDecode, smallerPieces } from "./decoding/smaller-pieces";
 export { type DecodeShape, decodeStage, type StageRunner, type VaeStage } from "./decoding/stages";
-export { availableBytes, freeHostBytes, type MemoryUse, usableBytes } from "./decoding/usable-memory";
+export { availableBytes, freeHostBytes, type MemoryUse, mostBytes, usableBytes } from "./decoding/usable-memory";
 export {
   decodeOnTeam,
   type LoadedPart,

@@ -2,7 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { type DType, openDevice, VdError } from "@vd/kernels-native";
-import { makeModels, modelsWithLayers, openEightBits, openModelFolder, type Precision } from "@vd/svd-pipeline";
+import {
+  makeModels,
+  modelsWithLayers,
+  openEightBits,
+  openModelFolder,
+  type Precision,
+  settleConvolutions,
+} from "@vd/svd-pipeline";
 import { writeWholeFile } from "@vd/tensor";
 import { noteRates } from "../doctor/rates";
 import { machineInfo } from "../io/machine";
@@ -45,16 +52,26 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
     await noteRates(file, device);
     const components = await openModelFolder(options.model, FORMATS[options.precision]);
     const dtype = DTYPES[options.device === "cpu" ? "float32" : options.precision];
-    const { layers: precision = "full", calibration, convolutions = "direct" } = options;
-    const layers = { precision, calibration, convolutions };
+    const { layers: precision = "full", calibration, convolutions: wanted = "auto" } = options;
+    const layers = { precision, calibration, convolutions: wanted };
+    const activations = options.device === "cpu" ? "float32" : options.precision;
+    const convolutions = await settleConvolutions(wanted, { device, precision: activations, memory: "full" });
     const eightBits = await openEightBits({
       ...{ components, device, denoiser: undefined },
       layers,
     });
     for (const note of eightBits?.warnings ?? []) reporter.note(note);
     const plain = makeModels(components);
-    const models = modelsWithLayers(plain, eightBits, layers);
-    const context: PartContext = { device, components, models, decoder: eightBits?.decoder, options, dtype };
+    const models = modelsWithLayers(plain, eightBits);
+    const context: PartContext = {
+      device,
+      components,
+      models,
+      decoder: eightBits?.decoder,
+      convolutions,
+      options,
+      dtype,
+    };
     const image = options.image ?? join(work, "picture.png");
     if (options.image === undefined)
       await writeWholeFile(image, encodePlainPng(testPicture(options.width, options.height)));

@@ -29,7 +29,7 @@ export interface MeasureOptions {
   precision: Precision;
   /** Which layers are computed in 8 bits; default: none. */
   layers?: LayerPrecision | undefined;
-  /** How 3x3 convolutions are computed; default: directly. */
+  /** How 3x3 convolutions are computed; default: as a generation at full speed computes them. */
   convolutions?: Convolutions | undefined;
   /** What `layers` knows of the layers' inputs: a table, `none`, or the one beside the model. */
   calibration?: string | undefined;

@@ -1,5 +1,6 @@
 import type { Device, DType } from "@vd/kernels-native";
 import {
+  type ConvolutionMethod,
   conditionStage,
   decodeStage,
   embedImageStage,
@@ -10,7 +11,7 @@ import {
   type StageDefinition,
   type StageShape,
 } from "@vd/svd-pipeline";
-import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall } from "@vd/tensor";
+import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";
@@ -39,10 +40,12 @@ export interface PartContext {
   dtype: DType;
   /** How the decoder computes convolutions; default: in `dtype`. */
   decoder?: "fp8" | undefined;
+  /** How 3x3 convolutions are computed. */
+  convolutions: ConvolutionMethod;
 }
 
 /** The shapes of all stages of a measured run. */
-export function stageShapeOf({ models, options, dtype, decoder }: PartContext): StageShape {
+export function stageShapeOf({ models, options, dtype, decoder, convolutions }: PartContext): StageShape {
   const { numFrames, width, height } = options;
   const factor = spatialFactor(models.vae.config);
   return {
@@ -54,7 +57,7 @@ export function stageShapeOf({ models, options, dtype, decoder }: PartContext): 
     decodeChunk: undefined,
     dtype,
     decoder,
-    convolutions: options.convolutions,
+    convolutions,
   };
 }
 
@@ -106,12 +109,15 @@ async function conditioning(context: PartContext, embedding: Float32Array) {
   }
 }
 
+const winograd = winogradConvolutions();
+
 /** One call of the denoiser on both guidance rows, without the sampler around it, as the peer calls its own.
  *  `sample` [2,F,h,w,2C] → `prediction` [2,F,h,w,C]. */
 function unetStage(context: PartContext, { numFrames, latentHeight, latentWidth, latentChannels }: InputSizes) {
   const { unet } = context.models;
   const rows = 2;
   return (g: Graph) => {
+    if (context.convolutions === "winograd") g.rewriteCalls(winograd);
     const sample = g.input("sample", [rows, numFrames, latentHeight, latentWidth, 2 * latentChannels]);
     const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
     const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);

@@ -217,7 +217,7 @@ describe("parseArguments", () => {
         --convolutions <NAME>     how 3x3 convolutions of many channels are computed
                                   on a GPU in float16: direct, or with winograd's
                                   transforms, which take less time and more memory for
-                                  weights (direct)
+                                  weights; one of auto, direct, winograd (auto)
         --threads <N>             CPU threads (VD_THREADS, or all cores)
         --cpu-math <NAME>         how exactly the CPU multiplies in linear layers,
                                   convolutions and attention: exact as float32 has it,

@@ -1,16 +1,17 @@
 import { countOf, type Device, type DType, VdError } from "@vd/kernels-native";
-import { type GraphLayout, packedBytes, type Tensor } from "@vd/tensor";
+import { type GraphLayout, heldElements, packedBytes, type Row, type Tensor } from "@vd/tensor";
 import { availableBytes } from "@vd/vae-opt";
 import type { CountedLayout } from "../stages/generation-stages";
 import type { GenerationEstimate, StageEstimate } from "../types";
 import { measureRates, runUs } from "./device-rates";
 
 /** Bytes of the weights of layouts, each weight once: stages of different lengths share theirs. */
-function bytesOfWeights(layouts: readonly GraphLayout[], bytesOf: (weight: Tensor) => number): number {
+function bytesOfWeights(layouts: readonly GraphLayout[], bytesOf: (weight: Tensor, row: Row) => number): number {
   const seen = new Map<string, number>();
   for (const { graph } of layouts)
-    for (const input of graph.rows.flatMap((row) => row.inputs))
-      if (input?.storage.kind === "weights") seen.set(`${input.storage.id}:${input.byteOffset}`, bytesOf(input));
+    for (const row of graph.rows)
+      for (const input of row.inputs)
+        if (input?.storage.kind === "weights") seen.set(`${input.storage.id}:${input.byteOffset}`, bytesOf(input, row));
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 
@@ -31,7 +32,8 @@ export const storedWeightBytes = (layouts: readonly GraphLayout[]): number =>
  *  them they pass, if they do not stay there. */
 export function weightBytesOn({ kind }: Pick<Device, "kind">, layout: GraphLayout, streamBytes = 0): number {
   if (kind === "cpu") return packedWeightBytes(layout);
-  const bytes = bytesOfWeights([layout], ({ dims }) => packedBytes(dims, layout.graph.dtype));
+  const { dtype } = layout.graph;
+  const bytes = bytesOfWeights([layout], (weight, row) => heldElements(row, weight) * packedBytes(weight.dims, dtype));
   return streamBytes > 0 ? Math.min(streamBytes, bytes) : bytes;
 }
 

@@ -5,6 +5,7 @@ import { requireWhole } from "../devices/require-whole";
 import type { OpenModel } from "../opening/open-model";
 import type { CheckedOptions } from "../options/check-generate";
 import { withSize } from "../options/with-size";
+import { settleConvolutions } from "../precision/convolutions";
 import type { StageShape } from "../stages/definitions";
 import type { PinnedWeights } from "../stages/pinned-weights";
 import type { StageLayouts } from "../stages/stage";
@@ -41,7 +42,9 @@ export async function makeContext(
 ): Promise<GenerationContext> {
   const { options, checked } = await withSize(wanted, given.checked, factor);
   const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
-  const { convolutions } = layers;
+  const denoises = denoiser?.kind === "own" ? denoiser.device : device;
+  const circumstances = { device: denoises, precision, memory: checked.memory };
+  const convolutions = await settleConvolutions(layers.convolutions, circumstances);
   const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder, convolutions };
   const layouts = layoutsOf(shape);
   await ownTurn();

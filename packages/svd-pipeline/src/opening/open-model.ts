@@ -69,19 +69,15 @@ async function wired(
   const { device, team, precision, tuning, layers } = load;
   const made = await runInSlices(makeModels.inPieces(components, onWarning));
   const eightBits = await openEightBits({ components, layers, device, denoiser });
-  const models = modelsWithLayers(made, eightBits, layers);
+  const models = modelsWithLayers(made, eightBits);
   const original = { components, models };
   return { ...original, original, loras: [], device, team, precision, eightBits, layers, tuning, denoiser };
 }
 
 /** Wires models whose weights are others than those of the files; what there is to warn of was told when the model was opened. */
-export async function changedModels(
-  components: ModelComponents,
-  eightBits: EightBits | undefined,
-  layers: CheckedLoad["layers"],
-): Promise<Models> {
+export async function changedModels(components: ModelComponents, eightBits: EightBits | undefined): Promise<Models> {
   const models = await runInSlices(makeModels.inPieces(components, () => {}));
-  return modelsWithLayers(models, eightBits, layers);
+  return modelsWithLayers(models, eightBits);
 }
 
 /**

@@ -14,10 +14,10 @@ export const LAYER_PRECISIONS = ["full", "fp8", "int8", "mixed8"] as const;
 export type LayerPrecision = (typeof LAYER_PRECISIONS)[number];
 
 /** Every way of computing 3x3 convolutions, the default first. */
-export const CONVOLUTIONS = ["direct", "winograd"] as const;
+export const CONVOLUTIONS = ["auto", "direct", "winograd"] as const;
 
 /** How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s transforms, a quarter of the
- *  products at about five times the rounding. */
+ *  products at about five times the rounding; `auto` takes these where they are faster and memory is not short. */
 export type Convolutions = (typeof CONVOLUTIONS)[number];
 
 /** How files name the precisions. */

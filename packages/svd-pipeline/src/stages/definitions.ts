@@ -8,11 +8,12 @@ import {
   PhiloxGenerator,
   type SamplerStepOptions,
   type Tensor,
+  winogradConvolutions,
 } from "@vd/tensor";
 import { type DecodeShape, rewriteOf, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { type DeepFeatures, foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
-import type { Convolutions } from "../options/choices";
+import type { ConvolutionMethod } from "../precision/convolutions";
 import type { StageDefinition } from "./stage";
 
 /** Sizes that decide the shapes of all stages. */
@@ -39,8 +40,10 @@ export interface StageShape {
   /** In what the decoder computes convolutions; default: in the type of activations. */
   decoder?: "fp8" | undefined;
   /** How 3x3 convolutions are computed; default direct. */
-  convolutions?: Convolutions | undefined;
+  convolutions?: ConvolutionMethod | undefined;
 }
+
+const winograd = winogradConvolutions();
 
 /** Returns the shape of what is denoised at a time. */
 export const denoisedShape = (shape: StageShape): StageShape =>
@@ -131,10 +134,11 @@ export function denoiserInputDims(models: Models, shape: StageShape): number[] {
 export function predict(
   g: Graph,
   { unet }: Models,
-  { rows, rowsApart, numFrames }: StageShape,
+  { rows, rowsApart, numFrames, convolutions }: StageShape,
   sample: Tensor,
   deep?: DeepFeatures,
 ): Pausable<Tensor> {
+  if (convolutions === "winograd") g.rewriteCalls(winograd);
   const cross = g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]);
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");

@@ -31,7 +31,7 @@ const opened = (precision: EightBitPrecision) =>
 async function rowsOf(precision: EightBitPrecision | "full") {
   const models = makeModels(components);
   const eightBits = precision === "full" ? undefined : await opened(precision);
-  const { build } = denoiseStage(modelsWithLayers(models, eightBits, { convolutions: "direct" }), SHAPE);
+  const { build } = denoiseStage(modelsWithLayers(models, eightBits), SHAPE);
   return layoutGraph(build).graph.rows;
 }
 

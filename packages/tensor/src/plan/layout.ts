@@ -8,7 +8,7 @@ import { arenaLifetimes } from "./lifetimes";
 
 /** Bytes of a plan by kind, known before anything is allocated. */
 export interface PlanMemory {
-  /** Read-only operands, as stored; blocks shared with other plans are counted in each. */
+  /** Read-only operands, as stored, and transformed filters as a GPU holds them; blocks shared with other plans are counted in each. */
   weightBytes: number;
   stateBytes: number;
   ioBytes: number;
@@ -57,12 +57,25 @@ export function* storagesOf(graph: Graph): Pausable<Storage[]> {
   return [...found.values()];
 }
 
+/** Transformed filters have 36 elements, one for each product of a tile, where filters have 9 taps. */
+const TRANSFORMED_SIZE = 4;
+
+/** Returns how many elements a GPU holds for each of a row's weight, in 16 bits: filters are transformed where a row is for that. */
+export const heldElements = ({ op, outputs }: Row, { dims }: Tensor): number =>
+  op === "conv_winograd" && dims.length === 5 && outputs[0]!.dtype !== "f32" ? TRANSFORMED_SIZE : 1;
+
 /** Each weight tensor once; a mapped file holds many. */
 function* weightBytesOf(graph: Graph): Pausable<number> {
   const seen = new Map<string, number>();
-  yield* visitTensors(graph, ({ storage, byteOffset, dims, dtype }) => {
-    if (storage.kind === "weights") seen.set(`${storage.id}:${byteOffset}`, packedBytes(dims, dtype));
-  });
+  for (const [i, row] of graph.rows.entries()) {
+    for (const input of row.inputs)
+      if (input?.storage.kind === "weights")
+        seen.set(
+          `${input.storage.id}:${input.byteOffset}`,
+          heldElements(row, input) * packedBytes(input.dims, input.dtype),
+        );
+    if (i % PIECE === PIECE - 1) yield;
+  }
   return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
 }
 

@@ -27,9 +27,12 @@ const SPARE = 0.03;
 /** On the CPU, which shares its memory with everything else. */
 const CPU_SHARE = 0.7;
 
+/** Returns the most bytes of a GPU's memory that work takes, its weights included. */
+export const mostBytes = (memory: MemoryUse): number => (1 - SPARE) * LIMIT_BYTES[memory];
+
 /** Returns the bytes of the device's memory that work may take, its weights included. */
 export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
   if (device.kind === "cpu") return CPU_SHARE * availableBytes();
   const now = await device.memory();
-  return (1 - SPARE) * Math.min(LIMIT_BYTES[memory], now.freeBytes + now.residentBytes);
+  return Math.min(mostBytes(memory), (1 - SPARE) * (now.freeBytes + now.residentBytes));
 }
