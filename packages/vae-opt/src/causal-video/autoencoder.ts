@@ -2,7 +2,7 @@ import { type Device, type DeviceKind, type DType, openDevice, throwIfAborted, V
 import { runInSlices, type Weights } from "@vd/tensor";
 import { type Posterior, posterior } from "../posterior";
 import { type Clip, joinClips } from "./clip";
-import { type CausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
+import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./opening";
 import { type CausalVaePlan, type PlanRequest, planDirection, type StreamPlan } from "./planning";
@@ -119,8 +119,9 @@ export class CausalVideoAutoencoder {
     options: Omit<CausalVaeOptions, "config"> = {},
   ): Promise<CausalVideoAutoencoder> {
     const { device: wanted = "cpu", dtype, maxBytes, signal } = options;
-    if (maxBytes !== undefined && !(maxBytes > 0))
+    if (maxBytes !== undefined && !(typeof maxBytes === "number" && maxBytes > 0))
       throw new VdError({ code: "attr", where: "maxBytes", expected: "a positive number", got: String(maxBytes) });
+    checkCausalVaeConfig(config);
     throwIfAborted(signal, "opening the autoencoder");
     const device = typeof wanted === "string" ? openDevice(wanted) : wanted;
     const type = chooseType(device, dtype);
@@ -138,6 +139,7 @@ export class CausalVideoAutoencoder {
    */
   static async withRandomWeights(options: CausalVaeOptions & { seed?: number } = {}): Promise<CausalVideoAutoencoder> {
     const { config = SEEDVR2_VAE_CONFIG, seed, ...rest } = options;
+    checkCausalVaeConfig(config);
     const where = "making random weights";
     const weights = await runInSlices(randomCausalVaeWeights.inPieces(config, seed), { signal: rest.signal, where });
     return CausalVideoAutoencoder.fromWeights(weights, config, rest);
@@ -178,9 +180,12 @@ export class CausalVideoAutoencoder {
    */
   async *encodeStream(frames: ClipSource, options: EncodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
     const { latentChannels } = this.config;
+    const { noise } = options;
+    if (noise !== undefined && typeof noise !== "function")
+      throw new VdError({ code: "attr", where: "noise", expected: "a function of a count", got: typeof noise });
     for await (const { values, dims } of this.momentsOf(frames, options)) {
       const { mode, sample } = posterior(values, latentChannels);
-      const latents = options.noise ? sample(options.noise(mode.length)) : mode;
+      const latents = noise ? sample(noise(mode.length)) : mode;
       yield { values: latents, dims: [dims[0], dims[1], dims[2], latentChannels] };
     }
   }
@@ -221,6 +226,12 @@ export class CausalVideoAutoencoder {
     this.closed = true;
     await this.encoding.free();
     await this.decoding.free();
+    await this.device.trim();
+  }
+
+  /** Does what {@link close} does: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   private momentsOf(frames: ClipSource, options: EncodeStreamOptions): AsyncGenerator<Clip, void, void> {
