@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { chooseDecodePieces } from "../decoding/choose-pieces";
-import { blockMaps, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
+import { blockMaps, counted, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
 import { decodeStage } from "../decoding/stages";
 import type { DecodeRequest } from "./decode";
 
@@ -53,7 +53,8 @@ export async function choosePieces({ vae, shape, runs }: DecodeRequest, budgetBy
   const wholeBytes = await bytesOf(decodeStage(vae, shape, undefined));
   const onHost = pieces.tiles ? hostBytes(blockMaps(vae, shape), pieces.tiles) : 0;
   const message =
-    `${numFrames} frames of ${grown.width}×${grown.height} (latents ${width}×${height}) are decoded ` +
+    `${counted(numFrames, "frame")} of ${grown.width}×${grown.height} (latents ${width}×${height}) ` +
+    `${numFrames === 1 ? "is" : "are"} decoded ` +
     `${describePieces(pieces)}: ${inBinaryUnits(bytes)} on the device` +
     `${onHost > 0 ? ` and ${inBinaryUnits(onHost)} in host memory` : ""}, of ${inBinaryUnits(wholeBytes)} for all at once.`;
   return { pieces, peakBytes: bytes, hostBytes: onHost, wholeBytes, message };

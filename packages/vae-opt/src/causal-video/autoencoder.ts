@@ -42,8 +42,10 @@ export interface EncodeStreamOptions extends DecodeStreamOptions {
 }
 
 /** What encoding gives. */
-export interface EncodedClip extends Posterior {
-  /** Of `mode`, `std` and samples: [frames,height,width,channels]. */
+export interface EncodedClip extends Posterior, Clip {
+  /** The most likely latents, `mode`: so what encoding gives is a clip that can be decoded. */
+  values: Float32Array;
+  /** Of `values`, `mode`, `std` and samples: [frames,height,width,channels]. */
   dims: Clip["dims"];
 }
 
@@ -72,7 +74,7 @@ function chooseType(device: Device, dtype: CausalVaeOptions["dtype"]): DType {
  * const vae = await CausalVideoAutoencoder.fromPretrained("ema_vae_fp16.safetensors");
  * const frames = { values: new Float32Array(5 * 64 * 64 * 3), dims: [5, 64, 64, 3] as const }; // grey, in [-1,1]
  * const latents = await vae.encode(frames); // 2 x 8 x 8 x 16
- * for await (const piece of vae.decodeStream({ values: latents.mode, dims: latents.dims })) console.log(piece.dims);
+ * for await (const piece of vae.decodeStream(latents)) console.log(piece.dims);
  * await vae.close();
  * ```
  */
@@ -169,7 +171,8 @@ export class CausalVideoAutoencoder {
     for await (const piece of this.momentsOf(frames, options)) pieces.push(piece);
     const { values, dims } = joinClips(pieces);
     const channels = this.config.latentChannels;
-    return { ...posterior(values, channels), dims: [dims[0], dims[1], dims[2], channels] };
+    const found = posterior(values, channels);
+    return { ...found, values: found.mode, dims: [dims[0], dims[1], dims[2], channels] };
   }
 
   /**

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { openDevice } from "@vd/kernels-native";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { CausalVideoAutoencoder, posterior, type StreamPlan } from "../../src/index";
+import { countedDevice } from "../support/counted-device";
+import { randomWeights } from "../support/random-weights";
 import { collect, cut, noiseClip, openSmall, SMALL } from "./support";
 
 let vae: CausalVideoAutoencoder;
@@ -46,4 +49,40 @@ it("checks a configuration that code gives", async () => {
     await expect(
       CausalVideoAutoencoder.withRandomWeights({ config: { ...SMALL, [key]: value } }),
     ).rejects.toMatchObject({ code: "attr" });
+});
+
+it("decodes what encoding gives, piece by piece, as it is", async () => {
+  const latents = await vae.encode(FRAMES);
+  expect(latents.values).toEqual(latents.mode);
+  const frames: number[] = [];
+  for await (const { dims } of vae.decodeStream(latents)) frames.push(dims[0]);
+  expect(frames).toEqual([1, 4]);
+});
+
+describe("a device that runs out of memory", () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it.each([
+    ["whole pictures", undefined],
+    ["strips", 10],
+  ])("fails the stream, whichever block is refused, holds nothing, and works again: %s", async (_, stripHeight) => {
+    const { device, counted } = countedDevice(openDevice("cpu", { threads: 2 }));
+    const latents = noiseClip([3, 16, 2, 4]);
+    const plan = cut(1, 2, stripHeight);
+    const own = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
+    const whole = await own.decode(latents, { plan });
+    await own.close();
+    expect(counted.now).toBe(0);
+    const numBlocks = counted.count;
+    expect(numBlocks).toBeGreaterThan(2);
+    for (let block = 0; block < numBlocks; block++) {
+      Object.assign(counted, { count: 0, refused: new Set([block]) });
+      const broken = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
+      await expect(broken.decode(latents, { plan })).rejects.toMatchObject({ code: "memory" });
+      counted.refused = new Set();
+      expect((await broken.decode(latents, { plan })).dims).toEqual(whole.dims);
+      await broken.close();
+      expect(counted.now).toBe(0);
+    }
+  });
 });

@@ -146,7 +146,7 @@ describe("a tiny decoder whose frames see the ones before", () => {
   });
 
   it("names keys that are missing or too many", async () => {
-    const named = (change: (names: Map<string, { shape: number[]; values: Float64Array }>) => void) => {
+    const named = (change: (names: Map<string, { shape: readonly number[]; values: Float64Array }>) => void) => {
       const changed = new Map(weights);
       change(changed);
       const path = write(join(temporaryFolder(), "taesdv.safetensors"), [["decoder.", 1, changed]]);
