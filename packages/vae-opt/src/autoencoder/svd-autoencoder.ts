@@ -5,7 +5,7 @@ import { type DecodePieces, describePieces } from "../decoding/pieces";
 import { smallerPieces } from "../decoding/smaller-pieces";
 import type { DecodeShape } from "../decoding/stages";
 import { checkMemoryUse, type MemoryUse, usableBytes } from "../decoding/usable-memory";
-import { OptimizableModel } from "../optimization/model";
+import { OptimizableModel } from "../optimization/optimizable-model";
 import { rewriteOf } from "../optimization/rewrite";
 import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";

@@ -4,7 +4,7 @@ import { type Posterior, posterior } from "../posterior";
 import { type Clip, joinClips } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
-import { openWeights } from "./opening";
+import { openWeights } from "./open";
 import { type CausalVaePlan, type PlanRequest, planDirection, type StreamPlan } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
 import { DirectionSessions } from "./session";

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import type { Optimizable, OptimizableModel, OptimizationOptions } from "./model";
+import type { Optimizable, OptimizableModel, OptimizationOptions } from "./optimizable-model";
 import { checkPrecision, type VaePrecision } from "./switches";
 
 /**

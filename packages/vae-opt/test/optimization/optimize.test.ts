@@ -10,7 +10,7 @@ import {
   SvdAutoencoder,
   temporalVae,
 } from "../../src/index";
-import { OptimizableModel } from "../../src/optimization/model";
+import { OptimizableModel } from "../../src/optimization/optimizable-model";
 import { PLAIN } from "../../src/optimization/switches";
 import { randomWeights } from "../support/random-weights";
 import { noise, runModule } from "../support/run-module";
