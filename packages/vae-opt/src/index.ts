@@ -77,7 +77,7 @@ export {
   type OptimizationChange,
   type OptimizationOptions,
   type OptimizationReport,
-} from "./optimization/model";
+} from "./optimization/optimizable-model";
 export { type AutocastOptions, configureAutocast, optimizeForWindowsBlackwell } from "./optimization/optimize";
 export { rewriteOf } from "./optimization/rewrite";
 export type { OptimizationSwitches, VaePrecision } from "./optimization/switches";

@@ -1,3 +1,4 @@
+import { VdError } from "@vd/kernels-native";
 import { type Pausable, pausable } from "@vd/tensor";
 
 /** The Gaussian that encoding gives for each latent element. */
@@ -6,7 +7,7 @@ export interface Posterior {
   mode: Float32Array;
   /** Standard deviation of each. */
   std: Float32Array;
-  /** mean + std · noise. */
+  /** mean + std · noise. noise: a finite number for each element. @throws VdError `shape`, `attr` */
   sample(noise: ArrayLike<number>): Float32Array;
 }
 
@@ -27,6 +28,14 @@ export const posteriorMode = pausable(function* (moments: Float32Array, channels
   }
   return mode;
 });
+
+function checkNoise(noise: ArrayLike<number>, count: number): void {
+  const fail = (code: "shape" | "attr", expected: string, got: string): never => {
+    throw new VdError({ code, where: "noise", expected, got });
+  };
+  if (noise?.length !== count) fail("shape", `${count} numbers`, String(noise?.length ?? noise));
+  for (let i = 0; i < count; i++) if (!Number.isFinite(noise[i])) fail("attr", "finite numbers", `${noise[i]} at ${i}`);
+}
 
 /**
  * Splits moments into mean and deviation. moments: [pixels, 2·channels], means first in every pixel;
@@ -51,7 +60,9 @@ export function posterior(moments: Float32Array, channels: number): Posterior {
       const logVariance = Math.min(Math.max(moments[pixel * 2 * channels + channels + c]!, low), high);
       std[at] = Math.exp(0.5 * logVariance);
     }
-  const sample = (noise: ArrayLike<number>) =>
-    mode.map((mean, i) => Math.fround(mean + Math.fround(std[i]! * noise[i]!)));
+  const sample = (noise: ArrayLike<number>) => {
+    checkNoise(noise, mode.length);
+    return mode.map((mean, i) => Math.fround(mean + Math.fround(std[i]! * noise[i]!)));
+  };
   return { mode, std, sample };
 }

@@ -79,13 +79,26 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
     peer = found.peer;
     const { output } = options;
     const save = async () => void (output !== undefined && (await saveBenchFile(output, file)));
-    await runParts({ ...tools, context, file, work, image, save, ...found });
+    const leftOut = new Set<string>();
+    await runParts({ ...tools, context, file, work, image, save, leftOut, ...found });
+    checkContenders(options, file, leftOut);
     return file;
   } finally {
     signal.removeEventListener("abort", stop);
     stop();
     await rm(work, { recursive: true, force: true });
   }
+}
+
+/** Refuses a list of contenders of which none was there: a typing error, or parts and cases without them. @throws VdError `attr` */
+function checkContenders(
+  { contenders }: MeasureOptions,
+  { rows }: Pick<BenchFile, "rows">,
+  leftOut: ReadonlySet<string>,
+): void {
+  if (!contenders || rows.length > 0 || leftOut.size === 0) return;
+  const expected = `some of ${[...leftOut].join(", ")}`;
+  throw new VdError({ code: "attr", where: "contenders", expected, got: contenders.join(", ") });
 }
 
 /** Returns results without rows. */

@@ -34,6 +34,8 @@ export interface Session {
   self: SelfProgram;
   peer: PeerProcess | undefined;
   modes: readonly PeerMode[];
+  /** Contenders that were not asked for by name. */
+  leftOut: Set<string>;
   /** Why there is no peer. */
   missing?: string;
   /** Writes what stands to the disk. */
@@ -111,7 +113,10 @@ async function enter<C extends Contender>(
 ): Promise<C | undefined> {
   const { context, signal, peer } = session;
   const { alone, limitSeconds, contenders, rounds, repeats } = context.options;
-  if (contenders && !contenders.includes(contender)) return undefined;
+  if (contenders && !contenders.includes(contender)) {
+    session.leftOut.add(contender);
+    return undefined;
+  }
   if (!alone) {
     const made = await attempt(session, contender, () => load(signal));
     field.add(contender, made);

@@ -56,3 +56,11 @@ it("a contender that takes longer than the limit is given up, and the others are
   expect(status, stderr).toBe(0);
   expect(rows).toEqual([{ suite: "vae", contender: "ours", reason: "more than 1 s, loading included" }]);
 });
+
+it("contenders of which none is there are refused, with those that are", async () => {
+  const { status, stderr } = await measureVae([
+    ...["--alone", "--cases", "encode-switches", "--contenders", "ours-optimized", "--peers", "none", "--no-reference"],
+  ]);
+  expect(status).not.toBe(0);
+  expect(stderr).toMatch(/\[contenders\] expected some of ours-plain, ours-optimised.*got ours-optimized/);
+});

@@ -20,6 +20,7 @@ import { LOG_VARIANCE_RANGE, posterior, posteriorMode } from "../posterior";
 import { spatialFactor } from "../temporal-decoder/config";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { checkResults, checkValues, type VideoFrames, type VideoLatents } from "./checks";
+import { inBinaryUnits } from "./plan";
 import type { StageRuns } from "./stage-runs";
 
 /** What encoding takes from its caller's options. */
@@ -28,6 +29,7 @@ interface EncodeOptions {
   seed?: number | bigint | undefined;
   noise?: Float32Array | undefined;
   scaled?: boolean | undefined;
+  maxBytes?: number | undefined;
   signal?: AbortSignal | undefined;
   onNotice?: ((message: string) => void) | undefined;
 }
@@ -89,11 +91,21 @@ function encodeStage(
   };
 }
 
-/** The most frames at a time that fit. Frames do not see each other, so the latents are the same. */
+/** The most frames at a time that fit. Frames do not see each other, so the latents are the same. Where one takes more than
+ *  what the device should give, it is tried; a limit that the caller names is kept. @throws VdError `memory` */
 async function chooseChunk(job: EncodeJob, drawing: Drawing, budgetBytes: number): Promise<number> {
   const { video, runs } = job;
   const bytesAt = (count: number) => runs.bytesOf(encodeStage(job, { count, drawing, scale: 1 }));
   const one = await bytesAt(1);
+  const { maxBytes } = job.options;
+  if (maxBytes !== undefined && one > maxBytes)
+    throw new VdError({
+      code: "memory",
+      where: "encode",
+      expected: `an encode that fits into ${inBinaryUnits(maxBytes)}`,
+      got: `${inBinaryUnits(one)} for one frame of ${video.width}×${video.height}`,
+      hint: "Give more memory, or encode smaller pictures.",
+    });
   if (video.numFrames === 1 || one > budgetBytes) return 1;
   const perFrame = Math.max((await bytesAt(2)) - one, 1);
   return Math.min(video.numFrames, 1 + Math.floor((budgetBytes - one) / perFrame));

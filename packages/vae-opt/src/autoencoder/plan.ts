@@ -1,6 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { chooseDecodePieces } from "../decoding/choose-pieces";
-import { blockMaps, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
+import { blockMaps, counted, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
 import { decodeStage } from "../decoding/stages";
 import type { DecodeRequest } from "./decode";
 
@@ -25,7 +25,9 @@ export interface PlannedDecode {
   message: string;
 }
 
-const inGibibytes = (bytes: number) => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+/** Returns bytes as words: those of small models in MiB, of which 0.01 GiB would say little. */
+export const inBinaryUnits = (bytes: number): string =>
+  bytes < 2 ** 30 / 10 ? `${(bytes / 2 ** 20).toFixed(2)} MiB` : `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 
 /**
  * Chooses the pieces of a decode within a number of bytes.
@@ -38,8 +40,8 @@ export async function choosePieces({ vae, shape, runs }: DecodeRequest, budgetBy
   const { numFrames, width, height } = shape;
   const grown = blockMaps(vae, shape).at(-1)!.made;
   if (!fits) {
-    const expected = `a decode that fits into ${inGibibytes(budgetBytes)}`;
-    const got = `${inGibibytes(bytes)} for its smallest pieces`;
+    const expected = `a decode that fits into ${inBinaryUnits(budgetBytes)}`;
+    const got = `${inBinaryUnits(bytes)} for its smallest pieces`;
     throw new VdError({
       code: "memory",
       where: "plan",
@@ -51,8 +53,9 @@ export async function choosePieces({ vae, shape, runs }: DecodeRequest, budgetBy
   const wholeBytes = await bytesOf(decodeStage(vae, shape, undefined));
   const onHost = pieces.tiles ? hostBytes(blockMaps(vae, shape), pieces.tiles) : 0;
   const message =
-    `${numFrames} frames of ${grown.width}×${grown.height} (latents ${width}×${height}) are decoded ` +
-    `${describePieces(pieces)}: ${inGibibytes(bytes)} on the device` +
-    `${onHost > 0 ? ` and ${inGibibytes(onHost)} in host memory` : ""}, of ${inGibibytes(wholeBytes)} for all at once.`;
+    `${counted(numFrames, "frame")} of ${grown.width}×${grown.height} (latents ${width}×${height}) ` +
+    `${numFrames === 1 ? "is" : "are"} decoded ` +
+    `${describePieces(pieces)}: ${inBinaryUnits(bytes)} on the device` +
+    `${onHost > 0 ? ` and ${inBinaryUnits(onHost)} in host memory` : ""}, of ${inBinaryUnits(wholeBytes)} for all at once.`;
   return { pieces, peakBytes: bytes, hostBytes: onHost, wholeBytes, message };
 }

@@ -1,12 +1,13 @@
 import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
 import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
 import { smallerPieces } from "../decoding/smaller-pieces";
 import type { DecodeShape } from "../decoding/stages";
-import { type MemoryUse, usableBytes } from "../decoding/usable-memory";
-import { OptimizableModel } from "../optimization/model";
+import { checkMemoryUse, type MemoryUse, usableBytes } from "../decoding/usable-memory";
+import { OptimizableModel } from "../optimization/optimizable-model";
 import { rewriteOf } from "../optimization/rewrite";
-import { PRECISIONS, type VaePrecision } from "../optimization/switches";
+import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
 import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
@@ -20,7 +21,7 @@ import { StageRuns } from "./stage-runs";
 export interface OpenVaeOptions extends VaeSourceOptions {
   /** What computes: `cpu` (default), `cuda`, or an open device. */
   device?: DeviceKind | Device | undefined;
-  /** How much of a GPU's memory to take where a call does not say: at most 10 GiB (`full`, default), 6 GiB (`low`) or 3.5 GiB (`lowest`). */
+  /** How much of a GPU's memory to take where a call does not say: at most 10 GiB (`full`, default), 6 GiB (`low`) or 3.9 GiB (`lowest`). */
   memory?: MemoryUse | undefined;
   /** Hears of all work: a profiler. */
   observer?: WorkObserver | undefined;
@@ -95,7 +96,8 @@ export class SvdAutoencoder extends OptimizableModel {
   }
 
   private static async make(components: VaeComponents, options: OpenVaeOptions): Promise<SvdAutoencoder> {
-    const { device = "cpu", signal } = options;
+    const { device = "cpu", signal, memory } = options;
+    if (memory !== undefined) checkMemoryUse(memory);
     const opened = typeof device === "string" ? openDevice(device) : device;
     const vae = await runInSlices(temporalVae.inPieces(components.weights, components.config), { signal });
     return new SvdAutoencoder(components, vae, opened, options);
@@ -173,6 +175,7 @@ export class SvdAutoencoder extends OptimizableModel {
     return this.inTurn("decode", () =>
       withCallbacks(options, ["onNotice", "onProgress"], "decode", async (watched) => {
         const request = this.request(latents, watched);
+        if (watched.pieces !== undefined) checkPieces(watched.pieces, this.vae);
         const { numFrames, height, width } = request.shape;
         const dims = [numFrames, this.config.latentChannels, height, width];
         const { signal } = watched;
@@ -248,6 +251,7 @@ export class SvdAutoencoder extends OptimizableModel {
   }
 
   private encodePrecision(asked: VaePrecision | undefined): VaePrecision {
+    if (asked !== undefined) checkPrecision("encode] [precision", asked);
     if (this.device.kind === "cpu") return "float32";
     return asked ?? (this.config.forceUpcast ? "float32" : this.active.precision);
   }

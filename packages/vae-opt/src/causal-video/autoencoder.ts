@@ -2,9 +2,9 @@ import { type Device, type DeviceKind, type DType, openDevice, throwIfAborted, V
 import { runInSlices, type Weights } from "@vd/tensor";
 import { type Posterior, posterior } from "../posterior";
 import { type Clip, joinClips } from "./clip";
-import { type CausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
+import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
-import { openWeights } from "./opening";
+import { openWeights } from "./open";
 import { type CausalVaePlan, type PlanRequest, planDirection, type StreamPlan } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
 import { DirectionSessions } from "./session";
@@ -42,8 +42,10 @@ export interface EncodeStreamOptions extends DecodeStreamOptions {
 }
 
 /** What encoding gives. */
-export interface EncodedClip extends Posterior {
-  /** Of `mode`, `std` and samples: [frames,height,width,channels]. */
+export interface EncodedClip extends Posterior, Clip {
+  /** The most likely latents, `mode`: so what encoding gives is a clip that can be decoded. */
+  values: Float32Array;
+  /** Of `values`, `mode`, `std` and samples: [frames,height,width,channels]. */
   dims: Clip["dims"];
 }
 
@@ -72,7 +74,7 @@ function chooseType(device: Device, dtype: CausalVaeOptions["dtype"]): DType {
  * const vae = await CausalVideoAutoencoder.fromPretrained("ema_vae_fp16.safetensors");
  * const frames = { values: new Float32Array(5 * 64 * 64 * 3), dims: [5, 64, 64, 3] as const }; // grey, in [-1,1]
  * const latents = await vae.encode(frames); // 2 x 8 x 8 x 16
- * for await (const piece of vae.decodeStream({ values: latents.mode, dims: latents.dims })) console.log(piece.dims);
+ * for await (const piece of vae.decodeStream(latents)) console.log(piece.dims);
  * await vae.close();
  * ```
  */
@@ -119,8 +121,9 @@ export class CausalVideoAutoencoder {
     options: Omit<CausalVaeOptions, "config"> = {},
   ): Promise<CausalVideoAutoencoder> {
     const { device: wanted = "cpu", dtype, maxBytes, signal } = options;
-    if (maxBytes !== undefined && !(maxBytes > 0))
+    if (maxBytes !== undefined && !(typeof maxBytes === "number" && maxBytes > 0))
       throw new VdError({ code: "attr", where: "maxBytes", expected: "a positive number", got: String(maxBytes) });
+    checkCausalVaeConfig(config);
     throwIfAborted(signal, "opening the autoencoder");
     const device = typeof wanted === "string" ? openDevice(wanted) : wanted;
     const type = chooseType(device, dtype);
@@ -138,6 +141,7 @@ export class CausalVideoAutoencoder {
    */
   static async withRandomWeights(options: CausalVaeOptions & { seed?: number } = {}): Promise<CausalVideoAutoencoder> {
     const { config = SEEDVR2_VAE_CONFIG, seed, ...rest } = options;
+    checkCausalVaeConfig(config);
     const where = "making random weights";
     const weights = await runInSlices(randomCausalVaeWeights.inPieces(config, seed), { signal: rest.signal, where });
     return CausalVideoAutoencoder.fromWeights(weights, config, rest);
@@ -167,7 +171,8 @@ export class CausalVideoAutoencoder {
     for await (const piece of this.momentsOf(frames, options)) pieces.push(piece);
     const { values, dims } = joinClips(pieces);
     const channels = this.config.latentChannels;
-    return { ...posterior(values, channels), dims: [dims[0], dims[1], dims[2], channels] };
+    const found = posterior(values, channels);
+    return { ...found, values: found.mode, dims: [dims[0], dims[1], dims[2], channels] };
   }
 
   /**
@@ -178,9 +183,12 @@ export class CausalVideoAutoencoder {
    */
   async *encodeStream(frames: ClipSource, options: EncodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
     const { latentChannels } = this.config;
+    const { noise } = options;
+    if (noise !== undefined && typeof noise !== "function")
+      throw new VdError({ code: "attr", where: "noise", expected: "a function of a count", got: typeof noise });
     for await (const { values, dims } of this.momentsOf(frames, options)) {
       const { mode, sample } = posterior(values, latentChannels);
-      const latents = options.noise ? sample(options.noise(mode.length)) : mode;
+      const latents = noise ? sample(noise(mode.length)) : mode;
       yield { values: latents, dims: [dims[0], dims[1], dims[2], latentChannels] };
     }
   }
@@ -221,6 +229,12 @@ export class CausalVideoAutoencoder {
     this.closed = true;
     await this.encoding.free();
     await this.decoding.free();
+    await this.device.trim();
+  }
+
+  /** Does what {@link close} does: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   private momentsOf(frames: ClipSource, options: EncodeStreamOptions): AsyncGenerator<Clip, void, void> {

@@ -28,10 +28,12 @@ const PIECE = 65_536;
 
 const MAX_SIDE = 2 ** 16;
 
-function checkDims({ values, dims }: Clip, { where, what, channels, multiple }: ClipRule): void {
+function checkDims(clip: Clip, { where, what, channels, multiple }: ClipRule): void {
   const fail = (code: "shape" | "dtype", expected: string, got: string): never => {
     throw new VdError({ code, where: `${where}] [${what}`, expected, got });
   };
+  if (typeof clip !== "object" || clip === null) fail("shape", "a clip { values, dims }", String(clip));
+  const { values, dims } = clip;
   if (!(values instanceof Float32Array))
     fail("dtype", "values in a Float32Array", Object.prototype.toString.call(values));
   const isDims = Array.isArray(dims) && dims.length === 4 && dims.every((n) => Number.isInteger(n) && n >= 1);

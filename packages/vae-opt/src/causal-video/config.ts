@@ -121,6 +121,30 @@ export function parseCausalVaeConfig(json: Json, where = "config.json"): CausalV
   };
 }
 
+/**
+ * Checks a configuration that code gives: what files say is checked when they are parsed.
+ *
+ * @throws VdError `attr`
+ */
+export function checkCausalVaeConfig(config: CausalVaeConfig): void {
+  const refuse = (key: string, expected: string, got: unknown): never => {
+    throw new VdError({ code: "attr", where: `config] [${key}`, expected, got: shownJson(got) });
+  };
+  const channels = config?.blockOutChannels;
+  const groups = config?.normGroups;
+  if (!isCount(groups, MAX_WIDTH)) refuse("normGroups", `a whole number from 1 to ${MAX_WIDTH}`, groups);
+  const fits = (c: unknown) => isCount(c, MAX_WIDTH) && c % groups === 0;
+  if (!Array.isArray(channels) || channels.length === 0 || channels.length > MAX_LEVELS || !channels.every(fits))
+    refuse("blockOutChannels", `a list of 1 to ${MAX_LEVELS} positive multiples of ${groups}`, channels);
+  const most = channels.length - 1;
+  if (!isCount(config.temporalLevels, most, 0))
+    refuse("temporalLevels", `a whole number from 0 to ${most}, one less than there are levels`, config.temporalLevels);
+  if (!isCount(config.layersPerBlock, MAX_LAYERS))
+    refuse("layersPerBlock", `a whole number from 1 to ${MAX_LAYERS}`, config.layersPerBlock);
+  for (const key of ["inChannels", "outChannels", "latentChannels"] as const)
+    if (!isCount(config[key], MAX_WIDTH)) refuse(key, `a whole number from 1 to ${MAX_WIDTH}`, config[key]);
+}
+
 /** Factor by which encoding shrinks height and width. */
 export const pictureFactor = ({ blockOutChannels }: CausalVaeConfig): number => 2 ** (blockOutChannels.length - 1);
 

@@ -117,6 +117,30 @@ function checkRequest({ height, width, maxBytes }: PlanRequest, factor: number):
     throw new VdError({ code: "attr", where: "plan] [maxBytes", expected: "a positive number", got: String(maxBytes) });
 }
 
+const isCount = (value: unknown, least = 1): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= least && value <= ALL_FRAMES;
+
+/**
+ * Checks how a caller wants the work cut: pieces without latents would never end.
+ *
+ * @throws VdError `attr`
+ */
+export function checkStreamPlan(
+  plan: StreamPlan,
+  { direction, resources }: { direction: Direction; resources: Pick<Resources, "model"> },
+): void {
+  const fail = (name: string, expected: string, got: unknown): never => {
+    const hint = `Give \`${direction}\` of what plan(…) returns.`;
+    throw new VdError({ code: "attr", where: `${direction}] [${name}`, expected, got: String(got), hint });
+  };
+  if (typeof plan !== "object" || plan === null) fail("plan", "an object", plan);
+  for (const name of ["latentsPerRun", "framesAtOnce"] as const)
+    if (!isCount(plan[name])) fail(`plan.${name}`, `a whole number from 1 to ${ALL_FRAMES}`, plan[name]);
+  const least = 2 * resources.model.parts[direction].reach + 1;
+  if (plan.stripHeight !== undefined && !isCount(plan.stripHeight, least))
+    fail("plan.stripHeight", `none, or a whole number from ${least} to ${ALL_FRAMES}`, plan.stripHeight);
+}
+
 /**
  * Finds the fastest way to cut one direction's work that stays within the memory.
  *

@@ -152,12 +152,6 @@ export class Session {
     return plan.read("y");
   }
 
-  /**
-   * The plan of a piece, for callers that write and read more of it.
-   *
-   * @throws VdError `memory`
-   */
-
   /** Bytes that the loaded plans take on the device, without weights. */
   get bytes(): number {
     let bytes = this.stream.bytes;
@@ -171,6 +165,11 @@ export class Session {
     await this.stream.free();
   }
 
+  /**
+   * The plan of a piece, for callers that write and read more of it.
+   *
+   * @throws VdError `memory`
+   */
   async planOf(latents: number, begins: boolean): Promise<Plan> {
     const { direction, resources, shape, stream } = this;
     const key = `${latents}${begins ? " first" : ""}`;

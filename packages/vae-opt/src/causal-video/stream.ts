@@ -3,7 +3,7 @@ import { runInSlices } from "@vd/tensor";
 import { type Clip, type ClipRule, checkClip, checkResult, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
 import { PictureSession } from "./picture-session";
-import type { StreamPlan } from "./planning";
+import { checkStreamPlan, type StreamPlan } from "./planning";
 import type { DirectionSessions } from "./session";
 
 /** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for. */
@@ -143,6 +143,7 @@ export async function* runStream(
   const { signal, rule } = options;
   throwIfAborted(signal, rule.where);
   sessions.checkOpen();
+  if (options.plan !== undefined) checkStreamPlan(options.plan, sessions);
   const run = new Run(sessions, options);
   try {
     for await (const piece of piecesOf(source, `${rule.where}] [${rule.what}`)) {

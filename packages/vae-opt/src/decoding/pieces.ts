@@ -89,22 +89,27 @@ export function heldBytes(
   return { spatial, temporal };
 }
 
+/** A number of things in words: 1 frame, 2 frames. */
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+
 /** The shortest and the longest length of what is cut, as words. */
-function rangeOf(values: readonly number[]): string {
+function rangeOf(values: readonly number[], what: string): string {
   const [least, most] = [Math.min(...values), Math.max(...values)];
-  return least === most ? String(most) : `${least} to ${most}`;
+  return least === most ? counted(most, what) : `${least} to ${counted(most, what)}`;
 }
 
 /** Returns what pieces mean, as a part of a sentence. */
 export function describePieces({ chunkFrames, tiles }: DecodePieces): string {
-  if (!tiles)
-    return chunkFrames === undefined ? "whole" : `${chunkFrames} frame${chunkFrames > 1 ? "s" : ""} at a time`;
+  if (!tiles) return chunkFrames === undefined ? "whole" : `${counted(chunkFrames, "frame")} at a time`;
   const { numHeadBlocks, blocks } = tiles;
   const [frames, rows] = [blocks.map((block) => block.frames), blocks.map((block) => block.rows)];
-  const begin = numHeadBlocks > 0 ? `${numHeadBlocks} blocks whole, then ` : "";
-  const held = rangeOf(blocks.map(({ onDevice }) => onDevice.made));
+  const begin = numHeadBlocks > 0 ? `${counted(numHeadBlocks, "block")} whole, then ` : "";
+  const held = rangeOf(
+    blocks.map(({ onDevice }) => onDevice.made),
+    "frame",
+  );
   return (
-    `in tiles: ${begin}whole pictures of ${rangeOf(frames)} frames in turn with all frames of ${rangeOf(rows)} rows, ` +
-    `maps of ${held} frames on the device`
+    `in tiles: ${begin}whole pictures of ${rangeOf(frames, "frame")} in turn with all frames of ${rangeOf(rows, "row")}, ` +
+    `maps of ${held} on the device`
   );
 }

@@ -1,5 +1,5 @@
 import { freemem, totalmem } from "node:os";
-import type { Device } from "@vd/kernels-native";
+import { type Device, VdError } from "@vd/kernels-native";
 
 /** How much of a GPU work may take: as much as keeps it fast, as fits a small card, or as little as is known to work. */
 export type MemoryUse = "full" | "low" | "lowest";
@@ -22,6 +22,13 @@ const LIMIT_BYTES: Readonly<Record<MemoryUse, number>> = {
   // Beside the driver's context; a card of 4 GiB says itself how much less it has.
   lowest: 3.9 * 2 ** 30,
 };
+/** Checks how much memory is to be taken. @throws VdError `attr` */
+export function checkMemoryUse(memory: unknown): void {
+  if (typeof memory === "string" && Object.hasOwn(LIMIT_BYTES, memory)) return;
+  const expected = `one of ${Object.keys(LIMIT_BYTES).join(", ")}`;
+  throw new VdError({ code: "attr", where: "memory", expected, got: String(memory) });
+}
+
 /** Part of the memory that is left for others: the driver's context, working memory of kernels. */
 const SPARE = 0.03;
 /** On the CPU, which shares its memory with everything else. */

@@ -1,7 +1,7 @@
-import { throwIfAborted, VdError } from "@vd/kernels-native";
+import { cancelledError, throwIfAborted, VdError } from "@vd/kernels-native";
 import { fitPicture, type RgbImage, resizeLanczos } from "@vd/media";
 import { runInSlices } from "@vd/tensor";
-import type { VideoFrames } from "../autoencoder/checks";
+import { checkSize, type VideoFrames } from "../autoencoder/checks";
 import { inOrder, readAhead } from "./prefetch";
 import { type FrameSource, openSource } from "./sources";
 import { optimalNumWorkers } from "./workers";
@@ -33,6 +33,20 @@ function checkCount(name: string, value: number | undefined, fallback: number): 
   throw new VdError({ code: "attr", where: `createFrameLoader] [${name}`, expected, got: String(value) });
 }
 
+/** Checks a frame that a caller's source gives. @throws VdError `shape` */
+function checkedFrame(frame: RgbImage): RgbImage {
+  const isBytes = frame?.data instanceof Uint8Array;
+  const count = isBytes ? checkSize("width", frame.width) * checkSize("height", frame.height) * 3 : 0;
+  if (isBytes && frame.data.length === count) return frame;
+  throw new VdError({
+    ...{ code: "shape", where: "frames" },
+    expected: isBytes
+      ? `${count} levels for ${frame.width}×${frame.height} pixels of three`
+      : "frames { width, height, data } with levels as bytes",
+    got: isBytes ? String(frame.data.length) : typeof frame?.data,
+  });
+}
+
 /** Frames in their order, decoded ahead of whoever takes them. Iterate over it once. */
 export class FrameLoader implements AsyncIterable<LoadedFrame> {
   readonly workers: number;
@@ -46,7 +60,7 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     this.workers = checkCount("workers", options.workers, optimalNumWorkers());
     this.prefetch = checkCount("prefetch", options.prefetch, 2 * this.workers);
     const { size } = options;
-    if (size) for (const side of ["width", "height"] as const) checkCount(side, Math.ceil(size[side] / 64), 1);
+    if (size) for (const side of ["width", "height"] as const) checkSize(`createFrameLoader] [${side}`, size[side]);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<LoadedFrame> {
@@ -71,8 +85,10 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     const { size, signal } = this.options;
     const found = await openSource(this.source, { use: size, signal });
     const { workers, prefetch } = this;
-    if (found.kind === "stream") yield* readAhead(this.fitted(found.frames), prefetch);
-    else {
+    if (found.kind === "stream") {
+      const aborted = () => cancelledError("createFrameLoader", { work: "the reading", signal });
+      yield* readAhead(this.fitted(found.frames), { prefetch, signal, aborted });
+    } else {
       const load = async (path: string) => {
         throwIfAborted(signal, path, { work: "the reading" });
         return this.fit(await found.load(path));
@@ -82,7 +98,7 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
   }
 
   private async *fitted(frames: AsyncIterable<RgbImage>): AsyncGenerator<RgbImage> {
-    for await (const frame of frames) yield await this.fit(frame);
+    for await (const frame of frames) yield await this.fit(checkedFrame(frame));
   }
 
   private async fit(frame: RgbImage): Promise<RgbImage> {
@@ -117,15 +133,21 @@ export function createFrameLoader(source: FrameSource, options: FrameLoaderOptio
  * Collects frames of a loader as a video for an autoencoder: values in [-1,1].
  *
  * @param most frames; the loop ends behind them. Default: all
- * @throws VdError as the loader; `shape` where frames differ in size, `io` where there are none
+ * @throws VdError as the loader; `shape` where frames differ in size or are none, `attr` for another number of them, `io` where
+ *   there are none
  */
 export async function collectFrames(
   frames: AsyncIterable<RgbImage>,
   most = Number.POSITIVE_INFINITY,
 ): Promise<VideoFrames> {
+  if (most !== Number.POSITIVE_INFINITY && !(Number.isInteger(most) && most >= 1)) {
+    const expected = "a whole number from 1, or Infinity";
+    throw new VdError({ code: "attr", where: "collectFrames] [most", expected, got: String(most) });
+  }
   const parts: Float32Array[] = [];
   let first: RgbImage | undefined;
   for await (const frame of frames) {
+    checkedFrame(frame);
     first ??= frame;
     if (frame.width !== first.width || frame.height !== first.height)
       throw new VdError({

@@ -16,8 +16,11 @@ export async function* inOrder<Item, Result>(
   const running = new Set<Promise<unknown>>();
   const ahead: Promise<Result>[] = [];
   let next = 0;
+  let isOver = false;
   const startNext = async (item: Item): Promise<Result> => {
-    while (running.size >= workers) await Promise.race(running);
+    while (running.size >= workers && !isOver) await Promise.race(running);
+    // Nobody takes it any more: what waited for its turn is not begun.
+    if (isOver) return new Promise<never>(() => {});
     const result = load(item);
     const settled: Promise<unknown> = result.then(
       () => running.delete(settled),
@@ -37,13 +40,37 @@ export async function* inOrder<Item, Result>(
   try {
     for (fill(); ahead.length > 0; fill()) yield await ahead.shift()!;
   } finally {
-    next = items.length;
+    isOver = true;
     await Promise.allSettled(running);
   }
 }
 
-/** Yields what `source` yields, and asks for up to `prefetch` of it before they are taken. */
-export async function* readAhead<T>(source: AsyncIterable<T>, prefetch: number): AsyncGenerator<T> {
+/** Resolves as `result` does, or rejects once the signal fires, whatever `result` waits for. */
+function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined, aborted: () => Error): Promise<T> {
+  if (!signal) return result;
+  return new Promise<T>((resolve, reject) => {
+    const stop = () => reject(aborted());
+    if (signal.aborted) return stop();
+    signal.addEventListener("abort", stop, { once: true });
+    result.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
+}
+
+/** What ends reading ahead before its source does. */
+export interface ReadAheadOptions {
+  /** Results that are asked for before they are taken. */
+  prefetch: number;
+  signal?: AbortSignal | undefined;
+  /** What is thrown once the signal has fired. */
+  aborted: () => Error;
+}
+
+/** Yields what `source` yields, and asks for up to `prefetch` of it before they are taken. Once the signal fires it ends, also
+ *  where the source does not answer; then the source is not waited for. */
+export async function* readAhead<T>(
+  source: AsyncIterable<T>,
+  { prefetch, signal, aborted }: ReadAheadOptions,
+): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
   const ahead: Promise<IteratorResult<T>>[] = [];
   let last: Promise<unknown> = Promise.resolve();
@@ -57,13 +84,14 @@ export async function* readAhead<T>(source: AsyncIterable<T>, prefetch: number):
   try {
     for (let i = 0; i < prefetch; i++) ask();
     for (;;) {
-      const { done, value } = await ahead.shift()!;
+      const { done, value } = await orAborted(ahead.shift()!, signal, aborted);
       if (done) return;
       ask();
       yield value;
     }
   } finally {
-    await iterator.return?.();
-    await last;
+    const ended = Promise.all([iterator.return?.(), last]);
+    if (signal?.aborted) ended.catch(() => undefined);
+    else await ended;
   }
 }

@@ -1,5 +1,5 @@
 import { VdError } from "@vd/kernels-native";
-import type { Optimizable, OptimizableModel, OptimizationOptions } from "./model";
+import type { Optimizable, OptimizableModel, OptimizationOptions } from "./optimizable-model";
 import { checkPrecision, type VaePrecision } from "./switches";
 
 /**
@@ -57,8 +57,14 @@ export interface AutocastOptions {
  */
 export function configureAutocast(
   model: OptimizableModel,
-  { precision, enabled = true }: AutocastOptions,
+  options: AutocastOptions,
 ): Disposable & { readonly precision: VaePrecision } {
+  const { precision, enabled = true } = options ?? {};
+  if (typeof model?.enterPrecision !== "function")
+    throw new VdError({
+      ...{ code: "attr", where: "configureAutocast", expected: "a model of this package, such as SvdAutoencoder" },
+      got: model === null ? "null" : typeof model,
+    });
   const checked = checkPrecision("precision", precision);
   const leave = enabled ? model.enterPrecision(checked) : () => {};
   return { precision: checked, [Symbol.dispose]: leave };

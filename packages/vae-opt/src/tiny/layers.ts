@@ -42,7 +42,7 @@ export function tinyLayers(where: string, shapes: HalfShapes): TinyLayer[] {
   if (indices.length === 0 || indices.length > MOST_LAYERS || indices.some(Number.isNaN))
     fail(where, "weights named like 3.conv.0.weight", indices.length === 0 ? "none" : "other names");
   let channels = 0;
-  return indices
+  const layers = indices
     .sort((a, b) => a - b)
     .map((index, i): TinyLayer => {
       if (shapes.has(`${index}.conv.0.weight`)) {
@@ -60,6 +60,28 @@ export function tinyLayers(where: string, shapes: HalfShapes): TinyLayer[] {
         fail(`${where}] [${index}`, "a bias in the first and last layer only", "another");
       return { kind: isEnd ? "conv" : "resample", index, cin, cout };
     });
+  checkNumbers(where, layers);
+  return layers;
+}
+
+/**
+ * Refuses gaps in the numbers that layers without weights do not explain: a file without a layer would give smaller pictures, or
+ * other ones. Such layers are a ReLU behind the first convolution and nearest-2× upsampling before each resampling one of a decoder.
+ */
+function checkNumbers(where: string, layers: readonly TinyLayer[]): void {
+  let before: number | undefined;
+  for (const [i, { kind, index }] of layers.entries()) {
+    const gap = i === 0 ? 1 : index - layers[i - 1]!.index;
+    if (kind === "resample") before ??= gap;
+    const isBehindFirst = i === 1 && kind === "block";
+    const most = kind === "resample" ? Math.min(before!, 2) : kind === "conv" || isBehindFirst ? 2 : 1;
+    if (gap > most || (kind === "resample" && gap < most))
+      fail(
+        `${where}] [${index}`,
+        `${index - most} as the layer before`,
+        `${layers[i - 1]!.index}: weights are missing`,
+      );
+  }
 }
 
 /**

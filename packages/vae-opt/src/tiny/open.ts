@@ -78,10 +78,15 @@ function filesIn(folder: string): string[] {
   if (whole) return [join(folder, whole)];
   const halves = names.filter((name) => /(?:en|de)coder\.safetensors$/.test(name));
   if (halves.length === 0) throw noWeights(folder, names.length === 0 ? "none" : names.slice(0, 3).join(", "));
-  return halves
-    .sort()
-    .slice(0, 2)
-    .map((name) => join(folder, name));
+  for (const half of ["encoder.safetensors", "decoder.safetensors"]) {
+    const found = halves.filter((name) => name.endsWith(half));
+    if (found.length <= 1) continue;
+    throw new VdError({
+      ...{ code: "weights", where: folder, expected: `one file …${half}`, got: found.sort().join(", ") },
+      hint: "They are of several models: give the file, or a folder of its own for each model.",
+    });
+  }
+  return halves.map((name) => join(folder, name));
 }
 
 /**

@@ -1,9 +1,17 @@
 import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
-import { compile, frameChunks, type PausableModule, type Plan, runInSlices } from "@vd/tensor";
+import {
+  compile,
+  type FrameChunks,
+  frameChunks,
+  type PausableModule,
+  type Plan,
+  runInSlices,
+  type Tensor,
+} from "@vd/tensor";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "../autoencoder/checks";
 import { StageRuns } from "../autoencoder/stage-runs";
 import type { VaeStage } from "../decoding/stages";
-import { PRECISIONS, type VaePrecision } from "../optimization/switches";
+import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { type FrameMode, tinyDecoder, tinyEncoder } from "./model";
 import { openTiny, type TinyComponents, type TinyHalf } from "./open";
 
@@ -36,8 +44,10 @@ function sizesOf(half: TinyHalf, latentEnd: "first" | "last"): HalfSizes {
 
 /** Decodes frames one by one, each knowing the ones before. */
 export interface TinyStream {
-  /** latents: [C,h,w] → the frame, [H,W,3] in about [-1,1]. @throws VdError as `decode` */
+  /** latents: [C,h,w] → the frame, [H,W,3] in about [-1,1]. Calls before it has resolved wait for their turn.
+   *  @throws VdError as `decode` */
   next(latents: Float32Array): Promise<Float32Array>;
+  /** Ends the stream once calls under way are done. */
   close(): Promise<void>;
 }
 
@@ -56,7 +66,7 @@ export interface TinyStream {
  * ```
  */
 export class TinyAutoencoder {
-  private readonly decodeModule: PausableModule<[z: import("@vd/tensor").Tensor, mode?: FrameMode]> | undefined;
+  private readonly decodeModule: PausableModule<[z: Tensor, mode?: FrameMode]> | undefined;
   private readonly encodeModule: PausableModule | undefined;
   readonly precision: VaePrecision;
 
@@ -79,7 +89,8 @@ export class TinyAutoencoder {
    * @throws VdError `io` where there are no weights, saying where to get them; `weights` for another layout, `unsupported`
    */
   static async fromPretrained(source: string, options: OpenTinyOptions = {}): Promise<TinyAutoencoder> {
-    const { device = "cpu" } = options;
+    const { device = "cpu", precision } = options;
+    if (precision !== undefined) checkPrecision("precision", precision);
     const components = await openTiny(source);
     return new TinyAutoencoder(components, typeof device === "string" ? openDevice(device) : device, options);
   }
@@ -104,7 +115,7 @@ export class TinyAutoencoder {
     const data = new Float32Array(numFrames * size.height * size.width * 3);
     const [perFrame, framePixels] = [latentChannels * h * w, size.height * size.width * 3];
     // A chunk begins with the frames that its own first frame can see, so that chunks are as the whole.
-    for (const [begin, end] of frameChunks(numFrames, chunkFrames ?? numFrames)) {
+    for (const [begin, end] of chunksOf(numFrames, chunkFrames)) {
       const from = Math.max(begin - this.reach, 0);
       const part = latents.data.subarray(from * perFrame, end * perFrame);
       const frames = await this.run(
@@ -140,7 +151,7 @@ export class TinyAutoencoder {
     const [h, w] = [height / factor, width / factor];
     const data = new Float32Array(numFrames * latentChannels * h * w);
     const framePixels = height * width * 3;
-    for (const [begin, end] of frameChunks(numFrames, chunkFrames ?? numFrames)) {
+    for (const [begin, end] of chunksOf(numFrames, chunkFrames)) {
       const part = video.data.subarray(begin * framePixels, end * framePixels);
       const stage = this.encodeStage([end - begin, height, width]);
       data.set(await this.run(stage, "pixels", part, "latents", signal), begin * latentChannels * h * w);
@@ -157,21 +168,43 @@ export class TinyAutoencoder {
   async stream({ width, height }: { width: number; height: number }): Promise<TinyStream> {
     const { latentChannels } = sizesOf(this.half("decoder"), "first");
     const dims = [1, latentChannels, checkSize("height", height), checkSize("width", width)] as const;
-    const plan = await compile(this.device, this.decodeStage(dims, "stream").build, { dtype: this.dtype });
+    const { dtype } = this;
+    const plan = await compile(this.device, this.decodeStage(dims, "stream").build, { dtype });
+    const decodeNext = async (latents: Float32Array): Promise<Float32Array> => {
+      checkValues("next", latents, dims, "latent");
+      await plan.write("latents", latents);
+      await plan.run();
+      const frame = await plan.read("frames");
+      return checkResults("next", frame, [1, frame.length], dtype);
+    };
+    // One frame after the other, in the order of the calls: they share the plan and what it remembers.
+    let last: Promise<unknown> = Promise.resolve();
+    let closing: Promise<void> | undefined;
     return {
-      async next(latents) {
-        checkValues("next", latents, dims, "latent");
-        await plan.write("latents", latents);
-        await plan.run();
-        return plan.read("frames");
+      next(latents) {
+        if (closing) {
+          const [expected, got] = ["an open stream", "one that was closed"];
+          return Promise.reject(new VdError({ code: "unsupported", where: "next", expected, got }));
+        }
+        const frame = last.then(() => decodeNext(latents));
+        last = frame.catch(() => undefined);
+        return frame;
       },
-      close: () => plan.free(),
+      close() {
+        closing ??= last.then(() => plan.free());
+        return closing;
+      },
     };
   }
 
   /** Lets go of weights on the device. */
   async close(): Promise<void> {
     await this.device.trim();
+  }
+
+  /** Does what {@link close} does: for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   /** Frames before a frame that reach into it: one for each block with memory. */
@@ -241,6 +274,13 @@ export class TinyAutoencoder {
       return plan.read(output);
     });
   }
+}
+
+/** Runs of frames, all at once where nothing is said. @throws VdError `attr` */
+function chunksOf(numFrames: number, chunkFrames: number = numFrames): FrameChunks {
+  if (Number.isInteger(chunkFrames) && chunkFrames >= 1) return frameChunks(numFrames, chunkFrames);
+  const expected = "a whole number from 1";
+  throw new VdError({ code: "attr", where: "chunkFrames", expected, got: String(chunkFrames) });
 }
 
 function checkedSize(given: Omit<VideoLatents, "data">): { numFrames: number; height: number; width: number } {

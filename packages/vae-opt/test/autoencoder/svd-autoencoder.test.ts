@@ -97,10 +97,20 @@ describe("decoding", () => {
 });
 
 describe("encoding", () => {
+  it("refuses a limit that not even one frame keeps, and a precision that is none", async () => {
+    await expect(vae.encode(VIDEO, { maxBytes: 1_000 })).rejects.toThrow(
+      /\[encode\] expected an encode that fits into 0\.00 MiB, got \d\.\d\d MiB for one frame of 32×24/,
+    );
+    await expect(vae.encode(VIDEO, { precision: "int4" as never })).rejects.toMatchObject({ code: "attr" });
+    await expect(SvdAutoencoder.fromPretrained("models/tiny-svd", { memory: "tiny" as never })).rejects.toThrow(
+      /\[memory\] expected one of full, low, lowest, got tiny/,
+    );
+  });
+
   it("a clip gives the same latents whatever the number of frames at a time", async () => {
     const whole = await vae.encode(VIDEO);
     expect([whole.numFrames, whole.width, whole.height, whole.data.length]).toEqual([3, 4, 3, 3 * 4 * 4 * 3]);
-    const parts = await vae.encode(VIDEO, { maxBytes: 1 });
+    const parts = await vae.encode(VIDEO, { maxBytes: 2.4e6 }); // room for one frame
     expect(psnr(parts.data, whole.data)).toBeGreaterThan(100);
     const raw = await vae.encode(VIDEO, { scaled: false });
     expect(raw.data[5]! * vae.config.scalingFactor).toBeCloseTo(whole.data[5]!, 5);

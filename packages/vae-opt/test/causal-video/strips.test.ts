@@ -84,3 +84,24 @@ describe("a picture in strips", () => {
     await expect(work).rejects.toMatchObject({ code: "cancelled" });
   });
 });
+
+describe("strips of pictures whose height no strip divides", () => {
+  it.each([
+    [19, 3, 1],
+    [23, 5, 2],
+    [17, 1, 5],
+  ])("decode and encode %i × %i latents to 70 dB or more", async (height, width, rows) => {
+    const latents = noiseClip([2, height, width, 4], height);
+    latents.values.forEach((value, i) => {
+      latents.values[i] = value * (Math.floor(i / (width * 4)) % height < height / 3 ? 0.2 : 2);
+    });
+    const { decode, encode } = vae.model.parts;
+    const whole = await vae.decode(latents, { plan: cut(1, 4) });
+    const striped = await vae.decode(latents, { plan: cut(1, 4, 2 * decode.reach + rows) });
+    expect(psnr(striped.values, whole.values)).toBeGreaterThan(70);
+    const frames = noiseClip([5, 8 * height, 8 * width, 3], width);
+    const encoded = await vae.encode(frames, { plan: cut(1, 4) });
+    const inStrips = await vae.encode(frames, { plan: cut(1, 4, 2 * encode.reach + rows) });
+    expect(psnr(inStrips.mode, encoded.mode)).toBeGreaterThan(70);
+  });
+});

@@ -111,3 +111,41 @@ it("decodes no more pictures at a time than there are threads, and fewer on Wind
   expect(optimalNumWorkers("win32", 4)).toBe(2);
   expect(optimalNumWorkers("darwin", 1)).toBe(1);
 });
+
+it("pictures that waited for their turn are not begun once the loop is left", async () => {
+  const begun: number[] = [];
+  const load = async (i: number) => {
+    begun.push(i);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return i;
+  };
+  for await (const _ of inOrder([0, 1, 2, 3, 4, 5, 6, 7], load, { workers: 1, prefetch: 8 })) break;
+  const before = [...begun];
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(begun).toEqual(before);
+});
+
+it("a signal ends a loader whose source never answers", { timeout: 5_000 }, async () => {
+  async function* silent(): AsyncGenerator<RgbImage> {
+    await new Promise(() => undefined);
+  }
+  const loop = all(createFrameLoader(silent(), { signal: AbortSignal.timeout(20) }));
+  await expect(loop).rejects.toMatchObject({ code: "cancelled" });
+});
+
+it("sizes, counts and frames that cannot be are refused in sentences", async () => {
+  for (const width of [0, 1.5, 70_000, Number.NaN])
+    expect(() => createFrameLoader("x", { size: { width, height: 16 } })).toThrow(
+      /\[width\] expected .* at most 65536/,
+    );
+  async function* one(frame: unknown): AsyncGenerator<RgbImage> {
+    yield frame as RgbImage;
+  }
+  const good = { width: 2, height: 2, data: new Uint8Array(12) };
+  for (const most of [0, -1, 1.5, Number.NaN, "3" as never])
+    await expect(collectFrames(one(good), most)).rejects.toMatchObject({ code: "attr" });
+  for (const wrong of [null, {}, { ...good, data: new Uint8Array(3) }, { ...good, data: new Float32Array(12) }]) {
+    await expect(collectFrames(one(wrong))).rejects.toMatchObject({ code: "shape" });
+    await expect(all(createFrameLoader(one(wrong)))).rejects.toMatchObject({ code: "shape" });
+  }
+});

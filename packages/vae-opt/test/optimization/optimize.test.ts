@@ -1,4 +1,4 @@
-import { openDevice } from "@vd/kernels-native";
+import { type Device, openDevice } from "@vd/kernels-native";
 import { type Graph, layoutGraph } from "@vd/tensor";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
@@ -10,6 +10,7 @@ import {
   SvdAutoencoder,
   temporalVae,
 } from "../../src/index";
+import { OptimizableModel } from "../../src/optimization/optimizable-model";
 import { PLAIN } from "../../src/optimization/switches";
 import { randomWeights } from "../support/random-weights";
 import { noise, runModule } from "../support/run-module";
@@ -109,6 +110,39 @@ it("an autocast scope ends with its block, and refuses what is no precision", ()
   }
   expect(left).toBe(1);
   expect(() => configureAutocast(model, { precision: "int4" as never })).toThrow(/bfloat16/);
+});
+
+it("autocast scopes may close in any order, and more than once: the innermost that is open counts", () => {
+  class Model extends OptimizableModel {
+    get precision() {
+      return this.active.precision;
+    }
+  }
+  const model = new Model({ ...device, kind: "cuda", name: "a card" } as unknown as Device);
+  const [first, , last] = (["float16", "bfloat16", "float16"] as const).map((precision) =>
+    configureAutocast(model, { precision }),
+  );
+  expect(model.precision).toBe("float16");
+  first![Symbol.dispose]();
+  first![Symbol.dispose]();
+  expect(model.precision).toBe("float16");
+  last![Symbol.dispose]();
+  expect(model.precision).toBe("bfloat16");
+});
+
+it("autocast says what it needs, and switches' other options are checked", () => {
+  expect(() => configureAutocast(undefined as never, { precision: "float16" })).toThrow(/a model of this package/);
+  expect(() => configureAutocast(vae, undefined as never)).toThrow(/one of float32, float16, bfloat16/);
+  expect(() => vae.enableWindowsBlackwellOptimizations({ folder: 7 as never })).toThrow(/folder.*a string/);
+  expect(() => vae.enableWindowsBlackwellOptimizations({ onProgress: 7 as never })).toThrow(/onProgress.*a function/);
+});
+
+it("optimised, plain and optimised again decode to the same bits each", async () => {
+  const plain = await vae.decode(LATENTS);
+  const first = await vae.enableWindowsBlackwellOptimizations().decode(LATENTS);
+  expect((await vae.disableOptimizations().decode(LATENTS)).data).toEqual(plain.data);
+  expect((await vae.enableWindowsBlackwellOptimizations().decode(LATENTS)).data).toEqual(first.data);
+  vae.disableOptimizations();
 });
 
 it("in 8-bit floats, convolutions of many channels take codes with scales, and frames differ by their rounding", async () => {

@@ -112,6 +112,52 @@ describe("a tiny decoder whose frames see the ones before", () => {
     await tiny.close();
   });
 
+  it("decodes a stream in the order of its calls, also where nobody waits for them, until it is closed", async () => {
+    const tiny = await TinyAutoencoder.fromPretrained(file(), { device });
+    const stream = await tiny.stream({ width: 2, height: 3 });
+    const frames = [0, 1, 2].map((f) => stream.next(z.slice(f * 24, (f + 1) * 24)));
+    const closed = stream.close();
+    expectClose(Float32Array.from((await Promise.all(frames)).flatMap((frame) => [...frame])), wanted);
+    await closed;
+    await stream.close();
+    await expect(stream.next(z.slice(0, 24))).rejects.toThrow(/an open stream/);
+  });
+
+  it("goes on after latents that are none", async () => {
+    const stream = await (await TinyAutoencoder.fromPretrained(file(), { device })).stream({ width: 2, height: 3 });
+    await expect(stream.next(new Float32Array(24).fill(Number.NaN))).rejects.toMatchObject({ code: "attr" });
+    expectClose(await stream.next(z.slice(0, 24)), wanted.slice(0, wanted.length / 3));
+    await stream.close();
+  });
+
+  it("refuses results that are not finite, chunks that are none, and other types", async () => {
+    const broken = new Map([...weights].map(([name, each]) => [name, { ...each, values: each.values.slice() }]));
+    [...broken.values()].at(-1)!.values.fill(Number.POSITIVE_INFINITY);
+    const path = write(join(temporaryFolder(), "taesdv.safetensors"), [["decoder.", 1, broken]]);
+    const stream = await (await TinyAutoencoder.fromPretrained(path, { device })).stream({ width: 2, height: 3 });
+    await expect(stream.next(z.slice(0, 24))).rejects.toThrow(/expected finite results/);
+    await stream.close();
+    const tiny = await TinyAutoencoder.fromPretrained(file(), { device });
+    for (const chunkFrames of [0, -1, 1.5, Number.NaN])
+      await expect(tiny.decode({ ...DIMS, data: z }, { chunkFrames })).rejects.toThrow(/\[chunkFrames\]/);
+    await expect(TinyAutoencoder.fromPretrained(file(), { device, precision: "int4" as never })).rejects.toThrow(
+      /\[precision\] expected one of/,
+    );
+  });
+
+  it("names keys that are missing or too many", async () => {
+    const named = (change: (names: Map<string, { shape: readonly number[]; values: Float64Array }>) => void) => {
+      const changed = new Map(weights);
+      change(changed);
+      const path = write(join(temporaryFolder(), "taesdv.safetensors"), [["decoder.", 1, changed]]);
+      return TinyAutoencoder.fromPretrained(path, { device });
+    };
+    for (const name of weights.keys())
+      await expect(named((names) => names.delete(name))).rejects.toMatchObject({ code: "weights" });
+    const extra = { shape: [1], values: new Float64Array(1) };
+    await expect(named((names) => names.set("2.other.weight", extra))).rejects.toThrow(/other\.weight/);
+  });
+
   it("refuses what are no latents, and to encode without an encoder", async () => {
     const tiny = await TinyAutoencoder.fromPretrained(file(), { device });
     await expect(tiny.decode({ ...DIMS, data: z.with(0, Number.NaN) })).rejects.toMatchObject({ code: "attr" });
@@ -155,6 +201,15 @@ describe("a tiny autoencoder of pictures", () => {
     write(join(folder, "taesd_decoder.safetensors"), [["", 1, decoder]]);
     write(join(folder, "taesd_encoder.safetensors"), [["", 0, encoder]]);
     await check(folder);
+  });
+
+  it("is not guessed at where a folder holds several", async () => {
+    const folder = temporaryFolder();
+    for (const name of ["taesd_decoder", "taesdxl_decoder"])
+      write(join(folder, `${name}.safetensors`), [["", 1, decoder]]);
+    await expect(TinyAutoencoder.fromPretrained(folder, { device })).rejects.toThrow(
+      /got taesd_decoder\.safetensors, taesdxl_decoder\.safetensors.*give the file/,
+    );
   });
 
   it("is read in diffusers' names", async () => {

@@ -148,6 +148,13 @@ function checkOptions(options: OptimizationOptions): void {
       expected: "an object of switches",
       got: String(options),
     });
+  const { folder, onProgress } = options;
+  const expectType = (name: string, value: unknown, type: string) => {
+    if (value !== undefined && typeof value !== type)
+      throw new VdError({ code: "attr", where: name, expected: `a ${type}`, got: String(value) });
+  };
+  expectType("folder", folder, "string");
+  expectType("onProgress", onProgress, "function");
   for (const [name, value] of Object.entries(options)) {
     const isSwitch = (switches as readonly string[]).includes(name);
     if (!isSwitch && !others.includes(name))
@@ -167,7 +174,7 @@ export abstract class OptimizableModel implements Optimizable {
   private switches: OptimizationSwitches = PLAIN;
   private report: OptimizationReport;
   private tuning: TuningCache | undefined;
-  private readonly scopes: VaePrecision[] = [];
+  private readonly scopes: { readonly precision: VaePrecision }[] = [];
 
   constructor(readonly device: Device) {
     this.report = { platform: platformText(device), changes: [] };
@@ -223,19 +230,19 @@ export abstract class OptimizableModel implements Optimizable {
 
   /** Enters a scope in which activations have another type; the returned function leaves it. See configureAutocast. */
   enterPrecision(precision: VaePrecision): () => void {
-    this.scopes.push(precision);
-    let isOpen = true;
+    // An object of its own, so that scopes of one precision may close in any order, and each once.
+    const scope = { precision };
+    this.scopes.push(scope);
     return () => {
-      if (!isOpen) return;
-      isOpen = false;
-      this.scopes.splice(this.scopes.lastIndexOf(precision), 1);
+      const place = this.scopes.indexOf(scope);
+      if (place >= 0) this.scopes.splice(place, 1);
     };
   }
 
   /** What is on for a call that begins now. */
   protected get active(): OptimizationSwitches {
     const scoped = this.device.kind === "cpu" ? undefined : this.scopes.at(-1);
-    return scoped ? { ...this.switches, precision: scoped } : this.switches;
+    return scoped ? { ...this.switches, precision: scoped.precision } : this.switches;
   }
 
   /** What decides kernel variants: the measured table of this card, or the device's own choice. */

@@ -1,0 +1,88 @@
+import { openDevice } from "@vd/kernels-native";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { CausalVideoAutoencoder, posterior, type StreamPlan } from "../../src/index";
+import { countedDevice } from "../support/counted-device";
+import { randomWeights } from "../support/random-weights";
+import { collect, cut, noiseClip, openSmall, SMALL } from "./support";
+
+let vae: CausalVideoAutoencoder;
+beforeAll(async () => {
+  vae = await openSmall();
+});
+afterAll(() => vae.close());
+
+const LATENTS = noiseClip([3, 4, 4, 4]);
+const FRAMES = noiseClip([5, 32, 32, 3]);
+
+it("refuses ways to cut the work that would never end or that mean nothing", async () => {
+  const plans: readonly unknown[] = [cut(0, 1), cut(1.5, 1), cut(1, 0), cut(1, 1, 1), cut(1, 1, -1), {}, null];
+  for (const plan of plans)
+    await expect(vae.decode(LATENTS, { plan: plan as StreamPlan })).rejects.toMatchObject({ code: "attr" });
+  const both = await vae.plan({ height: 32, width: 32 });
+  await expect(vae.decode(LATENTS, { plan: both as never })).rejects.toThrow(/Give `decode` of what plan/);
+});
+
+it("refuses noise that is too short or not finite instead of handing NaN on", async () => {
+  const noises: readonly unknown[] = [
+    () => [1, 2],
+    (count: number) => new Float32Array(count).fill(Number.NaN),
+    () => undefined,
+    7,
+  ];
+  for (const noise of noises) {
+    const error = await collect(vae.encodeStream(FRAMES, { noise: noise as never })).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({ name: "VdError", message: expect.stringContaining("[noise]") });
+  }
+  expect(() => posterior(Float32Array.of(0, 0), 1).sample([])).toThrow(/\[noise\] expected 1 numbers, got 0/);
+});
+
+it("names what is no clip among pieces", async () => {
+  for (const wrong of [null, 7, undefined])
+    await expect(collect(vae.decodeStream([LATENTS, wrong as never]))).rejects.toMatchObject({ code: "shape" });
+});
+
+it("checks a configuration that code gives", async () => {
+  for (const [key, value] of Object.entries({
+    ...{ normGroups: 7, temporalLevels: 9, layersPerBlock: 0, latentChannels: 0.5 },
+    ...{ blockOutChannels: [] },
+  }))
+    await expect(
+      CausalVideoAutoencoder.withRandomWeights({ config: { ...SMALL, [key]: value } }),
+    ).rejects.toMatchObject({ code: "attr" });
+});
+
+it("decodes what encoding gives, piece by piece, as it is", async () => {
+  const latents = await vae.encode(FRAMES);
+  expect(latents.values).toEqual(latents.mode);
+  const frames: number[] = [];
+  for await (const { dims } of vae.decodeStream(latents)) frames.push(dims[0]);
+  expect(frames).toEqual([1, 4]);
+});
+
+describe("a device that runs out of memory", () => {
+  afterEach(() => void vi.restoreAllMocks());
+
+  it.each([
+    ["whole pictures", undefined],
+    ["strips", 10],
+  ])("fails the stream, whichever block is refused, holds nothing, and works again: %s", async (_, stripHeight) => {
+    const { device, counted } = countedDevice(openDevice("cpu", { threads: 2 }));
+    const latents = noiseClip([3, 16, 2, 4]);
+    const plan = cut(1, 2, stripHeight);
+    const own = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
+    const whole = await own.decode(latents, { plan });
+    await own.close();
+    expect(counted.now).toBe(0);
+    const numBlocks = counted.count;
+    expect(numBlocks).toBeGreaterThan(2);
+    for (let block = 0; block < numBlocks; block++) {
+      Object.assign(counted, { count: 0, refused: new Set([block]) });
+      const broken = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
+      await expect(broken.decode(latents, { plan })).rejects.toMatchObject({ code: "memory" });
+      counted.refused = new Set();
+      expect((await broken.decode(latents, { plan })).dims).toEqual(whole.dims);
+      await broken.close();
+      expect(counted.now).toBe(0);
+    }
+  });
+});
