@@ -379,7 +379,7 @@ struct NoScales {
  *  With geglu, columns alternate value and gate one by one. scales: turns stored elements into numbers. */
 template <class T, bool kSwiglu = false, bool kClip = false, class Scales = NoScales>
 __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Scales& scales = {}) {
-  constexpr int kDepth = 16, kPitch = 68;
+  constexpr int kDepth = 16, kPitch = 68, kPartDepth = 512;  // sums of parts keep the error of long reductions small
   __shared__ __align__(16) float a[kDepth][kPitch], b[kDepth][kPitch];
   const int numColTiles = (p.columns + 63) / 64;
   const int row0 = blockIdx.x / numColTiles * 64, col0 = blockIdx.x % numColTiles * 64;
@@ -389,7 +389,7 @@ __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Sca
   const int n = col0 + loadRow;
   const int weightRow = p.gated ? (n & 1) * (p.columns >> 1) + (n >> 1) : n;
   const T* weights = static_cast<const T*>(p.weights) + static_cast<int64_t>(n < p.columns ? weightRow : 0) * p.depth;
-  float acc[4][4] = {};
+  float acc[4][4] = {}, part[4][4] = {};
   for (int k0 = 0; k0 < p.depth; k0 += kDepth) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
@@ -405,9 +405,17 @@ __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Sca
 #pragma unroll
       for (int i = 0; i < 4; ++i)
 #pragma unroll
-        for (int j = 0; j < 4; ++j) acc[i][j] = fmaf(ra[i], rb[j], acc[i][j]);
+        for (int j = 0; j < 4; ++j) part[i][j] = fmaf(ra[i], rb[j], part[i][j]);
     }
     __syncthreads();
+    if ((k0 + kDepth) % kPartDepth != 0 && k0 + kDepth < p.depth) continue;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        acc[i][j] += part[i][j];
+        part[i][j] = 0.0f;
+      }
   }
   // Through shared memory, so that the tail's code appears once.
   float* staged = &a[0][0];  // 16 rows of 64 columns at a time

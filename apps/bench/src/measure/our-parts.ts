@@ -10,8 +10,9 @@ import {
   type Models,
   type StageDefinition,
   type StageShape,
+  unetRewriting,
 } from "@vd/svd-pipeline";
-import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall, winogradConvolutions } from "@vd/tensor";
+import { type Graph, type GraphLayout, layoutGraph, Plan, type RewriteCall } from "@vd/tensor";
 import { spatialFactor } from "@vd/vae-opt";
 import { type InputSizes, type PartInputs, plainInputs, unetInputs } from "./inputs";
 import type { MeasureOptions, Part } from "./options";
@@ -109,15 +110,14 @@ async function conditioning(context: PartContext, embedding: Float32Array) {
   }
 }
 
-const winograd = winogradConvolutions();
-
 /** One call of the denoiser on both guidance rows, without the sampler around it, as the peer calls its own.
  *  `sample` [2,F,h,w,2C] → `prediction` [2,F,h,w,C]. */
 function unetStage(context: PartContext, { numFrames, latentHeight, latentWidth, latentChannels }: InputSizes) {
   const { unet } = context.models;
   const rows = 2;
   return (g: Graph) => {
-    if (context.convolutions === "winograd") g.rewriteCalls(winograd);
+    const rewriting = unetRewriting(context.convolutions);
+    if (rewriting) g.rewriteCalls(rewriting);
     const sample = g.input("sample", [rows, numFrames, latentHeight, latentWidth, 2 * latentChannels]);
     const cross = foldedCross(g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]));
     const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);

@@ -212,11 +212,14 @@ void add_portable(const ConvArgs& a, const Epilogue& epilogue, const cuda::Devic
   for (cuda::Variant& variant : phases.variants) out.add(std::move(variant));
 }
 
-/** True for a small row of few channels: the Hopper core would multiply zeros for most of a block of 64 channels, and its start takes
- *  longer than all of the row on the portable core. Measured on an H200: 6.9 us instead of 10.4 for 8 channels to 64. */
+/** True for a small row of few products: the Hopper core would multiply zeros for most of a block of 64 channels or a tile of columns, and
+ *  its start takes longer than all of the row on the portable core. Measured on an H200: 6.9 us instead of 10.4 for 8 channels to 64, 11
+ *  instead of 29 for 192 to 3. */
 bool is_shallow(const ConvArgs& a, const cuda::DeviceInfo& device) {
+  constexpr int64_t kFewChannels = 16, kFewProducts = 256;
   const int64_t tiles = cuda::ceil_div(a.y.pixels(), 64) * cuda::ceil_div(a.y.channels(), 64);
-  return a.x.channels() <= 16 && !a.transposed && tiles <= device.numSms;
+  const bool slim = a.y.channels() <= kFewChannels && a.weight.count() / a.weight.dim(0) <= kFewProducts;
+  return (a.x.channels() <= kFewChannels || slim) && !a.transposed && tiles <= device.numSms;
 }
 
 }  // namespace

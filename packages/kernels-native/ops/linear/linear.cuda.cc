@@ -89,6 +89,14 @@ void add_vector(const LinearArgs& a, const cuda::MmaProblem& problem, const cuda
   out.add(std::move(variant));
 }
 
+/** True for a small row of few products, which the portable core has done before the Hopper core has begun. Measured on an H200: 10 us
+ *  instead of 28 for 512 tokens of 192 channels to 3. */
+bool is_slim(const LinearArgs& a, const cuda::DeviceInfo& device) {
+  constexpr int64_t kFewColumns = 16, kFewProducts = 256;
+  const int64_t channels = a.x.channels() + (a.x2.present() ? a.x2.channels() : 0);
+  return a.y.channels() <= kFewColumns && channels <= kFewProducts && cuda::ceil_div(a.y.pixels(), 64) <= device.numSms;
+}
+
 }  // namespace
 
 cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
@@ -96,13 +104,16 @@ cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInf
   cuda::Candidates out(options);
   const cuda::MmaProblem portable = mma_problem(a, epilogue);
   add_vector(a, portable, device, out);
+  const bool slim = is_slim(a, device);
+  if (slim) cuda::add_matmul_mma(portable, device, out);
   if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+    const size_t before = out.variants.size();
     cuda::add_matmul_sm90(problem, base, device, out);
-    for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
+    for (size_t i = before; i < out.variants.size(); ++i) out.variants[i].launches.back().overlapped = true;
   }
-  cuda::add_matmul_mma(portable, device, out);
+  if (!slim) cuda::add_matmul_mma(portable, device, out);
   return out;
 }
 

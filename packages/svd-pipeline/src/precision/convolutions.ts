@@ -1,9 +1,23 @@
 import { type Device, type DeviceInfo, devices } from "@vd/kernels-native";
+import { type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { mostBytes, usableBytes } from "@vd/vae-opt";
 import type { Convolutions, MemoryUse, Precision } from "../options/choices";
 
-/** A way of computing 3x3 convolutions. */
-export type ConvolutionMethod = Exclude<Convolutions, "auto">;
+/** A way of computing 3x3 convolutions: `compact` takes transforms in the UNet alone, for filters that stay small. */
+export type ConvolutionMethod = "direct" | "compact" | "winograd";
+
+/** Of 1280 to 640 channels: transforms of larger filters gain more, but with them a generation would not decode within the memory that
+ *  full speed may take. */
+const COMPACT_FILTERS = 1280 * 640;
+
+const UNET_REWRITINGS: Readonly<Record<ConvolutionMethod, RewriteCall | undefined>> = {
+  direct: undefined,
+  compact: winogradConvolutions({ mostFilters: COMPACT_FILTERS }),
+  winograd: winogradConvolutions(),
+};
+
+/** Returns how the UNet's calls are recorded; undefined where they are recorded as they come. */
+export const unetRewriting = (method: ConvolutionMethod = "direct"): RewriteCall | undefined => UNET_REWRITINGS[method];
 
 /** What decides where nobody has. */
 export interface ConvolutionCircumstances {
@@ -18,8 +32,8 @@ export interface ConvolutionCircumstances {
 const HOPPER = "9.0";
 
 /**
- * Returns how 3x3 convolutions are computed: as wanted, and for `auto` by Winograd's transforms where those are faster and the GPU has
- * all the memory that `full` uses, which holds filters of four times the size. known: the machine's devices.
+ * Returns how 3x3 convolutions are computed: as wanted, and for `auto` by transforms of small filters where those are faster and the GPU
+ * has all the memory that `full` uses. known: the machine's devices.
  */
 export async function settleConvolutions(
   wanted: Convolutions,
@@ -30,5 +44,5 @@ export async function settleConvolutions(
   if (device.kind === "cpu" || precision !== "float16" || memory !== "full") return "direct";
   const { computeCapability } = known.find(({ name }) => name === device.name) ?? {};
   if (computeCapability !== HOPPER) return "direct";
-  return (await usableBytes(device, memory)) < mostBytes(memory) ? "direct" : "winograd";
+  return (await usableBytes(device, memory)) < mostBytes(memory) ? "direct" : "compact";
 }

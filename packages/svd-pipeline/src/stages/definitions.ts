@@ -8,12 +8,11 @@ import {
   PhiloxGenerator,
   type SamplerStepOptions,
   type Tensor,
-  winogradConvolutions,
 } from "@vd/tensor";
 import { type DecodeShape, rewriteOf, type TileChoice, decodeStage as vaeDecodeStage } from "@vd/vae-opt";
 import { type DeepFeatures, foldedCross } from "../models/index";
 import type { Models } from "../opening/models";
-import type { ConvolutionMethod } from "../precision/convolutions";
+import { type ConvolutionMethod, unetRewriting } from "../precision/convolutions";
 import type { StageDefinition } from "./stage";
 
 /** Sizes that decide the shapes of all stages. */
@@ -42,8 +41,6 @@ export interface StageShape {
   /** How 3x3 convolutions are computed; default direct. */
   convolutions?: ConvolutionMethod | undefined;
 }
-
-const winograd = winogradConvolutions();
 
 /** Returns the shape of what is denoised at a time. */
 export const denoisedShape = (shape: StageShape): StageShape =>
@@ -138,7 +135,8 @@ export function predict(
   sample: Tensor,
   deep?: DeepFeatures,
 ): Pausable<Tensor> {
-  if (convolutions === "winograd") g.rewriteCalls(winograd);
+  const rewriting = unetRewriting(convolutions);
+  if (rewriting) g.rewriteCalls(rewriting);
   const cross = g.input("cross", [rows, 1, 1, Math.max(unet.crossWidth, 1)]);
   const frames = g.input("frames", [1, numFrames, 1, Math.max(unet.framesWidth, 1)]);
   const timestep = g.input("timestep", [1, 1], "f32");

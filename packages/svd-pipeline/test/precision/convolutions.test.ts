@@ -13,35 +13,42 @@ const KNOWN = [
 
 const constant = (g: Graph, ...dims: number[]) => g.constant(new Float32Array(dims.reduce((a, b) => a * b, 1)), dims);
 
-/** A UNet of one norm and one 3x3 convolution of 512 channels. */
-const unet = {
+/** A UNet of one norm and one 3x3 convolution. */
+const unetOf = (channels: number) => ({
   crossWidth: 8,
   framesWidth: 8,
   forward: pausable(function* (g: Graph, { sample }: UnetInputs) {
     yield;
-    const [weight, bias] = [constant(g, 512), constant(g, 512)];
+    const [weight, bias] = [constant(g, channels), constant(g, channels)];
     const x = g.groupNorm({ x: sample, weight, bias, groups: 32, eps: 1e-6, act: "silu" });
-    return g.conv({ x, weight: constant(g, 512, 512, 1, 3, 3), padding: [0, 0, 1, 1, 1, 1] });
+    return g.conv({ x, weight: constant(g, channels, channels, 1, 3, 3), padding: [0, 0, 1, 1, 1, 1] });
   }),
-} as unknown as Models["unet"];
+});
 
-function recorded(convolutions: StageShape["convolutions"]) {
+function recorded(convolutions: StageShape["convolutions"], channels = 512) {
+  const unet = unetOf(channels) as unknown as Models["unet"];
   const shape = { rows: 1, numFrames: 4, convolutions } as StageShape;
   return function* (g: Graph) {
-    const y = yield* predict(g, { unet } as Models, shape, g.input("x", [1, 4, 64, 64, 512]));
-    g.output("y", g.groupNorm({ x: y, weight: constant(g, 512), bias: constant(g, 512), groups: 32, eps: 1e-6 }));
+    const y = yield* predict(g, { unet } as Models, shape, g.input("x", [1, 4, 64, 64, channels]));
+    g.output(
+      "y",
+      g.groupNorm({ x: y, weight: constant(g, channels), bias: constant(g, channels), groups: 32, eps: 1e-6 }),
+    );
   };
 }
 
-function opsWith(convolutions: StageShape["convolutions"], dtype: "f16" | "f32" = "f16") {
+function opsWith(convolutions: StageShape["convolutions"], dtype: "f16" | "f32" = "f16", channels = 512) {
   const g = new Graph({ dtype });
-  for (const _ of recorded(convolutions)(g));
+  for (const _ of recorded(convolutions, channels)(g));
   return g.rows.map(({ op }) => op);
 }
 
 it("records the UNet's convolutions as they come, or with Winograd's transforms", () => {
   expect(opsWith("direct")).toEqual(["group_norm", "conv", "group_norm"]);
   expect(opsWith("winograd")).toEqual(["group_norm_stats", "conv_winograd", "group_norm"]);
+  expect(opsWith("compact")).toEqual(opsWith("winograd"));
+  expect(opsWith("compact", "f16", 1280)).toEqual(opsWith("direct"));
+  expect(opsWith("winograd", "f16", 1280)).toEqual(opsWith("winograd"));
   expect(opsWith("winograd", "f32")).toEqual(["group_norm", "conv", "group_norm"]);
 });
 
@@ -56,9 +63,9 @@ it("counts filters with their transforms, in the type that has them", () => {
 const gpu = (name: string, freeGibibytes: number) =>
   ({ kind: "cuda", name, memory: async () => ({ freeBytes: freeGibibytes * 2 ** 30, residentBytes: 0 }) }) as Device;
 
-it("takes transforms by itself on a Hopper GPU in float16 with all the memory of full speed", async () => {
+it("takes transforms of small filters by itself on a Hopper GPU in float16 with all the memory of full speed", async () => {
   const hopper = { device: gpu("Hopper", 20), precision: "float16", memory: "full" } as const;
-  expect(await settleConvolutions("auto", hopper, KNOWN)).toBe("winograd");
+  expect(await settleConvolutions("auto", hopper, KNOWN)).toBe("compact");
   expect(await settleConvolutions("direct", hopper, KNOWN)).toBe("direct");
   const others = [
     { device: gpu("Hopper", 9) },

@@ -19,12 +19,18 @@ function is3x3({ weight, stride = [1, 1, 1], padding, upsample, past, groups = 1
   return isAll(weight.dims.slice(2), [1, 3, 3]) && isAll(stride, [1, 1, 1]) && isAll(padding, [0, 0, 1, 1, 1, 1]);
 }
 
+/** Which convolutions are computed by transforms. */
+export interface WinogradOptions {
+  /** Most filters, input times output channels, of a convolution: transformed ones take four times the memory. Default: any number. */
+  mostFilters?: number | undefined;
+}
+
 /** True where a GPU gains by transforms: float16, many channels, many pixels. */
-function gains({ x, weight }: ConvOptions): boolean {
+function gains({ x, weight }: ConvOptions, { mostFilters = Number.POSITIVE_INFINITY }: WinogradOptions): boolean {
   const [columns, channels] = weight.dims as [number, number];
   const pixels = x.dims.slice(0, 4).reduce((product, size) => product * size, 1);
   const isWide = channels * columns >= LEAST_CHANNELS * (channels + columns) && columns % 64 === 0;
-  return x.dtype === "f16" && isWide && pixels >= LEAST_PIXELS;
+  return x.dtype === "f16" && isWide && pixels >= LEAST_PIXELS && channels * columns <= mostFilters;
 }
 
 /** The operands of a convolution that normalises `norm.x` by itself. */
@@ -57,8 +63,8 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
  * g.rewriteCalls(winogradConvolutions());
  * ```
  */
-export function winogradConvolutions(): RewriteCall {
+export function winogradConvolutions(options: WinogradOptions = {}): RewriteCall {
   return withWaitingNorms((call, norms, record) =>
-    is3x3(call) && gains(call) ? recordConvWinograd(call, norms, record) : undefined,
+    is3x3(call) && gains(call, options) ? recordConvWinograd(call, norms, record) : undefined,
   );
 }
