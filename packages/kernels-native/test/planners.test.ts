@@ -190,6 +190,12 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(candidates(80)["linear geglu of 38"]).toEqual(["linear_plain_f32"]);
     });
 
+    test("of attention suit few frames, and few tokens", () => {
+      const first = (row: string) => candidates(90)[row]![0];
+      expect(first("attention over two frames")).toBe("attention_few_f16");
+      expect(first("attention of 64 tokens")).toBe("attention_mma_f16_d64");
+    });
+
     test("of attention suit the head, and fit the smallest shared memory", () => {
       const rows = candidates(86);
       expect(rows["attention d40"]).toEqual(["attention_tf32x3_d64", "attention_plain_f32_d64"]);

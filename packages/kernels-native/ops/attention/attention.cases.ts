@@ -135,6 +135,9 @@ const sequences: Case[] = [
 
 const overTime: Case[] = [
   time("time", [2, 14, 14, 9, 2, 8]),
+  { ...time("time, two frames", [2, 2, 2, 9, 4, 16]), also: [] },
+  { ...time("time, few frames of heads of 24 channels, other keys", [1, 3, 7, 5, 3, 24]), also: [] },
+  { ...time("time, eight frames", [1, 8, 8, 6, 2, 64]), also: [] },
   time("time, one frame", [1, 1, 1, 5, 2, 8]),
   time("time, other frames as keys", [1, 5, 9, 7, 3, 4]),
   time("time, causal", [2, 7, 7, 6, 2, 8], causal),

@@ -2,10 +2,12 @@
 //
 // attention_mma.cuh: flash tiles on tensor cores, 16-bit types, any request but windows (attention_local.cu).
 // attention_time.cuh: short sequences over frames in one warp's registers, 16-bit types, head dim 64.
+// attention_few.cuh: a few frames in one thread's registers, 16-bit types, any head.
 // attention_plain.cuh: float32 products; whatever is left. (Hopper: attention*.sm90.cu; float32: attention_tf32.cu.)
 // Measured: docs/kernels/attention.md.
-// Symbols: attention_mma_<dtype>_d<dim>, attention_time_<dtype>_f<frames>, attention_plain_<dtype>_d<dim>.
+// Symbols: attention_mma_<dtype>_d<dim>, attention_time_<dtype>_f<frames>, attention_few_<dtype>, attention_plain_<dtype>_d<dim>.
 #include "../../device/kernel.cuh"
+#include "attention_few.cuh"
 #include "attention_mma.cuh"
 #include "attention_plain.cuh"
 #include "attention_time.cuh"
@@ -15,6 +17,7 @@ using namespace vd::device;
 #define VD_FLASH(type, name, dim, keys, warps) \
   VD_KERNEL(attention_mma_##name##_d##dim, AttentionMmaParams, 32 * warps, 1, attention_mma<FlashConfig<type, dim, keys, warps>>)
 #define VD_FLASH_ALL(type, name)                                                               \
+  VD_KERNEL(attention_few_##name, AttentionMmaParams, 128, 4, attention_few<type>)             \
   VD_FLASH(type, name, 32, 64, 4)                                                              \
   VD_FLASH(type, name, 64, 64, 4)                                                              \
   VD_FLASH(type, name, 80, 64, 4)                                                              \

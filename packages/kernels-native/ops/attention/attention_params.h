@@ -30,6 +30,9 @@ struct AttentionMaps {
   TensorMap mask;  // [B or 1, H or 1, S, L] in boxes of 128 bytes by 64 rows, where maskTiles says so
 };
 
+/** Most keys that a thread has the scores of. */
+inline constexpr int kFewKeys = 8;
+
 /** Of the Hopper kernels for rows that see part of the keys. Tensor maps are [B·F, S, heads, D], so that
  * channels behind a head are zeros; the addresses of q, k and v in `rows` are not used. */
 struct AttentionRangeParams : AttentionMaps {

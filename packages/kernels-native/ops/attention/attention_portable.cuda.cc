@@ -59,6 +59,26 @@ void add_time(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::D
   out.add({launch.symbol, 0, {}, {launch}});
 }
 
+/** Why the kernel whose threads have all scores of a query cannot do the row. */
+cuda::Reason few_reason(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::DeviceInfo& device) {
+  return cuda::first_of({mma_reason(a.q.dtype, device), cuda::if_so(a.axis != AttentionAxis::time, {"is for attention over time"}),
+                         cuda::if_so(p.seqK == 0 || p.seqK > kFewKeys, {"is for 1 to # keys, the row has #", {kFewKeys, p.seqK}}),
+                         cuda::if_so(!p.vector, {"is for rows that can be moved 16 bytes at a time"}), attention_request_reason(a),
+                         cuda::if_so(p.lse != nullptr, {"has no log-sum-exp"})});
+}
+
+void add_few(const AttentionArgs& a, const AttentionMmaParams& p, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  constexpr int kThreads = 128;
+  const std::string symbol = "attention_few_" + cuda::type_name(a.q.dtype);
+  if (!out.allows({symbol}, few_reason(a, p, device))) return;
+  cuda::Launch launch;
+  launch.symbol = symbol;
+  launch.block = kThreads;
+  launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(static_cast<int64_t>(p.numHeadsFrames) * p.seqQ, kThreads));
+  launch.set_params(p);
+  out.add({symbol, 0, {}, {launch}});
+}
+
 /** Why a kernel for heads of up to `dim` channels is not the one: too small, another one taken, or too little shared memory. */
 cuda::Reason head_reason(int64_t dim, int64_t given, bool isTaken, int64_t sharedBytes, const cuda::DeviceInfo& device) {
   const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
@@ -131,6 +151,7 @@ void add_portable_attention(const AttentionArgs& a, const cuda::DeviceInfo& devi
   const AttentionMmaParams p = cuda::attention_rows(a);
   const DType dtype = a.q.dtype;
   add_time(a, p, device, out);
+  add_few(a, p, device, out);
   if (has_attention_window(a)) return add_local(a, p, device, out);
   add_flash(p, "attention_mma_" + cuda::type_name(dtype), {32, 64, 80, 96, 128, 160, 256, 512}, dtype, device, out);
   add_plain(p, "attention_plain_" + cuda::type_name(dtype), dtype, out);
