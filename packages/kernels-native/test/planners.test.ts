@@ -192,8 +192,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test("of attention suit few frames, and few tokens", () => {
       const first = (row: string) => candidates(90)[row]![0];
-      expect(first("attention over two frames")).toBe("attention_few_f16");
-      expect(first("attention of 64 tokens")).toBe("attention_mma_f16_d64");
+      expect(first("half attention over two frames")).toBe("attention_few_f16");
+      expect(first("half attention of 64 tokens")).toBe("attention_mma_f16_d64");
     });
 
     test("of attention suit the head, and fit the smallest shared memory", () => {

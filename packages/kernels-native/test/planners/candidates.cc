@@ -239,10 +239,10 @@ void print_attention(const cuda::DeviceInfo& device) {
   frames.q = frames.k = frames.v = frames.y = tensor({1, 2, 512, 256}, DType::f16);
   frames.heads = 16;
   frames.axis = AttentionAxis::time;
-  print("attention over two frames", attention_cuda_variants(frames, device, kExplain));
+  print("half attention over two frames", attention_cuda_variants(frames, device, kExplain));
   AttentionArgs fewTokens = attention(64, 768, DType::f16);
   fewTokens.heads = 16;
-  print("attention of 64 tokens", attention_cuda_variants(fewTokens, device, kExplain));
+  print("half attention of 64 tokens", attention_cuda_variants(fewTokens, device, kExplain));
   const auto forward = [&](const char* name, const AttentionArgs& args) { print(name, attention_cuda_variants(args, device, kExplain)); };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const std::string name = " of " + std::string(kDTypeNames[static_cast<int>(type)]);
