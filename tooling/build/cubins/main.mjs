@@ -28,6 +28,9 @@ const FLAGS = ["-std=c++20", "-O3", "-fatbin", "-compress-mode=size", "-Xptxas=-
 /** To see that sources compile: nvcc's quickest way through its optimiser. */
 const CHECK_FLAGS = [...FLAGS, "-Ofc", "max"];
 const ALIGNMENT = 16;
+/** Stores and loads of spilled registers that a kernel may have: some tiles take less time with a few, outside their loops, than with fewer
+ *  threads. A kernel that the compiler could not fit has many times as many. */
+const MOST_SPILL_BYTES = 320;
 const buildDir = join(packageDir, "build/cuda");
 
 class UsageError extends Error {}
@@ -46,6 +49,16 @@ function readOptions() {
   if (!Number.isInteger(jobs) || jobs < 1)
     throw new UsageError(`--jobs: expected a whole number from 1, got ${values.jobs}`);
   return { ...values, targets, jobs };
+}
+
+/** Says which kernels spill registers; throws where one spills more than a few. */
+function reportSpills(rows) {
+  const spilled = rows.filter(({ spillBytes }) => spillBytes > 0);
+  const tooMuch = spilled.filter(({ spillBytes }) => spillBytes > MOST_SPILL_BYTES);
+  if (tooMuch.length > 0)
+    throw new Error(`${tooMuch.length} kernels spill more than ${MOST_SPILL_BYTES} bytes:\n${table(tooMuch)}`);
+  if (spilled.length > 0)
+    console.log(`${spilled.length} kernels spill up to ${MOST_SPILL_BYTES} bytes:\n${table(spilled)}`);
 }
 
 /** nvcc's version, or undefined where there is none. */
@@ -143,8 +156,7 @@ async function main() {
     console.log(`${imageName(target)}.fatbin: ${(writeImage(target, results) / 1024).toFixed(0)} KiB`);
   writeManifest(imageDir, { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
   console.log(`device code: compiled ${took}`);
-  const spilled = rows.filter(({ spillBytes }) => spillBytes > 0);
-  if (spilled.length > 0) throw new Error(`${spilled.length} kernels spill registers:\n${table(spilled)}`);
+  reportSpills(rows);
 }
 
 try {
