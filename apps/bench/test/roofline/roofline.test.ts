@@ -120,7 +120,7 @@ describe("vd-bench roofline", () => {
     expect(ran.stdout).toMatch(/^conv\.svd-xt\.unet\.down0\.res0\.conv1 /m);
     const live = await vdBench(["roofline", "--card", "t4", "--model", "sd-turbo"]);
     expect(live.stdout).toMatch(
-      /For the h200 the same calculation says [\d.]+ ms for one frame and 6\.90 ms were measured/,
+      /For the h200 the same calculation says [\d.]+ ms for one frame and [\d.]+ ms were measured/,
     );
     expect(live.stdout).toMatch(/^encode .*\nunet .*\ndecode .*\none frame/m);
   });
