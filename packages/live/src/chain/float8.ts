@@ -15,7 +15,7 @@ import {
   recordQuantize,
   type Tensor,
   type WaitingNorm,
-  withNormsWaiting,
+  withWaitingNorms,
 } from "@vd/tensor";
 
 /** Channels from which on a product of 8 bits saves more than rounding costs. */
@@ -49,7 +49,7 @@ const tokenCodes = (record: RecordCall, x: Tensor, norm: WaitingNorm | undefined
  *  time: one for each tensor that a convolution reads, one for each token of a linear layer. */
 export function recordInFloat8(g: Graph): void {
   g.rewriteCalls(
-    withNormsWaiting("layer_norm", (op, options, norms, record) => {
+    withWaitingNorms("layer_norm", (op, options, norms, record) => {
       if (!isWide(op, options)) return undefined;
       const { x, ...others } = options as ConvOptions & LinearOptions;
       const norm = op === "linear" ? norms.take(x) : undefined;

@@ -89,13 +89,13 @@ export type TakeProduct = (
 ) => Tensor | undefined;
 
 /** Returns how calls are recorded where norms of channel groups wait for the convolutions behind them. */
-export const withWaitingNorms = (takeConvolution: TakeConvolution): RewriteCall =>
-  withNormsWaiting("group_norm", (op, options, norms, record) =>
+export const withWaitingGroupNorms = (takeConvolution: TakeConvolution): RewriteCall =>
+  withWaitingNorms("group_norm", (op, options, norms, record) =>
     op === "conv" ? takeConvolution(options as ConvOptions, norms, record) : undefined,
   );
 
 /** Returns how calls are recorded where norms of one kind wait for the products behind them. */
-export function withNormsWaiting(normOp: NormOp, take: TakeProduct): RewriteCall {
+export function withWaitingNorms(normOp: NormOp, take: TakeProduct): RewriteCall {
   // Each graph has a way to record of its own, and norms of its own that wait.
   const byGraph = new WeakMap<RecordCall, WaitingNorms>();
   const waitingIn = (record: RecordCall): WaitingNorms => {

@@ -1,7 +1,7 @@
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
-import { type WaitingNorms, withWaitingNorms } from "./waiting-norms";
+import { type WaitingNorms, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Fewer pixels in all frames do not repay filters that take four times the memory. */
 const LEAST_PIXELS = 16384;
@@ -64,7 +64,7 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
  * ```
  */
 export function winogradConvolutions(options: WinogradOptions = {}): RewriteCall {
-  return withWaitingNorms((call, norms, record) =>
+  return withWaitingGroupNorms((call, norms, record) =>
     is3x3(call) && gains(call, options) ? recordConvWinograd(call, norms, record) : undefined,
   );
 }

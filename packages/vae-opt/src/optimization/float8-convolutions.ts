@@ -10,7 +10,7 @@ import {
   recordConvQ8,
   recordQuantize,
   type WaitingNorm,
-  withWaitingNorms,
+  withWaitingGroupNorms,
 } from "@vd/tensor";
 
 /** Convolutions of fewer channels stay as they are: the first and last ones, whose errors would be seen most. */
@@ -34,7 +34,7 @@ const hasEnoughChannels = ({ weight }: ConvOptions) => Math.min(weight.dims[0]!,
 export function float8Convolutions(): RewriteCall {
   const dtype = "f8e4m3";
   const weights = new QuantizedWeights();
-  return withWaitingNorms((call, norms, record) => {
+  return withWaitingGroupNorms((call, norms, record) => {
     if (!hasConvQ8(call) || !hasEnoughChannels(call)) return undefined;
     const norm = norms.take(call.x);
     const rounded = norm && recordNormQ8(norm, call.x.dims);
