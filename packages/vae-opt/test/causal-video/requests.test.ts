@@ -59,6 +59,9 @@ it("decodes what encoding gives, piece by piece, as it is", async () => {
   expect(frames).toEqual([1, 4]);
 });
 
+/** So many of the blocks that a decode takes are refused, each in a run of its own. */
+const BLOCKS_TRIED = 6;
+
 describe("a device that runs out of memory", () => {
   afterEach(() => void vi.restoreAllMocks());
 
@@ -75,7 +78,9 @@ describe("a device that runs out of memory", () => {
     expect(counted.now).toBe(0);
     const numBlocks = counted.count;
     expect(numBlocks).toBeGreaterThan(2);
-    for (let block = 0; block < numBlocks; block++) {
+    // Some of them from the first on, all with VD_LONG.
+    const step = process.env.VD_LONG ? 1 : Math.ceil(numBlocks / BLOCKS_TRIED);
+    for (let block = 0; block < numBlocks; block += step) {
       Object.assign(counted, { count: 0, refused: new Set([block]) });
       const broken = await CausalVideoAutoencoder.fromWeights(randomWeights().weights, SMALL, { device });
       await expect(broken.decode(latents, { plan })).rejects.toMatchObject({ code: "memory" });
