@@ -158,7 +158,9 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["invariant measured conv of 512"]).toEqual(["sm90_m128n256"]);
       expect(rows["invariant measured conv over frames"]).toEqual(["sm90_m128n128ps"]);
       expect(rejected(90, "invariant measured conv").sm90_m256n160).toMatch(/^is chosen by the number of results/);
+      // Variants that read the result again are not held back.
       expect(rows["measured conv of odd size"]).toContain("sm90_m256n160");
+      expect(rows["measured conv of two frames a tile"]).toContain("sm90_m256n160");
       expect(candidates(80)["measured conv"]).toEqual([
         "conv_mma_f16_m128n128",
         "conv_mma_f16_m64n64",

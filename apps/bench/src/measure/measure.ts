@@ -51,10 +51,10 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
     await device.prepare();
     await noteRates(file, device);
     const components = await openModelFolder(options.model, FORMATS[options.precision]);
-    const dtype = DTYPES[options.device === "cpu" ? "float32" : options.precision];
+    const activations = options.device === "cpu" ? "float32" : options.precision;
+    const dtype = DTYPES[activations];
     const { layers: precision = "full", calibration, convolutions: wanted = "auto" } = options;
     const layers = { precision, calibration, convolutions: wanted };
-    const activations = options.device === "cpu" ? "float32" : options.precision;
     const convolutions = await settleConvolutions(wanted, { device, precision: activations, memory: "full" });
     const eightBits = await openEightBits({
       ...{ components, device, denoiser: undefined },

@@ -347,5 +347,9 @@ export const measured: Case[] = [
     name: "moments behind past frames",
     inputs: { x: [1, 3, 8, 16, 64], past: [1, 2, 8, 16, 64], weight: [64, 64, 3, 1, 1] },
   },
+  {
+    name: "moments of 1x1 filters, two frames of which fill a tile",
+    inputs: { x: [1, 2, 8, 8, 64], weight: [96, 64, 1, 1, 1] },
+  },
   { name: "moments of one pixel", inputs: { x: [1, 2, 1, 1, 24], weight: [32, 24, 1, 1, 1] } },
 ].map((each): Case => ({ ...(each as Case), also: ["moments"] }));

@@ -210,6 +210,12 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.padding[0] = measured.padding[1] = 1;
   for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
   print("invariant measured conv over frames", conv_cuda_variants(measured, device, kInvariant));
+  measured = conv(8, 320, 320, f16, f16);
+  measured.x = measured.y = tensor({1, 2, 8, 8, 320}, f16);
+  measured.weight = tensor({320, 320, 1, 1, 1}, f16);
+  for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
+  measured.moments = tensor({1, 2, 320, 2});
+  print("measured conv of two frames a tile", conv_cuda_variants(measured, device, kInvariant));
   measured = conv(27, 320, 320, f16, f16);
   measured.moments = tensor({1, 1, 320, 2});
   print("measured conv of odd size", conv_cuda_variants(measured, device, kInvariant));

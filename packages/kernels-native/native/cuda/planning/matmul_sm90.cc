@@ -81,9 +81,11 @@ Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
-/** True for a box that holds 128 pixels of one frame, and boxes of which cover it. */
+/** True for a box that holds 128 pixels of one frame, and boxes of which cover it. A pointwise problem has the pixels of all frames in one
+ *  row. */
 bool fills_frame(const MatmulProblem& p, const Box& box) {
-  return box[0] == 1 && box[1] * box[2] == 128 && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
+  const bool whole = p.epilogue.pixelsPerFrame / p.phases % 128 == 0;
+  return whole && box[0] == 1 && box[1] * box[2] == 128 && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
 }
 
 /** True where a tile's kernel leaves the moments of its results. */
