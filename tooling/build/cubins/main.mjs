@@ -6,7 +6,7 @@ import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { imageDir, writeManifest } from "../addon/manifest.mjs";
-import { parseLog, table } from "./report.mjs";
+import { parseLog, serializedKernels, table } from "./report.mjs";
 import { contentHash, gencode, imageName, kernelHash, packageDir, sourcesFor, TARGETS } from "./sources.mjs";
 
 const usage = `Usage: pnpm build:cubins [--arch LIST] [--jobs N] [--require] [--check] [--quiet]
@@ -59,6 +59,14 @@ function reportSpills(rows) {
     throw new Error(`${tooMuch.length} kernels spill more than ${MOST_SPILL_BYTES} bytes:\n${table(tooMuch)}`);
   if (spilled.length > 0)
     console.log(`${spilled.length} kernels spill up to ${MOST_SPILL_BYTES} bytes:\n${table(spilled)}`);
+}
+
+/** Throws where ptxas does asynchronous products one after the other. */
+function refuseSerialized(results) {
+  const names = results.flatMap(({ log }) => serializedKernels(readFileSync(log, "utf8")));
+  if (names.length === 0) return;
+  const what = `ptxas waits for each wgmma of ${names.length} kernels: ${names.join(", ")}`;
+  throw new Error(`${what}; write no register that a product reads between its issue and its wait`);
 }
 
 /** nvcc's version, or undefined where there is none. */
@@ -156,6 +164,7 @@ async function main() {
     console.log(`${imageName(target)}.fatbin: ${(writeImage(target, results) / 1024).toFixed(0)} KiB`);
   writeManifest(imageDir, { sources: kernelHash(), compiler: `nvcc ${nvcc}` });
   console.log(`device code: compiled ${took}`);
+  refuseSerialized(results);
   reportSpills(rows);
 }
 

@@ -26,6 +26,12 @@ export function parseLog(log) {
   return kernels;
 }
 
+/** Kernels whose asynchronous products ptxas waits for one by one, because their registers are written meanwhile: two to three times
+ *  as slow as they look. log: nvcc's output with -Xptxas -v. */
+export function serializedKernels(log) {
+  return [...log.matchAll(/wgmma\.mma_async instructions are serialized.*in the function '([^']+)'/g)].map((m) => m[1]);
+}
+
 /** Rows as aligned text. */
 export function table(rows) {
   const cells = [

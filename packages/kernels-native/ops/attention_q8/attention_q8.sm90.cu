@@ -25,14 +25,19 @@ using namespace vd::device;
 
 namespace {
 
-constexpr int kStages = 4, kConsumers = 2, kThreads = 384;
+constexpr int kStages = 4, kQStages = 2, kConsumers = 2, kThreads = 384;
 constexpr int kQBytes = kQ8Queries * 64, kKBytes = kQ8Keys * 64, kVBytes = 64 * kQ8Keys;
 /** A stage of values ends in eight rows of ones. */
 constexpr int kVStage = kVBytes + 8 * kQ8Keys;
 /** Accumulators of 64 channels and of eight columns of ones. */
 constexpr int kOutputs = 36;
-/** Probabilities of the running maximum are 2^kShift; scores may exceed it by kSlack powers of two: 2^8.75 is below 448. */
-constexpr float kShift = 5.0f, kSlack = 3.75f;
+/** Probabilities of the running maximum are 2^kShift; the code of 448 is the largest. */
+constexpr float kShift = 5.0f;
+constexpr int kLargestCode = 126;
+/** Logarithmic codes are in the mean as large as the powers when they are taken this much lower. */
+constexpr float kSkew = 0.05f;
+/** 1.5 · 2^23: integers below 2^22 in size are the lowest bits of a float32 when it is added. */
+constexpr float kIntegerShift = 12582912.0f;
 
 struct Shared {
   uint32_t q, k, v, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty;
@@ -53,14 +58,15 @@ __device__ __forceinline__ TileIndex tile_index(const AttentionQ8Params& p, int 
 
 __device__ __forceinline__ void produce(const AttentionQ8Params& p, const Shared& s) {
   RingCursor<kStages> cursor;
-  uint32_t qParity = 1;
+  RingCursor<kQStages> q;
   const int numBlocks = (p.seqK + kQ8Keys - 1) / kQ8Keys;
   for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
     const TileIndex t = tile_index(p, tile);
-    ptx::mbarrier_wait(s.qEmpty, qParity);
-    qParity ^= 1;
-    ptx::mbarrier_arrive_expect_tx(s.qFull, kQBytes);
-    ptx::tma_load_4d(s.q, &p.q, s.qFull, t.head * 64, t.q, t.frame, 0);
+    const uint32_t qFull = s.qFull + 8 * q.stage;
+    ptx::mbarrier_wait(s.qEmpty + 8 * q.stage, q.parity ^ 1);
+    ptx::mbarrier_arrive_expect_tx(qFull, kQBytes);
+    ptx::tma_load_4d(s.q + q.stage * kQBytes, &p.q, qFull, t.head * 64, t.q, t.frame, 0);
+    q.advance();
     for (int j = 0; j < numBlocks; ++j) {
       const uint32_t kFull = s.kFull + 8 * cursor.stage, vFull = s.vFull + 8 * cursor.stage;
       ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
@@ -111,48 +117,106 @@ __device__ __forceinline__ void largest(const float (&scores)[64], float (&best)
     for (int r = 0; r < 2; ++r) best[r] = fmaxf(best[r], __shfl_xor_sync(0xffffffffu, best[r], step));
 }
 
-/** Products as floats, -inf for keys that there are not. */
+/** Products as floats, -inf for keys that there are not. Integers get kIntegerShift added, which costs one addition where a conversion
+ *  costs eight: maxima are shifted with them. */
 template <class Sum> __device__ __forceinline__ void read_scores(const Sum (&sums)[64], float (&scores)[64], int valid) {
   const int column = 2 * (threadIdx.x & 3);
 #pragma unroll
-  for (int i = 0; i < 64; ++i) scores[i] = static_cast<float>(sums[i]);
+  for (int i = 0; i < 64; ++i) {
+    if constexpr (std::is_same_v<Sum, int32_t>) scores[i] = __int_as_float(sums[i] + __float_as_int(kIntegerShift));
+    else scores[i] = sums[i];
+  }
   if (valid >= kQ8Keys) return;
 #pragma unroll
   for (int i = 0; i < 64; ++i)
     if (i / 4 * 8 + column + (i & 1) >= valid) scores[i] = -INFINITY;
 }
 
-/** Moves the maxima where a row of the warp exceeds its own by more than the slack. Returns whether one did; factors: what older sums
- *  must be multiplied with. */
-__device__ __forceinline__ bool raise(float (&maxima)[2], const float (&best)[2], float scale, float (&factors)[2]) {
-  const bool exceeds = (best[0] - maxima[0]) * scale > kSlack || (best[1] - maxima[1]) * scale > kSlack;
-  if (!__any_sync(0xffffffffu, exceeds)) return false;
+/** What four scores become before their codes are packed: four powers of two as float32 (nearest), or two pairs in float16. */
+using Powers = uint32_t[4];
+
+/** 2^(scale · score - offset). */
+__device__ __forceinline__ void take_powers(Powers& powers, const float (&scores)[4], float scale, float offset) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) powers[i] = __float_as_uint(ptx::exp2_approx(fmaf(scores[i], scale, -offset)));
+}
+
+/** 1024 + code in float16, whose lowest byte is the code: the integer nearest to 8 · (scale · score - offset + 7 - kSkew), so that a
+ *  power of two is eight equal steps and a code at most 6 % off the power. Takes no special function. */
+__device__ __forceinline__ void take_logarithms(Powers& powers, const float (&scores)[4], float scale, float offset) {
+  constexpr float kRange = kLargestCode / 8.0f;
+  const float factor = scale * (1 / kRange), shift = (7.0f - kSkew - offset) * (1 / kRange);
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const __half2 share = __floats2half2_rn(__saturatef(fmaf(scores[2 * i], factor, shift)),
+                                            __saturatef(fmaf(scores[2 * i + 1], factor, shift)));
+    const __half2 sum = __hfma2(share, __float2half2_rn(kLargestCode), __float2half2_rn(1024.0f));
+    powers[i] = *reinterpret_cast<const uint32_t*>(&sum);
+  }
+}
+
+/** Whether the codes of a pair of blocks of 8 keys are the nearest ones. */
+template <uint32_t kNearest> __device__ __forceinline__ constexpr bool is_nearest(int pair) { return kNearest >> pair & 1; }
+
+template <uint32_t kNearest>
+__device__ __forceinline__ void soften(Powers (&powers)[16], const float (&scores)[64], const float (&maxima)[2], float scale) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const float offset = fmaf(maxima[r], scale, -kShift);
+#pragma unroll
+    for (int pair = 0; pair < 8; ++pair) {
+      const float* v = scores + 8 * pair + 2 * r;
+      const float four[4] = {v[0], v[1], v[4], v[5]};
+      if (is_nearest<kNearest>(pair)) take_powers(powers[pair * 2 + r], four, scale, offset);
+      else take_logarithms(powers[pair * 2 + r], four, scale, offset);
+    }
+  }
+}
+
+/** Has powers computed here, before a branch that follows: otherwise the compiler takes them after the wait for the values' products,
+ *  which they shall overlap. */
+__device__ __forceinline__ void hold(Powers (&powers)[16]) {
+#pragma unroll
+  for (int i = 0; i < 16; ++i) asm volatile("" : "+r"(powers[i][0]), "+r"(powers[i][1]), "+r"(powers[i][2]), "+r"(powers[i][3]));
+}
+
+/** Probabilities as the A operand of four products of depth 32: a thread's scores of two blocks of 8 keys are four neighbours there.
+ *  Returns whether a code of the warp is at least kLargestCode - 1. */
+template <uint32_t kNearest> __device__ __forceinline__ bool pack_probabilities(uint32_t (&p)[4][4], const Powers (&powers)[16]) {
+  uint32_t exceeds = 0;
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    uint32_t codes;
+    if (is_nearest<kNearest>(i / 2)) {
+      const float four[4] = {__uint_as_float(powers[i][0]), __uint_as_float(powers[i][1]), __uint_as_float(powers[i][2]),
+                             __uint_as_float(powers[i][3])};
+      codes = pack_codes4<__nv_fp8_e4m3>(four);
+    } else {
+      codes = __byte_perm(powers[i][0], powers[i][1], 0x6420);
+    }
+    p[i / 4][i % 4] = codes;
+    exceeds |= codes + (129 - kLargestCode) * 0x01010101u;
+  }
+  return __any_sync(0xffffffffu, (exceeds & 0x80808080u) != 0);
+}
+
+/** Moves the maxima to the largest scores so far, and older sums with them. */
+__device__ __forceinline__ void raise(float (&maxima)[2], const float (&scores)[64], float scale, float (&out)[kOutputs]) {
+  float best[2], factors[2];
+  largest(scores, best);
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
     const float raised = fmaxf(best[r], maxima[r]);
     factors[r] = ptx::exp2_approx((maxima[r] - raised) * scale);
     maxima[r] = raised;
   }
-  return true;
+#pragma unroll
+  for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
 }
 
-/** scores → 2^kShift · exp2(scale · (score - maximum)). */
-__device__ __forceinline__ void soften(const float (&maxima)[2], float (&scores)[64], float scale) {
-  const float offsets[2] = {maxima[0] * scale - kShift, maxima[1] * scale - kShift};
+__device__ __forceinline__ void add_part(float (&out)[kOutputs], const float (&part)[kOutputs]) {
 #pragma unroll
-  for (int i = 0; i < 64; ++i) scores[i] = ptx::exp2_approx(fmaf(scores[i], scale, -offsets[i >> 1 & 1]));
-}
-
-/** Probabilities as the A operand of four products of depth 32: a thread's scores of two blocks of 8 keys are four neighbours there. */
-__device__ __forceinline__ void pack_probabilities(uint32_t (&p)[4][4], const float (&scores)[64]) {
-#pragma unroll
-  for (int r = 0; r < 2; ++r)
-#pragma unroll
-    for (int pair = 0; pair < 8; ++pair) {
-      const float* v = scores + 8 * pair + 2 * r;
-      const float four[4] = {v[0], v[1], v[4], v[5]};
-      p[pair / 2][pair % 2 * 2 + r] = pack_codes4<__nv_fp8_e4m3>(four);
-    }
+  for (int i = 0; i < kOutputs; ++i) out[i] += part[i];
 }
 
 template <class T>
@@ -179,65 +243,92 @@ __device__ __forceinline__ void store_tile(const AttentionQ8Params& p, const Til
   }
 }
 
-/** out = (out + part) · factors where the maxima moved, else out + part. */
-__device__ __forceinline__ void add_part(float (&out)[kOutputs], const float (&part)[kOutputs], bool raised, const float (&factors)[2]) {
-#pragma unroll
-  for (int i = 0; i < kOutputs; ++i) out[i] += part[i];
-  if (!raised) return;
-#pragma unroll
-  for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
-}
-
-template <class Q, class T> __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared& s, int group) {
+template <class Q, class T, uint32_t kNearest, bool kTurns>
+__device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared& s, int group) {
   using Sum = std::conditional_t<std::is_same_v<Q, int8_t>, int32_t, float>;
   RingCursor<kStages> k, v;
-  uint32_t qParity = 0;
+  RingCursor<kQStages> q;
+  uint32_t probabilities[4][4];
   const int numBlocks = (p.seqK + kQ8Keys - 1) / kQ8Keys;
-  const uint32_t q = s.q + group * 64 * 64;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
-  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
-    const TileIndex t = tile_index(p, tile);
-    const float scale = p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
-    Sum sums[64];
-    float scores[64], out[kOutputs] = {}, part[kOutputs], maxima[2], best[2], factors[2] = {1.0f, 1.0f};
-    uint32_t probabilities[4][4];
-    ptx::mbarrier_wait(s.qFull, qParity);
-    qParity ^= 1;
-    ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    issue_scores<Q>(sums, q, s.k + k.stage * kKBytes);
-    ptx::wgmma_wait<0>();
+  Sum sums[64];
+  float scores[64], out[kOutputs] = {}, part[kOutputs], maxima[2];
+  Powers powers[16] = {};
+
+  const auto begin_tile = [&](const TileIndex& t) {
+    ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
+    return p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
+  };
+  const auto queries = [&] { return s.q + q.stage * kQBytes + group * 64 * 64; };
+  const auto release_keys = [&] {
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
-    read_scores(sums, scores, p.seqK);
-    largest(scores, maxima);
-    soften(maxima, scores, scale);
-    pack_probabilities(probabilities, scores);
-    for (int j = 1; j < numBlocks; ++j) {
-      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-      issue_scores<Q>(sums, q, s.k + k.stage * kKBytes);
-      ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-      issue_values(part, probabilities, s.v + v.stage * kVStage);
-      ptx::wgmma_wait<1>();
-      release_stage<1>(s.kEmpty + 8 * k.stage);
-      k.advance();
-      read_scores(sums, scores, p.seqK - j * kQ8Keys);
-      largest(scores, best);
-      const bool raised = raise(maxima, best, scale, factors);
-      soften(maxima, scores, scale);
-      ptx::wgmma_wait<0>();
-      release_stage<1>(s.vEmpty + 8 * v.stage);
-      v.advance();
-      add_part(out, part, raised, factors);
-      pack_probabilities(probabilities, scores);
-    }
-    release_stage<1>(s.qEmpty);
-    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-    issue_values(part, probabilities, s.v + v.stage * kVStage);
+  };
+  const auto add_values = [&] {
     ptx::wgmma_wait<0>();
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
-    add_part(out, part, false, factors);
-    store_tile<T>(p, t, out, rowInTile);
+    add_part(out, part);
+  };
+
+  if (static_cast<int>(blockIdx.x) >= p.numTiles) return;
+  // The warpgroups take turns with the tensor cores, so that one has them while the other takes powers.
+  if (kTurns && group == 1) ptx::named_barrier_arrive(1, kConsumers * 128);
+  int tile = blockIdx.x;
+  TileIndex at = tile_index(p, tile);
+  float scale = begin_tile(at);
+  ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+  issue_scores<Q>(sums, queries(), s.k + k.stage * kKBytes);
+  ptx::wgmma_wait<0>();
+  release_keys();
+  read_scores(sums, scores, p.seqK);
+  largest(scores, maxima);
+  soften<kNearest>(powers, scores, maxima, scale);
+  pack_probabilities<kNearest>(probabilities, powers);
+  if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+  for (int j = 1;; ++j) {
+    // Probabilities are those of block j - 1 of the tile `done`; the scores beside their products may be the first ones of the next tile.
+    const TileIndex done = at;
+    const bool isFresh = j == numBlocks;
+    if (isFresh) {
+      j = 0;
+      release_stage<1>(s.qEmpty + 8 * q.stage);
+      q.advance();
+      tile += gridDim.x;
+      if (tile >= p.numTiles) {
+        ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+        issue_values(part, probabilities, s.v + v.stage * kVStage);
+        add_values();
+        store_tile<T>(p, done, out, rowInTile);
+        return;
+      }
+      at = tile_index(p, tile);
+      scale = begin_tile(at);
+      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    }
+    if (kTurns) ptx::named_barrier(1 + group, kConsumers * 128);
+    issue_scores<Q>(sums, queries(), s.k + k.stage * kKBytes);
+    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+    issue_values(part, probabilities, s.v + v.stage * kVStage);
+    if (kTurns) ptx::named_barrier_arrive(2 - group, kConsumers * 128);
+    ptx::wgmma_wait<1>();
+    release_keys();
+    read_scores(sums, scores, p.seqK - j * kQ8Keys);
+    if (isFresh) largest(scores, maxima);
+    soften<kNearest>(powers, scores, maxima, scale);
+    hold(powers);
+    if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    add_values();
+    if (isFresh) {
+      store_tile<T>(p, done, out, rowInTile);
+#pragma unroll
+      for (int i = 0; i < kOutputs; ++i) out[i] = 0.0f;
+    }
+    if (pack_probabilities<kNearest>(probabilities, powers)) {
+      raise(maxima, scores, scale, out);
+      soften<kNearest>(powers, scores, maxima, scale);
+      pack_probabilities<kNearest>(probabilities, powers);
+    }
   }
 }
 
@@ -250,22 +341,24 @@ __device__ __forceinline__ void fill_ones(uint32_t v) {
   ptx::fence_proxy_async();
 }
 
-template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(const AttentionQ8Params& p) {
+template <class Q, class T, uint32_t kNearest, bool kTurns = true> __device__ __forceinline__ void attention_q8_d64(const AttentionQ8Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[2 + 4 * kStages];
+  __shared__ __align__(8) uint64_t barriers[2 * kQStages + 4 * kStages];
   Shared s;
   s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
-  s.k = s.q + kQBytes;
+  s.k = s.q + kQStages * kQBytes;
   s.v = s.k + kStages * kKBytes;
   s.qFull = shared_address(barriers);
-  s.qEmpty = s.qFull + 8;
-  s.kFull = s.qFull + 16;
+  s.qEmpty = s.qFull + 8 * kQStages;
+  s.kFull = s.qEmpty + 8 * kQStages;
   s.kEmpty = s.kFull + 8 * kStages;
   s.vFull = s.kEmpty + 8 * kStages;
   s.vEmpty = s.vFull + 8 * kStages;
   if (threadIdx.x == 0) {
-    ptx::mbarrier_init(s.qFull, 1);
-    ptx::mbarrier_init(s.qEmpty, kConsumers * 4);
+    for (int i = 0; i < kQStages; ++i) {
+      ptx::mbarrier_init(s.qFull + 8 * i, 1);
+      ptx::mbarrier_init(s.qEmpty + 8 * i, kConsumers * 4);
+    }
     for (int i = 0; i < kStages; ++i) {
       ptx::mbarrier_init(s.kFull + 8 * i, 1);
       ptx::mbarrier_init(s.vFull + 8 * i, 1);
@@ -282,13 +375,17 @@ template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(con
     if (threadIdx.x == kConsumers * 128) produce(p, s);
   } else {
     ptx::registers_raise<240>();
-    consume<Q, T>(p, s, warpgroup);
+    consume<Q, T, kNearest, kTurns>(p, s, warpgroup);
   }
 }
 
 }  // namespace
 
-VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half>)
-VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16>)
-VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __half>)
-VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16>)
+VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x11>)
+VD_KERNEL(attention_q8_sm90_t0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x11, false>)
+VD_KERNEL(attention_q8_sm90_n1_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x01>)
+VD_KERNEL(attention_q8_sm90_n4_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x55>)
+VD_KERNEL(attention_q8_sm90_n8_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0xff>)
+VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16, 0x11>)
+VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __half, 0x11>)
+VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16, 0x11>)

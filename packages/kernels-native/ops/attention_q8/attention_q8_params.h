@@ -11,6 +11,9 @@ inline constexpr int kQ8Keys = 128;
 /** Queries of a block on Hopper. */
 inline constexpr int kQ8Queries = 128;
 
+/** Rows of a head that one block finds the largest magnitude of. */
+inline constexpr int kQ8MaximaRows = 512;
+
 /** How codes lie in the workspace. */
 enum class CodeOrder : int32_t {
   rows = 0,        // [frames, rows, heads · dim]
@@ -22,6 +25,7 @@ struct AttentionCodesSide {
   const void* x;
   uint8_t* codes;
   float* scales;        // [frames, heads]
+  float* maxima;        // [frames, heads, parts of kQ8MaximaRows rows]
   int64_t pitch;
   int32_t rows, paddedRows, frames;
   int32_t isInt8;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseLog, table } from "../../../build/cubins/report.mjs";
+import { parseLog, serializedKernels, table } from "../../../build/cubins/report.mjs";
 import { contentHash, gencode, imageName, kernelHash, sourcesFor, TARGETS } from "../../../build/cubins/sources.mjs";
 
 const LOG = `ptxas info    : 0 bytes gmem
@@ -26,6 +26,13 @@ test("registers, shared memory and spills come from ptxas' words, of kernels onl
     "target  kernel    registers  shared  stack  spill",
     "sm_75   conv_big        255   49152     16     36",
   ]);
+});
+
+test("kernels whose products ptxas serializes are named", () => {
+  const loss = "ptxas info    : (C7513) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ";
+  const cause = "non wgmma instructions defining input registers of a wgmma between start and end of the pipeline stage in the";
+  expect(serializedKernels(LOG)).toEqual([]);
+  expect(serializedKernels(`${loss}${cause} function 'attention_slow'\n${LOG}`)).toEqual(["attention_slow"]);
 });
 
 test("targets have names and flags; Hopper's sources are for Hopper alone", () => {
