@@ -56,14 +56,15 @@ template <class Config> __device__ __forceinline__ SlideStrip slide_strip(const 
   return s;
 }
 
-/** Copies a warp's lines of x. */
+/** Copies a warp's lines of x, each after the one above it in its frame. */
 template <class Config> struct SlideCopies {
   using T = typename Config::T;
   const MatmulMmaParams& p;
   const SlideStrip& strip;
-  ClipLine<T> frames[Config::kFrames > 0 ? Config::kFrames : 1];  // the first row of each, where they are known ahead
+  ClipLine<T> frames[Config::kFrames > 0 ? Config::kFrames : 1];  // a lane's first element of the next line of each, where they are known
   int column, offset;  // a lane's first column of a line, and its elements there
   uint32_t slot, inside = 0;  // its place in a stage; a bit for each of its columns that x has
+  uint32_t absent = 0;  // a bit for each frame in the padding
 
   __device__ __forceinline__ SlideCopies(const MatmulMmaParams& p_, const SlideStrip& strip_) : p(p_), strip(strip_) {
     const int lane = threadIdx.x & 31, chunk = lane % Config::kChunks * (16 / static_cast<int>(sizeof(T)));
@@ -76,26 +77,35 @@ template <class Config> struct SlideCopies {
       inside |= (w >= 0 && w < p.source[2] && offset < p.columns ? 1u : 0u) << i;
     }
 #pragma unroll
-    for (int f = 0; f < Config::kFrames; ++f) frames[f] = clip_line<T>(p, strip.base, strip.frame + f, 0);
+    for (int f = 0; f < Config::kFrames; ++f) {
+      frames[f] = clip_line<T>(p, strip.base, strip.frame + f, 0);
+      absent |= (frames[f].pixels == nullptr ? 1u : 0u) << f;
+      frames[f].pixels += (static_cast<int64_t>(strip.row) * p.source[2] + strip.column + column) * frames[f].pitch + offset;
+    }
   }
 
   /** Starts copying line `row` of the strip in the f-th frame of the filter. */
-  __device__ __forceinline__ void start(int f, int row, uint32_t stage) const {
+  __device__ __forceinline__ void start(int f, int row, uint32_t stage) {
     const int h = strip.row + row;
-    ClipLine<T> line;
     if constexpr (Config::kFrames > 0) {
-      line = frames[f];
-      if (h < 0 || h >= p.source[1]) line.pixels = nullptr;
-      else if (line.pixels != nullptr) line.pixels += static_cast<int64_t>(h) * p.source[2] * line.pitch;
+      const bool valid = h >= 0 && h < p.source[1] && !(absent >> f & 1);
+      copy(frames[f], valid, stage);
+      frames[f].pixels += p.source[2] * frames[f].pitch;
     } else {
-      line = clip_line<T>(p, strip.base, strip.frame + f, h);
+      ClipLine<T> line = clip_line<T>(p, strip.base, strip.frame + f, h);
+      const bool valid = line.pixels != nullptr;
+      line.pixels += static_cast<int64_t>(strip.column + column) * line.pitch + offset;
+      copy(line, valid, stage);
     }
-    const uint32_t valid = line.pixels != nullptr ? inside : 0;
-    const T* from = line.pixels + static_cast<int64_t>(strip.column + column) * line.pitch + offset;
+  }
+
+ private:
+  __device__ __forceinline__ void copy(const ClipLine<T>& line, bool valid, uint32_t stage) const {
+    const uint32_t mask = valid ? inside : 0;
 #pragma unroll
     for (int i = 0; i < Config::kCopies; ++i) {
       if ((i + 1) * Config::kPass > Config::kLineColumns && column + i * Config::kPass >= Config::kLineColumns) continue;
-      ptx::copy16(stage + slot + i * 512, from + i * Config::kPass * line.pitch, valid >> i & 1);
+      ptx::copy16(stage + slot + i * 512, line.pixels + i * Config::kPass * line.pitch, mask >> i & 1);
     }
   }
 };
@@ -226,13 +236,13 @@ template <class Config> struct SlideTail {
 /** A warp's ring of lines. Lanes read what other lanes copied: each waits for its own copies, then all for each other, and a stage is
  * filled again behind the next such meeting. */
 template <class Config> struct SlideRing {
-  const SlideCopies<Config>& copies;
+  SlideCopies<Config>& copies;
   uint8_t* const stages;
   const int numRows;  // of lines
   int useStage = 0, fillStage = 0;
   int fillRow = 0, fillFrame = 0;  // the next line to copy
 
-  __device__ __forceinline__ SlideRing(const SlideCopies<Config>& copies_, uint8_t* stages_, int numRows_)
+  __device__ __forceinline__ SlideRing(SlideCopies<Config>& copies_, uint8_t* stages_, int numRows_)
       : copies(copies_), stages(stages_), numRows(numRows_) {}
 
   /** Starts copying the line that is `ahead` lines behind that of row `row` and frame f. */
@@ -322,7 +332,7 @@ template <class Config> __device__ __forceinline__ void conv_slide(const ConvGro
   const uint32_t item = blockIdx.x * kSlideWarps + warp;
   if (item >= g.items) return;
   const SlideStrip strip = slide_strip<Config>(g, item);
-  const SlideCopies<Config> copies(p, strip);
+  SlideCopies<Config> copies(p, strip);
   SlideRing<Config> ring(copies, stages + warp * Config::kStages * Config::kLineBytes, (strip.rows - 1) * Config::kStep + Config::kRows);
   ring.begin();
   const int channel = strip.channel + 2 * pair, first = set * Config::kPixels;
