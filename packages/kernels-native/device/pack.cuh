@@ -28,6 +28,17 @@ __device__ __forceinline__ float pack_groups(const PackParams& p, int64_t i) {
   return load_any(p.source, p.sourceType, (row * p.channels + c) * p.taps + tap);
 }
 
+/** Target element i of the fragments of a 3x3 filter of groups; paddedChannels: their depth. */
+__device__ __forceinline__ float pack_groups_mma(const PackParams& p, int64_t i) {
+  const int element = static_cast<int>(i & 3), lane = static_cast<int>(i >> 2 & 31);
+  const int64_t rest = i >> 7, steps = p.paddedChannels / 16, line = rest / 3;
+  const int row = static_cast<int>(rest % 3), step = static_cast<int>(line % steps);
+  const int depth = step * 16 + (lane & 3) * 2 + (element & 1) + (element >> 1) * 8, column = depth / p.channels;
+  if (column >= 3) return 0.0f;
+  const int64_t filter = line / steps * 8 + (lane >> 2);
+  return load_any(p.source, p.sourceType, (filter * p.channels + depth % p.channels) * 9 + row * 3 + column);
+}
+
 /** Factor of tap `i` of three at a point of Winograd's F(4, 3): row `point` of G. */
 __device__ __forceinline__ float winograd_factor(int point, int i) {
   if (point == 0 || point == 5) return i == (point == 0 ? 0 : 2) ? 1.0f : 0.0f;
@@ -54,6 +65,10 @@ __device__ __forceinline__ void pack_weights(const PackParams& p) {
     }
     if (p.kind == PackKind::convGroups) {
       store_any(p.target, p.targetType, i, pack_groups(p, i));
+      return;
+    }
+    if (p.kind == PackKind::convGroupsMma) {
+      store_any(p.target, p.targetType, i, pack_groups_mma(p, i));
       return;
     }
     const int c = static_cast<int>(i % p.paddedChannels);

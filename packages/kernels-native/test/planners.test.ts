@@ -400,14 +400,30 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         ...["conv_mma_f16_m64n64", "conv_mma_f16_m128n128", "conv_plain_f16", "conv_groups4_f16", "conv_groups_f16"],
       ]);
       expect(variants("half conv 2 groups")[0]).toMatch(/^sm90_/);
-      expect(variants("half conv 64 groups")).toEqual(["conv_groups4_f16", "conv_groups_f16"]);
+      expect(variants("half conv 64 groups")).toEqual([
+        ...["conv_fours_3x3s1_f16", "conv_fours_3x3s1_p8_f16", "conv_fours_3x3s1_c16_f16"],
+        ...["conv_groups4_f16", "conv_groups_f16"],
+      ]);
       expect(rejected(90, "half conv 64 groups")).toMatchObject({
         conv_depthwise_f16: "is for a filter for every channel",
+        "conv_depthwise_NxNsS_*": "is for a filter for every channel",
+        "conv_groups_mma*": "is for groups of 8, 16 or 32 channels to as many, they have 4 and 4",
         "dense_*": "is for at most 32 groups, there are 64",
       });
       expect(variants("half conv depthwise", 75)).toEqual([
-        ...["conv_depthwise_3x3s1_held_f16", "conv_depthwise_f16", "conv_groups_f16"],
+        ...["conv_depthwise_3x3s1_f16", "conv_depthwise_3x3s1_p16_f16", "conv_depthwise_3x3s1_c16_f16"],
+        ...["conv_depthwise_f16", "conv_groups_f16"],
       ]);
+      expect(rejected(90, "half conv depthwise")["conv_fours_NxNsS_*"]).toBe("is for groups of 4 channels to as many");
+      for (const channels of [8, 16, 32]) {
+        const row = `half conv groups of ${channels}`;
+        expect(variants(row)[0]).toBe(`conv_groups_mma${channels}_f16`);
+        expect(variants(row, 75)[0]).toBe(`conv_groups_mma${channels}_f16`);
+      }
+      expect(variants("bfloat conv groups of 32", 80)[0]).toBe("conv_groups_mma32_bf16");
+      expect(rejected(75, "bfloat conv groups of 32")["conv_groups_mma*"]).toMatch(/compute capability 8/);
+      // A warp's lanes have 64 channels, unless many of them would be idle.
+      expect(variants("half conv depthwise of 48")[0]).toBe("conv_depthwise_3x3s1_c16_f16");
       expect(variants("half conv clip", 80)).toContain("conv_clip_mma_f16_m128n128");
       expect(variants("half conv clip", 80).at(-1)).toBe("conv_clip_plain_f16");
       expect(variants("half conv clip")[0]).toMatch(/^sm90_/);

@@ -1,6 +1,7 @@
 import { type CaseOf, defineCases, epilogueCases } from "../../contract/define-case";
 import conv from "./conv.op";
-import { around, grouped, inFrames, measured, type Pads, transposed } from "./conv-kinds";
+import { grouped } from "./conv-grouped";
+import { around, inFrames, measured, type Pads, transposed } from "./conv-kinds";
 
 type Case = CaseOf<typeof conv>;
 /** Kernel, stride and padding; the filter's sizes are [K,C,T,R,S]. */

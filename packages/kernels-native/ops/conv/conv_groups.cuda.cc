@@ -50,47 +50,17 @@ void append(cuda::Variant& to, const cuda::Variant& from) {
   to.workspaceBytes = std::max(to.workspaceBytes, from.workspaceBytes);
 }
 
-/** The row for the kernels of this file, without the number of items. */
-ConvGroupsParams groups_params(const ConvArgs& a) {
-  ConvGroupsParams p{};
-  set_geometry(p.conv, a);
-  p.conv.x = a.x.data;
-  p.conv.pitch = a.x.pitch;
-  p.conv.epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  p.groupChannels = static_cast<int32_t>(a.x.channels() / a.groups);
-  p.groupColumns = static_cast<int32_t>(a.y.channels() / a.groups);
-  return p;
-}
-
-/** A kernel's name, what its threads take (output channels, neighbouring pixels, rows), and the type of its weights. */
+/** A kernel's name, the output channels that a thread takes, and its threads. */
 struct GroupsKernel {
   std::string symbol;
-  int64_t channels, pixels = kGroupPixels, rows = 1, threads = 256;
-  DType weights = DType::f32;
+  int64_t channels, threads = 256;
 };
 
 cuda::Variant groups_variant(const ConvArgs& a, ConvGroupsParams p, const GroupsKernel& kernel) {
   constexpr int64_t kMostBlocks = 1 << 20;
-  PackParams pack{};
-  pack.kind = PackKind::convGroups;
-  pack.rows = p.conv.columns;
-  pack.channels = pack.paddedChannels = p.groupChannels;
-  pack.taps = static_cast<int32_t>(a.weight.count() / (a.weight.dim(0) * a.weight.dim(1)));
-  pack.count = a.weight.count();
-  pack.targetType = static_cast<int32_t>(kernel.weights);
-  p.stripRows = static_cast<int32_t>(kernel.rows);
-  p.items = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(2), kernel.rows) * cuda::ceil_div(a.y.dim(3), kernel.pixels) *
-            (p.conv.columns / kernel.channels);
-  cuda::Variant variant;
-  const cuda::Address weights = cuda::Address::packed(cuda::add_pack(variant, a.weight, "conv_pack", pack));
-  cuda::Launch launch;
-  launch.symbol = variant.name = kernel.symbol;
-  launch.block = static_cast<uint32_t>(kernel.threads);
-  launch.grid[0] = static_cast<uint32_t>(std::min(cuda::ceil_div(p.items, kernel.threads), kMostBlocks));
-  launch.set_params(p);
-  launch.relocations.push_back({offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, weights), weights});
-  variant.launches.push_back(std::move(launch));
-  return variant;
+  p.items = a.y.dim(0) * a.y.dim(1) * a.y.dim(2) * cuda::ceil_div(a.y.dim(3), kGroupPixels) * (p.conv.columns / kernel.channels);
+  const int64_t blocks = std::min(cuda::ceil_div(p.items, kernel.threads), kMostBlocks);
+  return conv_groups_variant(a, p, conv_groups_pack(a), kernel.symbol, kernel.threads, blocks);
 }
 
 /** Why the kernel for depthwise rows cannot do the row. */
@@ -100,37 +70,46 @@ cuda::Reason depthwise_reason(const ConvArgs& a) {
                          cuda::access_reason(a.past, "past", 8, true)});
 }
 
-/** Why no kernel that slides down columns can do the row. */
-cuda::Reason columns_reason(const ConvArgs& a) {
-  const int64_t rows = a.weight.dim(3), columns = a.weight.dim(4);
-  const bool filter = rows == columns && (rows == 3 || rows == 5), step = a.stride[1] == a.stride[2] && a.stride[1] <= 2;
-  return cuda::first_of({depthwise_reason(a), cuda::if_so(!filter, {"is for filters of 3x3 and 5x5"}),
-                         cuda::if_so(!step || a.upsample, {"has the same steps of 1 or 2 down and across, and no upsampling"})});
-}
-
-/** The kernel that slides down columns. More rows a thread are fewer rows read twice; a device needs threads, too. */
-GroupsKernel columns_kernel(const ConvArgs& a, const cuda::DeviceInfo& device) {
-  const std::string size = std::to_string(a.weight.dim(3));
-  const bool held = a.weight.dim(2) == 1 && a.weight.dim(3) == 3 && a.stride[1] == 1;
-  GroupsKernel kernel = {
-      "conv_depthwise_" + size + "x" + size + "s" + std::to_string(a.stride[1]) + (held ? "_held_" : "_") + cuda::type_name(a.x.dtype),
-      8,
-      kColumnPixels,
-      32,
-      kColumnThreads,
-      a.x.dtype};
-  const int64_t across = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(3), kColumnPixels) * (a.y.channels() / 8);
-  const int64_t wanted = int64_t{2} * device.numSms * 2 * kColumnThreads;
-  while (kernel.rows > 2 && across * cuda::ceil_div(a.y.dim(2), kernel.rows) < wanted) kernel.rows /= 2;
-  return kernel;
-}
-
 /** Why the kernel for groups of multiples of four channels cannot do the row. */
 cuda::Reason fours_reason(const ConvArgs& a) {
   const int64_t channels = a.x.channels() / a.groups, columns = a.y.channels() / a.groups;
   return cuda::first_of({cuda::if_so(channels % 4 != 0 || columns % 4 != 0, {"is for groups of multiples of four channels"}),
                          cuda::if_so(a.y.channels() % 8 != 0, {"is for multiples of eight output channels"}),
                          cuda::access_reason(a.x, "x", 4, true), cuda::access_reason(a.past, "past", 4, true)});
+}
+
+/** Why the kernel for groups on tensor cores cannot do the row. */
+cuda::Reason groups_mma_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
+  const int64_t channels = a.x.channels() / a.groups, columns = a.y.channels() / a.groups;
+  const bool filter = a.weight.dim(2) == 1 && a.weight.dim(3) == 3 && a.weight.dim(4) == 3;
+  const bool step = a.stride[0] == 1 && a.stride[1] == 1 && a.stride[2] == 1 && !a.upsample;
+  const bool frames = !a.past.present() && a.padding[0] == 0 && a.padding[1] == 0;
+  return cuda::first_of({cuda::if_so(!cuda::is_16_bit(a.x.dtype), {"is for x of 16 bits"}),
+                         cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
+                         cuda::if_so(channels != columns || (channels != 8 && channels != 16 && channels != 32),
+                                     {"is for groups of 8, 16 or 32 channels to as many, they have # and #", {channels, columns}}),
+                         cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"}),
+                         cuda::if_so(!frames, {"has no past frames and none of padding"}), cuda::access_reason(a.x, "x", 8, true),
+                         cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype)});
+}
+
+/** The kernel for groups on tensor cores. */
+cuda::Variant groups_mma_variant(const ConvArgs& a, const std::string& symbol, const cuda::DeviceInfo& device) {
+  constexpr int64_t kThreads = 128, kChannels = 64;
+  ConvGroupsParams p = conv_groups_params(a);
+  p.items = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(2), kGroupsMmaH) * cuda::ceil_div(a.y.dim(3), kGroupsMmaW);
+  PackParams pack{};
+  pack.kind = PackKind::convGroupsMma;
+  pack.rows = p.conv.columns;
+  pack.channels = p.groupChannels;
+  pack.paddedChannels = static_cast<int32_t>(cuda::round_up(3 * p.groupChannels, 16));
+  pack.taps = 9;
+  pack.count = int64_t{3} * pack.rows * pack.paddedChannels;
+  pack.targetType = static_cast<int32_t>(a.x.dtype);
+  const int64_t blocks = p.items * cuda::ceil_div(a.y.channels(), kChannels);
+  cuda::Variant variant = conv_groups_variant(a, p, pack, symbol, kThreads, blocks);
+  overlap_typed_groups(a, device, variant);
+  return variant;
 }
 
 /** Why the groups cannot be rows of their own. */
@@ -151,6 +130,51 @@ void add_group_launches(const ConvArgs& a, const cuda::DeviceInfo& device, const
 
 }  // namespace
 
+ConvGroupsParams conv_groups_params(const ConvArgs& a) {
+  ConvGroupsParams p{};
+  set_geometry(p.conv, a);
+  p.conv.x = a.x.data;
+  p.conv.pitch = a.x.pitch;
+  p.conv.epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
+  p.groupChannels = static_cast<int32_t>(a.x.channels() / a.groups);
+  p.groupColumns = static_cast<int32_t>(a.y.channels() / a.groups);
+  return p;
+}
+
+PackParams conv_groups_pack(const ConvArgs& a) {
+  PackParams pack{};
+  pack.kind = PackKind::convGroups;
+  pack.rows = static_cast<int32_t>(a.weight.dim(0));
+  pack.channels = pack.paddedChannels = static_cast<int32_t>(a.weight.dim(1));
+  pack.taps = static_cast<int32_t>(a.weight.count() / (a.weight.dim(0) * a.weight.dim(1)));
+  pack.count = a.weight.count();
+  pack.targetType = static_cast<int32_t>(DType::f32);
+  return pack;
+}
+
+cuda::Variant conv_groups_variant(const ConvArgs& a, const ConvGroupsParams& p, const PackParams& pack, const std::string& symbol,
+                                  int64_t threads, int64_t blocks) {
+  cuda::Variant variant;
+  const cuda::Address weights = cuda::Address::packed(cuda::add_pack(variant, a.weight, "conv_pack", pack));
+  cuda::Launch launch;
+  launch.symbol = variant.name = symbol;
+  launch.block = static_cast<uint32_t>(threads);
+  launch.grid[0] = static_cast<uint32_t>(blocks);
+  launch.set_params(p);
+  launch.relocations.push_back({offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, weights), weights});
+  variant.launches.push_back(std::move(launch));
+  return variant;
+}
+
+void overlap_typed_groups(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Variant& variant) {
+  cuda::Launch& launch = variant.launches.back();
+  launch.overlapped = device.smVersion >= 90;
+  const cuda::BiasSource bias = cuda::float_bias(variant, a.bias, "conv_pack");
+  if (!bias.present) return;
+  constexpr size_t kEpilogue = offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, epilogue);
+  launch.relocations.push_back({kEpilogue + offsetof(Epilogue, bias), bias.address});
+}
+
 void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {
   std::vector<cuda::Variant> joined;
   for (cuda::Variant& variant : variants.variants) {
@@ -166,12 +190,17 @@ void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {
 cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   const std::string type = cuda::type_name(a.x.dtype), depthwise = "conv_depthwise_" + type, fours = "conv_groups4_" + type;
-  const ConvGroupsParams params = groups_params(a);
-  if (out.allows({"conv_depthwise_NxNsS_*"}, columns_reason(a))) out.add(groups_variant(a, params, columns_kernel(a, device)));
+  const ConvGroupsParams params = conv_groups_params(a);
+  add_conv_slide(a, device, out);
   if (out.allows({depthwise}, depthwise_reason(a))) out.add(groups_variant(a, params, {depthwise, 8}));
+  if (out.allows({"conv_groups_mma*"}, groups_mma_reason(a, device))) {
+    const std::string name = "conv_groups_mma" + std::to_string(params.groupChannels);
+    out.add(groups_mma_variant(a, name + "_" + type, device));
+    if (name == "conv_groups_mma32" && type == "f16") out.add(groups_mma_variant(a, "conv_groups_mma32_b4_f16", device));
+  }
   add_conv_sm90(a, device, out);
   if (out.allows({"dense_*"}, launches_reason(a))) add_group_launches(a, device, options, out);
-  if (out.allows({fours}, fours_reason(a))) out.add(groups_variant(a, params, {fours, 8, kGroupPixels, 1, 128}));
+  if (out.allows({fours}, fours_reason(a))) out.add(groups_variant(a, params, {fours, 8, 128}));
   out.add(groups_variant(a, params, {"conv_groups_" + type, 1}));
   return out;
 }

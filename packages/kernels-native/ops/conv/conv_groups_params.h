@@ -6,17 +6,19 @@
 
 namespace vd::device {
 
-/** Neighbouring pixels of a row that a thread computes; in the kernel that slides down a column. */
-inline constexpr int kGroupPixels = 4, kColumnPixels = 2;
-/** Threads of a block of the kernel that slides down a column. */
-inline constexpr int kColumnThreads = 128;
+/** Neighbouring pixels of a row that a thread computes. */
+inline constexpr int kGroupPixels = 4;
+/** Warps of a block of the kernels that slide down (conv_slide.cu), each on its own. */
+inline constexpr int kSlideWarps = 4;
+/** Rows and columns of a block of the kernels on tensor cores (conv_groups_mma.cu). */
+inline constexpr int kGroupsMmaH = 8, kGroupsMmaW = 16;
 
-/** `conv` has x, its past, the geometry and the tail; weights are float32, [taps, channels of a group, K]. */
+/** `conv` has x, its past, the geometry and the tail; weights are float32, [taps, channels of a group, K], on tensor cores fragments. */
 struct ConvGroupsParams {
   MatmulMmaParams conv;
   int32_t groupChannels, groupColumns;
-  int64_t items;      // threads with work: strips of pixels times columns, or times eights of columns
-  int32_t stripRows;  // rows of results that a thread takes one after the other, where it slides down a column
+  int64_t items;  // threads with work, strips of pixels times columns or eights of columns; warps, where they slide down; tiles of pixels
+  int32_t stripRows;  // rows of results that a warp takes one after the other, where it slides down
 };
 
 }  // namespace vd::device

@@ -1,8 +1,12 @@
 // The parts of conv's planner.
 #pragma once
+#include <string>
+
 #include "../../device/matmul_mma.h"
+#include "../../device/pack.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
 #include "../../native/generated/op_args.h"
+#include "conv_groups_params.h"
 
 namespace vd {
 
@@ -26,6 +30,22 @@ cuda::Candidates dense_conv_variants(const ConvArgs& args, const cuda::DeviceInf
 /** Kernels for a row of several groups: those of depthwise and grouped rows, and those of dense rows for one group after the
  *  other. */
 cuda::Candidates grouped_conv_variants(const ConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+
+/** A row for the kernels of groups, without the number of items. */
+device::ConvGroupsParams conv_groups_params(const ConvArgs& args);
+
+/** Filters of groups as float32, [taps, channels of a group, K]. */
+device::PackParams conv_groups_pack(const ConvArgs& args);
+
+/** A kernel of groups, which finds its filters packed. */
+cuda::Variant conv_groups_variant(const ConvArgs& args, const device::ConvGroupsParams& params, const device::PackParams& pack,
+                                  const std::string& symbol, int64_t threads, int64_t blocks);
+
+/** Completes a variant whose kernel waits for the launch before it by itself and has an epilogue of one type: its bias is float32. */
+void overlap_typed_groups(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Variant& variant);
+
+/** Adds the kernels that slide down columns (conv_slide.cu). */
+void add_conv_slide(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 
 /** Completes variants of a row whose moments are wanted: kernels that find those of their tiles come first, or alone where the plan is
  *  batch-invariant, and launches behind each variant find the rest. */

@@ -230,6 +230,11 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, kExplain));
   print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, kExplain));
   print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, kExplain));
+  print("half conv depthwise of 48", conv_cuda_variants(grouped_conv(64, 48, 1, f16), device, kExplain));
+  print("half conv groups of 8", conv_cuda_variants(grouped_conv(64, 16, 8, f16), device, kExplain));
+  print("half conv groups of 16", conv_cuda_variants(grouped_conv(64, 16, 16, f16), device, kExplain));
+  print("half conv groups of 32", conv_cuda_variants(grouped_conv(64, 8, 32, f16), device, kExplain));
+  print("bfloat conv groups of 32", conv_cuda_variants(grouped_conv(64, 8, 32, DType::bf16), device, kExplain));
   print("half conv clip", conv_cuda_variants(clip_conv(64, 320, f16), device, kExplain));
   print("half conv clip of 3", conv_cuda_variants(clip_conv(64, 3, f16), device, kExplain));
   ConvArgs mixed = clip_conv(64, 320, f16);
