@@ -69,9 +69,7 @@ __device__ __forceinline__ float masked_score(const AttentionLocalParams& p, con
 /** Keys that one of a block's rows sees, as far as whole tiles are concerned. */
 template <class Params> class KeyTiles {
  public:
-  KeyTiles() = default;
-  __device__ __forceinline__ KeyTiles(const Params& p, const Work& w, int blockRows, int tileKeys)
-      : key0_(w.key0), keyEnd_(w.keyEnd), tile_(tileKeys) {
+  __device__ __forceinline__ KeyTiles(const Params& p, const Work& w, int blockRows, int tileKeys) : w_(w), tile_(tileKeys) {
     begin = w.key0;
     end = w.keyEnd;
     if constexpr (Params::kLocal) {
@@ -93,17 +91,18 @@ template <class Params> class KeyTiles {
   /** True if all rows of the block see all keys of the tile at `key0`. */
   __device__ __forceinline__ bool all_visible(const Params& p, int key0) const {
     if constexpr (Params::kLocal)
-      return key0 + tile_ <= keyEnd_ && p.sight.all_see(first_, last_, key0 - key0_, key0 + tile_ - 1 - key0_);
+      return key0 + tile_ <= w_.keyEnd && p.sight.all_see(first_, last_, key0 - w_.key0, key0 + tile_ - 1 - w_.key0);
     else return true;
   }
 
  private:
   __device__ __forceinline__ int visible(const Params& p, int key0) const {
-    while (key0 < end && !p.sight.may_see(first_, last_, key0 - key0_, min(key0 + tile_, end) - 1 - key0_)) key0 += tile_;
+    while (key0 < end && !p.sight.may_see(first_, last_, key0 - w_.key0, min(key0 + tile_, end) - 1 - w_.key0)) key0 += tile_;
     return key0;
   }
 
-  int key0_, keyEnd_, tile_, first_ = 0, last_ = 0;
+  const Work& w_;
+  int tile_, first_ = 0, last_ = 0;
 };
 
 __device__ __forceinline__ void store_lse(const AttentionMmaParams& p, const Work& w, int row, float max, float sum) {

@@ -78,7 +78,7 @@ cuda::Variant sm90_d64(const AttentionArgs& a, const cuda::DeviceInfo& device) {
   launch.symbol = a.q.dtype == DType::f16 ? "attention_sm90_f16_d64" : "attention_sm90_bf16_d64";
   launch.block = 512;
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
-  launch.sharedBytes = 2 * 192 * 128 + 9 * 128 * 128 + 1024;  // two of Q; four of K and of V, and one of ones
+  launch.sharedBytes = 192 * 128 + 9 * 128 * 128 + 1024;  // Q; four of K and of V, and one of ones
   launch.set_params(p);
   const int64_t sequences = a.q.dim(0) * a.q.dim(1), keySequences = a.k.dim(0) * a.k.dim(1);
   launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, q), a.q, p.seqQ, sequences, 192));

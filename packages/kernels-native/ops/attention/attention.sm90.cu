@@ -9,7 +9,7 @@
 //   producer                       consumers
 //   qEmpty ─► load Q ─► qFull      S(0) = Q·K(0)ᵀ, softmax
 //   kEmpty ─► load K ─► kFull      for j = 1..: issue S(j), issue O += P(j-1)·V(j-1), softmax(S(j)), rescale O
-//   vEmpty ─► load V ─► vFull      O += P(last)·V(last) beside S(0) of the next tile, divide, store
+//   vEmpty ─► load V ─► vFull      O += P(last)·V(last), divide, store
 //
 // What lost or changed nothing: powers as polynomials (more instructions, while the special functions are not the limit), two chains of
 // sums, powers held before the wait for the values' products. What counts is energy, so fewer instructions. Figures of every
@@ -29,7 +29,7 @@ using namespace vd::device;
 
 namespace {
 
-constexpr int kBlockM = 192, kBlockN = 128, kStages = 4, kQStages = 2, kConsumers = 3;
+constexpr int kBlockM = 192, kBlockN = 128, kStages = 4, kConsumers = 3;
 constexpr int kQBytes = kBlockM * 128, kTileBytes = kBlockN * 128;
 constexpr int kThreads = 512;
 /** Accumulators of 64 channels and of eight columns of ones. */
@@ -54,15 +54,14 @@ __device__ __forceinline__ TileIndex tile_index(const AttentionSm90Params& p, in
 
 __device__ __forceinline__ void produce(const AttentionSm90Params& p, const Shared& s) {
   RingCursor<kStages> cursor;
-  RingCursor<kQStages> q;
+  uint32_t qParity = 1;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
   for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
     const TileIndex t = tile_index(p, tile);
-    const uint32_t qFull = s.qFull + 8 * q.stage;
-    ptx::mbarrier_wait(s.qEmpty + 8 * q.stage, q.parity ^ 1);
-    ptx::mbarrier_arrive_expect_tx(qFull, kQBytes);
-    ptx::tma_load_4d(s.q + q.stage * kQBytes, &p.q, qFull, t.head * 64, t.q, t.frame, 0);
-    q.advance();
+    ptx::mbarrier_wait(s.qEmpty, qParity);
+    qParity ^= 1;
+    ptx::mbarrier_arrive_expect_tx(s.qFull, kQBytes);
+    ptx::tma_load_4d(s.q, &p.q, s.qFull, t.head * 64, t.q, t.frame, 0);
     for (int j = 0; j < numBlocks; ++j) {
       ptx::mbarrier_wait(s.kEmpty + 8 * cursor.stage, cursor.parity ^ 1);
       ptx::mbarrier_arrive_expect_tx(s.kFull + 8 * cursor.stage, kTileBytes);
@@ -173,75 +172,56 @@ __device__ __forceinline__ void store_tile(const AttentionSm90Params& p, const T
 
 template <class T> __device__ __forceinline__ void consume(const AttentionSm90Params& p, const Shared& s, int group) {
   RingCursor<kStages> k, v;
-  RingCursor<kQStages> q;
+  uint32_t qParity = 0;
   const int numBlocks = (p.seqK + kBlockN - 1) / kBlockN;
+  const uint32_t q = s.q + group * 64 * 128;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
-  float scores[64], out[kOutputs], maxima[2];
-  uint32_t probabilities[8][4];
-
-  const auto queries = [&] { return s.q + q.stage * kQBytes + group * 64 * 128; };
-  const auto release_keys = [&] {
+  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+    float scores[64], out[kOutputs];
+    uint32_t probabilities[8][4];
+    ptx::mbarrier_wait(s.qFull, qParity);
+    qParity ^= 1;
+    ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    issue_scores<T>(scores, q, s.k + k.stage * kTileBytes);
+    ptx::wgmma_wait<0>();
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
-  };
-  const auto wait_for_values = [&] {
+    mask_scores(scores, p.seqK);
+    float maxima[2];
+    largest(scores, maxima);
+    soften(maxima, scores, p.scale);
+    pack_probabilities<T>(probabilities, scores);
+    if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    for (int j = 1; j < numBlocks; ++j) {
+      issue_scores<T>(scores, q, s.k + k.stage * kTileBytes);
+      ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+      issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, j > 1);
+      ptx::wgmma_wait<1>();
+      release_stage<1>(s.kEmpty + 8 * k.stage);
+      k.advance();
+      mask_scores(scores, p.seqK - j * kBlockN);
+      float best[2], factors[2];
+      largest(scores, best);
+      const bool raised = raise_maxima(maxima, best, p.scale, factors);
+      soften(maxima, scores, p.scale);
+      if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+      ptx::wgmma_wait<0>();
+      release_stage<1>(s.vEmpty + 8 * v.stage);
+      v.advance();
+      if (raised) {
+#pragma unroll
+        for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
+      }
+      pack_probabilities<T>(probabilities, scores);
+    }
+    release_stage<1>(s.qEmpty);
+    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+    issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, numBlocks > 1);
     ptx::wgmma_wait<0>();
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
-  };
-
-  int tile = blockIdx.x;
-  if (tile >= p.numTiles) return;
-  ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-  ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-  issue_scores<T>(scores, queries(), s.k + k.stage * kTileBytes);
-  ptx::wgmma_wait<0>();
-  release_keys();
-  mask_scores(scores, p.seqK);
-  largest(scores, maxima);
-  soften(maxima, scores, p.scale);
-  pack_probabilities<T>(probabilities, scores);
-  if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-  bool accumulate = false;
-  for (int j = 1;; ++j) {
-    // Probabilities are those of block j - 1; the scores beside their products may be the first ones of the next tile.
-    const bool isFresh = j == numBlocks;
-    if (isFresh) {
-      j = 0;
-      release_stage<1>(s.qEmpty + 8 * q.stage);
-      q.advance();
-      tile += gridDim.x;
-      if (tile >= p.numTiles) break;
-      ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    }
-    issue_scores<T>(scores, queries(), s.k + k.stage * kTileBytes);
-    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-    issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, accumulate);
-    ptx::wgmma_wait<1>();
-    release_keys();
-    mask_scores(scores, p.seqK - j * kBlockN);
-    float best[2], factors[2];
-    largest(scores, best);
-    const float finished[2] = {maxima[0], maxima[1]};
-    if (isFresh) maxima[0] = maxima[1] = -INFINITY;
-    const bool isRaised = raise_maxima(maxima, best, p.scale, factors);
-    soften(maxima, scores, p.scale);
-    if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    wait_for_values();
-    if (isFresh) {
-      store_tile<T>(p, tile_index(p, tile - gridDim.x), finished, out, rowInTile);
-    } else if (isRaised) {
-#pragma unroll
-      for (int i = 0; i < kOutputs; ++i) out[i] *= factors[i >> 1 & 1];
-    }
-    accumulate = !isFresh;
-    pack_probabilities<T>(probabilities, scores);
+    store_tile<T>(p, tile_index(p, tile), maxima, out, rowInTile);
   }
-  ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-  issue_values<T>(out, probabilities, s.v + v.stage * kTileBytes, s.ones, accumulate);
-  wait_for_values();
-  store_tile<T>(p, tile_index(p, tile - gridDim.x), maxima, out, rowInTile);
 }
 
 /** Fills a tile with ones, as operands of the products. By all threads. */
@@ -253,23 +233,21 @@ template <class T> __device__ __forceinline__ void fill_ones(uint32_t tile) {
 
 template <class T> __device__ __forceinline__ void attention_d64(const AttentionSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[2 * kQStages + 4 * kStages];
+  __shared__ __align__(8) uint64_t barriers[2 + 4 * kStages];
   Shared s;
   s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
-  s.k = s.q + kQStages * kQBytes;
+  s.k = s.q + kQBytes;
   s.v = s.k + kStages * kTileBytes;
   s.ones = s.v + kStages * kTileBytes;
   s.qFull = shared_address(barriers);
-  s.qEmpty = s.qFull + 8 * kQStages;
-  s.kFull = s.qEmpty + 8 * kQStages;
+  s.qEmpty = s.qFull + 8;
+  s.kFull = s.qFull + 16;
   s.kEmpty = s.kFull + 8 * kStages;
   s.vFull = s.kEmpty + 8 * kStages;
   s.vEmpty = s.vFull + 8 * kStages;
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kQStages; ++i) {
-      ptx::mbarrier_init(s.qFull + 8 * i, 1);
-      ptx::mbarrier_init(s.qEmpty + 8 * i, kConsumers * 4);
-    }
+    ptx::mbarrier_init(s.qFull, 1);
+    ptx::mbarrier_init(s.qEmpty, kConsumers * 4);
     for (int i = 0; i < kStages; ++i) {
       ptx::mbarrier_init(s.kFull + 8 * i, 1);
       ptx::mbarrier_init(s.vFull + 8 * i, 1);

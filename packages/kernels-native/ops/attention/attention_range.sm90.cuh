@@ -6,8 +6,7 @@
 //
 // Plan: persistent blocks of one producer warp and two consumer warpgroups, each with 64 query rows. K and V come in tiles of 128
 // keys through two rings filled by the copy engine, Q through a third, so that the next rows are there when a block's last ones are done.
-// Scores of the next tile are issued before the probabilities of this one are multiplied with V, also where the next tile is the first
-// one of other rows: few keys cost no more than their share. Blocks take the longest tiles first,
+// Scores of tile j + 1 are issued before the probabilities of tile j are multiplied with V. Blocks take the longest tiles first,
 // in turns from both ends, so that all have about the same work.
 #pragma once
 #include "../../device/attention_work.cuh"
@@ -41,31 +40,20 @@ struct RangeShared {
   uint32_t q, k, v, mask, qFull, qEmpty, kFull, kEmpty, vFull, vEmpty, maskFull, maskEmpty;
 };
 
-/** Goes through this block's tiles of query rows that see keys. */
-class RowsCursor {
- public:
-  /** Finds the next rows and the keys that they see; calls none(work) for rows before them that see none. */
-  template <class None>
-  __device__ __forceinline__ bool next(const AttentionRangeParams& p, Work& w, KeyTiles<AttentionLocalParams>& tiles, None&& none) {
-    const AttentionLocalParams& rows = p.rows;
-    const int blocks = gridDim.x, together = p.headsTogether * rows.numQTiles;
-    for (;; ++round_) {
-      const int block = static_cast<int>(blockIdx.x), index = round_ * blocks + (round_ & 1 ? blocks - 1 - block : block);
-      if (index >= p.numTiles) return false;
-      const int first = index / together * p.headsTogether, inGroup = index % together;
-      const int heads = min(p.headsTogether, rows.numHeadsFrames - first);
-      if (!find_work(rows, kRangeRows, first + inGroup % heads, rows.numQTiles - 1 - inGroup / heads, &w)) continue;
-      tiles = KeyTiles<AttentionLocalParams>(rows, w, kRangeRows, kRangeKeys);
-      if (tiles.begin < tiles.end) break;
-      none(w);
-    }
-    ++round_;
-    return true;
+/** Calls body(work, tiles) for each of this block's tiles of query rows. */
+template <class Body> __device__ __forceinline__ void for_each_rows(const AttentionRangeParams& p, Body&& body) {
+  const AttentionLocalParams& rows = p.rows;
+  const int blocks = gridDim.x, together = p.headsTogether * rows.numQTiles;
+  for (int round = 0;; ++round) {
+    const int index = round * blocks + (round & 1 ? blocks - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x));
+    if (index >= p.numTiles) return;
+    const int first = index / together * p.headsTogether, inGroup = index % together;
+    const int heads = min(p.headsTogether, rows.numHeadsFrames - first);
+    Work w;
+    if (!find_work(rows, kRangeRows, first + inGroup % heads, rows.numQTiles - 1 - inGroup / heads, &w)) continue;
+    body(w, KeyTiles<AttentionLocalParams>(rows, w, kRangeRows, kRangeKeys));
   }
-
- private:
-  int round_ = 0;
-};
+}
 
 /** Loads each warpgroup's rows of the mask for the keys from `key0` on. */
 __device__ __forceinline__ void load_mask(const AttentionRangeParams& p, const RangeShared& s, const Work& w, int key0, uint32_t parity) {
@@ -90,10 +78,8 @@ template <class Config> __device__ __forceinline__ void range_produce(const Atte
 #pragma unroll
     for (int i = 0; i < Config::kSlices; ++i) ptx::tma_load_4d(dst + i * sliceBytes, &map, full, 64 * i, head, row, sequence);
   };
-  RowsCursor cursor;
-  Work w = {};
-  KeyTiles<AttentionLocalParams> tiles;
-  while (cursor.next(p, w, tiles, [](const Work&) {})) {
+  for_each_rows(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
+    if (tiles.begin >= tiles.end) return;
     ptx::mbarrier_wait(s.qEmpty + 8 * q.stage, q.parity ^ 1);
     load(s.q + q.stage * Config::kQBytes, Config::kQSlice, p.q, s.qFull + 8 * q.stage, w.head, w.row0, w.batch * p.rows.frames + w.frame);
     q.advance();
@@ -109,7 +95,7 @@ template <class Config> __device__ __forceinline__ void range_produce(const Atte
       load(s.v + at.stage * Config::kTileBytes, Config::kTileSlice, p.v, s.vFull + 8 * at.stage, w.head, key0, sequence);
       at.advance();
     }
-  }
+  });
 }
 
 /** Issues scores[64, 128] = Q · Kᵀ for this warpgroup. */
@@ -154,7 +140,7 @@ __device__ __forceinline__ void clear_values(const AttentionLocalParams& p, cons
 
 /** Of a thread's two rows: what scores are taken relative to, and the sums of its own keys' probabilities. */
 struct RangeState {
-  float maxima[2] = {-INFINITY, -INFINITY}, sums[2] = {};
+  float maxima[2], sums[2];
 };
 
 /** Scores become probabilities. Returns whether older outputs must be multiplied with `factors`. */
@@ -232,107 +218,82 @@ __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const
 
 template <class Config> __device__ __forceinline__ void range_consume(const AttentionRangeParams& p, const RangeShared& s, int group) {
   using T = typename Config::T;
-  using Masks = SightMasks<Config::kMasked>;
   RingCursor<Config::kStages> k, v;
   RingCursor<kRangeQStages> q;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
-  const float scale = p.rows.scale * kLog2e, unit = Masks::unit(p.rows, scale);
+  const float scale = p.rows.scale * kLog2e, unit = SightMasks<Config::kMasked>::unit(p.rows, scale);
   const uint32_t maskTile = Config::kMasked && p.maskTiles ? s.mask + group * kRangeMaskBytes : 0;
   uint32_t maskParity = 0;
-  RangeState state;
-  float scores[64], out[Config::kDim / 2], factors[2];
-  uint32_t probabilities[8][4];
-
-  RowsCursor cursor;
-  Work w = {};
-  KeyTiles<AttentionLocalParams> tiles;
-  const auto store_zeros = [&](const Work& none) {
-    const float zeros[Config::kDim / 2] = {};
-    range_store<Config>(p.rows, none, RangeState(), unit, zeros, none.row0 + rowInTile);
-  };
-  const auto hide = [&](int key0, const typename Masks::Ahead& ahead) {
-    const Masks masks(p.rows, w, w.row0 + group * 64, w.row0 + rowInTile);
-    if (maskTile) ptx::mbarrier_wait(s.maskFull + 8 * group, maskParity);
-    masks.apply(p.rows, w, scores, key0, ahead, maskTile);
-    if (!maskTile) return;
-    __syncwarp();
-    release_stage<1>(s.maskEmpty + 8 * group);
-    maskParity ^= 1;
-  };
-  const auto issue_scores = [&](int key0) {
+  for_each_rows(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
+    RangeState state = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
+    float scores[64], out[Config::kDim / 2] = {}, factors[2];
+    uint32_t probabilities[8][4];
+    const int row = w.row0 + rowInTile;
+    if (tiles.begin >= tiles.end) {
+      range_store<Config>(p.rows, w, state, unit, out, row);
+      return;
+    }
+    const SightMasks<Config::kMasked> masks(p.rows, w, w.row0 + group * 64, row);
+    ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
     const uint32_t queries = s.q + q.stage * Config::kQBytes + group * 64 * 128;
+    ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    const auto hide = [&](int key0, const typename SightMasks<Config::kMasked>::Ahead& ahead) {
+      if (maskTile) ptx::mbarrier_wait(s.maskFull + 8 * group, maskParity);
+      masks.apply(p.rows, w, scores, key0, ahead, maskTile);
+      if (!maskTile) return;
+      __syncwarp();
+      release_stage<1>(s.maskEmpty + 8 * group);
+      maskParity ^= 1;
+    };
     range_scores<Config>(scores, queries, s.k + k.stage * Config::kTileBytes);
-    return Masks(p.rows, w, w.row0 + group * 64, w.row0 + rowInTile).read_ahead(p.rows, w, key0);
-  };
-  const auto release_keys = [&] {
+    auto ahead = masks.read_ahead(p.rows, w, tiles.begin);
+    ptx::wgmma_wait<0>();
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
-  };
-  const auto issue_values = [&](const Work& of, int key0, bool accumulate) {
+    hide(tiles.begin, ahead);
+    range_soften(state, scores, unit, factors);
+    const auto pack = [&] {
+#pragma unroll
+      for (int i = 0; i < 32; ++i) probabilities[i / 4][i % 4] = pack2<T>(scores[2 * i], scores[2 * i + 1]);
+    };
+    pack();
+    bool first = true;
+    int before = tiles.begin, key0 = tiles.next(p.rows, before);
+    if (key0 < tiles.end) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    while (key0 < tiles.end) {
+      range_scores<Config>(scores, queries, s.k + k.stage * Config::kTileBytes);
+      ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+      clear_values<Config>(p.rows, w, s.v + v.stage * Config::kTileBytes, before, group);
+      range_values<Config>(out, probabilities, s.v + v.stage * Config::kTileBytes, !first);
+      ahead = masks.read_ahead(p.rows, w, key0);
+      ptx::wgmma_wait<1>();
+      release_stage<1>(s.kEmpty + 8 * k.stage);
+      k.advance();
+      hide(key0, ahead);
+      const bool raised = range_soften(state, scores, unit, factors);
+      before = key0;
+      key0 = tiles.next(p.rows, key0);
+      if (key0 < tiles.end) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+      ptx::wgmma_wait<0>();
+      release_stage<1>(s.vEmpty + 8 * v.stage);
+      v.advance();
+      if (raised) {
+#pragma unroll
+        for (int i = 0; i < Config::kDim / 2; ++i) out[i] *= factors[i >> 1 & 1];
+      }
+      pack();
+      first = false;
+    }
+    release_stage<1>(s.qEmpty + 8 * q.stage);
+    q.advance();
     ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-    clear_values<Config>(p.rows, of, s.v + v.stage * Config::kTileBytes, key0, group);
-    range_values<Config>(out, probabilities, s.v + v.stage * Config::kTileBytes, accumulate);
-  };
-  const auto wait_for_values = [&] {
+    clear_values<Config>(p.rows, w, s.v + v.stage * Config::kTileBytes, before, group);
+    range_values<Config>(out, probabilities, s.v + v.stage * Config::kTileBytes, !first);
     ptx::wgmma_wait<0>();
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
-  };
-  const auto pack = [&] {
-#pragma unroll
-    for (int i = 0; i < 32; ++i) probabilities[i / 4][i % 4] = pack2<T>(scores[2 * i], scores[2 * i + 1]);
-  };
-
-  if (!cursor.next(p, w, tiles, store_zeros)) return;
-  ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-  ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-  const auto firstAhead = issue_scores(tiles.begin);
-  ptx::wgmma_wait<0>();
-  release_keys();
-  hide(tiles.begin, firstAhead);
-  range_soften(state, scores, unit, factors);
-  pack();
-  bool accumulate = false;
-  int before = tiles.begin, key0 = tiles.next(p.rows, before);
-  if (key0 < tiles.end) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-  for (;;) {
-    // Probabilities are those of the keys at `before` of the rows `done`. The scores after them may be those of the next rows.
-    const Work done = w;
-    const bool isFresh = key0 >= tiles.end;
-    if (isFresh) {
-      release_stage<1>(s.qEmpty + 8 * q.stage);
-      q.advance();
-      if (!cursor.next(p, w, tiles, store_zeros)) {
-        issue_values(done, before, accumulate);
-        wait_for_values();
-        range_store<Config>(p.rows, done, state, unit, out, done.row0 + rowInTile);
-        return;
-      }
-      key0 = tiles.begin;
-      ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    }
-    const auto ahead = issue_scores(key0);
-    issue_values(done, before, accumulate);
-    ptx::wgmma_wait<1>();
-    release_keys();
-    hide(key0, ahead);
-    const RangeState finished = state;
-    if (isFresh) state = RangeState();
-    const bool isRaised = range_soften(state, scores, unit, factors);
-    before = key0;
-    key0 = tiles.next(p.rows, key0);
-    if (key0 < tiles.end) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    wait_for_values();
-    if (isFresh) {
-      range_store<Config>(p.rows, done, finished, unit, out, done.row0 + rowInTile);
-    } else if (isRaised) {
-#pragma unroll
-      for (int i = 0; i < Config::kDim / 2; ++i) out[i] *= factors[i >> 1 & 1];
-    }
-    accumulate = !isFresh;
-    pack();
-  }
+    range_store<Config>(p.rows, w, state, unit, out, row);
+  });
 }
 
 template <class Config> __device__ __forceinline__ void attention_range(const AttentionRangeParams& p) {

@@ -1,14 +1,13 @@
 // attention_q8 on every architecture: codes and scales of the operands, and a plain kernel for what tensor cores do not do.
 //
-//   attention_q8_maxima  the largest magnitude of each 512 rows of an operand's head
-//   attention_q8_codes   a scale for each frame and head, and codes of 128 rows to a block, as they are or transposed through shared
+//   attention_q8_codes   a block for each operand, frame and head: largest magnitude, then codes, rows or transposed through shared
 //                        memory
 //   attention_q8_plain   a warp for each query of a head: 32 keys at a time, a key a lane for the scores, channels over the lanes for
 //                        the values
 #include "../../device/elementwise.cuh"
 #include "../../device/ptx/math.cuh"
 #include "../../device/quantized.cuh"
-#include "attention_q8_params.h"
+#include "attention_q8_codes.cuh"
 
 using namespace vd::device;
 
@@ -16,17 +15,14 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/** The larger of two numbers, NaN where one is. */
-__device__ __forceinline__ float larger(float a, float b) { return a != a || b != b ? NAN : fmaxf(a, b); }
-
 __device__ __forceinline__ float max_block(float v) {
   __shared__ float parts[kThreads / 32];
 #pragma unroll
-  for (int step = 16; step > 0; step >>= 1) v = larger(v, __shfl_xor_sync(0xffffffffu, v, step));
+  for (int step = 16; step > 0; step >>= 1) v = larger_or_nan(v, __shfl_xor_sync(0xffffffffu, v, step));
   if ((threadIdx.x & 31) == 0) parts[threadIdx.x / 32] = v;
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < kThreads / 32; ++i) v = larger(v, parts[i]);
+  for (int i = 0; i < kThreads / 32; ++i) v = larger_or_nan(v, parts[i]);
   return v;
 }
 
@@ -36,152 +32,70 @@ __device__ __forceinline__ uint8_t code_of(float v, float inverse, int isInt8) {
   return isInt8 ? static_cast<uint8_t>(from_float<int8_t>(scaled)) : from_float<__nv_fp8_e4m3>(scaled).__x;
 }
 
-/** Where row `row` of 16 lies among the columns of transposed values: lane t of a quad holds rows 2t, 2t + 1, 2t + 8, 2t + 9. */
-__device__ __forceinline__ int place_of(int row) { return (row >> 1 & 3) * 4 + (row >> 3 & 1) * 2 + (row & 1); }
-
-/** What a block works on: rows [from, to) of one head of one frame. */
-struct HeadRows {
-  int item, frame, head, from, to;  // item: frame · heads + head
-};
-/** Rows of block blockIdx.x where one has `count` rows. Returns whether there are any. */
-__device__ __forceinline__ bool head_rows(const AttentionCodesParams& p, const AttentionCodesSide& side, int rows, int count,
-                                          HeadRows& out) {
-  const int blocks = (rows + count - 1) / count;
-  out.item = blockIdx.x / blocks;
-  out.frame = out.item / p.heads;
-  out.head = out.item % p.heads;
-  out.from = blockIdx.x % blocks * count;
-  out.to = min(out.from + count, side.rows);
-  return out.frame < side.frames;
-}
-
-/** Runs of a head's rows that a thread has in flight. */
-constexpr int kRunsAtOnce = 4;
-
-/** Up to kRunsAtOnce runs of kWidth channels each of the rows of `at`: run first + threadIdx.x and every kThreads-th behind it. */
-template <int kWidth> struct Runs {
-  float v[kRunsAtOnce][kWidth];
-  int row[kRunsAtOnce], channel[kRunsAtOnce];  // row -1: there is none
-
-  __device__ __forceinline__ void load(const AttentionCodesParams& p, const AttentionCodesSide& side, const HeadRows& at, int first) {
-    const int runs = p.dim / kWidth, count = (at.to - at.from) * runs;
-#pragma unroll
-    for (int j = 0; j < kRunsAtOnce; ++j) {
-      const int i = first + j * kThreads + threadIdx.x;
-      row[j] = i < count ? at.from + i / runs : -1;
-      channel[j] = i % runs * kWidth;
-      if (i >= count) continue;
-      load_run<kWidth>(side.x, p.xType,
-                       (static_cast<int64_t>(at.frame) * side.rows + row[j]) * side.pitch + at.head * p.dim + channel[j], v[j]);
-    }
-  }
-  template <class Body> __device__ __forceinline__ void each(Body&& body) {
-#pragma unroll
-    for (int j = 0; j < kRunsAtOnce; ++j)
-      if (row[j] >= 0) body(row[j], channel[j], v[j]);
-  }
-};
-
-/** Visits all runs of the rows of `at`; calls `begin` when the first ones are on their way. */
-template <int kWidth, class Begin, class Body>
-__device__ __forceinline__ void for_each_run(const AttentionCodesParams& p, const AttentionCodesSide& side, const HeadRows& at,
-                                             Begin&& begin, Body&& body) {
-  const int count = (at.to - at.from) * (p.dim / kWidth);
-  Runs<kWidth> runs;
-  runs.load(p, side, at, 0);
-  begin();
-  runs.each(body);
-  for (int first = kRunsAtOnce * kThreads; first < count; first += kRunsAtOnce * kThreads) {
-    runs.load(p, side, at, first);
-    runs.each(body);
+/** Visits kWidth channels at a time of the rows [from, to) of this block's head. */
+template <int kWidth, class Body>
+__device__ __forceinline__ void for_each_run(const AttentionCodesParams& p, const AttentionCodesSide& side, int frame, int head, int from,
+                                             int to, Body&& body) {
+  const int runs = p.dim / kWidth;
+  for (int i = threadIdx.x; i < (to - from) * runs; i += kThreads) {
+    const int row = from + i / runs, c = i % runs * kWidth;
+    float v[kWidth];
+    load_run<kWidth>(side.x, p.xType, (static_cast<int64_t>(frame) * side.rows + row) * side.pitch + head * p.dim + c, v);
+    body(row, c, v);
   }
 }
 
-/** The largest magnitude; NaN is left out, but a NaN among float8 keys, which all results of the head depend on, gives NaN. */
-template <int kWidth>
-__device__ __forceinline__ void head_maxima(const AttentionCodesParams& p, const AttentionCodesSide& side, const HeadRows& at) {
-  const bool keeps = blockIdx.y == 1 && !side.isInt8;
+template <int kWidth> __device__ __forceinline__ void head_codes(const AttentionCodesParams& p, const AttentionCodesSide& side) {
+  __shared__ __align__(16) uint8_t tile[64][kQ8Keys + 16];
+  const int frame = blockIdx.x / p.heads, head = blockIdx.x % p.heads;
   float found = 0.0f;
-  for_each_run<kWidth>(p, side, at, [] {}, [&](int, int, const float (&v)[kWidth]) {
-    float largest = largest_of<kWidth>(v, 0.0f), sum = 0.0f;
-    if (keeps) {
+  for_each_run<kWidth>(p, side, frame, head, 0, side.rows, [&](int, int, const float (&v)[kWidth]) {
 #pragma unroll
-      for (int i = 0; i < kWidth; ++i) sum += v[i] - v[i];  // not 0 where one is no finite number
-      if (sum != sum) largest = NAN;
-    }
-    found = larger(found, largest);
+    for (int i = 0; i < kWidth; ++i) found = side.keepsNan ? larger_or_nan(found, fabsf(v[i])) : fmaxf(found, fabsf(v[i]));
   });
-  found = max_block(found);
-  if (threadIdx.x == 0) side.maxima[blockIdx.x] = found;
-}
-
-__device__ __forceinline__ void attention_maxima(const AttentionCodesParams& p) {
-  const AttentionCodesSide& side = p.sides[blockIdx.y];
-  HeadRows at;
-  if (!head_rows(p, side, side.rows, kQ8MaximaRows, at)) return;
-  if (p.vector) head_maxima<8>(p, side, at);
-  else head_maxima<1>(p, side, at);
-}
-
-/** The scale of the codes of a head, from the largest magnitudes of its parts. */
-__device__ __forceinline__ float head_scale(const AttentionCodesSide& side, const HeadRows& at) {
-  const int parts = (side.rows + kQ8MaximaRows - 1) / kQ8MaximaRows;
-  float found = 0.0f;
-  for (int i = threadIdx.x; i < parts; i += kThreads) found = larger(found, side.maxima[at.item * parts + i]);
-  found = max_block(found);
-  const float scale = found != found ? found : code_scale(found, side.isInt8);
-  if (threadIdx.x == 0 && at.from == 0) side.scales[at.item] = scale;
-  return scale;
-}
-
-/** Codes of rows as they are. */
-template <int kWidth>
-__device__ __forceinline__ void codes_in_rows(const AttentionCodesParams& p, const AttentionCodesSide& side, const HeadRows& at) {
-  const int64_t channels = static_cast<int64_t>(p.heads) * p.dim;
-  uint8_t* codes = side.codes + static_cast<int64_t>(at.frame) * side.rows * channels + at.head * p.dim;
-  float inverse;
-  for_each_run<kWidth>(
-      p, side, at, [&] { inverse = __frcp_rn(head_scale(side, at)); },
-      [&](int row, int c, float (&v)[kWidth]) { store_codes<kWidth>(codes + row * channels + c, v, inverse, side.isInt8); });
-}
-
-/** Codes of up to 128 rows with channels outside, zeros behind the last row. */
-template <int kWidth>
-__device__ __forceinline__ void codes_transposed(const AttentionCodesParams& p, const AttentionCodesSide& side, const HeadRows& at) {
-  __shared__ __align__(16) uint8_t tile[64][kQ8Keys];
-  // Chunks of 16 columns change places from one run of channels to the next, so that a warp's stores meet all banks.
-  const auto place = [](int c, int column) { return column ^ (c >> 3 & 7) << 4; };
-  if (at.to - at.from < kQ8Keys)
-    for (int i = threadIdx.x; i < 64 * kQ8Keys / 16; i += kThreads) reinterpret_cast<uint4*>(tile)[i] = make_uint4(0, 0, 0, 0);
-  float inverse;
-  for_each_run<kWidth>(
-      p, side, at, [&] { inverse = __frcp_rn(head_scale(side, at)); },  // meets all threads behind the zeros, too
-      [&](int row, int c, float (&v)[kWidth]) {
-        const int column = ((row - at.from) & ~15) + place_of(row & 15);
+  const float scale = head_code_scale(max_block(found), side.isInt8), inverse = __frcp_rn(scale);
+  if (threadIdx.x == 0) side.scales[blockIdx.x] = scale;
+  if (side.order == CodeOrder::rows) {
+    uint8_t* codes = side.codes + static_cast<int64_t>(frame) * side.rows * p.heads * p.dim + head * p.dim;
+    for_each_run<kWidth>(p, side, frame, head, 0, side.rows, [&](int row, int c, const float (&v)[kWidth]) {
+      uint8_t* at = codes + static_cast<int64_t>(row) * p.heads * p.dim + c;
+      if constexpr (kWidth == 8) {
+        uint32_t words[2] = {0, 0};
 #pragma unroll
-        for (int i = 0; i < kWidth; ++i) tile[c + i][place(c + i, column)] = code_of(v[i], inverse, side.isInt8);
-      });
-  __syncthreads();
-  uint8_t* codes = side.codes + static_cast<int64_t>(at.item) * p.dim * side.paddedRows + at.from;
-  for (int i = threadIdx.x; i < p.dim * (kQ8Keys / 16); i += kThreads) {
-    const int d = i / (kQ8Keys / 16), chunk = i % (kQ8Keys / 16);
-    *reinterpret_cast<uint4*>(codes + static_cast<int64_t>(d) * side.paddedRows + chunk * 16) =
-        *reinterpret_cast<const uint4*>(&tile[d][place(d, chunk * 16)]);
+        for (int i = 0; i < 8; ++i) words[i / 4] |= static_cast<uint32_t>(code_of(v[i], inverse, side.isInt8)) << (i % 4 * 8);
+        *reinterpret_cast<uint2*>(at) = make_uint2(words[0], words[1]);
+      } else {
+        *at = code_of(v[0], inverse, side.isInt8);
+      }
+    });
+    return;
   }
-}
-
-template <int kWidth>
-__device__ __forceinline__ void head_codes(const AttentionCodesParams& p, const AttentionCodesSide& side, const HeadRows& at) {
-  if (side.order == CodeOrder::rows) codes_in_rows<kWidth>(p, side, at);
-  else codes_transposed<kWidth>(p, side, at);
+  uint8_t* codes = side.codes + static_cast<int64_t>(blockIdx.x) * p.dim * side.paddedRows;
+  for (int from = 0; from < side.paddedRows; from += kQ8Keys) {
+    const int to = min(from + kQ8Keys, side.rows);
+    __syncthreads();
+    if (to - from < kQ8Keys)
+      for (int i = threadIdx.x; i < 64 * kQ8Keys; i += kThreads) tile[i / kQ8Keys][i % kQ8Keys] = 0;
+    __syncthreads();
+    for_each_run<kWidth>(p, side, frame, head, from, to, [&](int row, int c, const float (&v)[kWidth]) {
+      const int column = ((row - from) & ~15) + place_of(row & 15);
+#pragma unroll
+      for (int i = 0; i < kWidth; ++i) tile[c + i][column] = code_of(v[i], inverse, side.isInt8);
+    });
+    __syncthreads();
+    for (int i = threadIdx.x; i < p.dim * (kQ8Keys / 16); i += kThreads) {
+      const int d = i / (kQ8Keys / 16), chunk = i % (kQ8Keys / 16);
+      *reinterpret_cast<uint4*>(codes + static_cast<int64_t>(d) * side.paddedRows + from + chunk * 16) =
+          *reinterpret_cast<const uint4*>(&tile[d][chunk * 16]);
+    }
+  }
 }
 
 __device__ __forceinline__ void attention_codes(const AttentionCodesParams& p) {
   const AttentionCodesSide& side = p.sides[blockIdx.y];
-  HeadRows at;
-  if (!head_rows(p, side, side.paddedRows, kQ8Keys, at)) return;
-  if (p.vector) head_codes<8>(p, side, at);
-  else head_codes<1>(p, side, at);
+  if (static_cast<int>(blockIdx.x) >= side.frames * p.heads) return;
+  if (p.vector) head_codes<8>(p, side);
+  else head_codes<1>(p, side);
 }
 
 __device__ __forceinline__ float number_of(uint8_t code, int isInt8) {
@@ -242,6 +156,5 @@ template <int kParts> __device__ __forceinline__ void attention_plain(const Atte
 
 }  // namespace
 
-VD_KERNEL(attention_q8_maxima, AttentionCodesParams, kThreads, 4, attention_maxima)
 VD_KERNEL(attention_q8_codes, AttentionCodesParams, kThreads, 4, attention_codes)
 VD_KERNEL(attention_q8_plain, AttentionQ8Params, kThreads, 2, attention_plain<4>)

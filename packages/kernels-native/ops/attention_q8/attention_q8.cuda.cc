@@ -13,39 +13,26 @@ using namespace device;
 
 constexpr float kLog2e = 1.4426950408889634f;
 constexpr uint64_t kAlignment = 256;
+bool kHold = true;
 
-/** Where the codes, scales and largest magnitudes of q, k and v lie in the workspace. */
+/** Where the codes and scales of q, k and v lie in the workspace. */
 struct Places {
-  uint64_t codes[3], scales[3], maxima[3], bytes = 0;
-  uint64_t take(uint64_t count) {
-    const uint64_t at = bytes;
-    bytes += cuda::round_up(count, kAlignment);
-    return at;
-  }
+  uint64_t codes[3], scales[3], bytes = 0;
 };
 
-/** A launch of `symbol` over blocks of `rows` rows of all sides. */
-cuda::Launch codes_launch(const AttentionCodesParams& p, int numSides, const char* symbol, int64_t blocks, const Places& places) {
-  cuda::Launch launch;
-  launch.symbol = symbol;
-  launch.block = 256;
-  launch.grid[0] = static_cast<uint32_t>(blocks);
-  launch.grid[1] = static_cast<uint32_t>(numSides);
-  launch.set_params(p);
-  for (int i = 0; i < numSides; ++i) {
-    const auto relocate = [&](size_t member, uint64_t place) {
-      const size_t at = offsetof(AttentionCodesParams, sides) + i * sizeof(AttentionCodesSide) + member;
-      launch.relocations.push_back({static_cast<uint32_t>(at), cuda::Address::workspace(place)});
-    };
-    relocate(offsetof(AttentionCodesSide, codes), places.codes[i]);
-    relocate(offsetof(AttentionCodesSide, scales), places.scales[i]);
-    relocate(offsetof(AttentionCodesSide, maxima), places.maxima[i]);
-  }
-  return launch;
+/** Has a cluster hold a head where it fits one: heads of 64 channels of a 16-bit type. rows: the most of a side. */
+void hold_heads(const AttentionQ8Args& a, const AttentionCodesParams& p, int64_t rows, cuda::Launch& launch) {
+  if (!p.vector || p.dim != 64 || !cuda::is_16_bit(a.q.dtype) || rows > kQ8MostHeldBlocks * kQ8HeldRows) return;
+  launch.cluster = 1;
+  while (rows > int64_t{launch.cluster} * kQ8HeldRows) launch.cluster *= 2;
+  launch.symbol = std::string("attention_q8_codes_held_") + cuda::type_name(a.q.dtype);
+  launch.block = kQ8HeldThreads;
+  launch.grid[0] *= launch.cluster;
+  launch.sharedBytes = static_cast<uint32_t>(cuda::ceil_div(cuda::ceil_div(rows, launch.cluster), kQ8Keys) * 64 * kQ8Keys);
 }
 
-/** Adds the launches that make codes and scales. transposed: values as the Hopper kernel takes them. */
-void add_codes(cuda::Variant& variant, const AttentionQ8Args& a, bool transposed, Places& places) {
+/** The launch that makes codes and scales. transposed: values as the Hopper kernel takes them. */
+cuda::Launch codes_launch(const AttentionQ8Args& a, bool transposed, Places& places) {
   AttentionCodesParams p{};
   p.heads = static_cast<int32_t>(a.heads);
   p.dim = static_cast<int32_t>(a.q.channels() / a.heads);
@@ -54,7 +41,7 @@ void add_codes(cuda::Variant& variant, const AttentionQ8Args& a, bool transposed
   const Tensor* sides[] = {&a.q, &a.k, &a.v};
   const int numSides = full ? 2 : 3;
   bool vector = p.dim % 8 == 0;
-  int64_t mostParts = 0, mostBlocks = 0;
+  int64_t most = 0;
   for (int i = 0; i < numSides; ++i) {
     const Tensor& x = *sides[i];
     AttentionCodesSide& side = p.sides[i];
@@ -63,19 +50,32 @@ void add_codes(cuda::Variant& variant, const AttentionQ8Args& a, bool transposed
     side.rows = static_cast<int32_t>(x.dim(2));
     side.frames = static_cast<int32_t>(x.dim(0) * x.dim(1));
     side.isInt8 = i < 2 && a.scores == AttentionScores::i8;
+    side.keepsNan = i == 1 && !side.isInt8;
     side.order = i == 2 && transposed ? CodeOrder::transposed : CodeOrder::rows;
     side.paddedRows = static_cast<int32_t>(side.order == CodeOrder::rows ? side.rows : cuda::round_up(side.rows, kQ8Keys));
-    const int64_t items = side.frames * a.heads, parts = items * cuda::ceil_div(side.rows, kQ8MaximaRows);
-    places.codes[i] = places.take(static_cast<uint64_t>(side.frames) * side.paddedRows * x.channels());
-    places.scales[i] = places.take(items * sizeof(float));
-    places.maxima[i] = places.take(parts * sizeof(float));
+    places.codes[i] = places.bytes;
+    places.bytes += cuda::round_up(static_cast<uint64_t>(side.frames) * side.paddedRows * x.channels(), kAlignment);
+    places.scales[i] = places.bytes;
+    places.bytes += cuda::round_up(static_cast<uint64_t>(side.frames) * a.heads * sizeof(float), kAlignment);
     vector = vector && !cuda::access_reason(x, "", 8, false);
-    mostParts = std::max(mostParts, parts);
-    mostBlocks = std::max(mostBlocks, items * cuda::ceil_div(side.paddedRows, kQ8Keys));
+    most = std::max<int64_t>(most, side.frames);
   }
   p.vector = vector;
-  variant.launches.push_back(codes_launch(p, numSides, "attention_q8_maxima", mostParts, places));
-  variant.launches.push_back(codes_launch(p, numSides, "attention_q8_codes", mostBlocks, places));
+  cuda::Launch launch;
+  launch.symbol = "attention_q8_codes";
+  launch.block = 256;
+  launch.grid[0] = static_cast<uint32_t>(most * a.heads);
+  launch.grid[1] = static_cast<uint32_t>(numSides);
+  if (transposed && kHold) hold_heads(a, p, std::max(a.q.dim(2), a.k.dim(2)), launch);
+  launch.set_params(p);
+  for (int i = 0; i < numSides; ++i) {
+    const auto at = [&](size_t member) {
+      return static_cast<uint32_t>(offsetof(AttentionCodesParams, sides) + i * sizeof(AttentionCodesSide) + member);
+    };
+    launch.relocations.push_back({at(offsetof(AttentionCodesSide, codes)), cuda::Address::workspace(places.codes[i])});
+    launch.relocations.push_back({at(offsetof(AttentionCodesSide, scales)), cuda::Address::workspace(places.scales[i])});
+  }
+  return launch;
 }
 
 AttentionQ8Params make_params(const AttentionQ8Args& a) {
@@ -128,13 +128,13 @@ cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& dev
   Places places;
   cuda::Variant variant;
   variant.name = "sm90_d64" + (x.empty() ? "" : "_" + x);
-  add_codes(variant, a, true, places);
+  variant.launches.push_back(codes_launch(a, true, places));
   AttentionQ8Params p = make_params(a);
   const int64_t frames = a.q.dim(0) * a.q.dim(1), keyFrames = a.k.dim(0) * a.k.dim(1);
   p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, kQ8Queries));
   p.numTiles = static_cast<int32_t>(p.numQTiles * a.heads * frames);
   cuda::Launch launch;
-  launch.symbol = std::string("attention_q8_sm90_") + (x.empty() ? "" : x + "_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
+  launch.symbol = std::string("attention_q8_sm90_") + (x.empty() || x[0] == 'c' || x[0] == 'h' ? "" : x + "_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
   launch.block = 384;
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
   launch.sharedBytes = 2 * kQ8Queries * 64 + 4 * (kQ8Keys * 64 + 72 * kQ8Keys) + 1024;  // two of Q; four of K and of V with ones
@@ -158,7 +158,7 @@ cuda::Variant plain_variant(const AttentionQ8Args& a) {
   Places places;
   cuda::Variant variant;
   variant.name = "plain";
-  add_codes(variant, a, false, places);
+  variant.launches.push_back(codes_launch(a, false, places));
   AttentionQ8Params p = make_params(a);
   const bool full = a.values == AttentionValues::full;
   p.numTiles = static_cast<int32_t>(a.q.dim(0) * a.q.dim(1));
@@ -190,8 +190,11 @@ cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& a, const cuda
   if (!out.allows({"*"}, cuda::first_of({other(a.k, "k"), other(a.v, "v"), other(a.y, "y")}))) return out;
   if (out.allows({"sm90_d64"}, sm90_reason(a, device))) {
     out.add(sm90_variant(a, device));
-    if (a.scores != AttentionScores::i8 && a.q.dtype == DType::f16) for (const char* x : {"t0", "n1", "n4", "n8"}) {
+    if (a.scores != AttentionScores::i8 && a.q.dtype == DType::f16) for (const char* x : {"t0", "n0", "n1", "t0n0", "codes", "hcodes"}) {
+      kHold = x[0] != 'c';
       cuda::Variant v = sm90_variant(a, device, x);
+      kHold = true;
+      if (x[0] == 'c' || x[0] == 'h') v.launches.pop_back();
       out.add(std::move(v));
     }
   }

@@ -173,13 +173,6 @@ __device__ __forceinline__ void soften(Powers (&powers)[16], const float (&score
   }
 }
 
-/** Has powers computed here, before a branch that follows: otherwise the compiler takes them after the wait for the values' products,
- *  which they shall overlap. */
-__device__ __forceinline__ void hold(Powers (&powers)[16]) {
-#pragma unroll
-  for (int i = 0; i < 16; ++i) asm volatile("" : "+r"(powers[i][0]), "+r"(powers[i][1]), "+r"(powers[i][2]), "+r"(powers[i][3]));
-}
-
 /** Probabilities as the A operand of four products of depth 32: a thread's scores of two blocks of 8 keys are four neighbours there.
  *  Returns whether a code of the warp is at least kLargestCode - 1. */
 template <uint32_t kNearest> __device__ __forceinline__ bool pack_probabilities(uint32_t (&p)[4][4], const Powers (&powers)[16]) {
@@ -251,84 +244,58 @@ __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared
   uint32_t probabilities[4][4];
   const int numBlocks = (p.seqK + kQ8Keys - 1) / kQ8Keys;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
-  Sum sums[64];
-  float scores[64], out[kOutputs] = {}, part[kOutputs], maxima[2];
-  Powers powers[16] = {};
-
-  const auto begin_tile = [&](const TileIndex& t) {
+  // The warpgroups take turns with the tensor cores, so that one has them while the other takes powers.
+  if (kTurns && group == 1) ptx::named_barrier_arrive(1, kConsumers * 128);
+  for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
+    const TileIndex t = tile_index(p, tile);
+    const float scale = p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
+    const uint32_t queries = s.q + q.stage * kQBytes + group * 64 * 64;
+    Sum sums[64];
+    float scores[64], out[kOutputs] = {}, part[kOutputs], maxima[2];
+    Powers powers[16] = {};
     ptx::mbarrier_wait(s.qFull + 8 * q.stage, q.parity);
-    return p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
-  };
-  const auto queries = [&] { return s.q + q.stage * kQBytes + group * 64 * 64; };
-  const auto release_keys = [&] {
+    ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    issue_scores<Q>(sums, queries, s.k + k.stage * kKBytes);
+    ptx::wgmma_wait<0>();
     release_stage<1>(s.kEmpty + 8 * k.stage);
     k.advance();
-  };
-  const auto add_values = [&] {
+    read_scores(sums, scores, p.seqK);
+    largest(scores, maxima);
+    soften<kNearest>(powers, scores, maxima, scale);
+    pack_probabilities<kNearest>(probabilities, powers);
+    if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+    for (int j = 1; j < numBlocks; ++j) {
+      if (kTurns) ptx::named_barrier(1 + group, kConsumers * 128);
+      issue_scores<Q>(sums, queries, s.k + k.stage * kKBytes);
+      ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+      issue_values(part, probabilities, s.v + v.stage * kVStage);
+      if (kTurns) ptx::named_barrier_arrive(2 - group, kConsumers * 128);
+      ptx::wgmma_wait<1>();
+      release_stage<1>(s.kEmpty + 8 * k.stage);
+      k.advance();
+      read_scores(sums, scores, p.seqK - j * kQ8Keys);
+      // Always: the compiler takes the powers after the wait below, not beside the products, unless they are in a branch.
+      if (p.numTiles > 0) soften<kNearest>(powers, scores, maxima, scale);
+      if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
+      ptx::wgmma_wait<0>();
+      release_stage<1>(s.vEmpty + 8 * v.stage);
+      v.advance();
+      add_part(out, part);
+      if (pack_probabilities<kNearest>(probabilities, powers)) {
+        raise(maxima, scores, scale, out);
+        soften<kNearest>(powers, scores, maxima, scale);
+        pack_probabilities<kNearest>(probabilities, powers);
+      }
+    }
+    release_stage<1>(s.qEmpty + 8 * q.stage);
+    q.advance();
+    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
+    issue_values(part, probabilities, s.v + v.stage * kVStage);
     ptx::wgmma_wait<0>();
     release_stage<1>(s.vEmpty + 8 * v.stage);
     v.advance();
     add_part(out, part);
-  };
-
-  if (static_cast<int>(blockIdx.x) >= p.numTiles) return;
-  // The warpgroups take turns with the tensor cores, so that one has them while the other takes powers.
-  if (kTurns && group == 1) ptx::named_barrier_arrive(1, kConsumers * 128);
-  int tile = blockIdx.x;
-  TileIndex at = tile_index(p, tile);
-  float scale = begin_tile(at);
-  ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-  issue_scores<Q>(sums, queries(), s.k + k.stage * kKBytes);
-  ptx::wgmma_wait<0>();
-  release_keys();
-  read_scores(sums, scores, p.seqK);
-  largest(scores, maxima);
-  soften<kNearest>(powers, scores, maxima, scale);
-  pack_probabilities<kNearest>(probabilities, powers);
-  if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-  for (int j = 1;; ++j) {
-    // Probabilities are those of block j - 1 of the tile `done`; the scores beside their products may be the first ones of the next tile.
-    const TileIndex done = at;
-    const bool isFresh = j == numBlocks;
-    if (isFresh) {
-      j = 0;
-      release_stage<1>(s.qEmpty + 8 * q.stage);
-      q.advance();
-      tile += gridDim.x;
-      if (tile >= p.numTiles) {
-        ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-        issue_values(part, probabilities, s.v + v.stage * kVStage);
-        add_values();
-        store_tile<T>(p, done, out, rowInTile);
-        return;
-      }
-      at = tile_index(p, tile);
-      scale = begin_tile(at);
-      ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    }
-    if (kTurns) ptx::named_barrier(1 + group, kConsumers * 128);
-    issue_scores<Q>(sums, queries(), s.k + k.stage * kKBytes);
-    ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
-    issue_values(part, probabilities, s.v + v.stage * kVStage);
-    if (kTurns) ptx::named_barrier_arrive(2 - group, kConsumers * 128);
-    ptx::wgmma_wait<1>();
-    release_keys();
-    read_scores(sums, scores, p.seqK - j * kQ8Keys);
-    if (isFresh) largest(scores, maxima);
-    soften<kNearest>(powers, scores, maxima, scale);
-    hold(powers);
-    if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
-    add_values();
-    if (isFresh) {
-      store_tile<T>(p, done, out, rowInTile);
-#pragma unroll
-      for (int i = 0; i < kOutputs; ++i) out[i] = 0.0f;
-    }
-    if (pack_probabilities<kNearest>(probabilities, powers)) {
-      raise(maxima, scores, scale, out);
-      soften<kNearest>(powers, scores, maxima, scale);
-      pack_probabilities<kNearest>(probabilities, powers);
-    }
+    store_tile<T>(p, t, out, rowInTile);
   }
 }
 
@@ -383,9 +350,9 @@ template <class Q, class T, uint32_t kNearest, bool kTurns = true> __device__ __
 
 VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x11>)
 VD_KERNEL(attention_q8_sm90_t0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x11, false>)
+VD_KERNEL(attention_q8_sm90_n0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x00>)
 VD_KERNEL(attention_q8_sm90_n1_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x01>)
-VD_KERNEL(attention_q8_sm90_n4_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x55>)
-VD_KERNEL(attention_q8_sm90_n8_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0xff>)
+VD_KERNEL(attention_q8_sm90_t0n0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x00, false>)
 VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16, 0x11>)
 VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __half, 0x11>)
 VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16, 0x11>)

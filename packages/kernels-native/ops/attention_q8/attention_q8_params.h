@@ -11,8 +11,9 @@ inline constexpr int kQ8Keys = 128;
 /** Queries of a block on Hopper. */
 inline constexpr int kQ8Queries = 128;
 
-/** Rows of a head that one block finds the largest magnitude of. */
-inline constexpr int kQ8MaximaRows = 512;
+/** On Hopper a cluster holds a head's rows in registers while it looks for their largest magnitude: blocks of 1024 threads, each with
+ *  up to kQ8HeldRuns runs of eight channels of different rows. */
+inline constexpr int kQ8HeldThreads = 1024, kQ8HeldRuns = 9, kQ8HeldRows = kQ8HeldThreads / 8 * kQ8HeldRuns, kQ8MostHeldBlocks = 8;
 
 /** How codes lie in the workspace. */
 enum class CodeOrder : int32_t {
@@ -25,10 +26,10 @@ struct AttentionCodesSide {
   const void* x;
   uint8_t* codes;
   float* scales;        // [frames, heads]
-  float* maxima;        // [frames, heads, parts of kQ8MaximaRows rows]
   int64_t pitch;
   int32_t rows, paddedRows, frames;
   int32_t isInt8;
+  int32_t keepsNan;     // a NaN makes the scale of its head NaN: of keys, which all results of the head depend on
   CodeOrder order;
 };
 
