@@ -129,10 +129,10 @@ class Call {
   }
 
   /** The launch of a kernel whose threads take `runs` runs of `width` channels at a time. */
-  cuda::Variant variant(const std::string& symbol, int64_t width, int64_t runs) const {
+  cuda::Variant variant(const std::string& symbol, int64_t width, int64_t runs, int64_t kThreads = 256) const {
     cuda::Launch launch;
     launch.symbol = symbol;
-    launch.block = kThreads;
+    launch.block = static_cast<uint32_t>(kThreads);
     const int64_t frames = static_cast<int64_t>(params_.clips) * params_.frames;
     const int64_t blocks = cuda::ceil_div(params_.channels / width * params_.tokens, kThreads * runs);
     launch.grid[0] = static_cast<uint32_t>(std::min(blocks, kMostRuns - 1));
@@ -142,6 +142,7 @@ class Call {
   }
 
   DType type() const { return y_.dtype; }
+  bool dense() const { return flat_ && params_.operands[0].channelStride && params_.operands[1].channelStride; }
 
  private:
   /** The program for the interpreter: what is pushed only to be given to a function at once is named by the function. */
@@ -187,7 +188,11 @@ cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda:
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";
   if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()})))
-    out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
+  { out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
+    if (prefix + call.form()->name == "elementwise_f16_add" && call.dense()) {
+      const int shapes[6][2] = {{128, 1}, {128, 1}, {128, 1}, {256, 2}, {512, 1}, {128, 4}};
+      for (int i = 0; i < 6; ++i) out.add(call.variant("elementwise_f16_add_x" + std::to_string(i), 8, shapes[i][1], shapes[i][0]));
+    } }
   else if (out.allows({prefix, "program"}, mixed)) out.add(call.variant(prefix + "program", 8, 1));
   else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.variant("elementwise_vector", 8, 1));
   else out.add(call.variant("elementwise_scalar", 1, 1));
