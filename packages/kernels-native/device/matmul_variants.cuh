@@ -10,20 +10,19 @@
 #include "matmul_tf32.cuh"
 #include "pack.cuh"
 
-/** Tiles of tileM pixels by tileN columns of a 16-bit type, with 16-byte loads and without. Small rows take little longer than a launch:
- * the kernels wait for the one before them by themselves. */
-#define VD_MATMUL_MMA(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks)                      \
-  VD_KERNEL_OVERLAPPED(op##_mma_##name##_m##tileM##n##tileN, MatmulMmaParams, threads, minBlocks,          \
-                       matmul_mma<MmaConfig<type, tileM, tileN, true, swiglu, clip>>)                      \
-  VD_KERNEL_OVERLAPPED(op##_mma_##name##_m##tileM##n##tileN##_scalar, MatmulMmaParams, threads, minBlocks, \
-                       matmul_mma<MmaConfig<type, tileM, tileN, false, swiglu, clip>>)
+/** Tiles of tileM pixels by tileN columns of a 16-bit type, with 16-byte loads and without. */
+#define VD_MATMUL_MMA(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks)           \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, MatmulMmaParams, threads, minBlocks,          \
+            matmul_mma<MmaConfig<type, tileM, tileN, true, swiglu, clip>>)                      \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_scalar, MatmulMmaParams, threads, minBlocks, \
+            matmul_mma<MmaConfig<type, tileM, tileN, false, swiglu, clip>>)
 
 /** Tiles of float32 in `products` tf32 products. */
-#define VD_MATMUL_TF32(op, swiglu, clip, products, tileM, tileN, threads, minBlocks, minBlocksScalar)                 \
-  VD_KERNEL_OVERLAPPED(op##_tf32x##products##_m##tileM##n##tileN, MatmulMmaParams, threads, minBlocks,                \
-                       matmul_tf32<Tf32Config<tileM, tileN, true, products == 2, swiglu, clip>>)                      \
-  VD_KERNEL_OVERLAPPED(op##_tf32x##products##_m##tileM##n##tileN##_scalar, MatmulMmaParams, threads, minBlocksScalar, \
-                       matmul_tf32<Tf32Config<tileM, tileN, false, products == 2, swiglu, clip>>)
+#define VD_MATMUL_TF32(op, swiglu, clip, products, tileM, tileN, threads, minBlocks, minBlocksScalar)      \
+  VD_KERNEL(op##_tf32x##products##_m##tileM##n##tileN, MatmulMmaParams, threads, minBlocks,                \
+            matmul_tf32<Tf32Config<tileM, tileN, true, products == 2, swiglu, clip>>)                      \
+  VD_KERNEL(op##_tf32x##products##_m##tileM##n##tileN##_scalar, MatmulMmaParams, threads, minBlocksScalar, \
+            matmul_tf32<Tf32Config<tileM, tileN, false, products == 2, swiglu, clip>>)
 
 /** What tensor cores do from sm_80 on. */
 #if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)

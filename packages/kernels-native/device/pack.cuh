@@ -34,8 +34,8 @@ __device__ __forceinline__ float pack_groups_mma(const PackParams& p, int64_t i)
   const int64_t rest = i >> 7, steps = p.paddedChannels / 16, line = rest / 3;
   const int row = static_cast<int>(rest % 3), step = static_cast<int>(line % steps);
   const int depth = step * 16 + (lane & 3) * 2 + (element & 1) + (element >> 1) * 8, column = depth / p.channels;
-  if (column >= 3) return 0.0f;
   const int64_t filter = line / steps * 8 + (lane >> 2);
+  if (column >= 3 || filter >= p.rows) return 0.0f;
   return load_any(p.source, p.sourceType, (filter * p.channels + depth % p.channels) * 9 + row * 3 + column);
 }
 

@@ -401,8 +401,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       ]);
       expect(variants("half conv 2 groups")[0]).toMatch(/^sm90_/);
       expect(variants("half conv 64 groups")).toEqual([
-        ...["conv_fours_3x3s1_f16", "conv_fours_3x3s1_p8_f16", "conv_fours_3x3s1_c16_f16"],
-        ...["conv_groups4_f16", "conv_groups_f16"],
+        ...["conv_fours_3x3s1_f16", "conv_fours_3x3s1_c16_f16", "conv_groups4_f16", "conv_groups_f16"],
       ]);
       expect(rejected(90, "half conv 64 groups")).toMatchObject({
         conv_depthwise_f16: "is for a filter for every channel",
@@ -411,8 +410,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         "dense_*": "is for at most 32 groups, there are 64",
       });
       expect(variants("half conv depthwise", 75)).toEqual([
-        ...["conv_depthwise_3x3s1_f16", "conv_depthwise_3x3s1_p16_f16", "conv_depthwise_3x3s1_c16_f16"],
-        ...["conv_depthwise_f16", "conv_groups_f16"],
+        ...["conv_depthwise_3x3s1_f16", "conv_depthwise_3x3s1_c16_f16", "conv_depthwise_f16", "conv_groups_f16"],
       ]);
       expect(rejected(90, "half conv depthwise")["conv_fours_NxNsS_*"]).toBe("is for groups of 4 channels to as many");
       for (const channels of [8, 16, 32]) {
@@ -422,6 +420,10 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       }
       expect(variants("bfloat conv groups of 32", 80)[0]).toBe("conv_groups_mma32_bf16");
       expect(rejected(75, "bfloat conv groups of 32")["conv_groups_mma*"]).toMatch(/compute capability 8/);
+      // Blocks of four rows where those of eight are too few.
+      expect(variants("half conv of 8 to 320")[0]).toBe("conv_thin8_f16");
+      expect(variants("half conv of 8 to 320, small")[0]).toBe("conv_thin8_h4_f16");
+      expect(rejected(90, "half conv 2 groups")["conv_groups_mma*"]).toMatch(/they have 64 and 64$/);
       // A warp's lanes have 64 channels, unless many of them would be idle.
       expect(variants("half conv depthwise of 48")[0]).toBe("conv_depthwise_3x3s1_c16_f16");
       expect(variants("half conv clip", 80)).toContain("conv_clip_mma_f16_m128n128");

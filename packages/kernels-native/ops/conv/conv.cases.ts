@@ -55,6 +55,24 @@ const shapes: Case[] = [
     attrs: { upsample: true, padding: around(0, 1) },
   },
   {
+    name: "3x3 from 8 to 72, everything, on gaps",
+    inputs: {
+      x: { dims: [2, 2, 9, 19, 8], gap: 8 },
+      weight: [72, 8, 1, 3, 3],
+      bias: [72],
+      frameBias: [2, 2, 72],
+      residual: { dims: [2, 2, 9, 18, 72], gap: 8 },
+      residual2: [2, 2, 9, 18, 72],
+    },
+    attrs: { padding: [0, 0, 1, 1, 0, 1], act: "silu", outScale: 0.6, residualScale: 0.4, residual2Scale: -1.5 },
+    outGap: 8,
+  },
+  {
+    name: "3x3 from 16 to 40",
+    inputs: { x: [1, 2, 5, 35, 16], weight: [40, 16, 1, 3, 3], bias: [40] },
+    attrs: { padding: around(0, 1) },
+  },
+  {
     name: "3x3 from 64 to 3",
     inputs: { x: [2, 2, 11, 37, 64], weight: [3, 64, 1, 3, 3], bias: [3] },
     attrs: { padding: around(0, 1) },

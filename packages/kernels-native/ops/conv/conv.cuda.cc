@@ -239,6 +239,7 @@ cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& 
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
   cuda::Candidates out(options);
   if (!a.transposed) add_few_columns(a, mma_problem(a, epilogue), device, out);
+  add_conv_thin(a, device, out);
   const bool shallow = is_shallow(a, device);
   if (shallow) add_portable(a, epilogue, device, out);
   add_conv_sm90(a, device, out);

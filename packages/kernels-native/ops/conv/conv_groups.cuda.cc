@@ -78,40 +78,6 @@ cuda::Reason fours_reason(const ConvArgs& a) {
                          cuda::access_reason(a.x, "x", 4, true), cuda::access_reason(a.past, "past", 4, true)});
 }
 
-/** Why the kernel for groups on tensor cores cannot do the row. */
-cuda::Reason groups_mma_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
-  const int64_t channels = a.x.channels() / a.groups, columns = a.y.channels() / a.groups;
-  const bool filter = a.weight.dim(2) == 1 && a.weight.dim(3) == 3 && a.weight.dim(4) == 3;
-  const bool step = a.stride[0] == 1 && a.stride[1] == 1 && a.stride[2] == 1 && !a.upsample;
-  const bool frames = !a.past.present() && a.padding[0] == 0 && a.padding[1] == 0;
-  return cuda::first_of({cuda::if_so(!cuda::is_16_bit(a.x.dtype), {"is for x of 16 bits"}),
-                         cuda::if_so(a.x.dtype != DType::f16, cuda::sm80_reason(device)),
-                         cuda::if_so(channels != columns || (channels != 8 && channels != 16 && channels != 32),
-                                     {"is for groups of 8, 16 or 32 channels to as many, they have # and #", {channels, columns}}),
-                         cuda::if_so(!filter, {"is for filters of 1x3x3"}), cuda::if_so(!step, {"has no strides and no upsampling"}),
-                         cuda::if_so(!frames, {"has no past frames and none of padding"}), cuda::access_reason(a.x, "x", 8, true),
-                         cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype)});
-}
-
-/** The kernel for groups on tensor cores. */
-cuda::Variant groups_mma_variant(const ConvArgs& a, const std::string& symbol, const cuda::DeviceInfo& device) {
-  constexpr int64_t kThreads = 128, kChannels = 64;
-  ConvGroupsParams p = conv_groups_params(a);
-  p.items = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(2), kGroupsMmaH) * cuda::ceil_div(a.y.dim(3), kGroupsMmaW);
-  PackParams pack{};
-  pack.kind = PackKind::convGroupsMma;
-  pack.rows = p.conv.columns;
-  pack.channels = p.groupChannels;
-  pack.paddedChannels = static_cast<int32_t>(cuda::round_up(3 * p.groupChannels, 16));
-  pack.taps = 9;
-  pack.count = int64_t{3} * pack.rows * pack.paddedChannels;
-  pack.targetType = static_cast<int32_t>(a.x.dtype);
-  const int64_t blocks = p.items * cuda::ceil_div(a.y.channels(), kChannels);
-  cuda::Variant variant = conv_groups_variant(a, p, pack, symbol, kThreads, blocks);
-  overlap_typed_groups(a, device, variant);
-  return variant;
-}
-
 /** Why the groups cannot be rows of their own. */
 cuda::Reason launches_reason(const ConvArgs& a) {
   const int64_t channels = a.x.channels() / a.groups;
@@ -193,11 +159,7 @@ cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo
   const ConvGroupsParams params = conv_groups_params(a);
   add_conv_slide(a, device, out);
   if (out.allows({depthwise}, depthwise_reason(a))) out.add(groups_variant(a, params, {depthwise, 8}));
-  if (out.allows({"conv_groups_mma*"}, groups_mma_reason(a, device))) {
-    const std::string name = "conv_groups_mma" + std::to_string(params.groupChannels);
-    out.add(groups_mma_variant(a, name + "_" + type, device));
-    if (name == "conv_groups_mma32" && type == "f16") out.add(groups_mma_variant(a, "conv_groups_mma32_b4_f16", device));
-  }
+  add_conv_groups_mma(a, device, out);
   add_conv_sm90(a, device, out);
   if (out.allows({"dense_*"}, launches_reason(a))) add_group_launches(a, device, options, out);
   if (out.allows({fours}, fours_reason(a))) out.add(groups_variant(a, params, {fours, 8, 128}));

@@ -44,6 +44,10 @@ cuda::Variant conv_groups_variant(const ConvArgs& args, const device::ConvGroups
 /** Completes a variant whose kernel waits for the launch before it by itself and has an epilogue of one type: its bias is float32. */
 void overlap_typed_groups(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Variant& variant);
 
+/** Adds the kernels on tensor cores for groups of few channels, and for few channels in all (conv_groups_mma.cu). */
+void add_conv_groups_mma(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
+void add_conv_thin(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
+
 /** Adds the kernels that slide down columns (conv_slide.cu). */
 void add_conv_slide(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 

@@ -6,8 +6,7 @@
 // registers. A lane reads its columns of a line once and adds their products to all rows of results that the line counts for: sums[a] is
 // the row a steps before the newest. The filter is in registers as float32; that of several frames, where it is too large, comes anew with
 // each line. Each result adds up its lines from top to bottom, frames before lines and columns from left to right, wherever strips begin.
-// Symbols: conv_depthwise_<filter>s<step>[_c16|_pN]_<dtype>, conv_fours_<filter>s<step>[_c16|_pN]_<dtype>; c16: 16 channels a warp
-// instead of 64, pN: N columns a lane.
+// Symbols: conv_depthwise_<filter>s<step>[_c16]_<dtype>, conv_fours_<filter>s<step>[_c16]_<dtype>; c16: 16 channels a warp instead of 64.
 #include "../../device/matmul_mma.cuh"
 #include "conv_groups_params.h"
 
@@ -349,35 +348,27 @@ using namespace vd::device;
 
 #define VD_SLIDE(name, blocks, ...) \
   VD_KERNEL_OVERLAPPED(name, ConvGroupsParams, 32 * kSlideWarps, blocks, conv_slide<SlideConfig<__VA_ARGS__>>)
-/** Kernels of one filter: blocks of a multiprocessor with 16-bit elements. */
-#define VD_DEPTHWISE(type, name, filter, frames, rows, columns, step, blocks)                              \
-  VD_SLIDE(conv_depthwise_##filter##s##step##_##name, blocks, type, 1, frames, rows, columns, step, 8, 32) \
-  VD_SLIDE(conv_depthwise_##filter##s##step##_c16_##name, blocks, type, 1, frames, rows, columns, step, 8, 8)
-#define VD_DEPTHWISE_ALL(type, name, blocks)        \
-  VD_DEPTHWISE(type, name, 3x3, 1, 3, 3, 1, blocks) \
-  VD_DEPTHWISE(type, name, 3x3, 1, 3, 3, 2, blocks) \
-  VD_DEPTHWISE(type, name, 5x5, 1, 5, 5, 1, 2)      \
-  VD_DEPTHWISE(type, name, 5x5, 1, 5, 5, 2, 3)      \
-  VD_DEPTHWISE(type, name, 3x3x3, 3, 3, 3, 1, 3)    \
-  VD_DEPTHWISE(type, name, 3x3x3, 3, 3, 3, 2, 3)    \
-  VD_DEPTHWISE(type, name, Tx3x3, 0, 3, 3, 1, 3)    \
-  VD_DEPTHWISE(type, name, Tx3x3, 0, 3, 3, 2, 3)    \
-  VD_DEPTHWISE(type, name, Tx5x5, 0, 5, 5, 1, 2)    \
-  VD_DEPTHWISE(type, name, Tx5x5, 0, 5, 5, 2, 2)
-
-/** And of groups of four. */
+/** Kernels of one filter: a lane's columns, blocks of a multiprocessor. */
+#define VD_DEPTHWISE(type, name, filter, frames, rows, columns, step, pixels, blocks)                           \
+  VD_SLIDE(conv_depthwise_##filter##s##step##_##name, blocks, type, 1, frames, rows, columns, step, pixels, 32) \
+  VD_SLIDE(conv_depthwise_##filter##s##step##_c16_##name, blocks, type, 1, frames, rows, columns, step, pixels, 8)
 #define VD_FOURS(type, name, step)                                           \
-  VD_SLIDE(conv_fours_3x3s##step##_##name, 3, type, 4, 1, 3, 3, step, 4, 32) \
-  VD_SLIDE(conv_fours_3x3s##step##_c16_##name, 3, type, 4, 1, 3, 3, step, 4, 8)
-#define VD_SLIDE_ALL(type, name)  \
-  VD_DEPTHWISE_ALL(type, name, 4) \
-  VD_FOURS(type, name, 1)         \
+  VD_SLIDE(conv_fours_3x3s##step##_##name, 2, type, 4, 1, 3, 3, step, 8, 32) \
+  VD_SLIDE(conv_fours_3x3s##step##_c16_##name, 2, type, 4, 1, 3, 3, step, 8, 8)
+#define VD_SLIDE_ALL(type, name)                    \
+  VD_DEPTHWISE(type, name, 3x3, 1, 3, 3, 1, 8, 4)   \
+  VD_DEPTHWISE(type, name, 3x3, 1, 3, 3, 2, 8, 4)   \
+  VD_DEPTHWISE(type, name, 5x5, 1, 5, 5, 1, 8, 2)   \
+  VD_DEPTHWISE(type, name, 5x5, 1, 5, 5, 2, 4, 4)   \
+  VD_DEPTHWISE(type, name, 3x3x3, 3, 3, 3, 1, 8, 3) \
+  VD_DEPTHWISE(type, name, 3x3x3, 3, 3, 3, 2, 8, 3) \
+  VD_DEPTHWISE(type, name, Tx3x3, 0, 3, 3, 1, 8, 3) \
+  VD_DEPTHWISE(type, name, Tx3x3, 0, 3, 3, 2, 8, 3) \
+  VD_DEPTHWISE(type, name, Tx5x5, 0, 5, 5, 1, 8, 2) \
+  VD_DEPTHWISE(type, name, Tx5x5, 0, 5, 5, 2, 8, 2) \
+  VD_FOURS(type, name, 1)                           \
   VD_FOURS(type, name, 2)
 
 VD_SLIDE_ALL(float, f32)
 VD_SLIDE_ALL(__half, f16)
 VD_SLIDE_ALL(__nv_bfloat16, bf16)
-VD_SLIDE(conv_depthwise_3x3s1_p16_f16, 2, __half, 1, 1, 3, 3, 1, 16, 32)
-VD_SLIDE(conv_depthwise_5x5s2_p4_f16, 4, __half, 1, 1, 5, 5, 2, 4, 32)
-VD_SLIDE(conv_depthwise_3x3x3s1_p4_f16, 4, __half, 1, 3, 3, 3, 1, 4, 32)
-VD_SLIDE(conv_fours_3x3s1_p8_f16, 2, __half, 4, 1, 3, 3, 1, 8, 32)

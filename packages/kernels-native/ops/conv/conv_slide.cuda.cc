@@ -1,7 +1,6 @@
 // Plans the kernels that slide down columns: filters of the usual sizes for every channel or for groups of four.
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "../../native/cuda/planning/epilogue.h"
 #include "conv_plans.h"
@@ -64,38 +63,41 @@ cuda::Variant slide_variant(const ConvArgs& a, const std::string& symbol, const 
   return variant;
 }
 
-/** Adds forms of a kernel for 64 channels and for 16 a warp, the one with fewer lanes that have no channel first. */
-void add_forms(const ConvArgs& a, const std::string& name, std::vector<SlideForm> forms, const cuda::DeviceInfo& device,
+/** Adds a kernel's forms for 64 channels and for 16 a warp, the one with fewer lanes that have no channel first. columns: of a lane. */
+void add_forms(const ConvArgs& a, const std::string& name, int64_t columns, int64_t blocks, const cuda::DeviceInfo& device,
                cuda::Candidates& out) {
-  const auto lanes = [&](const SlideForm& form) { return cuda::ceil_div(a.y.channels(), form.channels) * form.channels; };
+  const auto lanes = [&](int64_t channels) { return cuda::ceil_div(a.y.channels(), channels) * channels; };
+  SlideForm forms[] = {{"_", columns, 64, blocks}, {"_c16_", 4 * columns, 16, blocks}};
   // A quarter of idle lanes costs less than lines of 16 channels, which are shorter pieces of memory.
-  if (4 * lanes(forms.front()) > 5 * lanes(forms.back())) std::swap(forms.front(), forms.back());
-  for (const SlideForm& form : forms) {
-    std::string symbol = name;
-    symbol.append(form.suffix).append("_").append(cuda::type_name(a.x.dtype));
-    out.add(slide_variant(a, symbol, form, device));
+  if (4 * lanes(64) > 5 * lanes(16)) std::swap(forms[0], forms[1]);
+  const std::string type = cuda::type_name(a.x.dtype);
+  for (const SlideForm& form : forms) out.add(slide_variant(a, name + form.suffix + type, form, device));
+  // To be measured: beginning early.
+  cuda::Variant late = slide_variant(a, name + forms[0].suffix + type, forms[0], device);
+  late.name += "_late";
+  late.launches.back().overlapped = false;
+  out.add(std::move(late));
+}
+
+/** The kernel for filters for every channel: its name, a lane's columns of results, blocks of a multiprocessor. */
+void add_depthwise(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
+  const bool one = a.weight.dim(2) == 1, three = a.weight.dim(2) == 3, second = a.stride[1] == 2;
+  const std::string step = second ? "s2" : "s1";
+  if (a.weight.dim(3) == 3) {
+    const std::string filter = one ? "3x3" : three ? "3x3x3" : "Tx3x3";
+    add_forms(a, "conv_depthwise_" + filter + step, 8, one ? 4 : 3, device, out);
+  } else {
+    const std::string filter = one ? "5x5" : "Tx5x5";
+    add_forms(a, "conv_depthwise_" + filter + step, one && second ? 4 : 8, one && second ? 4 : 2, device, out);
   }
 }
 
 }  // namespace
 
 void add_conv_slide(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
-  const int64_t frames = a.weight.dim(2), rows = a.weight.dim(3);
-  const std::string size = std::to_string(rows) + "x" + std::to_string(rows), step = "s" + std::to_string(a.stride[1]);
-  if (out.allows({"conv_depthwise_NxNsS_*"}, slide_reason(a, 1))) {
-    const std::string filter = frames == 1 ? size : frames == 3 && rows == 3 ? "3x3x3" : rows == 3 ? "Tx3x3" : "Tx5x5";
-    const int64_t blocks = rows == 5 ? (frames == 1 && a.stride[1] == 2 ? 3 : 2) : frames == 1 ? 4 : 3;
-    std::vector<SlideForm> forms = {{"", 8, 64, blocks}, {"_c16", 32, 16, blocks}};
-    if (a.x.dtype == DType::f16 && filter + step == "3x3s1") forms.insert(forms.begin() + 1, {"_p16", 16, 64, 2});
-    if (a.x.dtype == DType::f16 && filter + step == "5x5s2") forms.insert(forms.begin() + 1, {"_p4", 4, 64, 4});
-    if (a.x.dtype == DType::f16 && filter + step == "3x3x3s1") forms.insert(forms.begin() + 1, {"_p4", 4, 64, 4});
-    add_forms(a, "conv_depthwise_" + filter + step, forms, device, out);
-  }
-  if (out.allows({"conv_fours_NxNsS_*"}, slide_reason(a, 4))) {
-    std::vector<SlideForm> forms = {{"", 4, 64, 3}, {"_c16", 16, 16, 3}};
-    if (a.x.dtype == DType::f16 && step == "s1") forms.insert(forms.begin() + 1, {"_p8", 8, 64, 2});
-    add_forms(a, "conv_fours_" + size + step, forms, device, out);
-  }
+  if (out.allows({"conv_depthwise_NxNsS_*"}, slide_reason(a, 1))) add_depthwise(a, device, out);
+  if (out.allows({"conv_fours_NxNsS_*"}, slide_reason(a, 4)))
+    add_forms(a, a.stride[1] == 2 ? "conv_fours_3x3s2" : "conv_fours_3x3s1", 8, 2, device, out);
 }
 
 }  // namespace vd

@@ -230,6 +230,8 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv 2 groups", conv_cuda_variants(grouped_conv(64, 2, 64, f16), device, kExplain));
   print("half conv 64 groups", conv_cuda_variants(grouped_conv(64, 64, 4, f16), device, kExplain));
   print("half conv depthwise", conv_cuda_variants(grouped_conv(64, 320, 1, f16), device, kExplain));
+  print("half conv of 8 to 320", conv_cuda_variants(conv(64, 8, 320, f16, f16), device, kExplain));
+  print("half conv of 8 to 320, small", conv_cuda_variants(conv(8, 8, 320, f16, f16), device, kExplain));
   print("half conv depthwise of 48", conv_cuda_variants(grouped_conv(64, 48, 1, f16), device, kExplain));
   print("half conv groups of 8", conv_cuda_variants(grouped_conv(64, 16, 8, f16), device, kExplain));
   print("half conv groups of 16", conv_cuda_variants(grouped_conv(64, 16, 16, f16), device, kExplain));

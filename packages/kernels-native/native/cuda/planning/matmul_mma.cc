@@ -47,9 +47,7 @@ void add_tiles(const MmaProblem& p, const TensorCore& core, const DeviceInfo& de
   const char* suffix = p.unchunked ? "_scalar" : "";
   const bool small = count_tiles(p.params, kMmaTiles[0]) < device.numSms || p.params.columns <= 64;
   for (const MmaTile& tile : {kMmaTiles[small], kMmaTiles[!small]}) {
-    Variant variant = mma_variant(p, prefix + tile.name + suffix, tile.threads, count_tiles(p.params, tile));
-    variant.launches.back().overlapped = device.smVersion >= 90;
-    out.add(std::move(variant));
+    out.add(mma_variant(p, prefix + tile.name + suffix, tile.threads, count_tiles(p.params, tile)));
     if (p.unchunked) out.reject({prefix, tile.name}, p.unchunked);
     else out.reject({prefix, tile.name, "_scalar"}, kScalarReason);
   }
