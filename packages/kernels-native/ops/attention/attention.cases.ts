@@ -299,10 +299,6 @@ export default defineCases(attention, {
       inputs: { mask: { dims: [1, 1, 4096, 4096], dtype: "u8", fill: "flags" } },
     }),
     space("video.cross.s4096x512", [2, 1, 4096, 512, 16, 128]),
-    space("video.cross.s1024x512", [2, 1, 1024, 512, 16, 128]),
-    space("video.cross.s2048x512", [2, 1, 2048, 512, 16, 128]),
-    space("video.cross.s8192x512", [2, 1, 8192, 512, 16, 128]),
-    space("video.cross.s4096x1024", [2, 1, 4096, 1024, 16, 128]),
     space("video.window.s16384", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [512, 0, 0] } }),
     space("video.box.16x32x32", [1, 1, 16384, 16384, 8, 64], { attrs: { window: [3, 6, 6], grid: [32, 32] } }),
     space("video.text.mask", [2, 1, 4096, 512, 16, 128], {

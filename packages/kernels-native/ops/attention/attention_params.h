@@ -41,7 +41,6 @@ struct AttentionRangeParams : AttentionMaps {
   int32_t keyFrames;      // F of k: 1 or frames
   int32_t headsTogether;  // heads and frames whose longest tiles come first
   int32_t numTiles;
-  int32_t isContiguous;   // blocks take tiles beside each other, not in turns
 };
 
 /** Queries or keys that are normalised and rotated: rows of heads side by side. */

@@ -102,14 +102,6 @@ int32_t heads_together(const AttentionArgs& a, const AttentionLocalParams& rows,
   return static_cast<int32_t>(std::clamp<uint64_t>(device.l2Bytes * 3 / 4 / bytes, 1, rows.numHeadsFrames));
 }
 
-/** Whether blocks take tiles beside each other: where all have the same work, and the cache holds the keys and values of as many heads
- *  and frames as blocks are at then. Fewer blocks ask for the same keys at a time. */
-bool is_contiguous(const AttentionArgs& a, const AttentionRangeParams& p, const cuda::DeviceInfo& device) {
-  if (a.causal || a.mask.present() || a.cuQ.present() || has_attention_window(a)) return false;
-  const auto heads = std::min<uint64_t>(p.rows.numHeadsFrames, device.numSms);
-  return heads * p.rows.seqK * p.rows.dim * 4 <= device.l2Bytes / 2;
-}
-
 /** Query rows of a block, or of a cluster, and the rows of the boxes in which operands are loaded. */
 struct PartTile {
   int rows;
@@ -125,7 +117,6 @@ AttentionRangeParams part_params(const AttentionArgs& a, int rows, const cuda::D
   p.keyFrames = static_cast<int32_t>(a.k.dim(1));
   p.headsTogether = heads_together(a, p.rows, device);
   p.numTiles = p.rows.numQTiles * p.rows.numHeadsFrames;
-  p.isContiguous = is_contiguous(a, p, device);
   return p;
 }
 

@@ -43,11 +43,10 @@ struct RangeShared {
 /** Calls body(work, tiles) for each of this block's tiles of query rows. */
 template <class Body> __device__ __forceinline__ void for_each_rows(const AttentionRangeParams& p, Body&& body) {
   const AttentionLocalParams& rows = p.rows;
-  const int blocks = gridDim.x, block = blockIdx.x, together = p.headsTogether * rows.numQTiles;
-  const int each = p.numTiles / blocks, more = p.numTiles % blocks, start = each * block + min(block, more);
+  const int blocks = gridDim.x, together = p.headsTogether * rows.numQTiles;
   for (int round = 0;; ++round) {
-    const int turn = round * blocks + (round & 1 ? blocks - 1 - block : block), index = p.isContiguous ? start + round : turn;
-    if (p.isContiguous ? round >= each + (block < more) : index >= p.numTiles) return;
+    const int index = round * blocks + (round & 1 ? blocks - 1 - static_cast<int>(blockIdx.x) : static_cast<int>(blockIdx.x));
+    if (index >= p.numTiles) return;
     const int first = index / together * p.headsTogether, inGroup = index % together;
     const int heads = min(p.headsTogether, rows.numHeadsFrames - first);
     Work w;

@@ -13,7 +13,6 @@ using namespace device;
 
 constexpr float kLog2e = 1.4426950408889634f;
 constexpr uint64_t kAlignment = 256;
-bool kHold = true;
 
 /** Where the codes and scales of q, k and v lie in the workspace. */
 struct Places {
@@ -66,7 +65,7 @@ cuda::Launch codes_launch(const AttentionQ8Args& a, bool transposed, Places& pla
   launch.block = 256;
   launch.grid[0] = static_cast<uint32_t>(most * a.heads);
   launch.grid[1] = static_cast<uint32_t>(numSides);
-  if (transposed && kHold) hold_heads(a, p, std::max(a.q.dim(2), a.k.dim(2)), launch);
+  if (transposed) hold_heads(a, p, std::max(a.q.dim(2), a.k.dim(2)), launch);
   launch.set_params(p);
   for (int i = 0; i < numSides; ++i) {
     const auto at = [&](size_t member) {
@@ -124,17 +123,17 @@ cuda::Reason sm90_reason(const AttentionQ8Args& a, const cuda::DeviceInfo& devic
                          cuda::access_reason(a.y, "y", 8, true), cuda::if_so(!(a.scale > 0), {"needs a positive scale"})});
 }
 
-cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& device, const std::string& x = "") {
+cuda::Variant sm90_variant(const AttentionQ8Args& a, const cuda::DeviceInfo& device) {
   Places places;
   cuda::Variant variant;
-  variant.name = "sm90_d64" + (x.empty() ? "" : "_" + x);
+  variant.name = "sm90_d64";
   variant.launches.push_back(codes_launch(a, true, places));
   AttentionQ8Params p = make_params(a);
   const int64_t frames = a.q.dim(0) * a.q.dim(1), keyFrames = a.k.dim(0) * a.k.dim(1);
   p.numQTiles = static_cast<int32_t>(cuda::ceil_div(p.seqQ, kQ8Queries));
   p.numTiles = static_cast<int32_t>(p.numQTiles * a.heads * frames);
   cuda::Launch launch;
-  launch.symbol = std::string("attention_q8_sm90_") + (x.empty() || x[0] == 'c' || x[0] == 'h' ? "" : x + "_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
+  launch.symbol = std::string("attention_q8_sm90_") + (p.isInt8 ? "i8_" : "f8e4m3_") + cuda::type_name(a.y.dtype);
   launch.block = 384;
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
   launch.sharedBytes = 2 * kQ8Queries * 64 + 4 * (kQ8Keys * 64 + 72 * kQ8Keys) + 1024;  // two of Q; four of K and of V with ones
@@ -188,16 +187,7 @@ cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& a, const cuda
     return cuda::if_so(t.dtype != a.q.dtype, {"has another element type than q", {}, name});
   };
   if (!out.allows({"*"}, cuda::first_of({other(a.k, "k"), other(a.v, "v"), other(a.y, "y")}))) return out;
-  if (out.allows({"sm90_d64"}, sm90_reason(a, device))) {
-    out.add(sm90_variant(a, device));
-    if (a.scores != AttentionScores::i8 && a.q.dtype == DType::f16) for (const char* x : {"t0", "n0", "n1", "t0n0", "codes", "hcodes"}) {
-      kHold = x[0] != 'c';
-      cuda::Variant v = sm90_variant(a, device, x);
-      kHold = true;
-      if (x[0] == 'c' || x[0] == 'h') v.launches.pop_back();
-      out.add(std::move(v));
-    }
-  }
+  if (out.allows({"sm90_d64"}, sm90_reason(a, device))) out.add(sm90_variant(a, device));
   out.add(plain_variant(a));
   return out;
 }

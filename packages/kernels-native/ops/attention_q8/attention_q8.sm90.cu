@@ -155,10 +155,9 @@ __device__ __forceinline__ void take_logarithms(Powers& powers, const float (&sc
   }
 }
 
-/** Whether the codes of a pair of blocks of 8 keys are the nearest ones. */
-template <uint32_t kNearest> __device__ __forceinline__ constexpr bool is_nearest(int pair) { return kNearest >> pair & 1; }
+/** Whether the codes of a pair of blocks of 8 keys are the nearest ones: of one in eight, which NaN is not lost in. */
+__device__ __forceinline__ constexpr bool is_nearest(int pair) { return pair == 0; }
 
-template <uint32_t kNearest>
 __device__ __forceinline__ void soften(Powers (&powers)[16], const float (&scores)[64], const float (&maxima)[2], float scale) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
@@ -167,7 +166,7 @@ __device__ __forceinline__ void soften(Powers (&powers)[16], const float (&score
     for (int pair = 0; pair < 8; ++pair) {
       const float* v = scores + 8 * pair + 2 * r;
       const float four[4] = {v[0], v[1], v[4], v[5]};
-      if (is_nearest<kNearest>(pair)) take_powers(powers[pair * 2 + r], four, scale, offset);
+      if (is_nearest(pair)) take_powers(powers[pair * 2 + r], four, scale, offset);
       else take_logarithms(powers[pair * 2 + r], four, scale, offset);
     }
   }
@@ -175,12 +174,12 @@ __device__ __forceinline__ void soften(Powers (&powers)[16], const float (&score
 
 /** Probabilities as the A operand of four products of depth 32: a thread's scores of two blocks of 8 keys are four neighbours there.
  *  Returns whether a code of the warp is at least kLargestCode - 1. */
-template <uint32_t kNearest> __device__ __forceinline__ bool pack_probabilities(uint32_t (&p)[4][4], const Powers (&powers)[16]) {
+__device__ __forceinline__ bool pack_probabilities(uint32_t (&p)[4][4], const Powers (&powers)[16]) {
   uint32_t exceeds = 0;
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
     uint32_t codes;
-    if (is_nearest<kNearest>(i / 2)) {
+    if (is_nearest(i / 2)) {
       const float four[4] = {__uint_as_float(powers[i][0]), __uint_as_float(powers[i][1]), __uint_as_float(powers[i][2]),
                              __uint_as_float(powers[i][3])};
       codes = pack_codes4<__nv_fp8_e4m3>(four);
@@ -236,7 +235,7 @@ __device__ __forceinline__ void store_tile(const AttentionQ8Params& p, const Til
   }
 }
 
-template <class Q, class T, uint32_t kNearest, bool kTurns>
+template <class Q, class T>
 __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared& s, int group) {
   using Sum = std::conditional_t<std::is_same_v<Q, int8_t>, int32_t, float>;
   RingCursor<kStages> k, v;
@@ -244,8 +243,6 @@ __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared
   uint32_t probabilities[4][4];
   const int numBlocks = (p.seqK + kQ8Keys - 1) / kQ8Keys;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
-  // The warpgroups take turns with the tensor cores, so that one has them while the other takes powers.
-  if (kTurns && group == 1) ptx::named_barrier_arrive(1, kConsumers * 128);
   for (int tile = blockIdx.x; tile < p.numTiles; tile += gridDim.x) {
     const TileIndex t = tile_index(p, tile);
     const float scale = p.scale * __ldg(p.qScales + t.frame * p.heads + t.head) * __ldg(p.kScales + t.keyFrame * p.heads + t.head);
@@ -261,30 +258,28 @@ __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared
     k.advance();
     read_scores(sums, scores, p.seqK);
     largest(scores, maxima);
-    soften<kNearest>(powers, scores, maxima, scale);
-    pack_probabilities<kNearest>(probabilities, powers);
+    soften(powers, scores, maxima, scale);
+    pack_probabilities(probabilities, powers);
     if (numBlocks > 1) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     for (int j = 1; j < numBlocks; ++j) {
-      if (kTurns) ptx::named_barrier(1 + group, kConsumers * 128);
       issue_scores<Q>(sums, queries, s.k + k.stage * kKBytes);
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
       issue_values(part, probabilities, s.v + v.stage * kVStage);
-      if (kTurns) ptx::named_barrier_arrive(2 - group, kConsumers * 128);
       ptx::wgmma_wait<1>();
       release_stage<1>(s.kEmpty + 8 * k.stage);
       k.advance();
       read_scores(sums, scores, p.seqK - j * kQ8Keys);
       // Always: the compiler takes the powers after the wait below, not beside the products, unless they are in a branch.
-      if (p.numTiles > 0) soften<kNearest>(powers, scores, maxima, scale);
+      if (p.numTiles > 0) soften(powers, scores, maxima, scale);
       if (j + 1 < numBlocks) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
       ptx::wgmma_wait<0>();
       release_stage<1>(s.vEmpty + 8 * v.stage);
       v.advance();
       add_part(out, part);
-      if (pack_probabilities<kNearest>(probabilities, powers)) {
+      if (pack_probabilities(probabilities, powers)) {
         raise(maxima, scores, scale, out);
-        soften<kNearest>(powers, scores, maxima, scale);
-        pack_probabilities<kNearest>(probabilities, powers);
+        soften(powers, scores, maxima, scale);
+        pack_probabilities(probabilities, powers);
       }
     }
     release_stage<1>(s.qEmpty + 8 * q.stage);
@@ -308,7 +303,7 @@ __device__ __forceinline__ void fill_ones(uint32_t v) {
   ptx::fence_proxy_async();
 }
 
-template <class Q, class T, uint32_t kNearest, bool kTurns = true> __device__ __forceinline__ void attention_q8_d64(const AttentionQ8Params& p) {
+template <class Q, class T> __device__ __forceinline__ void attention_q8_d64(const AttentionQ8Params& p) {
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(8) uint64_t barriers[2 * kQStages + 4 * kStages];
   Shared s;
@@ -342,17 +337,13 @@ template <class Q, class T, uint32_t kNearest, bool kTurns = true> __device__ __
     if (threadIdx.x == kConsumers * 128) produce(p, s);
   } else {
     ptx::registers_raise<240>();
-    consume<Q, T, kNearest, kTurns>(p, s, warpgroup);
+    consume<Q, T>(p, s, warpgroup);
   }
 }
 
 }  // namespace
 
-VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x11>)
-VD_KERNEL(attention_q8_sm90_t0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x11, false>)
-VD_KERNEL(attention_q8_sm90_n0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x00>)
-VD_KERNEL(attention_q8_sm90_n1_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x01>)
-VD_KERNEL(attention_q8_sm90_t0n0_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half, 0x00, false>)
-VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16, 0x11>)
-VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __half, 0x11>)
-VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16, 0x11>)
+VD_KERNEL(attention_q8_sm90_f8e4m3_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __half>)
+VD_KERNEL(attention_q8_sm90_f8e4m3_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<__nv_fp8_e4m3, __nv_bfloat16>)
+VD_KERNEL(attention_q8_sm90_i8_f16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __half>)
+VD_KERNEL(attention_q8_sm90_i8_bf16, AttentionQ8Params, kThreads, 1, attention_q8_d64<int8_t, __nv_bfloat16>)

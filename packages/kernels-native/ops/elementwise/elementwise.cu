@@ -1,7 +1,8 @@
 // elementwise: a small program for each element, where the program is one of those in elementwise_forms.h.
 //
 // Plan: a form is compiled into straight code for operands of one type: 16 bytes or 32 of each operand a thread, all loads before the
-// first use. Any other program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
+// first use. What exceeds the cache anyway is not kept there: that leaves the memory more turns without a change of direction. Any other
+// program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
 // tokens from channels.
 // Symbols: elementwise_<dtype>_<form>.
 #include "elementwise_forms.h"
@@ -47,8 +48,8 @@ __device__ __forceinline__ void evaluate(const float (&x)[kOperands][8], const f
   }
 }
 
-template <class T, int kForm, int kGiven = 0, int kStream = 0> __device__ __forceinline__ void elementwise_form(const ElementwiseParams& p) {
-  constexpr int kOperands = kFormOperands<kForm>, kRuns = kGiven ? kGiven : kElementwiseFormBytes / sizeof(T);
+template <class T, int kForm> __device__ __forceinline__ void elementwise_form(const ElementwiseParams& p) {
+  constexpr int kOperands = kFormOperands<kForm>, kRuns = kElementwiseFormBytes / sizeof(T);
   for_each_run<8, kRuns>(p, [&](int64_t first, int64_t count, uint32_t clip, uint32_t frame) {
     Raw8<T> raw[kRuns][kOperands];
 #pragma unroll
@@ -58,10 +59,7 @@ template <class T, int kForm, int kGiven = 0, int kStream = 0> __device__ __forc
 #pragma unroll
       for (int k = 0; k < kOperands; ++k) {
         const ElementwiseOperand& o = p.operands[k];
-        if constexpr (kStream >= 2) {
-          raw[u][k].q[0] = __ldcs(reinterpret_cast<const uint4*>(static_cast<const T*>(o.data) + frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride));
-        } else
-        load_operand(o, frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride, raw[u][k]);
+        load_operand(o, frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride, raw[u][k], p.streams);
       }
     }
 #pragma unroll
@@ -73,8 +71,9 @@ template <class T, int kForm, int kGiven = 0, int kStream = 0> __device__ __forc
       for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[u][k], x[k]);
       evaluate<kForm, sizeof(T) == 2, 0, 0>(x, p.constants, stack);
       const int64_t token = (static_cast<int64_t>(clip) * p.frames + frame) * p.tokens + run.token;
-      if constexpr (kStream >= 1) __stcs(reinterpret_cast<uint4*>(static_cast<T*>(p.y) + token * p.yPitch + run.channel), pack8<T>(stack[0]));
-      else store8(static_cast<T*>(p.y) + token * p.yPitch + run.channel, stack[0]);
+      T* const y = static_cast<T*>(p.y) + token * p.yPitch + run.channel;
+      if (p.streams) stream8(y, stack[0]);
+      else store8(y, stack[0]);
     }
   });
 }
@@ -93,11 +92,3 @@ enum FormIndex : int {
   VD_KERNEL(elementwise_f16_##name, ElementwiseParams, 256, 4, elementwise_form<__half, kForm_##name>) \
   VD_KERNEL(elementwise_bf16_##name, ElementwiseParams, 256, 4, elementwise_form<__nv_bfloat16, kForm_##name>)
 VD_ELEMENTWISE_FORMS(VD_FORM_KERNELS)
-
-#define VD_X(n, threads, runs, stream) VD_KERNEL(elementwise_f16_add_x##n, ElementwiseParams, threads, 4, elementwise_form<__half, kForm_add, runs, stream>)
-VD_X(0, 128, 1, 0)
-VD_X(1, 128, 1, 1)
-VD_X(2, 128, 1, 2)
-VD_X(3, 256, 2, 2)
-VD_X(4, 512, 1, 1)
-VD_X(5, 128, 4, 2)

@@ -80,7 +80,7 @@ constexpr const char* kNames[] = {"a", "b", "c", "d"};
 /** The call as kernels see it. */
 class Call {
  public:
-  explicit Call(const ElementwiseArgs& a) : y_(a.y), program_(renamed(a)) {
+  Call(const ElementwiseArgs& a, const cuda::DeviceInfo& device) : y_(a.y), program_(renamed(a)) {
     const Tensor* all[] = {&a.a, &a.b, &a.c, &a.d};
     for (int i = 0; i < program_.numOperands; ++i) {
       tensors_[i] = all[program_.operands[i]];
@@ -91,6 +91,7 @@ class Call {
     params_.y = y_.data;
     params_.yType = static_cast<int32_t>(y_.dtype);
     set_sizes();
+    params_.streams = bytes() > 2 * device.l2Bytes;
   }
 
   const ElementwiseForm* form() const { return form_of(program_); }
@@ -129,10 +130,10 @@ class Call {
   }
 
   /** The launch of a kernel whose threads take `runs` runs of `width` channels at a time. */
-  cuda::Variant variant(const std::string& symbol, int64_t width, int64_t runs, int64_t kThreads = 256) const {
+  cuda::Variant variant(const std::string& symbol, int64_t width, int64_t runs) const {
     cuda::Launch launch;
     launch.symbol = symbol;
-    launch.block = static_cast<uint32_t>(kThreads);
+    launch.block = kThreads;
     const int64_t frames = static_cast<int64_t>(params_.clips) * params_.frames;
     const int64_t blocks = cuda::ceil_div(params_.channels / width * params_.tokens, kThreads * runs);
     launch.grid[0] = static_cast<uint32_t>(std::min(blocks, kMostRuns - 1));
@@ -142,7 +143,6 @@ class Call {
   }
 
   DType type() const { return y_.dtype; }
-  bool dense() const { return flat_ && params_.operands[0].channelStride && params_.operands[1].channelStride; }
 
  private:
   /** The program for the interpreter: what is pushed only to be given to a function at once is named by the function. */
@@ -172,6 +172,13 @@ class Call {
     for (int i = 0; i < program_.numOperands; ++i) params_.operands[i].channelStride = tensors_[i]->count() == y_.count() ? 1 : 0;
   }
 
+  /** Of the operands and the result. */
+  uint64_t bytes() const {
+    uint64_t sum = y_.count() * bytes_of(y_.dtype);
+    for (int i = 0; i < program_.numOperands; ++i) sum += tensors_[i]->count() * bytes_of(tensors_[i]->dtype);
+    return sum;
+  }
+
   const Tensor& y_;
   Renamed program_;
   const Tensor* tensors_[kElementwiseOperands] = {};
@@ -181,18 +188,14 @@ class Call {
 
 }  // namespace
 
-cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
-  const Call call(a);
+  const Call call(a, device);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";
   if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()})))
-  { out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
-    if (prefix + call.form()->name == "elementwise_f16_add" && call.dense()) {
-      const int shapes[6][2] = {{128, 1}, {128, 1}, {128, 1}, {256, 2}, {512, 1}, {128, 4}};
-      for (int i = 0; i < 6; ++i) out.add(call.variant("elementwise_f16_add_x" + std::to_string(i), 8, shapes[i][1], shapes[i][0]));
-    } }
+    out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
   else if (out.allows({prefix, "program"}, mixed)) out.add(call.variant(prefix + "program", 8, 1));
   else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.variant("elementwise_vector", 8, 1));
   else out.add(call.variant("elementwise_scalar", 1, 1));

@@ -65,10 +65,11 @@ template <int kWidth, int kCount, class Body> __device__ __forceinline__ void fo
       body(i, count, y / p.frames, y % p.frames);
 }
 
-/** Eight elements of an operand as they lie in memory. One element for all is repeated. */
-template <class T> __device__ __forceinline__ void load_operand(const ElementwiseOperand& o, int64_t at, Raw8<T>& raw) {
+/** Eight elements of an operand as they lie in memory. One element for all is repeated. streams: they are read once. */
+template <class T> __device__ __forceinline__ void load_operand(const ElementwiseOperand& o, int64_t at, Raw8<T>& raw, bool streams = false) {
   if (o.channelStride != 0) {
-    load_raw8(static_cast<const T*>(o.data) + at, raw);
+    if (streams) stream_raw8(static_cast<const T*>(o.data) + at, raw);
+    else load_raw8(static_cast<const T*>(o.data) + at, raw);
     return;
   }
   const T one = static_cast<const T*>(o.data)[at];

@@ -1,7 +1,8 @@
-import { type Device, type DeviceInfo, devices } from "@vd/kernels-native";
+import { type Device, devices } from "@vd/kernels-native";
 import { type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { mostBytes, usableBytes } from "@vd/vae-opt";
 import type { Convolutions, MemoryUse, Precision } from "../options/choices";
+import { isHopper, type KnownDevices } from "./hopper";
 
 /** A way of computing 3x3 convolutions: `compact` takes transforms in the UNet alone, for filters that stay small. */
 export type ConvolutionMethod = "direct" | "compact" | "winograd";
@@ -28,9 +29,6 @@ export interface ConvolutionCircumstances {
   memory: MemoryUse;
 }
 
-/** The architecture whose kernels gain by transforms. */
-const HOPPER = "9.0";
-
 /**
  * Returns how 3x3 convolutions are computed: as wanted, and for `auto` by transforms of small filters where those are faster and the GPU
  * has all the memory that `full` uses. known: the machine's devices.
@@ -38,11 +36,10 @@ const HOPPER = "9.0";
 export async function settleConvolutions(
   wanted: Convolutions,
   { device, precision, memory }: ConvolutionCircumstances,
-  known: readonly Pick<DeviceInfo, "name" | "computeCapability">[] = devices(),
+  known: KnownDevices = devices(),
 ): Promise<ConvolutionMethod> {
   if (wanted !== "auto") return wanted;
   if (device.kind === "cpu" || precision !== "float16" || memory !== "full") return "direct";
-  const { computeCapability } = known.find(({ name }) => name === device.name) ?? {};
-  if (computeCapability !== HOPPER) return "direct";
+  if (!isHopper(device, known)) return "direct";
   return (await usableBytes(device, memory)) < mostBytes(memory) ? "direct" : "compact";
 }

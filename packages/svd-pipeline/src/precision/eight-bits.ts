@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Device, VdError } from "@vd/kernels-native";
+import { type Device, devices, VdError } from "@vd/kernels-native";
 import { QuantizedWeights } from "@vd/tensor";
 import { isFp8Available } from "@vd/vae-opt";
 import type { ChosenDenoiser } from "../denoising/denoiser";
@@ -8,6 +8,7 @@ import { modelDigest } from "../opening/model-digest";
 import type { CheckedLoad } from "../options/check-load";
 import { type CalibrationTable, findCalibration, sameLoras } from "./calibration/table";
 import type { EightBitModel } from "./eight-bit-recorder";
+import { isHopper, type KnownDevices } from "./hopper";
 import { type EightBitPrecision, PRECISION_PLANS, type PrecisionPlan } from "./layer-kinds";
 import { Smoothing } from "./layer-scales";
 
@@ -42,12 +43,18 @@ const inIntegers = (plan: PrecisionPlan): PrecisionPlan =>
   ) as unknown as PrecisionPlan;
 
 /**
- * Finds the plan that a device computes.
+ * Finds the plan that a device computes: elsewhere than on Hopper attention stays, because its form in 8 bits is slow there.
  *
+ * @param known - the machine's devices
  * @throws VdError `unsupported` for floats on a device without products of them
  */
-function planOf(precision: EightBitPrecision, device: Device): DevicePlan {
-  const plan = PRECISION_PLANS[precision];
+export function planOf(
+  precision: EightBitPrecision,
+  device: Device,
+  known: KnownDevices = device.kind === "cpu" ? [] : devices(),
+): DevicePlan {
+  const wanted = PRECISION_PLANS[precision];
+  const plan = isHopper(device, known) ? wanted : { ...wanted, attention: "full" as const };
   const choosesTypes = precision === "mixed8";
   if (device.kind === "cpu")
     return {

@@ -33,20 +33,31 @@ export type PrecisionPlan = Readonly<Record<LayerKind, LayerType>>;
 export type EightBitPrecision = Exclude<LayerPrecision, "full">;
 
 /** What stays in each choice, and why: convolutions over pixels, because Winograd's in 16 bits take less time than direct ones in 8, with 1/23
- *  of the error; projections, whose inputs would be rounded by a launch of their own that costs what the product gains; attention,
- *  because it gains nothing on an H200 (9.64 ms in 16 bits, 10.4 to 11.0 with attention_q8). */
-const STAYS = { projection: "full", spatialConv: "full", attention: "full" } as const;
+ *  of the error; projections, whose inputs would be rounded by a launch of their own that costs what the product gains. */
+const STAYS = { projection: "full", spatialConv: "full" } as const;
 
 /** The layers of each choice. Behind a LayerNorm tokens are of one size, which suits integers; a convolution's input has one scale, and
  *  large numbers behind its SiLU, which suits floats. With a calibration table `mixed8` takes for each layer the type of the smaller error. */
 export const PRECISION_PLANS: Readonly<Record<EightBitPrecision, PrecisionPlan>> = {
-  fp8: { ...STAYS, normLinear: "f8e4m3", gatedLinear: "f8e4m3", temporalConv: "f8e4m3" },
-  int8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8" },
-  mixed8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "f8e4m3" },
+  fp8: { ...STAYS, normLinear: "f8e4m3", gatedLinear: "f8e4m3", temporalConv: "f8e4m3", attention: "f8e4m3" },
+  int8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "i8", attention: "i8" },
+  mixed8: { ...STAYS, normLinear: "i8", gatedLinear: "i8", temporalConv: "f8e4m3", attention: "f8e4m3" },
 };
 
 /** Layers of fewer input or output channels stay: the first and the last convolution. So do embeddings, one vector for a clip or frame. */
 export const LEAST_CHANNELS = 32;
+/** Layers of so many rows, pixels of all frames, take as long as their results take to be written, unless they have many channels: then a
+ *  product in 8 bits gains nothing. */
+export const MANY_ROWS = 65_536;
+/** The fewest input channels behind a norm, and the fewest results behind a gate, whose codes take a pass of their own, with which layers of
+ *  many rows gain. On an H200, of 460,800 rows: 320 channels to 2560 take 1.78 ms in 8 bits and 1.31 in 16. */
+const LEAST_OF_MANY_ROWS = { normLinear: 640, gatedLinear: 1280 } as const;
+
+/** Attention over fewer tokens stays: rounding q, k and v takes what 8 bits gain. On an H200 9216 tokens take 7.1 ms in 8 bits and 9.9 in 16. */
+export const LEAST_ATTENTION_TOKENS = 2048;
+/** The only width of heads that there are kernels for. */
+const ATTENTION_HEAD = 64;
+
 /** What made a tensor. */
 interface Origin {
   op: OpId;
@@ -60,11 +71,23 @@ const areWide = ({ dims }: Tensor) => Math.min(dims[0]!, dims[1]!) >= LEAST_CHAN
 /** False for one vector for a clip or frame: embeddings of the time step and of frames. */
 const arePixels = ({ dims }: Tensor) => dims.slice(2, -1).some((size) => size > 1);
 
+const hasManyRows = ({ dims }: Tensor) => dims.slice(0, -1).reduce((rows, size) => rows * size, 1) >= MANY_ROWS;
+
 function linearKind(call: LinearOptions, origin: Origin | undefined): LayerKind | undefined {
   if (!hasLinearQ8(call) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
-  if (origin?.op === "layer_norm") return "normLinear";
+  const [results, channels] = call.weight.dims as [number, number];
+  const isLarge = hasManyRows(call.x);
+  if (origin?.op === "layer_norm")
+    return isLarge && channels < LEAST_OF_MANY_ROWS.normLinear ? undefined : "normLinear";
   const isBehindGate = origin?.op === "linear" && isGated((origin.call as LinearOptions).act);
-  return isBehindGate ? "gatedLinear" : "projection";
+  if (!isBehindGate) return "projection";
+  return isLarge && results < LEAST_OF_MANY_ROWS.gatedLinear ? undefined : "gatedLinear";
+}
+
+function attentionKind(call: AttentionOptions): LayerKind | undefined {
+  const [tokens, channels] = [call.k.dims[2]!, call.k.dims[3]!];
+  const isSupported = hasAttentionQ8(call) && channels === ATTENTION_HEAD * call.heads;
+  return isSupported && tokens >= LEAST_ATTENTION_TOKENS ? "attention" : undefined;
 }
 
 function convKind(call: ConvOptions): LayerKind | undefined {
@@ -82,10 +105,10 @@ export class LayerKinds {
     this.origins.set(result.storage, { op, call });
   }
 
-  /** Returns the kind of a layer; undefined for what has no 8-bit form, or is small. */
+  /** Returns the kind of a layer; undefined for what has no 8-bit form, or gains nothing by it. */
   of(op: OpId, call: CallOptions): LayerKind | undefined {
     if (op === "linear") return linearKind(call as LinearOptions, this.origins.get((call as LinearOptions).x.storage));
     if (op === "conv") return convKind(call as ConvOptions);
-    return op === "attention" && hasAttentionQ8(call as AttentionOptions) ? "attention" : undefined;
+    return op === "attention" ? attentionKind(call as AttentionOptions) : undefined;
   }
 }

@@ -76,7 +76,7 @@ export function observedUnet(unet: Unet, found: Map<string, ObservedLayer>): Une
       const result = record(op, call);
       kinds.note(result, op, call);
       if (foldsChannels(op, call)) foldable.add(result.storage);
-      if (!kind || !isInSomePlan(kind)) return result;
+      if (!kind || kind === "attention" || !isInSomePlan(kind)) return result; // Attention has no weights to smooth.
       const { name, x, weight } = call as LinearOptions & ConvOptions;
       found.set(name!, { name: name!, kind, weight, isFoldable: foldable.has(x.storage) });
       isDone = true; // What observes is no layer.
