@@ -36,9 +36,8 @@ template <class Config> __device__ __forceinline__ GroupsMmaTile groups_mma_tile
   const MatmulMmaParams& p = g.conv;
   const uint32_t across = (p.out[2] + kGroupsMmaW - 1) / kGroupsMmaW, down = (p.out[1] + 2 * Config::kRows - 1) / (2 * Config::kRows);
   const uint32_t items = static_cast<uint32_t>(g.items), slabs = (p.columns + 63) / 64;
-  const bool side = Config::kDense || g.stripRows != 0;
-  const uint32_t slab = side ? blockIdx.x % slabs : blockIdx.x / items;
-  const uint32_t tile = side ? blockIdx.x / slabs : blockIdx.x - slab * items, row = tile / across;
+  const uint32_t slab = Config::kDense ? blockIdx.x % slabs : blockIdx.x / items;
+  const uint32_t tile = Config::kDense ? blockIdx.x / slabs : blockIdx.x - slab * items, row = tile / across;
   return {static_cast<int>(slab) * 64, static_cast<int>(row / down), static_cast<int>(row % down) * 2 * Config::kRows,
           static_cast<int>(tile - row * across) * kGroupsMmaW};
 }

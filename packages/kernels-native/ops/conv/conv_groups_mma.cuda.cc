@@ -1,5 +1,4 @@
 // Plans the kernels on tensor cores for results that meet few channels: groups of 8 to 32, and 8 or 16 channels in all.
-#include <cstring>
 #include <utility>
 
 #include "../../native/cuda/planning/epilogue.h"
@@ -57,19 +56,7 @@ cuda::Variant mma_variant(const ConvArgs& a, const std::string& symbol, int64_t 
 void add_conv_groups_mma(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   if (!out.allows({"conv_groups_mma*"}, groups_reason(a, device))) return;
   const std::string name = "conv_groups_mma" + std::to_string(a.x.channels() / a.groups) + "_";
-  cuda::Variant variant = mma_variant(a, name + cuda::type_name(a.x.dtype), kGroupsMmaH, device);
-  // To be measured: blocks side by side with the same pixels, and beginning early.
-  cuda::Variant late = variant, side = variant;
-  late.name += "_late";
-  late.launches.back().overlapped = false;
-  side.name += "_side";
-  ConvGroupsParams p{};
-  std::memcpy(&p, side.launches.back().params.data(), sizeof p);
-  p.stripRows = 1;
-  side.launches.back().set_params(p);
-  out.add(std::move(variant));
-  out.add(std::move(late));
-  out.add(std::move(side));
+  out.add(mma_variant(a, name + cuda::type_name(a.x.dtype), kGroupsMmaH, device));
 }
 
 void add_conv_thin(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
