@@ -59,7 +59,8 @@ cuda::Variant slide_variant(const ConvArgs& a, const std::string& symbol, const 
   p.stripRows = static_cast<int32_t>(strip_rows(a, form, across, device));
   p.items = across * cuda::ceil_div(a.y.dim(2), p.stripRows);
   cuda::Variant variant = conv_groups_variant(a, p, conv_groups_pack(a), symbol, 32 * kSlideWarps, cuda::ceil_div(p.items, kSlideWarps));
-  overlap_typed_groups(a, device, variant);
+  give_float_bias(a, variant);
+  variant.launches.back().overlapped = device.smVersion >= 90;
   return variant;
 }
 
