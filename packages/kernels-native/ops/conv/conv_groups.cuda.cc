@@ -132,13 +132,11 @@ cuda::Variant conv_groups_variant(const ConvArgs& a, const ConvGroupsParams& p, 
   return variant;
 }
 
-void overlap_typed_groups(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Variant& variant) {
-  cuda::Launch& launch = variant.launches.back();
-  launch.overlapped = device.smVersion >= 90;
+void give_float_bias(const ConvArgs& a, cuda::Variant& variant) {
   const cuda::BiasSource bias = cuda::float_bias(variant, a.bias, "conv_pack");
   if (!bias.present) return;
   constexpr size_t kEpilogue = offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, epilogue);
-  launch.relocations.push_back({kEpilogue + offsetof(Epilogue, bias), bias.address});
+  variant.launches.back().relocations.push_back({kEpilogue + offsetof(Epilogue, bias), bias.address});
 }
 
 void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {

@@ -36,9 +36,8 @@ template <class Config> __device__ __forceinline__ GroupsMmaTile groups_mma_tile
   const MatmulMmaParams& p = g.conv;
   const uint32_t across = (p.out[2] + kGroupsMmaW - 1) / kGroupsMmaW, down = (p.out[1] + 2 * Config::kRows - 1) / (2 * Config::kRows);
   const uint32_t items = static_cast<uint32_t>(g.items), slabs = (p.columns + 63) / 64;
-  const bool side = Config::kDense || g.stripRows != 0;
-  const uint32_t slab = side ? blockIdx.x % slabs : blockIdx.x / items;
-  const uint32_t tile = side ? blockIdx.x / slabs : blockIdx.x - slab * items, row = tile / across;
+  const uint32_t slab = Config::kDense ? blockIdx.x % slabs : blockIdx.x / items;
+  const uint32_t tile = Config::kDense ? blockIdx.x / slabs : blockIdx.x - slab * items, row = tile / across;
   return {static_cast<int>(slab) * 64, static_cast<int>(row / down), static_cast<int>(row % down) * 2 * Config::kRows,
           static_cast<int>(tile - row * across) * kGroupsMmaW};
 }
@@ -179,16 +178,18 @@ template <class Config> __device__ __forceinline__ void conv_groups_mma(const Co
 
 using namespace vd::device;
 
-#define VD_GROUPS_MMA(symbol, blocks, ...) \
-  VD_KERNEL_OVERLAPPED(symbol, ConvGroupsParams, kMmaThreads, blocks, conv_groups_mma<GroupsMmaConfig<__VA_ARGS__>>)
-#define VD_GROUPS_MMA_ALL(type, name)                            \
-  VD_GROUPS_MMA(conv_groups_mma8_##name, 4, type, 8, false, 4)   \
-  VD_GROUPS_MMA(conv_groups_mma16_##name, 4, type, 16, false, 4) \
-  VD_GROUPS_MMA(conv_groups_mma32_##name, 4, type, 32, false, 4) \
-  VD_GROUPS_MMA(conv_thin8_##name, 4, type, 8, true, 4)          \
-  VD_GROUPS_MMA(conv_thin8_h4_##name, 4, type, 8, true, 2)       \
-  VD_GROUPS_MMA(conv_thin16_##name, 4, type, 16, true, 4)        \
-  VD_GROUPS_MMA(conv_thin16_h4_##name, 4, type, 16, true, 2)
+#define VD_GROUPS_MMA(symbol, type, channels) \
+  VD_KERNEL_OVERLAPPED(symbol, ConvGroupsParams, kMmaThreads, 4, conv_groups_mma<GroupsMmaConfig<type, channels, false, 4>>)
+#define VD_THIN(symbol, type, channels, rows) \
+  VD_KERNEL(symbol, ConvGroupsParams, kMmaThreads, 4, conv_groups_mma<GroupsMmaConfig<type, channels, true, rows>>)
+#define VD_GROUPS_MMA_ALL(type, name)               \
+  VD_GROUPS_MMA(conv_groups_mma8_##name, type, 8)   \
+  VD_GROUPS_MMA(conv_groups_mma16_##name, type, 16) \
+  VD_GROUPS_MMA(conv_groups_mma32_##name, type, 32) \
+  VD_THIN(conv_thin8_##name, type, 8, 4)            \
+  VD_THIN(conv_thin8_h4_##name, type, 8, 2)         \
+  VD_THIN(conv_thin16_##name, type, 16, 4)          \
+  VD_THIN(conv_thin16_h4_##name, type, 16, 2)
 
 VD_GROUPS_MMA_ALL(__half, f16)
 #if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)

@@ -1,5 +1,4 @@
 // Plans the kernels on tensor cores for results that meet few channels: groups of 8 to 32, and 8 or 16 channels in all.
-#include <cstring>
 #include <utility>
 
 #include "../../native/cuda/planning/epilogue.h"
@@ -37,7 +36,7 @@ cuda::Reason thin_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
 }
 
 /** The kernel whose blocks have `height` rows. */
-cuda::Variant mma_variant(const ConvArgs& a, const std::string& symbol, int64_t height, const cuda::DeviceInfo& device) {
+cuda::Variant mma_variant(const ConvArgs& a, const std::string& symbol, int64_t height) {
   constexpr int64_t kThreads = 128, kChannels = 64, kWarpChannels = 32;
   ConvGroupsParams p = conv_groups_params(a);
   p.items = a.y.dim(0) * a.y.dim(1) * cuda::ceil_div(a.y.dim(2), height) * cuda::ceil_div(a.y.dim(3), kGroupsMmaW);
@@ -48,7 +47,7 @@ cuda::Variant mma_variant(const ConvArgs& a, const std::string& symbol, int64_t 
   pack.count = int64_t{3} * static_cast<int64_t>(cuda::round_up(pack.rows, kWarpChannels)) * pack.paddedChannels;
   pack.targetType = static_cast<int32_t>(a.x.dtype);
   cuda::Variant variant = conv_groups_variant(a, p, pack, symbol, kThreads, p.items * cuda::ceil_div(a.y.channels(), kChannels));
-  overlap_typed_groups(a, device, variant);
+  give_float_bias(a, variant);
   return variant;
 }
 
@@ -57,35 +56,19 @@ cuda::Variant mma_variant(const ConvArgs& a, const std::string& symbol, int64_t 
 void add_conv_groups_mma(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   if (!out.allows({"conv_groups_mma*"}, groups_reason(a, device))) return;
   const std::string name = "conv_groups_mma" + std::to_string(a.x.channels() / a.groups) + "_";
-  cuda::Variant variant = mma_variant(a, name + cuda::type_name(a.x.dtype), kGroupsMmaH, device);
-  // To be measured: blocks side by side with the same pixels, and beginning early.
-  cuda::Variant late = variant, side = variant;
-  late.name += "_late";
-  late.launches.back().overlapped = false;
-  side.name += "_side";
-  ConvGroupsParams p{};
-  std::memcpy(&p, side.launches.back().params.data(), sizeof p);
-  p.stripRows = 1;
-  side.launches.back().set_params(p);
+  cuda::Variant variant = mma_variant(a, name + cuda::type_name(a.x.dtype), kGroupsMmaH);
+  variant.launches.back().overlapped = device.smVersion >= 90;
   out.add(std::move(variant));
-  out.add(std::move(late));
-  out.add(std::move(side));
 }
 
 void add_conv_thin(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   if (!out.allows({"conv_thin*"}, thin_reason(a, device))) return;
   const std::string name = "conv_thin" + std::to_string(a.x.channels()), type = "_" + cuda::type_name(a.x.dtype);
-  cuda::Variant tall = mma_variant(a, name + type, kGroupsMmaH, device),
-                flat = mma_variant(a, name + "_h4" + type, kGroupsMmaH / 2, device);
+  cuda::Variant tall = mma_variant(a, name + type, kGroupsMmaH), flat = mma_variant(a, name + "_h4" + type, kGroupsMmaH / 2);
   // Small maps have too few tiles for all multiprocessors.
   if (static_cast<int64_t>(tall.launches.back().grid[0]) < device.numSms) std::swap(tall, flat);
-  // To be measured: whether beginning early pays.
-  cuda::Variant early = tall;
-  early.name += "_early";
-  for (cuda::Variant* variant : {&tall, &flat}) variant->launches.back().overlapped = false;
   out.add(std::move(tall));
   out.add(std::move(flat));
-  out.add(std::move(early));
 }
 
 }  // namespace vd

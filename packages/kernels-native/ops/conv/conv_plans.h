@@ -41,8 +41,8 @@ device::PackParams conv_groups_pack(const ConvArgs& args);
 cuda::Variant conv_groups_variant(const ConvArgs& args, const device::ConvGroupsParams& params, const device::PackParams& pack,
                                   const std::string& symbol, int64_t threads, int64_t blocks);
 
-/** Completes a variant whose kernel waits for the launch before it by itself and has an epilogue of one type: its bias is float32. */
-void overlap_typed_groups(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Variant& variant);
+/** Gives a variant's kernel the bias as float32, as epilogues of one type have it. */
+void give_float_bias(const ConvArgs& args, cuda::Variant& variant);
 
 /** Adds the kernels on tensor cores for groups of few channels, and for few channels in all (conv_groups_mma.cu). */
 void add_conv_groups_mma(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);

@@ -59,7 +59,8 @@ cuda::Variant slide_variant(const ConvArgs& a, const std::string& symbol, const 
   p.stripRows = static_cast<int32_t>(strip_rows(a, form, across, device));
   p.items = across * cuda::ceil_div(a.y.dim(2), p.stripRows);
   cuda::Variant variant = conv_groups_variant(a, p, conv_groups_pack(a), symbol, 32 * kSlideWarps, cuda::ceil_div(p.items, kSlideWarps));
-  overlap_typed_groups(a, device, variant);
+  give_float_bias(a, variant);
+  variant.launches.back().overlapped = device.smVersion >= 90;
   return variant;
 }
 
@@ -72,11 +73,6 @@ void add_forms(const ConvArgs& a, const std::string& name, int64_t columns, int6
   if (4 * lanes(64) > 5 * lanes(16)) std::swap(forms[0], forms[1]);
   const std::string type = cuda::type_name(a.x.dtype);
   for (const SlideForm& form : forms) out.add(slide_variant(a, name + form.suffix + type, form, device));
-  // To be measured: beginning early.
-  cuda::Variant late = slide_variant(a, name + forms[0].suffix + type, forms[0], device);
-  late.name += "_late";
-  late.launches.back().overlapped = false;
-  out.add(std::move(late));
 }
 
 /** The kernel for filters for every channel: its name, a lane's columns of results, blocks of a multiprocessor. */
