@@ -5,7 +5,8 @@ export default defineOp({
   summary:
     "Computes softmax(scale · q kᵀ) v per head over the tokens of each frame, with q and k, and v too unless `values` is " +
     "full, rounded to 8 bits as quantize does it with a scale for each frame and head. Tensor cores also round the " +
-    "probabilities that multiply 8-bit values, relative to their running maximum; their sums are of the rounded ones.",
+    "probabilities that multiply 8-bit values, relative to their running maximum, most of them on a scale of logarithms; their " +
+    "sums are of the rounded ones.",
   formula: [
     "q̂, k̂, v̂ = what is left of q, k and v of each frame and head after rounding to 8 bits",
     "y[i] = Σⱼ softmaxⱼ(scale · q̂[i] · k̂[j]) · v̂[j]",

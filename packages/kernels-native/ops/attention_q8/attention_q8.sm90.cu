@@ -4,9 +4,10 @@
 // is that of attention.sm90.cu: scores of the next block of 128 keys are issued before the probabilities of this one are multiplied with
 // the values, so that the softmax overlaps both products. What 8 bits change:
 //   - wgmma reads float8 only with its reduction contiguous, so values lie transposed, keys of each 16 in the order in which a thread
-//     holds their probabilities: scores become the A operand without an exchange (attention_q8_codes writes them so).
-//   - Probabilities are relative to 2^-5 of the running maximum, which moves when scores exceed it by 2^3.75: they use float8's range of
+//     holds their probabilities: scores become the A operand without an exchange (attention_q8_codes.cuh).
+//   - Probabilities are relative to 2^-5 of the running maximum, which moves when a code is next to the largest: they use float8's range of
 //     15 powers of two, and their sum, a product with ones, is that of the rounded ones.
+//   - Most codes are logarithms of the probabilities, rounded: see take_logarithms.
 //   - Outputs of each block are added up in float32 (tensor cores keep about 14 bits of a sum).
 // Symbols: attention_q8_sm90_<type of q and k>_<dtype>.
 #include "../../device/epilogue.cuh"
@@ -148,8 +149,8 @@ __device__ __forceinline__ void take_logarithms(Powers& powers, const float (&sc
   const float factor = scale * (1 / kRange), shift = (7.0f - kSkew - offset) * (1 / kRange);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const __half2 share = __floats2half2_rn(__saturatef(fmaf(scores[2 * i], factor, shift)),
-                                            __saturatef(fmaf(scores[2 * i + 1], factor, shift)));
+    const __half2 share =
+        __floats2half2_rn(__saturatef(fmaf(scores[2 * i], factor, shift)), __saturatef(fmaf(scores[2 * i + 1], factor, shift)));
     const __half2 sum = __hfma2(share, __float2half2_rn(kLargestCode), __float2half2_rn(1024.0f));
     powers[i] = *reinterpret_cast<const uint32_t*>(&sum);
   }
@@ -235,8 +236,7 @@ __device__ __forceinline__ void store_tile(const AttentionQ8Params& p, const Til
   }
 }
 
-template <class Q, class T>
-__device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared& s, int group) {
+template <class Q, class T> __device__ __forceinline__ void consume(const AttentionQ8Params& p, const Shared& s, int group) {
   using Sum = std::conditional_t<std::is_same_v<Q, int8_t>, int32_t, float>;
   RingCursor<kStages> k, v;
   RingCursor<kQStages> q;

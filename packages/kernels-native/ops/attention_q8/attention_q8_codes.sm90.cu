@@ -77,7 +77,8 @@ template <class T> __device__ __forceinline__ void codes_held(const AttentionCod
   const int rowInTile = threadIdx.x / 8, channel = threadIdx.x % 8 * 8;
 
   uint4 held[kQ8HeldRuns];
-  const T* x = static_cast<const T*>(side.x) + (static_cast<int64_t>(frame) * side.rows + from + rowInTile) * side.pitch + head * 64 + channel;
+  const T* x =
+      static_cast<const T*>(side.x) + (static_cast<int64_t>(frame) * side.rows + from + rowInTile) * side.pitch + head * 64 + channel;
 #pragma unroll
   for (int j = 0; j < kQ8HeldRuns; ++j) {
     held[j] = make_uint4(0, 0, 0, 0);
@@ -109,7 +110,8 @@ template <class T> __device__ __forceinline__ void codes_held(const AttentionCod
       const bool inside = from + j * kQ8Keys + rowInTile < side.rows;
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        staged[j].codes[channel + i][Tile::column(channel, place)] = inside ? static_cast<uint8_t>((i < 4 ? codes.x : codes.y) >> i % 4 * 8) : 0;
+        staged[j].codes[channel + i][Tile::column(channel, place)] =
+            inside ? static_cast<uint8_t>((i < 4 ? codes.x : codes.y) >> i % 4 * 8) : 0;
     }
     __syncthreads();
     uint8_t* const codes = side.codes + static_cast<int64_t>(item) * 64 * side.paddedRows + from;

@@ -66,7 +66,8 @@ template <int kWidth, int kCount, class Body> __device__ __forceinline__ void fo
 }
 
 /** Eight elements of an operand as they lie in memory. One element for all is repeated. streams: they are read once. */
-template <class T> __device__ __forceinline__ void load_operand(const ElementwiseOperand& o, int64_t at, Raw8<T>& raw, bool streams = false) {
+template <class T>
+__device__ __forceinline__ void load_operand(const ElementwiseOperand& o, int64_t at, Raw8<T>& raw, bool streams = false) {
   if (o.channelStride != 0) {
     if (streams) stream_raw8(static_cast<const T*>(o.data) + at, raw);
     else load_raw8(static_cast<const T*>(o.data) + at, raw);

@@ -1,4 +1,4 @@
-import { openDevice, VdError } from "@vd/kernels-native";
+import { type Device, openDevice, VdError } from "@vd/kernels-native";
 import { layoutGraph } from "@vd/tensor";
 import * as vae from "@vd/vae-opt";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
@@ -10,7 +10,8 @@ import {
   makeModels,
   openModelFolder,
 } from "../../src/index";
-import { openEightBits } from "../../src/precision/eight-bits";
+import { openEightBits, planOf } from "../../src/precision/eight-bits";
+import { LEAST_ATTENTION_TOKENS, PRECISION_PLANS, type PrecisionPlan } from "../../src/precision/layer-kinds";
 import { modelsWithLayers } from "../../src/precision/models-with-layers";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { openTiny, QUICK, TINY_SVD } from "../support/tiny-model";
@@ -28,10 +29,11 @@ const opened = (precision: EightBitPrecision) =>
   openEightBits({ components, layers: { precision, calibration: "none" }, device: cpu, denoiser: undefined });
 
 /** The rows of a call of the denoiser: op, name and the type of the weight. */
-async function rowsOf(precision: EightBitPrecision | "full") {
+async function rowsOf(precision: EightBitPrecision | "full", shape = SHAPE, plan?: PrecisionPlan) {
   const models = makeModels(components);
   const eightBits = precision === "full" ? undefined : await opened(precision);
-  const { build } = denoiseStage(modelsWithLayers(models, eightBits), SHAPE);
+  if (eightBits && plan) eightBits.model.plan = plan;
+  const { build } = denoiseStage(modelsWithLayers(models, eightBits), shape);
   return layoutGraph(build).graph.rows;
 }
 
@@ -71,6 +73,32 @@ describe("layers in 8 bits", () => {
     const stay = ["conv_in", "conv_out", "time_embedding.linear_1", `${BLOCK}.proj_in`];
     for (const name of stay) expect(rest.join(" ")).toContain(name);
     expect(rows.some(({ op }) => op === "attention_q8")).toBe(false);
+  });
+
+  it("are not those that gain nothing: of many rows and few channels, attention of few tokens", async () => {
+    const large = { ...SHAPE, numFrames: 4, width: 1024, height: 1024 };
+    const rows = await rowsOf("fp8", large, PRECISION_PLANS.fp8);
+    const opOf = (name: string) => rows.find((row) => row.name === name && !/quantize|norm/.test(row.op))?.op;
+    expect(opOf(`${BLOCK}.transformer_blocks.0.attn1.qkv`)).toBe("linear");
+    expect(opOf(`${BLOCK}.transformer_blocks.0.ff.net.2`)).toBe("linear");
+    expect(opOf("mid_block.attentions.0.transformer_blocks.0.attn1.qkv")).toBe("linear_q8");
+    const isSpatial = (name: string) => name.includes(".transformer_blocks.") && name.includes("attn1");
+    const spatial = rows.filter(({ name }) => isSpatial(name));
+    const tokensOf = (op: string) => spatial.filter((row) => row.op === op).map(({ inputs }) => inputs[1]!.dims[2]!);
+    expect(Math.min(...tokensOf("attention_q8"))).toBeGreaterThanOrEqual(LEAST_ATTENTION_TOKENS);
+    expect(tokensOf("attention").filter((tokens) => tokens >= LEAST_ATTENTION_TOKENS)).toEqual([]);
+    expect((await rowsOf("fp8", large)).some(({ op }) => op === "attention_q8")).toBe(false); // On a CPU.
+  });
+
+  it("are attention on Hopper alone", () => {
+    const known = [
+      { name: "NVIDIA H200", computeCapability: "9.0" },
+      { name: "NVIDIA GeForce RTX 4090", computeCapability: "8.9" },
+    ];
+    const planFor = (name: string) => planOf("int8", { kind: "cuda", name } as Device, known).plan;
+    expect(planFor("NVIDIA H200")).toEqual(PRECISION_PLANS.int8);
+    expect(planFor("NVIDIA GeForce RTX 4090")).toEqual({ ...PRECISION_PLANS.int8, attention: "full" });
+    expect(planOf("fp8", cpu).plan).toEqual({ ...PRECISION_PLANS.fp8, attention: "full" });
   });
 
   it("leave everything else as it is, and read no weight in 16 bits that is there in 8", async () => {

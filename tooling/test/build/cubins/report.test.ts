@@ -29,8 +29,10 @@ test("registers, shared memory and spills come from ptxas' words, of kernels onl
 });
 
 test("kernels whose products ptxas serializes are named", () => {
-  const loss = "ptxas info    : (C7513) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ";
-  const cause = "non wgmma instructions defining input registers of a wgmma between start and end of the pipeline stage in the";
+  const loss =
+    "ptxas info    : (C7513) Potential Performance Loss: wgmma.mma_async instructions are serialized due to ";
+  const cause =
+    "non wgmma instructions defining input registers of a wgmma between start and end of the pipeline stage in the";
   expect(serializedKernels(LOG)).toEqual([]);
   expect(serializedKernels(`${loss}${cause} function 'attention_slow'\n${LOG}`)).toEqual(["attention_slow"]);
 });
