@@ -1,7 +1,16 @@
 // Run by driver.test.ts in a process whose NVIDIA driver is the stand-in: prints what happened as JSON.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CompileOptions, Device, type DeviceBuffer, devices, dtypeIndex, isVdError, OPS, startDriver } from "../../src/index";
+import {
+  type CompileOptions,
+  Device,
+  type DeviceBuffer,
+  devices,
+  dtypeIndex,
+  isVdError,
+  OPS,
+  startDriver,
+} from "../../src/index";
 
 const [, , scenario = "", folder = ""] = process.argv;
 
