@@ -288,12 +288,30 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const again = await compile();
     const anew = await held();
     await again.program.free();
+    await device.trim({ only: "transformed" });
+    // What is short is taken from filters that no program uses.
+    const { freeBytes } = await device.memory();
+    const large = await device.allocate(freeBytes + 256);
+    const short = await held();
+    large.freeSync();
+    const afterShortage = await compile();
+    await afterShortage.program.free();
     await device.trim();
     const trimmed = await held();
     const last = await compile();
     return {
-      ...{ variant: variants[0], filters: 2 * 9 * channels * channels, loaded, used, stillUsed, left, anew, trimmed },
-      fromHost: [first, second, again, last].map(({ fromHost }) => fromHost),
+      ...{
+        variant: variants[0],
+        filters: 2 * 9 * channels * channels,
+        loaded,
+        used,
+        stillUsed,
+        left,
+        anew,
+        short,
+        trimmed,
+      },
+      fromHost: [first, second, again, afterShortage, last].map(({ fromHost }) => fromHost),
     };
   },
 
