@@ -6,7 +6,7 @@ import { stagesBefore } from "../stages/generation-stages";
 import type { GenerationRun } from "./context";
 import { denoiseCompile } from "./denoise-compile";
 import { isDenoiser } from "./estimate";
-import { phaseBudget } from "./memory-phases";
+import { bytesBefore, phaseBudget } from "./memory-phases";
 
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
  *  weights while this thread prepares the picture and while the picture is encoded. */
@@ -23,14 +23,11 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   const denoisesHere = denoiser === undefined || (denoiser.kind === "own" && denoiser.device === device);
   // The picture's encoder has few weights, and what follows it takes longest.
   const wanted = [encode!, embed!, ...(denoisesHere ? denoising : [])];
-  let [arenaBytes, bytes] = [0, 0];
-  for (const stage of wanted) {
-    const { memory } = await layouts.inSlices(stage, options.signal);
-    bytes += memory.peakBytes - memory.arenaBytes + memory.weightBytes;
-    if (stage === embed) bytes += memory.arenaBytes;
-    else arenaBytes = Math.max(arenaBytes, memory.arenaBytes);
-  }
-  if (bytes + arenaBytes > (await phaseBudget(device))) return;
+  if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
+  let arenaBytes = 0;
+  for (const stage of wanted)
+    if (stage !== embed)
+      arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, options.signal)).memory.arenaBytes);
   // All but the embedding, which is computed beside the encoder's work, wait for each other's results.
   const arena = loader.arenaFor(arenaBytes);
   for (const stage of wanted)
