@@ -105,8 +105,8 @@ export interface NativeDevice {
   prepare(): Promise<void>;
   /** Zeroed memory that rows on this device may write. */
   allocate(bytes: number): Promise<NativeBuffer>;
-  /** Lets go of packed weights that no program uses. */
-  trim(): Promise<void>;
+  /** Lets go of packed weights that no program uses: of all, or of transformed ones only. */
+  trim(transformed?: boolean): Promise<void>;
   /** Memory of its own; zeros for the CPU. */
   memory(): Promise<DeviceMemory>;
 }

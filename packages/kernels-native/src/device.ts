@@ -118,6 +118,13 @@ export interface CompileOptions {
   streamBytes?: number | undefined;
 }
 
+/** What a device lets go of. */
+export interface TrimOptions {
+  /** `transformed`: filters that take several times the memory of what they are made of. That stays on the device, and the next program
+   *  that needs them makes them again within milliseconds. Default: all packed weights. */
+  only?: "transformed" | undefined;
+}
+
 const NEEDED_FOR: Readonly<Record<string, string>> = { fast: "AMX", bf16: "AMX or AVX512_BF16" };
 const warnedOf = new Set<string>();
 
@@ -219,9 +226,9 @@ export class Device {
     return awaitNative(() => this.native.memory());
   }
 
-  /** Lets go of packed weights that no program uses. */
-  async trim(): Promise<void> {
-    if (this.kind !== "cpu") await awaitNative(() => this.native.trim());
+  /** Lets go of packed weights that no program uses, of all or of those that `only` names. */
+  async trim({ only }: TrimOptions = {}): Promise<void> {
+    if (this.kind !== "cpu") await awaitNative(() => this.native.trim(only === "transformed"));
   }
 
   /**

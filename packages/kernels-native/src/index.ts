@@ -17,6 +17,7 @@ export {
   type GpuOptions,
   openDevice,
   Program,
+  type TrimOptions,
 } from "./device";
 export { environment, MAX_THREADS } from "./env";
 export {

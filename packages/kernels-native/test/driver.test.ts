@@ -155,6 +155,19 @@ describe.skipIf(!hasCompiler)("the driver layer over a stand-in (needs Linux and
     expect(result.refused.message).toContain("expected 131072 bytes of page-locked host memory");
   });
 
+  test("transformed filters go once no program uses them, and are made again from filters that stay on the device", () => {
+    const log = join(folder, "uploads");
+    const { variant, filters, fromHost, ...held } = scenario("transforms", { STAND_IN_UPLOAD_LOG: log });
+    expect(variant).toMatch(/^winograd/);
+    const [transforms, all] = [4 * filters, 5 * filters];
+    expect(held).toEqual({
+      ...{ loaded: all, used: all, stillUsed: all },
+      ...{ left: all - transforms, anew: all, short: 0, trimmed: 0 },
+    });
+    // The host is read where the filters themselves are gone.
+    expect(fromHost).toEqual([filters, 0, 0, filters, filters]);
+  });
+
   test("out of memory is an error that says how much, and the next allocation works", () => {
     const { tooMuch } = scenario("memory");
     expect(tooMuch.code).toBe("memory");

@@ -26,6 +26,7 @@ import { LOAD_TABLE } from "./options/load-table";
 import type { CalibrateOptions, Calibration } from "./precision/calibration/calibrate";
 import { calibrateModel } from "./precision/calibration/calibrate-model";
 import { requireCalibratable } from "./precision/calibration/require-calibratable";
+import type { ConvolutionMethod } from "./precision/convolutions";
 import { openEightBits } from "./precision/eight-bits";
 import type { StageShape } from "./stages/definitions";
 import { PinnedWeights } from "./stages/pinned-weights";
@@ -62,7 +63,7 @@ export class StableVideoDiffusionPipeline {
   readonly defaults: GenerateDefaults;
   private opened: OpenModel | undefined;
   private readonly turns = new Turns();
-  private recorded: { key: string; layouts: StageLayouts } | undefined;
+  private recorded: { key: string; layouts: Map<ConvolutionMethod | undefined, StageLayouts> } | undefined;
   private scratch = new Scratch();
   private readonly pinned = new PinnedWeights();
   /** What the process was warned of. */
@@ -220,7 +221,7 @@ export class StableVideoDiffusionPipeline {
    */
   endless(options: EndlessOptions): Promise<EndlessVideo> {
     return EndlessVideo.open(options, {
-      context: (wanted, scratch) => this.context(wanted, scratch),
+      context: (wanted, scratch) => this.context(wanted, scratch, true),
       inTurn: (work, signal) => this.turns.run(work, signal, "endless video"),
       warn: (context) => this.tellWarnings(context),
     });
@@ -360,11 +361,14 @@ export class StableVideoDiffusionPipeline {
     this.dispose();
   }
 
-  /** Layouts of the last shape are kept: generations of one size record their stages once. */
+  /** Layouts of the last shape are kept, for each way of convolving that was looked at: generations of one size record their stages once. */
   private layoutsOf(shape: StageShape): StageLayouts {
-    const key = JSON.stringify({ ...shape, decodeChunk: undefined });
-    if (this.recorded?.key !== key) this.recorded = { key, layouts: new StageLayouts() };
-    return this.recorded.layouts;
+    const { convolutions } = shape;
+    const key = JSON.stringify({ ...shape, decodeChunk: undefined, convolutions: undefined });
+    if (this.recorded?.key !== key) this.recorded = { key, layouts: new Map() };
+    const layouts = this.recorded.layouts.get(convolutions) ?? new StageLayouts();
+    this.recorded.layouts.set(convolutions, layouts);
+    return layouts;
   }
 
   /**
@@ -385,9 +389,15 @@ export class StableVideoDiffusionPipeline {
   }
 
   /** Everything that a generation works with. The event loop turns between its parts. */
-  private context(wanted: GenerateOptions, scratch = new Scratch()): Promise<GenerationContext> {
+  private context(wanted: GenerateOptions, scratch = new Scratch(), keepsStages = false): Promise<GenerationContext> {
     const { pinned, defaults } = this;
     const layoutsOf = (shape: StageShape) => this.layoutsOf(shape);
-    return makeContext(this.check(wanted), wanted, { scratch, pinned, layoutsOf, usualSteps: defaults.steps });
+    return makeContext(this.check(wanted), wanted, {
+      scratch,
+      pinned,
+      layoutsOf,
+      usualSteps: defaults.steps,
+      keepsStages,
+    });
   }
 }

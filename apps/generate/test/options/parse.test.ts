@@ -216,8 +216,8 @@ describe("parseArguments", () => {
                                   is one)
         --convolutions <NAME>     how 3x3 convolutions of many channels are computed
                                   on a GPU in float16: direct, or with winograd's
-                                  transforms, which take less time and, for SVD-XT, up
-                                  to 6 GiB more memory; one of auto, direct, winograd
+                                  transforms, which take less time and more memory
+                                  while they are used; one of auto, direct, winograd
                                   (auto)
         --threads <N>             CPU threads (VD_THREADS, or all cores)
         --cpu-math <NAME>         how exactly the CPU multiplies in linear layers,

@@ -132,8 +132,9 @@ Napi::Value DeviceObject::allocate(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value DeviceObject::trim(const Napi::CallbackInfo& info) {
-  auto work = [device = device_of(info.This(), "trim")] {
-    device->trim();
+  const bool transformed = !info[0].IsUndefined() && read_bool(info[0], "trim transformed");
+  auto work = [device = device_of(info.This(), "trim"), which = transformed ? Unused::transformed : Unused::all] {
+    device->trim(which);
     return true;
   };
   return PromiseWorker<bool>::start(info.Env(), std::move(work), [](Napi::Env env, bool&) { return env.Undefined(); });

@@ -81,6 +81,9 @@ struct DeviceMemoryInfo {
   size_t resident_bytes = 0;
 };
 
+/** Packed weights that no program uses: all of them, or those that take much more memory than what they are made of. */
+enum class Unused { all, transformed };
+
 /** Something that runs programs. */
 class Device {
  public:
@@ -92,7 +95,7 @@ class Device {
   /** Zeroed memory that rows on this device may write. Throws Error(memory). */
   virtual std::shared_ptr<Memory> allocate(size_t bytes) { return allocate_host(bytes); }
   /** Lets go of packed weights that no program uses. */
-  virtual void trim() {}
+  virtual void trim(Unused) {}
   virtual DeviceMemoryInfo memory() { return {}; }
 };
 

@@ -24,10 +24,11 @@ class CudaDevice final : public Device {
 
   void prepare() override { open_or_reopen(); }
 
-  void trim() override {
+  void trim(Unused which) override {
     const std::lock_guard lock(mutex_);
-    if (current_.residency) current_.residency->release_unused();
-    if (current_.pinned) current_.pinned->release_unused();
+    if (current_.residency) current_.residency->release_unused(which);
+    // Streamed weights are copied in their last form: what is page-locked is no more than a program needs.
+    if (current_.pinned && which == Unused::all) current_.pinned->release_unused();
   }
 
   DeviceMemoryInfo memory() override {

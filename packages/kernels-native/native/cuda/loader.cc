@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../../device/pack.h"
 #include "weight_segments.h"
 
 namespace vd::cuda {
 namespace {
 
 constexpr size_t kWorkspaceAlignment = 256;
+
+/** True for packs that take much more memory than their sources: they may go between two programs, so their sources stay on the device. */
+bool is_transform(const Pack& pack) { return pack.kind == static_cast<int>(device::PackKind::convWinograd); }
 
 class Loader {
  public:
@@ -29,6 +33,7 @@ class Loader {
     }
     scratch_.reset();
     device_.transfer->finish("load");
+    sources_.clear();
     return std::move(loaded_);
   }
 
@@ -53,15 +58,20 @@ class Loader {
   }
 
   void upload_direct() {
-    const std::vector<bool> resident = resident_operands();
-    for (size_t i = 0; i < resident.size(); ++i) {
-      if (!resident[i]) continue;
-      const Range& range = standIns_.range(i);
-      auto block = device_.residency->find_or_make(device_.context, range, {-1, 0, range.bytes}, "weights",
-                                                   [&](DeviceBlock& made) { upload(made.address(), range); });
+    const std::vector<bool> operands = resident_operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (!operands[i]) continue;
+      auto block = resident(i);
       addresses_[i] = block->address();
       loaded_.blocks.push_back(std::move(block));
     }
+  }
+
+  /** An operand on the device as it is. */
+  std::shared_ptr<DeviceBlock> resident(size_t operand) {
+    const Range& range = standIns_.range(operand);
+    return device_.residency->find_or_make(device_.context, range, {-1, 0, range.bytes}, "weights",
+                                           [&](DeviceBlock& made) { upload(made.address(), range); });
   }
 
   /** Others may copy between two uploads: the stream keeps each loader's copies and packs in order. */
@@ -170,10 +180,21 @@ class Loader {
     if (reference)
       if (const auto streamed = streamed_address(index, reference->index, number)) return *streamed;
     const Range range = reference ? standIns_.range(reference->index) : range_on_device(pack.source, row);
-    const Form form{pack.kind, pack.targetType, pack.bytes, reference ? reference->offset : 0};
+    const Form form{pack.kind, pack.targetType, pack.bytes, reference ? reference->offset : 0, is_transform(pack)};
     const auto operand = reference ? std::optional(reference->index) : std::nullopt;
-    const auto make = [&](DeviceBlock& block) { run_pack(pack, operand, {number, block.address()}, row); };
+    const auto make = [&](DeviceBlock& block) {
+      if (form.transformed && operand) keep_source(*operand);
+      run_pack(pack, operand, {number, block.address()}, row);
+    };
     return keep(device_.residency->find_or_make(device_.context, range, form, row, make));
+  }
+
+  /** Has an operand on the device as it is, from where a transform is made again without the host. Nobody holds it once this program is
+   *  loaded: where memory runs short it goes, and comes from the host again. */
+  void keep_source(size_t operand) {
+    if (addresses_[operand] != 0) return;
+    sources_.push_back(resident(operand));
+    addresses_[operand] = sources_.back()->address();
   }
 
   /** Where a pack, by its number in its row, is made. */
@@ -229,6 +250,8 @@ class Loader {
   std::vector<driver::DevicePtr> addresses_;
   driver::DevicePtr workspace_ = 0;
   std::shared_ptr<DeviceBlock> scratch_;
+  /** What transforms are made of; held until they are made. */
+  std::vector<std::shared_ptr<DeviceBlock>> sources_;
   LoadedRows loaded_;
   /** Where weights are streamed: by row the weights that are, the segments, and the one of the row that is added. */
   std::vector<std::vector<WeightUse>> uses_;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "../core/program.h"
 #include "device_memory.h"
 
 namespace vd::cuda {
@@ -24,6 +25,8 @@ struct Form {
   size_t bytes = 0;
   /** Where in the range the source begins: the groups of a convolution are packed one by one. */
   uint64_t offset = 0;
+  /** True for what is much larger than its source and quickly made of it again. */
+  bool transformed = false;
   auto operator<=>(const Form&) const = default;
 };
 
@@ -58,10 +61,13 @@ template <class Block> class KeptForms {
     std::erase_if(entries_, [](const auto& entry) { return !entry.second.current(); });
   }
 
-  /** Lets go of blocks that no program uses; returns true if there were any. */
-  bool release_unused() {
+  /** Lets go of blocks that no program uses, of all or of transformed ones; returns true if there were any. */
+  bool release_unused(Unused which = Unused::all) {
     const std::lock_guard lock(mutex_);
-    return std::erase_if(entries_, [](const auto& entry) { return entry.second.block.use_count() == 1; }) > 0;
+    return std::erase_if(entries_, [which](const auto& entry) {
+             const bool wanted = which == Unused::all || std::get<Form>(entry.first).transformed;
+             return wanted && entry.second.block.use_count() == 1;
+           }) > 0;
   }
 
   /** Bytes of all blocks. */

@@ -1,7 +1,16 @@
 // Run by driver.test.ts in a process whose NVIDIA driver is the stand-in: prints what happened as JSON.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CompileOptions, Device, type DeviceBuffer, devices, isVdError, OPS, startDriver } from "../../src/index";
+import {
+  type CompileOptions,
+  Device,
+  type DeviceBuffer,
+  devices,
+  dtypeIndex,
+  isVdError,
+  OPS,
+  startDriver,
+} from "../../src/index";
 
 const [, , scenario = "", folder = ""] = process.argv;
 
@@ -225,6 +234,85 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const refused = await failure(() => take());
     await device.trim();
     return { ...result, refused, left: held() };
+  },
+
+  /** Programs one after the other with a convolution whose filters are transformed: what is on the device, and what comes from the host. */
+  async transforms() {
+    writeImage("sm_90a");
+    const device = open();
+    const { allocateBuffer } = await import("../../src/index");
+    const [channels, side] = [640, 64];
+    const weights = allocateBuffer(2 * 9 * channels * channels);
+    const log = process.env.STAND_IN_UPLOAD_LOG!;
+    const half = dtypeIndex("f16");
+    const tensor = (buffer: number, offset: number, ...dims: number[]) => [
+      ...[buffer, offset, half, dims.length],
+      ...dims,
+      dims.at(-1)!,
+    ];
+    const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
+    const map = [1, 1, side, side, channels];
+    const mapBytes = 2 * side * side * channels;
+    const words = Float64Array.from([
+      ...[Object.keys(OPS).indexOf("conv_winograd"), 0, 0, 1, 1, 1],
+      ...[...tensor(0, 0, ...map), ...absent, ...tensor(1, 0, channels, channels, 1, 3, 3)],
+      ...Array.from({ length: 7 }, () => absent).flat(),
+      ...tensor(0, mapBytes, ...map),
+    ]);
+    const uploaded = () => readFileSync(log, "utf8").trim().split("\n").map(Number);
+    const compile = async () => {
+      writeFileSync(log, "0\n");
+      const memory = await device.allocate(2 * mapBytes);
+      const bindings = [
+        { buffer: memory, constant: false },
+        { buffer: weights, constant: true },
+      ];
+      const program = await device.compile(words, ["conv"], bindings);
+      await program.run();
+      const fromHost = uploaded().reduce((sum, bytes) => sum + bytes, 0);
+      return { memory, program, fromHost };
+    };
+    const held = async () => (await device.memory()).residentBytes;
+    const first = await compile();
+    const { variants } = first.program.info;
+    const loaded = await held();
+    await device.trim({ only: "transformed" });
+    const used = await held();
+    const second = await compile();
+    await first.program.free();
+    await device.trim({ only: "transformed" });
+    const stillUsed = await held();
+    await second.program.free();
+    await device.trim({ only: "transformed" });
+    const left = await held();
+    const again = await compile();
+    const anew = await held();
+    await again.program.free();
+    await device.trim({ only: "transformed" });
+    // What is short is taken from filters that no program uses.
+    const { freeBytes } = await device.memory();
+    const large = await device.allocate(freeBytes + 256);
+    const short = await held();
+    large.freeSync();
+    const afterShortage = await compile();
+    await afterShortage.program.free();
+    await device.trim();
+    const trimmed = await held();
+    const last = await compile();
+    return {
+      ...{
+        variant: variants[0],
+        filters: 2 * 9 * channels * channels,
+        loaded,
+        used,
+        stillUsed,
+        left,
+        anew,
+        short,
+        trimmed,
+      },
+      fromHost: [first, second, again, afterShortage, last].map(({ fromHost }) => fromHost),
+    };
   },
 
   async memory() {

@@ -46,6 +46,10 @@ export interface GenerationContext {
   warnings: readonly string[];
   /** A GPU loads, encodes and takes in pictures beside this thread's work. */
   overlap: boolean;
+  /** Stages stay loaded from one clip to the next, and all that they hold. */
+  keepsStages?: boolean | undefined;
+  /** The decoder's working memory leaves no room for weights of other stages. */
+  decodesAlone?: boolean | undefined;
   /** Bytes of the device's memory through which the denoiser's weights pass; 0 or undefined where they stay on it. */
   streamBytes?: number | undefined;
   /** The pipeline's weights in page-locked memory, which generations with the least memory stream. */

@@ -1,4 +1,4 @@
-import { frameChunks, runInSlices } from "@vd/tensor";
+import { frameChunks, observed, runInSlices } from "@vd/tensor";
 import {
   type DecodePieces,
   decodeInTiles,
@@ -26,6 +26,8 @@ export async function decodeFrames(run: GenerationRun, latents: Float32Array): P
   const perFrame = latents.length / numFrames;
   const parts: DecodedFrames[] = [];
   progress.report("decode", 0, chunks.length);
+  if (context.decodesAlone && !context.keepsStages)
+    await observed(context.options.profiler, "trim", () => context.device.trim());
   for (const [begin, end] of chunks) {
     const part = await decodeKept(run, latents.subarray(begin * perFrame, end * perFrame), begin, end - begin);
     parts.push(part);

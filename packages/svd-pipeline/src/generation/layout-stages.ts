@@ -1,29 +1,14 @@
 import { usableBytes } from "@vd/vae-opt";
-import { stepsOnDevice } from "../denoising/chosen-sampling";
 import { rowStagesOf } from "../devices/denoise-rows";
 import { callName } from "../stages/call-stages";
 import { type ChooseDenoisingOptions, chooseDenoising } from "../stages/choose-denoising";
 import { choosePieces } from "../stages/choose-pieces";
 import { decodedShape } from "../stages/definitions";
-import { type CountedLayout, layoutGeneration, type StageCounts, stagesBefore } from "../stages/generation-stages";
+import { type CountedLayout, layoutGeneration, stagesBefore } from "../stages/generation-stages";
 import type { StageDefinition } from "../stages/stage";
-import { countedCalls } from "./calls";
 import type { GenerationContext } from "./context";
-import { callsPerStepOf } from "./steering/clips-of";
-
-/** What decides the stages of a generation besides its shape. */
-function stageCounts(context: GenerationContext): StageCounts {
-  const { components, checked, sampling, layouts } = context;
-  return {
-    clipSize: components.clipPixels.size,
-    numModelCalls: callsPerStepOf(context) * sampling.sampler.numModelCalls,
-    stepNeeds: stepsOnDevice(context),
-    calls: countedCalls(context),
-    decodes: checked.outputType === "video",
-    clipFrames: checked.isolateDecodeChunks ? checked.decodeChunk : undefined,
-    layouts,
-  };
-}
+import { BESIDE_BYTES, bytesBefore } from "./memory-phases";
+import { stageCounts } from "./stage-counts";
 
 /** The stages of the denoiser. */
 function denoisingStages(context: GenerationContext, rowsApart: boolean): StageDefinition[] {
@@ -60,14 +45,11 @@ export async function settleDenoising(context: GenerationContext): Promise<void>
   context.streamBytes = chosen.streamBytes;
 }
 
-/** Weights of the stages before decoding, which stay on the device unless its memory is short. */
-async function weightsBefore(context: GenerationContext): Promise<number> {
-  const { models, shape, checked, layouts, options } = context;
-  if (checked.memory !== "full") return 0;
-  let sum = 0;
-  for (const [stage] of stagesBefore(models, shape, stageCounts(context)))
-    sum += (await layouts.inSlices(stage, options.signal)).memory.weightBytes;
-  return sum;
+/** Bytes of a device that are not for decoding: weights of the stages before, and what lies beside weights, where those stay. */
+async function bytesBesideDecoding(context: GenerationContext): Promise<number> {
+  const { device, checked } = context;
+  if (checked.memory !== "full" || device.kind === "cpu") return 0;
+  return (await bytesBefore(context)).stays + BESIDE_BYTES;
 }
 
 /** Decides how many frames one device decodes at a time, or in which tiles, where the caller leaves it open. */
@@ -78,12 +60,13 @@ export async function settlePieces(context: GenerationContext): Promise<void> {
     context.shape = { ...shape, decodeChunk: 1 };
     return;
   }
-  const residentBytes = await weightsBefore(context);
+  const besideBytes = await bytesBesideDecoding(context);
   const options = { device, layouts, memory: checked.memory, signal: context.options.signal };
   const choose = (bytes: number) => choosePieces(models, decodedShape(shape), { ...options, residentBytes: bytes });
-  const kept = await choose(residentBytes);
-  // Rather than to decode in tiles a device lets go of weights, which it does where its memory runs short.
-  const { chunkFrames, tiles } = kept.tiles && residentBytes > 0 ? await choose(0) : kept;
+  const kept = await choose(besideBytes);
+  // Rather than to decode in tiles a device lets go of the weights of the stages before.
+  context.decodesAlone = kept.tiles !== undefined && besideBytes > 0;
+  const { chunkFrames, tiles } = context.decodesAlone ? await choose(BESIDE_BYTES) : kept;
   context.shape = { ...shape, decodeChunk: chunkFrames, decodeTiles: tiles };
 }
 

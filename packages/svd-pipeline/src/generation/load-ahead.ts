@@ -5,13 +5,15 @@ import { stagesOfMember } from "../devices/team-stages";
 import { stagesBefore } from "../stages/generation-stages";
 import type { GenerationRun } from "./context";
 import { denoiseCompile } from "./denoise-compile";
+import { isDenoiser } from "./estimate";
+import { bytesBefore, phaseBudget } from "./memory-phases";
 
 /** Begins to load the stages before decoding, if all of them fit into the memory at once: the device then takes in
  *  weights while this thread prepares the picture and while the picture is encoded. */
 export async function loadAhead(run: GenerationRun): Promise<void> {
   const { context, loader } = run;
   if (context.team) return loadAheadOnTeam(run, context.team);
-  const { models, components, shape, denoiser, device, checked, layouts, options } = context;
+  const { models, components, shape, denoiser, device, layouts, options } = context;
   const counts = {
     ...{ clipSize: components.clipPixels.size, numModelCalls: 1, stepNeeds: stepsOnDevice(context) },
     // Calls of several kinds share memory that is allocated when they begin.
@@ -21,13 +23,19 @@ export async function loadAhead(run: GenerationRun): Promise<void> {
   const denoisesHere = denoiser === undefined || (denoiser.kind === "own" && denoiser.device === device);
   // The picture's encoder has few weights, and what follows it takes longest.
   const wanted = [encode!, embed!, ...(denoisesHere ? denoising : [])];
-  let bytes = 0;
-  for (const stage of wanted) {
-    const { memory } = await layouts.inSlices(stage, options.signal);
-    bytes += memory.peakBytes + memory.weightBytes;
-  }
-  if (bytes > (await usableBytes(device, checked.memory))) return;
-  for (const stage of wanted) loader.loadAhead(stage, stage.name === "denoise" ? denoiseCompile(context, device) : {});
+  if ((await bytesBefore(context)).ahead > (await phaseBudget(device))) return;
+  let arenaBytes = 0;
+  for (const stage of wanted)
+    if (stage !== embed)
+      arenaBytes = Math.max(arenaBytes, (await layouts.inSlices(stage, options.signal)).memory.arenaBytes);
+  // All but the embedding, which is computed beside the encoder's work, wait for each other's results.
+  const arena = loader.arenaFor(arenaBytes);
+  for (const stage of wanted)
+    loader.loadAhead(
+      stage,
+      isDenoiser(stage.name) ? denoiseCompile(context, device) : {},
+      stage === embed ? undefined : arena,
+    );
 }
 
 /** Does what {@link loadAhead} does on each device of a team: weights go to all of them at once. */

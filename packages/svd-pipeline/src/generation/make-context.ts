@@ -1,18 +1,22 @@
 import { ownTurn } from "@vd/tensor";
+import { mostBytes, usableBytes } from "@vd/vae-opt";
 import { samplingFor } from "../denoising/chosen-sampling";
 import { callsFor } from "../denoising/chosen-savings";
 import { requireWhole } from "../devices/require-whole";
 import type { OpenModel } from "../opening/open-model";
 import type { CheckedOptions } from "../options/check-generate";
+import type { Convolutions } from "../options/choices";
 import { withSize } from "../options/with-size";
-import { settleConvolutions } from "../precision/convolutions";
+import { type ConvolutionMethod, settleConvolutions } from "../precision/convolutions";
 import type { StageShape } from "../stages/definitions";
 import type { PinnedWeights } from "../stages/pinned-weights";
 import type { StageLayouts } from "../stages/stage";
 import type { GenerateOptions } from "../types";
 import { checkLatents, type GenerationContext, stageShape } from "./context";
 import { fitWarnings } from "./fit-warnings";
+import { denoisesWithWeights } from "./memory-phases";
 import type { Scratch } from "./scratch";
+import { generationStagesBefore } from "./stage-counts";
 
 /** A model, and options that were checked for it. factor: pixels a latent's side. */
 export interface CheckedRequest {
@@ -26,6 +30,8 @@ export interface Kept {
   scratch: Scratch;
   pinned: PinnedWeights;
   layoutsOf(shape: StageShape): StageLayouts;
+  /** Whether stages stay loaded from one clip to the next. */
+  keepsStages?: boolean | undefined;
   /** Steps of the model's defaults. */
   usualSteps: number;
 }
@@ -38,15 +44,11 @@ export interface Kept {
 export async function makeContext(
   { opened, factor, ...given }: CheckedRequest,
   wanted: GenerateOptions,
-  { scratch, pinned, layoutsOf, usualSteps }: Kept,
+  { scratch, pinned, layoutsOf, usualSteps, keepsStages }: Kept,
 ): Promise<GenerationContext> {
   const { options, checked } = await withSize(wanted, given.checked, factor);
   const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
-  const denoises = denoiser?.kind === "own" ? denoiser.device : device;
-  const circumstances = { device: denoises, precision, memory: checked.memory };
-  const convolutions = await settleConvolutions(layers.convolutions, circumstances);
-  const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder, convolutions };
-  const layouts = layoutsOf(shape);
+  const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder };
   await ownTurn();
   const sampling = await samplingFor(components, checked, precision);
   // A profiler adds up what runs one after the other, and little memory is for one stage at a time.
@@ -57,5 +59,30 @@ export async function makeContext(
   const warnings = [...fit, ...(eightBits?.warnings ?? [])];
   const choices = { precision, eightBits, tuning, checked, options, sampling, calls, overlap, warnings };
   if (team) requireWhole(shape, calls !== undefined);
-  return { device, team, components, models, shape, layouts, scratch, denoiser, pinned, ...choices };
+  const contextOf = (convolutions: ConvolutionMethod): GenerationContext => {
+    const settled = { ...shape, convolutions };
+    const parts = { device, team, components, models, scratch, denoiser, pinned, keepsStages };
+    return { ...parts, shape: settled, layouts: layoutsOf(settled), ...choices };
+  };
+  return contextOf(await settledMethod(layers.convolutions, contextOf));
+}
+
+/** How a generation computes 3x3 convolutions. */
+async function settledMethod(
+  wanted: Convolutions,
+  contextOf: (method: ConvolutionMethod) => GenerationContext,
+): Promise<ConvolutionMethod> {
+  const { device, denoiser, precision, checked, keepsStages } = contextOf("direct");
+  const denoises = denoiser?.kind === "own" ? denoiser.device : device;
+  const fits = async (method: ConvolutionMethod) => {
+    const context = contextOf(method);
+    if (await denoisesWithWeights(context, denoises)) return true;
+    for (const stage of generationStagesBefore(context)) context.layouts.forget(stage);
+    return false;
+  };
+  const circumstances = { device: denoises, precision, memory: checked.memory };
+  // Where stages stay loaded from clip to clip, transforms take their memory from all of them.
+  const fitsAlways = async (method: ConvolutionMethod) =>
+    method === "compact" && (await usableBytes(denoises, "full")) >= mostBytes("full");
+  return settleConvolutions(wanted, { ...circumstances, fits: keepsStages ? fitsAlways : fits });
 }

@@ -17,7 +17,7 @@ export type LayerPrecision = (typeof LAYER_PRECISIONS)[number];
 export const CONVOLUTIONS = ["auto", "direct", "winograd"] as const;
 
 /** How 3x3 convolutions of many channels are computed on a GPU in float16: `direct`, or with `winograd`'s transforms, a quarter of the
- *  products at about five times the rounding; `auto` takes some of these where they are faster and memory is not short. */
+ *  products at about five times the rounding; `auto` takes as many of these in the UNet as fit into the memory, where they are faster. */
 export type Convolutions = (typeof CONVOLUTIONS)[number];
 
 /** How files name the precisions. */

@@ -11,6 +11,7 @@ import {
 } from "@vd/tensor";
 import { isOutOfMemory, isOutOfPinned } from "./out-of-memory";
 import { type PinnedWeights, streamBytesOf } from "./pinned-weights";
+import { SharedArena } from "./shared-arena";
 import { type LoadedStage, loadStage, type StageDefinition, type StageLayouts, type StageMemory } from "./stage";
 
 /** What stages are loaded with. */
@@ -139,10 +140,18 @@ export class StageLoader {
     }
   }
 
-  /** Begins to load a stage that `run` will be called for. Where that fails, `run` loads it again. */
-  loadAhead(stage: StageDefinition, options: StageOptions = {}): void {
+  /** Returns working memory of `bytes` for stages that are loaded ahead and run one after the other. */
+  arenaFor(bytes: number): SharedArena {
+    return new SharedArena(this.options.device, bytes, this.memory);
+  }
+
+  /** Begins to load a stage that `run` will be called for, on the loader's device. Where that fails, `run` loads it again. shared: where it
+   *  works, if not in memory of its own. */
+  loadAhead(stage: StageDefinition, options: CompileOptions = {}, shared?: SharedArena): void {
     const { signal } = this.options;
-    const loading = this.queue.then(() => (this.isClosed || signal?.aborted ? undefined : this.load(stage, options)));
+    const load = () =>
+      shared ? shared.use((arena) => this.load(stage, { ...options, arena })) : this.load(stage, options);
+    const loading = this.queue.then(() => (this.isClosed || signal?.aborted ? undefined : load()));
     const kept = loading.catch(() => undefined);
     this.ahead.set(stage.name, kept);
     this.queue = kept;

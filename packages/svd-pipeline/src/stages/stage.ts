@@ -126,6 +126,8 @@ export async function loadStage(
     async release() {
       if (memory.ownBytes > ownBytes) await notePeak(device, memory);
       await plan.free();
+      // Filters' transforms are made again sooner than the memory that they take would be missed.
+      if (layout.memory.transformedBytes > 0) await device.trim({ only: "transformed" });
       memory.ownBytes -= ownBytes;
     },
   };

@@ -6,10 +6,13 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { svdConfig } from "../../../../tooling/testing/svd-sampling";
 import type { GenerationContext } from "../../src/generation/context";
 import { isDenoiser, weightBytesOn } from "../../src/generation/estimate";
+import { Generation } from "../../src/generation/generation";
 import { layoutStages } from "../../src/generation/layout-stages";
+import { BESIDE_BYTES, bytesBefore, denoisesWithWeights } from "../../src/generation/memory-phases";
 import { choosePinning, unpinnedMessage } from "../../src/generation/pinning";
-import type { MemoryUse, StableVideoDiffusionPipeline } from "../../src/index";
+import type { GenerateOptions, MemoryUse, StableVideoDiffusionPipeline } from "../../src/index";
 import { makeModels } from "../../src/opening/models";
+import type { ConvolutionMethod } from "../../src/precision/convolutions";
 import { describeDenoising } from "../../src/stages/choose-denoising";
 import { KEPT_ON_DEVICE_BYTES, PinnedWeights, placedBytes, streamBytesOf } from "../../src/stages/pinned-weights";
 import { StageLayouts } from "../../src/stages/stage";
@@ -34,15 +37,83 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
   const sampler = createSampler(svdConfig, { steps: 25 });
   const layouts = new StageLayouts();
 
-  /** What a generation takes of a GPU at most, and how. */
-  async function planned(memory: MemoryUse, gibibytes = 80) {
+  const layoutsWith = new Map<ConvolutionMethod, StageLayouts>([["direct", layouts]]);
+
+  function contextWith(memory: MemoryUse, gibibytes: number, convolutions: ConvolutionMethod = "direct") {
     const device = gpu(gibibytes);
-    const context = {
-      ...{ device, components, models, layouts, options: {}, pinned: new PinnedWeights() },
-      shape: { numFrames: 25, width: 1024, height: 576, factor: 8, rows: 2, decodeChunk: undefined, dtype: "f16" },
+    const kept = layoutsWith.get(convolutions) ?? new StageLayouts();
+    layoutsWith.set(convolutions, kept);
+    const size = { numFrames: 25, width: 1024, height: 576, factor: 8 };
+    return {
+      ...{ device, components, models, layouts: kept, options: {}, pinned: new PinnedWeights() },
+      shape: { ...size, rows: 2, decodeChunk: undefined, dtype: "f16", convolutions },
       checked: { outputType: "video", memory, decodeChunk: undefined },
       sampling: { sampler, linear: linearSteps(sampler), stepNoise: "cpu" },
     } as unknown as GenerationContext;
+  }
+
+  /** What a generation at full speed takes of a GPU in each phase, in GiB, weights of all stages included, and how it decodes. */
+  async function phases(convolutions: ConvolutionMethod, gibibytes = 80) {
+    const context = contextWith("full", gibibytes, convolutions);
+    const { stays, ahead, denoising } = await bytesBefore(context);
+    const stages = await layoutStages(context);
+    const { memory } = stages.at(-1)!.layout;
+    const { decodeChunk, decodeTiles } = context.shape;
+    return {
+      ...{ ahead: ahead / GIB, denoising: denoising / GIB },
+      decoding: (stays + memory.weightBytes + memory.peakBytes) / GIB,
+      how: describePieces({ chunkFrames: decodeChunk, tiles: decodeTiles }),
+      alone: context.decodesAlone,
+    };
+  }
+
+  // What lies beside the weights, 0.38 GiB, and what is left free, 0.3, make 10.
+  it.each([
+    ["direct", 6.9, 9.0],
+    ["compact", 7.2, 9.0],
+    ["unet", 8.6, 9.0],
+    ["winograd", 8.6, 9.3],
+  ] as const)("takes with %s at most 10 GiB, 2 frames decoded at a time", async (convolutions, denoising, decoding) => {
+    const taken = await phases(convolutions);
+    expect(taken.denoising).toBeCloseTo(denoising, 1);
+    expect(taken.decoding).toBeCloseTo(decoding, 1);
+    expect(taken.how).toContain("2 frames at a time");
+    expect(Math.max(taken.ahead, taken.denoising, taken.decoding)).toBeLessThanOrEqual(0.97 * 10 - BESIDE_BYTES / GIB);
+    expect(taken.alone).toBe(false);
+  });
+
+  it("has room for all transforms of the UNet's filters where the card has all that full speed takes", async () => {
+    const fits = (convolutions: ConvolutionMethod, gibibytes: number) => {
+      const context = contextWith("full", gibibytes, convolutions);
+      return denoisesWithWeights(context, context.device);
+    };
+    expect(await fits("unet", 80)).toBe(true);
+    // Previews are decoded beside the denoiser.
+    const seen = { ...contextWith("full", 80, "unet"), options: { image: "", onPreview: () => {} } };
+    const { denoising } = await bytesBefore(seen);
+    expect(denoising).toBeGreaterThan((await bytesBefore(contextWith("full", 80, "unet"))).denoising);
+    expect([await fits("unet", 9), await fits("compact", 9)]).toEqual([false, true]);
+    expect(await fits("compact", 7)).toBe(false);
+  });
+
+  it("keeps transforms where stages stay loaded", async () => {
+    const context = contextWith("full", 80, "unet");
+    const kept = await bytesBefore({ ...context, keepsStages: true });
+    const { stays } = await bytesBefore(context);
+    const denoise = await layoutStages(context).then((stages) => stages.find(({ name }) => isDenoiser(name))!.layout);
+    expect(kept.stays - stays).toBe(denoise.memory.transformedBytes);
+  });
+
+  it("lets go of weights that leave no room to decode", async () => {
+    const taken = await phases("direct", 8);
+    expect(taken.how).toContain("5 frames at a time");
+    expect(taken.alone).toBe(true);
+  });
+
+  /** What a generation takes of a GPU at most, and how. */
+  async function planned(memory: MemoryUse, gibibytes = 80) {
+    const context = contextWith(memory, gibibytes);
+    const { device } = context;
     const stages = await layoutStages(context);
     const { shape, streamBytes = 0 } = context;
     const pinning = choosePinning(context, stages, 64 * GIB);
@@ -148,6 +219,25 @@ describe("the frames", () => {
     expect(b!.stages.find(({ name }) => name.startsWith("denoise"))!.peakBytes).toBeLessThan(
       a!.stages.find(({ name }) => name.startsWith("denoise"))!.peakBytes,
     );
+  });
+
+  it("are the same where the decoder has the device to itself", async () => {
+    const inner = pipeline as unknown as { context(options: GenerateOptions): Promise<GenerationContext> };
+    const context = await inner.context(OPTIONS);
+    const events: string[] = [];
+    vi.spyOn(context.device, "trim").mockImplementation(async () => void events.push("trim"));
+    const load = Plan.load;
+    vi.spyOn(Plan, "load").mockImplementation((device, layout, options) => {
+      events.push(options!.name!);
+      return load.call(Plan, device, layout, options);
+    });
+    const video = await new Generation({ ...context, decodesAlone: true }).run();
+    expect(sameBytes(video.data, wanted)).toBe(true);
+    expect(events.slice(-2)).toEqual(["trim", "decode"]);
+    expect(events.filter((event) => event === "trim")).toHaveLength(1);
+    events.length = 0;
+    await new Generation(context).run();
+    expect(events).not.toContain("trim");
   });
 
   /** Lets plans of the denoiser fail as on a device without memory while `refuses` says so. */

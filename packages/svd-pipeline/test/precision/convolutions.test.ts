@@ -47,25 +47,31 @@ it("records the UNet's convolutions as they come, or with Winograd's transforms"
   expect(opsWith("direct")).toEqual(["group_norm", "conv", "group_norm"]);
   expect(opsWith("winograd")).toEqual(["group_norm_stats", "conv_winograd", "group_norm"]);
   expect(opsWith("compact")).toEqual(opsWith("winograd"));
+  expect(opsWith("unet", "f16", 1280)).toEqual(opsWith("winograd", "f16", 1280));
   expect(opsWith("compact", "f16", 1280)).toEqual(opsWith("direct"));
   expect(opsWith("winograd", "f16", 1280)).toEqual(opsWith("winograd"));
   expect(opsWith("winograd", "f32")).toEqual(["group_norm", "conv", "group_norm"]);
 });
 
-it("counts filters with their transforms, in the type that has them", () => {
-  const bytesWith = (...given: Parameters<typeof opsWith>) =>
-    layoutGraph(recorded(given[0]), { dtype: given[1] ?? "f16" }).memory.weightBytes;
-  const filters = 512 * 512 * 9 * 4;
-  expect(bytesWith("winograd") - bytesWith("direct")).toBe(3 * filters);
-  expect(bytesWith("winograd", "f32")).toBe(bytesWith("direct", "f32"));
+it("counts filters beside their transforms, in the type that has them", () => {
+  const memoryWith = (...given: Parameters<typeof opsWith>) =>
+    layoutGraph(recorded(given[0]), { dtype: given[1] ?? "f16" }).memory;
+  const [direct, winograd] = [memoryWith("direct"), memoryWith("winograd")];
+  // Transforms have 36 numbers in 16 bits for 9 taps, whatever the file has the taps in.
+  expect(winograd.transformedBytes).toBe(512 * 512 * 36 * 2);
+  expect(winograd.weightBytes - winograd.transformedBytes).toBe(direct.weightBytes);
+  expect(memoryWith("winograd", "f32")).toMatchObject({
+    transformedBytes: 0,
+    weightBytes: memoryWith("direct", "f32").weightBytes,
+  });
 });
 
 const gpu = (name: string, freeGibibytes: number) =>
   ({ kind: "cuda", name, memory: async () => ({ freeBytes: freeGibibytes * 2 ** 30, residentBytes: 0 }) }) as Device;
 
-it("takes transforms of small filters by itself on a Hopper GPU in float16 with all the memory of full speed", async () => {
+it("takes transforms by itself on a Hopper GPU in float16 with all the memory of full speed", async () => {
   const hopper = { device: gpu("Hopper", 20), precision: "float16", memory: "full" } as const;
-  expect(await settleConvolutions("auto", hopper, KNOWN)).toBe("compact");
+  expect(await settleConvolutions("auto", hopper, KNOWN)).toBe("unet");
   expect(await settleConvolutions("direct", hopper, KNOWN)).toBe("direct");
   const others = [
     { device: gpu("Hopper", 9) },
@@ -77,4 +83,19 @@ it("takes transforms of small filters by itself on a Hopper GPU in float16 with 
   ] as const;
   for (const other of others) expect(await settleConvolutions("auto", { ...hopper, ...other }, KNOWN)).toBe("direct");
   expect(await settleConvolutions("winograd", { ...hopper, ...others[0] }, KNOWN)).toBe("winograd");
+});
+
+it("takes the fastest way that fits", async () => {
+  const hopper = { device: gpu("Hopper", 20), precision: "float16", memory: "full" } as const;
+  const looked: string[] = [];
+  const settled = (...fitting: string[]) => {
+    looked.length = 0;
+    const fits = async (method: string) => fitting.includes(looked[looked.push(method) - 1]!);
+    return settleConvolutions("auto", { ...hopper, fits }, KNOWN);
+  };
+  expect(await settled("unet", "compact")).toBe("unet");
+  expect(looked).toEqual(["unet"]);
+  expect(await settled("compact")).toBe("compact");
+  expect(await settled()).toBe("direct");
+  expect(looked).toEqual(["unet", "compact"]);
 });

@@ -1,10 +1,10 @@
-import { Device } from "@vd/kernels-native";
-import { beforeAll, describe, expect, it } from "vitest";
+import { Device, VdError } from "@vd/kernels-native";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { failureOf } from "../../../../tooling/testing/failure";
 import { openModelFolder } from "../../src/index";
 import { type Models, makeModels } from "../../src/opening/models";
 import { conditionStage, decodeStage, encodeImageStage, type StageShape } from "../../src/stages/definitions";
-import { StageLayouts } from "../../src/stages/stage";
+import { loadStage, StageLayouts } from "../../src/stages/stage";
 import { StageLoader } from "../../src/stages/stage-loader";
 import { TINY_SVD } from "../support/tiny-model";
 
@@ -47,6 +47,72 @@ describe("a stage", () => {
     expect(together.memory.peakBytes).toBeGreaterThan(own(encode) + own(decode));
     expect(together.memory.peakBytes).toBeGreaterThan(alone.memory.peakBytes);
     expect(together.memory.ownBytes).toBe(0);
+  });
+
+  it("works where others do that are loaded at the same time, for as long as any of them is", async () => {
+    const [encode, decode] = [encodeImageStage(models, SHAPE), decodeStage(models, SHAPE)];
+    const memoryOf = (stage: typeof encode) => layouts.of(stage).memory;
+    const inTurn = loaderOf();
+    const image = new Float32Array(3 * 64 * 64).fill(0.5);
+    const latents = Float32Array.from({ length: 2 * 4 * 8 * 8 }, (_, i) => Math.sin(i));
+    const results = async (loader: StageLoader) => [
+      await loader.run(encode, async (plan) => {
+        await plan.write("image", image);
+        await plan.run();
+        return plan.read("moments");
+      }),
+      await loader.run(decode, async (plan) => {
+        await plan.write("latents", latents);
+        await plan.run();
+        return plan.read("frames");
+      }),
+    ];
+    const wanted = await results(inTurn);
+    const loader = loaderOf();
+    const bytes = Math.max(memoryOf(encode).arenaBytes, memoryOf(decode).arenaBytes);
+    const allocate = vi.spyOn(Device.prototype, "allocate");
+    const arena = loader.arenaFor(bytes);
+    for (const stage of [encode, decode]) loader.loadAhead(stage, {}, arena);
+    const hold = await loader.open(encode);
+    const waiting = await loader.open(decode);
+    const both = memoryOf(encode).ioBytes + memoryOf(decode).ioBytes;
+    expect(loader.memory.ownBytes).toBeGreaterThanOrEqual(bytes + both);
+    expect(loader.memory.ownBytes).toBeLessThan(memoryOf(encode).peakBytes + memoryOf(decode).peakBytes);
+    expect(allocate.mock.calls.filter(([size]) => size === bytes)).toHaveLength(1);
+    allocate.mockRestore();
+    for (const each of [hold, waiting]) await each.release();
+    expect(loader.memory.ownBytes).toBe(0);
+    const again = loader.arenaFor(bytes);
+    for (const stage of [encode, decode]) loader.loadAhead(stage, {}, again);
+    expect(await results(loader)).toEqual(wanted);
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
+  it("that cannot have the memory which it shares is loaded in its turn, and leaves nothing behind", async () => {
+    const loader = loaderOf();
+    const stage = encodeImageStage(models, SHAPE);
+    const { arenaBytes } = layouts.of(stage).memory;
+    const allocate = vi.spyOn(Device.prototype, "allocate");
+    const error = { code: "memory", where: "allocate", expected: "less", got: "more" } as const;
+    allocate.mockRejectedValueOnce(new VdError(error));
+    loader.loadAhead(stage, {}, loader.arenaFor(arenaBytes));
+    expect(await loader.run(stage, async () => "ran")).toBe("ran");
+    allocate.mockRestore();
+    expect(loader.memory.ownBytes).toBe(0);
+  });
+
+  it("lets go of its filters' transforms when it is released, and of nothing else", async () => {
+    const trim = vi.spyOn(Device.prototype, "trim");
+    const memory = { ownBytes: 0, peakBytes: 0 };
+    const layout = layouts.of(encodeImageStage(models, SHAPE));
+    await (await loadStage(device, layout, memory)).release();
+    expect(trim).not.toHaveBeenCalled();
+    const transformed = { ...layout, memory: { ...layout.memory, transformedBytes: 1 } };
+    const loaded = await loadStage(device, transformed, memory);
+    expect(trim).not.toHaveBeenCalled();
+    await loaded.release();
+    expect(trim.mock.calls).toEqual([[{ only: "transformed" }]]);
+    trim.mockRestore();
   });
 
   it("that nobody came for is freed, and nothing is loaded after that", async () => {

@@ -8,8 +8,10 @@ import { arenaLifetimes } from "./lifetimes";
 
 /** Bytes of a plan by kind, known before anything is allocated. */
 export interface PlanMemory {
-  /** Read-only operands, as stored, and transformed filters as a GPU holds them; blocks shared with other plans are counted in each. */
+  /** Read-only operands, as stored, and what a GPU makes of filters that it transforms; blocks shared with other plans are counted in each. */
   weightBytes: number;
+  /** Those of them that are filters' transforms: `Device.trim` lets go of them alone once no plan uses them. */
+  transformedBytes: number;
   stateBytes: number;
   ioBytes: number;
   arenaBytes: number;
@@ -60,23 +62,29 @@ export function* storagesOf(graph: Graph): Pausable<Storage[]> {
 /** Transformed filters have 36 elements, one for each product of a tile, where filters have 9 taps. */
 const TRANSFORMED_SIZE = 4;
 
-/** Returns how many elements a GPU holds for each of a row's weight, in 16 bits: filters are transformed where a row is for that. */
-export const heldElements = ({ op, outputs }: Row, { dims }: Tensor): number =>
-  op === "conv_winograd" && dims.length === 5 && outputs[0]!.dtype !== "f32" ? TRANSFORMED_SIZE : 1;
+const isTransformed = ({ op, outputs }: Row, { dims }: Tensor): boolean =>
+  op === "conv_winograd" && dims.length === 5 && outputs[0]!.dtype !== "f32";
+
+/** Returns how many elements a GPU holds for each of a row's weight, in 16 bits: filters that it transforms, and what it makes of them. */
+export const heldElements = (row: Row, weight: Tensor): number =>
+  isTransformed(row, weight) ? 1 + TRANSFORMED_SIZE : 1;
+
+const sumOf = (bytes: ReadonlyMap<string, number>): number => [...bytes.values()].reduce((sum, each) => sum + each, 0);
 
 /** Each weight tensor once; a mapped file holds many. */
-function* weightBytesOf(graph: Graph): Pausable<number> {
-  const seen = new Map<string, number>();
+function* weightBytesOf(graph: Graph): Pausable<Pick<PlanMemory, "weightBytes" | "transformedBytes">> {
+  const [stored, transformed] = [new Map<string, number>(), new Map<string, number>()];
   for (const [i, row] of graph.rows.entries()) {
-    for (const input of row.inputs)
-      if (input?.storage.kind === "weights")
-        seen.set(
-          `${input.storage.id}:${input.byteOffset}`,
-          heldElements(row, input) * packedBytes(input.dims, input.dtype),
-        );
+    for (const input of row.inputs) {
+      if (input?.storage.kind !== "weights") continue;
+      const key = `${input.storage.id}:${input.byteOffset}`;
+      stored.set(key, packedBytes(input.dims, input.dtype));
+      if (isTransformed(row, input)) transformed.set(key, TRANSFORMED_SIZE * packedBytes(input.dims, "f16"));
+    }
     if (i % PIECE === PIECE - 1) yield;
   }
-  return [...seen.values()].reduce((sum, bytes) => sum + bytes, 0);
+  const transformedBytes = sumOf(transformed);
+  return { weightBytes: sumOf(stored) + transformedBytes, transformedBytes };
 }
 
 function* memoryOf(graph: Graph, arenaBytes: number): Pausable<PlanMemory> {
@@ -84,8 +92,8 @@ function* memoryOf(graph: Graph, arenaBytes: number): Pausable<PlanMemory> {
   const bytesOf = (kind: Storage["kind"]) =>
     storages.filter((s) => s.kind === kind).reduce((sum, s) => sum + s.bytes, 0);
   const [stateBytes, ioBytes] = [bytesOf("state"), bytesOf("io")];
-  const weightBytes = yield* weightBytesOf(graph);
-  return { weightBytes, stateBytes, ioBytes, arenaBytes, peakBytes: stateBytes + ioBytes + arenaBytes };
+  const weights = yield* weightBytesOf(graph);
+  return { ...weights, stateBytes, ioBytes, arenaBytes, peakBytes: stateBytes + ioBytes + arenaBytes };
 }
 
 function* costOf(graph: Graph): Pausable<PlanCost> {

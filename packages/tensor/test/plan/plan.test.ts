@@ -201,6 +201,7 @@ describe("before anything is allocated", () => {
   test("memory is known by kind", () => {
     expect(layout.memory).toEqual({
       weightBytes: 2 * 16 * 32 * 4,
+      transformedBytes: 0,
       stateBytes: 8 * 16 * 4,
       ioBytes: 8 * 16 * 4,
       // The second result takes the place of the first.
