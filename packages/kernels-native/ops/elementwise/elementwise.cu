@@ -1,8 +1,7 @@
 // elementwise: a small program for each element, where the program is one of those in elementwise_forms.h.
 //
 // Plan: a form is compiled into straight code for operands of one type: 16 bytes or 32 of each operand a thread, all loads before the
-// first use. What exceeds the cache anyway is not kept there: that leaves the memory more turns without a change of direction. Any other
-// program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
+// first use. Any other program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
 // tokens from channels.
 // Symbols: elementwise_<dtype>_<form>.
 #include "elementwise_forms.h"
@@ -59,7 +58,7 @@ template <class T, int kForm> __device__ __forceinline__ void elementwise_form(c
 #pragma unroll
       for (int k = 0; k < kOperands; ++k) {
         const ElementwiseOperand& o = p.operands[k];
-        load_operand(o, frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride, raw[u][k], p.streams);
+        load_operand(o, frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride, raw[u][k]);
       }
     }
 #pragma unroll
@@ -71,9 +70,7 @@ template <class T, int kForm> __device__ __forceinline__ void elementwise_form(c
       for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[u][k], x[k]);
       evaluate<kForm, sizeof(T) == 2, 0, 0>(x, p.constants, stack);
       const int64_t token = (static_cast<int64_t>(clip) * p.frames + frame) * p.tokens + run.token;
-      T* const y = static_cast<T*>(p.y) + token * p.yPitch + run.channel;
-      if (p.streams) stream8(y, stack[0]);
-      else store8(y, stack[0]);
+      store8(static_cast<T*>(p.y) + token * p.yPitch + run.channel, stack[0]);
     }
   });
 }

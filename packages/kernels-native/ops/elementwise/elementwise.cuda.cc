@@ -80,7 +80,7 @@ constexpr const char* kNames[] = {"a", "b", "c", "d"};
 /** The call as kernels see it. */
 class Call {
  public:
-  Call(const ElementwiseArgs& a, const cuda::DeviceInfo& device) : y_(a.y), program_(renamed(a)) {
+  explicit Call(const ElementwiseArgs& a) : y_(a.y), program_(renamed(a)) {
     const Tensor* all[] = {&a.a, &a.b, &a.c, &a.d};
     for (int i = 0; i < program_.numOperands; ++i) {
       tensors_[i] = all[program_.operands[i]];
@@ -91,7 +91,6 @@ class Call {
     params_.y = y_.data;
     params_.yType = static_cast<int32_t>(y_.dtype);
     set_sizes();
-    params_.streams = bytes() > 2 * device.l2Bytes;
   }
 
   const ElementwiseForm* form() const { return form_of(program_); }
@@ -172,13 +171,6 @@ class Call {
     for (int i = 0; i < program_.numOperands; ++i) params_.operands[i].channelStride = tensors_[i]->count() == y_.count() ? 1 : 0;
   }
 
-  /** Of the operands and the result. */
-  uint64_t bytes() const {
-    uint64_t sum = y_.count() * bytes_of(y_.dtype);
-    for (int i = 0; i < program_.numOperands; ++i) sum += tensors_[i]->count() * bytes_of(tensors_[i]->dtype);
-    return sum;
-  }
-
   const Tensor& y_;
   Renamed program_;
   const Tensor* tensors_[kElementwiseOperands] = {};
@@ -188,9 +180,9 @@ class Call {
 
 }  // namespace
 
-cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
-  const Call call(a, device);
+  const Call call(a);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";

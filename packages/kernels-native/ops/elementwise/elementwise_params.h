@@ -66,7 +66,6 @@ struct ElementwiseParams {
   int64_t channels;  // all of the result's elements where nothing tells its tokens apart: then there is one token
   uint32_t clips, frames, tokens;
   int32_t yType;
-  int32_t streams;   // operands and result together exceed the cache: what is read and written is not kept there
   float constants[kElementwiseConstants];
   uint64_t program[2];  // of the interpreter: codes of eight bits, the first lowest
 };

@@ -65,12 +65,10 @@ template <int kWidth, int kCount, class Body> __device__ __forceinline__ void fo
       body(i, count, y / p.frames, y % p.frames);
 }
 
-/** Eight elements of an operand as they lie in memory. One element for all is repeated. streams: they are read once. */
-template <class T>
-__device__ __forceinline__ void load_operand(const ElementwiseOperand& o, int64_t at, Raw8<T>& raw, bool streams = false) {
+/** Eight elements of an operand as they lie in memory. One element for all is repeated. */
+template <class T> __device__ __forceinline__ void load_operand(const ElementwiseOperand& o, int64_t at, Raw8<T>& raw) {
   if (o.channelStride != 0) {
-    if (streams) stream_raw8(static_cast<const T*>(o.data) + at, raw);
-    else load_raw8(static_cast<const T*>(o.data) + at, raw);
+    load_raw8(static_cast<const T*>(o.data) + at, raw);
     return;
   }
   const T one = static_cast<const T*>(o.data)[at];
