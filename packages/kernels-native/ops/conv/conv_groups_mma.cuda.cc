@@ -55,7 +55,8 @@ cuda::Variant mma_variant(const ConvArgs& a, const std::string& symbol, int64_t 
 
 void add_conv_groups_mma(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   if (!out.allows({"conv_groups_mma*"}, groups_reason(a, device))) return;
-  const std::string name = "conv_groups_mma" + std::to_string(a.x.channels() / a.groups) + "_";
+  std::string name = "conv_groups_mma";
+  name += std::to_string(a.x.channels() / a.groups) + "_";
   cuda::Variant variant = mma_variant(a, name + cuda::type_name(a.x.dtype), kGroupsMmaH);
   variant.launches.back().overlapped = device.smVersion >= 90;
   out.add(std::move(variant));
@@ -63,8 +64,10 @@ void add_conv_groups_mma(const ConvArgs& a, const cuda::DeviceInfo& device, cuda
 
 void add_conv_thin(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
   if (!out.allows({"conv_thin*"}, thin_reason(a, device))) return;
-  const std::string name = "conv_thin" + std::to_string(a.x.channels()), type = "_" + cuda::type_name(a.x.dtype);
-  cuda::Variant tall = mma_variant(a, name + type, kGroupsMmaH), flat = mma_variant(a, name + "_h4" + type, kGroupsMmaH / 2);
+  std::string name = "conv_thin";
+  name += std::to_string(a.x.channels());
+  const std::string type = cuda::type_name(a.x.dtype);
+  cuda::Variant tall = mma_variant(a, name + "_" + type, kGroupsMmaH), flat = mma_variant(a, name + "_h4_" + type, kGroupsMmaH / 2);
   // Small maps have too few tiles for all multiprocessors.
   if (static_cast<int64_t>(tall.launches.back().grid[0]) < device.numSms) std::swap(tall, flat);
   out.add(std::move(tall));
