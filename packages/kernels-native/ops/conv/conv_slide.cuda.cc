@@ -38,12 +38,12 @@ cuda::Reason slide_reason(const ConvArgs& a, int64_t group) {
 int64_t strip_rows(const ConvArgs& a, const SlideForm& form, int64_t stripsAcross, const cuda::DeviceInfo& device) {
   constexpr double kFirstLines = 2;  // the time until the first line is there, in lines
   const int64_t height = a.y.dim(2);
-  const double places = static_cast<double>(device.numSms) * form.blocks * kSlideWarps;
+  const double places = static_cast<double>(int64_t{device.numSms} * form.blocks * kSlideWarps);
   int64_t best = height;
   double least = 0;
   for (int64_t down = 1; down <= height; ++down) {
     const int64_t rows = cuda::ceil_div(height, down);
-    const double strips = static_cast<double>(stripsAcross) * cuda::ceil_div(height, rows);
+    const double strips = static_cast<double>(stripsAcross * cuda::ceil_div(height, rows));
     const double lines = static_cast<double>((rows - 1) * a.stride[1] + a.weight.dim(3)) + kFirstLines;
     const double cost = lines * (std::max(1.0, strips / places) + 0.5);
     if (down > 1 && cost >= least) continue;
