@@ -121,7 +121,7 @@ export interface CompileOptions {
 /** What a device lets go of. */
 export interface TrimOptions {
   /** `transformed`: filters that take several times the memory of what they are made of. That stays on the device, and the next program
-   *  that needs them makes them again within milliseconds. Default: all packed weights. */
+   *  that needs them makes them again from there, without the host. Default: all packed weights. */
   only?: "transformed" | undefined;
 }
 

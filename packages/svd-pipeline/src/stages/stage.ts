@@ -126,7 +126,7 @@ export async function loadStage(
     async release() {
       if (memory.ownBytes > ownBytes) await notePeak(device, memory);
       await plan.free();
-      // Filters' transforms are made again sooner than the memory that they take would be missed.
+      // Filters' transforms take four times the filters' memory, which the next stage may need; they are made again from the filters there.
       if (layout.memory.transformedBytes > 0) await device.trim({ only: "transformed" });
       memory.ownBytes -= ownBytes;
     },
