@@ -137,13 +137,26 @@ export class Browser {
   // biome-ignore lint/suspicious/noExplicitAny: messages of the protocol are of many shapes
   private take({ id, result, error, method, params }: any): void {
     if (method === "Runtime.consoleAPICalled") this.console.push(JSON.stringify(params.args));
-    if (method === "Runtime.exceptionThrown") this.console.push(params.exceptionDetails.text);
+    if (method === "Runtime.exceptionThrown") this.console.push(exceptionWords(params.exceptionDetails));
     if (method === "Log.entryAdded") this.console.push(params.entry.text);
     const call = this.waiting.get(id);
     this.waiting.delete(id);
     if (error) call?.reject(new Error(error.message));
     else call?.resolve(result);
   }
+}
+
+/** What was thrown, with where: the protocol's own text is "Uncaught" for all. */
+function exceptionWords({
+  text,
+  exception,
+  url,
+}: {
+  text: string;
+  exception?: { description?: string };
+  url?: string;
+}): string {
+  return [text, exception?.description ?? url].filter(Boolean).join(" ");
 }
 
 /** The address at which a browser that just started can be driven. */

@@ -1,4 +1,5 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import { align } from "./align";
 
 /** What the playback of one clip, or of two side by side, can be told and asked. */
 export interface Transport {
@@ -27,16 +28,6 @@ type VideoRef = RefObject<HTMLVideoElement | null>;
 const middleOf = (frame: number, fps: number) => (frame + 0.5) / fps;
 const frameAt = (seconds: number, { numFrames, fps }: ClipFacts) =>
   Math.min(numFrames - 1, Math.max(0, Math.floor(seconds * fps + 1e-3)));
-
-/** Two clips may be this many frames apart before the second is set right. */
-const MAX_APART = 0.6;
-
-/** Puts each of the followers at the leader's time. */
-function align(leader: HTMLVideoElement, followers: readonly HTMLVideoElement[], fps: number): void {
-  for (const video of followers)
-    if (Math.abs(video.currentTime - leader.currentTime) * fps > MAX_APART)
-      video.currentTime = Math.min(leader.currentTime, Math.max(0, video.duration - 0.5 / fps));
-}
 
 /** Whoever asks for less motion starts clips by hand. */
 export const isCalm = (): boolean => matchMedia("(prefers-reduced-motion: reduce)").matches;
