@@ -15,16 +15,21 @@ import { LIMIT_MS, StudioPage } from "./support/page";
 
 const VIDEO = `document.querySelector("video")`;
 const FRAME = `document.querySelector('input[aria-label="Frame"]')?.valueAsNumber`;
-/** As much of vd-live's page as is needed to see that its game runs; the page itself is built and tested in apps/live. */
+/** As much of vd-live's page as is needed to see that its game runs, the socket opened again when it breaks off included; the page
+ *  itself is built and tested in apps/live. */
 const LIVE_PAGE = `<!doctype html><html lang="en"><title>Live</title><style>p { color: inherit }</style><p>Live</p><script>
-  const socket = new WebSocket(new URL("socket", location.href).href.replace("http", "ws"));
-  socket.binaryType = "arraybuffer";
-  let count = 0;
-  socket.onmessage = ({ data }) => {
-    if (typeof data === "string") return;
-    document.documentElement.dataset.frame = ++count;
-    socket.send(JSON.stringify({ type: "drawn", count }));
-  };
+  function connect() {
+    const socket = new WebSocket(new URL("socket", location.href).href.replace("http", "ws"));
+    socket.binaryType = "arraybuffer";
+    let count = 0;
+    socket.onmessage = ({ data }) => {
+      if (typeof data === "string") return;
+      document.documentElement.dataset.frame = ++count;
+      socket.send(JSON.stringify({ type: "drawn", count }));
+    };
+    socket.onclose = () => setTimeout(connect, 1500);
+  }
+  connect();
 </script></html>`;
 /** Building the page and starting a server from its sources, on a busy machine. */
 const START_MS = 240_000;
