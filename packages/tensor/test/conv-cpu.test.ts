@@ -100,10 +100,10 @@ describe.each(KERNELS)(
 
 describe("sums", () => {
   it.each([
-    ["3x3x3", [16, 320, 3, 3, 3], [1, 1, 1, 1, 1, 1]],
-    ["3x3x3 of few outputs, by direct products", [8, 320, 3, 3, 3], [1, 1, 1, 1, 1, 1]],
-    ["1x1", [16, 2560, 1, 1, 1], [0, 0, 0, 0, 0, 0]],
-  ] as const)("of %s are within 5e-7 of float64's", async (_, kernel, padding) => {
+    ["3x3x3, transformed", [16, 320, 3, 3, 3], [1, 1, 1, 1, 1, 1], 1e-6],
+    ["3x3x3 of few outputs, by direct products", [8, 320, 3, 3, 3], [1, 1, 1, 1, 1, 1], 5e-7],
+    ["1x1", [16, 2560, 1, 1, 1], [0, 0, 0, 0, 0, 0], 5e-7],
+  ] as const)("of %s are near float64's", async (_, kernel, padding, limit) => {
     const conv = convOf([1, 3, 4, 4, kernel[1]], kernel, padding);
     const exact = inFloat64(conv);
     for (const isa of ISAS) {
@@ -113,7 +113,7 @@ describe("sums", () => {
         error += (y[i]! - value) ** 2;
         size += value ** 2;
       });
-      expect(Math.sqrt(error / size), isa).toBeLessThan(5e-7);
+      expect(Math.sqrt(error / size), isa).toBeLessThan(limit);
     }
   });
 

@@ -15,6 +15,9 @@ inline constexpr int kMaxTileRows = 16;
 /** Columns of the widest panel, and floats from one row of a tile's sums to the next. */
 inline constexpr int kMaxPanelCols = 64;
 
+/** Rows of the panel whose products are summed in one chain, unless a tile asks for shorter ones. */
+inline constexpr int64_t kChain = 128;
+
 /** Part of a tile's sum over k: `k` consecutive channels of each row against consecutive rows of the panel. */
 struct GemmSegment {
   const float* rows[kTileRows];
@@ -32,6 +35,7 @@ struct GemmTile {
   int vecs;                // columns in vectors of the instruction set
   float* sums;
   int64_t sumsPitch;
+  int64_t chain = kChain;
 };
 
 /** Most columns of a product that dot_tile does. */

@@ -123,6 +123,33 @@ const shapes: Case[] = [
     outGap: 5,
   },
   {
+    name: "3x3 from 20 to 33 in tiles that reach beyond both edges, everything",
+    inputs: {
+      x: { dims: [2, 2, 10, 15, 20], gap: 4 },
+      weight: [33, 20, 1, 3, 3],
+      bias: [33],
+      frameBias: [2, 2, 33],
+      residual: [2, 2, 10, 15, 33],
+    },
+    attrs: { padding: around(0, 1), act: "silu", outScale: 0.5, residualScale: -2 },
+    outGap: 3,
+  },
+  {
+    name: "3x3x3 from 32 to 70, whole tiles",
+    inputs: { x: [1, 3, 8, 12, 32], weight: [70, 32, 3, 3, 3], bias: [70] },
+    attrs: { padding: around(1, 1) },
+  },
+  {
+    name: "3x3 from 24 to 40, doubled",
+    inputs: { x: { dims: [1, 2, 5, 7, 24], gap: 8 }, weight: [40, 24, 1, 3, 3], bias: [40] },
+    attrs: { upsample: true, padding: around(0, 1) },
+  },
+  {
+    name: "3x3 from 24 to 40, doubled, padded unevenly",
+    inputs: { x: [2, 1, 3, 2, 24], weight: [40, 24, 1, 3, 3] },
+    attrs: { upsample: true, padding: [0, 0, 0, 2, 1, 0] },
+  },
+  {
     name: "3x3 on one pixel",
     inputs: { x: [2, 1, 1, 1, 8], weight: [8, 8, 1, 3, 3] },
     attrs: { padding: around(0, 1) },

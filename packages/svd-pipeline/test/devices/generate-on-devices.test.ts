@@ -94,12 +94,18 @@ describe("a generation on two devices", () => {
   });
 
   it("makes a batch and counts the memory of the device that takes most", async () => {
-    const [video] = await two.generateBatch({
-      images: [OPTIONS.image],
-      ...{ width: 32, height: 32, numFrames: 5, steps: 2, seeds: [7] },
-    });
-    expect(video!.peakBytes).toBeGreaterThan(0);
-    expect(video!.peakBytes).toBeLessThan(whole.peakBytes);
+    const peakOf = async (pipeline: StableVideoDiffusionPipeline) => {
+      const [video] = await pipeline.generateBatch({
+        images: [OPTIONS.image],
+        ...{ width: 32, height: 32, numFrames: 5, steps: 2, seeds: [7] },
+      });
+      return video!.peakBytes;
+    };
+    const one = await peakOf(await openTiny());
+    const most = await peakOf(await openTiny({ devices: cpus(2) }));
+    // At this size it is packed weights, which each of them has; filters are packed in more than one way where maps differ in size.
+    expect(most).toBeGreaterThan(one / 2);
+    expect(most).toBeLessThan(1.2 * one);
   });
 });
 

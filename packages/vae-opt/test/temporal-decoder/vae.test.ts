@@ -82,8 +82,8 @@ describe("any small autoencoder", () => {
         const whole = await runModule((g, x) => decode(g, x, { chunkFrames: frames }), dims, z);
         const parts = await runModule((g, x) => decode(g, x, { chunkFrames }), dims, z);
         expect(parts.dims).toEqual(whole.dims);
-        // In maps of one pixel the norms have little to go by.
-        expect(relativeDistance(whole.values, plain.values)).toBeLessThan(1e-4);
+        // In maps of one pixel the norms divide by nothing but the rounding of sums, which they enlarge up to a thousand times.
+        expect(relativeDistance(whole.values, plain.values)).toBeLessThan(1e-3);
         expect(parts.values).toEqual(whole.values);
       },
     );

@@ -5,7 +5,7 @@
 // and padding is a pointer to zeros. A tile of one vector keeps two sums per row, for even and odd k, since six chains
 // of additions are fewer than the units' latency asks for.
 //
-// Sums are pairwise in two levels: chains of kChain products in registers, which then add up in memory. One chain over all
+// Sums are pairwise in two levels: chains of products in registers, which then add up in memory. One chain over all
 // k, as before, has an error that grows with its root: 1.5e-6 relative L2 against float64 for 27 taps of 320 channels.
 //
 // Log: 3x3 convolutions of 64 to 256 channels run at 72 to 83 % of the measured peak with 6 x 4 vectors of AVX-512 and at
@@ -63,9 +63,6 @@ template <int VECS> struct TileSums {
   }
 };
 
-/** Rows of the panel whose products are summed in one chain. */
-constexpr int64_t kChain = 128;
-
 /** Adds the products of `count` channels from channel `first` of a segment. */
 template <DType TYPE, int VECS>
 static inline __attribute__((always_inline)) void add_chain(const GemmSegment& segment, const std::byte* panels, int64_t first,
@@ -94,21 +91,21 @@ template <DType TYPE, int VECS> static void gemm_tile_of(const GemmTile& tile) {
   TileSums<VECS> sums;
   sums.clear();
   bool isFirst = true;
-  int64_t chain = tile.numSegments > 0 ? tile.segments[0].panelRow / kChain : 0;
+  int64_t chain = tile.numSegments > 0 ? tile.segments[0].panelRow / tile.chain : 0;
   for (int64_t s = 0; s < tile.numSegments; ++s) {
     const GemmSegment& segment = tile.segments[s];
     // Where chains end follows from the panel's rows alone: a segment that is left out, all zeros, changes no bit.
-    if (segment.panelRow / kChain != chain) {
+    if (segment.panelRow / tile.chain != chain) {
       sums.finish(tile.sums, tile.sumsPitch, isFirst);
       isFirst = false;
-      chain = segment.panelRow / kChain;
+      chain = segment.panelRow / tile.chain;
     }
-    for (int64_t first = 0; first < segment.k; first += kChain) {
+    for (int64_t first = 0; first < segment.k; first += tile.chain) {
       if (first > 0) {
         sums.finish(tile.sums, tile.sumsPitch, isFirst);
         isFirst = false;
       }
-      add_chain<TYPE, VECS>(segment, tile.panel, first, first + kChain < segment.k ? kChain : segment.k - first, sums);
+      add_chain<TYPE, VECS>(segment, tile.panel, first, first + tile.chain < segment.k ? tile.chain : segment.k - first, sums);
     }
   }
   sums.finish(tile.sums, tile.sumsPitch, isFirst);

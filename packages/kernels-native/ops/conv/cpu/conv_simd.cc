@@ -22,6 +22,8 @@ namespace {
 constexpr int kPackKind = 2;
 /** Pixels that a task runs over while a panel stays in the cache. */
 constexpr int64_t kBlockRows = 16 * kTileRows;
+/** Blocks of a frame from which on a task takes the same block of all frames of a clip. */
+constexpr int64_t kFewestStrips = 16;
 
 /** Taps [first, first + count) of a phase, whose channels follow each other in memory for every output pixel. */
 struct TapRun {
@@ -108,19 +110,34 @@ class ConvSimd final : public PreparedRow {
     Epilogue epilogue = epilogue_of(args_);
     for (Phase& phase : phases_) {
       epilogue.bias = phase.bias.ready();
-      const int64_t rows = args_.y.dim(0) * args_.y.dim(1) * phase.shape.rows * phase.shape.cols;
-      const int64_t numBlocks = (rows + kBlockRows - 1) / kBlockRows;
       const auto numPanels = static_cast<int64_t>(layout_.panels().size());
-      pool.parallel_for(numBlocks * numPanels, [&](int64_t task, int worker) {
-        const int64_t first = (task / numPanels) * kBlockRows;
+      const Blocks blocks = blocks_of(phase.shape);
+      pool.parallel_for(blocks.count() * numPanels, [&](int64_t task, int worker) {
         const Panel& panel = layout_.panels()[static_cast<size_t>(task % numPanels)];
         auto* segments = reinterpret_cast<GemmSegment*>(scratch.of(worker));
-        run_panel(epilogue, phase, panel, first, std::min(rows, first + kBlockRows), segments);
+        const int64_t line = task / numPanels / blocks.perLine, first = task / numPanels % blocks.perLine * kBlockRows;
+        for (int64_t frame = 0; frame < blocks.frames; ++frame) {
+          const int64_t start = (line * blocks.frames + frame) * blocks.rows;
+          run_panel(epilogue, phase, panel, start + first, start + std::min(blocks.rows, first + kBlockRows), segments);
+        }
       });
     }
   }
 
  private:
+  /** Output pixels cut into tasks: lines of `rows` pixels, of which a task takes a block in `frames` lines one behind the other. */
+  struct Blocks {
+    int64_t lines, frames, rows, perLine;
+    int64_t count() const { return lines / frames * perLine; }
+  };
+  /** Pixels of large frames are taken through all frames of a clip: what taps over frames read again is then in the cache. */
+  Blocks blocks_of(const ConvPhase& shape) const {
+    const int64_t images = args_.y.dim(0) * args_.y.dim(1), pixels = shape.rows * shape.cols;
+    const int64_t perFrame = (pixels + kBlockRows - 1) / kBlockRows;
+    if (args_.weight.dim(2) > 1 && perFrame >= kFewestStrips) return {images, args_.y.dim(1), pixels, perFrame};
+    return {1, 1, images * pixels, (images * pixels + kBlockRows - 1) / kBlockRows};
+  }
+
   /** An output pixel of a phase. */
   struct Place {
     int64_t clip, frame, row, col;

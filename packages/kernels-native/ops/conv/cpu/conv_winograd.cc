@@ -1,8 +1,8 @@
-// Convolution of stride 1 with 3x3 taps of a frame by Winograd's F(2x2, 3x3) on the SIMD matrix kernel: sixteen products
-// of small matrices instead of thirty-six for a tile of 2 x 2 outputs. Taps over frames add up in the same products. For
-// instruction sets without matrix tiles.
+// Convolution of stride 1 with 3x3 taps of a frame by Winograd's F(4x4, 3x3) or F(2x2, 3x3) on the SIMD matrix kernel: 36 products of
+// small matrices instead of 144 for a tile of 4 x 4 outputs, or 16 instead of 36 for one of 2 x 2. Taps over frames add up in the same
+// products. For instruction sets without matrix tiles.
 //
-// A tile's transforms mix its sixteen inputs, so that one which is not finite, or overflows on the way, reaches outputs
+// A tile's transforms mix all its inputs, so that one which is not finite, or overflows on the way, reaches outputs
 // whose window it is not in. Those are computed again by the formula: see mend.
 //
 // Log: 28x16x16, 64 -> 64 channels, one core of Sapphire Rapids; relative L2 against float64 on random data.
@@ -10,10 +10,14 @@
 //   F(2x2), AVX-512    1,822 us   2.7e-7 (5.4e-7): shorter sums make up for the transforms' rounding
 //   F(2x2), AVX2       3,293 us   against 5,847 us
 // The same on two cores of a Cascade Lake: 2.16 ms with divisions for every tile's place, 1.54 by counting (bests of 24 runs).
-// What lost: F(4x4), a quarter of the products, has an error of 1.8e-6 (3.5e-6) with the points 0, ±1, ±2 and 8.3e-7
-// (1.7e-6) with 0, ±3/4, ±3/2. The latter may be worth its transforms one day; the former is too much for nets of forty
-// convolutions that have to stay within 1e-5.
+// Two cores of a Zen 4, bests of 15 runs:
+//   F(2x2)   1,453 us   2.0e-7 with chains of 16
+//   F(4x4)     893 us   5.9e-7 with chains of 32; about 915 us and 5.0e-7 (6.1e-7 at 320 channels) with chains of 16
+// What F(4x4) rounds is the products: with exact ones its error is 3.0e-7, with one chain over 64 channels 7.7e-7, over 320 1.7e-6. In
+// the nets it is not seen: tiny-svd's UNet is 6.3e-7 from the definition with either form, its decoder 5.9e-7 and 5.6e-7. Of points
+// 0, ±a, ±b those taken have the least error of 56 pairs; 0, ±1, ±2 have more than twice as much.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "../../../native/core/float_element.h"
@@ -29,37 +33,74 @@ namespace vd::cpu {
 namespace {
 
 constexpr int kPackKind = 5;
-constexpr int kPoints = 16;
+constexpr int kMaxOutputs = kMaxWinogradOutputs * kMaxWinogradOutputs, kMaxPoints = kMaxWinogradPoints * kMaxWinogradPoints;
 /** Taps over frames. */
 constexpr int64_t kMaxTaps = 3;
 /** Transformed input of a task: what leaves room for weights in the second-level cache. */
 constexpr int64_t kInputBytes = int64_t{512} << 10;
 /** Tiles of a task, whole tiles of the matrix kernel. */
 constexpr int64_t kFewestTiles = 4 * kTileRows, kMostTiles = 16 * kTileRows;
+/** Tasks a worker, so that all end at about the same time. */
+constexpr int64_t kTasksPerWorker = 6;
+/** Channels whose products are summed in one chain. Transforms enlarge the products' rounding, so that chains are what decides. */
+constexpr int64_t kTileChain = 16;
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
-/** G·g·Gᵀ of every filter of an output channel, [16, T, C]: the rows of G are (1,0,0) (½,½,½) (½,-½,½) (0,0,1). */
-RowSource winograd_rows(const Tensor& weight) {
-  return [weight](int64_t n, float* row) {
+/** Tiles of m x m outputs: m, and the rows of G, which transforms a filter's line of three taps. */
+struct Form {
+  int outputs;
+  std::array<std::array<double, 3>, kMaxWinogradPoints> taps;
+  int points() const { return outputs + 2; }
+};
+
+constexpr Form kTwo{2, {{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}}};
+
+/** A finite point's row: its powers by the product of its distances to the other finite points. */
+constexpr std::array<double, 3> tap_row(double point) {
+  double distances = 1;
+  for (const double other : {0.0, kWinogradNear, -kWinogradNear, kWinogradFar, -kWinogradFar})
+    if (other != point) distances *= point - other;
+  return {1 / distances, point / distances, point * point / distances};
+}
+
+constexpr Form kFour{
+    4, {{tap_row(0), tap_row(kWinogradNear), tap_row(-kWinogradNear), tap_row(kWinogradFar), tap_row(-kWinogradFar), {0, 0, 1}}}};
+
+/** Tiles of so many outputs that a frame takes. */
+int64_t tiles_of(const ConvArgs& args, int outputs) {
+  return ((args.y.dim(2) + outputs - 1) / outputs) * ((args.y.dim(3) + outputs - 1) / outputs);
+}
+
+/** Most bytes of transformed filters, four times those of the filters, that larger tiles may take: beyond, memory decides. */
+constexpr int64_t kFourBytes = int64_t{8} << 20;
+
+/** The form with fewer products; small frames are no multiple of four. */
+const Form& form_of(const ConvArgs& args) {
+  const auto products = [&](const Form& form) { return tiles_of(args, form.outputs) * form.points() * form.points(); };
+  const int64_t bytes = 4 * args.weight.count() * kMaxPoints / 9;
+  return bytes <= kFourBytes && products(kFour) < products(kTwo) ? kFour : kTwo;
+}
+
+/** G·g·Gᵀ of every filter of an output channel, [n², T, C]. */
+RowSource winograd_rows(const Tensor& weight, const Form& form) {
+  return [weight, &form](int64_t n, float* row) {
     const int64_t channels = weight.dim(1), frames = weight.dim(2);
-    const auto points = [](const double* g, int step, double* out, int outStep) {
-      const double outer = g[0] + g[2 * step], inner = g[step];
-      out[0] = g[0];
-      out[outStep] = (outer + inner) / 2;
-      out[2 * outStep] = (outer - inner) / 2;
-      out[3 * outStep] = g[2 * step];
-    };
+    const int points = form.points();
     for (int64_t at = 0; at < frames * channels; ++at) {
       const int64_t t = at / channels, c = at % channels;
-      double g[9], half[12], full[16];
+      double g[9], half[3 * kMaxWinogradPoints];
       for (int64_t i = 0; i < 9; ++i) {
         const int64_t line = ((n * channels + c) * frames + t) * 3 + i / 3;
         g[i] = load_element(weight.data, weight.dtype, line * weight.pitch + i % 3);
       }
-      for (int col = 0; col < 3; ++col) points(g + col, 3, half + col, 3);
-      for (int r = 0; r < 4; ++r) points(half + 3 * r, 1, full + 4 * r, 1);
-      for (int64_t i = 0; i < kPoints; ++i) row[i * frames * channels + at] = static_cast<float>(full[i]);
+      const auto sum = [](const std::array<double, 3>& taps, const double* v, int step) {
+        return taps[0] * v[0] + taps[1] * v[step] + taps[2] * v[2 * step];
+      };
+      for (int p = 0; p < points; ++p)
+        for (int col = 0; col < 3; ++col) half[3 * p + col] = sum(form.taps[static_cast<size_t>(p)], g + col, 3);
+      for (int i = 0; i < points * points; ++i)
+        row[i * frames * channels + at] = static_cast<float>(sum(form.taps[static_cast<size_t>(i % points)], half + 3 * (i / points), 1));
     }
   };
 }
@@ -76,25 +117,30 @@ class ConvWinograd final : public PreparedRow {
         clip_(args),
         firstFrame_(-args.padding[0] - (args.past.present() ? args.past.dim(1) : 0)),
         kernels_(kernels_of(isa)),
-        transforms_(winograd_kernels_of(isa)),
+        form_(form_of(args)),
+        transforms_(form_.outputs == 4 ? winograd_kernels_of(isa).four : winograd_kernels_of(isa).two),
+        enlarged_(args.upsample ? 1 : 0),
+        outputs_(form_.outputs),
+        side_(form_.points()),
+        points_(side_ * side_),
         frameMap_(args.frameBias, args.y.dim(1), args.y.dim(2) * args.y.dim(3)),
         zeros_(static_cast<size_t>(args.x.channels()), 0.0f),
         channels_(args.x.channels()),
         taps_(args.weight.dim(2)),
         pitch_(round_up(channels_, kernels_.width)),
-        tileRows_((args.y.dim(2) + 1) / 2),
-        tileCols_((args.y.dim(3) + 1) / 2),
-        tiles_(std::clamp(kInputBytes / (4 * kPoints * taps_ * pitch_ * kTileRows) * kTileRows, kFewestTiles, kMostTiles)) {
+        tileRows_((args.y.dim(2) + outputs_ - 1) / outputs_),
+        tileCols_((args.y.dim(3) + outputs_ - 1) / outputs_),
+        mostTiles_(std::clamp(kInputBytes / (4 * points_ * taps_ * pitch_ * kTileRows) * kTileRows, kFewestTiles, kMostTiles)) {
     const Tensor& w = args.weight;
     const PanelLayout layout(args.y.channels(), false, kernels_.width, kernels_.maxVecs);
     const auto type = static_cast<int64_t>(w.dtype);
-    const PackIdentity identity{w.data, kPackKind, {w.dim(0), channels_, taps_, w.pitch, type, kernels_.width, kernels_.maxVecs}};
-    panels_ = pack_panels(cache, identity, layout, kPoints * taps_ * channels_, DType::f32, winograd_rows(w));
+    const PackIdentity identity{w.data, kPackKind, {w.dim(0), channels_, taps_, w.pitch, type, kernels_.width, kernels_.maxVecs, outputs_}};
+    panels_ = pack_panels(cache, identity, layout, points_ * taps_ * channels_, DType::f32, winograd_rows(w, form_));
     bias_ = PackedBias(args.bias, layout);
   }
 
   size_t scratch_bytes() const override {
-    return static_cast<size_t>(kPoints * tiles_ * (taps_ * pitch_ + kMaxPanelCols) + 4 * kMaxPanelCols) * sizeof(float);
+    return static_cast<size_t>(points_ * mostTiles_ * (taps_ * pitch_ + kMaxPanelCols)) * sizeof(float);
   }
 
   const char* name() const override { return "conv_winograd"; }
@@ -102,27 +148,37 @@ class ConvWinograd final : public PreparedRow {
     Epilogue epilogue = epilogue_of(args_);
     epilogue.bias = bias_.ready();
     const int64_t all = args_.y.dim(0) * args_.y.dim(1) * tileRows_ * tileCols_;
-    pool.parallel_for((all + tiles_ - 1) / tiles_, [&](int64_t task, int worker) {
-      const int64_t first = task * tiles_;
+    const auto numPanels = static_cast<int64_t>(panels_.layout.panels().size());
+    // Few tiles are transformed for each panel again, so that workers share out the filters instead.
+    const int64_t groups = all < kFewestTiles * kTasksPerWorker * pool.threads() ? numPanels : 1;
+    const int64_t share = (all * groups / (kTasksPerWorker * pool.threads()) + kTileRows - 1) / kTileRows * kTileRows;
+    const int64_t tiles = std::clamp(share, std::min(kFewestTiles, mostTiles_), mostTiles_);
+    pool.parallel_for((all + tiles - 1) / tiles * groups, [&](int64_t task, int worker) {
+      const int64_t first = task / groups * tiles, panel = task % groups * (numPanels / groups);
       auto* input = reinterpret_cast<float*>(scratch.of(worker));
-      run_tiles(epilogue, first, std::min(tiles_, all - first), input, input + kPoints * taps_ * tiles_ * pitch_);
+      const Span span{first, std::min(tiles, all - first), panel, panel + numPanels / groups};
+      run_tiles(epilogue, span, input, input + points_ * taps_ * mostTiles_ * pitch_);
     });
   }
 
  private:
+  /** Tiles and panels of a task. */
+  struct Span {
+    int64_t first, count, firstPanel, endPanel;
+  };
   /** A tile's clip, frame, and first output row and column. */
   struct Place {
     int64_t clip, frame, row, col;
   };
-  /** Places of tiles [first, first + count): by counting, since divisions take a tenth of a tile's time. */
-  void find_places(int64_t first, int64_t count, Place* places) const {
-    const int64_t image = first / (tileRows_ * tileCols_), frames = args_.y.dim(1);
-    Place at{image / frames, image % frames, first / tileCols_ % tileRows_ * 2, first % tileCols_ * 2};
-    for (int64_t t = 0; t < count; ++t) {
+  /** Places of tiles: by counting, since divisions take a tenth of a tile's time. */
+  void find_places(Span span, Place* places) const {
+    const int64_t image = span.first / (tileRows_ * tileCols_), frames = args_.y.dim(1);
+    Place at{image / frames, image % frames, span.first / tileCols_ % tileRows_ * outputs_, span.first % tileCols_ * outputs_};
+    for (int64_t t = 0; t < span.count; ++t) {
       places[t] = at;
-      if ((at.col += 2) < args_.y.dim(3)) continue;
+      if ((at.col += outputs_) < args_.y.dim(3)) continue;
       at.col = 0;
-      if ((at.row += 2) < args_.y.dim(2)) continue;
+      if ((at.row += outputs_) < args_.y.dim(2)) continue;
       at.row = 0;
       if (++at.frame < frames) continue;
       at.frame = 0;
@@ -131,72 +187,80 @@ class ConvWinograd final : public PreparedRow {
   }
   /** Frame that a tap over frames reads. */
   ClipFrame input_frame(const Place& at, int64_t tap) const { return clip_.at(at.clip, at.frame + tap + firstFrame_); }
-  bool inside(int64_t row, int64_t col) const { return row >= 0 && row < args_.x.dim(2) && col >= 0 && col < args_.x.dim(3); }
+  /** Rows and columns are those of the picture that is convolved, whose pixels are twice those of x when it is made larger. */
+  bool inside(int64_t row, int64_t col) const {
+    return row >= 0 && row < args_.x.dim(2) << enlarged_ && col >= 0 && col < args_.x.dim(3) << enlarged_;
+  }
   const float* input_pixel(const ClipFrame& frame, int64_t row, int64_t col) const {
-    return frame.pixels + (row * args_.x.dim(3) + col) * frame.pitch;
+    return frame.pixels + ((row >> enlarged_) * args_.x.dim(3) + (col >> enlarged_)) * frame.pitch;
   }
 
-  void run_tiles(const Epilogue& epilogue, int64_t first, int64_t count, float* input, float* products) const {
+  void run_tiles(const Epilogue& epilogue, Span span, float* input, float* products) const {
     Place places[kMostTiles];
-    find_places(first, count, places);
+    find_places(span, places);
     for (int64_t tap = 0; tap < taps_; ++tap) {
-      for (int64_t t = 0; t < count; ++t) transform(places[t], tap, input + (tap * tiles_ + t) * pitch_);
+      for (int64_t t = 0; t < span.count; ++t) transform(places[t], tap, input + (tap * mostTiles_ + t) * pitch_);
     }
-    for (const Panel& panel : panels_.layout.panels()) {
-      for (int64_t point = 0; point < kPoints; ++point) multiply(panel, point, count, input, products);
-      for (int64_t t = 0; t < count; ++t) store(epilogue, panel, places[t], products + t * panel.cols.panelCols);
+    for (int64_t p = span.firstPanel; p < span.endPanel; ++p) {
+      const Panel& panel = panels_.layout.panels()[static_cast<size_t>(p)];
+      for (int64_t point = 0; point < points_; ++point) multiply(panel, point, span.count, input, products);
+      for (int64_t t = 0; t < span.count; ++t) store(epilogue, panel, places[t], products + t * panel.cols.panelCols);
     }
   }
 
-  /** input [16, taps, tiles, channels] of one tile and tap over frames. */
+  /** input [n², taps, tiles, channels] of one tile and tap over frames. */
   void transform(const Place& at, int64_t tap, float* input) const {
-    const float* pixels[kPoints];
+    const float* pixels[kMaxPoints];
     const ClipFrame frame = input_frame(at, tap);
     const int64_t top = at.row - args_.padding[2], left = at.col - args_.padding[4];
-    const bool whole = frame.pixels != nullptr && inside(top, left) && inside(top + 3, left + 3);
-    for (int64_t i = 0; i < kPoints; ++i) {
-      const int64_t row = top + i / 4, col = left + i % 4;
-      pixels[i] = whole || (frame.pixels != nullptr && inside(row, col)) ? input_pixel(frame, row, col) : zeros_.data();
+    const bool whole = frame.pixels != nullptr && inside(top, left) && inside(top + side_ - 1, left + side_ - 1);
+    for (int64_t i = 0, row = top; row < top + side_; ++row) {
+      for (int64_t col = left; col < left + side_; ++col, ++i) {
+        pixels[i] = whole || (frame.pixels != nullptr && inside(row, col)) ? input_pixel(frame, row, col) : zeros_.data();
+      }
     }
-    transforms_.input(pixels, channels_, input, taps_ * tiles_ * pitch_);
+    transforms_.input(pixels, channels_, input, taps_ * mostTiles_ * pitch_);
   }
 
-  /** products [16, tiles, columns] at one point. */
+  /** products [n², tiles, columns] at one point. */
   void multiply(const Panel& panel, int64_t point, int64_t count, const float* input, float* products) const {
     GemmSegment segments[kMaxTaps];
     const int64_t cols = panel.cols.panelCols;
-    GemmTile tile{segments, taps_, panels_.panel(panel), DType::f32, panel.vecs, nullptr, cols};
+    GemmTile tile{segments, taps_, panels_.panel(panel), DType::f32, panel.vecs, nullptr, cols, kTileChain};
     for (int64_t t = 0; t < count; t += kTileRows) {
       for (int64_t tap = 0; tap < taps_; ++tap) {
         segments[tap].k = channels_;
         segments[tap].panelRow = (point * taps_ + tap) * channels_;
         for (int64_t r = 0; r < kTileRows; ++r) {
-          segments[tap].rows[r] = input + ((point * taps_ + tap) * tiles_ + std::min(t + r, count - 1)) * pitch_;
+          segments[tap].rows[r] = input + ((point * taps_ + tap) * mostTiles_ + std::min(t + r, count - 1)) * pitch_;
         }
       }
       // Rows beyond the last tile are written into the room that whole tiles have.
-      tile.sums = products + (point * tiles_ + t) * cols;
+      tile.sums = products + (point * mostTiles_ + t) * cols;
       kernels_.gemm_tile(tile);
     }
   }
 
   void store(const Epilogue& epilogue, const Panel& panel, const Place& at, const float* products) const {
-    alignas(64) float sums[4 * kMaxPanelCols];
+    alignas(64) float sums[kMaxOutputs * kMaxPanelCols];
     const int64_t cols = panel.cols.panelCols;
-    const bool isFinite = transforms_.output(products, tiles_ * cols, cols, sums, kMaxPanelCols);
+    const bool isFinite = transforms_.output(products, mostTiles_ * cols, cols, sums, kMaxPanelCols);
+    const int width = static_cast<int>(std::min<int64_t>(outputs_, args_.y.dim(3) - at.col));
+    const int height = static_cast<int>(std::min<int64_t>(outputs_, args_.y.dim(2) - at.row));
     TileRows rows;
-    for (int64_t i = 0; i < 4; ++i) {
-      const int64_t row = at.row + i / 2, col = at.col + i % 2;
-      if (row >= args_.y.dim(2) || col >= args_.y.dim(3)) continue;
-      if (!isFinite && !all_finite(sums + i * kMaxPanelCols, cols)) mend(panel, {at.clip, at.frame, row, col}, sums + i * kMaxPanelCols);
-      rows.pixel[i] = ((at.clip * args_.y.dim(1) + at.frame) * args_.y.dim(2) + row) * args_.y.dim(3) + col;
-      rows.frame[i] = frameMap_.row(at.clip, at.frame);
+    const int64_t frameRow = frameMap_.row(at.clip, at.frame);
+    for (int row = 0; row < height; ++row) {
+      const int64_t line = ((at.clip * args_.y.dim(1) + at.frame) * args_.y.dim(2) + at.row + row) * args_.y.dim(3) + at.col;
+      for (int col = 0, i = row * outputs_; col < width; ++col, ++i) {
+        float* sum = sums + i * kMaxPanelCols;
+        if (!isFinite && !all_finite(sum, cols)) mend(panel, {at.clip, at.frame, at.row + row, at.col + col}, sum);
+        rows.pixel[i] = line + col;
+        rows.frame[i] = frameRow;
+      }
+      // Tiles that reach beyond the right edge have gaps between their rows.
+      if (width < outputs_) kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, row * outputs_, row * outputs_ + width, panel.cols);
     }
-    // Tiles that reach beyond the right edge have gaps between their rows.
-    const bool right = at.col + 1 < args_.y.dim(3);
-    for (int row = 0; row < 2 && at.row + row < args_.y.dim(2); ++row) {
-      kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 2 * row, 2 * row + (right ? 2 : 1), panel.cols);
-    }
+    if (width == outputs_) kernels_.store_tile(epilogue, sums, kMaxPanelCols, rows, 0, height * outputs_, panel.cols);
   }
 
   /** Computes an output pixel's columns by the formula, if all inputs of its window are finite. */
@@ -224,14 +288,17 @@ class ConvWinograd final : public PreparedRow {
   ClipFrames clip_;
   int64_t firstFrame_;  // of x or its past, which the first result's first tap reads
   const Kernels& kernels_;
-  const WinogradKernels& transforms_;
+  const Form& form_;
+  const WinogradTransforms& transforms_;
+  int enlarged_;                 // binary digits of upsampling
+  int outputs_, side_, points_;  // of a tile: a side of its outputs and inputs, all of those
   FrameMap frameMap_;
   std::vector<float> zeros_;
   int64_t channels_;
   int64_t taps_;   // over frames
   int64_t pitch_;  // floats from one tile's channels to the next
   int64_t tileRows_, tileCols_;
-  int64_t tiles_;  // per task, whole tiles of the matrix kernel
+  int64_t mostTiles_;  // per task, whole tiles of the matrix kernel
   PackedPanels panels_;
   PackedBias bias_;
 };
@@ -243,7 +310,7 @@ bool winograd_serves(const ConvArgs& a) {
   const bool kernel = a.weight.dim(2) <= kMaxTaps && a.weight.dim(3) == 3 && a.weight.dim(4) == 3;
   const bool step = a.stride[0] == 1 && a.stride[1] == 1 && a.stride[2] == 1;
   const int64_t c = a.x.channels();
-  return kernel && step && !a.upsample && !a.transposed && c >= kMinChannels && c <= kMaxChannels && a.y.channels() >= kMinChannels;
+  return kernel && step && !a.transposed && c >= kMinChannels && c <= kMaxChannels && a.y.channels() >= kMinChannels;
 }
 
 std::unique_ptr<PreparedRow> make_conv_winograd(const ConvArgs& args, PackCache& cache, Isa isa) {

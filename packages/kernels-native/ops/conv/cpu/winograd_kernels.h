@@ -6,13 +6,24 @@
 
 namespace vd::cpu {
 
+/** Side of the largest tile of outputs, and of the inputs that it is made of. */
+inline constexpr int kMaxWinogradOutputs = 4, kMaxWinogradPoints = kMaxWinogradOutputs + 2;
+
+/** Points of F(4x4, 3x3) beside 0 and infinity: ±5/8 and ±3/2, which floats hold. */
+inline constexpr double kWinogradNear = 0.625, kWinogradFar = 1.5;
+
+/** The transforms of tiles of m x m outputs and n x n inputs, n = m + 2. */
+struct WinogradTransforms {
+  /** out [n², pointPitch]: the transform of a tile's n x n pixels, given by their channels; whole vectors are written. */
+  void (*input)(const float* const* pixels, int64_t channels, float* out, int64_t pointPitch);
+  /** out [m², outPitch]: the m x m outputs of a tile from its n² products [n², pointPitch]; whole vectors. False if one may not be
+   *  finite. */
+  bool (*output)(const float* points, int64_t pointPitch, int64_t cols, float* out, int64_t outPitch);
+};
+
 /** The transforms of an instruction set. */
 struct WinogradKernels {
-  /** out [16, pointPitch]: the transform of a tile's 4 x 4 pixels, given by their channels; whole vectors are written. */
-  void (*input)(const float* const* pixels, int64_t channels, float* out, int64_t pointPitch);
-  /** out [4, outPitch]: the 2 x 2 outputs of a tile from its sixteen products [16, pointPitch]; whole vectors. False if one
-   *  may not be finite. */
-  bool (*output)(const float* points, int64_t pointPitch, int64_t cols, float* out, int64_t outPitch);
+  WinogradTransforms two, four;
 };
 
 VD_DECLARE_KERNEL_TABLE(WinogradKernels, winograd_kernels)
