@@ -22,8 +22,8 @@ describe.each([
   test("are checked before each run, against the dimension that they lead into", async () => {
     const plan = await packed(reference);
     const run = async (cuQ: number[], cuK: number[]) => {
-      plan.write("cuQ", Int32Array.from(cuQ));
-      plan.write("cuK", Int32Array.from(cuK));
+      await plan.write("cuQ", Int32Array.from(cuQ));
+      await plan.write("cuK", Int32Array.from(cuK));
       await plan.run();
     };
     await run([0, 5, 12], [0, 7, 20]);
@@ -36,6 +36,6 @@ describe.each([
     expect(await rejection(run([0, 5, 4], [0, 7, 20]))).toMatchObject({ code: "attr", got: "4" });
     expect(await rejection(run([-1, 5, 12], [0, 7, 20]))).toMatchObject({ code: "attr", got: "-1" });
     await run([2, 5, 12], [0, 7, 19]);
-    plan.free();
+    await plan.free();
   });
 });
