@@ -41,7 +41,7 @@ constexpr int64_t kInputBytes = int64_t{512} << 10;
 /** Tiles of a task, whole tiles of the matrix kernel. */
 constexpr int64_t kFewestTiles = 4 * kTileRows, kMostTiles = 16 * kTileRows;
 /** Tasks a worker, so that all end at about the same time. */
-constexpr int64_t kTasksPerWorker = 6;
+constexpr int64_t kTasksPerWorker = 6, kFewestTasksPerWorker = 2;
 /** Channels whose products are summed in one chain. Transforms enlarge the products' rounding, so that chains are what decides. */
 constexpr int64_t kTileChain = 16;
 
@@ -149,14 +149,15 @@ class ConvWinograd final : public PreparedRow {
     epilogue.bias = bias_.ready();
     const int64_t all = args_.y.dim(0) * args_.y.dim(1) * tileRows_ * tileCols_;
     const auto numPanels = static_cast<int64_t>(panels_.layout.panels().size());
-    // Few tiles are transformed for each panel again, so that workers share out the filters instead.
-    const int64_t groups = all < kFewestTiles * kTasksPerWorker * pool.threads() ? numPanels : 1;
+    // Few tiles are transformed more than once, so that workers share out the filters as well.
+    const int64_t spans = (all + kFewestTiles - 1) / kFewestTiles;
+    const int64_t groups = std::clamp<int64_t>((kFewestTasksPerWorker * pool.threads() + spans - 1) / spans, 1, numPanels);
     const int64_t share = (all * groups / (kTasksPerWorker * pool.threads()) + kTileRows - 1) / kTileRows * kTileRows;
     const int64_t tiles = std::clamp(share, std::min(kFewestTiles, mostTiles_), mostTiles_);
     pool.parallel_for((all + tiles - 1) / tiles * groups, [&](int64_t task, int worker) {
-      const int64_t first = task / groups * tiles, panel = task % groups * (numPanels / groups);
+      const int64_t first = task / groups * tiles, group = task % groups;
       auto* input = reinterpret_cast<float*>(scratch.of(worker));
-      const Span span{first, std::min(tiles, all - first), panel, panel + numPanels / groups};
+      const Span span{first, std::min(tiles, all - first), group * numPanels / groups, (group + 1) * numPanels / groups};
       run_tiles(epilogue, span, input, input + points_ * taps_ * mostTiles_ * pitch_);
     });
   }
