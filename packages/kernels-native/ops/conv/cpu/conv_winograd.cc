@@ -44,6 +44,8 @@ constexpr int64_t kFewestTiles = 4 * kTileRows, kMostTiles = 16 * kTileRows;
 constexpr int64_t kTasksPerWorker = 6, kFewestTasksPerWorker = 2;
 /** Channels whose products are summed in one chain. Transforms enlarge the products' rounding, so that chains are what decides. */
 constexpr int64_t kTileChain = 16;
+/** Most bytes of transformed filters, four times those of the filters, that larger tiles may take: beyond, memory decides. */
+constexpr int64_t kFourBytes = int64_t{8} << 20;
 
 int64_t round_up(int64_t value, int64_t step) { return (value + step - 1) / step * step; }
 
@@ -71,9 +73,6 @@ constexpr Form kFour{
 int64_t tiles_of(const ConvArgs& args, int outputs) {
   return ((args.y.dim(2) + outputs - 1) / outputs) * ((args.y.dim(3) + outputs - 1) / outputs);
 }
-
-/** Most bytes of transformed filters, four times those of the filters, that larger tiles may take: beyond, memory decides. */
-constexpr int64_t kFourBytes = int64_t{8} << 20;
 
 /** The form with fewer products; small frames are no multiple of four. */
 const Form& form_of(const ConvArgs& args) {
