@@ -187,7 +187,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
 template <class Config> __device__ __forceinline__ void matmul_sm90(const MatmulSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
   constexpr int kBiasSets = Config::kStaged && !Config::kPingpong ? 1 : 2;
-  __shared__ __align__(16) float biases[kBiasSets][Config::kTileN];
+  __shared__ __align__(16) float biases[kBiasSets][Config::kBiases];
   __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8 + kSlabBytes<Config> / 1024][Config::kStaged ? 16 : 1024];
   MatmulShared<Config> shared;
   shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;

@@ -168,6 +168,19 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       ]);
     });
 
+    test.each(["float8", "int8"])("of %s find moments of results on the way, too", (type) => {
+      const rows = (name: string) => candidates(90)[`${type} ${name}`]!;
+      const onTheWay = ["sm90_m128n160p", "sm90_m128n192p", "sm90_m128n256p", "sm90_m256n128p"];
+      expect(rows("measured conv").slice(0, 4).sort()).toEqual(onTheWay);
+      expect(rows("measured conv").length).toBeGreaterThan(4);
+      expect(rows("invariant measured conv")).toEqual(["sm90_m128n256p"]);
+      expect(rows("invariant measured conv of 128")).toEqual(["sm90_m256n128p"]);
+      // Few products are one sum of float8; integers have no staged tiles.
+      expect(rows("invariant measured conv over frames")).toEqual([
+        type === "float8" ? "sm90_m128n128ps" : "sm90_m256n128p",
+      ]);
+    });
+
     test("of norms hold rows that clusters have room for", () => {
       expect(candidates(90).group_norm).toEqual(["held", "vector"]);
       expect(candidates(90)["group_norm of many rows"]).toEqual(["vector", "held"]);

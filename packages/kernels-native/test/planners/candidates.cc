@@ -173,6 +173,17 @@ void print_8_bits(const cuda::DeviceInfo& device) {
       print((name + "conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kExplain));
       print((name + "invariant conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kInvariant));
     }
+    ConvQ8Args measured = conv_q8(256, 512, 512, type);
+    measured.moments = tensor({1, 1, 512, 2});
+    print((name + "measured conv").c_str(), conv_q8_cuda_variants(measured, device, kExplain));
+    print((name + "invariant measured conv").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    measured = conv_q8(256, 128, 128, type);
+    measured.moments = tensor({1, 1, 128, 2});
+    print((name + "invariant measured conv of 128").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    measured.weight = tensor({128, 128, 3, 1, 1}, type);
+    measured.padding[0] = measured.padding[1] = 1;
+    for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
+    print((name + "invariant measured conv over frames").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
     print((name + "linear of 77 tokens").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type), device, kExplain));
     print((name + "linear in blocks").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type, 40), device, kExplain));
     print((name + "linear of one block").c_str(), linear_q8_cuda_variants(linear_q8(77, 128, 1280, type), device, kExplain));

@@ -81,23 +81,23 @@ Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
-/** True for a box that holds 128 pixels of one frame, and boxes of which cover it. A pointwise problem has the pixels of all frames in one
- *  row. */
-bool fills_frame(const MatmulProblem& p, const Box& box) {
-  const bool whole = p.epilogue.pixelsPerFrame / p.phases % 128 == 0;
-  return whole && box[0] == 1 && box[1] * box[2] == 128 && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
+/** True for a box that holds so many pixels of one frame, and boxes of which cover it. A pointwise problem has the pixels of all frames in
+ *  one row. */
+bool fills_frame(const MatmulProblem& p, const Box& box, int pixels) {
+  const bool whole = p.epilogue.pixelsPerFrame / p.phases % pixels == 0;
+  return whole && box[0] == 1 && box[1] * box[2] == pixels && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
 }
 
 /** True where a tile's kernel leaves the moments of its results. */
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
-  const bool plain = !tile.activation && !tile.generic && tile.pingpong == tile.staged && tile.promote == 0;
-  return p.moments && !p.clip && p.groups == 1 && bytes_of(p.x.dtype) == 2 && tile.kernel == MatmulKernel::tiles && tile.tileM == 128 &&
-         plain && fills_frame(p, box);
+  const bool plain = !tile.activation && !tile.generic && tile.pingpong == tile.staged && !tile.blocked;
+  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM == 128 : tile.promote > 0 || tile.staged;
+  return p.moments && !p.clip && p.groups == 1 && tile.kernel == MatmulKernel::tiles && plain && kernel && fills_frame(p, box, tile.tileM);
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   const int numColumnTiles = static_cast<int>(ceil_div(p.columns, tile.tileN));
-  const int64_t slabs = leaves_moments(p, tile, box) && !tile.staged ? 8 * 8 * tile.tileN : 0;  // moments of eight warps' rows
+  const int64_t slabs = leaves_moments(p, tile, box) && !tile.staged ? tile.tileM / 16 * 8 * tile.tileN : 0;  // moments of 16 rows each
   const int64_t needed = matmul_shared_bytes(tile, numColumnTiles) + matmul_static_bytes(tile) + slabs + 256;
   const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
   return if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}});
@@ -124,16 +124,16 @@ Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.source[0] != 1, {"has no groups and batches at once where filters reach over frames"})});
 }
 
-/** The box of 128 pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the same
- *  bits however many frames there are. */
-Box choose_tile_box(const MatmulProblem& p) {
+/** The box of a tile's pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the
+ *  same bits however many frames there are. */
+Box choose_tile_box(const MatmulProblem& p, int pixels) {
   if (p.moments) {
     MatmulProblem frame = p;
     frame.out[0] = frame.out[1] = 1;
-    const Box box = choose_box(frame, 128);
-    if (fills_frame(p, box)) return box;
+    const Box box = choose_box(frame, pixels);
+    if (fills_frame(p, box, pixels)) return box;
   }
-  return choose_box(p, 128);
+  return choose_box(p, pixels);
 }
 
 /** Why a tile cannot do the problem. */
@@ -307,7 +307,7 @@ std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
 
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out) {
   std::vector<std::pair<double, Variant>> ranked;
-  const Box boxes[2] = {choose_tile_box(problem), choose_box(problem, 256)};
+  const Box boxes[2] = {choose_tile_box(problem, 128), choose_tile_box(problem, 256)};
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
     const Box& box = boxes[tile.tileM == 256];
