@@ -124,7 +124,8 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
          (t.kernel == MatmulKernel::halves ? 0 : 1024);
 }
 
-/** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments into lines by itself. */
+/** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
+ * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split) return 0;
   return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);

@@ -115,7 +115,7 @@ __device__ __forceinline__ MatmulRow<typename Config::T> matmul_row(const Matmul
 struct MatmulStaging {
   uint32_t fragment;  // address of the 8x8 matrices of channels 0-15 for ldmatrix and stmatrix; 16-31 lie 32 bytes on, swizzled
   uint32_t fragment2;
-  uint32_t line[2];   // address of this lane's 16 bytes in rows lane / 4 and lane / 4 + 8
+  uint32_t line[2];  // address of this lane's 16 bytes in rows lane / 4 and lane / 4 + 8
 };
 __device__ __forceinline__ MatmulStaging matmul_staging(uint32_t base) {
   const int lane = threadIdx.x & 31;

@@ -23,8 +23,8 @@ struct MatmulConfig {
   static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
-  static constexpr bool kColumnScales = kScaled && kTile.kernel == MatmulKernel::tiles && kTile.promote > 0 && !kTile.blocked && !kRowTiles &&
-                                        !kGeglu && !kActivation && !kGeneric;
+  static constexpr bool kColumnScales = kScaled && kTile.kernel == MatmulKernel::tiles && kTile.promote > 0 && !kTile.blocked &&
+                                        !kRowTiles && !kGeglu && !kActivation && !kGeneric;
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;

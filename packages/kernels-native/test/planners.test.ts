@@ -250,6 +250,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
       expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
       expect(rows["half attention d40"]![0]).toBe("sm90_range_d64");
+      expect(rows["half attention d512"]!.slice(0, 3)).toEqual(["sm90_d512", "sm90_d512_held", "sm90_masked_d512"]);
+      expect(rejected(90, "causal attention d512").sm90_d512_held).toBe("has no causal mask");
       const why = rejected(90, "boxes of attention");
       expect(why["sm90_range_*"]).toBe("has no window of rows or columns");
       expect(why.sm90_masked_d512).toBe("is for larger heads than 64");

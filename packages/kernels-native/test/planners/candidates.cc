@@ -256,6 +256,7 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv transposed", conv_cuda_variants(transposed_conv(64, 320, 160, f16), device, kExplain));
   print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, kExplain));
   print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, kExplain));
+  print("half attention d512", attention_cuda_variants(attention(100, 512, f16), device, kExplain));
 }
 
 void print_attention(const cuda::DeviceInfo& device) {
