@@ -60,6 +60,7 @@ struct MatmulTile {
   const char* name;
   int promote = 0;       // 8-bit operands: blocks of the reduction whose sum is added to float32 registers; 0: all are one sum
   bool blocked = false;  // 8-bit operands: each block has scales of its own
+  bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -96,6 +97,10 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 128, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256p", 1},
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128b", 1, true},
     {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64p", 4},
+    // Of convolutions: results leave by the copy engine while the next tile begins.
+    {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256w", 0, false, true},
+    {128, 256, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256pw", 1, false, true},
+    {256, 128, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m256n128pw", 1, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 5;
@@ -108,11 +113,11 @@ inline constexpr int kMostSplitParts = 8;
 /** Channels of the sources of rows tiles. */
 inline constexpr int kRowsChannels = 320;
 
-/** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one. */
+/** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
   if (t.kernel == MatmulKernel::halves) return t.tileM * t.tileN;
-  return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN;
+  return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
 
 /** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. Rows tiles

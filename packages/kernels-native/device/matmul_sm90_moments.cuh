@@ -14,15 +14,17 @@ __device__ __forceinline__ float2* matmul_moments_of(const MatmulSm90Params& p, 
   return static_cast<float2*>(p.moments) + tile * p.epilogue.n + index.n * Config::kTileN;
 }
 
-/** The moments of a tile whose results are all in staging. Each warp of the set takes steps of 32 columns. */
+/** The moments of a tile whose results are all in staging. Each warp of the set takes steps of 32 columns of 128 rows. */
 template <class Config>
 __device__ __forceinline__ void matmul_staged_moments(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging) {
   if (index.m >= p.numMTiles) return;
-  float2* moments = matmul_moments_of<Config>(p, index, 0);
+  constexpr int kHalves = Config::kTileM / kTileRows, kWarps = Config::kPingpong ? 4 : 8;
 #pragma unroll 1
-  for (int step = threadIdx.x % 128 / 32; step < Config::kSteps; step += 4) {
+  for (int i = threadIdx.x / 32 % kWarps; i < kHalves * Config::kSteps; i += kWarps) {
+    const int half = i / Config::kSteps, step = i % Config::kSteps;
+    float2* moments = matmul_moments_of<Config>(p, index, half);
     ColumnSums<typename Config::T> sums[4];
-    add_rows<typename Config::T, kTileRows>(staging + step * Config::kStepBytes, sums);
+    add_rows<typename Config::T, kTileRows>(staging + step * Config::kStepBytes + half * kTileRows * 64, sums);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int column = step * 32 + 8 * i + held_column();

@@ -168,6 +168,26 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       ]);
     });
 
+    test("of convolutions have wide tiles, where four phases have whole boxes", () => {
+      const rows = candidates(90);
+      for (const row of ["measured conv", "doubling conv of 512", "half conv of 1280 by 512"])
+        expect(rows[row]).toContain("sm90_m128n256w");
+      expect(rejected(90, "doubling conv of odd rows").sm90_m128n256w).toBe(
+        "upsamples where boxes cover rows and columns",
+      );
+      for (const type of ["float8", "int8"])
+        expect(rows[`${type} conv of 1280 by 512`]).toEqual(
+          expect.arrayContaining(["sm90_m128n256pw", "sm90_m256n128pw"]),
+        );
+      expect(rejected(90, "half linear").sm90_m128n256w).toBe("is for convolutions");
+      expect(rejected(90, "float8 linear of 77 tokens").sm90_m128n256pw).toBe("is for convolutions");
+      expect(rejected(90, "float8 invariant measured conv over frames").sm90_m128n256w).toBe(
+        "is for operands of other sizes",
+      );
+      expect(rejected(90, "half conv 2 groups").sm90_m128n256w).toBe("has no groups");
+      expect(rejected(90, "half conv clip").sm90_m128n256w).toBe("has no past frames and repeats none");
+    });
+
     test.each(["float8", "int8"])("of %s find moments of results on the way, too", (type) => {
       const rows = (name: string) => candidates(90)[`${type} ${name}`]!;
       const onTheWay = ["sm90_m128n160p", "sm90_m128n192p", "sm90_m128n256p", "sm90_m256n128p"];
@@ -332,8 +352,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        expect(new Set(tiles).size, row).toBe(30);
-        expect(tiles).toHaveLength(30);
+        expect(new Set(tiles).size, row).toBe(33);
+        expect(tiles).toHaveLength(33);
       }
       expect(rejected(90, "half conv")).toMatchObject({
         sm90_r128n160: "is for linear",

@@ -72,6 +72,23 @@ const shapes: Shape[] = [
     weight: [32, 64, 1, 3, 3],
     more: { inputs: { weightScale: scales([1, 1]) } as Case["inputs"], attrs: { padding: around(0, 1) } },
   },
+  {
+    name: "3x3 of 384 filters over a blend, on gaps",
+    x: [2, 3, 9, 23, 144],
+    weight: [384, 144, 1, 3, 3],
+    gap: 16,
+    more: {
+      inputs: {
+        xScale: scales([2, 1, 1, 1]),
+        bias: [384],
+        frameBias: [2, 3, 384],
+        residual: { dims: [2, 3, 9, 23, 384], gap: 8 },
+        residual2: [2, 3, 9, 23, 384],
+      } as Case["inputs"],
+      attrs: { outScale: 0.5, residualScale: -2, residual2Scale: 0.25, padding: around(0, 1) },
+      outGap: 8,
+    },
+  },
   // Few results of long reductions, which blocks of a cluster share.
   {
     name: "3x3 of 272 on a small map, everything",

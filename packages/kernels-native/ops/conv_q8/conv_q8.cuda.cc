@@ -45,6 +45,7 @@ cuda::MatmulProblem sm90_problem(const ConvQ8Args& a, cuda::Variant& base, const
   p.constantWeights = a.weight.constant;
   p.weights = cuda::pack_codes(base, a.weight, p.weightChannels, p.kernel[0] * p.kernel[1] * p.kernel[2], kPackCodes);
   p.moments = a.moments.present();
+  p.wide = true;
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), bf16 ? DType::bf16 : DType::f16);
   const cuda::ScaleSources scales = cuda::make_scales(base, a.xScale, a.weightScale, kPack);
   p.scales = scales.scales;

@@ -221,6 +221,12 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.padding[0] = measured.padding[1] = 1;
   for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
   print("invariant measured conv over frames", conv_cuda_variants(measured, device, kInvariant));
+  measured = conv(256, 512, 512, f16, f16);
+  measured.upsample = true;
+  measured.y = tensor({1, 1, 512, 512, 512}, f16);
+  print("doubling conv of 512", conv_cuda_variants(measured, device, kExplain));
+  for (int i = 2; i < 4; ++i) measured.y.dims[i] = 2 * (measured.x.dims[i] = 251);
+  print("doubling conv of odd rows", conv_cuda_variants(measured, device, kExplain));
   measured = conv(8, 320, 320, f16, f16);
   measured.x = measured.y = tensor({1, 2, 8, 8, 320}, f16);
   measured.weight = tensor({320, 320, 1, 1, 1}, f16);

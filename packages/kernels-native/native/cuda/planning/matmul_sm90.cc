@@ -17,16 +17,26 @@ int64_t num_blocks_of_x(const MatmulProblem& p) {
 }
 int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil_div(p.channels2, block_channels(p)); }
 
-/** Why staged tiles cannot do the problem: they have no second residual without a first, no phases, and one vector of frame
- *  bias for a tile. */
+/** Why wide tiles cannot do the problem: they are of convolutions whose four phases, if there are as many, have whole boxes, and which sum
+ * up 8-bit products in parts. */
+Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
+  const bool apart = p.phases != 1 && (p.out[3] % box[2] != 0 || p.columns % tile.tileN != 0);
+  return first_of({if_so(!p.wide, {"is for convolutions"}), if_so(p.gated, {"has no gated activation"}),
+                   if_so((bytes_of(p.x.dtype) == 1) != (tile.promote > 0), {"is for operands of other sizes"}),
+                   if_so(apart, {"upsamples where boxes cover rows and columns"}),
+                   if_so(p.phases != 1 && p.epilogue.residual != nullptr, {"has no residual where it upsamples"})});
+}
+
+/** Why staged tiles cannot do the problem: they have no second residual without a first, no phases but for wide ones, and one vector of
+ *  frame bias for a tile. */
 Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const Epilogue& e = p.epilogue;
-  const bool frames = p.out[2] * p.out[3] == e.pixelsPerFrame && box[0] == 1;
+  const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && box[0] == 1;
   const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % box[2] == 0;
-  return first_of({if_so(p.phases != 1, {"has no upsampling"}),
+  return first_of({tile.wide ? wide_reason(p, tile, box) : if_so(p.phases != 1, {"has no upsampling"}),
                    if_so(e.residual2 != nullptr && (p.gated || e.residual == nullptr), {"has no such pair of residuals"}),
                    if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
-                   if_so(!tile.pingpong && !p.gated, {"is for gated activations"})});
+                   if_so(!tile.pingpong && !tile.wide && !p.gated, {"is for gated activations"})});
 }
 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
@@ -65,13 +75,14 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
   const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
   const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
-  return first_of({if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong), {"is not for 8-bit operands"}),
-                   if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
-                   if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
-                   if_so(!floats && tile.promote == 0 && sums > kMostIntegerSums,
-                         {"has # sums a thread, of integers registers hold # beside the results", {sums, kMostIntegerSums}}),
-                   if_so(tile.promote == 0 && floats && blocks > kMostUnpromotedBlocks,
-                         {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
+  return first_of(
+      {if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong && !tile.wide), {"is not for 8-bit operands"}),
+       if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
+       if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
+       if_so(!floats && tile.promote == 0 && sums > kMostIntegerSums,
+             {"has # sums a thread, of integers registers hold # beside the results", {sums, kMostIntegerSums}}),
+       if_so(tile.promote == 0 && floats && blocks > kMostUnpromotedBlocks,
+             {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
 }
 
 /** Why the epilogue of a tile cannot do the problem's. */
@@ -90,7 +101,7 @@ bool fills_frame(const MatmulProblem& p, const Box& box, int pixels) {
 
 /** True where a tile's kernel leaves the moments of its results. */
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
-  const bool plain = !tile.activation && !tile.generic && tile.pingpong == tile.staged && !tile.blocked;
+  const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
   const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM == 128 : tile.promote > 0 || tile.staged;
   return p.moments && !p.clip && p.groups == 1 && tile.kernel == MatmulKernel::tiles && plain && kernel && fills_frame(p, box, tile.tileM);
 }
@@ -161,11 +172,14 @@ double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlock
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
+  // Not measured yet: behind every other tile.
+  const double unknown = tile.wide ? 4 : 1;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
   const double empty = p.columns <= 64 && tile.tileN > 64 ? (alone ? 1.3 : 1.6) : 1;
-  return empty * (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500));
+  return unknown * empty *
+         (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500));
 }
 
 /** Into how many parts rows tiles cut the columns, so that clusters have equally many: each part loads the rows again. */
