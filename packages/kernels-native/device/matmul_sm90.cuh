@@ -68,9 +68,9 @@ __device__ __forceinline__ void matmul_produce(const MatmulSm90Params& p, const 
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
     const PixelBox box = tile_box<Config>(p, index.m);
-    // Staged tiles have no phases: the producer's few registers do not hold them for nothing.
-    const int phases = !Config::kStaged && p.numPhases == 4, row = index.n * Config::kTileN;
-    const int phase = Config::kStaged ? 0 : index.phase;
+    // Most staged tiles have no phases: the producer's few registers do not hold them for nothing.
+    const int phases = Config::kPhases && p.numPhases == 4, row = index.n * Config::kTileN;
+    const int phase = Config::kPhases ? index.phase : 0;
     const int w0 = box.w * p.stride[2] - (phases ? 1 - (phase & 1) : p.padding[2]);
     const int h0 = box.h * p.stride[1] - (phases ? 1 - (phase >> 1) : p.padding[1]);
     const int f0 = box.f * p.stride[0] - p.padding[0];
@@ -151,7 +151,9 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
       const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
       bool framed = true;
-      if constexpr (Config::kStaged) {
+      if constexpr (Config::kWide) {
+        matmul_load_bias<Config>(p, index, bias);  // everyone has used that of the tile before
+      } else if constexpr (Config::kStaged) {
         if constexpr (Config::kMoments) matmul_set_barrier<Config>(group);  // nobody reads the results of the tile before
         if (matmul_first_of_set<Config>()) matmul_open_staging<Config>(p, index, shared.staging(set), shared.residual_at(set));
         matmul_set_barrier<Config>(group);  // the tile before no longer reads the bias, its stores no longer the staging
@@ -168,7 +170,15 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       const int handOver = Config::kPingpong && more ? 2 - group : -1;
       if constexpr (Config::kScaled) matmul_accumulate_scaled<Config>(p, acc, shared, index, rowOffset, count, handOver);
       else matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
-      if constexpr (Config::kStaged) {
+      if constexpr (Config::kWide) {
+        ptx::named_barrier(kStagingFree, kWideThreads);
+        matmul_stage<Config>(p, acc, index, group, rowOffset, bias, shared.staging(0), shared.residual_at(0), residualParity);
+        ptx::named_barrier(kStagingFull, kWideThreads);
+        if constexpr (Config::kMoments) {
+          matmul_staged_moments<Config>(p, index, shared.staging(0));
+          ptx::named_barrier_arrive(kStagingRead, kWideThreads);
+        }
+      } else if constexpr (Config::kStaged) {
         matmul_set_barrier<Config>(group);
         matmul_store_staged<Config>(p, acc, index, group, rowOffset, bias, shared.staging(set), shared.residual_at(set), residualParity);
         if constexpr (Config::kMoments) matmul_staged_moments<Config>(p, index, shared.staging(set));
@@ -180,14 +190,14 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
     count += p.numKBlocks;
     ++turn;
   }
-  if constexpr (Config::kStaged)
+  if constexpr (Config::kStaged && !Config::kWide)
     if (matmul_first_of_set<Config>()) ptx::bulk_wait();
 }
 
 template <class Config> __device__ __forceinline__ void matmul_sm90(const MatmulSm90Params& p) {
   extern __shared__ uint8_t dynamicShared[];
   constexpr int kBiasSets = Config::kStaged && !Config::kPingpong ? 1 : 2;
-  __shared__ __align__(16) float biases[kBiasSets][Config::kTileN];
+  __shared__ __align__(16) float biases[kBiasSets][Config::kBiases];
   __shared__ __align__(128) uint8_t staging[Config::kStaged ? 1 : 8 + kSlabBytes<Config> / 1024][Config::kStaged ? 16 : 1024];
   MatmulShared<Config> shared;
   shared.ring = (shared_address(dynamicShared) + 1023) & ~1023u;
@@ -211,10 +221,12 @@ template <class Config> __device__ __forceinline__ void matmul_sm90(const Matmul
 
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup == 2) {
-    ptx::registers_lower<24>();
+    ptx::registers_lower<Config::kWide ? 40 : 24>();  // two warps work
     if (threadIdx.x == 256) matmul_produce<Config>(p, shared, rank, numTiles);
+    if constexpr (Config::kWide)
+      if (threadIdx.x / 32 == 9) matmul_store_wide_tiles<Config>(p, rank, numTiles, shared.staging(0), shared.residual_at(0));
   } else {
-    ptx::registers_raise<240>();
+    ptx::registers_raise<Config::kWide ? 232 : 240>();
     matmul_consume<Config>(p, shared, warpgroup, rank, numTiles, biases[warpgroup % kBiasSets],
                            shared_address(staging[Config::kStaged ? 0 : threadIdx.x / 32]));
   }

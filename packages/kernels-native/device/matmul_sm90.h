@@ -46,8 +46,8 @@ struct MatmulSm90Params {
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other; matmul_sm90_split.cuh, the blocks
- *  of a cluster share one tile. */
-enum class MatmulKernel : uint8_t { tiles, rows, halves, split };
+ *  of a cluster share one tile; matmul_sm90_frames.cuh, convolutions over three frames, filters stay in shared memory. */
+enum class MatmulKernel : uint8_t { tiles, rows, halves, split, frames };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -60,6 +60,7 @@ struct MatmulTile {
   const char* name;
   int promote = 0;       // 8-bit operands: blocks of the reduction whose sum is added to float32 registers; 0: all are one sum
   bool blocked = false;  // 8-bit operands: each block has scales of its own
+  bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -96,6 +97,11 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 128, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256p", 1},
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128b", 1, true},
     {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64p", 4},
+    // Of convolutions: results leave by the copy engine while the next tile begins.
+    {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256w", 0, false, true},
+    {128, 256, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256pw", 1, false, true},
+    {256, 128, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m256n128pw", 1, false, true},
+    {64, 128, 128, 6, 1, true, false, false, true, MatmulKernel::frames, "t64n128"},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 5;
@@ -105,29 +111,35 @@ inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTile
 inline constexpr int kMatmulThreads = 384;
 /** Most blocks that share a split tile: what a cluster may have everywhere. */
 inline constexpr int kMostSplitParts = 8;
+/** Taps and channels of filters that stay in shared memory. */
+inline constexpr int kFramesTaps = 3, kFramesChannels = 128;
 /** Channels of the sources of rows tiles. */
 inline constexpr int kRowsChannels = 320;
 
-/** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one. */
+/** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
   if (t.kernel == MatmulKernel::halves) return t.tileM * t.tileN;
-  return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN;
+  return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
 
 /** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. Rows tiles
  *  have stages of A or B, and the biases of all columns; halves lie behind 2 KiB of static memory, which aligns them. */
 constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
+  if (t.kernel == MatmulKernel::frames)
+    return t.stages * (t.tileM * kFramesChannels * 2 + 16) + kFramesTaps * kFramesChannels * 2 * t.tileN + matmul_staging_bytes(t) + 24 +
+           1024;
   const bool rows = t.kernel == MatmulKernel::rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
          (t.kernel == MatmulKernel::halves ? 0 : 1024);
 }
 
-/** Static shared memory of a tile: biases, and a kilobyte for each warp that turns fragments into lines by itself. */
+/** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
+ * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split) return 0;
-  return (t.staged && !t.pingpong ? 1 : 2) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
+  return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 
 }  // namespace vd::device

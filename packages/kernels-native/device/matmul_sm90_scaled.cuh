@@ -65,8 +65,8 @@ __device__ __forceinline__ float matmul_float(int32_t sum) {
 }
 __device__ __forceinline__ float matmul_float(float sum) { return sum; }
 
-/** acc *= scales, which are the same for all blocks of the reduction. */
-template <class Config>
+/** acc *= scales of rows, which are the same for all blocks of the reduction, and with kColumns those of columns. */
+template <class Config, bool kColumns>
 __device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
                                              float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
   const MatmulRowScales<Config> rows(p, index, rowOffset);
@@ -79,9 +79,12 @@ __device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const Ma
   for (int n = 0; n < Config::kColBlocks; ++n)
 #pragma unroll
     for (int block = 0; block < Config::kWidth / 8; ++block) {
-      int end;
-      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
-      const float2 column = weight_scales(p.scales, weightRow, end, 0);
+      float2 column = make_float2(1.0f, 1.0f);
+      if constexpr (kColumns) {
+        int end;
+        const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
+        column = weight_scales(p.scales, weightRow, end, 0);
+      }
 #pragma unroll
       for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
@@ -187,7 +190,8 @@ __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Param
   }
 }
 
-/** acc = this warpgroup's rows of the numbers that codes and scales stand for, before the tail. As matmul_accumulate otherwise. */
+/** acc = this warpgroup's rows of the numbers that codes and scales stand for, before the tail, which multiplies with what kColumnScales
+ *  leaves to it. As matmul_accumulate otherwise. */
 template <class Config>
 __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params& p,
                                                          float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
@@ -208,7 +212,8 @@ __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params&
   } else {
     matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
   }
-  matmul_scale<Config>(p, index, rowOffset, acc);
+  if constexpr (!Config::kColumnScales) matmul_scale<Config, true>(p, index, rowOffset, acc);
+  else if (matmul_has_row_scales(p)) matmul_scale<Config, false>(p, index, rowOffset, acc);
 }
 
 }  // namespace vd::device

@@ -21,6 +21,22 @@ template <class Config> inline constexpr int kSetThreads = Config::kPingpong ? 1
 template <class Config> __device__ __forceinline__ void matmul_set_barrier(int group) {
   ptx::named_barrier(3 + (Config::kPingpong ? group : 0), kSetThreads<Config>);
 }
+/** Starts storing a tile. Of four phases, the map has two neighbouring pixels of a row as channels of one, and two rows beside each other.
+ */
+template <class Config>
+__device__ __forceinline__ void matmul_store_boxes(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging) {
+  const PixelBox box = tile_box<Config>(p, index.m);
+  int channel = index.n * Config::kOutColumns, w = box.w;
+  if (Config::kPhases && p.numPhases == 4) {
+    channel += (index.phase & 1) * static_cast<int>(p.epilogue.yPitch);
+    w += (index.phase >> 1) * p.out[2];
+  }
+#pragma unroll
+  for (int step = 0; step < Config::kSteps; ++step)
+    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, channel + step * 32, w, box.h, box.f, box.b);
+  ptx::bulk_commit();
+}
+
 template <class Config> __device__ __forceinline__ bool matmul_first_of_set() { return threadIdx.x % kSetThreads<Config> == 0; }
 
 /** Starts loading a residual's tile. By one thread. */
@@ -111,12 +127,12 @@ __device__ __forceinline__ void matmul_fill_staging(const MatmulSm90Params& p,
     }
 }
 
-/** After the products: results to staging, then to memory. parity: of the residual's next arrival. */
+/** After the products: results to staging. parity: of the residual's next arrival. */
 template <class Config>
-__device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
-                                                    float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
-                                                    const MatmulTileIndex& index, int group, int rowOffset, const float* bias,
-                                                    uint32_t staging, uint32_t barrier, uint32_t& parity) {
+__device__ __forceinline__ void matmul_stage(const MatmulSm90Params& p,
+                                             float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                             const MatmulTileIndex& index, int group, int rowOffset, const float* bias, uint32_t staging,
+                                             uint32_t barrier, uint32_t& parity) {
   if (p.epilogue.residual == nullptr) {
     matmul_fill_staging<Config, kStagedBias>(p, acc, rowOffset, bias, staging);
   } else {
@@ -134,13 +150,43 @@ __device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
     }
   }
   ptx::fence_proxy_async();
+}
+
+/** The same, and from there to memory. */
+template <class Config>
+__device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
+                                                    float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
+                                                    const MatmulTileIndex& index, int group, int rowOffset, const float* bias,
+                                                    uint32_t staging, uint32_t barrier, uint32_t& parity) {
+  matmul_stage<Config>(p, acc, index, group, rowOffset, bias, staging, barrier, parity);
   matmul_set_barrier<Config>(group);
-  if (!matmul_first_of_set<Config>()) return;
-  const PixelBox box = tile_box<Config>(p, index.m);
-#pragma unroll
-  for (int step = 0; step < Config::kSteps; ++step)
-    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
-  ptx::bulk_commit();
+  if (matmul_first_of_set<Config>()) matmul_store_boxes<Config>(p, index, staging);
+}
+
+/** Named barriers between the consumers of a wide tile and the warp that loads residuals into staging and stores from it. */
+enum MatmulWideBarrier : int { kStagingFree = 5, kStagingFull, kStagingRead };
+inline constexpr int kWideThreads = 256 + 32;
+
+/** The storing warp of wide tiles. The next tile's products begin while it waits for the copy engine. */
+template <class Config>
+__device__ __forceinline__ void matmul_store_wide_tiles(const MatmulSm90Params& p, int rank, int numTiles, uint32_t staging,
+                                                        uint32_t barrier) {
+  const bool first = (threadIdx.x & 31) == 0;
+#pragma unroll 1
+  for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
+    const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
+    if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, barrier);
+    __syncwarp();
+    ptx::named_barrier_arrive(kStagingFree, kWideThreads);
+    ptx::named_barrier(kStagingFull, kWideThreads);
+    if (first) {
+      matmul_store_boxes<Config>(p, index, staging);
+      ptx::bulk_wait_read();
+    }
+    __syncwarp();
+    if constexpr (Config::kMoments) ptx::named_barrier(kStagingRead, kWideThreads);
+  }
+  if (first) ptx::bulk_wait();
 }
 
 }  // namespace vd::device

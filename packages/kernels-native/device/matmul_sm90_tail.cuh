@@ -1,6 +1,7 @@
 // The epilogue of the Hopper matrix core: bias tile, residuals through staging, whole lines to memory.
 #pragma once
 #include "epilogue.cuh"
+#include "matmul_scales.cuh"
 #include "matmul_sm90_moments.cuh"
 #include "matmul_sm90_tile.cuh"
 #include "ptx/mbarrier.cuh"
@@ -58,8 +59,14 @@ __device__ __forceinline__ int matmul_frame(const MatmulSm90Params& p, const Pix
   return first / frame == last / frame ? static_cast<int>(first / frame) : -1;
 }
 
-/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates).
- *  Returns whether the frame bias is in it, or absent. */
+/** What the products of a column are multiplied with: outScale and the column's scale, and that of x where x has one. */
+__device__ __forceinline__ float matmul_column_scale(const MatmulSm90Params& p, int col) {
+  const float x = matmul_has_row_scales(p) ? 1.0f : *p.scales.x;
+  return p.epilogue.outScale * x * __ldg(p.scales.weight + min(col, p.epilogue.n - 1) * p.scales.weightStride);
+}
+
+/** This warpgroup's tile of outScale · (bias + frameBias) in shared memory (with geglu values, then unscaled gates), and of columns' scales
+ *  behind them. Returns whether the frame bias is in it, or absent. */
 template <class Config>
 __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, const MatmulTileIndex& index, float* tile) {
   using T = typename Config::T;
@@ -74,6 +81,7 @@ __device__ __forceinline__ bool matmul_load_bias(const MatmulSm90Params& p, cons
     float v = bias != nullptr && col < e.n ? __ldg(bias + gate * e.n + col) : 0.0f;
     if (frameBias != nullptr && col < e.n) v += to_float(frameBias[col]);
     tile[i] = gate ? v : v * e.outScale;
+    if constexpr (Config::kColumnScales) tile[Config::kTileN + i] = matmul_column_scale(p, col);
   }
   return frameBias != nullptr || e.frameBias == nullptr;
 }
@@ -107,7 +115,7 @@ __device__ __forceinline__ MatmulRow<typename Config::T> matmul_row(const Matmul
 struct MatmulStaging {
   uint32_t fragment;  // address of the 8x8 matrices of channels 0-15 for ldmatrix and stmatrix; 16-31 lie 32 bytes on, swizzled
   uint32_t fragment2;
-  uint32_t line[2];   // address of this lane's 16 bytes in rows lane / 4 and lane / 4 + 8
+  uint32_t line[2];  // address of this lane's 16 bytes in rows lane / 4 and lane / 4 + 8
 };
 __device__ __forceinline__ MatmulStaging matmul_staging(uint32_t base) {
   const int lane = threadIdx.x & 31;
@@ -181,7 +189,9 @@ __device__ __forceinline__ void matmul_sums(const Epilogue& e, const float (&acc
         values[block][part] = gated2<Config::kSwiglu>(make_float2(v[0], v[1]), make_float2(v[4], v[5]), e.outScale, b, gateBias);
       } else {
         const float* v = acc + (group * 4 + block) * 4 + 2 * part;
-        values[block][part] = make_float2(fmaf(v[0], e.outScale, b.x), fmaf(v[1], e.outScale, b.y));
+        float2 scale = make_float2(e.outScale, e.outScale);
+        if constexpr (Config::kColumnScales) scale = *reinterpret_cast<const float2*>(at + Config::kTileN + 8 * block);
+        values[block][part] = make_float2(fmaf(v[0], scale.x, b.x), fmaf(v[1], scale.y, b.y));
       }
     }
   }
@@ -277,7 +287,7 @@ __device__ __forceinline__ void matmul_store_tail(const MatmulSm90Params& p,
       }
       matmul_store_lines<T>(staging, values, row0.y, row1.y, offset, inside);
       if constexpr (Config::kMoments) {
-        matmul_slab_moments<Config>(stagingBase, step);
+        matmul_slab_moments<Config>(stagingBase, m, step);
         __syncwarp();
       }
     }

@@ -21,7 +21,12 @@ struct MatmulConfig {
   static constexpr bool kPingpong = kTile.pingpong, kGeglu = kGeglu_, kActivation = kTile.activation && !kGeglu;
   static constexpr bool kSwiglu = kSwiglu_, kClip = kClip_, kMoments = kMoments_;
   static constexpr bool kGeneric = kTile.generic, kStaged = kTile.staged, kRowTiles = kRowTiles_;
+  static constexpr bool kWide = kTile.wide, kPhases = !kStaged || kWide;  // may be four phases
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
+  // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
+  static constexpr bool kColumnScales = kScaled && kTile.kernel == MatmulKernel::tiles && kTile.promote > 0 && !kTile.blocked &&
+                                        !kRowTiles && !kGeglu && !kActivation && !kGeneric;
+  static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
   static constexpr int kStageBytesA = kTileM * 128, kStageBytesB = kTileN * 128;
@@ -35,10 +40,16 @@ struct MatmulConfig {
   static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
   static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
   static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
-  static_assert(!kMoments || (kTileM == 128 && kPingpong == kStaged && !kGeglu),
+  static_assert(!kMoments ||
+                    ((kPingpong == kStaged || kWide) && (!kPingpong || kTileM <= 128) && (kPingpong || kTileM % 128 == 0) && !kGeglu),
                 "moments are of 128 staged rows, or of eight warps' lines");
   static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
 };
+
+/** True where rows of x have scales that differ; else one multiplies all products. */
+__device__ __forceinline__ bool matmul_has_row_scales(const MatmulSm90Params& p) {
+  return p.scales.xStride[0] != 0 || p.scales.xStride[1] != 0 || p.scales.xStride[2] != 0;
+}
 
 /** Channels of a group from which on its pixels fill lines of memory. */
 inline constexpr int kManyGroupChannels = 64;

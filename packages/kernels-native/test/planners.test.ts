@@ -168,6 +168,52 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       ]);
     });
 
+    test("over three frames of 128 channels may keep the filters", () => {
+      const kept = candidates(90)["measured conv of 128 over frames"]!;
+      expect(kept).toContain("sm90_t64n128");
+      // Those that find moments come first.
+      expect(kept.indexOf("sm90_t64n128")).toBeLessThan(kept.indexOf("sm90_m128n64"));
+      const why = (row: string) => rejected(90, row).sm90_t64n128;
+      expect(why("half conv")).toBe("is for filters of 3x1x1");
+      expect(why("half linear")).toBe("is for convolutions");
+      expect(why("half conv 2 groups")).toBe("has no groups");
+      expect(rejected(90, "float8 conv of 1280 by 512").sm90_t64n128).toBe("is for filters of 3x1x1");
+      expect(rejected(90, "int8 conv of 1280 by 512").sm90_t64n128).toBe("is not for integers");
+    });
+
+    test("of convolutions have wide tiles, where four phases have whole boxes", () => {
+      const rows = candidates(90);
+      for (const row of ["measured conv", "doubling conv of 512", "half conv of 1280 by 512"])
+        expect(rows[row]).toContain("sm90_m128n256w");
+      expect(rejected(90, "doubling conv of odd rows").sm90_m128n256w).toBe(
+        "upsamples where boxes cover rows and columns",
+      );
+      for (const type of ["float8", "int8"])
+        expect(rows[`${type} conv of 1280 by 512`]).toEqual(
+          expect.arrayContaining(["sm90_m128n256pw", "sm90_m256n128pw"]),
+        );
+      expect(rejected(90, "half linear").sm90_m128n256w).toBe("is for convolutions");
+      expect(rejected(90, "float8 linear of 77 tokens").sm90_m128n256pw).toBe("is for convolutions");
+      expect(rejected(90, "float8 invariant measured conv over frames").sm90_m128n256w).toBe(
+        "is for operands of other sizes",
+      );
+      expect(rejected(90, "half conv 2 groups").sm90_m128n256w).toBe("has no groups");
+      expect(rejected(90, "half conv clip").sm90_m128n256w).toBe("has no past frames and repeats none");
+    });
+
+    test.each(["float8", "int8"])("of %s find moments of results on the way, too", (type) => {
+      const rows = (name: string) => candidates(90)[`${type} ${name}`]!;
+      const onTheWay = ["sm90_m128n160p", "sm90_m128n192p", "sm90_m128n256p", "sm90_m256n128p"];
+      expect(rows("measured conv").slice(0, 4).sort()).toEqual(onTheWay);
+      expect(rows("measured conv").length).toBeGreaterThan(4);
+      expect(rows("invariant measured conv")).toEqual(["sm90_m128n256p"]);
+      expect(rows("invariant measured conv of 128")).toEqual(["sm90_m256n128p"]);
+      // Few products are one sum of float8; integers have no staged tiles.
+      expect(rows("invariant measured conv over frames")).toEqual([
+        type === "float8" ? "sm90_m128n128ps" : "sm90_m256n128p",
+      ]);
+    });
+
     test("of norms hold rows that clusters have room for", () => {
       expect(candidates(90).group_norm).toEqual(["held", "vector"]);
       expect(candidates(90)["group_norm of many rows"]).toEqual(["vector", "held"]);
@@ -237,6 +283,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
       expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
       expect(rows["half attention d40"]![0]).toBe("sm90_range_d64");
+      expect(rows["half attention d512"]!.slice(0, 3)).toEqual(["sm90_d512", "sm90_d512_held", "sm90_masked_d512"]);
+      expect(rejected(90, "causal attention d512").sm90_d512_held).toBe("has no causal mask");
       const why = rejected(90, "boxes of attention");
       expect(why["sm90_range_*"]).toBe("has no window of rows or columns");
       expect(why.sm90_masked_d512).toBe("is for larger heads than 64");
@@ -317,8 +365,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        expect(new Set(tiles).size, row).toBe(30);
-        expect(tiles).toHaveLength(30);
+        expect(new Set(tiles).size, row).toBe(34);
+        expect(tiles).toHaveLength(34);
       }
       expect(rejected(90, "half conv")).toMatchObject({
         sm90_r128n160: "is for linear",

@@ -6,9 +6,10 @@ import type { GeneratedFile } from "../generated-file";
 const SHARED_WIDTHS = [32, 64, 128, 160, 256];
 /** Widths of such products with the columns of b contiguous. */
 const SHARED_TRANSPOSED_WIDTHS = [256];
-/** Products with a in registers: width, and 1 where the columns of b are contiguous. Attention's values, with a column of
+/** Products with a in registers: width, and 1 where the columns of b are contiguous. Attention's scores and values, with a column of
  *  ones or without, and rows that stay in registers. */
 const REGISTER_SHAPES = [
+  [32, 0],
   [64, 1],
   [72, 1],
   [80, 1],
@@ -16,6 +17,7 @@ const REGISTER_SHAPES = [
   [128, 1],
   [128, 0],
   [160, 0],
+  [256, 1],
 ] as const;
 /** Widths of products of 8-bit operands, both in shared memory with their reductions contiguous, as is all that there is. */
 const QUANTIZED_WIDTHS = [32, 64, 128, 160, 192, 256];

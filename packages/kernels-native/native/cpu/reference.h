@@ -49,6 +49,20 @@ template <class Args> float modulated(const Args& a, int64_t i, int64_t c, float
   return a.shift.present() ? v + at(a.shift, broadcast_pixel(a.shift, a.x, i), c) : v;
 }
 
+/** Mean and variance of every channel of every frame of y: what convolutions leave for the norms behind them. */
+inline void measure_channels(const Tensor& y, const Tensor& moments, ThreadPool& pool) {
+  const int64_t pixels = y.dims[2] * y.dims[3], K = y.dims[4];
+  pool.parallel_for(y.dims[0] * y.dims[1] * K, [&](int64_t i, int) {
+    const int64_t first = i / K * pixels, k = i % K;
+    double sum = 0, squares = 0;
+    for (int64_t p = first; p < first + pixels; ++p) sum += at(y, p, k);
+    const double mean = sum / static_cast<double>(pixels);
+    for (int64_t p = first; p < first + pixels; ++p) squares += (at(y, p, k) - mean) * (at(y, p, k) - mean);
+    put(moments, i, 0, static_cast<float>(mean));
+    put(moments, i, 1, static_cast<float>(squares / static_cast<double>(pixels)));
+  });
+}
+
 /** The last part of conv and linear: scale, then residuals; `i` is the output pixel. */
 template <class Args> void finish(const Args& a, int64_t i, int64_t k, float activated) {
   float v = a.outScale * activated;

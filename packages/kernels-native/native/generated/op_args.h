@@ -208,6 +208,8 @@ struct ConvQ8Args {
   Tensor residual2;
   /** [B,G,P,Q,K]: result; f32 unless `out` is of another type. */
   Tensor y;
+  /** [B,G,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
+  Tensor moments;
   /** steps in frames, height, width. */
   int64_t stride[3];
   /** zeros at front, back, top, bottom, left, right. */
@@ -807,6 +809,7 @@ inline ConvQ8Args read_conv_q8_args(const Row& row) {
   args.residual = row.tensors[6];
   args.residual2 = row.tensors[7];
   args.y = row.tensors[8];
+  args.moments = row.tensors[9];
   args.stride[0] = static_cast<int64_t>(row.attrs[0]);
   args.stride[1] = static_cast<int64_t>(row.attrs[1]);
   args.stride[2] = static_cast<int64_t>(row.attrs[2]);

@@ -15,6 +15,9 @@ const plain: Case[] = [
   space("head of 160", [1, 2, 10, 33, 1, 160]),
   space("head of 512", [1, 1, 10, 11, 1, 512]),
   space("head of 512, several tiles", [1, 1, 85, 133, 1, 512]),
+  ...[32, 33, 64, 97].map((keys) => space(`head of 512, ${keys} keys`, [1, 1, 65, keys, 1, 512])),
+  space("heads of 512 in clips of two frames", [2, 2, 130, 75, 2, 512]),
+  space("heads of 512, one frame of keys for all", [2, 3, 40, 50, 1, 512], { fk: 1 }),
   space("head of 3", [1, 2, 9, 13, 5, 3]),
   space("many keys", [1, 1, 7, 613, 1, 16]),
   space("many queries", [1, 1, 301, 5, 2, 8]),
@@ -40,6 +43,17 @@ const views: Case[] = [
     also: ["lse"],
   },
   { ...space("without lse", [1, 2, 9, 7, 2, 8]), also: [] },
+  { ...space("head of 512 without lse", [1, 1, 70, 100, 1, 512]), outGap: 8, also: [] },
+  {
+    name: "head of 512, q, k and v on gaps",
+    inputs: {
+      q: { dims: [1, 2, 66, 512], gap: 1024, shiftBytes: 16 },
+      k: { dims: [1, 2, 66, 512], gap: 1024, shiftBytes: 16 },
+      v: { dims: [1, 2, 66, 512], gap: 8 },
+    },
+    attrs: { heads: 1, scale: 0.04 },
+    also: ["lse"],
+  },
 ];
 
 const forbidden: Operand = { dims: [2, 3, 11, 9], dtype: "u8", fill: { values: [0, 0, 1, 1, 0, 1, 0] } };

@@ -10,6 +10,14 @@ namespace vd::device {
 /** Dynamic shared memory of the Hopper kernels for heads of 512: Q, K and V; two tiles of P; partial scores; 1 KiB to align all. */
 inline constexpr int kAttentionD512SharedBytes = 3 * 64 * 1024 + 4 * 8192 + 1024;
 
+/** Of the kernel that holds queries of 512 channels in registers: keys of a tile, tiles of K and of V that are under way, and how many of
+ *  four slices of 64 channels a warpgroup holds. */
+inline constexpr int kAttentionHeldKeys = 32, kAttentionHeldStagesK = 2, kAttentionHeldStagesV = 3, kAttentionHeldSlices = 2;
+/** Its dynamic shared memory: the rest of Q; K and V; two sums of each of two warpgroups; 1 KiB to align all. */
+inline constexpr int kAttentionHeldSharedBytes =
+    2 * (4 - kAttentionHeldSlices) * 8192 + ((kAttentionHeldStagesK + kAttentionHeldStagesV) * 1024 + 4 * 64 * 4) * kAttentionHeldKeys +
+    1024;
+
 /** Tensor maps are [B·F, S, heads·D], copied in boxes of 64 channels. */
 struct AttentionSm90Params {
   TensorMap q, k, v;

@@ -1,7 +1,7 @@
 import { type CaseOf, defineCases, epilogueCases } from "../../contract/define-case";
 import conv from "./conv.op";
 import { grouped } from "./conv-grouped";
-import { around, inFrames, measured, type Pads, transposed } from "./conv-kinds";
+import { around, inFrames, kept, measured, type Pads, transposed, wide } from "./conv-kinds";
 
 type Case = CaseOf<typeof conv>;
 /** Kernel, stride and padding; the filter's sizes are [K,C,T,R,S]. */
@@ -328,7 +328,18 @@ const [flat, overTime] = [
 const half: Case["attrs"] = { stride: [1, 2, 2] };
 
 export default defineCases(conv, {
-  correctness: [...shapes, ...upsampling, ...types, ...grouped, ...inFrames, ...transposed, ...measured, ...epilogue],
+  correctness: [
+    ...shapes,
+    ...upsampling,
+    ...types,
+    ...grouped,
+    ...inFrames,
+    ...transposed,
+    ...measured,
+    ...wide,
+    ...kept,
+    ...epilogue,
+  ],
   bench: [
     layer("tiny.unet.conv_in", [2, 14, 16, 16, 8], 64, flat),
     layer("tiny.unet.down0.res0.conv1", [2, 14, 16, 16, 64], 64, flat),

@@ -54,20 +54,6 @@ float convolve(const ConvArgs& a, int64_t b, int64_t g, int64_t p, int64_t q, in
   return sum;
 }
 
-/** Mean and variance of every channel of every frame of y. */
-void measure(const ConvArgs& a, ThreadPool& pool) {
-  const int64_t pixels = a.y.dims[2] * a.y.dims[3], K = a.y.dims[4];
-  pool.parallel_for(a.y.dims[0] * a.y.dims[1] * K, [&](int64_t i, int) {
-    const int64_t first = i / K * pixels, k = i % K;
-    double sum = 0, squares = 0;
-    for (int64_t p = first; p < first + pixels; ++p) sum += at(a.y, p, k);
-    const double mean = sum / static_cast<double>(pixels);
-    for (int64_t p = first; p < first + pixels; ++p) squares += (at(a.y, p, k) - mean) * (at(a.y, p, k) - mean);
-    put(a.moments, i, 0, static_cast<float>(mean));
-    put(a.moments, i, 1, static_cast<float>(squares / static_cast<double>(pixels)));
-  });
-}
-
 }  // namespace
 
 void conv_reference(const ConvArgs& a, ThreadPool& pool) {
@@ -81,7 +67,7 @@ void conv_reference(const ConvArgs& a, ThreadPool& pool) {
         finish(a, line * Q + q, k, activate(a.act, v));
       }
   });
-  if (a.moments.present()) measure(a, pool);
+  if (a.moments.present()) measure_channels(a.y, a.moments, pool);
 }
 
 }  // namespace vd::cpu

@@ -77,6 +77,7 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   p.constantWeights = a.weight.constant;
   p.weights = pack_filters(base, a, p.kernel[0] * p.kernel[1] * p.kernel[2], p.weightChannels);
   p.moments = a.moments.present();
+  p.wide = true;
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
   p.epilogue = epilogue;
   p.bias = cuda::float_bias(base, a.bias, "conv_pack");

@@ -72,6 +72,23 @@ const shapes: Shape[] = [
     weight: [32, 64, 1, 3, 3],
     more: { inputs: { weightScale: scales([1, 1]) } as Case["inputs"], attrs: { padding: around(0, 1) } },
   },
+  {
+    name: "3x3 of 384 filters over a blend, on gaps",
+    x: [2, 3, 9, 23, 144],
+    weight: [384, 144, 1, 3, 3],
+    gap: 16,
+    more: {
+      inputs: {
+        xScale: scales([2, 1, 1, 1]),
+        bias: [384],
+        frameBias: [2, 3, 384],
+        residual: { dims: [2, 3, 9, 23, 384], gap: 8 },
+        residual2: [2, 3, 9, 23, 384],
+      } as Case["inputs"],
+      attrs: { outScale: 0.5, residualScale: -2, residual2Scale: 0.25, padding: around(0, 1) },
+      outGap: 8,
+    },
+  },
   // Few results of long reductions, which blocks of a cluster share.
   {
     name: "3x3 of 272 on a small map, everything",
@@ -103,6 +120,82 @@ const shapes: Shape[] = [
   { name: "1x1 of 1840 on a small map", x: [1, 1, 4, 4, 1840], weight: [280, 1840, 1, 1, 1], gap: 16 },
 ];
 
+/** Values far from zero, whose squares say little of their variance. */
+const far = (dims: readonly number[], gap = 0): Operand => ({ dims, gap, fill: { mean: 20, deviation: 1 } });
+
+/** The moments of the result: of frames that whole tiles cover, where kernels find them on the way, and of others. */
+const measured: Shape[] = [
+  {
+    name: "moments of whole tiles",
+    x: [2, 3, 16, 16, 64],
+    weight: [128, 64, 1, 3, 3],
+    more: { inputs: { bias: [128] } as Case["inputs"], attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "moments of whole tiles and a tile of columns that is not, with a frame bias",
+    x: [1, 2, 8, 64, 144],
+    weight: [328, 144, 1, 3, 3],
+    more: {
+      inputs: { bias: [328], frameBias: [1, 2, 328], residual: far([1, 2, 8, 64, 328]) } as Case["inputs"],
+      attrs: { padding: around(0, 1) },
+    },
+  },
+  {
+    name: "moments of 480 filters",
+    x: [1, 1, 16, 48, 112],
+    weight: [480, 112, 1, 3, 3],
+    more: { attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "moments of a blend over frames",
+    x: [1, 5, 16, 16, 128],
+    weight: [160, 128, 3, 1, 1],
+    more: {
+      inputs: { bias: [160], residual: far([1, 5, 16, 16, 160]), residual2: [1, 5, 16, 16, 160] } as Case["inputs"],
+      attrs: { padding: around(1, 0), outScale: 0.5, residualScale: 0.75, residual2Scale: 2 },
+    },
+  },
+  {
+    name: "moments of a residual on a gap, 256 filters over frames",
+    x: [1, 3, 24, 32, 256],
+    weight: [256, 256, 3, 1, 1],
+    gap: 16,
+    more: {
+      inputs: { residual: far([1, 3, 24, 32, 256], 8) } as Case["inputs"],
+      attrs: { padding: around(1, 0) },
+      outGap: 16,
+    },
+  },
+  {
+    name: "moments of 128 filters over frames of 128 channels",
+    x: [2, 5, 16, 12, 128],
+    weight: [128, 128, 3, 1, 1],
+    more: {
+      inputs: {
+        xScale: scales([2, 1, 1, 1]),
+        bias: [128],
+        frameBias: [2, 5, 128],
+        residual: far([2, 5, 16, 12, 128]),
+      } as Case["inputs"],
+      attrs: { padding: around(1, 0), outScale: 0.5 },
+    },
+  },
+  {
+    name: "moments of frames of 128 pixels",
+    x: [1, 3, 8, 16, 96],
+    weight: [256, 96, 1, 3, 3],
+    more: { attrs: { padding: around(0, 1) } },
+  },
+  {
+    name: "moments of odd sizes, activated",
+    x: [2, 2, 5, 27, 13],
+    weight: [11, 13, 1, 3, 3],
+    more: { inputs: { bias: [11] } as Case["inputs"], attrs: { padding: around(0, 1), act: "silu" } },
+  },
+  { name: "moments of 1x1 filters, two frames of which fill a tile", x: [1, 2, 8, 8, 64], weight: [96, 64, 1, 1, 1] },
+  { name: "moments of one pixel", x: [1, 2, 1, 1, 32], weight: [32, 32, 1, 1, 1] },
+].map((each): Shape => ({ ...(each as Shape), more: { ...(each as Shape).more, also: ["moments"] } }));
+
 const epilogue = epilogueCases({ out: [2, 3, 3, 4, 24], rows: 24 }).flatMap((each) =>
   both({
     name: each.name,
@@ -127,7 +220,7 @@ const layer = (name: string, x: number[], rows: number, kernel: readonly [number
   }));
 
 export default defineCases(convQ8, {
-  correctness: [...shapes.flatMap(both), ...epilogue],
+  correctness: [...shapes.flatMap(both), ...measured.flatMap(both), ...epilogue],
   bench: [
     ...layer("svd-xt.unet.down0.res0.conv1", [2, 25, 72, 128, 320], 320, [1, 3, 3]),
     ...layer("svd-xt.unet.down0.res0.temporal.conv1", [2, 25, 72, 128, 320], 320, [3, 1, 1]),

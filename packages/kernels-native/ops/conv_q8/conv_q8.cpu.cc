@@ -1,4 +1,4 @@
-// The definition of conv_q8: the convolution of the codes, times the scales.
+// The definition of conv_q8: the convolution of the codes, times the scales; then the moments of the result.
 #include "../../native/cpu/reference.h"
 
 namespace vd::cpu {
@@ -42,6 +42,7 @@ void conv_q8_reference(const ConvQ8Args& a, ThreadPool& pool) {
         finish(a, line * Q + q, k, activate(a.act, v));
       }
   });
+  if (a.moments.present()) measure_channels(a.y, a.moments, pool);
 }
 
 }  // namespace vd::cpu

@@ -1,5 +1,6 @@
 #include "../../native/generated/op_planners.h"
 
+#include "../../native/cuda/planning/channel_moments.h"
 #include "../../native/cuda/planning/conv_geometry.h"
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/matmul_scaled.h"
@@ -43,6 +44,8 @@ cuda::MatmulProblem sm90_problem(const ConvQ8Args& a, cuda::Variant& base, const
   p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 16));
   p.constantWeights = a.weight.constant;
   p.weights = cuda::pack_codes(base, a.weight, p.weightChannels, p.kernel[0] * p.kernel[1] * p.kernel[2], kPackCodes);
+  p.moments = a.moments.present();
+  p.wide = true;
   p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), bf16 ? DType::bf16 : DType::f16);
   const cuda::ScaleSources scales = cuda::make_scales(base, a.xScale, a.weightScale, kPack);
   p.scales = scales.scales;
@@ -80,6 +83,15 @@ cuda::ScaledMmaProblem mma_problem(const ConvQ8Args& a, const Epilogue& epilogue
   return problem;
 }
 
+/** The tile whose kernel is the only one where a plan is batch-invariant, by the filters alone: the fastest of those that leave moments. */
+const char* invariant_tile(const ConvQ8Args& a) {
+  const int64_t columns = a.y.channels(), taps = a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
+  const bool wide = columns % 128 != 0 && columns % 160 == 0;
+  const bool one = a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= kMostUnpromotedBlocks;
+  if (one) return wide ? "sm90_m128n160ps" : "sm90_m128n128ps";
+  return wide ? "sm90_m128n160p" : columns % 256 == 0 ? "sm90_m128n256p" : "sm90_m256n128p";
+}
+
 }  // namespace
 
 cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
@@ -93,6 +105,7 @@ cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceIn
     for (cuda::Variant& variant : out.variants) variant.launches.back().overlapped = true;
   }
   cuda::add_scaled_mma(mma_problem(a, epilogue), device, out);
+  cuda::add_channel_moments({"conv_q8", a.y, a.moments, invariant_tile(a)}, out);
   return out;
 }
 

@@ -31,6 +31,7 @@ export default defineOp({
   formula: [
     "sum[g,p,q,k] = xScale · weightScale[k] · Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
     "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+    "moments[g,k] = (mean, variance) of y[g,p,q,k] over p,q",
   ],
   source: ["https://arxiv.org/abs/1603.07285", "https://arxiv.org/abs/2209.05433"],
   inputs: {
@@ -57,6 +58,13 @@ export default defineOp({
       dtype: FLOATS,
       apart: ["x", "weight"],
       doc: "result; f32 unless `out` is of another type",
+    },
+    moments: {
+      dims: ["B", "G", "K", 2],
+      dtype: ["f32"],
+      apart: "all",
+      optional: true,
+      doc: "mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them",
     },
   },
   rules: [covers("F", "T", 0), covers("H", "R", 1), covers("W", "S", 2), keepsChannels],

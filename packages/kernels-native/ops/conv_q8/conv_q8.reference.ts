@@ -1,6 +1,7 @@
 import {
   at,
   biasesAt,
+  channelMoments,
   dot,
   type Plain,
   type PlainCall,
@@ -51,7 +52,7 @@ function convolution(call: PlainCall): Plain {
   });
 }
 
-/** conv_q8: a convolution of codes, times the scales. */
+/** conv_q8: a convolution of codes, times the scales; moments are those of the whole result. */
 export default function convQ8(call: PlainCall): PlainResults {
   const sums = convolution(call);
   const [xScale, weightScale] = [call.operand("xScale"), call.operand("weightScale")];
@@ -59,5 +60,6 @@ export default function convQ8(call: PlainCall): PlainResults {
     const scale = at(xScale, i, 0, 0, 0) * at(weightScale, k, 0);
     return at(sums, i, g, p, q, k) * scale + biasesAt(call, i, g, k);
   });
-  return { y: withEpilogue(call, product) };
+  const y = withEpilogue(call, product);
+  return { y, moments: channelMoments(y) };
 }

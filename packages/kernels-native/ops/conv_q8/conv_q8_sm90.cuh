@@ -1,12 +1,25 @@
 // The tiles of conv_q8 on Hopper for one type of operands: implicit GEMM on the matrix core of device/matmul_sm90.cuh with scales.
-// Symbols: conv_q8_sm90_<type>_<dtype>_<tile>; dtype: of the result.
+// Symbols: conv_q8_sm90_<type>_<dtype>_<tile>[_moments]; dtype: of the result.
 #pragma once
 #include "../../device/matmul_sm90.cuh"
+#include "../../device/matmul_sm90_frames.cuh"
 #include "../../device/matmul_sm90_split.cuh"
 
 #define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                                \
   VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_##tileName, MatmulSm90Params, kMatmulThreads, 1, \
                        matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q>>)
+
+/** The same that leaves the moments of its results. */
+#define VD_CONV_Q8_MOMENTS(q, qName, type, name, tile, tileName)                                                  \
+  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
+                       matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q, true>>)
+
+/** Filters of three frames that stay in shared memory. */
+#define VD_CONV_Q8_FRAMES(q, qName, type, name)                                                                \
+  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_t64n128, MatmulSm90Params, kMatmulThreads, 1,           \
+                       matmul_sm90_frames<MatmulConfig<type, 33, false, false, false, false, q>>)              \
+  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_t64n128_moments64, MatmulSm90Params, kMatmulThreads, 1, \
+                       matmul_sm90_frames<MatmulConfig<type, 33, false, false, false, false, q, true>>)
 
 /** Small tiles. */
 #define VD_CONV_Q8_SMALL(q, qName, type, name)  \
@@ -15,20 +28,30 @@
   VD_CONV_Q8(q, qName, type, name, 6, m256n32)
 
 /** Tiles that promote sums. */
-#define VD_CONV_Q8_PROMOTED(q, qName, type, name) \
-  VD_CONV_Q8(q, qName, type, name, 13, m128n192p) \
-  VD_CONV_Q8(q, qName, type, name, 14, m256n128p) \
-  VD_CONV_Q8(q, qName, type, name, 15, m128n256p) \
-  VD_CONV_Q8(q, qName, type, name, 16, m128n160p)
+#define VD_CONV_Q8_PROMOTED(q, qName, type, name)          \
+  VD_CONV_Q8(q, qName, type, name, 13, m128n192p)          \
+  VD_CONV_Q8(q, qName, type, name, 14, m256n128p)          \
+  VD_CONV_Q8(q, qName, type, name, 15, m128n256p)          \
+  VD_CONV_Q8(q, qName, type, name, 16, m128n160p)          \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 13, m128n192p)  \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 14, m256n128p)  \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 15, m128n256p)  \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 16, m128n160p)  \
+  VD_CONV_Q8(q, qName, type, name, 31, m128n256pw)         \
+  VD_CONV_Q8(q, qName, type, name, 32, m256n128pw)         \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 31, m128n256pw) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 32, m256n128pw)
 
 /** Tiles of one sum, of short float8 products. */
-#define VD_CONV_Q8_SUMS(q, qName, type, name)     \
-  VD_CONV_Q8(q, qName, type, name, 0, m128n256)   \
-  VD_CONV_Q8(q, qName, type, name, 1, m256n160)   \
-  VD_CONV_Q8(q, qName, type, name, 2, m128n128pp) \
-  VD_CONV_Q8(q, qName, type, name, 3, m128n160pp) \
-  VD_CONV_Q8(q, qName, type, name, 7, m128n128ps) \
-  VD_CONV_Q8(q, qName, type, name, 8, m128n160ps)
+#define VD_CONV_Q8_SUMS(q, qName, type, name)             \
+  VD_CONV_Q8(q, qName, type, name, 0, m128n256)           \
+  VD_CONV_Q8(q, qName, type, name, 1, m256n160)           \
+  VD_CONV_Q8(q, qName, type, name, 2, m128n128pp)         \
+  VD_CONV_Q8(q, qName, type, name, 3, m128n160pp)         \
+  VD_CONV_Q8(q, qName, type, name, 7, m128n128ps)         \
+  VD_CONV_Q8(q, qName, type, name, 8, m128n160ps)         \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 7, m128n128ps) \
+  VD_CONV_Q8_MOMENTS(q, qName, type, name, 8, m128n160ps)
 
 /** Small tiles that promote float8 sums. */
 #define VD_CONV_Q8_SMALL_PROMOTED(q, qName, type, name) \

@@ -173,6 +173,17 @@ void print_8_bits(const cuda::DeviceInfo& device) {
       print((name + "conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kExplain));
       print((name + "invariant conv of 1280 by " + std::to_string(size)).c_str(), conv_q8_cuda_variants(small, device, kInvariant));
     }
+    ConvQ8Args measured = conv_q8(256, 512, 512, type);
+    measured.moments = tensor({1, 1, 512, 2});
+    print((name + "measured conv").c_str(), conv_q8_cuda_variants(measured, device, kExplain));
+    print((name + "invariant measured conv").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    measured = conv_q8(256, 128, 128, type);
+    measured.moments = tensor({1, 1, 128, 2});
+    print((name + "invariant measured conv of 128").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    measured.weight = tensor({128, 128, 3, 1, 1}, type);
+    measured.padding[0] = measured.padding[1] = 1;
+    for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
+    print((name + "invariant measured conv over frames").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
     print((name + "linear of 77 tokens").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type), device, kExplain));
     print((name + "linear in blocks").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type, 40), device, kExplain));
     print((name + "linear of one block").c_str(), linear_q8_cuda_variants(linear_q8(77, 128, 1280, type), device, kExplain));
@@ -210,6 +221,20 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.padding[0] = measured.padding[1] = 1;
   for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
   print("invariant measured conv over frames", conv_cuda_variants(measured, device, kInvariant));
+  measured = conv(64, 128, 128, f16, f16);
+  measured.x = tensor({2, 5, 64, 64, 128}, f16);
+  measured.y = tensor({2, 5, 64, 64, 128}, f16);
+  measured.weight = tensor({128, 128, 3, 1, 1}, f16);
+  measured.moments = tensor({2, 5, 128, 2});
+  measured.padding[0] = measured.padding[1] = 1;
+  for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
+  print("measured conv of 128 over frames", conv_cuda_variants(measured, device, kExplain));
+  measured = conv(256, 512, 512, f16, f16);
+  measured.upsample = true;
+  measured.y = tensor({1, 1, 512, 512, 512}, f16);
+  print("doubling conv of 512", conv_cuda_variants(measured, device, kExplain));
+  for (int i = 2; i < 4; ++i) measured.y.dims[i] = 2 * (measured.x.dims[i] = 251);
+  print("doubling conv of odd rows", conv_cuda_variants(measured, device, kExplain));
   measured = conv(8, 320, 320, f16, f16);
   measured.x = measured.y = tensor({1, 2, 8, 8, 320}, f16);
   measured.weight = tensor({320, 320, 1, 1, 1}, f16);
@@ -245,6 +270,7 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half conv transposed", conv_cuda_variants(transposed_conv(64, 320, 160, f16), device, kExplain));
   print("half attention d40", attention_cuda_variants(attention(100, 40, f16), device, kExplain));
   print("half attention d64", attention_cuda_variants(attention(100, 64, f16), device, kExplain));
+  print("half attention d512", attention_cuda_variants(attention(100, 512, f16), device, kExplain));
 }
 
 void print_attention(const cuda::DeviceInfo& device) {

@@ -13,6 +13,9 @@ const PIXELS_AT_ONCE = 128;
 
 const GPU_TYPES: readonly DType[] = ["f16", "bf16"];
 
+/** Rows that can leave the moments of their results. */
+const CONVOLUTIONS: readonly Row["op"][] = ["conv", "conv_q8"];
+
 /** Rows whose x is normalised by statistics that they find themselves. */
 const NORMS: readonly Row["op"][] = ["group_norm", "group_norm_q8", "group_norm_stats"];
 
@@ -64,7 +67,8 @@ class MeasurableFrames {
 
   /** Takes note of what a row writes. */
   note(row: Row): void {
-    const frames = row.op === "conv" && isMeasurable(row.outputs[0]!) ? framesOf(row.outputs[0]!) : undefined;
+    const frames =
+      CONVOLUTIONS.includes(row.op) && isMeasurable(row.outputs[0]!) ? framesOf(row.outputs[0]!) : undefined;
     for (const written of row.outputs) if (written) this.written(written, frames);
     if (!frames) return;
     const block = this.blockOf(row.outputs[0]!, frames);
@@ -110,7 +114,7 @@ function momentsIn({ moments }: MeasurableBlock, map: Tensor): Tensor {
 
 /** Has a convolution put the moments of its result there. */
 function askFor(convolution: Row, place: Tensor): void {
-  const at = Object.keys(OPS.conv.outputs).indexOf("moments");
+  const at = Object.keys(OPS[convolution.op].outputs).indexOf("moments");
   (convolution.outputs as (Tensor | undefined)[])[at] ??= place;
 }
 

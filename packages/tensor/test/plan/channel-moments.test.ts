@@ -118,3 +118,23 @@ test("two inputs side by side need the moments of both", () => {
   ]);
   expect(opsOf(of((g) => clip(g, "z")))).toEqual(["conv", "group_norm"]);
 });
+
+test("convolutions of 8 bits find them on the way too", () => {
+  const rows = rowsOf((g) => {
+    const codes = g.input("x", [1, 3, ...SIZE, CHANNELS], "f8e4m3");
+    const weight = g.input("weight", [CHANNELS, CHANNELS, 1, 3, 3], "f8e4m3");
+    const [xScale, weightScale] = [
+      g.input("xScale", [1, 1, 1, 1], "f32"),
+      g.input("weightScale", [CHANNELS, 1], "f32"),
+    ];
+    const out = g.empty([1, 3, ...SIZE, CHANNELS], "f16");
+    const y = g.convQ8({ name: "conv", x: codes, xScale, weight, weightScale, padding: PADDING, out });
+    const [scale, yScale] = [weights(g).scale, g.constant(new Float32Array([1]), [1, 1, 1, 1])];
+    const norm = { name: "norm", x: y, weight: scale, bias: scale, groups: 32, eps: 1e-5, yScale };
+    g.output("y", g.groupNormQ8({ ...norm, out: g.empty(y.dims, "f8e4m3") }));
+  });
+  expect(rows.map(({ op }) => op)).toEqual(["conv_q8", "group_norm_stats", "group_norm_q8"]);
+  expect(rows[0]!.outputs[1]!.dims).toEqual([1, 3, CHANNELS, 2]);
+  expect(rows[1]!.inputs[2]).toMatchObject({ storage: rows[0]!.outputs[1]!.storage });
+  expect(rows[2]!.inputs).toContain(rows[1]!.outputs[0]);
+});

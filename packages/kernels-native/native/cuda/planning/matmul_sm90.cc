@@ -17,22 +17,32 @@ int64_t num_blocks_of_x(const MatmulProblem& p) {
 }
 int64_t num_blocks_of(const MatmulProblem& p) { return num_blocks_of_x(p) + ceil_div(p.channels2, block_channels(p)); }
 
-/** Why staged tiles cannot do the problem: they have no second residual without a first, no phases, and one vector of frame
- *  bias for a tile. */
+/** Why wide tiles cannot do the problem: they are of convolutions whose four phases, if there are as many, have whole boxes, and which sum
+ * up 8-bit products in parts. */
+Reason wide_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
+  const bool apart = p.phases != 1 && (p.out[3] % box[2] != 0 || p.columns % tile.tileN != 0);
+  return first_of({if_so(!p.wide, {"is for convolutions"}), if_so(p.gated, {"has no gated activation"}),
+                   if_so((bytes_of(p.x.dtype) == 1) != (tile.promote > 0), {"is for operands of other sizes"}),
+                   if_so(apart, {"upsamples where boxes cover rows and columns"}),
+                   if_so(p.phases != 1 && p.epilogue.residual != nullptr, {"has no residual where it upsamples"})});
+}
+
+/** Why staged tiles cannot do the problem: they have no second residual without a first, no phases but for wide ones, and one vector of
+ *  frame bias for a tile. */
 Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const Epilogue& e = p.epilogue;
-  const bool frames = p.out[2] * p.out[3] == e.pixelsPerFrame && box[0] == 1;
+  const bool frames = p.out[2] * p.out[3] * p.phases == e.pixelsPerFrame && box[0] == 1;
   const bool rows = p.out[1] * p.out[2] == 1 && e.pixelsPerFrame % box[2] == 0;
-  return first_of({if_so(p.phases != 1, {"has no upsampling"}),
+  return first_of({tile.wide ? wide_reason(p, tile, box) : if_so(p.phases != 1, {"has no upsampling"}),
                    if_so(e.residual2 != nullptr && (p.gated || e.residual == nullptr), {"has no such pair of residuals"}),
                    if_so(e.frameBias != nullptr && !frames && !rows, {"has one frame bias for a tile, and tiles would span frames"}),
-                   if_so(!tile.pingpong && !p.gated, {"is for gated activations"})});
+                   if_so(!tile.pingpong && !tile.wide && !p.gated, {"is for gated activations"})});
 }
 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
  *  tiles with as many channels as the registers hold. */
 Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::split) return {};
+  if (tile.kernel != MatmulKernel::rows && tile.kernel != MatmulKernel::halves) return {};
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
@@ -41,6 +51,17 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
        if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
        if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
        if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
+}
+
+/** Why the kernel that keeps the filters of three frames cannot do the problem. */
+Reason frames_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (tile.kernel != MatmulKernel::frames) return {};
+  const bool filter = p.kernel[0] == kFramesTaps && p.kernel[1] == 1 && p.kernel[2] == 1;
+  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.padding[1] == 0 && p.padding[2] == 0;
+  return first_of({if_so(!p.wide, {"is for convolutions"}), if_so(!filter, {"is for filters of 3x1x1"}),
+                   if_so(!step, {"has no strides, and padding in frames only"}),
+                   if_so(p.channels != kFramesChannels, {"is for # channels, x has #", {kFramesChannels, p.channels}}),
+                   if_so(p.columns != tile.tileN, {"is for # output channels, there are #", {tile.tileN, p.columns}})});
 }
 
 /** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
@@ -63,15 +84,17 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
+  if (tile.kernel == MatmulKernel::frames) return if_so(p.x.dtype != DType::f8e4m3, {"is not for integers"});
   const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
   const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
-  return first_of({if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong), {"is not for 8-bit operands"}),
-                   if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
-                   if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
-                   if_so(!floats && tile.promote == 0 && sums > kMostIntegerSums,
-                         {"has # sums a thread, of integers registers hold # beside the results", {sums, kMostIntegerSums}}),
-                   if_so(tile.promote == 0 && floats && blocks > kMostUnpromotedBlocks,
-                         {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
+  return first_of(
+      {if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong && !tile.wide), {"is not for 8-bit operands"}),
+       if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
+       if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
+       if_so(!floats && tile.promote == 0 && sums > kMostIntegerSums,
+             {"has # sums a thread, of integers registers hold # beside the results", {sums, kMostIntegerSums}}),
+       if_so(tile.promote == 0 && floats && blocks > kMostUnpromotedBlocks,
+             {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
 }
 
 /** Why the epilogue of a tile cannot do the problem's. */
@@ -81,23 +104,24 @@ Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
-/** True for a box that holds 128 pixels of one frame, and boxes of which cover it. A pointwise problem has the pixels of all frames in one
- *  row. */
-bool fills_frame(const MatmulProblem& p, const Box& box) {
-  const bool whole = p.epilogue.pixelsPerFrame / p.phases % 128 == 0;
-  return whole && box[0] == 1 && box[1] * box[2] == 128 && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
+/** True for a box that holds so many pixels of one frame, and boxes of which cover it. A pointwise problem has the pixels of all frames in
+ *  one row. */
+bool fills_frame(const MatmulProblem& p, const Box& box, int pixels) {
+  const bool whole = p.epilogue.pixelsPerFrame / p.phases % pixels == 0;
+  return whole && box[0] == 1 && box[1] * box[2] == pixels && p.out[2] % box[1] == 0 && p.out[3] % box[2] == 0;
 }
 
 /** True where a tile's kernel leaves the moments of its results. */
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
-  const bool plain = !tile.activation && !tile.generic && tile.pingpong == tile.staged && tile.promote == 0;
-  return p.moments && !p.clip && p.groups == 1 && bytes_of(p.x.dtype) == 2 && tile.kernel == MatmulKernel::tiles && tile.tileM == 128 &&
-         plain && fills_frame(p, box);
+  const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
+  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM <= 128 : tile.promote > 0 || tile.staged;
+  const bool tiles = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::frames;
+  return p.moments && !p.clip && p.groups == 1 && tiles && plain && kernel && fills_frame(p, box, tile.tileM);
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   const int numColumnTiles = static_cast<int>(ceil_div(p.columns, tile.tileN));
-  const int64_t slabs = leaves_moments(p, tile, box) && !tile.staged ? 8 * 8 * tile.tileN : 0;  // moments of eight warps' rows
+  const int64_t slabs = leaves_moments(p, tile, box) && !tile.staged ? tile.tileM / 16 * 8 * tile.tileN : 0;  // moments of 16 rows each
   const int64_t needed = matmul_shared_bytes(tile, numColumnTiles) + matmul_static_bytes(tile) + slabs + 256;
   const auto there = static_cast<int64_t>(device.sharedBytesPerBlock);
   return if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}});
@@ -124,23 +148,25 @@ Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.source[0] != 1, {"has no groups and batches at once where filters reach over frames"})});
 }
 
-/** The box of 128 pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the same
- *  bits however many frames there are. */
-Box choose_tile_box(const MatmulProblem& p) {
-  if (p.moments) {
-    MatmulProblem frame = p;
-    frame.out[0] = frame.out[1] = 1;
-    const Box box = choose_box(frame, 128);
-    if (fills_frame(p, box)) return box;
-  }
-  return choose_box(p, 128);
+/** The box of a tile's pixels in one frame. */
+Box choose_frame_box(const MatmulProblem& p, int pixels) {
+  MatmulProblem frame = p;
+  frame.out[0] = frame.out[1] = 1;
+  return choose_box(frame, pixels);
+}
+
+/** The box of a tile's pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the
+ *  same bits however many frames there are. */
+Box choose_tile_box(const MatmulProblem& p, int pixels) {
+  const Box box = choose_frame_box(p, pixels);
+  return p.moments && fills_frame(p, box, pixels) ? box : choose_box(p, pixels);
 }
 
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   return first_of({operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
-                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile), tail_reason(p, tile),
-                   shared_memory_reason(p, tile, box, device)});
+                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), frames_reason(p, tile),
+                   split_reason(p, tile), tail_reason(p, tile), shared_memory_reason(p, tile, box, device)});
 }
 
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
@@ -161,11 +187,14 @@ double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlock
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
+  // Not measured yet: behind every other tile.
+  const double unknown = tile.wide || tile.kernel == MatmulKernel::frames ? 4 : 1;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
   const double empty = p.columns <= 64 && tile.tileN > 64 ? (alone ? 1.3 : 1.6) : 1;
-  return empty * (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500));
+  return unknown * empty *
+         (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500));
 }
 
 /** Into how many parts rows tiles cut the columns, so that clusters have equally many: each part loads the rows again. */
@@ -273,6 +302,8 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   launch.block = kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
+  // Whoever keeps filters takes all frames of a place.
+  if (tile.kernel == MatmulKernel::frames) groups = params.numMTiles / params.out[0];
   const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
@@ -307,10 +338,10 @@ std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
 
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out) {
   std::vector<std::pair<double, Variant>> ranked;
-  const Box boxes[2] = {choose_tile_box(problem), choose_box(problem, 256)};
+  const Box boxes[3] = {choose_tile_box(problem, 128), choose_tile_box(problem, 256), choose_frame_box(problem, 64)};
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
-    const Box& box = boxes[tile.tileM == 256];
+    const Box& box = boxes[tile.kernel == MatmulKernel::frames ? 2 : tile.tileM == 256];
     const bool split = tile.kernel == MatmulKernel::split;
     if (split && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
     if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;
@@ -318,7 +349,7 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
     Variant variant = base;
     variant.name = variant_name(tile, launch.cluster);
     if (leaves_moments(problem, tile, box)) {
-      launch.symbol += kMomentsSuffix;
+      launch.symbol += tile.tileM == kFewMomentsPixels ? kFewMomentsSuffix : kMomentsSuffix;
       launch.relocations.push_back({offsetof(MatmulSm90Params, moments), Address::workspace(0)});
     }
     variant.launches.push_back(std::move(launch));

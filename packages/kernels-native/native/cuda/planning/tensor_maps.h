@@ -18,7 +18,8 @@ void activation_map(Launch& launch, uint32_t offset, const Tensor& x, const Matm
 /** Adds the map by which the weights are loaded, half a tile's columns at a time. */
 void weight_map(Launch& launch, const MatmulProblem& problem, const device::MatmulTile& tile, int taps);
 
-/** Adds the map of the output, or of a tensor of its shape, as the copy engine moves it for staged tiles: 32 channels of a box. */
+/** Adds the map of the output, or of a tensor of its shape, as the copy engine moves it for staged tiles: 32 channels of a box. Of four
+ *  phases, two neighbouring pixels of a row are one of twice the channels, and two rows are one of twice the pixels. */
 void output_map(Launch& launch, uint32_t offset, const void* base, int64_t pitch, const MatmulProblem& problem, const Box& box);
 
 }  // namespace vd::cuda

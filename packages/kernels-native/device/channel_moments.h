@@ -1,11 +1,11 @@
-// Parameters of the kernels of conv's moments, shared by host and device.
+// Parameters of the kernels that find the moments of a convolution's results, shared by host and device.
 #pragma once
 #include <cstdint>
 
 namespace vd::device {
 
 /** The frames of y, in chunks of pixels; the last one of a frame may have fewer. */
-struct ConvMomentsParams {
+struct ChannelMomentsParams {
   const void* y;           // [frames, pixels, channels]
   int64_t yPitch;
   void* partial;           // float2 (mean, sum of squared deviations) [frames, chunks, channels]
