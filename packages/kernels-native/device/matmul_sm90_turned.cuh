@@ -95,6 +95,9 @@ __device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, cons
     }
     ptx::tma_load_4d(shared.tokens(at.stage), &p.x, shared.full_at(at.stage), k * 64, place.firstToken, 0, 0);
   }
+  // A block may not leave while others still signal its barriers: all have arrived once every stage is free.
+#pragma unroll 1
+  for (int s = 0; s < Config::kStages; ++s, at.advance()) await_free(shared, at);
 }
 
 /** One arrival of this warp at a stage's empty barrier of every block: the first two fill it. */
@@ -124,8 +127,8 @@ __device__ __forceinline__ void turned_multiply(float (&acc)[Config::kTokens / 2
     previous = at.stage;
     at.advance();
   }
-  // Nobody waits for the last stage to be free.
   ptx::wgmma_wait<0>();
+  turned_release(shared.empty_at(previous), numBlocks);
 }
 
 /** Where column `column` of a token's sums lies. */
@@ -193,8 +196,6 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
 
   if (threadIdx.x >= Config::kConsumers) {
     if (threadIdx.x == Config::kConsumers) turned_produce<Config>(p, shared, place);
-    __syncwarp();
-    ptx::cluster_arrive();
   } else {
     const int group = threadIdx.x / 128;
     if (p.epilogue.bias && threadIdx.x < Config::kColumns / 32)
@@ -204,15 +205,12 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
     if (p.epilogue.residual) turned_prefetch_residual<Config>(p, place);
     float acc[Config::kTokens / 2];
     turned_multiply<Config>(acc, shared, group, p.numKBlocks, place.numBlocks);
-    ptx::cluster_arrive();  // the last arrival at others' barriers
     float* sums = reinterpret_cast<float*>(dynamicShared + (shared.ring - base));
     ptx::named_barrier(1, Config::kConsumers);  // both warpgroups have read the last stages
     turned_put_sums<Config>(acc, group, sums);
     ptx::named_barrier(1, Config::kConsumers);
     turned_finish<Config>(p, place, sums);
   }
-  // A block may not leave while others still signal its barriers.
-  ptx::cluster_wait();
 }
 
 }  // namespace vd::device
