@@ -278,7 +278,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
 
     test("on Hopper go to tensor cores that read shared memory, whatever part of the keys rows see", () => {
       const rows = candidates(90);
-      expect(rows["causal attention"]![0]).toBe("sm90_range_d128");
+      expect(rows["causal attention"]!.slice(0, 2)).toEqual(["sm90_range_d128", "sm90_range_d128_turns"]);
       expect(rows["boxes of attention"]![0]).toBe("sm90_masked_d64");
       expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
       expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
@@ -365,8 +365,9 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        expect(new Set(tiles).size, row).toBe(34);
-        expect(tiles).toHaveLength(34);
+        const numTiles = row.startsWith("half linear") ? 39 : 34; // five of them turn linear products
+        expect(new Set(tiles).size, row).toBe(numTiles);
+        expect(tiles).toHaveLength(numTiles);
       }
       expect(rejected(90, "half conv")).toMatchObject({
         sm90_r128n160: "is for linear",
@@ -392,6 +393,40 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         expect(variants.filter((name) => name.includes("split"))).toEqual([]);
         expect(rejected).toMatchObject({ sm90_split_m128n64: reason, sm90_split_m128n256: reason });
       }
+    });
+
+    test("of few tokens turn products where tiles of 128 rows would be half empty", () => {
+      const turned = ["m88n128", "m88n128_ahead", "m88n128_deep"].map((tile) => `sm90_turned_${tile}`);
+      const narrow = ["m64n64", "m32n64"].map((tile) => `sm90_turned_${tile}`);
+      const of = (row: string) => found(90)[row]!.variants.filter((name) => name.includes("turned"));
+      expect(found(90)["half linear of 257 tokens"]!.variants.slice(0, 3)).toEqual(turned);
+      expect(found(90)["half linear of 256 tokens"]!.variants[0]).not.toContain("turned");
+      expect(of("half linear of 256 tokens")).toEqual(turned);
+      expect(of("half linear of 353 tokens")).toEqual([]);
+      expect(of("half linear of 7168 tokens")).toEqual(narrow);
+      expect(found(90)["half linear of 7168 tokens"]!.variants[0]).not.toContain("turned");
+      expect(of("half linear of 257 tokens, geglu")).toEqual([]);
+      expect(of("invariant half linear of 257 tokens")).toEqual([]);
+      expect(rejected(90, "half linear of 353 tokens")).toMatchObject({
+        sm90_turned_m88n128: "is for at most 352 tokens, x has 353",
+        sm90_turned_m64n64: "is for at most 300 tiles, there are 480",
+      });
+      expect(rejected(90, "half linear of 257 tokens, geglu")).toMatchObject({
+        sm90_turned_m88n128: "has no gated activation",
+      });
+    });
+
+    test("of large sums stream past the cache", () => {
+      expect(found(80).sum!.variants).toEqual(["elementwise_f16_add", "elementwise_f16_add_streamed"]);
+      expect(found(80)["large sum"]!.variants).toEqual(["elementwise_f16_add_streamed", "elementwise_f16_add"]);
+      expect(rejected(80, "gated residual")).toEqual({
+        elementwise_f16_add_product_streamed: "is for packed operands of the result's size",
+      });
+    });
+
+    test("of few rows give each a block, unless bits may not depend on how many there are", () => {
+      expect(found(90)["layer_norm few"]!.variants[0]).toBe("layer_norm_f16_wide");
+      expect(found(90)["invariant layer_norm few"]!.variants[0]).toBe("layer_norm_f16_l32c5");
     });
 
     test("of expressions by program, types and addresses", () => {
@@ -513,6 +548,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
           layer_norm_f16_l8c5: "holds 320 channels, a row has 640",
           layer_norm_f16_l32c5: "has more room than a row needs",
           layer_norm_f16_l32c8: "has more room than a row needs",
+          layer_norm_f16_wide: "is for multiples of 256 channels, x has 640",
         },
       });
       expect(rows["pointwise odd"]!.rejected).toEqual({

@@ -70,6 +70,17 @@ export default defineCases(layerNorm, {
     norm("one token", [1, 1, 1, 64]),
     norm("65 channels", [1, 2, 17, 65]),
     norm("1280 channels", [1, 1, 3, 1280]),
+    norm("256 channels, one token", [1, 1, 1, 256]),
+    norm("1280 channels, weights of two types", [1, 2, 7, 1280], {
+      weight: { dims: [1280], dtype: "f16" },
+      bias: { dims: [1280], dtype: "bf16" },
+    }),
+    {
+      ...norm("2048 channels on gaps, big mean", [1, 1, 5, 2048], {
+        x: { dims: [1, 1, 5, 2048], gap: 8, fill: { mean: 20, deviation: 1 } },
+      }),
+      outGap: 16,
+    },
     norm("many tokens", [1, 3, 150, 24]),
     norm("eps 0", [1, 1, 6, 16], {}, 0),
     norm("small numbers", [2, 1, 9, 48], { x: { dims: [2, 1, 9, 48], fill: { mean: 0, deviation: 0.003 } } }),

@@ -14,4 +14,7 @@ struct LayerNormParams {
   float eps;
 };
 
+/** Most threads of a block that has a row, eight channels each. */
+inline constexpr int kLayerNormWideThreads = 256;
+
 }  // namespace vd::device

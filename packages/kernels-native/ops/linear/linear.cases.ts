@@ -19,6 +19,34 @@ const shapes: Case[] = [
     attrs: { act: "silu", outScale: 0.5 },
   },
   { name: "9 tokens", inputs: { x: [1, 1, 9, 264], weight: [37, 264] } },
+  // Tiles of 88 and 64 tokens, whole and ragged, by one block, by two that share weights and by four.
+  {
+    name: "257 tokens to 392",
+    inputs: { x: [1, 1, 257, 328], weight: [392, 328], bias: [392] },
+    attrs: { act: "gelu" },
+  },
+  { name: "87 tokens to 72", inputs: { x: [1, 1, 87, 64], weight: [72, 64] } },
+  {
+    name: "2 frames of 45 tokens, everything",
+    inputs: {
+      x: [1, 2, 45, 136],
+      weight: [136, 136],
+      bias: [136],
+      frameBias: [1, 2, 136],
+      residual: { dims: [1, 2, 45, 136], gap: 8 },
+      residual2: [1, 2, 45, 136],
+    },
+    attrs: { act: "silu", outScale: 0.5, residualScale: -2, residual2Scale: 0.25 },
+    outGap: 8,
+  },
+  {
+    name: "350 tokens, weight that may change",
+    inputs: { x: [1, 1, 350, 616], weight: { dims: [264, 616], constant: false }, bias: [264] },
+  },
+  {
+    name: "700 tokens to 72",
+    inputs: { x: [1, 1, 700, 456], weight: [72, 456], bias: [72], residual: [1, 1, 700, 72] },
+  },
   { name: "two inputs", inputs: { x: [2, 2, 7, 12], x2: [2, 2, 7, 5], weight: [23, 17] } },
   {
     name: "two inputs on gaps",

@@ -4,6 +4,7 @@
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/matmul_mma.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
+#include "../../native/cuda/planning/matmul_turned.h"
 
 namespace vd {
 
@@ -109,9 +110,12 @@ cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInf
   if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
     cuda::Variant base;
     const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+    const bool turned = cuda::turned_wins(problem, device);
+    if (turned) cuda::add_matmul_turned(problem, base, device, out);
     const size_t before = out.variants.size();
     cuda::add_matmul_sm90(problem, base, device, out);
     for (size_t i = before; i < out.variants.size(); ++i) out.variants[i].launches.back().overlapped = true;
+    if (!turned) cuda::add_matmul_turned(problem, base, device, out);
   }
   if (!slim) cuda::add_matmul_mma(portable, device, out);
   return out;

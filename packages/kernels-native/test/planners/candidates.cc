@@ -245,6 +245,16 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.moments = tensor({1, 1, 320, 2});
   print("measured conv of odd size", conv_cuda_variants(measured, device, kInvariant));
   print("half linear of 77 tokens", linear_cuda_variants(linear(77, 5120, 1280, f16, f16), device, kExplain));
+  const auto clip = linear(257, 1280, 5120, f16, f16);
+  print("half linear of 257 tokens", linear_cuda_variants(clip, device, kExplain));
+  print("invariant half linear of 257 tokens", linear_cuda_variants(clip, device, kInvariant));
+  print("half linear of 256 tokens", linear_cuda_variants(linear(256, 1280, 5120, f16, f16), device, kExplain));
+  print("half linear of 353 tokens", linear_cuda_variants(linear(353, 1280, 5120, f16, f16), device, kExplain));
+  print("half linear of 7168 tokens", linear_cuda_variants(linear(7168, 256, 64, f16, f16), device, kExplain));
+  LinearArgs turnedGated = clip;
+  turnedGated.act = Activation::geglu;
+  turnedGated.y = tensor({1, 1, 257, 2560}, f16);
+  print("half linear of 257 tokens, geglu", linear_cuda_variants(turnedGated, device, kExplain));
   print("half conv far", conv_cuda_variants(far, device, kExplain));
   print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, kExplain));
   print("half conv few", conv_cuda_variants(conv(64, 3, 3, f16, f16), device, kExplain));
@@ -407,6 +417,12 @@ void print_elementwise(const cuda::DeviceInfo& device) {
   print_program("gated residual, other names", elementwise({c, b, a, mul, add}, 640));
   print_program("gated residual odd", elementwise({a, b, c, mul, add}, 641));
   print_program("gated residual mixed", elementwise({a, b, c, mul, add}, 640, DType::f32));
+  ElementwiseArgs sum = elementwise({a, b, add}, 640);
+  sum.b = sum.a;
+  print_program("sum", sum);
+  cuda::DeviceInfo small = device;
+  small.l2Bytes = 100 * 640;  // the result has four times as many
+  print("large sum", elementwise_cuda_variants(sum, small, kExplain));
   print_program("seldom expression", elementwise({a, b, c, div, add, exp}, 640));
 }
 
@@ -415,6 +431,11 @@ void print_token_norms(const cuda::DeviceInfo& device) {
   norm.x = norm.y = tensor({1, 2, 100, 640}, DType::f16);
   print("layer_norm bare", layer_norm_cuda_variants(norm, device, kExplain));
   norm.weight = norm.bias = tensor({640}, DType::f16);
+  LayerNormArgs few = norm;
+  few.x = few.y = tensor({1, 1, 257, 1280}, DType::f16);
+  few.weight = few.bias = tensor({1280}, DType::f16);
+  print("layer_norm few", layer_norm_cuda_variants(few, device, kExplain));
+  print("invariant layer_norm few", layer_norm_cuda_variants(few, device, kInvariant));
   norm.scale = tensor({1, 2, 1, 640}, DType::f32);
   norm.scale.pitch = 644;
   print("layer_norm scale on gaps", layer_norm_cuda_variants(norm, device, kExplain));

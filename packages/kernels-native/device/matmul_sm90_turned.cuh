@@ -1,0 +1,216 @@
+// The Hopper matrix core for few tokens: D[n, token] = sum over channels of weights[n, c] · x[token, c], so that the tensor cores' 64 rows
+// are columns of the result, of which there are many, and tokens may be any multiple of eight.
+//
+// 257 tokens (a picture for CLIP) are three tiles of 128 rows, the last of which has one; turned they are three tiles of 88. The blocks
+// of a cluster take the tiles of tokens of one tile of weights: the first two load half of it each, for all of them. A block of most tiles
+// takes less than half of a multiprocessor, so that the next launch's blocks stand beside this one's and fill their ring with weights.
+//
+// Tiles of 64 columns are for products of few channels whose tiles of 128 rows would leave multiprocessors idle: all of a block's loads
+// are under way at once, and its residual with them.
+//
+//   producer            full[s]                    consumers                       empty[s]
+//   wait empty[s] ──► expect bytes, load both ──► wait full[s], wgmma ──► one arrival per warp, to every block of the cluster
+//   all sums as floats over the ring, a token's columns behind each other ──► eight columns a thread: epilogue
+//
+// Why, and what it was measured by: docs/kernels/matmul_sm90.md.
+#pragma once
+#include "epilogue.cuh"
+#include "kernel.cuh"
+#include "matmul_sm90_turned.h"
+#include "ptx/cluster.cuh"
+#include "ptx/matrix_descriptor.cuh"
+#include "ptx/tma.cuh"
+#include "ptx/wgmma.cuh"
+#include "ring_sm90.cuh"
+
+namespace vd::device {
+
+template <class T_, int kTileIndex> struct TurnedConfig {
+  using T = T_;
+  static constexpr TurnedTile kTile = kTurnedTiles[kTileIndex];
+  static constexpr int kTokens = kTile.tokens, kColumns = kTile.columns, kStages = kTile.stages;
+  static constexpr int kConsumers = turned_consumers(kTile);
+  static constexpr int kTokenBytes = kTokens * 128, kWeightBytes = kColumns * 128, kStageBytes = turned_stage_bytes(kTile);
+  /** Of a token's sums, in floats: the first four columns of every eight, and from kSumsHalf on the last four. A warp's fragments of
+   *  eight columns by eight tokens lie in 32 banks, and so do the vectors that lanes read side by side. */
+  static constexpr int kSumsHalf = kColumns / 2 + 4, kSumsPitch = kColumns + 4;
+  static_assert(kColumns % 64 == 0 && kTokens % 8 == 0, "tokens lie in swizzle atoms of eight rows");
+  static_assert(kSumsHalf % 32 == 4 && 2 * kSumsPitch % 32 == 8, "fragments lie in different banks");
+  static_assert(kSumsHalf + kColumns / 2 <= kSumsPitch, "halves do not overlap");
+  static_assert(kTokens * kSumsPitch * 4 <= kStages * kStageBytes, "sums lie where the stages were");
+};
+
+template <class Config> struct TurnedShared {
+  uint32_t ring;
+  __device__ __forceinline__ uint32_t weights(int s) const { return ring + s * Config::kStageBytes; }
+  __device__ __forceinline__ uint32_t tokens(int s) const { return weights(s) + Config::kWeightBytes; }
+  __device__ __forceinline__ uint32_t full_at(int s) const { return weights(Config::kStages) + 8 * s; }
+  __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
+};
+
+/** Which tile is this block's, and its place in the cluster. */
+struct TurnedPlace {
+  int rank, numBlocks, firstToken, firstColumn;
+};
+
+/** Calls body(half) for each half of a tile of weights that this block loads for its cluster. */
+template <class Body> __device__ __forceinline__ void for_each_half(const TurnedPlace& place, Body&& body) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    if (place.numBlocks == 1 || place.rank == half) body(half);
+}
+
+/** The producer thread. Weights that nothing writes fill the ring before the launch before has ended. */
+template <class Config>
+__device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, const TurnedShared<Config>& shared, const TurnedPlace& place) {
+  constexpr int kHalf = Config::kColumns / 2;
+  const auto mask = static_cast<uint16_t>((1 << place.numBlocks) - 1);
+  const auto load_weights = [&](const RingCursor<Config::kStages>& at, int k) {
+    const uint32_t full = expect_bytes(shared, at, Config::kStageBytes);
+    for_each_half(place, [&](int half) {
+      const uint32_t to = shared.weights(at.stage) + half * kHalf * 128;
+      const int column = place.firstColumn + half * kHalf;
+      if (place.numBlocks > 1) ptx::tma_multicast_4d(to, &p.weights, full, mask, k * 64, 0, column, 0);
+      else ptx::tma_load_4d(to, &p.weights, full, k * 64, 0, column, 0);
+    });
+  };
+  ptx::prefetch_tensor_map(&p.x);
+  const int early = p.constantWeights ? min(p.numKBlocks, Config::kStages) : 0;
+  RingCursor<Config::kStages> first{0, 1};
+#pragma unroll 1
+  for (int k = 0; k < early; ++k, first.advance()) load_weights(first, k);
+  if constexpr (Config::kTile.ahead) {
+    if (p.constantWeights)
+#pragma unroll 1
+      for (int k = early; k < p.numKBlocks; ++k)
+        for_each_half(place, [&](int half) { ptx::tma_prefetch_4d(&p.weights, k * 64, 0, place.firstColumn + half * kHalf, 0); });
+  }
+  await_results_before();
+  RingCursor<Config::kStages> at{0, 1};
+#pragma unroll 1
+  for (int k = 0; k < p.numKBlocks; ++k, at.advance()) {
+    if (k >= early) {
+      await_free(shared, at);
+      load_weights(at, k);
+    }
+    ptx::tma_load_4d(shared.tokens(at.stage), &p.x, shared.full_at(at.stage), k * 64, place.firstToken, 0, 0);
+  }
+  // A block may not leave while others still signal its barriers: all have arrived once every stage is free.
+#pragma unroll 1
+  for (int s = 0; s < Config::kStages; ++s, at.advance()) await_free(shared, at);
+}
+
+/** One arrival of this warp at a stage's empty barrier of every block: the first two fill it. */
+__device__ __forceinline__ void turned_release(uint32_t emptyBarrier, int numBlocks) {
+  const int lane = threadIdx.x & 31;
+  if (lane < numBlocks) ptx::mbarrier_arrive_cluster(ptx::map_to_block(emptyBarrier, lane));
+}
+
+/** acc = this warpgroup's 64 columns of the result for all tokens of the tile. */
+template <class Config>
+__device__ __forceinline__ void turned_multiply(float (&acc)[Config::kTokens / 2], const TurnedShared<Config>& shared, int group,
+                                                int numKBlocks, int numBlocks) {
+  using Product = ptx::Wgmma<typename Config::T, Config::kTokens, 0>;
+  int previous = 0;
+  RingCursor<Config::kStages> at{0, 0};
+#pragma unroll 1
+  for (int k = 0; k < numKBlocks; ++k) {
+    ptx::mbarrier_wait(shared.full_at(at.stage), at.parity);
+    const uint64_t a = ptx::matrix_descriptor(shared.weights(at.stage) + group * 64 * 128);
+    const uint64_t b = ptx::matrix_descriptor(shared.tokens(at.stage));
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < 4; ++step) Product::run(acc, a + step * 2, b + step * 2, k > 0 || step > 0);
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<1>();
+    if (k > 0) turned_release(shared.empty_at(previous), numBlocks);
+    previous = at.stage;
+    at.advance();
+  }
+  ptx::wgmma_wait<0>();
+  turned_release(shared.empty_at(previous), numBlocks);
+}
+
+/** Where column `column` of a token's sums lies. */
+template <class Config> __device__ __forceinline__ int turned_sum_at(int token, int column) {
+  return token * Config::kSumsPitch + (column >> 2 & 1) * Config::kSumsHalf + (column >> 3) * 4 + (column & 3);
+}
+
+template <class Config> __device__ __forceinline__ void turned_put_sums(const float (&acc)[Config::kTokens / 2], int group, float* sums) {
+  const int lane = threadIdx.x & 31, column = group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4;
+#pragma unroll
+  for (int block = 0; block < Config::kTokens / 8; ++block)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      sums[turned_sum_at<Config>(block * 8 + 2 * (lane & 3) + (i & 1), column + 8 * (i >> 1))] = acc[4 * block + i];
+}
+
+/** Brings the tile of the residual to L2 while the products are computed. By the consumers. */
+template <class Config> __device__ __forceinline__ void turned_prefetch_residual(const MatmulTurnedParams& p, const TurnedPlace& place) {
+  constexpr int kLine = 64, kLines = Config::kColumns / kLine;  // elements of 128 bytes
+  const int count = min(Config::kTokens, p.numTokens - place.firstToken) * kLines;
+  for (int i = threadIdx.x; i < count; i += Config::kConsumers) {
+    const int column = place.firstColumn + i % kLines * kLine;
+    if (column < p.epilogue.n)
+      ptx::prefetch_l2(static_cast<const typename Config::T*>(p.epilogue.residual) +
+                       (place.firstToken + i / kLines) * p.epilogue.residualPitch + column);
+  }
+}
+
+/** The tail of all sums, eight columns a thread at a time. By the consumers. */
+template <class Config>
+__device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const TurnedPlace& place, const float* sums) {
+  constexpr int kChunks = Config::kColumns / 8;
+  const int numTokens = min(Config::kTokens, p.numTokens - place.firstToken), column = threadIdx.x % kChunks * 8;
+#pragma unroll 2
+  for (int token = threadIdx.x / kChunks; token < numTokens; token += Config::kConsumers / kChunks) {
+    const float* at = sums + turned_sum_at<Config>(token, column);
+    const float4 low = *reinterpret_cast<const float4*>(at), high = *reinterpret_cast<const float4*>(at + Config::kSumsHalf);
+    float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    epilogue8_typed<typename Config::T, true>(p.epilogue, v, place.firstToken + token, place.firstColumn + column, false);
+  }
+}
+
+template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const MatmulTurnedParams& p) {
+  extern __shared__ uint8_t dynamicShared[];
+  const uint32_t base = shared_address(dynamicShared);
+  TurnedShared<Config> shared;
+  shared.ring = (base + 1023) & ~1023u;
+  begin_next_launch();
+  TurnedPlace place;
+  place.rank = static_cast<int>(ptx::cluster_block_rank());
+  place.numBlocks = static_cast<int>(ptx::cluster_num_blocks());
+  const int cluster = blockIdx.x / place.numBlocks;
+  place.firstColumn = cluster % p.numColumnTiles * Config::kColumns;
+  place.firstToken = (cluster / p.numColumnTiles * place.numBlocks + place.rank) * Config::kTokens;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < Config::kStages; ++s) {
+      ptx::mbarrier_init(shared.full_at(s), 1);
+      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32 * place.numBlocks);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+
+  if (threadIdx.x >= Config::kConsumers) {
+    if (threadIdx.x == Config::kConsumers) turned_produce<Config>(p, shared, place);
+  } else {
+    const int group = threadIdx.x / 128;
+    if (p.epilogue.bias && threadIdx.x < Config::kColumns / 32)
+      ptx::prefetch_l2(static_cast<const float*>(p.epilogue.bias) +
+                       min(place.firstColumn + static_cast<int>(threadIdx.x) * 32, p.epilogue.n - 1));
+    await_results_before();  // residuals are the results of others
+    if (p.epilogue.residual) turned_prefetch_residual<Config>(p, place);
+    float acc[Config::kTokens / 2];
+    turned_multiply<Config>(acc, shared, group, p.numKBlocks, place.numBlocks);
+    float* sums = reinterpret_cast<float*>(dynamicShared + (shared.ring - base));
+    ptx::named_barrier(1, Config::kConsumers);  // both warpgroups have read the last stages
+    turned_put_sums<Config>(acc, group, sums);
+    ptx::named_barrier(1, Config::kConsumers);
+    turned_finish<Config>(p, place, sums);
+  }
+}
+
+}  // namespace vd::device

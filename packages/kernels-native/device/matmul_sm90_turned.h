@@ -1,0 +1,43 @@
+// Parameters of the Hopper matrix core for few tokens, shared by host and device.
+#pragma once
+#include <cstdint>
+
+#include "epilogue.h"
+#include "tensor_map.h"
+
+namespace vd::device {
+
+/** y[token, n] = tail(sum over c of weights[n, c] · x[token, c]). */
+struct MatmulTurnedParams {
+  TensorMap x;        // [1, 1, tokens, C], boxes of a tile's tokens
+  TensorMap weights;  // [1, N, 1, C], boxes of half a tile's columns
+  Epilogue epilogue;
+  int32_t numKBlocks;       // blocks of 64 channels
+  int32_t numTokens;
+  int32_t numColumnTiles;
+  int32_t constantWeights;  // nothing on the device writes the weights while the kernel may run: they are loaded early
+};
+
+/** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens. ahead: brings all weights
+ *  to L2 while the launch before runs, not only those of the ring. */
+struct TurnedTile {
+  int tokens, columns, stages, minBlocks;
+  bool ahead;
+  const char* name;
+};
+inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 4, 2, false, "turned_m88n128"},
+                                              {88, 128, 4, 2, true, "turned_m88n128_ahead"},
+                                              {88, 128, 7, 1, false, "turned_m88n128_deep"},
+                                              {64, 64, 4, 3, false, "turned_m64n64"},
+                                              {32, 64, 4, 4, false, "turned_m32n64"}};
+/** Blocks of a cluster, which share a tile of weights. */
+inline constexpr int kMostTurnedBlocks = 4;
+
+/** A warpgroup for every 64 columns multiplies, one thread of a further warp loads. */
+constexpr int turned_consumers(const TurnedTile& t) { return t.columns * 2; }
+constexpr int turned_threads(const TurnedTile& t) { return turned_consumers(t) + 32; }
+constexpr int turned_stage_bytes(const TurnedTile& t) { return (t.tokens + t.columns) * 128; }
+/** Dynamic shared memory: the ring of stages, its barriers, and 1 KiB to align it. */
+constexpr int turned_shared_bytes(const TurnedTile& t) { return t.stages * (turned_stage_bytes(t) + 16) + 1024; }
+
+}  // namespace vd::device

@@ -1,0 +1,86 @@
+#include "matmul_turned.h"
+
+#include "../../../device/matmul_sm90_turned.h"
+
+namespace vd::cuda {
+
+using namespace device;
+
+namespace {
+
+int64_t num_tokens(const MatmulProblem& p) { return p.out[3]; }
+int64_t token_tiles(const MatmulProblem& p, const TurnedTile& tile) { return ceil_div(num_tokens(p), tile.tokens); }
+int64_t column_tiles(const MatmulProblem& p, const TurnedTile& tile) { return ceil_div(p.columns, tile.columns); }
+int64_t num_tiles(const MatmulProblem& p, const TurnedTile& tile) { return token_tiles(p, tile) * column_tiles(p, tile); }
+
+/** Why a tile cannot do the problem, which is a linear. */
+Reason tile_reason(const MatmulProblem& p, const TurnedTile& tile, const DeviceInfo& device) {
+  const int64_t most = kMostTurnedBlocks * tile.tokens, atOnce = int64_t{tile.minBlocks} * device.numSms;
+  const int64_t needed = turned_shared_bytes(tile), there = static_cast<int64_t>(device.sharedBytesPerBlock);
+  return first_of(
+      {if_so(p.channels2 != 0, {"has no x2"}), if_so(p.gated, {"has no gated activation"}), p.untyped,
+       if_so(tile.columns == 128 && num_tokens(p) > most, {"is for at most # tokens, x has #", {most, num_tokens(p)}}),
+       if_so(tile.columns == 64 && num_tiles(p, tile) > atOnce, {"is for at most # tiles, there are #", {atOnce, num_tiles(p, tile)}}),
+       if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}})});
+}
+
+/** A map of rows of p's type, `box` of them at a time; dim: where the map counts rows. */
+TensorMapRequest rows_map(uint32_t offset, const Address& base, const MatmulProblem& p, int64_t pitch, int64_t rows, int dim, int box) {
+  TensorMapRequest map;
+  map.paramOffset = offset;
+  map.base = base;
+  map.dtype = p.x.dtype;
+  map.rank = 4;
+  map.dims[0] = static_cast<uint64_t>(p.channels);
+  map.dims[dim] = static_cast<uint64_t>(rows);
+  map.box[0] = static_cast<uint32_t>(block_channels(p));
+  map.box[dim] = static_cast<uint32_t>(box);
+  const uint64_t row = static_cast<uint64_t>(pitch * bytes_of(p.x.dtype)), all = row * static_cast<uint64_t>(rows);
+  for (int i = 0; i < 3; ++i) map.strideBytes[i] = i < dim ? row : all;
+  return map;
+}
+
+Launch make_launch(const MatmulProblem& p, const TurnedTile& tile) {
+  MatmulTurnedParams params{};
+  params.epilogue = p.epilogue;
+  params.epilogue.biasType = static_cast<uint8_t>(DType::f32);
+  params.numKBlocks = static_cast<int32_t>(ceil_div(p.channels, block_channels(p)));
+  params.numTokens = static_cast<int32_t>(num_tokens(p));
+  params.numColumnTiles = static_cast<int32_t>(column_tiles(p, tile));
+  params.constantWeights = p.constantWeights;
+  Launch launch;
+  launch.symbol = std::string(p.symbolPrefix) + tile.name;
+  launch.block = static_cast<uint32_t>(turned_threads(tile));
+  const int64_t blocks = token_tiles(p, tile);
+  launch.cluster = blocks <= kMostTurnedBlocks ? static_cast<uint32_t>(blocks) : 1;
+  launch.grid[0] = static_cast<uint32_t>(num_tiles(p, tile));
+  launch.sharedBytes = static_cast<uint32_t>(turned_shared_bytes(tile));
+  launch.set_params(params);
+  if (p.bias.present) launch.relocations.push_back({offsetof(MatmulTurnedParams, epilogue) + offsetof(Epilogue, bias), p.bias.address});
+  launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, x), Address::of(p.x.data), p, p.x.pitch, num_tokens(p), 1, tile.tokens));
+  launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, weights), p.weights, p, p.weightChannels, p.columns, 2, tile.columns / 2));
+  return launch;
+}
+
+}  // namespace
+
+bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) {
+  constexpr int64_t kRows = 128;
+  const TurnedTile& tile = kTurnedTiles[0];
+  const int64_t padded = token_tiles(p, tile) * tile.tokens, tiles = num_tiles(p, tile);
+  return num_tokens(p) <= kMostTurnedBlocks * tile.tokens && padded < ceil_div(num_tokens(p), kRows) * kRows &&
+         3 * tiles >= 2 * device.numSms && tiles <= int64_t{tile.minBlocks} * device.numSms;
+}
+
+void add_matmul_turned(const MatmulProblem& p, const Variant& base, const DeviceInfo& device, Candidates& out) {
+  for (const TurnedTile& tile : kTurnedTiles) {
+    if (!out.allows({"sm90_", tile.name}, first_of({out.variance_reason(), tile_reason(p, tile, device)}))) continue;
+    Variant variant = base;
+    variant.name = std::string("sm90_") + tile.name;
+    variant.launches.push_back(make_launch(p, tile));
+    variant.launches.back().overlapped = true;
+    out.add(std::move(variant));
+  }
+}
+
+}  // namespace vd::cuda
