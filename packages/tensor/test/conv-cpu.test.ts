@@ -18,6 +18,7 @@ interface Conv {
   /** [K,C,T,R,S] */
   kernel: readonly number[];
   padding: readonly [number, number, number, number, number, number];
+  upsample?: boolean;
 }
 
 const count = (dims: readonly number[]) => dims.reduce((product, dim) => product * dim, 1);
@@ -36,9 +37,9 @@ function weightsOf({ weight, kernel, dtype = "f32" }: Conv): Tensor {
 }
 
 async function run(device: Device, conv: Conv): Promise<Float32Array> {
-  const { x, dims, padding } = conv;
+  const { x, dims, padding, upsample = false } = conv;
   const plan = await compile(device, (g) => {
-    g.output("y", g.conv({ x: g.input("x", dims), weight: weightsOf(conv), padding }));
+    g.output("y", g.conv({ x: g.input("x", dims), weight: weightsOf(conv), padding, upsample }));
   });
   await plan.write("x", x);
   await plan.run();
@@ -52,6 +53,7 @@ const cpu = (isa: string, options: { threads?: number; reference?: boolean } = {
 
 const KERNELS = [
   { name: "3x3", kernel: [24, 20, 1, 3, 3], padding: [0, 0, 1, 1, 1, 1] },
+  { name: "3x3 doubled", kernel: [24, 20, 1, 3, 3], padding: [0, 0, 1, 1, 1, 1], upsample: true },
   { name: "3x3x3", kernel: [24, 20, 3, 3, 3], padding: [1, 1, 1, 1, 1, 1] },
   { name: "3x3 to few channels", kernel: [5, 20, 1, 3, 3], padding: [0, 0, 1, 1, 1, 1] },
   { name: "5x5", kernel: [18, 20, 1, 5, 5], padding: [0, 0, 2, 2, 2, 2] },
@@ -62,7 +64,10 @@ const KERNELS = [
 describe.each(KERNELS)(
   "$name: padding adds nothing, and what is not finite stays in the windows that hold it",
   (each) => {
-    const made = () => convOf([1, 3, 7, 9, 20], each.kernel, each.padding);
+    const made = () => ({
+      ...convOf([1, 3, 7, 9, 20], each.kernel, each.padding),
+      upsample: "upsample" in each,
+    });
 
     /** Which results are finite, by the definition and by the fast paths. */
     async function finiteResults(conv: Conv) {
@@ -72,7 +77,9 @@ describe.each(KERNELS)(
       return { definition, fast };
     }
 
-    it.each([Number.POSITIVE_INFINITY, Number.NaN, 1e38])("%f among the inputs", async (value) => {
+    // A window of a doubled picture holds a pixel up to four times, whose sum the definition must hold in float32.
+    const large = "upsample" in each ? 2e37 : 1e38;
+    it.each([Number.POSITIVE_INFINITY, Number.NaN, large])("%f among the inputs", async (value) => {
       const conv = made();
       for (const at of [3, 20 * 31 + 7, conv.x.length - 1]) conv.x[at] = value;
       const { definition, fast } = await finiteResults(conv);

@@ -11,11 +11,11 @@
 //   F(2x2), AVX2       3,293 us   against 5,847 us
 // The same on two cores of a Cascade Lake: 2.16 ms with divisions for every tile's place, 1.54 by counting (bests of 24 runs).
 // Two cores of a Zen 4, bests of 15 runs:
-//   F(2x2)   1,453 us   2.0e-7 with chains of 16
+//   F(2x2)   1,453 us   in one chain; 1.6e-7 with chains of 16
 //   F(4x4)     893 us   5.9e-7 with chains of 32; about 915 us and 5.0e-7 (6.1e-7 at 320 channels) with chains of 16
 // What F(4x4) rounds is the products: with exact ones its error is 3.0e-7, with one chain over 64 channels 7.7e-7, over 320 1.7e-6. In
 // the nets it is not seen: tiny-svd's UNet is 6.3e-7 from the definition with either form, its decoder 5.9e-7 and 5.6e-7. Of points
-// 0, ±a, ±b those taken have the least error of 56 pairs; 0, ±1, ±2 have more than twice as much.
+// 0, ±a, ±b those taken have the least error of 62 pairs; 0, ±1, ±2 have more than twice as much.
 #include <algorithm>
 #include <array>
 #include <cmath>
