@@ -1,14 +1,13 @@
-// Convolutions over three frames of 128 channels to 128 on Hopper, 16 bits or float8: every frame is read once, where the other tiles read
-// it for each of its taps.
+// Convolutions over three frames of 128 channels to 128 on Hopper, 16 bits: every frame is read once, where the other tiles read it for
+// each of its taps.
 //
-// Plan: a block keeps all filters in shared memory, 96 KiB of 16 bits, and goes through the frames of 64 pixels of a place, which come into
-// a ring of six tiles; then it takes the next place. Two consumer warpgroups take frames in turns. Each multiplies the three tiles that its
-// frame needs and gives up those that its next one does not. The epilogue is that of staged tiles, one staging for each warpgroup.
+// Plan: a block keeps all filters in shared memory, 96 KiB, and goes through the frames of 64 pixels of a place, which come into a ring of
+// six tiles; then it takes the next place. Two consumer warpgroups take frames in turns. Each multiplies the three tiles that its frame
+// needs and gives up those that its next one does not. The epilogue is that of staged tiles, one staging for each warpgroup.
 //
 //   producer: filters once; empty[s] ─► frame f's tile ─► full[s]
 //   warpgroup g, frames g, g + 2, ...: wait full of f - 1, f, f + 1 in order, wgmma ─► arrive at empty of f - 1 and f ─► epilogue
 #pragma once
-#include "matmul_sm90_scaled.cuh"
 #include "matmul_sm90_staged.cuh"
 #include "ptx/matrix_descriptor.cuh"
 #include "ptx/registers.cuh"
@@ -19,9 +18,9 @@
 namespace vd::device {
 
 template <class Config> struct FramesShared {
-  static constexpr int kSlices = kFramesChannels / Config::kBlock;  // of 128 bytes of channels
-  static constexpr int kSliceBytes = Config::kTileM * 128, kTileBytes = kSlices * kSliceBytes;
-  static constexpr int kFilterBytes = Config::kTileN * 128;  // of a tap's slice
+  static constexpr int kTileBytes = Config::kTileM * kFramesChannels * 2, kSliceBytes = Config::kTileM * 128;
+  static constexpr int kFilterBytes = Config::kTileN * 128;  // of one tap and 64 channels
+  static constexpr int kSlices = kFramesChannels / 64;
   uint32_t ring;
   __device__ __forceinline__ uint32_t a(int s) const { return ring + s * kTileBytes; }
   __device__ __forceinline__ uint32_t filter(int tap, int slice) const {
@@ -49,7 +48,7 @@ __device__ __forceinline__ void frames_produce(const MatmulSm90Params& p, const 
 #pragma unroll 1
   for (int i = 0; i < kFramesTaps * Shared::kSlices * 2; ++i) {
     const int tap = i / (2 * Shared::kSlices), slice = i / 2 % Shared::kSlices, half = i % 2;
-    ptx::tma_load_4d(shared.filter(tap, slice) + half * Shared::kFilterBytes / 2, &p.b, shared.filters_at(), slice * Config::kBlock, tap,
+    ptx::tma_load_4d(shared.filter(tap, slice) + half * Shared::kFilterBytes / 2, &p.b, shared.filters_at(), slice * 64, tap,
                      half * Config::kHalfN, 0);
   }
   RingCursor<Config::kStages> at{0, 1};
@@ -62,8 +61,7 @@ __device__ __forceinline__ void frames_produce(const MatmulSm90Params& p, const 
       const uint32_t full = expect_bytes(shared, at, Shared::kSlices * p.aBytes);
 #pragma unroll
       for (int slice = 0; slice < Shared::kSlices; ++slice)
-        ptx::tma_load_5d(shared.a(at.stage) + slice * Shared::kSliceBytes, &p.a, full, slice * Config::kBlock, box.w, box.h,
-                         f - p.padding[0], box.b);
+        ptx::tma_load_5d(shared.a(at.stage) + slice * Shared::kSliceBytes, &p.a, full, slice * 64, box.w, box.h, f - p.padding[0], box.b);
       at.advance();
     }
   }
@@ -137,7 +135,6 @@ __device__ __forceinline__ void frames_consume(const MatmulSm90Params& p, const 
       at.release(shared, f);  // in front of a place's first frames lies a tile that only the other warpgroup needs
       frames_multiply<Config>(acc, shared, at, f, at.released.stage);
       at.release(shared, f + 2);
-      if constexpr (Config::kScaled) matmul_scale<Config, true>(p, index, 0, acc);
       matmul_set_barrier<Config>(group);
       matmul_store_staged<Config>(p, acc, index, group, 0, bias, staging, barrier, residualParity);
       if constexpr (Config::kMoments) matmul_staged_moments<Config>(p, index, staging);
@@ -150,7 +147,7 @@ __device__ __forceinline__ void frames_consume(const MatmulSm90Params& p, const 
 
 template <class Config> __device__ __forceinline__ void matmul_sm90_frames(const MatmulSm90Params& p) {
   static_assert(Config::kPingpong && Config::kStaged && Config::kRowBlocks == 1 && Config::kColBlocks == 1 && Config::kCluster == 1);
-  static_assert(std::is_same_v<MatmulSum<Config>, float>, "products are added up in float32");
+  static_assert(sizeof(typename Config::Operand) == 2, "slices of 64 channels are 128 bytes");
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(16) float biases[2][Config::kTileN];
   FramesShared<Config> shared;

@@ -177,8 +177,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(why("half conv")).toBe("is for filters of 3x1x1");
       expect(why("half linear")).toBe("is for convolutions");
       expect(why("half conv 2 groups")).toBe("has no groups");
-      expect(rejected(90, "float8 conv of 1280 by 512").sm90_t64n128).toBe("is for filters of 3x1x1");
-      expect(rejected(90, "int8 conv of 1280 by 512").sm90_t64n128).toBe("is not for integers");
+      expect(rejected(90, "float8 conv of 1280 by 512").sm90_t64n128).toBe("is not for 8-bit operands");
     });
 
     test("of convolutions have wide tiles, where four phases have whole boxes", () => {

@@ -167,20 +167,6 @@ const measured: Shape[] = [
     },
   },
   {
-    name: "moments of 128 filters over frames of 128 channels",
-    x: [2, 5, 16, 12, 128],
-    weight: [128, 128, 3, 1, 1],
-    more: {
-      inputs: {
-        xScale: scales([2, 1, 1, 1]),
-        bias: [128],
-        frameBias: [2, 5, 128],
-        residual: far([2, 5, 16, 12, 128]),
-      } as Case["inputs"],
-      attrs: { padding: around(1, 0), outScale: 0.5 },
-    },
-  },
-  {
     name: "moments of frames of 128 pixels",
     x: [1, 3, 8, 16, 96],
     weight: [256, 96, 1, 3, 3],

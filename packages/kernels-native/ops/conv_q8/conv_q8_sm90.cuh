@@ -2,7 +2,6 @@
 // Symbols: conv_q8_sm90_<type>_<dtype>_<tile>[_moments]; dtype: of the result.
 #pragma once
 #include "../../device/matmul_sm90.cuh"
-#include "../../device/matmul_sm90_frames.cuh"
 #include "../../device/matmul_sm90_split.cuh"
 
 #define VD_CONV_Q8(q, qName, type, name, tile, tileName)                                                \
@@ -13,13 +12,6 @@
 #define VD_CONV_Q8_MOMENTS(q, qName, type, name, tile, tileName)                                                  \
   VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
                        matmul_sm90<MatmulConfig<type, tile, false, false, false, false, q, true>>)
-
-/** Filters of three frames that stay in shared memory. */
-#define VD_CONV_Q8_FRAMES(q, qName, type, name)                                                                \
-  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_t64n128, MatmulSm90Params, kMatmulThreads, 1,           \
-                       matmul_sm90_frames<MatmulConfig<type, 33, false, false, false, false, q>>)              \
-  VD_KERNEL_OVERLAPPED(conv_q8_sm90_##qName##_##name##_t64n128_moments64, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90_frames<MatmulConfig<type, 33, false, false, false, false, q, true>>)
 
 /** Small tiles. */
 #define VD_CONV_Q8_SMALL(q, qName, type, name)  \

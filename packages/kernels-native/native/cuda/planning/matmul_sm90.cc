@@ -84,7 +84,6 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
-  if (tile.kernel == MatmulKernel::frames) return if_so(p.x.dtype != DType::f8e4m3, {"is not for integers"});
   const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
   const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
   return first_of(
