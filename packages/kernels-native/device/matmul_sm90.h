@@ -46,8 +46,8 @@ struct MatmulSm90Params {
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other; matmul_sm90_split.cuh, the blocks
- *  of a cluster share one tile; matmul_sm90_frames.cuh, convolutions over three frames, filters stay in shared memory. */
-enum class MatmulKernel : uint8_t { tiles, rows, halves, split, frames };
+ *  of a cluster share one tile. */
+enum class MatmulKernel : uint8_t { tiles, rows, halves, split };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -101,7 +101,6 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256w", 0, false, true},
     {128, 256, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256pw", 1, false, true},
     {256, 128, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m256n128pw", 1, false, true},
-    {64, 128, 128, 6, 1, true, false, false, true, MatmulKernel::frames, "t64n128"},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 5;
@@ -111,8 +110,6 @@ inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTile
 inline constexpr int kMatmulThreads = 384;
 /** Most blocks that share a split tile: what a cluster may have everywhere. */
 inline constexpr int kMostSplitParts = 8;
-/** Taps and channels of filters that stay in shared memory. */
-inline constexpr int kFramesTaps = 3, kFramesChannels = 128;
 /** Channels of the sources of rows tiles. */
 inline constexpr int kRowsChannels = 320;
 
@@ -126,9 +123,6 @@ constexpr int matmul_staging_bytes(const MatmulTile& t) {
 /** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. Rows tiles
  *  have stages of A or B, and the biases of all columns; halves lie behind 2 KiB of static memory, which aligns them. */
 constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
-  if (t.kernel == MatmulKernel::frames)
-    return t.stages * (t.tileM * kFramesChannels * 2 + 16) + kFramesTaps * kFramesChannels * 2 * t.tileN + matmul_staging_bytes(t) + 24 +
-           1024;
   const bool rows = t.kernel == MatmulKernel::rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +

@@ -7,13 +7,10 @@
 
 namespace vd::device {
 
-/** How many moments a column of a tile has: one for each 128 rows, or of all rows where they are fewer. */
-template <class Config> inline constexpr int kMomentsParts = Config::kTileM > kTileRows ? Config::kTileM / kTileRows : 1;
-
 /** Where the moments of the columns of 128 rows of a tile begin; tiles of a frame follow each other. half: which 128 rows. */
 template <class Config>
 __device__ __forceinline__ float2* matmul_moments_of(const MatmulSm90Params& p, const MatmulTileIndex& index, int half) {
-  const int64_t tile = (static_cast<int64_t>(index.m) * p.numPhases + index.phase) * kMomentsParts<Config> + half;
+  const int64_t tile = (static_cast<int64_t>(index.m) * p.numPhases + index.phase) * (Config::kTileM / kTileRows) + half;
   return static_cast<float2*>(p.moments) + tile * p.epilogue.n + index.n * Config::kTileN;
 }
 
@@ -21,17 +18,17 @@ __device__ __forceinline__ float2* matmul_moments_of(const MatmulSm90Params& p, 
 template <class Config>
 __device__ __forceinline__ void matmul_staged_moments(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging) {
   if (index.m >= p.numMTiles) return;
-  constexpr int kRows = Config::kTileM / kMomentsParts<Config>, kWarps = Config::kPingpong ? 4 : 8;
+  constexpr int kHalves = Config::kTileM / kTileRows, kWarps = Config::kPingpong ? 4 : 8;
 #pragma unroll 1
-  for (int i = threadIdx.x / 32 % kWarps; i < kMomentsParts<Config> * Config::kSteps; i += kWarps) {
+  for (int i = threadIdx.x / 32 % kWarps; i < kHalves * Config::kSteps; i += kWarps) {
     const int half = i / Config::kSteps, step = i % Config::kSteps;
     float2* moments = matmul_moments_of<Config>(p, index, half);
     ColumnSums<typename Config::T> sums[4];
-    add_rows<typename Config::T, kRows>(staging + step * Config::kStepBytes + half * kRows * 64, sums);
+    add_rows<typename Config::T, kTileRows>(staging + step * Config::kStepBytes + half * kTileRows * 64, sums);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int column = step * 32 + 8 * i + held_column();
-      const float2 found = sums[i].moments(kRows);
+      const float2 found = sums[i].moments(kTileRows);
       if (holds_column() && index.n * Config::kTileN + column < p.epilogue.n) moments[column] = found;
     }
   }

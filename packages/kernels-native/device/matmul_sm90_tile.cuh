@@ -40,8 +40,7 @@ struct MatmulConfig {
   static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
   static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
   static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
-  static_assert(!kMoments ||
-                    ((kPingpong == kStaged || kWide) && (!kPingpong || kTileM <= 128) && (kPingpong || kTileM % 128 == 0) && !kGeglu),
+  static_assert(!kMoments || (kTileM % 128 == 0 && (kPingpong == kStaged || kWide) && (!kPingpong || kTileM == 128) && !kGeglu),
                 "moments are of 128 staged rows, or of eight warps' lines");
   static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");
 };

@@ -168,18 +168,6 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       ]);
     });
 
-    test("over three frames of 128 channels may keep the filters", () => {
-      const kept = candidates(90)["measured conv of 128 over frames"]!;
-      expect(kept).toContain("sm90_t64n128");
-      // Those that find moments come first.
-      expect(kept.indexOf("sm90_t64n128")).toBeLessThan(kept.indexOf("sm90_m128n64"));
-      const why = (row: string) => rejected(90, row).sm90_t64n128;
-      expect(why("half conv")).toBe("is for filters of 3x1x1");
-      expect(why("half linear")).toBe("is for convolutions");
-      expect(why("half conv 2 groups")).toBe("has no groups");
-      expect(rejected(90, "float8 conv of 1280 by 512").sm90_t64n128).toBe("is not for 8-bit operands");
-    });
-
     test("of convolutions have wide tiles, where four phases have whole boxes", () => {
       const rows = candidates(90);
       for (const row of ["measured conv", "doubling conv of 512", "half conv of 1280 by 512"])
@@ -364,9 +352,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        const numTiles = row.startsWith("half linear") ? 39 : 34; // five of them turn linear products
-        expect(new Set(tiles).size, row).toBe(numTiles);
-        expect(tiles).toHaveLength(numTiles);
+        expect(new Set(tiles).size, row).toBe(33);
+        expect(tiles).toHaveLength(33);
       }
       expect(rejected(90, "half conv")).toMatchObject({
         sm90_r128n160: "is for linear",

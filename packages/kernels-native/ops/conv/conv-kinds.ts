@@ -201,48 +201,6 @@ export const measured: Case[] = [
   { name: "moments of one pixel", inputs: { x: [1, 2, 1, 1, 24], weight: [32, 24, 1, 1, 1] } },
 ].map((each): Case => ({ ...(each as Case), also: ["moments"] }));
 
-/** 128 channels to 128 over three frames, whose filters a block keeps. */
-export const kept: Case[] = [
-  {
-    name: "3x1x1 of 128, everything",
-    inputs: {
-      x: { dims: [2, 5, 9, 14, 128], gap: 8 },
-      weight: [128, 128, 3, 1, 1],
-      bias: [128],
-      frameBias: [2, 5, 128],
-      residual: { dims: [2, 5, 9, 14, 128], gap: 16 },
-      residual2: [2, 5, 9, 14, 128],
-    },
-    attrs: { padding: around(1, 0), outScale: 0.5, residualScale: -2, residual2Scale: 0.25 },
-    outGap: 8,
-  },
-  {
-    name: "3x1x1 of 128, one frame",
-    inputs: { x: [3, 1, 7, 5, 128], weight: [128, 128, 3, 1, 1] },
-    attrs: { padding: around(1, 0) },
-  },
-  {
-    name: "3x1x1 of 128 without zeros, two frames left",
-    inputs: { x: [2, 4, 16, 12, 128], weight: [128, 128, 3, 1, 1], bias: [128] },
-  },
-  {
-    name: "3x1x1 of 128, many places",
-    inputs: { x: [1, 2, 93, 93, 128], weight: [128, 128, 3, 1, 1], residual: [1, 2, 93, 93, 128] },
-    attrs: { padding: around(1, 0) },
-  },
-  {
-    name: "3x1x1 of 128, moments of a residual",
-    inputs: {
-      x: [2, 7, 16, 24, 128],
-      weight: [128, 128, 3, 1, 1],
-      bias: [128],
-      residual: { dims: [2, 7, 16, 24, 128], fill: { mean: 20, deviation: 1 } },
-    },
-    attrs: { padding: around(1, 0), outScale: 0.5 },
-    also: ["moments"],
-  },
-];
-
 /** Many filters, whose results leave a tile at once: with what is added to them, on gaps, doubled, and with a tile that is not whole. */
 export const wide: Case[] = [
   {

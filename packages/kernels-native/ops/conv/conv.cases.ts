@@ -1,7 +1,7 @@
 import { type CaseOf, defineCases, epilogueCases } from "../../contract/define-case";
 import conv from "./conv.op";
 import { grouped } from "./conv-grouped";
-import { around, inFrames, kept, measured, type Pads, transposed, wide } from "./conv-kinds";
+import { around, inFrames, measured, type Pads, transposed, wide } from "./conv-kinds";
 
 type Case = CaseOf<typeof conv>;
 /** Kernel, stride and padding; the filter's sizes are [K,C,T,R,S]. */
@@ -337,7 +337,6 @@ export default defineCases(conv, {
     ...transposed,
     ...measured,
     ...wide,
-    ...kept,
     ...epilogue,
   ],
   bench: [

@@ -1,8 +1,7 @@
 // conv on Hopper: implicit GEMM on the matrix core of device/matmul_sm90.cuh; A tiles are boxes of x shifted by the tap.
-// Symbols: conv_sm90_<dtype>_<tile>[_moments]; conv_sm90_<dtype>_t64n128[_moments64].
+// Symbols: conv_sm90_<dtype>_<tile>[_moments].
 // Measured: docs/kernels/conv.md.
 #include "../../device/matmul_sm90.cuh"
-#include "../../device/matmul_sm90_frames.cuh"
 #include "../../device/matmul_sm90_split.cuh"
 
 using namespace vd::device;
@@ -12,31 +11,26 @@ using namespace vd::device;
 #define VD_CONV_MOMENTS(type, name, tile, tileName)                                                  \
   VD_KERNEL_OVERLAPPED(conv_sm90_##name##_##tileName##_moments, MatmulSm90Params, kMatmulThreads, 1, \
                        matmul_sm90<MatmulConfig<type, tile, false, false, false, false, type, true>>)
-#define VD_CONV_FRAMES(type, name, suffix, moments)                                             \
-  VD_KERNEL_OVERLAPPED(conv_sm90_##name##_t64n128##suffix, MatmulSm90Params, kMatmulThreads, 1, \
-                       matmul_sm90_frames<MatmulConfig<type, 33, false, false, false, false, type, moments>>)
 #define VD_CONV_SPLIT(type, name, tile, tileName) \
   VD_KERNEL(conv_sm90_##name##_split_##tileName, MatmulSm90Params, kMatmulThreads, 1, matmul_sm90_split<MatmulConfig<type, tile, false>>)
-#define VD_CONV_ALL(type, name)                \
-  VD_CONV(type, name, 0, m128n256)             \
-  VD_CONV(type, name, 1, m256n160)             \
-  VD_CONV(type, name, 2, m128n128pp)           \
-  VD_CONV(type, name, 3, m128n160pp)           \
-  VD_CONV(type, name, 4, m128n128)             \
-  VD_CONV(type, name, 5, m128n64)              \
-  VD_CONV(type, name, 6, m256n32)              \
-  VD_CONV(type, name, 7, m128n128ps)           \
-  VD_CONV(type, name, 8, m128n160ps)           \
-  VD_CONV(type, name, 30, m128n256w)           \
-  VD_CONV_MOMENTS(type, name, 0, m128n256)     \
-  VD_CONV_MOMENTS(type, name, 7, m128n128ps)   \
-  VD_CONV_MOMENTS(type, name, 8, m128n160ps)   \
-  VD_CONV_MOMENTS(type, name, 30, m128n256w)   \
-  VD_CONV_FRAMES(type, name, , false)          \
-  VD_CONV_FRAMES(type, name, _moments64, true) \
-  VD_CONV_SPLIT(type, name, 20, m128n64)       \
-  VD_CONV_SPLIT(type, name, 21, m128n128)      \
-  VD_CONV_SPLIT(type, name, 22, m128n160)      \
+#define VD_CONV_ALL(type, name)              \
+  VD_CONV(type, name, 0, m128n256)           \
+  VD_CONV(type, name, 1, m256n160)           \
+  VD_CONV(type, name, 2, m128n128pp)         \
+  VD_CONV(type, name, 3, m128n160pp)         \
+  VD_CONV(type, name, 4, m128n128)           \
+  VD_CONV(type, name, 5, m128n64)            \
+  VD_CONV(type, name, 6, m256n32)            \
+  VD_CONV(type, name, 7, m128n128ps)         \
+  VD_CONV(type, name, 8, m128n160ps)         \
+  VD_CONV(type, name, 30, m128n256w)         \
+  VD_CONV_MOMENTS(type, name, 0, m128n256)   \
+  VD_CONV_MOMENTS(type, name, 7, m128n128ps) \
+  VD_CONV_MOMENTS(type, name, 8, m128n160ps) \
+  VD_CONV_MOMENTS(type, name, 30, m128n256w) \
+  VD_CONV_SPLIT(type, name, 20, m128n64)     \
+  VD_CONV_SPLIT(type, name, 21, m128n128)    \
+  VD_CONV_SPLIT(type, name, 22, m128n160)    \
   VD_CONV_SPLIT(type, name, 23, m128n256)
 
 VD_CONV_ALL(__half, f16)

@@ -221,14 +221,6 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.padding[0] = measured.padding[1] = 1;
   for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
   print("invariant measured conv over frames", conv_cuda_variants(measured, device, kInvariant));
-  measured = conv(64, 128, 128, f16, f16);
-  measured.x = tensor({2, 5, 64, 64, 128}, f16);
-  measured.y = tensor({2, 5, 64, 64, 128}, f16);
-  measured.weight = tensor({128, 128, 3, 1, 1}, f16);
-  measured.moments = tensor({2, 5, 128, 2});
-  measured.padding[0] = measured.padding[1] = 1;
-  for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
-  print("measured conv of 128 over frames", conv_cuda_variants(measured, device, kExplain));
   measured = conv(256, 512, 512, f16, f16);
   measured.upsample = true;
   measured.y = tensor({1, 1, 512, 512, 512}, f16);

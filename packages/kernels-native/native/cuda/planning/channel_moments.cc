@@ -14,12 +14,8 @@ namespace {
 
 using namespace device;
 
-/** Of how many pixels each a variant's kernel leaves moments in the workspace; 0 if it leaves none. */
-int chunk_pixels(const Variant& variant) {
-  const std::string& symbol = variant.launches.front().symbol;
-  return symbol.ends_with(kMomentsSuffix) ? kMomentsChunk : symbol.ends_with(kFewMomentsSuffix) ? kFewMomentsPixels : 0;
-}
-bool leaves_moments(const Variant& variant) { return chunk_pixels(variant) > 0; }
+/** True where a variant's kernel leaves the moments of its tiles in the workspace. */
+bool leaves_moments(const Variant& variant) { return variant.launches.front().symbol.ends_with(kMomentsSuffix); }
 
 /** A launch over all frames. offset: of the chunks' moments in the workspace. */
 Launch moments_launch(std::string symbol, const ChannelMomentsParams& p, int64_t across, uint32_t threads, int64_t numFrames,
@@ -54,8 +50,8 @@ void complete(const MeasuredResult& a, Variant& variant) {
   p.momentsPitch = a.moments.pitch;
   p.channels = static_cast<int32_t>(a.y.channels());
   p.pixels = static_cast<int32_t>(a.y.dim(2) * a.y.dim(3));
-  p.chunkPixels = leaves_moments(variant) ? chunk_pixels(variant) : kMomentsChunk;
-  p.numChunks = static_cast<int32_t>(ceil_div(p.pixels, p.chunkPixels));
+  p.chunkPixels = kMomentsChunk;
+  p.numChunks = static_cast<int32_t>(ceil_div(p.pixels, kMomentsChunk));
   const uint64_t offset = leaves_moments(variant) ? 0 : round_up(variant.workspaceBytes, 256);
   if (!leaves_moments(variant)) {
     const auto threads = static_cast<uint32_t>(std::min<uint64_t>(round_up(static_cast<uint64_t>(p.channels), 32), 256));

@@ -42,7 +42,7 @@ Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
  *  tiles with as many channels as the registers hold. */
 Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (tile.kernel != MatmulKernel::rows && tile.kernel != MatmulKernel::halves) return {};
+  if (tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::split) return {};
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
@@ -51,17 +51,6 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
        if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
        if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
        if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
-}
-
-/** Why the kernel that keeps the filters of three frames cannot do the problem. */
-Reason frames_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (tile.kernel != MatmulKernel::frames) return {};
-  const bool filter = p.kernel[0] == kFramesTaps && p.kernel[1] == 1 && p.kernel[2] == 1;
-  const bool step = p.stride[0] == 1 && p.stride[1] == 1 && p.stride[2] == 1 && p.padding[1] == 0 && p.padding[2] == 0;
-  return first_of({if_so(!p.wide, {"is for convolutions"}), if_so(!filter, {"is for filters of 3x1x1"}),
-                   if_so(!step, {"has no strides, and padding in frames only"}),
-                   if_so(p.channels != kFramesChannels, {"is for # channels, x has #", {kFramesChannels, p.channels}}),
-                   if_so(p.columns != tile.tileN, {"is for # output channels, there are #", {tile.tileN, p.columns}})});
 }
 
 /** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
@@ -113,9 +102,8 @@ bool fills_frame(const MatmulProblem& p, const Box& box, int pixels) {
 /** True where a tile's kernel leaves the moments of its results. */
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
-  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM <= 128 : tile.promote > 0 || tile.staged;
-  const bool tiles = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::frames;
-  return p.moments && !p.clip && p.groups == 1 && tiles && plain && kernel && fills_frame(p, box, tile.tileM);
+  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM == 128 : tile.promote > 0 || tile.staged;
+  return p.moments && !p.clip && p.groups == 1 && tile.kernel == MatmulKernel::tiles && plain && kernel && fills_frame(p, box, tile.tileM);
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
@@ -147,25 +135,23 @@ Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.source[0] != 1, {"has no groups and batches at once where filters reach over frames"})});
 }
 
-/** The box of a tile's pixels in one frame. */
-Box choose_frame_box(const MatmulProblem& p, int pixels) {
-  MatmulProblem frame = p;
-  frame.out[0] = frame.out[1] = 1;
-  return choose_box(frame, pixels);
-}
-
 /** The box of a tile's pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the
  *  same bits however many frames there are. */
 Box choose_tile_box(const MatmulProblem& p, int pixels) {
-  const Box box = choose_frame_box(p, pixels);
-  return p.moments && fills_frame(p, box, pixels) ? box : choose_box(p, pixels);
+  if (p.moments) {
+    MatmulProblem frame = p;
+    frame.out[0] = frame.out[1] = 1;
+    const Box box = choose_box(frame, pixels);
+    if (fills_frame(p, box, pixels)) return box;
+  }
+  return choose_box(p, pixels);
 }
 
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
   return first_of({operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
-                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), frames_reason(p, tile),
-                   split_reason(p, tile), tail_reason(p, tile), shared_memory_reason(p, tile, box, device)});
+                   if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile), tail_reason(p, tile),
+                   shared_memory_reason(p, tile, box, device)});
 }
 
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
@@ -187,7 +173,7 @@ double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlock
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
   // Not measured yet: behind every other tile.
-  const double unknown = tile.wide || tile.kernel == MatmulKernel::frames ? 4 : 1;
+  const double unknown = tile.wide ? 4 : 1;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
@@ -301,8 +287,6 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   launch.block = kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
-  // Whoever keeps filters takes all frames of a place.
-  if (tile.kernel == MatmulKernel::frames) groups = params.numMTiles / params.out[0];
   const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
@@ -337,10 +321,10 @@ std::string variant_name(const MatmulTile& tile, uint32_t cluster) {
 
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out) {
   std::vector<std::pair<double, Variant>> ranked;
-  const Box boxes[3] = {choose_tile_box(problem, 128), choose_tile_box(problem, 256), choose_frame_box(problem, 64)};
+  const Box boxes[2] = {choose_tile_box(problem, 128), choose_tile_box(problem, 256)};
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
-    const Box& box = boxes[tile.kernel == MatmulKernel::frames ? 2 : tile.tileM == 256];
+    const Box& box = boxes[tile.tileM == 256];
     const bool split = tile.kernel == MatmulKernel::split;
     if (split && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
     if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;
@@ -348,7 +332,7 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
     Variant variant = base;
     variant.name = variant_name(tile, launch.cluster);
     if (leaves_moments(problem, tile, box)) {
-      launch.symbol += tile.tileM == kFewMomentsPixels ? kFewMomentsSuffix : kMomentsSuffix;
+      launch.symbol += kMomentsSuffix;
       launch.relocations.push_back({offsetof(MatmulSm90Params, moments), Address::workspace(0)});
     }
     variant.launches.push_back(std::move(launch));

@@ -22,7 +22,7 @@ struct MatmulProblem {
   int64_t columns;              // columns of the product (2K with a gated activation)
   bool gated;                   // geglu or swiglu
   bool moments = false;         // somebody wants those of the results: kernels that can leave those of their tiles in the workspace
-  bool wide = false;            // there are kernels of wide tiles and of those that keep the filters of three frames
+  bool wide = false;            // there are kernels of wide tiles
   const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;
@@ -50,9 +50,6 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
 /** How the names of kernels end that leave the moments of their tiles of 128 pixels at the start of the workspace, those of a frame
  *  behind each other: float2 (mean, sum of squared deviations) of each column. */
 inline constexpr const char* kMomentsSuffix = "_moments";
-/** The same of kernels whose tiles have 64 pixels. */
-inline constexpr const char* kFewMomentsSuffix = "_moments64";
-inline constexpr int kFewMomentsPixels = 64;
 
 /** What the variants of all tiles are called together. */
 inline constexpr const char* kMatmulSm90Family = "sm90_*";
