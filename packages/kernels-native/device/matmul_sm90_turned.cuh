@@ -79,12 +79,6 @@ __device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, cons
   RingCursor<Config::kStages> first{0, 1};
 #pragma unroll 1
   for (int k = 0; k < early; ++k, first.advance()) load_weights(first, k);
-  if constexpr (Config::kTile.ahead) {
-    if (p.constantWeights)
-#pragma unroll 1
-      for (int k = early; k < p.numKBlocks; ++k)
-        for_each_half(place, [&](int half) { ptx::tma_prefetch_4d(&p.weights, k * 64, 0, place.firstColumn + half * kHalf, 0); });
-  }
   await_results_before();
   RingCursor<Config::kStages> at{0, 1};
 #pragma unroll 1

@@ -18,18 +18,12 @@ struct MatmulTurnedParams {
   int32_t constantWeights;  // nothing on the device writes the weights while the kernel may run: they are loaded early
 };
 
-/** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens. ahead: brings all weights
- *  to L2 while the launch before runs, not only those of the ring. */
+/** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens. */
 struct TurnedTile {
   int tokens, columns, stages, minBlocks;
-  bool ahead;
   const char* name;
 };
-inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 4, 2, false, "turned_m88n128"},
-                                              {88, 128, 4, 2, true, "turned_m88n128_ahead"},
-                                              {88, 128, 7, 1, false, "turned_m88n128_deep"},
-                                              {64, 64, 4, 3, false, "turned_m64n64"},
-                                              {32, 64, 4, 4, false, "turned_m32n64"}};
+inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 4, 2, "turned_m88n128"}, {32, 64, 4, 4, "turned_m32n64"}};
 /** Blocks of a cluster, which share a tile of weights. */
 inline constexpr int kMostTurnedBlocks = 4;
 

@@ -96,11 +96,6 @@ template <class T> __device__ __forceinline__ void load_raw8(const T* p, Raw8<T>
 #pragma unroll
   for (int i = 0; i < static_cast<int>(sizeof(T) / 2); ++i) raw.q[i] = __ldg(reinterpret_cast<const uint4*>(p) + i);
 }
-/** The same of what nobody reads again soon: it leaves the cache first. */
-template <class T> __device__ __forceinline__ void load_raw8_once(const T* p, Raw8<T>& raw) {
-#pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(T) / 2); ++i) raw.q[i] = __ldcs(reinterpret_cast<const uint4*>(p) + i);
-}
 template <class T> __device__ __forceinline__ void unpack_raw8(const Raw8<T>& raw, float (&v)[8]) {
   if constexpr (sizeof(T) == 2) {
     unpack8<T>(raw.q[0], v);
@@ -114,15 +109,6 @@ template <class T> __device__ __forceinline__ void store8(T* p, const float (&v)
 template <> __device__ __forceinline__ void store8<float>(float* p, const float (&v)[8]) {
   reinterpret_cast<float4*>(p)[0] = make_float4(v[0], v[1], v[2], v[3]);
   reinterpret_cast<float4*>(p)[1] = make_float4(v[4], v[5], v[6], v[7]);
-}
-
-/** The same of what nobody reads soon: it leaves the cache first. */
-template <class T> __device__ __forceinline__ void store8_once(T* p, const float (&v)[8]) {
-  __stcs(reinterpret_cast<uint4*>(p), pack8<T>(v));
-}
-template <> __device__ __forceinline__ void store8_once<float>(float* p, const float (&v)[8]) {
-  __stcs(reinterpret_cast<float4*>(p), make_float4(v[0], v[1], v[2], v[3]));
-  __stcs(reinterpret_cast<float4*>(p) + 1, make_float4(v[4], v[5], v[6], v[7]));
 }
 
 /** Element `i` of an array whose type is known at run time (a uniform branch). */

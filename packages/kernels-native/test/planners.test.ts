@@ -270,8 +270,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
       expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
       expect(rows["half attention d40"]![0]).toBe("sm90_range_d64");
-      expect(rows["half attention d512"]!.slice(0, 3)).toEqual(["sm90_d512", "sm90_d512_held", "sm90_masked_d512"]);
-      expect(rejected(90, "causal attention d512").sm90_d512_held).toBe("has no causal mask");
+      expect(rows["half attention d512"]!.slice(0, 3)).toEqual(["sm90_d512", "sm90_masked_d512"]);
+      expect(rejected(90, "causal attention d512").sm90_d512).toBe("has no causal mask");
       const why = rejected(90, "boxes of attention");
       expect(why["sm90_range_*"]).toBe("has no window of rows or columns");
       expect(why.sm90_masked_d512).toBe("is for larger heads than 64");
@@ -395,7 +395,6 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(of("invariant half linear of 257 tokens")).toEqual([]);
       expect(rejected(90, "half linear of 353 tokens")).toMatchObject({
         sm90_turned_m88n128: "is for at most 352 tokens, x has 353",
-        sm90_turned_m64n64: "is for at most 300 tiles, there are 480",
       });
       expect(rejected(90, "half linear of 257 tokens, geglu")).toMatchObject({
         sm90_turned_m88n128: "has no gated activation",

@@ -29,11 +29,6 @@ __device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.comm
 __device__ __forceinline__ void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
 /** Waits until this thread's bulk groups are done. */
 __device__ __forceinline__ void bulk_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-/** Brings a box to L2. */
-__device__ __forceinline__ void tma_prefetch_4d(const void* map, int c0, int c1, int c2, int c3) {
-  asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.tile [%0, {%1, %2, %3, %4}];" ::"l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3)
-               : "memory");
-}
 /** Writes the tile at the same offset of every block in `mask` and signals the barrier of each. */
 __device__ __forceinline__ void tma_multicast_4d(uint32_t dst, const void* map, uint32_t barrier, uint16_t mask, int c0, int c1, int c2,
                                                  int c3) {

@@ -87,23 +87,22 @@ cuda::Variant sm90_d64(const AttentionArgs& a, const cuda::DeviceInfo& device) {
   return {"sm90_d64", 0, {}, {std::move(launch)}};
 }
 
-/** Blocks of 64 rows in pairs; a block beyond the last row helps its neighbour load. held: with queries in registers, and tiles of whole
- * keys of which each block loads half the channels. */
-cuda::Variant sm90_d512(const AttentionArgs& a, bool held) {
+/** Blocks of 64 rows in pairs; a block beyond the last row helps its neighbour load: each half the channels of all keys. */
+cuda::Variant sm90_d512(const AttentionArgs& a) {
   AttentionSm90Params p = sm90_params(a, 64);
   p.numQTiles += p.numQTiles % 2;
   cuda::Launch launch;
-  launch.symbol = "attention_sm90_" + cuda::type_name(a.q.dtype) + (held ? "_d512_held" : "_d512");
+  launch.symbol = "attention_sm90_" + cuda::type_name(a.q.dtype) + "_d512";
   launch.block = 384;
   launch.cluster = 2;
   const int64_t sequences = a.q.dim(0) * a.q.dim(1), keySequences = a.k.dim(0) * a.k.dim(1);
   launch.grid[0] = static_cast<uint32_t>(p.numQTiles * a.heads * sequences);
-  launch.sharedBytes = held ? kAttentionHeldSharedBytes : kAttentionD512SharedBytes;
+  launch.sharedBytes = kAttentionHeldSharedBytes;
   launch.set_params(p);
   launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, q), a.q, p.seqQ, sequences, 64));
-  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, k), a.k, p.seqK, keySequences, 32));
-  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, v), a.v, p.seqK, keySequences, held ? kAttentionHeldKeys : 16));
-  return {held ? "sm90_d512_held" : "sm90_d512", 0, {}, {std::move(launch)}};
+  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, k), a.k, p.seqK, keySequences, kAttentionHeldKeys));
+  launch.maps.push_back(sequence_map(offsetof(AttentionSm90Params, v), a.v, p.seqK, keySequences, kAttentionHeldKeys));
+  return {"sm90_d512", 0, {}, {std::move(launch)}};
 }
 
 }  // namespace
@@ -120,8 +119,7 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   const AttentionArgs a = stage.staged();
   // First what is faster where both can: also for short sequences, whose tiles of 192 rows are emptier.
   if (out.allows({"sm90_d64"}, sm90_reason(a, 64, device))) out.add(sm90_d64(a, device));
-  for (const bool held : {false, true})
-    if (out.allows({held ? "sm90_d512_held" : "sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a, held));
+  if (out.allows({"sm90_d512"}, sm90_reason(a, 512, device))) out.add(sm90_d512(a));
   // Measured on an H200: 64 tokens of 16 heads take 8 to 10 us on the portable core, 10 to 14 in tiles of 192 rows.
   constexpr int64_t kFewTokens = 64;
   const bool few = a.axis == AttentionAxis::space && a.q.dim(2) <= kFewTokens && a.k.dim(2) <= kFewTokens;

@@ -1,6 +1,6 @@
-// attention on Hopper, head dim 512: o = softmax(scale · q · kᵀ) · v. Of all keys (the VAE's single head), or of those that a row sees:
-// then both blocks of a cluster step over the tiles of keys that no row of either sees, and look at scores one by one
-// where some row does not see a tile whole.
+// attention on Hopper, heads of 257 to 512, of the keys that a row sees: o = softmax(scale · q · kᵀ) · v. Both blocks of a cluster step
+// over the tiles of keys that no row of either sees, and look at scores one by one where some row does not see a tile whole. Rows that
+// see all keys have a kernel of their own: attention_d512_held.sm90.cuh.
 //
 // Plan: a block takes 64 query rows; outputs of 64 x 512 floats fill the registers of two consumer warpgroups, 256
 // channels each. Scores of a tile of 64 keys are summed over half the channels by each; they exchange halves, so that
@@ -42,21 +42,9 @@ struct Shared {
 
 /** A block's rows where all of them see all keys. */
 struct AllKeys {
-  using Params = AttentionSm90Params;
-  static constexpr bool kHidden = false;
   const AttentionSm90Params& p;
   int row0, head, frame, keyFrame;
 
-  /** Tiles of keys, from the first one. */
-  struct Steps {
-    int j, count;
-    __device__ __forceinline__ bool more() const { return j < count; }
-    __device__ __forceinline__ int key() const { return j * kKeys; }
-    /** How many there were, after the last one. */
-    __device__ __forceinline__ int total() const { return count; }
-    __device__ __forceinline__ void advance() { ++j; }
-  };
-  __device__ __forceinline__ Steps steps() const { return {0, (p.seqK + kKeys - 1) / kKeys}; }
   __device__ __forceinline__ float unit() const { return p.scale; }
   __device__ __forceinline__ void load_queries(uint32_t dst, uint32_t full, int slice) const {
     ptx::tma_load_4d(dst, &p.q, full, head * kDim + 64 * slice, row0, frame, 0);
@@ -68,8 +56,6 @@ struct AllKeys {
 
 /** A block's rows where they see part of the keys. */
 struct SeenKeys {
-  using Params = AttentionRangeParams;
-  static constexpr bool kHidden = true;
   const AttentionRangeParams& p;
   const Work& w;
   const KeyTiles<AttentionLocalParams>& tiles;
@@ -192,7 +178,7 @@ __device__ __forceinline__ void issue_values(const Keys& keys, float (&out)[128]
 #pragma unroll
   for (int stage = 0; stage < kStagesV; ++stage) {
     ptx::mbarrier_wait(s.vFull + 8 * stage, parity);
-    if constexpr (Keys::kHidden) clear_values(keys, s, group, stage, key0 + stage * kKeysPerStage);
+    clear_values(keys, s, group, stage, key0 + stage * kKeysPerStage);
     ptx::wgmma_fence();
 #pragma unroll
     for (int step = 2 * stage; step < 2 * stage + 2; ++step)
@@ -286,15 +272,6 @@ struct Softmax {
   float max[2], sum[2];  // of this thread's two rows; sums are of this thread's columns only
 };
 
-/** Scores of keys that there are not, in the last tile. */
-__device__ __forceinline__ void hide(const AllKeys& keys, float (&scores)[16], int key0, int group, int) {
-  const int first = key0 + group * 32 + 2 * (threadIdx.x & 3);
-  if (key0 + kKeys > keys.p.seqK) {
-#pragma unroll
-    for (int i = 0; i < 16; ++i)
-      if (first + i / 4 * 8 + (i & 1) >= keys.p.seqK) scores[i] = -INFINITY;
-  }
-}
 /** Scores that rows do not see, and masks. */
 __device__ __forceinline__ void hide(const SeenKeys& keys, float (&scores)[16], int key0, int group, int local) {
   const SightMasks<true, 16> masks(keys.p.rows, keys.w, keys.row0, keys.row0 + local);
@@ -438,18 +415,6 @@ __device__ __forceinline__ void run(const Keys& keys, const Shared& s, float (*e
 }
 
 inline constexpr int kBarriers = 1 + 2 * kStagesK + 2 * kStagesV;
-
-template <class T> __device__ __forceinline__ void attention_all(const AttentionSm90Params& p) {
-  extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[kBarriers];
-  __shared__ float exchange[2][2][kRows];
-  const Shared s = begin(dynamicShared, barriers);
-  const int rank = static_cast<int>(ptx::cluster_block_rank());
-  // numQTiles is even: a block beyond the rows still loads its half of the keys.
-  const int row0 = static_cast<int>(blockIdx.x) % p.numQTiles * kRows, rest = static_cast<int>(blockIdx.x) / p.numQTiles;
-  const int head = rest % p.heads, frame = rest / p.heads, keyFrame = p.keyFrames == p.frames ? frame : frame / p.frames;
-  run<T>(AllKeys{p, row0, head, frame, keyFrame}, s, exchange, rank);
-}
 
 /** Rows without a key are 0. */
 template <class T> __device__ __forceinline__ void store_nothing(const SeenKeys& keys) {

@@ -148,19 +148,6 @@ cuda::Variant range_variant(const AttentionArgs& a, int dim, bool masked, const 
   return {"sm90_" + kind + head, 0, {}, {std::move(launch)}};
 }
 
-/** Why the warpgroups of a kernel for ranges of keys do not take turns at the tensor cores. */
-cuda::Reason turns_reason(int dim) {
-  constexpr int kTurnsDim = 128;
-  return cuda::if_so(dim != kTurnsDim, {"is for heads of # channels, padded they have #", {kTurnsDim, dim}});
-}
-
-cuda::Variant turns_variant(const AttentionArgs& a, int dim, const cuda::DeviceInfo& device) {
-  cuda::Variant variant = range_variant(a, dim, false, device);
-  variant.name += "_turns";
-  variant.launches.back().symbol += "_turns";
-  return variant;
-}
-
 /** Clusters of two blocks with 64 rows each, which load half of every tile of 64 keys for both. */
 cuda::Variant large_head_variant(const AttentionArgs& a, const cuda::DeviceInfo& device) {
   const AttentionRangeParams p = part_params(a, 128, device);
@@ -177,10 +164,8 @@ void add_range_attention(const AttentionArgs& a, const cuda::DeviceInfo& device,
   const int64_t given = a.q.channels() / a.heads;
   const int* dim = std::find_if(std::begin(kRangeDims), std::end(kRangeDims), [&](int each) { return given <= each; });
   for (const bool masked : {false, true})
-    if (out.allows({masked ? "sm90_masked_*" : "sm90_range_*"}, range_reason(a, masked, device))) {
+    if (out.allows({masked ? "sm90_masked_*" : "sm90_range_*"}, range_reason(a, masked, device)))
       out.add(range_variant(a, *dim, masked, device));
-      if (!masked && out.allows({"sm90_range_d128_turns"}, turns_reason(*dim))) out.add(turns_variant(a, *dim, device));
-    }
   if (out.allows({"sm90_masked_d512"}, large_head_reason(a, device))) out.add(large_head_variant(a, device));
 }
 

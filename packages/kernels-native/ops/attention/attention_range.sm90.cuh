@@ -25,11 +25,11 @@
 
 namespace vd::device {
 
-/** Element type, head dim (padded), whether masks and boxes are looked at, whether the warpgroups issue their products in turns. */
-template <class T_, int kDim_, bool kMasked_, bool kTurns_ = false> struct RangeConfig {
+/** Element type, head dim (padded), whether masks and boxes are looked at. */
+template <class T_, int kDim_, bool kMasked_> struct RangeConfig {
   using T = T_;
   static constexpr int kDim = kDim_, kSlices = range_slices(kDim_);
-  static constexpr bool kMasked = kMasked_, kTurns = kTurns_;
+  static constexpr bool kMasked = kMasked_;
   static constexpr int kQSlice = kRangeRows * 128, kQBytes = kSlices * kQSlice;              // slices of 64 channels
   static constexpr int kTileSlice = kRangeKeys * 128, kTileBytes = kSlices * kTileSlice;  // K or V
   static constexpr int kStages = range_stages(kDim);
@@ -216,28 +216,6 @@ __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const
   }
 }
 
-/** The turns of two warpgroups at the tensor cores: while one softens its scores, finishes its rows or begins the next ones, the other's
- *  products run. Both take equally many turns, since a block's rows have the same tiles of keys. Changes no bits. */
-template <bool kTurns> struct RangeTurns {
-  static constexpr int kFirstBarrier = 1 + kRangeConsumers;  // behind those of clear_values
-  int group;
-  static_assert(kRangeConsumers == 2, "the other one is next");
-
-  __device__ __forceinline__ explicit RangeTurns(int of) : group(of) {
-    if (kTurns && group == 1) next();
-  }
-  __device__ __forceinline__ void await() const {
-    if constexpr (kTurns) ptx::named_barrier(kFirstBarrier + group, kRangeConsumers * 128);
-  }
-  __device__ __forceinline__ void next() const {
-    if constexpr (kTurns) ptx::named_barrier_arrive(kFirstBarrier + (group ^ 1), kRangeConsumers * 128);
-  }
-  /** Takes the turn that the second warpgroup has given last, so that no barrier is left half full. */
-  __device__ __forceinline__ void end() const {
-    if (kTurns && group == 0) await();
-  }
-};
-
 template <class Config> __device__ __forceinline__ void range_consume(const AttentionRangeParams& p, const RangeShared& s, int group) {
   using T = typename Config::T;
   RingCursor<Config::kStages> k, v;
@@ -246,7 +224,6 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
   const float scale = p.rows.scale * kLog2e, unit = SightMasks<Config::kMasked>::unit(p.rows, scale);
   const uint32_t maskTile = Config::kMasked && p.maskTiles ? s.mask + group * kRangeMaskBytes : 0;
   uint32_t maskParity = 0;
-  const RangeTurns<Config::kTurns> turns(group);
   for_each_rows(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
     RangeState state = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
     float scores[64], out[Config::kDim / 2] = {}, factors[2];
@@ -284,12 +261,10 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
     int before = tiles.begin, key0 = tiles.next(p.rows, before);
     if (key0 < tiles.end) ptx::mbarrier_wait(s.kFull + 8 * k.stage, k.parity);
     while (key0 < tiles.end) {
-      turns.await();
       range_scores<Config>(scores, queries, s.k + k.stage * Config::kTileBytes);
       ptx::mbarrier_wait(s.vFull + 8 * v.stage, v.parity);
       clear_values<Config>(p.rows, w, s.v + v.stage * Config::kTileBytes, before, group);
       range_values<Config>(out, probabilities, s.v + v.stage * Config::kTileBytes, !first);
-      turns.next();
       ahead = masks.read_ahead(p.rows, w, key0);
       ptx::wgmma_wait<1>();
       release_stage<1>(s.kEmpty + 8 * k.stage);
@@ -319,7 +294,6 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
     v.advance();
     range_store<Config>(p.rows, w, state, unit, out, row);
   });
-  turns.end();
 }
 
 template <class Config> __device__ __forceinline__ void attention_range(const AttentionRangeParams& p) {

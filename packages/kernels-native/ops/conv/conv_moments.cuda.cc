@@ -11,7 +11,7 @@ namespace {
 const char* invariant_tile(const ConvArgs& a) {
   constexpr int64_t kLongReduction = 1728;
   const int64_t columns = a.y.channels(), reduction = a.weight.count() / a.weight.dim(0);
-  if (columns % 256 == 0 && reduction >= kLongReduction) return "sm90_m128n256";
+  if (columns % 256 == 0 && reduction >= kLongReduction) return "sm90_m128n256w";
   return columns % 128 != 0 && columns % 160 == 0 ? "sm90_m128n160ps" : "sm90_m128n128ps";
 }
 

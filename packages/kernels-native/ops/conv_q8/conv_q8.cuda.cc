@@ -88,8 +88,8 @@ const char* invariant_tile(const ConvQ8Args& a) {
   const int64_t columns = a.y.channels(), taps = a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
   const bool wide = columns % 128 != 0 && columns % 160 == 0;
   const bool one = a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= kMostUnpromotedBlocks;
-  if (one) return wide ? "sm90_m128n160ps" : "sm90_m128n128ps";
-  return wide ? "sm90_m128n160p" : columns % 256 == 0 ? "sm90_m128n256p" : "sm90_m256n128p";
+  if (wide) return one ? "sm90_m128n160ps" : "sm90_m128n160p";
+  return columns % 256 == 0 ? "sm90_m128n256pw" : "sm90_m256n128pw";
 }
 
 }  // namespace

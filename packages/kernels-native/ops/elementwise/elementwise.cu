@@ -3,8 +3,7 @@
 // Plan: a form is compiled into straight code for operands of one type: 16 bytes or 32 of each operand a thread, all loads before the
 // first use. Any other program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
 // tokens from channels.
-// Some forms have a second kernel for tensors that are far larger than the cache (elementwise_streamed).
-// Symbols: elementwise_<dtype>_<form>, elementwise_<dtype>_<form>_streamed.
+// Symbols: elementwise_<dtype>_<form>.
 #include "elementwise_forms.h"
 #include "elementwise_runs.cuh"
 
@@ -76,28 +75,6 @@ template <class T, int kForm> __device__ __forceinline__ void elementwise_form(c
   });
 }
 
-/** The same of packed operands of the result's size that are far larger than the cache: what is read and written once leaves it first. A
- *  thread has kRuns runs and no loop. */
-template <class T, int kForm> __device__ __forceinline__ void elementwise_streamed(const ElementwiseParams& p) {
-  constexpr int kOperands = kFormOperands<kForm>, kRuns = kElementwiseFormBytes / sizeof(T);
-  const int64_t first = (static_cast<int64_t>(blockIdx.x) * kElementwiseThreads * kRuns + threadIdx.x) * 8;
-  constexpr int kStep = kElementwiseThreads * 8;
-  Raw8<T> raw[kRuns][kOperands];
-#pragma unroll
-  for (int u = 0; u < kRuns; ++u)
-#pragma unroll
-    for (int k = 0; k < kOperands; ++k)
-      if (first + u * kStep < p.channels) load_raw8_once(static_cast<const T*>(p.operands[k].data) + first + u * kStep, raw[u][k]);
-#pragma unroll
-  for (int u = 0; u < kRuns; ++u) {
-    float x[kOperands][8], stack[4][8];
-#pragma unroll
-    for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[u][k], x[k]);
-    evaluate<kForm, sizeof(T) == 2, 0, 0>(x, p.constants, stack);
-    if (first + u * kStep < p.channels) store8_once(static_cast<T*>(p.y) + first + u * kStep, stack[0]);
-  }
-}
-
 /** Positions of the forms in their table. */
 enum FormIndex : int {
 #define VD_INDEX(name, ...) kForm_##name,
@@ -112,10 +89,3 @@ enum FormIndex : int {
   VD_KERNEL(elementwise_f16_##name, ElementwiseParams, 256, 4, elementwise_form<__half, kForm_##name>) \
   VD_KERNEL(elementwise_bf16_##name, ElementwiseParams, 256, 4, elementwise_form<__nv_bfloat16, kForm_##name>)
 VD_ELEMENTWISE_FORMS(VD_FORM_KERNELS)
-
-#define VD_STREAMED_KERNELS(name)                                                                                                     \
-  VD_KERNEL(elementwise_f32_##name##_streamed, ElementwiseParams, kElementwiseThreads, 4, elementwise_streamed<float, kForm_##name>)  \
-  VD_KERNEL(elementwise_f16_##name##_streamed, ElementwiseParams, kElementwiseThreads, 4, elementwise_streamed<__half, kForm_##name>) \
-  VD_KERNEL(elementwise_bf16_##name##_streamed, ElementwiseParams, kElementwiseThreads, 4,                                            \
-            elementwise_streamed<__nv_bfloat16, kForm_##name>)
-VD_ELEMENTWISE_STREAMED(VD_STREAMED_KERNELS)

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cstring>
 #include <iterator>
-#include <utility>
 
 #include "../../native/generated/op_planners.h"
 
@@ -13,9 +11,7 @@ namespace {
 
 using namespace device;
 
-constexpr int64_t kThreads = kElementwiseThreads;
-/** Over the size of the cache, that of a result from which on it streams past it. */
-constexpr int64_t kStreamedCaches = 2;
+constexpr int64_t kThreads = 256;
 /** Of grid.y; frames beyond go to the same blocks. */
 constexpr int64_t kMostFrames = 65535;
 /** Tokens and channels are told apart in 32 bits. */
@@ -124,24 +120,6 @@ class Call {
   /** Why there is no kernel for the expression itself. */
   cuda::Reason form_reason() const { return cuda::if_so(form() == nullptr, {"is for expressions that have kernels of their own"}); }
 
-  /** Why the form has no kernel that streams past the cache. */
-  cuda::Reason streamed_reason() const {
-    const auto* const end = std::end(kElementwiseStreamed);
-    const bool known =
-        std::find_if(std::begin(kElementwiseStreamed), end, [&](const char* name) { return std::strcmp(name, form()->name) == 0; }) != end;
-    cuda::Reason reason = cuda::first_of(
-        {cuda::if_so(!known, {"is for other expressions"}), cuda::if_so(!flat_, {"is for packed operands of the result's size"})});
-    for (int i = 0; i < program_.numOperands && !reason; ++i)
-      reason = cuda::if_so(params_.operands[i].channelStride == 0, {"is one number", {}, kNames[program_.operands[i]]});
-    return reason;
-  }
-
-  /** True where nothing of the result would be left in the cache for its reader. */
-  bool exceeds_cache(const cuda::DeviceInfo& device) const {
-    const auto cache = static_cast<int64_t>(device.l2Bytes);
-    return cache > 0 && y_.count() * bytes_of(y_.dtype) >= kStreamedCaches * cache;
-  }
-
   /** Why kernels that are compiled for the result's type cannot read the operands. */
   cuda::Reason type_reason() const {
     cuda::Reason reason;
@@ -202,20 +180,15 @@ class Call {
 
 }  // namespace
 
-cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   const Call call(a);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";
-  if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()}))) {
-    const std::string symbol = prefix + call.form()->name;
-    const int64_t runs = kElementwiseFormBytes / bytes_of(call.type());
-    const bool streamed = out.allows({symbol, "_streamed"}, call.streamed_reason());
-    out.add(call.variant(symbol, 8, runs));
-    if (streamed) out.add(call.variant(symbol + "_streamed", 8, runs));
-    if (streamed && call.exceeds_cache(device)) std::swap(out.variants[0], out.variants[1]);
-  } else if (out.allows({prefix, "program"}, mixed)) out.add(call.variant(prefix + "program", 8, 1));
+  if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()})))
+    out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
+  else if (out.allows({prefix, "program"}, mixed)) out.add(call.variant(prefix + "program", 8, 1));
   else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.variant("elementwise_vector", 8, 1));
   else out.add(call.variant("elementwise_scalar", 1, 1));
   return out;

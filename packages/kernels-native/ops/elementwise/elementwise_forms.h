@@ -28,13 +28,6 @@
   X(modulate_swapped, kA, kB, kK0, kAdd, kMul, kC, kAdd) \
   X(interpolate, kA, kB, kA, kSub, kC, kMul, kAdd)
 
-/** X(name) for every form that also has a kernel for tensors far larger than the cache: those that models' residuals and gates are. */
-#define VD_ELEMENTWISE_STREAMED(X) \
-  X(add)                           \
-  X(scaled_sum)                    \
-  X(add_product)                   \
-  X(silu_add_product)
-
 namespace vd::device {
 
 /** The program of a form; `end` stands behind it. */
@@ -46,9 +39,5 @@ struct ElementwiseForm {
 #define VD_FORM(name, ...) {#name, {__VA_ARGS__}},
 inline constexpr ElementwiseForm kElementwiseForms[] = {VD_ELEMENTWISE_FORMS(VD_FORM)};
 #undef VD_FORM
-
-#define VD_STREAMED(name) #name,
-inline constexpr const char* kElementwiseStreamed[] = {VD_ELEMENTWISE_STREAMED(VD_STREAMED)};
-#undef VD_STREAMED
 
 }  // namespace vd::device

@@ -6,9 +6,6 @@ namespace vd::device {
 
 inline constexpr int kElementwiseOperands = 4, kElementwiseConstants = 4, kElementwiseLength = 16;
 
-/** Of a block. */
-inline constexpr int kElementwiseThreads = 256;
-
 /** Bytes over the size of an element: the runs of eight channels that a thread of a form takes at a time. */
 inline constexpr int kElementwiseFormBytes = 4;
 

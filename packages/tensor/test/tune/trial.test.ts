@@ -70,7 +70,7 @@ describe("variants compete", () => {
     expect(interchangeable(hopper)).toEqual(["sm90_m128n256", "sm90_m128n128pp"]);
     expect(interchangeable(hopper.slice(2))).toEqual(["conv_mma_f16_m128n128", "conv_mma_f16_m64n64"]);
     expect(interchangeable(["sm90_d64", "attention_mma_f16_d64", "attention_plain_f16_d512"])).toEqual(["sm90_d64"]);
-    expect(interchangeable(["sm90_d512", "sm90_d512_held", "sm90_masked_d512"])).toEqual(["sm90_d512"]);
+    expect(interchangeable(["sm90_d512", "sm90_masked_d512"])).toEqual(["sm90_d512"]);
   });
 
   test("of all tiles of the Hopper core, whoever holds the rows", () => {

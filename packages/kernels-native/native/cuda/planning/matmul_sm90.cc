@@ -172,14 +172,12 @@ double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlock
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
   const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
-  // Not measured yet: behind every other tile.
-  const double unknown = tile.wide ? 4 : 1;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
   const double empty = p.columns <= 64 && tile.tileN > 64 ? (alone ? 1.3 : 1.6) : 1;
-  return unknown * empty *
-         (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : 1500));
+  return empty *
+         (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : tile.wide ? 500 : 1500));
 }
 
 /** Into how many parts rows tiles cut the columns, so that clusters have equally many: each part loads the rows again. */

@@ -64,7 +64,10 @@ Launch make_launch(const MatmulProblem& p, const TurnedTile& tile) {
 
 }  // namespace
 
-bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) {
+namespace {
+
+/** Measured on an H200: few tokens leave tiles of 128 rows emptier than those of 88 (CLIP's 257: 17.4 us instead of 19.6). */
+bool few_tokens_win(const MatmulProblem& p, const DeviceInfo& device) {
   constexpr int64_t kRows = 128;
   const TurnedTile& tile = kTurnedTiles[0];
   const int64_t padded = token_tiles(p, tile) * tile.tokens, tiles = num_tiles(p, tile);
@@ -72,8 +75,22 @@ bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) {
          3 * tiles >= 2 * device.numSms && tiles <= int64_t{tile.minBlocks} * device.numSms;
 }
 
+/** Measured on an H200: one column of tiles, in one wave, of short reductions is done sooner in tiles of 32 rows (7,168 tokens of 256
+ *  channels to 64: 5.3 us instead of 6.9; of 64 channels 3.8 instead of 5.1). */
+bool few_columns_win(const MatmulProblem& p, const DeviceInfo& device) {
+  constexpr int64_t kFewChannels = 256;
+  const TurnedTile& tile = kTurnedTiles[1];
+  return p.columns <= tile.columns && p.channels <= kFewChannels && num_tiles(p, tile) >= device.numSms &&
+         num_tiles(p, tile) <= int64_t{tile.minBlocks} * device.numSms;
+}
+
+}  // namespace
+
+bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) { return few_tokens_win(p, device) || few_columns_win(p, device); }
+
 void add_matmul_turned(const MatmulProblem& p, const Variant& base, const DeviceInfo& device, Candidates& out) {
-  for (const TurnedTile& tile : kTurnedTiles) {
+  const bool wide = few_tokens_win(p, device);
+  for (const TurnedTile& tile : {kTurnedTiles[!wide], kTurnedTiles[wide]}) {
     if (!out.allows({"sm90_", tile.name}, first_of({out.variance_reason(), tile_reason(p, tile, device)}))) continue;
     Variant variant = base;
     variant.name = std::string("sm90_") + tile.name;
