@@ -6,4 +6,5 @@ export * from "./epilogue";
 export * from "./expr";
 export * from "./group-norm";
 export * from "./layer-norm";
+export * from "./linear-q8";
 export * from "./modulation";

@@ -22,6 +22,7 @@ import layoutIn from "../ops/layout_in/layout_in.op";
 import layoutOut from "../ops/layout_out/layout_out.op";
 import linear from "../ops/linear/linear.op";
 import linearQ8 from "../ops/linear_q8/linear_q8.op";
+import linearQ8Codes from "../ops/linear_q8_codes/linear_q8_codes.op";
 import pointwise from "../ops/pointwise/pointwise.op";
 import pool from "../ops/pool/pool.op";
 import quantize from "../ops/quantize/quantize.op";
@@ -56,6 +57,7 @@ export const OPS = {
   layout_out: layoutOut,
   linear: linear,
   linear_q8: linearQ8,
+  linear_q8_codes: linearQ8Codes,
   pointwise: pointwise,
   pool: pool,
   quantize: quantize,

@@ -60,6 +60,7 @@ struct MatmulTile {
   const char* name;
   int promote = 0;       // 8-bit operands: blocks of the reduction whose sum is added to float32 registers; 0: all are one sum
   bool blocked = false;  // 8-bit operands: each block has scales of its own
+  bool codes = false;    // 8-bit operands: results of gated activations become codes of their type; staged
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -96,9 +97,11 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 128, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256p", 1},
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128b", 1, true},
     {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64p", 4},
+    // Gated activations that leave codes: half as many results of half the size leave room for one more stage.
+    {128, 128, 128, 6, 2, true, false, false, true, MatmulKernel::tiles, "m128n128pc", 0, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
-inline constexpr int kMostUnpromotedBlocks = 5;
+inline constexpr int kMostUnpromotedBlocks = 10;
 /** Most sums of integers that a thread turns into results at once without spilling; larger tiles promote parts of them. */
 inline constexpr int kMostIntegerSums = 64;
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
@@ -111,7 +114,7 @@ inline constexpr int kRowsChannels = 320;
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
-  if (t.kernel == MatmulKernel::halves) return t.tileM * t.tileN;
+  if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN;
 }
 

@@ -13,6 +13,7 @@
 
 #include "matmul_scales.cuh"
 #include "matmul_sm90_tile.cuh"
+#include "ptx/load.cuh"
 #include "ptx/matrix_descriptor.cuh"
 #include "ptx/wgmma.cuh"
 #include "ring_sm90.cuh"
@@ -25,15 +26,14 @@ __device__ __forceinline__ void matmul_accumulate(Sum (&acc)[Config::kRowBlocks]
                                                   const MatmulShared<Config>& shared, int rowOffset, uint32_t count, int numKBlocks,
                                                   int handOver);
 
-/** Row of the weights behind this lane's first column of the 8 columns `block` of a tile, and how many rows are in its range. */
-template <class Config> __device__ __forceinline__ int matmul_weight_row(const Epilogue& e, int tileN, int block, int& end) {
-  const int lane = 2 * (threadIdx.x & 3);
+/** Row of the weights behind column `column` of the 8 columns `block` of a tile, and how many rows are in its range. */
+template <class Config> __device__ __forceinline__ int matmul_weight_row(const Epilogue& e, int tileN, int block, int column, int& end) {
   if constexpr (Config::kGeglu) {
     end = (block & 1) * e.n + e.n;
-    return (block & 1) * e.n + tileN * (Config::kTileN / 2) + (block >> 1) * 8 + lane;
+    return (block & 1) * e.n + tileN * (Config::kTileN / 2) + (block >> 1) * 8 + column;
   } else {
     end = e.n;
-    return tileN * Config::kTileN + block * 8 + lane;
+    return tileN * Config::kTileN + block * 8 + column;
   }
 }
 
@@ -65,30 +65,53 @@ __device__ __forceinline__ float matmul_float(int32_t sum) {
 }
 __device__ __forceinline__ float matmul_float(float sum) { return sum; }
 
+/** The scales of a tile that all blocks of the reduction share, in registers: they are loaded before the products, so that nobody waits
+ *  for memory behind those. A thread has those of its rows; those of 32 columns lie in the lanes of a warp. Nothing where operands
+ *  have no scales, or blocks have scales of their own. */
+template <class Config, bool kThere = Config::kScaled && !Config::kTile.blocked> struct MatmulTileScales {
+  __device__ __forceinline__ MatmulTileScales(const MatmulSm90Params&, const MatmulTileIndex&, int) {}
+};
+template <class Config> struct MatmulTileScales<Config, true> {
+  float row[Config::kRowBlocks][2];
+  float columns[Config::kTileN / 32];
+
+  __device__ __forceinline__ MatmulTileScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
+    const MatmulRowScales<Config> rows(p, index, rowOffset);
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+      for (int part = 0; part < 2; ++part) row[m][part] = ptx::load_here(rows.at[m][part]);
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int word = 0; word < Config::kTileN / 32; ++word) {
+      int end;
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, word * 4 + lane / 8, lane & 7, end);
+      columns[word] = ptx::load_here(p.scales.weight + min(weightRow, end - 1) * p.scales.weightStride);
+    }
+  }
+  /** Those of this lane's two of the 8 columns `block` of the tile. By all lanes of a warp. */
+  __device__ __forceinline__ float2 column(int block) const {
+    const int source = block % 4 * 8 + 2 * (threadIdx.x & 3);
+    return make_float2(__shfl_sync(0xffffffffu, columns[block / 4], source), __shfl_sync(0xffffffffu, columns[block / 4], source + 1));
+  }
+};
+
 /** acc *= scales, which are the same for all blocks of the reduction. */
 template <class Config>
-__device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
+__device__ __forceinline__ void matmul_scale(const MatmulTileScales<Config>& scales,
                                              float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
-  const MatmulRowScales<Config> rows(p, index, rowOffset);
-  float row[Config::kRowBlocks][2];
-#pragma unroll
-  for (int m = 0; m < Config::kRowBlocks; ++m)
-#pragma unroll
-    for (int part = 0; part < 2; ++part) row[m][part] = *rows.at[m][part];
 #pragma unroll
   for (int n = 0; n < Config::kColBlocks; ++n)
 #pragma unroll
     for (int block = 0; block < Config::kWidth / 8; ++block) {
-      int end;
-      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
-      const float2 column = weight_scales(p.scales, weightRow, end, 0);
+      const float2 column = scales.column(n * (Config::kWidth / 8) + block);
 #pragma unroll
       for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           const int at = block * 4 + 2 * part;
-          acc[m][n][at] *= row[m][part] * column.x;
-          acc[m][n][at + 1] *= row[m][part] * column.y;
+          acc[m][n][at] *= scales.row[m][part] * column.x;
+          acc[m][n][at + 1] *= scales.row[m][part] * column.y;
         }
     }
 }
@@ -113,7 +136,8 @@ template <class Config> struct MatmulBlockScales<Config, true> {
 #pragma unroll
     for (int block = 0; block < Config::kWidth / 8; ++block) {
       int end;
-      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
+      const int column0 = 2 * (threadIdx.x & 3);
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, column0, end);
       column[block] = weight_scales(p.scales, weightRow, end, k);
     }
   }
@@ -192,10 +216,9 @@ template <class Config>
 __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params& p,
                                                          float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                          const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
-                                                         uint32_t count, int handOver) {
+                                                         uint32_t count, int handOver, const MatmulTileScales<Config>& scales) {
   if constexpr (Config::kTile.promote > 0) {
     matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count, 0, p.numKBlocks);
-    if constexpr (Config::kTile.blocked) return;
   } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
     int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
     matmul_accumulate<Config>(sums, shared, rowOffset, count, p.numKBlocks, handOver);
@@ -208,7 +231,7 @@ __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params&
   } else {
     matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
   }
-  matmul_scale<Config>(p, index, rowOffset, acc);
+  if constexpr (!Config::kTile.blocked) matmul_scale<Config>(scales, acc);
 }
 
 }  // namespace vd::device

@@ -111,6 +111,20 @@ __device__ __forceinline__ void matmul_fill_staging(const MatmulSm90Params& p,
     }
 }
 
+/** Starts storing what all threads of the set have put into staging. */
+template <class Config>
+__device__ __forceinline__ void matmul_send_staging(const MatmulSm90Params& p, const MatmulTileIndex& index, int group, uint32_t staging) {
+  ptx::fence_proxy_async();
+  matmul_set_barrier<Config>(group);
+  if (!matmul_first_of_set<Config>()) return;
+  const PixelBox box = tile_box<Config>(p, index.m);
+#pragma unroll
+  for (int step = 0; step < Config::kSteps; ++step)
+    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * Config::kStepColumns, box.w, box.h,
+                      box.f, box.b);
+  ptx::bulk_commit();
+}
+
 /** After the products: results to staging, then to memory. parity: of the residual's next arrival. */
 template <class Config>
 __device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
@@ -133,14 +147,7 @@ __device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
       matmul_fill_staging<Config, kStagedSecond>(p, acc, rowOffset, bias, staging);
     }
   }
-  ptx::fence_proxy_async();
-  matmul_set_barrier<Config>(group);
-  if (!matmul_first_of_set<Config>()) return;
-  const PixelBox box = tile_box<Config>(p, index.m);
-#pragma unroll
-  for (int step = 0; step < Config::kSteps; ++step)
-    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, index.n * Config::kOutColumns + step * 32, box.w, box.h, box.f, box.b);
-  ptx::bulk_commit();
+  matmul_send_staging<Config>(p, index, group, staging);
 }
 
 }  // namespace vd::device

@@ -22,6 +22,7 @@ import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
 import linearQ8 from "./linear_q8/linear_q8.cases";
+import linearQ8Codes from "./linear_q8_codes/linear_q8_codes.cases";
 import pointwise from "./pointwise/pointwise.cases";
 import pool from "./pool/pool.cases";
 import quantize from "./quantize/quantize.cases";
@@ -56,6 +57,7 @@ export const OP_CASES = {
   layout_out: layoutOut,
   linear: linear,
   linear_q8: linearQ8,
+  linear_q8_codes: linearQ8Codes,
   pointwise: pointwise,
   pool: pool,
   quantize: quantize,

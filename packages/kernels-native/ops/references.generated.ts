@@ -23,6 +23,7 @@ import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
 import linearQ8 from "./linear_q8/linear_q8.reference";
+import linearQ8Codes from "./linear_q8_codes/linear_q8_codes.reference";
 import pointwise from "./pointwise/pointwise.reference";
 import pool from "./pool/pool.reference";
 import quantize from "./quantize/quantize.reference";
@@ -59,6 +60,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   layout_out: layoutOut,
   linear: linear,
   linear_q8: linearQ8,
+  linear_q8_codes: linearQ8Codes,
   pointwise: pointwise,
   pool: pool,
   quantize: quantize,

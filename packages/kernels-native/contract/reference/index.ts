@@ -3,6 +3,7 @@ export * from "./activations";
 export * from "./attention";
 export * from "./epilogue";
 export * from "./gates";
+export * from "./linear-q8";
 export * from "./modulation";
 export * from "./moments";
 export * from "./norms";

@@ -188,7 +188,7 @@ struct ConvArgs {
   bool transposed;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 640 of them; sums of integers are exact. */
+/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact. */
 struct ConvQ8Args {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
@@ -488,7 +488,7 @@ struct LinearArgs {
   float residual2Scale;
 };
 
-/** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 640 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear. */
+/** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 1280 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear. */
 struct LinearQ8Args {
   /** [B,F,S,C]: tokens. */
   Tensor x;
@@ -507,6 +507,38 @@ struct LinearQ8Args {
   /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
   Tensor residual2;
   /** [B,F,S,K]: result; f32 unless `out` is of another type. */
+  Tensor y;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
+/** Multiplies tokens as linear_q8 does and rounds the result to 8 bits with one scale that is known before, so that a linear layer in 8 bits follows without a pass of its own: y = round(linear_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
+struct LinearQ8CodesArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [1|B,1|F,1|S,1|G]: of the tokens, as quantize makes them. */
+  Tensor xScale;
+  /** [N,C]: one row per output column, in the type of x. */
+  Tensor weight;
+  /** [1|N,1|G]: of the weight's rows, or of blocks of 128 channels of them. */
+  Tensor weightScale;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,F,S,K]: codes, in the type of x unless `out` is of the other one. */
   Tensor y;
   /** activation after the biases. */
   Activation act;
@@ -1039,6 +1071,25 @@ inline LinearQ8Args read_linear_q8_args(const Row& row) {
   return args;
 }
 
+inline LinearQ8CodesArgs read_linear_q8_codes_args(const Row& row) {
+  LinearQ8CodesArgs args{};
+  args.x = row.tensors[0];
+  args.xScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.yScale = row.tensors[8];
+  args.y = row.tensors[9];
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.outScale = static_cast<float>(row.attrs[1]);
+  args.residualScale = static_cast<float>(row.attrs[2]);
+  args.residual2Scale = static_cast<float>(row.attrs[3]);
+  return args;
+}
+
 inline PointwiseArgs read_pointwise_args(const Row& row) {
   PointwiseArgs args{};
   args.a = row.tensors[0];
@@ -1184,6 +1235,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(layout_out, LayoutOutArgs) \
   X(linear, LinearArgs) \
   X(linear_q8, LinearQ8Args) \
+  X(linear_q8_codes, LinearQ8CodesArgs) \
   X(pointwise, PointwiseArgs) \
   X(pool, PoolArgs) \
   X(quantize, QuantizeArgs) \

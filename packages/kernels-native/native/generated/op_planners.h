@@ -28,6 +28,7 @@ cuda::Candidates layout_in_cuda_variants(const LayoutInArgs& args, const cuda::D
 cuda::Candidates layout_out_cuda_variants(const LayoutOutArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates linear_cuda_variants(const LinearArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates linear_q8_cuda_variants(const LinearQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+cuda::Candidates linear_q8_codes_cuda_variants(const LinearQ8CodesArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates pointwise_cuda_variants(const PointwiseArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates pool_cuda_variants(const PoolArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates quantize_cuda_variants(const QuantizeArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);

@@ -27,7 +27,7 @@ export default defineOp({
   summary:
     "Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of " +
     "one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 " +
-    "products are added up in float32 after at most 640 of them; sums of integers are exact.",
+    "products are added up in float32 after at most 1280 of them; sums of integers are exact.",
   formula: [
     "sum[g,p,q,k] = xScale · weightScale[k] · Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
     "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",

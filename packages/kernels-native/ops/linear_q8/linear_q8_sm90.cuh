@@ -40,6 +40,9 @@
   VD_LINEAR_Q8_GATED(q, qName, type, name, 0, m128n256) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 2, m128n128pp)
 
+/** The tile whose results are codes. */
+#define VD_LINEAR_Q8_CODES(q, qName, type, name) VD_LINEAR_Q8_GATED(q, qName, type, name, 30, m128n128pc)
+
 /** Small tiles that promote float8 sums. */
 #define VD_LINEAR_Q8_SMALL_PROMOTED(q, qName, type, name) \
   VD_LINEAR_Q8(q, qName, type, name, 17, m128n128p)       \

@@ -123,7 +123,7 @@ export async function openEightBits(request: EightBitsRequest): Promise<EightBit
   const scales = table?.layers ?? new Map<string, never>();
   return {
     model: {
-      ...{ ...planned, scales, usesStaticScales: isOfLoras },
+      ...{ ...planned, scales, usesStaticScales: isOfLoras, codesFrom: "producers" },
       ...{ smoothing: new Smoothing(scales), weights: new QuantizedWeights() },
     },
     decoder: precision === "fp8" ? "fp8" : undefined,

@@ -74,6 +74,21 @@ export function recordLinearQ8(
   return record("linear_q8", { ...call, x: codes, xScale: scales, ...weights, out } as CallOptions);
 }
 
+/** Records the same with a result in 8 bits for the layer behind it. yScale: [1,1,1,1]; the result has the type of the codes. */
+export function recordLinearQ8Codes(
+  record: RecordCall,
+  { x2: _, x, out: __, ...call }: LinearOptions,
+  { codes, scales }: Quantized,
+  weights: QuantizedWeight,
+  yScale: Tensor,
+): Quantized {
+  const numRows = call.weight.dims[0]!;
+  const width = isGated(call.act) ? numRows / 2 : numRows;
+  const out = emptyTensor([...x.dims.slice(0, -1), width], codes.dtype);
+  const made = record("linear_q8_codes", { ...call, x: codes, xScale: scales, ...weights, yScale, out } as CallOptions);
+  return { codes: made, scales: yScale };
+}
+
 /** True if there is an 8-bit form of a convolution: none upsamples, is transposed or grouped, or sees frames from elsewhere. */
 export function hasConvQ8({ upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvOptions): boolean {
   return !upsample && !past && groups === 1 && framePadding === "zeros" && !transposed;

@@ -63,8 +63,9 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
-  const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
-  const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
+  const bool floats = p.x.dtype == DType::f8e4m3;
+  const bool gated = tile.codes || (tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged);
+  const int sums = tile.codes ? 0 : tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);  // codes are made of sums one by one
   return first_of({if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong), {"is not for 8-bit operands"}),
                    if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
                    if_so(!floats && !tile.blocked && tile.promote > 0 && sums <= kMostIntegerSums, {"is for float8"}),
@@ -74,10 +75,21 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
                          {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
 }
 
+/** Why a tile does not leave what the problem wants, codes or numbers. The copy engine stores codes of gated activations. */
+Reason codes_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (!tile.codes) return if_so(p.codes && (p.gated || !(tile.generic || tile.activation)), {"leaves no codes of such results"});
+  const Epilogue& e = p.epilogue;
+  const bool aligned = (reinterpret_cast<uint64_t>(e.y) & 15) == 0 && e.yPitch % 16 == 0;
+  return first_of({if_so(!p.codes || !p.gated, {"is for codes of gated activations"}),
+                   if_so(static_cast<DType>(e.yType) != p.x.dtype, {"leaves codes of the type of x"}),
+                   if_so(!aligned, {"is not 16-byte aligned", {}, "y"}), if_so(e.residual != nullptr, {"has no residual"}),
+                   if_so(e.frameBias != nullptr, {"has no frame bias"})});
+}
+
 /** Why the epilogue of a tile cannot do the problem's. */
 Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool gated = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
-  return first_of({if_so(p.gated && !gated, {"has no gated activation"}),
+  return first_of({codes_reason(p, tile),if_so(p.gated && !gated, {"has no gated activation"}),
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 

@@ -99,8 +99,8 @@ void output_map(Launch& launch, uint32_t offset, const void* base, int64_t pitch
   map.rank = 5;
   map.swizzleBytes = 64;
   map.dims[0] = static_cast<uint64_t>(p.epilogue.n);
-  map.box[0] = 32;
-  uint64_t stride = static_cast<uint64_t>(pitch) * 2;
+  map.box[0] = 64 / bytes_of(map.dtype);
+  uint64_t stride = static_cast<uint64_t>(pitch) * bytes_of(map.dtype);
   for (int i = 0; i < 4; ++i) {
     map.dims[1 + i] = static_cast<uint64_t>(p.out[3 - i]);
     map.strideBytes[i] = stride;
