@@ -6,6 +6,7 @@ import attentionQ8 from "./attention_q8/attention_q8.cases";
 import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
 import convQ8 from "./conv_q8/conv_q8.cases";
+import convQ8Codes from "./conv_q8_codes/conv_q8_codes.cases";
 import convWinograd from "./conv_winograd/conv_winograd.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
@@ -41,6 +42,7 @@ export const OP_CASES = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_q8_codes: convQ8Codes,
   conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,

@@ -7,6 +7,7 @@ import attentionQ8 from "./attention_q8/attention_q8.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import convQ8 from "./conv_q8/conv_q8.reference";
+import convQ8Codes from "./conv_q8_codes/conv_q8_codes.reference";
 import convWinograd from "./conv_winograd/conv_winograd.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
@@ -44,6 +45,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_q8_codes: convQ8Codes,
   conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,

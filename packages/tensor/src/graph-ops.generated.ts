@@ -182,6 +182,40 @@ export interface ConvQ8Options extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.convQ8Codes}. */
+export interface ConvQ8CodesOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f8e4m3|i8 */
+  x: Tensor;
+  /** of the activations: one, or one for each clip [1|B,1,1,1] f32 */
+  xScale: Tensor;
+  /** filters in the checkpoint's layout, in the type of x [K,C,T,R,S] f8e4m3|i8 */
+  weight: Tensor;
+  /** of the filters [1|K,1] f32 */
+  weightScale: Tensor;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|G,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,G,P,Q,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,G,P,Q,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
+  yScale: Tensor;
+  /** steps in frames, height, width; default [1,1,1] */
+  stride?: readonly [number, number, number] | undefined;
+  /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
+  padding?: readonly [number, number, number, number, number, number] | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.convWinograd}. */
 export interface ConvWinogradOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -716,6 +750,24 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   convQ8(options: ConvQ8Options): Tensor {
     return this.record("conv_q8", options);
+  }
+
+  /** Convolves a clip as conv_q8 does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(conv_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).
+   *  x: [B,F,H,W,C] activations.
+   *  xScale: [1|B,1,1,1] of the activations: one, or one for each clip.
+   *  weight: [K,C,T,R,S] filters in the checkpoint's layout, in the type of x.
+   *  weightScale: [1|K,1] of the filters.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
+   *  residual: [B,G,P,Q,K] added after the activation.
+   *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive.
+   *  Returns y: [B,G,P,Q,K] codes, in the type of x unless `out` is of the other one.
+   *  Source: https://arxiv.org/abs/1603.07285
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  convQ8Codes(options: ConvQ8CodesOptions): Tensor {
+    return this.record("conv_q8_codes", options);
   }
 
   /** Convolves every frame of a channels-last clip with 3x3 filters, a step of one and a border of zeros, and applies the shared epilogue, as conv does; before that it may normalise channel groups by given statistics and apply an activation, as group_norm does, also of two inputs side by side. Kernels may use Winograd's F(4x4, 3x3), which needs a quarter of the products; in float16 its error is about five times that of rounding the result. On the CPU, and where a GPU has no kernel for it, the convolution is computed as conv does.

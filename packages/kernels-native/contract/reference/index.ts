@@ -1,6 +1,7 @@
 /** Everything a float64 reference needs, in one import. */
 export * from "./activations";
 export * from "./attention";
+export * from "./conv-q8";
 export * from "./epilogue";
 export * from "./gates";
 export * from "./linear-q8";

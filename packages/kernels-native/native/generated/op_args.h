@@ -222,6 +222,42 @@ struct ConvQ8Args {
   float residual2Scale;
 };
 
+/** Convolves a clip as conv_q8 does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(conv_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
+struct ConvQ8CodesArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [1|B,1,1,1]: of the activations: one, or one for each clip. */
+  Tensor xScale;
+  /** [K,C,T,R,S]: filters in the checkpoint's layout, in the type of x. */
+  Tensor weight;
+  /** [1|K,1]: of the filters. */
+  Tensor weightScale;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|G,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,G,P,Q,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,G,P,Q,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,G,P,Q,K]: codes, in the type of x unless `out` is of the other one. */
+  Tensor y;
+  /** steps in frames, height, width. */
+  int64_t stride[3];
+  /** zeros at front, back, top, bottom, left, right. */
+  int64_t padding[6];
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Convolves every frame of a channels-last clip with 3x3 filters, a step of one and a border of zeros, and applies the shared epilogue, as conv does; before that it may normalise channel groups by given statistics and apply an activation, as group_norm does, also of two inputs side by side. Kernels may use Winograd's F(4x4, 3x3), which needs a quarter of the products; in float16 its error is about five times that of rounding the result. On the CPU, and where a GPU has no kernel for it, the convolution is computed as conv does. */
 struct ConvWinogradArgs {
   /** [B,F,H,W,C]: activations. */
@@ -855,6 +891,34 @@ inline ConvQ8Args read_conv_q8_args(const Row& row) {
   return args;
 }
 
+inline ConvQ8CodesArgs read_conv_q8_codes_args(const Row& row) {
+  ConvQ8CodesArgs args{};
+  args.x = row.tensors[0];
+  args.xScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.yScale = row.tensors[8];
+  args.y = row.tensors[9];
+  args.stride[0] = static_cast<int64_t>(row.attrs[0]);
+  args.stride[1] = static_cast<int64_t>(row.attrs[1]);
+  args.stride[2] = static_cast<int64_t>(row.attrs[2]);
+  args.padding[0] = static_cast<int64_t>(row.attrs[3]);
+  args.padding[1] = static_cast<int64_t>(row.attrs[4]);
+  args.padding[2] = static_cast<int64_t>(row.attrs[5]);
+  args.padding[3] = static_cast<int64_t>(row.attrs[6]);
+  args.padding[4] = static_cast<int64_t>(row.attrs[7]);
+  args.padding[5] = static_cast<int64_t>(row.attrs[8]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[9]));
+  args.outScale = static_cast<float>(row.attrs[10]);
+  args.residualScale = static_cast<float>(row.attrs[11]);
+  args.residual2Scale = static_cast<float>(row.attrs[12]);
+  return args;
+}
+
 inline ConvWinogradArgs read_conv_winograd_args(const Row& row) {
   ConvWinogradArgs args{};
   args.x = row.tensors[0];
@@ -1219,6 +1283,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(conv_q8, ConvQ8Args) \
+  X(conv_q8_codes, ConvQ8CodesArgs) \
   X(conv_winograd, ConvWinogradArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \

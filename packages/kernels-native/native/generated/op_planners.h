@@ -12,6 +12,7 @@ cuda::Candidates attention_q8_cuda_variants(const AttentionQ8Args& args, const c
 cuda::Candidates batch_norm_cuda_variants(const BatchNormArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates conv_cuda_variants(const ConvArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
+cuda::Candidates conv_q8_codes_cuda_variants(const ConvQ8CodesArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates conv_winograd_cuda_variants(const ConvWinogradArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates copy_cuda_variants(const CopyArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);
 cuda::Candidates denoise_input_cuda_variants(const DenoiseInputArgs& args, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options);

@@ -1,26 +1,4 @@
-import {
-  add,
-  attr,
-  convOut,
-  defineOp,
-  epilogueAttrs,
-  epilogueInputs,
-  FLOATS,
-  ge,
-  ints,
-  keepsChannels,
-  QUANTIZED,
-} from "../../contract/op-kit";
-
-const paddingOf = (axis: number) => add(attr("padding", 2 * axis), attr("padding", 2 * axis + 1));
-const out = (size: string, kernel: string, axis: number) =>
-  convOut(size, kernel, attr("stride", axis), paddingOf(axis));
-const covers = (size: string, kernel: string, axis: number) => ({
-  where: size,
-  test: ge(add(size, paddingOf(axis)), kernel),
-  expected: "a padded size of at least the kernel's",
-  got: add(size, paddingOf(axis)),
-});
+import { convQ8Attrs, convQ8Derived, convQ8Inputs, convQ8Rules, defineOp, FLOATS } from "../../contract/op-kit";
 
 export default defineOp({
   id: "conv_q8",
@@ -33,24 +11,9 @@ export default defineOp({
     "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
   ],
   source: ["https://arxiv.org/abs/1603.07285", "https://arxiv.org/abs/2209.05433"],
-  inputs: {
-    x: { dims: ["B", "F", "H", "W", "C"], dtype: QUANTIZED, doc: "activations" },
-    xScale: { dims: [{ oneOr: "B" }, 1, 1, 1], dtype: ["f32"], doc: "of the activations: one, or one for each clip" },
-    weight: {
-      dims: ["K", "C", "T", "R", "S"],
-      dtype: QUANTIZED,
-      constant: true,
-      doc: "filters in the checkpoint's layout, in the type of x",
-    },
-    weightScale: { dims: [{ oneOr: "K" }, 1], dtype: ["f32"], constant: true, doc: "of the filters" },
-    ...epilogueInputs(["B", "G", "P", "Q", "K"], "K", "G"),
-  },
-  attrs: {
-    stride: ints("steps in frames, height, width", 3, { min: 1, max: 64, default: [1, 1, 1] }),
-    padding: ints("zeros at front, back, top, bottom, left, right", 6, { max: 64, default: [0, 0, 0, 0, 0, 0] }),
-    ...epilogueAttrs,
-  },
-  derived: { G: out("F", "T", 0), P: out("H", "R", 1), Q: out("W", "S", 2) },
+  inputs: convQ8Inputs,
+  attrs: convQ8Attrs,
+  derived: convQ8Derived,
   outputs: {
     y: {
       dims: ["B", "G", "P", "Q", "K"],
@@ -59,7 +22,7 @@ export default defineOp({
       doc: "result; f32 unless `out` is of another type",
     },
   },
-  rules: [covers("F", "T", 0), covers("H", "R", 1), covers("W", "S", 2), keepsChannels],
+  rules: convQ8Rules,
   cost: ({ B, G, P, Q, K, C, T, R, S }) => ({ flops: 2 * B! * G! * P! * Q! * K! * C! * T! * R! * S! }),
   // Tensor cores keep about 14 bits of sums of float8 products.
   tolerance: {

@@ -21,13 +21,6 @@ Reason sm90_reason(const LinearQ8Operands& a, const DeviceInfo& device) {
                          if_so(gated && a.tail.residual2.present(), {"has no second residual with a gated activation"})});
 }
 
-/** The type of the tail's operands: that of the result, or where codes leave it open that of a residual or bias of frames. */
-DType tail_type(const EpilogueOperands& tail) {
-  for (const Tensor* tensor : {&tail.y, &tail.residual, &tail.residual2, &tail.frameBias})
-    if (tensor->present() && is_16_bit(tensor->dtype)) return tensor->dtype;
-  return DType::f16;
-}
-
 MatmulProblem sm90_problem(const LinearQ8Operands& a, Variant& base, const Epilogue& epilogue) {
   MatmulProblem p{};
   const bool int8 = a.x.dtype == DType::i8, bf16 = tail_type(a.tail) == DType::bf16;

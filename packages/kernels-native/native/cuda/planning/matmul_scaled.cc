@@ -85,6 +85,12 @@ Address pack_codes(Variant& base, const Tensor& weight, int64_t paddedChannels, 
   return Address::packed(add_pack(base, weight, packSymbol, p));
 }
 
+DType tail_type(const EpilogueOperands& tail) {
+  for (const Tensor* tensor : {&tail.y, &tail.residual, &tail.residual2, &tail.frameBias})
+    if (tensor->present() && is_16_bit(tensor->dtype)) return tensor->dtype;
+  return DType::f16;
+}
+
 void add_scaled_mma(const ScaledMmaProblem& p, const DeviceInfo& device, Candidates& out) {
   const std::string type = type_name(p.type), prefix = p.op + "_mma_" + type + "_";
   if (out.allows({prefix, "*"}, mma_reason(p, device))) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "../../../device/matmul_mma.h"
 #include "candidates.h"
+#include "epilogue.h"
 #include "matmul_sm90.h"
 #include "packs.h"
 
@@ -21,6 +22,9 @@ ScaleSources make_scales(Variant& base, const Tensor& xScale, const Tensor& weig
 /** Codes of weights [rows, channels, taps] as [rows, taps, paddedChannels]: the tensor itself where that is the same and aligned, or a
  *  pack that is added to the variant. */
 Address pack_codes(Variant& base, const Tensor& weight, int64_t paddedChannels, int taps, const char* packSymbol);
+
+/** The 16-bit type of the tail's operands: that of the result, or where codes leave it open that of a residual or bias of frames. */
+DType tail_type(const EpilogueOperands& tail);
 
 /** An 8-bit convolution or linear as the portable cores see it. */
 struct ScaledMmaProblem {
