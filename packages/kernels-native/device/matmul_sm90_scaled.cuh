@@ -43,12 +43,14 @@ template <class Config> struct MatmulRowScales {
 
   __device__ __forceinline__ MatmulRowScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
     const PixelBox box = tile_box<Config>(p, index.m);
-    const int row = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
+    const int row0 = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
 #pragma unroll
     for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        const int64_t pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row + 64 * m + 8 * part);
+        const int row = row0 + 64 * m + 8 * part;
+        int64_t pixel = box.w + row < p.out[2] ? box.w + row : -1;  // of plain rows
+        if constexpr (!Config::kRowTiles) pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row);
         at[m][part] = pixel < 0 ? p.scales.x : pixel_scale(p.scales, p.epilogue, pixel);
       }
   }

@@ -44,7 +44,7 @@ MatmulProblem sm90_problem(const ConvQ8Operands& a, Variant& base, const Epilogu
   p.constantWeights = a.weight.constant;
   p.weights = pack_codes(base, a.weight, p.weightChannels, p.kernel[0] * p.kernel[1] * p.kernel[2], kPackCodes);
   p.untyped = typed_epilogue_reason(a.tail, bf16 ? DType::bf16 : DType::f16);
-  const ScaleSources scales = make_scales(base, a.xScale, a.weightScale, kPack);
+  const ScaleSources scales = make_scales(base, 0, a.xScale, a.weightScale, kPack);
   p.scales = scales.scales;
   p.weightScales = scales.weight;
   p.epilogue = epilogue;
@@ -75,7 +75,7 @@ ScaledMmaProblem mma_problem(const ConvQ8Operands& a, const Epilogue& epilogue) 
   p.tapChannels = static_cast<int32_t>(round_up(p.channels, 16));
   p.depth = taps * p.tapChannels;
   problem.weights = pack_codes(problem.base, a.weight, p.tapChannels, taps, kPackCodes);
-  problem.scales = make_scales(problem.base, a.xScale, a.weightScale, kPack);
+  problem.scales = make_scales(problem.base, 0, a.xScale, a.weightScale, kPack);
   problem.unchunked = access_reason(a.x, "x", 16, true);
   return problem;
 }

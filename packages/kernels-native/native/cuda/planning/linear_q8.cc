@@ -43,7 +43,7 @@ MatmulProblem sm90_problem(const LinearQ8Operands& a, Variant& base, const Epilo
   p.weightChannels = static_cast<int64_t>(round_up(p.channels, 16));
   p.constantWeights = a.weight.constant;
   p.weights = pack_codes(base, a.weight, p.weightChannels, 1, kPackCodes);
-  const ScaleSources scales = make_scales(base, a.xScale, a.weightScale, kPack);
+  const ScaleSources scales = make_scales(base, a.x.pixels(), a.xScale, a.weightScale, kPack);
   p.scales = scales.scales;
   p.weightScales = scales.weight;
   p.blocked = scales.blocked;
@@ -68,7 +68,7 @@ ScaledMmaProblem mma_problem(const LinearQ8Operands& a, const Epilogue& epilogue
   p.depth = p.tapChannels = static_cast<int32_t>(round_up(p.channels, 16));
   p.gated = is_gated(a.tail.act);
   problem.weights = pack_codes(problem.base, a.weight, p.depth, 1, kPackCodes);
-  problem.scales = make_scales(problem.base, a.xScale, a.weightScale, kPack);
+  problem.scales = make_scales(problem.base, a.x.pixels(), a.xScale, a.weightScale, kPack);
   problem.unchunked = access_reason(a.x, "x", 16, true);
   return problem;
 }
