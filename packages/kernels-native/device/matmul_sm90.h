@@ -97,6 +97,8 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 128, 4, 1, false, true, true, false, MatmulKernel::split, "split_m128n256p", 1},
     {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::split, "split_m128n128b", 1, true},
     {128, 64, 64, 8, 1, false, true, false, false, MatmulKernel::tiles, "m128n64p", 4},
+    // Where warpgroups take turns: sums are added in two parts of 64 rows, all stages of a sum stay until the second.
+    {128, 128, 128, 5, 2, true, false, false, true, MatmulKernel::tiles, "m128n128psp", 5},
     // Gated activations that leave codes: half as many results of half the size leave room for one more stage.
     {128, 128, 128, 6, 2, true, false, false, true, MatmulKernel::tiles, "m128n128pc", 0, false, true},
 };

@@ -8,6 +8,7 @@
 //   m128n192p  96 + 96 registers, a promotion every 512 of the reduction
 //   m256n128p  two parts of 64 rows: 128 + 64 registers, a promotion of each every 128
 //   m128n256p  two parts of 128 columns
+//   m128n128psp  each warpgroup a tile of its own: two parts of 64 rows, a promotion of each every 640
 #pragma once
 #include <type_traits>
 
@@ -213,13 +214,45 @@ __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Param
   }
 }
 
+/** The same of warpgroups that take turns: acc = products over the whole reduction. The last part runs beside the other warpgroup's first
+ *  products: by then this one has waited for all of its stages. */
+template <class Config>
+__device__ __forceinline__ void matmul_accumulate_turns(float (&acc)[Config::kRowBlocks][1][Config::kWidth / 2],
+                                                        const MatmulShared<Config>& shared, uint32_t count, int numKBlocks, int handOver) {
+  constexpr int kEvery = Config::kTile.promote;
+  static_assert(Config::kPingpong && Config::kColBlocks == 1 && kEvery <= Config::kStages, "the stages of a sum are there at once");
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][0][i] = 0.0f;
+  MatmulSum<Config> part[Config::kWidth / 2];
+  RingCursor<Config::kStages> start{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
+#pragma unroll 1
+  for (int k = 0; k < numKBlocks; k += kEvery) {
+    const int blocks = min(kEvery, numKBlocks - k);
+    RingCursor<Config::kStages> at = start;
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m) {
+      const bool last = m == Config::kRowBlocks - 1;
+      if (last && handOver >= 0 && k + kEvery >= numKBlocks) ptx::named_barrier_arrive(handOver, 256);
+      at = start;
+      matmul_multiply_part<Config>(part, shared, 0, m, 0, at, blocks, m == 0, last);
+#pragma unroll
+      for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][0][i] += matmul_float(part[i]);
+    }
+    start = at;
+  }
+}
+
 /** acc = this warpgroup's rows of the numbers that codes and scales stand for, before the tail. As matmul_accumulate otherwise. */
 template <class Config>
 __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params& p,
                                                          float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                          const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
                                                          uint32_t count, int handOver, const MatmulTileScales<Config>& scales) {
-  if constexpr (Config::kTile.promote > 0) {
+  if constexpr (Config::kTile.promote > 0 && Config::kPingpong) {
+    matmul_accumulate_turns<Config>(acc, shared, count, p.numKBlocks, handOver);
+  } else if constexpr (Config::kTile.promote > 0) {
     matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count, 0, p.numKBlocks);
   } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
     int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];

@@ -19,7 +19,8 @@
   VD_CONV_Q8(q, qName, type, name, 13, m128n192p) \
   VD_CONV_Q8(q, qName, type, name, 14, m256n128p) \
   VD_CONV_Q8(q, qName, type, name, 15, m128n256p) \
-  VD_CONV_Q8(q, qName, type, name, 16, m128n160p)
+  VD_CONV_Q8(q, qName, type, name, 16, m128n160p) \
+  VD_CONV_Q8(q, qName, type, name, 30, m128n128psp)
 
 /** Tiles of one sum, of short float8 products. */
 #define VD_CONV_Q8_SUMS(q, qName, type, name)     \

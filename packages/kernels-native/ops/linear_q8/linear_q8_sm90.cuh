@@ -27,6 +27,7 @@
   VD_LINEAR_Q8(q, qName, type, name, 14, m256n128p) \
   VD_LINEAR_Q8(q, qName, type, name, 15, m128n256p) \
   VD_LINEAR_Q8(q, qName, type, name, 16, m128n160p) \
+  VD_LINEAR_Q8(q, qName, type, name, 30, m128n128psp) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 14, m256n128p)
 
 /** Tiles of one sum, of short float8 products. */
@@ -41,7 +42,7 @@
   VD_LINEAR_Q8_GATED(q, qName, type, name, 2, m128n128pp)
 
 /** The tile whose results are codes. */
-#define VD_LINEAR_Q8_CODES(q, qName, type, name) VD_LINEAR_Q8_GATED(q, qName, type, name, 30, m128n128pc)
+#define VD_LINEAR_Q8_CODES(q, qName, type, name) VD_LINEAR_Q8_GATED(q, qName, type, name, 31, m128n128pc)
 
 /** Small tiles that promote float8 sums. */
 #define VD_LINEAR_Q8_SMALL_PROMOTED(q, qName, type, name) \

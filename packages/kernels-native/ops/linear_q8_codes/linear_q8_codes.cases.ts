@@ -57,7 +57,7 @@ const shapes: Shape[] = [
   { name: "640 channels, 3 frames of 211 tokens, 336 columns", x: [1, 3, 211, 640], rows: 672, more: bias(672) },
   { name: "1280 channels, 300 tokens, 144 columns", x: [1, 1, 300, 1280], rows: 288, more: bias(288) },
   { name: "1712 channels", x: [1, 1, 33, 1712], rows: 96, more: bias(96) },
-  { name: "tiles of several blocks", x: [1, 1, 1500, 160], rows: 1312, more: bias(1312) },
+  { name: "several tiles for each block of threads", x: [1, 1, 2200, 32], rows: 2048, more: bias(2048) },
   { name: "8 columns", x: [1, 1, 130, 64], rows: 16 },
   { name: "200 columns on gaps", x: [1, 1, 190, 256], rows: 400, gap: 16, more: { outGap: 8, ...bias(400) } },
   { name: "208 columns on gaps", x: [1, 1, 190, 256], rows: 416, gap: 16, more: { outGap: 16, ...bias(416) } },
