@@ -97,7 +97,8 @@ template <bool kSwiglu> __device__ __forceinline__ float gated(const Epilogue& e
 }
 
 /** The tail for eight channels when every operand has type T, bias is float32 and 16-byte accesses are allowed.
- *  kActivation: the call may ask for an activation; kCodes: results may be 8-bit codes instead. `activated`: bias and activation are already applied. */
+ *  kActivation: the call may ask for an activation; kCodes: results may be 8-bit codes instead. `activated`: bias and activation are
+ * already applied. */
 template <class T, bool kActivation, bool kCodes = false>
 __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8], int64_t pixel, int col, bool activated) {
   if (col >= e.n) return;

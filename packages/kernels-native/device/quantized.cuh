@@ -24,8 +24,7 @@ template <> __device__ __forceinline__ __nv_fp8_e4m3 from_float<__nv_fp8_e4m3>(f
 
 /** Two codes, the first in the lowest byte. */
 template <class Q> __device__ __forceinline__ uint32_t pack_codes2(float first, float second) {
-  if constexpr (std::is_same_v<Q, __nv_fp8_e4m3>)
-    return __nv_cvt_float2_to_fp8x2(make_float2(first, second), __NV_SATFINITE, __NV_E4M3);
+  if constexpr (std::is_same_v<Q, __nv_fp8_e4m3>) return __nv_cvt_float2_to_fp8x2(make_float2(first, second), __NV_SATFINITE, __NV_E4M3);
   else
     return static_cast<uint8_t>(from_float<int8_t>(first)) | static_cast<uint32_t>(static_cast<uint8_t>(from_float<int8_t>(second))) << 8;
 }

@@ -22,11 +22,11 @@
   VD_LINEAR_Q8_GATED(q, qName, type, name, 5, m128n64)
 
 /** Tiles that promote sums. */
-#define VD_LINEAR_Q8_PROMOTED(q, qName, type, name) \
-  VD_LINEAR_Q8(q, qName, type, name, 13, m128n192p) \
-  VD_LINEAR_Q8(q, qName, type, name, 14, m256n128p) \
-  VD_LINEAR_Q8(q, qName, type, name, 15, m128n256p) \
-  VD_LINEAR_Q8(q, qName, type, name, 16, m128n160p) \
+#define VD_LINEAR_Q8_PROMOTED(q, qName, type, name)   \
+  VD_LINEAR_Q8(q, qName, type, name, 13, m128n192p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 14, m256n128p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 15, m128n256p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 16, m128n160p)   \
   VD_LINEAR_Q8(q, qName, type, name, 30, m128n128psp) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 14, m256n128p)
 

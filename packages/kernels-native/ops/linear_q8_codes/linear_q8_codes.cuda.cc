@@ -4,7 +4,8 @@
 
 namespace vd {
 
-cuda::Candidates linear_q8_codes_cuda_variants(const LinearQ8CodesArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
+cuda::Candidates linear_q8_codes_cuda_variants(const LinearQ8CodesArgs& a, const cuda::DeviceInfo& device,
+                                               const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   cuda::add_linear_q8({a.x, a.xScale, a.weight, a.weightScale, a.yScale.as<const float>(), cuda::epilogue_operands(a)}, device, out);
   return out;

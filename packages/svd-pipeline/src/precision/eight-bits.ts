@@ -93,7 +93,7 @@ function refuseElsewhere({ denoiser, layers }: EightBitsRequest): void {
 function tableNotes(precision: string, table: CalibrationTable | undefined, isOfLoras: boolean): string[] {
   if (!table)
     return [
-      `precision ${precision}: there is no calibration table, so scales are found at run time, which takes a pass over memory each, and nothing is smoothed. vd-generate calibrate makes one.`,
+      `precision ${precision}: there is no calibration table, so scales follow from weights or are found at run time, which takes a pass over memory each, and nothing is smoothed. vd-generate calibrate makes one.`,
     ];
   if (isOfLoras) return [];
   return [

@@ -15,8 +15,7 @@ constexpr const char* kPackCodes = "conv_q8_pack_codes";
 /** Why the Hopper core cannot do the row, whatever the tile. */
 Reason sm90_reason(const ConvQ8Operands& a, const DeviceInfo& device) {
   const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
-  return first_of(
-      {wgmma_reason(device), copy_engine_access_reason(a.x, "x"), if_so(large, {"has no strides above 8"})});
+  return first_of({wgmma_reason(device), copy_engine_access_reason(a.x, "x"), if_so(large, {"has no strides above 8"})});
 }
 
 MatmulProblem sm90_problem(const ConvQ8Operands& a, Variant& base, const Epilogue& epilogue) {

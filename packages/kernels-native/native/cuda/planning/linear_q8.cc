@@ -16,9 +16,9 @@ constexpr const char* kPackCodes = "linear_q8_pack_codes";
 Reason sm90_reason(const LinearQ8Operands& a, const DeviceInfo& device) {
   const bool gated = is_gated(a.tail.act);
   return first_of({wgmma_reason(device), copy_engine_access_reason(a.x, "x"),
-                         if_so(gated && a.tail.y.channels() % 8 != 0, {"has # channels, which 8 does not divide", {a.tail.y.channels()}, "y"}),
-                         if_so(gated && a.tail.frameBias.present(), {"has no frame bias with a gated activation"}),
-                         if_so(gated && a.tail.residual2.present(), {"has no second residual with a gated activation"})});
+                   if_so(gated && a.tail.y.channels() % 8 != 0, {"has # channels, which 8 does not divide", {a.tail.y.channels()}, "y"}),
+                   if_so(gated && a.tail.frameBias.present(), {"has no frame bias with a gated activation"}),
+                   if_so(gated && a.tail.residual2.present(), {"has no second residual with a gated activation"})});
 }
 
 MatmulProblem sm90_problem(const LinearQ8Operands& a, Variant& base, const Epilogue& epilogue) {

@@ -89,7 +89,7 @@ Reason codes_reason(const MatmulProblem& p, const MatmulTile& tile) {
 /** Why the epilogue of a tile cannot do the problem's. */
 Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool gated = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
-  return first_of({codes_reason(p, tile),if_so(p.gated && !gated, {"has no gated activation"}),
+  return first_of({codes_reason(p, tile), if_so(p.gated && !gated, {"has no gated activation"}),
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
