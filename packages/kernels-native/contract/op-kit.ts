@@ -1,9 +1,11 @@
 /** Everything an op definition needs, in one import. */
 export * from "./attention";
+export * from "./conv-q8";
 export * from "./define-op";
 export * from "./dtype";
 export * from "./epilogue";
 export * from "./expr";
 export * from "./group-norm";
 export * from "./layer-norm";
+export * from "./linear-q8";
 export * from "./modulation";

@@ -6,6 +6,7 @@ import attentionQ8 from "../ops/attention_q8/attention_q8.op";
 import batchNorm from "../ops/batch_norm/batch_norm.op";
 import conv from "../ops/conv/conv.op";
 import convQ8 from "../ops/conv_q8/conv_q8.op";
+import convQ8Codes from "../ops/conv_q8_codes/conv_q8_codes.op";
 import convWinograd from "../ops/conv_winograd/conv_winograd.op";
 import copy from "../ops/copy/copy.op";
 import denoiseInput from "../ops/denoise_input/denoise_input.op";
@@ -22,6 +23,7 @@ import layoutIn from "../ops/layout_in/layout_in.op";
 import layoutOut from "../ops/layout_out/layout_out.op";
 import linear from "../ops/linear/linear.op";
 import linearQ8 from "../ops/linear_q8/linear_q8.op";
+import linearQ8Codes from "../ops/linear_q8_codes/linear_q8_codes.op";
 import pointwise from "../ops/pointwise/pointwise.op";
 import pool from "../ops/pool/pool.op";
 import quantize from "../ops/quantize/quantize.op";
@@ -40,6 +42,7 @@ export const OPS = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_q8_codes: convQ8Codes,
   conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,
@@ -56,6 +59,7 @@ export const OPS = {
   layout_out: layoutOut,
   linear: linear,
   linear_q8: linearQ8,
+  linear_q8_codes: linearQ8Codes,
   pointwise: pointwise,
   pool: pool,
   quantize: quantize,

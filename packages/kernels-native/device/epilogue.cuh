@@ -2,6 +2,7 @@
 #pragma once
 #include "activation.cuh"
 #include "epilogue.h"
+#include "quantized.cuh"
 #include "vec.cuh"
 
 namespace vd::device {
@@ -24,16 +25,27 @@ __device__ __forceinline__ void add_scaled8(float (&v)[8], const void* source, i
   for (int i = 0; i < 8; ++i) v[i] = fmaf(scale, r[i], v[i]);
 }
 
-/** Everything after the pre-activation sum, for eight channels from `col` (vector form). */
-__device__ __forceinline__ void finish8(const Epilogue& e, float (&v)[8], int64_t pixel, int col) {
+/** Stores finished results as 8-bit codes: eight to an 8-byte aligned place, or one. */
+template <int kWidth> __device__ __forceinline__ void store_result_codes(const Epilogue& e, float (&v)[kWidth], int64_t at) {
+  const float inverse = e.yScale == nullptr ? 1.0f : __frcp_rn(__ldg(e.yScale));
+  store_codes<kWidth>(static_cast<uint8_t*>(e.y) + at, v, inverse, e.yType == kI8);
+}
+/** True for results that are 8-bit codes. */
+__device__ __forceinline__ bool leaves_codes(const Epilogue& e) { return e.yType == kI8 || e.yType == kF8E4M3; }
+
+/** Everything after the pre-activation sum, for eight channels from `col` (vector form). kCodes: results may be 8-bit codes. */
+template <bool kCodes = false> __device__ __forceinline__ void finish8(const Epilogue& e, float (&v)[8], int64_t pixel, int col) {
 #pragma unroll
   for (int i = 0; i < 8; ++i) v[i] *= e.outScale;
   if (e.residual) add_scaled8(v, e.residual, e.residualType, pixel * e.residualPitch + col, e.residualScale);
   if (e.residual2) add_scaled8(v, e.residual2, e.residual2Type, pixel * e.residual2Pitch + col, e.residual2Scale);
+  if constexpr (kCodes)
+    if (leaves_codes(e)) return store_result_codes<8>(e, v, pixel * e.yPitch + col);
   store8_any(e.y, e.yType, pixel * e.yPitch + col, v);
 }
 
 /** One channel of the tail, for ragged or unaligned outputs. `sum` is acc, before bias. */
+template <bool kCodes = false>
 __device__ __forceinline__ void finish1(const Epilogue& e, float sum, int64_t pixel, int col, bool activated) {
   float v[1] = {sum};
   if (!activated) {
@@ -44,15 +56,20 @@ __device__ __forceinline__ void finish1(const Epilogue& e, float sum, int64_t pi
   float r = v[0] * e.outScale;
   if (e.residual) r = fmaf(e.residualScale, load_any(e.residual, e.residualType, pixel * e.residualPitch + col), r);
   if (e.residual2) r = fmaf(e.residual2Scale, load_any(e.residual2, e.residual2Type, pixel * e.residual2Pitch + col), r);
+  if constexpr (kCodes) {
+    float code[1] = {r};
+    if (leaves_codes(e)) return store_result_codes<1>(e, code, pixel * e.yPitch + col);
+  }
   store_any(e.y, e.yType, pixel * e.yPitch + col, r);
 }
 
 /** The whole tail for eight channels from `col`: acc in v. `activated`: bias and activation are already applied. */
+template <bool kCodes = false>
 __device__ __forceinline__ void epilogue8(const Epilogue& e, float (&v)[8], int64_t pixel, int col, bool activated) {
   if (!e.vector) {
 #pragma unroll
     for (int i = 0; i < 8; ++i)
-      if (col + i < e.n) finish1(e, v[i], pixel, col + i, activated);
+      if (col + i < e.n) finish1<kCodes>(e, v[i], pixel, col + i, activated);
     return;
   }
   if (col >= e.n) return;
@@ -61,7 +78,7 @@ __device__ __forceinline__ void epilogue8(const Epilogue& e, float (&v)[8], int6
     if (e.frameBias) add_scaled8(v, e.frameBias, e.frameBiasType, frame_bias_offset(e, pixel) + col, 1.0f);
     activate(v, e.act);
   }
-  finish8(e, v, pixel, col);
+  finish8<kCodes>(e, v, pixel, col);
 }
 
 /** Value and gate of geglu for one channel: (value + bias) · gelu(gate + gateBias), or of swiglu, with silu for gelu. */
@@ -80,8 +97,9 @@ template <bool kSwiglu> __device__ __forceinline__ float gated(const Epilogue& e
 }
 
 /** The tail for eight channels when every operand has type T, bias is float32 and 16-byte accesses are allowed.
- *  kActivation: the call may ask for an activation. `activated`: bias and activation are already applied. */
-template <class T, bool kActivation>
+ *  kActivation: the call may ask for an activation; kCodes: results may be 8-bit codes instead. `activated`: bias and activation are
+ * already applied. */
+template <class T, bool kActivation, bool kCodes = false>
 __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8], int64_t pixel, int col, bool activated) {
   if (col >= e.n) return;
   float r[8];
@@ -110,6 +128,8 @@ __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8]
 #pragma unroll
     for (int i = 0; i < 8; ++i) v[i] = fmaf(e.residual2Scale, r[i], v[i]);
   }
+  if constexpr (kCodes)
+    if (leaves_codes(e)) return store_result_codes<8>(e, v, pixel * e.yPitch + col);
   store8(static_cast<T*>(e.y) + pixel * e.yPitch + col, v);
 }
 

@@ -4,14 +4,15 @@
 
 namespace vd::device {
 
-/** y = outScale · act(acc + bias + frameBias) + residualScale · residual + residual2Scale · residual2.
- *  Element types are values of vd::DType; an absent operand is a null pointer. */
+/** y = outScale · act(acc + bias + frameBias) + residualScale · residual + residual2Scale · residual2, or the 8-bit codes of that
+ *  times 1 / yScale. Element types are values of vd::DType; an absent operand is a null pointer. */
 struct Epilogue {
   const void* bias;       // [N] ([2N] with a gated activation: values, then gates)
   const void* frameBias;  // [1|B, 1|F, N]
   const void* residual;   // [pixels, N]
   const void* residual2;  // [pixels, N]
   void* y;                // [pixels, N]
+  const float* yScale;    // one number: what codes stand for multiples of; 8-bit operands only
   int64_t residualPitch;
   int64_t residual2Pitch;
   int64_t yPitch;

@@ -275,7 +275,8 @@ __device__ __forceinline__ void mma_stage(Sum (&acc)[Config::kRowBlocks][4][4], 
 }
 
 /** The tail of eight channels staged in shared memory; with geglu, of eight values followed by eight gates. */
-template <bool kSwiglu> __device__ __forceinline__ void staged_tail(const MatmulMmaParams& p, float* staged, int64_t pixel, int col) {
+template <bool kSwiglu, bool kCodes>
+__device__ __forceinline__ void staged_tail(const MatmulMmaParams& p, float* staged, int64_t pixel, int col) {
   if (p.gated) {
 #pragma unroll 1
     for (int i = 0; i < 8; ++i) staged[i] = gated<kSwiglu>(p.epilogue, staged[i], staged[i + 8], pixel, col + i);
@@ -283,12 +284,12 @@ template <bool kSwiglu> __device__ __forceinline__ void staged_tail(const Matmul
   if (p.epilogue.vector) {
     float v[8];
     load8(staged, v);
-    epilogue8(p.epilogue, v, pixel, col, p.gated);
+    epilogue8<kCodes>(p.epilogue, v, pixel, col, p.gated);
     return;
   }
 #pragma unroll 1
   for (int i = 0; i < 8; ++i)
-    if (col + i < p.epilogue.n) finish1(p.epilogue, staged[i], pixel, col + i, p.gated);
+    if (col + i < p.epilogue.n) finish1<kCodes>(p.epilogue, staged[i], pixel, col + i, p.gated);
 }
 
 /** Stores a warp's products, 32 rows at a time, through its own part of shared memory. */
@@ -317,7 +318,8 @@ __device__ __forceinline__ void mma_store(const MatmulMmaParams& p, const float 
       const int64_t pixel = row0 + 32 * part + row;
       const int col = p.gated ? (col0 >> 1) + 8 * chunk : col0 + 8 * chunk;
       if (pixel < p.rows)
-        staged_tail<Config::kSwiglu>(p, staging + row * kPitch + chunk * (p.gated ? 16 : 8), output_pixel<Config::kClip>(p, pixel), col);
+        staged_tail<Config::kSwiglu, sizeof(typename Config::T) == 1>(p, staging + row * kPitch + chunk * (p.gated ? 16 : 8),
+                                                                      output_pixel<Config::kClip>(p, pixel), col);
     }
   }
 }
@@ -432,7 +434,7 @@ __device__ __forceinline__ void matmul_plain(const MatmulMmaParams& p, const Sca
       if (productRow >= p.rows || col >= p.epilogue.n) continue;
       const int64_t pixel = output_pixel<kClip>(p, productRow);
       const float* v = staged + row * 64 + column * (p.gated ? 2 : 1);
-      finish1(p.epilogue, p.gated ? gated<kSwiglu>(p.epilogue, v[0], v[1], pixel, col) : v[0], pixel, col, p.gated);
+      finish1<sizeof(T) == 1>(p.epilogue, p.gated ? gated<kSwiglu>(p.epilogue, v[0], v[1], pixel, col) : v[0], pixel, col, p.gated);
     }
     __syncthreads();
   }

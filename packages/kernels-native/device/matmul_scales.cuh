@@ -7,6 +7,7 @@ namespace vd::device {
 
 /** The scale of what output pixel `pixel` reads, or with blocks that of its first block. pixelsPerFrame, framesPerBatch: of the output. */
 __device__ __forceinline__ const float* pixel_scale(const MatmulScales& s, const Epilogue& e, int64_t pixel) {
+  if (s.pixelStride >= 0) return s.x + pixel * s.pixelStride;
   const uint32_t frame = static_cast<uint32_t>(pixel) / static_cast<uint32_t>(e.pixelsPerFrame);
   const uint32_t batch = frame / static_cast<uint32_t>(e.framesPerBatch);
   return s.x + batch * s.xStride[0] + (frame - batch * e.framesPerBatch) * s.xStride[1] +

@@ -10,6 +10,7 @@ struct MatmulScales {
   const float* x;
   const float* weight;
   int64_t xStride[3];       // of clips, frames, pixels
+  int64_t pixelStride;      // from one pixel of all clips to the next, where that is always the same; else -1
   int64_t weightStride;     // 1, or 0 when all rows share one
   int64_t xBlockStride;     // 1, or 0 without blocks
   int64_t weightBlockStride;

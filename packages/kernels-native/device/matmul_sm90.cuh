@@ -12,6 +12,7 @@
 // row block at once; pingpong without the order barrier (a full barrier tells only the parity of its phase). What bounds it is
 // shared memory. Figures of every version: docs/kernels/matmul_sm90.md.
 #pragma once
+#include "matmul_sm90_codes.cuh"
 #include "matmul_sm90_scaled.cuh"
 #include "matmul_sm90_staged.cuh"
 #include "matmul_sm90_tail.cuh"
@@ -148,7 +149,8 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
   int turn = 0;
   for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
     if (!Config::kPingpong || (turn & 1) == group) {
-      float acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
+      // Sums that become codes stay what the tensor cores leave: the tail turns them into numbers one by one.
+      std::conditional_t<Config::kCodes, MatmulSum<Config>, float> acc[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
       const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
       bool framed = true;
       if constexpr (Config::kWide) {
@@ -165,12 +167,19 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
           framed = matmul_load_bias<Config>(p, index, bias);
         }
       }
+      const MatmulTileScales<Config> scales(p, index, rowOffset);
+      const MatmulCodeScale<Config> codeScale(p.epilogue);
       const bool more = tile + gridDim.x / Config::kCluster < numTiles;
       if (Config::kPingpong && turn > 0) ptx::named_barrier(1 + group, 256);
       const int handOver = Config::kPingpong && more ? 2 - group : -1;
-      if constexpr (Config::kScaled) matmul_accumulate_scaled<Config>(p, acc, shared, index, rowOffset, count, handOver);
+      if constexpr (Config::kScaled && !Config::kCodes)
+        matmul_accumulate_scaled<Config>(p, acc, shared, index, rowOffset, count, handOver, scales);
       else matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
-      if constexpr (Config::kWide) {
+      if constexpr (Config::kCodes) {
+        matmul_set_barrier<Config>(group);
+        matmul_fill_codes<Config>(p.epilogue, acc, scales, codeScale, bias, shared.staging(set));
+        matmul_send_staging<Config>(p, index, group, shared.staging(set));
+      } else if constexpr (Config::kWide) {
         ptx::named_barrier(kStagingFree, kWideThreads);
         matmul_stage<Config>(p, acc, index, group, rowOffset, bias, shared.staging(0), shared.residual_at(0), residualParity);
         ptx::named_barrier(kStagingFull, kWideThreads);

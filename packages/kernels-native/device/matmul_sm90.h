@@ -61,6 +61,7 @@ struct MatmulTile {
   int promote = 0;       // 8-bit operands: blocks of the reduction whose sum is added to float32 registers; 0: all are one sum
   bool blocked = false;  // 8-bit operands: each block has scales of its own
   bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
+  bool codes = false;    // 8-bit operands: results of gated activations become codes of their type; staged
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -101,9 +102,13 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256w", 0, false, true},
     {128, 256, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m128n256pw", 1, false, true},
     {256, 128, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m256n128pw", 1, false, true},
+    // Where warpgroups take turns: sums are added in two parts of 64 rows, all stages of a sum stay until the second.
+    {128, 128, 128, 5, 2, true, false, false, true, MatmulKernel::tiles, "m128n128psp", 5},
+    // Gated activations that leave codes: half as many results of half the size leave room for one more stage.
+    {128, 128, 128, 6, 2, true, false, false, true, MatmulKernel::tiles, "m128n128pc", 0, false, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
-inline constexpr int kMostUnpromotedBlocks = 5;
+inline constexpr int kMostUnpromotedBlocks = 10;
 /** Most sums of integers that a thread turns into results at once without spilling; larger tiles promote parts of them. */
 inline constexpr int kMostIntegerSums = 64;
 inline constexpr int kNumMatmulTiles = sizeof(kMatmulTiles) / sizeof(kMatmulTiles[0]);
@@ -116,7 +121,7 @@ inline constexpr int kRowsChannels = 320;
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
-  if (t.kernel == MatmulKernel::halves) return t.tileM * t.tileN;
+  if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
 
@@ -133,7 +138,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
   if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split) return 0;
-  return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
+  return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 && !t.pingpong ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 
 }  // namespace vd::device

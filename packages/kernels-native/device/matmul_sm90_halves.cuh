@@ -21,7 +21,7 @@ template <class T_, int kTileIndex, int kLag_, bool kSwiglu_ = false> struct Hal
   static constexpr bool kSwiglu = kSwiglu_;
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kStageBytesA = 2 * kTileM * 128, kStageBytesB = kTileN * 128;
-  static constexpr int kOutColumns = kTileN / 2, kSteps = kOutColumns / 32;
+  static constexpr int kOutColumns = kTileN / 2, kStepColumns = 32, kSteps = kOutColumns / kStepColumns;
   static constexpr int kStepBytes = kTileM * 64, kStagingBytes = kSteps * kStepBytes, kAllStagingBytes = 2 * kStagingBytes;
 };
 

@@ -8,11 +8,13 @@
 //   m128n192p  96 + 96 registers, a promotion every 512 of the reduction
 //   m256n128p  two parts of 64 rows: 128 + 64 registers, a promotion of each every 128
 //   m128n256p  two parts of 128 columns
+//   m128n128psp  each warpgroup a tile of its own: two parts of 64 rows, a promotion of each every 640
 #pragma once
 #include <type_traits>
 
 #include "matmul_scales.cuh"
 #include "matmul_sm90_tile.cuh"
+#include "ptx/load.cuh"
 #include "ptx/matrix_descriptor.cuh"
 #include "ptx/wgmma.cuh"
 #include "ring_sm90.cuh"
@@ -25,15 +27,14 @@ __device__ __forceinline__ void matmul_accumulate(Sum (&acc)[Config::kRowBlocks]
                                                   const MatmulShared<Config>& shared, int rowOffset, uint32_t count, int numKBlocks,
                                                   int handOver);
 
-/** Row of the weights behind this lane's first column of the 8 columns `block` of a tile, and how many rows are in its range. */
-template <class Config> __device__ __forceinline__ int matmul_weight_row(const Epilogue& e, int tileN, int block, int& end) {
-  const int lane = 2 * (threadIdx.x & 3);
+/** Row of the weights behind column `column` of the 8 columns `block` of a tile, and how many rows are in its range. */
+template <class Config> __device__ __forceinline__ int matmul_weight_row(const Epilogue& e, int tileN, int block, int column, int& end) {
   if constexpr (Config::kGeglu) {
     end = (block & 1) * e.n + e.n;
-    return (block & 1) * e.n + tileN * (Config::kTileN / 2) + (block >> 1) * 8 + lane;
+    return (block & 1) * e.n + tileN * (Config::kTileN / 2) + (block >> 1) * 8 + column;
   } else {
     end = e.n;
-    return tileN * Config::kTileN + block * 8 + lane;
+    return tileN * Config::kTileN + block * 8 + column;
   }
 }
 
@@ -43,12 +44,14 @@ template <class Config> struct MatmulRowScales {
 
   __device__ __forceinline__ MatmulRowScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
     const PixelBox box = tile_box<Config>(p, index.m);
-    const int row = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
+    const int row0 = rowOffset + (threadIdx.x % 128 / 32) * 16 + (threadIdx.x & 31) / 4;
 #pragma unroll
     for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        const int64_t pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row + 64 * m + 8 * part);
+        const int row = row0 + 64 * m + 8 * part;
+        int64_t pixel = box.w + row < p.out[2] ? box.w + row : -1;  // of plain rows
+        if constexpr (!Config::kRowTiles) pixel = matmul_pixel(p, box, index.phase, index.m < p.numMTiles, row);
         at[m][part] = pixel < 0 ? p.scales.x : pixel_scale(p.scales, p.epilogue, pixel);
       }
   }
@@ -65,33 +68,53 @@ __device__ __forceinline__ float matmul_float(int32_t sum) {
 }
 __device__ __forceinline__ float matmul_float(float sum) { return sum; }
 
-/** acc *= scales of rows, which are the same for all blocks of the reduction, and with kColumns those of columns. */
-template <class Config, bool kColumns>
-__device__ __forceinline__ void matmul_scale(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
-                                             float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
-  const MatmulRowScales<Config> rows(p, index, rowOffset);
+/** The scales of a tile that all blocks of the reduction share, in registers: they are loaded before the products, so that nobody waits
+ *  for memory behind those. A thread has those of its rows; those of 32 columns lie in the lanes of a warp. Nothing where operands
+ *  have no scales, blocks have scales of their own, or the tail has those of columns. */
+template <class Config, bool kThere = Config::kScaled && !Config::kTile.blocked && !Config::kColumnScales> struct MatmulTileScales {
+  __device__ __forceinline__ MatmulTileScales(const MatmulSm90Params&, const MatmulTileIndex&, int) {}
+};
+template <class Config> struct MatmulTileScales<Config, true> {
   float row[Config::kRowBlocks][2];
+  float columns[Config::kTileN / 32];
+
+  __device__ __forceinline__ MatmulTileScales(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset) {
+    const MatmulRowScales<Config> rows(p, index, rowOffset);
 #pragma unroll
-  for (int m = 0; m < Config::kRowBlocks; ++m)
+    for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
-    for (int part = 0; part < 2; ++part) row[m][part] = *rows.at[m][part];
+      for (int part = 0; part < 2; ++part) row[m][part] = ptx::load_here(rows.at[m][part]);
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int word = 0; word < Config::kTileN / 32; ++word) {
+      int end;
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, word * 4 + lane / 8, lane & 7, end);
+      columns[word] = ptx::load_here(p.scales.weight + min(weightRow, end - 1) * p.scales.weightStride);
+    }
+  }
+  /** Those of this lane's two of the 8 columns `block` of the tile. By all lanes of a warp. */
+  __device__ __forceinline__ float2 column(int block) const {
+    const int source = block % 4 * 8 + 2 * (threadIdx.x & 3);
+    return make_float2(__shfl_sync(0xffffffffu, columns[block / 4], source), __shfl_sync(0xffffffffu, columns[block / 4], source + 1));
+  }
+};
+
+/** acc *= scales, which are the same for all blocks of the reduction. */
+template <class Config>
+__device__ __forceinline__ void matmul_scale(const MatmulTileScales<Config>& scales,
+                                             float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
 #pragma unroll
   for (int n = 0; n < Config::kColBlocks; ++n)
 #pragma unroll
     for (int block = 0; block < Config::kWidth / 8; ++block) {
-      float2 column = make_float2(1.0f, 1.0f);
-      if constexpr (kColumns) {
-        int end;
-        const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
-        column = weight_scales(p.scales, weightRow, end, 0);
-      }
+      const float2 column = scales.column(n * (Config::kWidth / 8) + block);
 #pragma unroll
       for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
           const int at = block * 4 + 2 * part;
-          acc[m][n][at] *= row[m][part] * column.x;
-          acc[m][n][at + 1] *= row[m][part] * column.y;
+          acc[m][n][at] *= scales.row[m][part] * column.x;
+          acc[m][n][at + 1] *= scales.row[m][part] * column.y;
         }
     }
 }
@@ -116,7 +139,8 @@ template <class Config> struct MatmulBlockScales<Config, true> {
 #pragma unroll
     for (int block = 0; block < Config::kWidth / 8; ++block) {
       int end;
-      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, end);
+      const int column0 = 2 * (threadIdx.x & 3);
+      const int weightRow = matmul_weight_row<Config>(p.epilogue, index.n, n * (Config::kWidth / 8) + block, column0, end);
       column[block] = weight_scales(p.scales, weightRow, end, k);
     }
   }
@@ -190,16 +214,67 @@ __device__ __forceinline__ void matmul_accumulate_promoted(const MatmulSm90Param
   }
 }
 
-/** acc = this warpgroup's rows of the numbers that codes and scales stand for, before the tail, which multiplies with what kColumnScales
- *  leaves to it. As matmul_accumulate otherwise. */
+/** acc *= scales of rows, which are the same for all blocks of the reduction. */
+template <class Config>
+__device__ __forceinline__ void matmul_scale_rows(const MatmulSm90Params& p, const MatmulTileIndex& index, int rowOffset,
+                                                  float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2]) {
+  const MatmulRowScales<Config> rows(p, index, rowOffset);
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const float row = *rows.at[m][part];
+#pragma unroll
+      for (int n = 0; n < Config::kColBlocks; ++n)
+#pragma unroll
+        for (int block = 0; block < Config::kWidth / 8; ++block) {
+          acc[m][n][block * 4 + 2 * part] *= row;
+          acc[m][n][block * 4 + 2 * part + 1] *= row;
+        }
+    }
+}
+
+/** The same of warpgroups that take turns: acc = products over the whole reduction. The last part runs beside the other warpgroup's first
+ *  products: by then this one has waited for all of its stages. */
+template <class Config>
+__device__ __forceinline__ void matmul_accumulate_turns(float (&acc)[Config::kRowBlocks][1][Config::kWidth / 2],
+                                                        const MatmulShared<Config>& shared, uint32_t count, int numKBlocks, int handOver) {
+  constexpr int kEvery = Config::kTile.promote;
+  static_assert(Config::kPingpong && Config::kColBlocks == 1 && kEvery <= Config::kStages, "the stages of a sum are there at once");
+#pragma unroll
+  for (int m = 0; m < Config::kRowBlocks; ++m)
+#pragma unroll
+    for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][0][i] = 0.0f;
+  MatmulSum<Config> part[Config::kWidth / 2];
+  RingCursor<Config::kStages> start{static_cast<int>(count % Config::kStages), count / Config::kStages & 1};
+#pragma unroll 1
+  for (int k = 0; k < numKBlocks; k += kEvery) {
+    const int blocks = min(kEvery, numKBlocks - k);
+    RingCursor<Config::kStages> at = start;
+#pragma unroll
+    for (int m = 0; m < Config::kRowBlocks; ++m) {
+      const bool last = m == Config::kRowBlocks - 1;
+      if (last && handOver >= 0 && k + kEvery >= numKBlocks) ptx::named_barrier_arrive(handOver, 256);
+      at = start;
+      matmul_multiply_part<Config>(part, shared, 0, m, 0, at, blocks, m == 0, last);
+#pragma unroll
+      for (int i = 0; i < Config::kWidth / 2; ++i) acc[m][0][i] += matmul_float(part[i]);
+    }
+    start = at;
+  }
+}
+
+/** acc = this warpgroup's rows of the numbers that codes and scales stand for, before the tail. The tail multiplies with what
+ *  kColumnScales leaves to it. As matmul_accumulate otherwise. */
 template <class Config>
 __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params& p,
                                                          float (&acc)[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2],
                                                          const MatmulShared<Config>& shared, const MatmulTileIndex& index, int rowOffset,
-                                                         uint32_t count, int handOver) {
-  if constexpr (Config::kTile.promote > 0) {
+                                                         uint32_t count, int handOver, const MatmulTileScales<Config>& scales) {
+  if constexpr (Config::kTile.promote > 0 && Config::kPingpong) {
+    matmul_accumulate_turns<Config>(acc, shared, count, p.numKBlocks, handOver);
+  } else if constexpr (Config::kTile.promote > 0) {
     matmul_accumulate_promoted<Config>(p, acc, shared, index, rowOffset, count, 0, p.numKBlocks);
-    if constexpr (Config::kTile.blocked) return;
   } else if constexpr (std::is_same_v<typename Config::Operand, int8_t>) {
     int32_t sums[Config::kRowBlocks][Config::kColBlocks][Config::kWidth / 2];
     matmul_accumulate<Config>(sums, shared, rowOffset, count, p.numKBlocks, handOver);
@@ -212,8 +287,11 @@ __device__ __forceinline__ void matmul_accumulate_scaled(const MatmulSm90Params&
   } else {
     matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
   }
-  if constexpr (!Config::kColumnScales) matmul_scale<Config, true>(p, index, rowOffset, acc);
-  else if (matmul_has_row_scales(p)) matmul_scale<Config, false>(p, index, rowOffset, acc);
+  if constexpr (Config::kColumnScales) {
+    if (matmul_has_row_scales(p)) matmul_scale_rows<Config>(p, index, rowOffset, acc);
+  } else if constexpr (!Config::kTile.blocked) {
+    matmul_scale<Config>(scales, acc);
+  }
 }
 
 }  // namespace vd::device

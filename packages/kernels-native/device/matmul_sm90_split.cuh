@@ -221,7 +221,7 @@ __device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, con
       float v[8];
       add_sums(loaded[i], numParts, v);
       scales[i].apply(v);
-      epilogue8(p.epilogue, v, pixel[i], firstColumn + (first + i * kThreads) % kChunks * 8, false);
+      epilogue8<Config::kScaled>(p.epilogue, v, pixel[i], firstColumn + (first + i * kThreads) % kChunks * 8, false);
     }
   }
 }

@@ -127,6 +127,14 @@ __device__ __forceinline__ void matmul_fill_staging(const MatmulSm90Params& p,
     }
 }
 
+/** Starts storing what all threads of the set have put into staging. */
+template <class Config>
+__device__ __forceinline__ void matmul_send_staging(const MatmulSm90Params& p, const MatmulTileIndex& index, int group, uint32_t staging) {
+  ptx::fence_proxy_async();
+  matmul_set_barrier<Config>(group);
+  if (matmul_first_of_set<Config>()) matmul_store_boxes<Config>(p, index, staging);
+}
+
 /** After the products: results to staging. parity: of the residual's next arrival. */
 template <class Config>
 __device__ __forceinline__ void matmul_stage(const MatmulSm90Params& p,

@@ -24,8 +24,8 @@ __device__ __forceinline__ void matmul_store_any(const MatmulSm90Params& p, cons
   transpose_quad(v, lane);
   float out[8] = {v[0].x, v[0].y, v[1].x, v[1].y, v[2].x, v[2].y, v[3].x, v[3].y};
   if (pixel < 0) return;
-  if constexpr (Config::kGeneric) epilogue8(p.epilogue, out, pixel, col + 8 * lane, false);
-  else epilogue8_typed<typename Config::T, Config::kActivation>(p.epilogue, out, pixel, col + 8 * lane, false);
+  if constexpr (Config::kGeneric) epilogue8<Config::kScaled>(p.epilogue, out, pixel, col + 8 * lane, false);
+  else epilogue8_typed<typename Config::T, Config::kActivation, Config::kScaled>(p.epilogue, out, pixel, col + 8 * lane, false);
 }
 
 template <class Config>

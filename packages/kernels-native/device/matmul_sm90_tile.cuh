@@ -25,13 +25,15 @@ struct MatmulConfig {
   static constexpr bool kGroups = !kStaged && !kRowTiles && !kClip && !kGeglu && !kScaled;  // may have groups of channels
   // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
   static constexpr bool kColumnScales = kScaled && kTile.kernel == MatmulKernel::tiles && kTile.promote > 0 && !kTile.blocked &&
-                                        !kRowTiles && !kGeglu && !kActivation && !kGeneric;
+                                        !kPingpong && !kRowTiles && !kGeglu && !kActivation && !kGeneric;
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;
   static constexpr int kStageBytesA = kTileM * 128, kStageBytesB = kTileN * 128;
   static constexpr int kHalfN = kTileN / 2;
-  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kSteps = kOutColumns / 32;  // the epilogue's steps of 32 columns
+  static constexpr bool kCodes = kTile.codes;  // results are codes of the operands' type
+  static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kStepColumns = kCodes ? 64 : 32;
+  static constexpr int kSteps = kOutColumns / kStepColumns;  // the epilogue's steps of 64 bytes
   static constexpr int kStepBytes = kTileM * 64;           // of one step's results for a whole tile
   static constexpr int kStagingBytes = kSteps * kStepBytes;  // of one warpgroup (pingpong) or of the block
   static constexpr int kAllStagingBytes = matmul_staging_bytes(kTile);
@@ -40,6 +42,7 @@ struct MatmulConfig {
   static_assert(!kGeglu || kWidth % 64 == 0, "geglu pairs blocks of 8 value and 8 gate columns, four pairs at a time");
   static_assert(kGeglu || kWidth % 32 == 0, "the epilogue transposes 32 columns at a time");
   static_assert(!kGeneric || !kGeglu, "geglu has typed operands only");
+  static_assert(!kCodes || (kGeglu && kScaled && kPingpong && kStaged && kColBlocks == 1), "codes are those of staged gated activations");
   static_assert(!kMoments || (kTileM % 128 == 0 && (kPingpong == kStaged || kWide) && (!kPingpong || kTileM == 128) && !kGeglu),
                 "moments are of 128 staged rows, or of eight warps' lines");
   static_assert(!kStaged || (kPingpong ? 2 : 1) * kStagingBytes <= kAllStagingBytes, "staged results fit");

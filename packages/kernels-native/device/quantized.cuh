@@ -1,6 +1,7 @@
 // Elements of the 8-bit types: float8 e4m3 and symmetric integers.
 #pragma once
 #include <cuda_fp8.h>
+#include <type_traits>
 
 #include "reduce.cuh"
 #include "vec.cuh"
@@ -19,6 +20,13 @@ template <> __device__ __forceinline__ __nv_fp8_e4m3 from_float<__nv_fp8_e4m3>(f
   __nv_fp8_e4m3 code;
   code.__x = __nv_cvt_float_to_fp8(v, __NV_SATFINITE, __NV_E4M3);
   return code;
+}
+
+/** Two codes, the first in the lowest byte. */
+template <class Q> __device__ __forceinline__ uint32_t pack_codes2(float first, float second) {
+  if constexpr (std::is_same_v<Q, __nv_fp8_e4m3>) return __nv_cvt_float2_to_fp8x2(make_float2(first, second), __NV_SATFINITE, __NV_E4M3);
+  else
+    return static_cast<uint8_t>(from_float<int8_t>(first)) | static_cast<uint32_t>(static_cast<uint8_t>(from_float<int8_t>(second))) << 8;
 }
 
 /** Four codes, the first in the lowest byte. */

@@ -8,7 +8,7 @@
 
 namespace vd::device {
 
-enum ElementType : int { kF32 = 0, kF16 = 1, kBf16 = 2, kI32 = 3, kU8 = 4 };
+enum ElementType : int { kF32 = 0, kF16 = 1, kBf16 = 2, kI32 = 3, kU8 = 4, kI8 = 5, kF8E4M3 = 6 };
 
 template <class T> struct ElementTypeOf;
 template <> struct ElementTypeOf<float> {

@@ -6,6 +6,7 @@ import attentionQ8 from "./attention_q8/attention_q8.cases";
 import batchNorm from "./batch_norm/batch_norm.cases";
 import conv from "./conv/conv.cases";
 import convQ8 from "./conv_q8/conv_q8.cases";
+import convQ8Codes from "./conv_q8_codes/conv_q8_codes.cases";
 import convWinograd from "./conv_winograd/conv_winograd.cases";
 import copy from "./copy/copy.cases";
 import denoiseInput from "./denoise_input/denoise_input.cases";
@@ -22,6 +23,7 @@ import layoutIn from "./layout_in/layout_in.cases";
 import layoutOut from "./layout_out/layout_out.cases";
 import linear from "./linear/linear.cases";
 import linearQ8 from "./linear_q8/linear_q8.cases";
+import linearQ8Codes from "./linear_q8_codes/linear_q8_codes.cases";
 import pointwise from "./pointwise/pointwise.cases";
 import pool from "./pool/pool.cases";
 import quantize from "./quantize/quantize.cases";
@@ -40,6 +42,7 @@ export const OP_CASES = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_q8_codes: convQ8Codes,
   conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,
@@ -56,6 +59,7 @@ export const OP_CASES = {
   layout_out: layoutOut,
   linear: linear,
   linear_q8: linearQ8,
+  linear_q8_codes: linearQ8Codes,
   pointwise: pointwise,
   pool: pool,
   quantize: quantize,

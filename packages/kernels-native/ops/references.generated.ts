@@ -7,6 +7,7 @@ import attentionQ8 from "./attention_q8/attention_q8.reference";
 import batchNorm from "./batch_norm/batch_norm.reference";
 import conv from "./conv/conv.reference";
 import convQ8 from "./conv_q8/conv_q8.reference";
+import convQ8Codes from "./conv_q8_codes/conv_q8_codes.reference";
 import convWinograd from "./conv_winograd/conv_winograd.reference";
 import copy from "./copy/copy.reference";
 import denoiseInput from "./denoise_input/denoise_input.reference";
@@ -23,6 +24,7 @@ import layoutIn from "./layout_in/layout_in.reference";
 import layoutOut from "./layout_out/layout_out.reference";
 import linear from "./linear/linear.reference";
 import linearQ8 from "./linear_q8/linear_q8.reference";
+import linearQ8Codes from "./linear_q8_codes/linear_q8_codes.reference";
 import pointwise from "./pointwise/pointwise.reference";
 import pool from "./pool/pool.reference";
 import quantize from "./quantize/quantize.reference";
@@ -43,6 +45,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   batch_norm: batchNorm,
   conv: conv,
   conv_q8: convQ8,
+  conv_q8_codes: convQ8Codes,
   conv_winograd: convWinograd,
   copy: copy,
   denoise_input: denoiseInput,
@@ -59,6 +62,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   layout_out: layoutOut,
   linear: linear,
   linear_q8: linearQ8,
+  linear_q8_codes: linearQ8Codes,
   pointwise: pointwise,
   pool: pool,
   quantize: quantize,

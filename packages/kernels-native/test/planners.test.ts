@@ -14,8 +14,8 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
   ...["attention", "attention_backward", "conv", "conv_q8", "copy", "elementwise", "frames_out", "group_norm"],
-  ...["group_norm_stats", "layer_norm", "linear", "linear_q8", "pointwise", "quantize", "resize", "rms_norm"],
-  ...["sampler_step", "token_embed"],
+  ...["group_norm_stats", "layer_norm", "linear", "linear_q8", "linear_q8_codes", "pointwise", "quantize", "resize"],
+  ...["rms_norm", "sampler_step", "token_embed"],
 ];
 
 /** Both tiles of a kind of kernel, the guess first, then the plain kernel of its op. */
@@ -138,6 +138,30 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rejected(90, "float8 linear geglu")).toMatchObject({ sm90_split_m128n64p: "has no gated activation" });
       expect(rejected(90, "int8 invariant conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64: invariant });
       expect(rejected(90, "half conv of 1280 by 8")).toMatchObject({ sm90_split_m128n64p: "is for 8-bit operands" });
+    });
+
+    test("leave codes of gated activations in tiles of their own, of the type of x", () => {
+      for (const type of ["float8", "int8"]) {
+        const symbol = type === "int8" ? "i8" : "f8e4m3";
+        const portable = ["m128n128", "m64n64"].map((tile) => `linear_q8_mma_${symbol}_${tile}`);
+        expect(candidates(90)[`${type} codes`]).toEqual(["sm90_m128n128pc", ...portable, `linear_q8_plain_${symbol}`]);
+        expect(candidates(90)[`${type} codes of the other type`]![0]).toBe(portable[0]);
+        expect(candidates(80)[`${type} codes`]!.at(-1)).toBe(`linear_q8_plain_${symbol}`);
+      }
+      expect(rejected(90, "float8 codes of the other type")).toMatchObject({
+        sm90_m128n128pc: "leaves codes of the type of x",
+        sm90_m256n128p: "leaves no codes of such results",
+      });
+      expect(rejected(90, "int8 linear geglu").sm90_m128n128pc).toBe("is for codes of gated activations");
+    });
+
+    test("add up 1280 channels of float8 as one sum, and no more", () => {
+      const one = (row: string) => candidates(90)[row]!.includes("sm90_m128n160ps");
+      expect([one("float8 linear of 1280"), one("float8 linear of 1408")]).toEqual([true, false]);
+      expect(candidates(90)["int8 codes of 1408"]![0]).toBe("sm90_m128n128pc");
+      expect(rejected(90, "float8 codes of 1408").sm90_m128n128pc).toBe(
+        "adds up at most 10 blocks of 128 float8 products, there are 11",
+      );
     });
 
     test("of one scale for a tensor hold it where a cluster has room", () => {

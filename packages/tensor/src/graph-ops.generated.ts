@@ -182,6 +182,40 @@ export interface ConvQ8Options extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.convQ8Codes}. */
+export interface ConvQ8CodesOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f8e4m3|i8 */
+  x: Tensor;
+  /** of the activations: one, or one for each clip [1|B,1,1,1] f32 */
+  xScale: Tensor;
+  /** filters in the checkpoint's layout, in the type of x [K,C,T,R,S] f8e4m3|i8 */
+  weight: Tensor;
+  /** of the filters [1|K,1] f32 */
+  weightScale: Tensor;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|G,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,G,P,Q,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,G,P,Q,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
+  yScale: Tensor;
+  /** steps in frames, height, width; default [1,1,1] */
+  stride?: readonly [number, number, number] | undefined;
+  /** zeros at front, back, top, bottom, left, right; default [0,0,0,0,0,0] */
+  padding?: readonly [number, number, number, number, number, number] | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.convWinograd}. */
 export interface ConvWinogradOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -444,6 +478,36 @@ export interface LinearQ8Options extends CallOptions {
   residual2Scale?: number | undefined;
 }
 
+/** Arguments of {@link GraphOps.linearQ8Codes}. */
+export interface LinearQ8CodesOptions extends CallOptions {
+  /** tokens [B,F,S,C] f8e4m3|i8 */
+  x: Tensor;
+  /** of the tokens, as quantize makes them [1|B,1|F,1|S,1|G] f32 */
+  xScale: Tensor;
+  /** one row per output column, in the type of x [N,C] f8e4m3|i8 */
+  weight: Tensor;
+  /** of the weight's rows, or of blocks of 128 channels of them [1|N,1|G] f32 */
+  weightScale: Tensor;
+  /** added per output channel [N] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,N] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,S,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,S,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** what codes stand for multiples of; finite and positive [1,1,1,1] f32 */
+  yScale: Tensor;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.pointwise}. */
 export interface PointwiseOptions extends CallOptions {
   /** first operand [B,F,S,C] f32|f16|bf16 */
@@ -671,7 +735,7 @@ export abstract class GraphOps {
     return this.record("conv", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 640 of them; sums of integers are exact.
+  /** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact.
    *  x: [B,F,H,W,C] activations.
    *  xScale: [1|B,1,1,1] of the activations: one, or one for each clip.
    *  weight: [K,C,T,R,S] filters in the checkpoint's layout, in the type of x.
@@ -686,6 +750,24 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   convQ8(options: ConvQ8Options): Tensor {
     return this.record("conv_q8", options);
+  }
+
+  /** Convolves a clip as conv_q8 does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(conv_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).
+   *  x: [B,F,H,W,C] activations.
+   *  xScale: [1|B,1,1,1] of the activations: one, or one for each clip.
+   *  weight: [K,C,T,R,S] filters in the checkpoint's layout, in the type of x.
+   *  weightScale: [1|K,1] of the filters.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
+   *  residual: [B,G,P,Q,K] added after the activation.
+   *  residual2: [B,G,P,Q,K] a second one, e.g. the other branch of a blend.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive.
+   *  Returns y: [B,G,P,Q,K] codes, in the type of x unless `out` is of the other one.
+   *  Source: https://arxiv.org/abs/1603.07285
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  convQ8Codes(options: ConvQ8CodesOptions): Tensor {
+    return this.record("conv_q8_codes", options);
   }
 
   /** Convolves every frame of a channels-last clip with 3x3 filters, a step of one and a border of zeros, and applies the shared epilogue, as conv does; before that it may normalise channel groups by given statistics and apply an activation, as group_norm does, also of two inputs side by side. Kernels may use Winograd's F(4x4, 3x3), which needs a quarter of the products; in float16 its error is about five times that of rounding the result. On the CPU, and where a GPU has no kernel for it, the convolution is computed as conv does.
@@ -871,7 +953,7 @@ export abstract class GraphOps {
     return this.record("linear", options);
   }
 
-  /** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 640 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear.
+  /** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 1280 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear.
    *  x: [B,F,S,C] tokens.
    *  xScale: [1|B,1|F,1|S,1|G] of the tokens, as quantize makes them.
    *  weight: [N,C] one row per output column, in the type of x.
@@ -887,6 +969,24 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   linearQ8(options: LinearQ8Options): Tensor {
     return this.record("linear_q8", options);
+  }
+
+  /** Multiplies tokens as linear_q8 does and rounds the result to 8 bits with one scale that is known before, so that a linear layer in 8 bits follows without a pass of its own: y = round(linear_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).
+   *  x: [B,F,S,C] tokens.
+   *  xScale: [1|B,1|F,1|S,1|G] of the tokens, as quantize makes them.
+   *  weight: [N,C] one row per output column, in the type of x.
+   *  weightScale: [1|N,1|G] of the weight's rows, or of blocks of 128 channels of them.
+   *  bias: [N] added per output channel.
+   *  frameBias: [1|B,1|F,N] added per clip, frame and output channel.
+   *  residual: [B,F,S,K] added after the activation.
+   *  residual2: [B,F,S,K] a second one, e.g. the other branch of a blend.
+   *  yScale: [1,1,1,1] what codes stand for multiples of; finite and positive.
+   *  Returns y: [B,F,S,K] codes, in the type of x unless `out` is of the other one.
+   *  Source: https://arxiv.org/abs/2209.05433
+   *  Source: https://arxiv.org/abs/2002.05202
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  linearQ8Codes(options: LinearQ8CodesOptions): Tensor {
+    return this.record("linear_q8_codes", options);
   }
 
   /** Combines up to three tensors element by element: act(aScale · a + bScale · b · c + frameBias).

@@ -76,6 +76,8 @@ export { type TuneOptions, type TuningProgress, tunePlan } from "./tune/tune-pla
 export { type ChangeRow, changedWeight } from "./weights/changed-storage";
 export { decodeFloat64 } from "./weights/converted-storage";
 export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights/fold";
+export { type FoldedNorm, foldedNorm } from "./weights/folded-norm";
+export { type GatedLayer, gatedScale } from "./weights/gated-scale";
 export { normScale } from "./weights/norm-scale";
 export { LARGEST_CODES, type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
 export { randomWeights } from "./weights/random-weights";

@@ -1,8 +1,10 @@
 /** Everything a float64 reference needs, in one import. */
 export * from "./activations";
 export * from "./attention";
+export * from "./conv-q8";
 export * from "./epilogue";
 export * from "./gates";
+export * from "./linear-q8";
 export * from "./modulation";
 export * from "./moments";
 export * from "./norms";

@@ -64,11 +64,12 @@ inline void measure_channels(const Tensor& y, const Tensor& moments, ThreadPool&
 }
 
 /** The last part of conv and linear: scale, then residuals; `i` is the output pixel. */
-template <class Args> void finish(const Args& a, int64_t i, int64_t k, float activated) {
+template <class Args> float finished(const Args& a, int64_t i, int64_t k, float activated) {
   float v = a.outScale * activated;
   if (a.residual.present()) v += a.residualScale * at(a.residual, i, k);
   if (a.residual2.present()) v += a.residual2Scale * at(a.residual2, i, k);
-  put(a.y, i, k, v);
+  return v;
 }
+template <class Args> void finish(const Args& a, int64_t i, int64_t k, float activated) { put(a.y, i, k, finished(a, i, k, activated)); }
 
 }  // namespace vd::cpu

@@ -188,7 +188,7 @@ struct ConvArgs {
   bool transposed;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 640 of them; sums of integers are exact. */
+/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact. */
 struct ConvQ8Args {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
@@ -210,6 +210,42 @@ struct ConvQ8Args {
   Tensor y;
   /** [B,G,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
   Tensor moments;
+  /** steps in frames, height, width. */
+  int64_t stride[3];
+  /** zeros at front, back, top, bottom, left, right. */
+  int64_t padding[6];
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
+/** Convolves a clip as conv_q8 does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(conv_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
+struct ConvQ8CodesArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [1|B,1,1,1]: of the activations: one, or one for each clip. */
+  Tensor xScale;
+  /** [K,C,T,R,S]: filters in the checkpoint's layout, in the type of x. */
+  Tensor weight;
+  /** [1|K,1]: of the filters. */
+  Tensor weightScale;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|G,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,G,P,Q,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,G,P,Q,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,G,P,Q,K]: codes, in the type of x unless `out` is of the other one. */
+  Tensor y;
   /** steps in frames, height, width. */
   int64_t stride[3];
   /** zeros at front, back, top, bottom, left, right. */
@@ -490,7 +526,7 @@ struct LinearArgs {
   float residual2Scale;
 };
 
-/** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 640 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear. */
+/** Multiplies tokens with a weight matrix, both in 8 bits of one type with scales, and applies the shared epilogue: y = tail(Σ over blocks of 128 channels of xScale · weightScale · Σ x · weight). Scales that are the same for all blocks are applied once. Sums of float8 products are added up in float32 after at most 1280 channels, so that the error does not grow with their number; sums of integers are exact. Gated activations as in linear. */
 struct LinearQ8Args {
   /** [B,F,S,C]: tokens. */
   Tensor x;
@@ -509,6 +545,38 @@ struct LinearQ8Args {
   /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
   Tensor residual2;
   /** [B,F,S,K]: result; f32 unless `out` is of another type. */
+  Tensor y;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
+/** Multiplies tokens as linear_q8 does and rounds the result to 8 bits with one scale that is known before, so that a linear layer in 8 bits follows without a pass of its own: y = round(linear_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
+struct LinearQ8CodesArgs {
+  /** [B,F,S,C]: tokens. */
+  Tensor x;
+  /** [1|B,1|F,1|S,1|G]: of the tokens, as quantize makes them. */
+  Tensor xScale;
+  /** [N,C]: one row per output column, in the type of x. */
+  Tensor weight;
+  /** [1|N,1|G]: of the weight's rows, or of blocks of 128 channels of them. */
+  Tensor weightScale;
+  /** [N], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,N], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,S,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,S,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [1,1,1,1]: what codes stand for multiples of; finite and positive. */
+  Tensor yScale;
+  /** [B,F,S,K]: codes, in the type of x unless `out` is of the other one. */
   Tensor y;
   /** activation after the biases. */
   Activation act;
@@ -826,6 +894,34 @@ inline ConvQ8Args read_conv_q8_args(const Row& row) {
   return args;
 }
 
+inline ConvQ8CodesArgs read_conv_q8_codes_args(const Row& row) {
+  ConvQ8CodesArgs args{};
+  args.x = row.tensors[0];
+  args.xScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.yScale = row.tensors[8];
+  args.y = row.tensors[9];
+  args.stride[0] = static_cast<int64_t>(row.attrs[0]);
+  args.stride[1] = static_cast<int64_t>(row.attrs[1]);
+  args.stride[2] = static_cast<int64_t>(row.attrs[2]);
+  args.padding[0] = static_cast<int64_t>(row.attrs[3]);
+  args.padding[1] = static_cast<int64_t>(row.attrs[4]);
+  args.padding[2] = static_cast<int64_t>(row.attrs[5]);
+  args.padding[3] = static_cast<int64_t>(row.attrs[6]);
+  args.padding[4] = static_cast<int64_t>(row.attrs[7]);
+  args.padding[5] = static_cast<int64_t>(row.attrs[8]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[9]));
+  args.outScale = static_cast<float>(row.attrs[10]);
+  args.residualScale = static_cast<float>(row.attrs[11]);
+  args.residual2Scale = static_cast<float>(row.attrs[12]);
+  return args;
+}
+
 inline ConvWinogradArgs read_conv_winograd_args(const Row& row) {
   ConvWinogradArgs args{};
   args.x = row.tensors[0];
@@ -1042,6 +1138,25 @@ inline LinearQ8Args read_linear_q8_args(const Row& row) {
   return args;
 }
 
+inline LinearQ8CodesArgs read_linear_q8_codes_args(const Row& row) {
+  LinearQ8CodesArgs args{};
+  args.x = row.tensors[0];
+  args.xScale = row.tensors[1];
+  args.weight = row.tensors[2];
+  args.weightScale = row.tensors[3];
+  args.bias = row.tensors[4];
+  args.frameBias = row.tensors[5];
+  args.residual = row.tensors[6];
+  args.residual2 = row.tensors[7];
+  args.yScale = row.tensors[8];
+  args.y = row.tensors[9];
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.outScale = static_cast<float>(row.attrs[1]);
+  args.residualScale = static_cast<float>(row.attrs[2]);
+  args.residual2Scale = static_cast<float>(row.attrs[3]);
+  return args;
+}
+
 inline PointwiseArgs read_pointwise_args(const Row& row) {
   PointwiseArgs args{};
   args.a = row.tensors[0];
@@ -1171,6 +1286,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \
   X(conv_q8, ConvQ8Args) \
+  X(conv_q8_codes, ConvQ8CodesArgs) \
   X(conv_winograd, ConvWinogradArgs) \
   X(copy, CopyArgs) \
   X(denoise_input, DenoiseInputArgs) \
@@ -1187,6 +1303,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(layout_out, LayoutOutArgs) \
   X(linear, LinearArgs) \
   X(linear_q8, LinearQ8Args) \
+  X(linear_q8_codes, LinearQ8CodesArgs) \
   X(pointwise, PointwiseArgs) \
   X(pool, PoolArgs) \
   X(quantize, QuantizeArgs) \

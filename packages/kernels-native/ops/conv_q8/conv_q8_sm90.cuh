@@ -25,6 +25,7 @@
   VD_CONV_Q8(q, qName, type, name, 14, m256n128p)          \
   VD_CONV_Q8(q, qName, type, name, 15, m128n256p)          \
   VD_CONV_Q8(q, qName, type, name, 16, m128n160p)          \
+  VD_CONV_Q8(q, qName, type, name, 33, m128n128psp)        \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 13, m128n192p)  \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 14, m256n128p)  \
   VD_CONV_Q8_MOMENTS(q, qName, type, name, 15, m128n256p)  \

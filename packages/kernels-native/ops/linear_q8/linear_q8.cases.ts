@@ -56,6 +56,8 @@ const shapes: Shape[] = [
     rows: 40,
     more: { inputs: { bias: [40], residual: [1, 2, 65, 40] } as Inputs },
   },
+  { name: "10 blocks, one sum", x: [1, 2, 135, 1280], rows: 168, more: { inputs: { bias: [168] } as Inputs } },
+  { name: "10 blocks, geglu", x: [1, 1, 135, 1280], rows: 272, more: { attrs: { act: "geglu" } } },
   { name: "13 blocks and a part", x: [1, 2, 33, 1712], rows: 24, more: { inputs: { bias: [24] } as Inputs } },
   { name: "14 blocks, silu", x: [1, 1, 9, 1792], rows: 24, more: { attrs: { act: "silu" } } },
   {

@@ -22,11 +22,12 @@
   VD_LINEAR_Q8_GATED(q, qName, type, name, 5, m128n64)
 
 /** Tiles that promote sums. */
-#define VD_LINEAR_Q8_PROMOTED(q, qName, type, name) \
-  VD_LINEAR_Q8(q, qName, type, name, 13, m128n192p) \
-  VD_LINEAR_Q8(q, qName, type, name, 14, m256n128p) \
-  VD_LINEAR_Q8(q, qName, type, name, 15, m128n256p) \
-  VD_LINEAR_Q8(q, qName, type, name, 16, m128n160p) \
+#define VD_LINEAR_Q8_PROMOTED(q, qName, type, name)   \
+  VD_LINEAR_Q8(q, qName, type, name, 13, m128n192p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 14, m256n128p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 15, m128n256p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 16, m128n160p)   \
+  VD_LINEAR_Q8(q, qName, type, name, 33, m128n128psp) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 14, m256n128p)
 
 /** Tiles of one sum, of short float8 products. */
@@ -39,6 +40,9 @@
   VD_LINEAR_Q8(q, qName, type, name, 8, m128n160ps)     \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 0, m128n256) \
   VD_LINEAR_Q8_GATED(q, qName, type, name, 2, m128n128pp)
+
+/** The tile whose results are codes. */
+#define VD_LINEAR_Q8_CODES(q, qName, type, name) VD_LINEAR_Q8_GATED(q, qName, type, name, 34, m128n128pc)
 
 /** Small tiles that promote float8 sums. */
 #define VD_LINEAR_Q8_SMALL_PROMOTED(q, qName, type, name) \

@@ -59,6 +59,20 @@ LinearQ8Args linear_q8(int64_t tokens, int64_t channels, int64_t columns, DType 
   return a;
 }
 
+LinearQ8CodesArgs linear_q8_codes(int64_t tokens, int64_t channels, int64_t columns, DType type) {
+  const LinearQ8Args plain = linear_q8(tokens, channels, columns, type);
+  LinearQ8CodesArgs a{};
+  a.x = plain.x;
+  a.xScale = plain.xScale;
+  a.weight = plain.weight;
+  a.weightScale = plain.weightScale;
+  a.yScale = tensor({1, 1, 1, 1});
+  a.y = tensor({1, 1, tokens, columns / 2}, type);
+  a.act = Activation::geglu;
+  a.outScale = 1;
+  return a;
+}
+
 ConvQ8Args conv_q8(int64_t size, int64_t channels, int64_t columns, DType type) {
   ConvQ8Args a{};
   a.x = tensor({1, 1, size, size, channels}, type);
@@ -191,6 +205,14 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     gated.act = Activation::geglu;
     gated.y = tensor({1, 1, 77, 1280}, DType::f16);
     print((name + "linear geglu").c_str(), linear_q8_cuda_variants(gated, device, kExplain));
+    for (const int64_t channels : {1280, 1408})
+      print((name + "linear of " + std::to_string(channels)).c_str(),
+            linear_q8_cuda_variants(linear_q8(28800, channels, 1280, type), device, kExplain));
+    LinearQ8CodesArgs codes = linear_q8_codes(28800, 1280, 10240, type);
+    print((name + "codes").c_str(), linear_q8_codes_cuda_variants(codes, device, kExplain));
+    codes.y = tensor({1, 1, 28800, 5120}, type == DType::i8 ? DType::f8e4m3 : DType::i8);
+    print((name + "codes of the other type").c_str(), linear_q8_codes_cuda_variants(codes, device, kExplain));
+    print((name + "codes of 1408").c_str(), linear_q8_codes_cuda_variants(linear_q8_codes(28800, 1408, 10240, type), device, kExplain));
   }
 }
 

@@ -7,7 +7,7 @@ import type { TemporalBlend } from "../diffusion/types";
 import type { PlacedTensor } from "../model/frame-memory";
 import type { UnetChain } from "../models/unet-chain/index";
 import type { LiveParameters } from "../session/types";
-import { recordInFloat8 } from "./float8";
+import { type Float8Options, recordInFloat8 } from "./float8";
 import { chainSigmas, chainTimestep, recordChainFrame } from "./record-chain";
 
 /** How batches of a chain of U-Nets are made. */
@@ -19,8 +19,8 @@ export interface ChainBatchesOptions {
   change: boolean;
   /** How frames are blended with those before; undefined: not at all. */
   temporalBlend?: TemporalBlend | undefined;
-  /** Whether products of wide layers are in float8. */
-  float8?: boolean | undefined;
+  /** Whether products of wide layers are in float8, and of which. */
+  float8?: boolean | Float8Options | undefined;
 }
 
 type ChainMemory = Blocks<Record<"noise" | "temporal" | "time", PlacedTensor>>;
@@ -94,7 +94,7 @@ class ChainBatch implements FrameBatch {
       const { device, network, change, float8 } = options;
       const tensors = { ...this.slots[slot]!, ...memory };
       const recording: Recording = (g) => {
-        if (float8) recordInFloat8(g);
+        if (float8) recordInFloat8(g, float8 === true ? {} : float8);
         return recordChainFrame(g, network, tensors, { steps, change, drift });
       };
       const record = layoutGraph.inPieces(recording, { dtype: this.size.dtype });

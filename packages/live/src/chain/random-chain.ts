@@ -2,7 +2,7 @@ import { type Graph, type Pausable, randomWeights } from "@vd/tensor";
 import { pictureInfo } from "../diffusion/model-info";
 import type { LiveModelInfo } from "../model/types";
 import { REFERENCE_UNET_CHAIN, type UnetChain, unetChain } from "../models/unet-chain/index";
-import { recordInFloat8 } from "./float8";
+import { type Float8Options, recordInFloat8 } from "./float8";
 import { recordChainFrame } from "./record-chain";
 
 /** Side of the pictures that the reference is measured with. */
@@ -17,9 +17,9 @@ export const chainInfo = (): LiveModelInfo => pictureInfo("random unet-chain", [
 /** Records one frame of the reference for several pictures at once: one step, and what it is told of the noise level given. */
 export function* recordRandomChain(
   g: Graph,
-  { seed, pictures, float8 = false }: { seed: number; pictures: number; float8?: boolean },
+  { seed, pictures, float8 = false }: { seed: number; pictures: number; float8?: boolean | Float8Options },
 ): Pausable<void> {
-  if (float8) recordInFloat8(g);
+  if (float8) recordInFloat8(g, float8 === true ? {} : float8);
   const network = randomChain(seed);
   const dims = [1, pictures, CHAIN_SIDE, CHAIN_SIDE, network.config.channels];
   const picture = { tensor: g.empty(dims, "u8") };

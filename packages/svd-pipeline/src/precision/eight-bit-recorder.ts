@@ -7,9 +7,12 @@ import {
   changedWeight,
   emptyTensor,
   type Graph,
+  type GroupNormOptions,
+  gatedScale,
   LARGEST_CODES,
   type LayerNormOptions,
   type LinearOptions,
+  normScale,
   type Quantized,
   type QuantizedType,
   type QuantizedWeights,
@@ -17,6 +20,7 @@ import {
   recordAttentionQ8,
   recordConvQ8,
   recordLinearQ8,
+  recordLinearQ8Codes,
   recordQuantize,
   type Storage,
   type Tensor,
@@ -32,6 +36,9 @@ export interface EightBitModel {
   scales: ScaleTable;
   /** Scales of `scales` take the place of those that are found at run time. */
   usesStaticScales: boolean;
+  /** Where codes are made: by what makes the numbers, wherever its scale can be known, or behind LayerNorms alone and else in passes of
+   *  their own. */
+  codesFrom: "producers" | "passes";
   smoothing: Smoothing;
   weights: QuantizedWeights;
 }
@@ -53,9 +60,14 @@ interface WantedCodes extends ActivationQuantization {
 
 const isTensor = (value: unknown): value is Tensor => typeof value === "object" && value !== null && "storage" in value;
 
-/** The result of a call that can wait: a LayerNorm, or a linear layer with a gate. Undefined for others. */
+/** The result of a call that can wait: a LayerNorm, a linear layer with a gate, or a norm over all frames, which convolutions over frames
+ *  follow. Undefined for others. */
 function waitingResult(op: OpId, options: CallOptions): Tensor | undefined {
   if (options.out || options.outputs) return undefined;
+  if (op === "group_norm") {
+    const { x, weight, joinFrames } = options as GroupNormOptions;
+    return joinFrames ? emptyTensor([...x.dims.slice(0, 4), weight.dims[0]!], x.dtype) : undefined;
+  }
   if (op === "layer_norm") {
     const { x, weight } = options as LayerNormOptions;
     return weight && emptyTensor(x.dims, x.dtype);
@@ -115,7 +127,9 @@ export class EightBitRecorder {
 
   /** Records a call. behind: what channels of its result are divided by. */
   private emit(op: OpId, call: CallOptions, behind?: Fold): Tensor {
-    const kind = this.kinds.of(op, call);
+    const kind = this.kinds.of(op, call, {
+      areCodesPassed: op === "linear" && this.comesInCodes(call as LinearOptions),
+    });
     const type = kind ? this.typeOf(kind, call.name!) : "full";
     if (kind && type !== "full") return this.emitInEightBits(kind, type, call, behind);
     for (const operand of Object.values(call).filter(isTensor)) this.writeProducer(operand);
@@ -130,20 +144,31 @@ export class EightBitRecorder {
   }
 
   private emitInEightBits(kind: LayerKind, dtype: QuantizedType, call: CallOptions, behind: Fold | undefined): Tensor {
-    const { record, model } = this;
+    const { record } = this;
     const { x: _, ...others } = call as CallOptions & { x: Tensor };
     for (const operand of Object.values(kind === "attention" ? call : others).filter(isTensor))
       this.writeProducer(operand);
     if (kind === "attention") return recordAttentionQ8(record, call as AttentionOptions, dtype);
-    const layer = call as LinearOptions & ConvOptions;
-    const own = this.isFoldable(layer.x) ? model.smoothing.foldOf(layer.name!, dtype) : undefined;
-    if (own) requireChannels(layer, own);
-    const name = `${layer.name}.quantize`;
-    const codes = this.codesOf(layer.x, { name, dtype, fold: own, ...this.scaleOf(kind, layer.name!, dtype) });
-    const weights = model.weights.of(layer.weight, { dtype, change: model.smoothing.weight(own, behind) });
+    const { layer, codes, weights } = this.operandsOf(kind, dtype, call as LinearOptions & ConvOptions, behind);
     if (kind === "temporalConv" || kind === "spatialConv") return recordConvQ8(record, layer, codes, weights);
-    const bias = behind && layer.bias ? changedWeight(layer.bias, model.smoothing.rows(behind)) : layer.bias;
-    return recordLinearQ8(record, { ...layer, bias }, codes, weights);
+    return recordLinearQ8(record, layer, codes, weights);
+  }
+
+  /** A layer with its input and weights in 8 bits, and its bias as smoothing changes it. */
+  private operandsOf(
+    kind: LayerKind,
+    dtype: QuantizedType,
+    call: LinearOptions & ConvOptions,
+    behind: Fold | undefined,
+  ) {
+    const { model } = this;
+    const own = this.isFoldable(call.x) ? model.smoothing.foldOf(call.name!, dtype) : undefined;
+    if (own) requireChannels(call, own);
+    const name = `${call.name}.quantize`;
+    const codes = this.codesOf(call.x, { name, dtype, fold: own, ...this.scaleOf(kind, call.name!, dtype) });
+    const weights = model.weights.of(call.weight, { dtype, change: model.smoothing.weight(own, behind) });
+    const bias = behind && call.bias ? changedWeight(call.bias, model.smoothing.rows(behind)) : call.bias;
+    return { layer: { ...call, bias }, codes, weights };
   }
 
   /** Which scales a layer's input has: those of tokens where a norm gives them, else a known one of the tensor; found at run time without. */
@@ -158,17 +183,74 @@ export class EightBitRecorder {
     };
   }
 
-  /** What a LayerNorm gives in 8 bits by itself, instead of a tensor that `quantize` reads again; undefined for other producers. */
-  private normedCodes(
-    { op, call, result }: Producer,
-    { dtype }: WantedCodes,
-    fold: Fold | undefined,
-  ): Quantized | undefined {
-    if (op !== "layer_norm") return undefined;
+  /** What makes a tensor gives in 8 bits by itself, instead of a tensor that `quantize` reads again; undefined where it cannot. */
+  private ownCodes(producer: Producer, wanted: WantedCodes): Quantized | undefined {
+    if (producer.op === "layer_norm") return wanted.per === "row" ? this.tokenNormCodes(producer, wanted) : undefined;
+    if (this.model.codesFrom === "passes") return undefined;
+    return producer.op === "group_norm" ? this.groupNormCodes(producer, wanted) : this.gatedCodes(producer, wanted);
+  }
+
+  private tokenNormCodes({ call, result }: Producer, { dtype, fold }: WantedCodes): Quantized {
     const scales = emptyTensor([...result.dims.slice(0, -1), 1], "f32");
     const places = { out: emptyTensor(result.dims, dtype), outputs: { scales } };
     const codes = this.record("layer_norm_q8", { ...(fold ? this.divided(call, fold) : call), ...places });
     return { codes, scales };
+  }
+
+  /** With a scale that is known, or for floats follows from the norm's weights. */
+  private groupNormCodes({ call, result }: Producer, { dtype, scale, fold }: WantedCodes): Quantized | undefined {
+    const { weight, bias } = call as GroupNormOptions;
+    const yScale = scale ?? (dtype === "f8e4m3" ? normScale(weight, bias) : undefined);
+    if (!yScale || fold) return undefined;
+    for (const operand of Object.values(call).filter(isTensor)) this.writeProducer(operand);
+    const places = { yScale, out: emptyTensor(result.dims, dtype) };
+    return { codes: this.record("group_norm_q8", { ...call, ...places } as CallOptions), scales: yScale };
+  }
+
+  /** Of a gated layer that is computed in the same type. */
+  private gatedCodes({ call, result }: Producer, { dtype, scale, fold }: WantedCodes): Quantized | undefined {
+    const gated = call as LinearOptions & ConvOptions;
+    const yScale = this.isGatedIn(dtype, gated) ? (scale ?? this.gatedScaleOf(gated, { dtype, fold })) : undefined;
+    if (!yScale) return undefined;
+    const { x: _, ...others } = gated as CallOptions & { x: Tensor };
+    for (const operand of Object.values(others).filter(isTensor)) this.writeProducer(operand);
+    const { layer, codes, weights } = this.operandsOf("normLinear", dtype, gated, fold);
+    return recordLinearQ8Codes(
+      this.record,
+      { ...layer, x: { ...gated.x, dtype: result.dtype } },
+      codes,
+      weights,
+      yScale,
+    );
+  }
+
+  /** Whether a gated layer, given what it leaves are codes, is one behind a norm in 8 bits of that type. */
+  private isGatedIn(dtype: QuantizedType, gated: LinearOptions): boolean {
+    const kind = this.kinds.of("linear", gated, { areCodesPassed: true });
+    return kind === "normLinear" && this.typeOf(kind, gated.name!) === dtype;
+  }
+
+  /** The scale of floats that follows from the weights; undefined where those are smoothed or the norm has none. */
+  private gatedScaleOf(
+    { x, weight, bias, act }: LinearOptions,
+    { dtype, fold }: Pick<WantedCodes, "dtype" | "fold">,
+  ): Tensor | undefined {
+    const norm = this.producers.get(x.storage);
+    if (dtype !== "f8e4m3" || fold || norm?.op !== "layer_norm" || !(act === "geglu" || act === "swiglu"))
+      return undefined;
+    const { weight: normWeight, bias: normBias } = norm.call as LayerNormOptions;
+    return normWeight && gatedScale({ normWeight, normBias, weight, bias, act });
+  }
+
+  /** Whether a linear layer's input, which a gated one makes, will come in codes that this leaves. */
+  private comesInCodes({ name, x }: LinearOptions): boolean {
+    const gated = this.producers.get(x.storage);
+    if (this.model.codesFrom === "passes" || gated?.op !== "linear") return false;
+    const dtype = this.typeOf("gatedLinear", name!);
+    if (dtype === "full" || !this.isGatedIn(dtype, gated.call as LinearOptions)) return false;
+    const fold = this.model.smoothing.foldOf(name!, dtype);
+    const { scale } = this.scaleOf("gatedLinear", name!, dtype);
+    return scale !== undefined || this.gatedScaleOf(gated.call as LinearOptions, { dtype, fold }) !== undefined;
   }
 
   /** Returns a tensor in 8 bits: the one place where activations are rounded, by what makes them where that can. */
@@ -177,15 +259,15 @@ export class EightBitRecorder {
     const key = `${wanted.dtype} ${wanted.per} ${wanted.scale !== undefined} ${fold?.key}`;
     const known = producer?.codes.get(key);
     if (known) return known;
-    const normed = producer && wanted.per === "row" ? this.normedCodes(producer, wanted, fold) : undefined;
-    if (normed) {
-      producer!.codes.set(key, normed);
-      return normed;
-    }
-    const source = producer && fold ? this.emit(producer.op, this.elsewhere(producer), fold) : this.written(x);
-    const made = recordQuantize(this.record, source, wanted);
+    const made =
+      (producer && this.ownCodes(producer, { fold, ...wanted })) ?? this.roundedCodes(x, producer, { fold, ...wanted });
     producer?.codes.set(key, made);
     return made;
+  }
+
+  private roundedCodes(x: Tensor, producer: Producer | undefined, { fold, ...wanted }: WantedCodes): Quantized {
+    const source = producer && fold ? this.emit(producer.op, this.elsewhere(producer), fold) : this.written(x);
+    return recordQuantize(this.record, source, wanted);
   }
 
   private elsewhere({ call, result }: Producer): CallOptions {
@@ -207,9 +289,10 @@ export class EightBitRecorder {
     this.emit(producer.op, { ...producer.call, out: producer.result });
   }
 
-  /** True if what made a tensor can divide its channels on the way. */
+  /** True if what made a tensor can divide its channels on the way: no activation follows its weights. */
   private isFoldable({ storage }: Tensor): boolean {
-    return this.producers.has(storage);
+    const producer = this.producers.get(storage);
+    return producer !== undefined && producer.op !== "group_norm";
   }
 
   /** The same call with channels of its result divided. */

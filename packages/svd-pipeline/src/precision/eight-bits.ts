@@ -93,7 +93,7 @@ function refuseElsewhere({ denoiser, layers }: EightBitsRequest): void {
 function tableNotes(precision: string, table: CalibrationTable | undefined, isOfLoras: boolean): string[] {
   if (!table)
     return [
-      `precision ${precision}: there is no calibration table, so scales are found at run time, which takes a pass over memory each, and nothing is smoothed. vd-generate calibrate makes one.`,
+      `precision ${precision}: there is no calibration table, so scales follow from weights or are found at run time, which takes a pass over memory each, and nothing is smoothed. vd-generate calibrate makes one.`,
     ];
   if (isOfLoras) return [];
   return [
@@ -123,7 +123,7 @@ export async function openEightBits(request: EightBitsRequest): Promise<EightBit
   const scales = table?.layers ?? new Map<string, never>();
   return {
     model: {
-      ...{ ...planned, scales, usesStaticScales: isOfLoras },
+      ...{ ...planned, scales, usesStaticScales: isOfLoras, codesFrom: "producers" },
       ...{ smoothing: new Smoothing(scales), weights: new QuantizedWeights() },
     },
     decoder: precision === "fp8" ? "fp8" : undefined,

@@ -49,8 +49,8 @@ export const LEAST_CHANNELS = 32;
 /** Layers of so many rows, pixels of all frames, take as long as their results take to be written, unless they have many channels: then a
  *  product in 8 bits gains nothing. */
 export const MANY_ROWS = 65_536;
-/** The fewest input channels behind a norm, and the fewest results behind a gate, whose codes take a pass of their own, with which layers of
- *  many rows gain. On an H200, of 460,800 rows: 320 channels to 2560 take 1.78 ms in 8 bits and 1.31 in 16. */
+/** With which sizes layers of many rows gain: the fewest input channels behind a norm, and the fewest results behind a gate whose codes take
+ *  a pass of their own. */
 const LEAST_OF_MANY_ROWS = { normLinear: 640, gatedLinear: 1280 } as const;
 
 /** Attention over fewer tokens stays: rounding q, k and v takes what 8 bits gain. On an H200 9216 tokens take 6.9 ms in 8 bits and 9.9 in 16,
@@ -74,10 +74,21 @@ const arePixels = ({ dims }: Tensor) => dims.slice(2, -1).some((size) => size > 
 
 const hasManyRows = ({ dims }: Tensor) => dims.slice(0, -1).reduce((rows, size) => rows * size, 1) >= MANY_ROWS;
 
-function linearKind(call: LinearOptions, origin: Origin | undefined): LayerKind | undefined {
+/** What is known of a layer besides its call. */
+interface LayerPlace {
+  /** Whether codes pass between the two halves of a feed-forward layer, the gated one of which leaves them: then both halves gain whatever
+   *  their sizes. */
+  areCodesPassed: boolean;
+}
+
+function linearKind(
+  call: LinearOptions,
+  origin: Origin | undefined,
+  { areCodesPassed }: LayerPlace,
+): LayerKind | undefined {
   if (!hasLinearQ8(call) || !areWide(call.weight) || !arePixels(call.x)) return undefined;
   const [results, channels] = call.weight.dims as [number, number];
-  const isLarge = hasManyRows(call.x);
+  const isLarge = hasManyRows(call.x) && !areCodesPassed;
   if (origin?.op === "layer_norm")
     return isLarge && channels < LEAST_OF_MANY_ROWS.normLinear ? undefined : "normLinear";
   const isBehindGate = origin?.op === "linear" && isGated((origin.call as LinearOptions).act);
@@ -107,8 +118,9 @@ export class LayerKinds {
   }
 
   /** Returns the kind of a layer; undefined for what has no 8-bit form, or gains nothing by it. */
-  of(op: OpId, call: CallOptions): LayerKind | undefined {
-    if (op === "linear") return linearKind(call as LinearOptions, this.origins.get((call as LinearOptions).x.storage));
+  of(op: OpId, call: CallOptions, place: LayerPlace): LayerKind | undefined {
+    if (op === "linear")
+      return linearKind(call as LinearOptions, this.origins.get((call as LinearOptions).x.storage), place);
     if (op === "conv") return convKind(call as ConvOptions);
     return op === "attention" ? attentionKind(call as AttentionOptions) : undefined;
   }

@@ -29,7 +29,7 @@ function distance(a: Float32Array, b: Float32Array): number {
 }
 
 describe("a generation with layers in 8 bits", () => {
-  it.each(["int8", "mixed8"] as const)(
+  it.each(["fp8", "int8", "mixed8"] as const)(
     "gives nearly the exact frames with %s, the same each time",
     async (precision) => {
       const pipeline = await openTiny({ precision, calibration: "none" });

@@ -10,8 +10,10 @@ import {
   makeModels,
   openModelFolder,
 } from "../../src/index";
+import type { EightBitModel } from "../../src/precision/eight-bit-recorder";
 import { openEightBits, planOf } from "../../src/precision/eight-bits";
 import { LEAST_ATTENTION_TOKENS, PRECISION_PLANS, type PrecisionPlan } from "../../src/precision/layer-kinds";
+import { Smoothing } from "../../src/precision/layer-scales";
 import { modelsWithLayers } from "../../src/precision/models-with-layers";
 import { decodeStage, type StageShape } from "../../src/stages/definitions";
 import { openTiny, QUICK, TINY_SVD } from "../support/tiny-model";
@@ -48,7 +50,13 @@ const LAYERS = [
 ];
 
 /** True for a layer with weights in 8 bits: norms only leave codes for it. */
-const isLayer = ({ op }: { op: string }) => op.endsWith("_q8") && op !== "layer_norm_q8";
+const isLayer = ({ op }: { op: string }) => /_q8/.test(op) && !op.includes("norm");
+
+/** Channels that a layer takes. */
+const feedForwardWidth = (name: string): number =>
+  layoutGraph(denoiseStage(makeModels(components), SHAPE).build)
+    .graph.rows.find((row) => row.name === name)!
+    .inputs[0]!.dims.at(-1)!;
 
 describe("layers in 8 bits", () => {
   it.each([
@@ -58,8 +66,9 @@ describe("layers in 8 bits", () => {
   ] as const)("have the types of %s", async (precision, types) => {
     const rows = await rowsOf(precision);
     const typeOf = (name: string) =>
-      rows.find((row) => row.name === name && row.op.endsWith("_q8"))?.inputs.find((t) => t?.storage.kind === "weights")
-        ?.dtype;
+      rows
+        .find((row) => row.name === name && isLayer(row))
+        ?.inputs.find((t) => t?.storage.kind === "weights" && t.dtype !== "f32")?.dtype;
     expect(LAYERS.map(typeOf)).toEqual(types);
   });
 
@@ -80,7 +89,11 @@ describe("layers in 8 bits", () => {
     const rows = await rowsOf("fp8", large, PRECISION_PLANS.fp8);
     const opOf = (name: string) => rows.find((row) => row.name === name && !/quantize|norm/.test(row.op))?.op;
     expect(opOf(`${BLOCK}.transformer_blocks.0.attn1.qkv`)).toBe("linear");
-    expect(opOf(`${BLOCK}.transformer_blocks.0.ff.net.2`)).toBe("linear");
+    expect(opOf(`${BLOCK}.transformer_blocks.0.ff.net.0.proj`)).toBe("linear_q8_codes");
+    expect(opOf(`${BLOCK}.transformer_blocks.0.ff.net.2`)).toBe("linear_q8");
+    const integers = await rowsOf("int8", large, PRECISION_PLANS.int8);
+    for (const half of ["0.proj", "2"])
+      expect(integers.find(({ name }) => name === `${BLOCK}.transformer_blocks.0.ff.net.${half}`)!.op).toBe("linear");
     expect(opOf("mid_block.attentions.0.transformer_blocks.0.attn1.qkv")).toBe("linear_q8");
     const isSpatial = (name: string) => name.includes(".transformer_blocks.") && name.includes("attn1");
     const spatial = rows.filter(({ name }) => isSpatial(name));
@@ -120,6 +133,46 @@ describe("layers in 8 bits", () => {
     expect(rows[at - 1]!.op).toBe("layer_norm_q8");
     const gated = rows.findIndex(({ name }) => name === `${BLOCK}.transformer_blocks.0.ff.net.2`);
     expect(rows.slice(gated - 2, gated).map(({ op }) => op)).toEqual(["linear_q8", "quantize"]);
+  });
+
+  it("pass codes on where a scale is known: from a table, or of floats by the weights", async () => {
+    const of = async (precision: EightBitPrecision, change: Partial<EightBitModel> = {}) => {
+      const eightBits = (await opened(precision))!;
+      Object.assign(eightBits.model, change);
+      const { build } = denoiseStage(modelsWithLayers(makeModels(components), eightBits), SHAPE);
+      const rows = layoutGraph(build).graph.rows;
+      return (name: string, before: number) => {
+        const at = rows.findIndex((row) => row.name === name && isLayer(row));
+        return rows.slice(at - before, at + 1).map(({ op }) => op);
+      };
+    };
+    const [, , narrow, , , conv] = LAYERS as [string, string, string, string, string, string];
+    const passed = [
+      ["layer_norm_q8", "linear_q8_codes", "linear_q8"],
+      ["group_norm_q8", "conv_q8"],
+    ];
+    const floats = await of("fp8");
+    expect([floats(narrow, 2), floats(conv, 1)]).toEqual(passed);
+    const passes = await of("fp8", { codesFrom: "passes" });
+    expect([passes(narrow, 2), passes(conv, 2)]).toEqual([
+      ["linear_q8", "quantize", "linear_q8"],
+      ["group_norm", "quantize", "conv_q8"],
+    ]);
+    const scales = new Map([narrow, conv].map((name) => [name, { i8: { largest: 4, error: 0 } }]));
+    const integers = await of("int8", { scales, usesStaticScales: true });
+    expect([integers(narrow, 2), integers(conv, 1)]).toEqual(passed);
+    const others = await of("int8");
+    expect([others(narrow, 1), others(conv, 1)]).toEqual([
+      ["quantize", "linear_q8"],
+      ["quantize", "conv_q8"],
+    ]);
+    // Smoothing changes the weights that the scale of floats would follow from.
+    const exponents = new Int8Array(feedForwardWidth(narrow)).fill(1);
+    const table = new Map([[narrow, { f8e4m3: { largest: 4, error: 0, exponents } }]]);
+    const smoothed = await of("fp8", { smoothing: new Smoothing(table) });
+    expect(smoothed(narrow, 1)).toEqual(["quantize", "linear_q8"]);
+    const known = await of("fp8", { smoothing: new Smoothing(table), scales: table, usesStaticScales: true });
+    expect(known(narrow, 2)).toEqual(passed[0]);
   });
 
   it("of the decoder are in 8 bits with fp8 alone", async () => {

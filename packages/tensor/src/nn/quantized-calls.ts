@@ -74,13 +74,28 @@ export function recordLinearQ8(
   return record("linear_q8", { ...call, x: codes, xScale: scales, ...weights, out } as CallOptions);
 }
 
+/** Records the same with a result in 8 bits for the layer behind it. yScale: [1,1,1,1]; the result has the type of the codes. */
+export function recordLinearQ8Codes(
+  record: RecordCall,
+  { x2: _, x, out: __, ...call }: LinearOptions,
+  { codes, scales }: Quantized,
+  weights: QuantizedWeight,
+  yScale: Tensor,
+): Quantized {
+  const numRows = call.weight.dims[0]!;
+  const width = isGated(call.act) ? numRows / 2 : numRows;
+  const out = emptyTensor([...x.dims.slice(0, -1), width], codes.dtype);
+  const made = record("linear_q8_codes", { ...call, x: codes, xScale: scales, ...weights, yScale, out } as CallOptions);
+  return { codes: made, scales: yScale };
+}
+
 /** True if there is an 8-bit form of a convolution: none upsamples, is transposed or grouped, or sees frames from elsewhere. */
 export function hasConvQ8({ upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvOptions): boolean {
   return !upsample && !past && groups === 1 && framePadding === "zeros" && !transposed;
 }
 
-/** Sizes of a convolution's result, [B,G,P,Q,K]. */
-function resultDims({ x, weight, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] }: ConvOptions): number[] {
+/** Returns the sizes of a convolution's result that {@link hasConvQ8}, [B,G,P,Q,K]. */
+export function convDims({ x, weight, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] }: ConvOptions): number[] {
   const size = (axis: number) => {
     const padded = x.dims[1 + axis]! + padding[2 * axis]! + padding[2 * axis + 1]!;
     return Math.floor((padded - weight.dims[2 + axis]!) / stride[axis]!) + 1;
@@ -96,8 +111,22 @@ export function recordConvQ8(
   weights: QuantizedWeight,
 ): Tensor {
   const { upsample, groups, framePadding, transposed, past, x, ...conv } = call;
-  const out = call.out ?? emptyTensor(resultDims(call), x.dtype);
+  const out = call.out ?? emptyTensor(convDims(call), x.dtype);
   return record("conv_q8", { ...conv, x: codes, xScale: scales, ...weights, out } as CallOptions);
+}
+
+/** Records the same with a result in 8 bits for the convolution behind it. yScale: [1,1,1,1]; the result has the type of the codes. */
+export function recordConvQ8Codes(
+  record: RecordCall,
+  call: ConvOptions,
+  { codes, scales }: Quantized,
+  weights: QuantizedWeight,
+  yScale: Tensor,
+): Quantized {
+  const { upsample, groups, framePadding, transposed, past, x, out: _, ...conv } = call;
+  const out = emptyTensor(convDims(call), codes.dtype);
+  const made = record("conv_q8_codes", { ...conv, x: codes, xScale: scales, ...weights, yScale, out } as CallOptions);
+  return { codes: made, scales: yScale };
 }
 
 /** True if there is an 8-bit form of an attention: over the tokens of each frame, every query sees every key. */

@@ -8,6 +8,7 @@ import { ChangedStorage, type ChangeRow } from "./changed-storage";
 import { type Checkpoint, type CheckpointOptions, openCheckpoint } from "./checkpoint";
 import { ConvertedStorage, decodeFloat64 } from "./converted-storage";
 import { foldBatchNorm, foldedBias } from "./fold";
+import { noteFoldedNorm } from "./folded-norm";
 import { FoldedStorage } from "./folded-storage";
 import type { SafetensorsDtype } from "./safetensors-dtype";
 import { StackedStorage } from "./stacked-storage";
@@ -265,16 +266,16 @@ export class Weights {
     const named = ([scale, shift, mean, variance, own]: Vectors) => ({ scale, shift, mean, variance, bias: own, eps });
     const folded = (kind: string, shape: readonly number[], parts: Tensor[], fold: Fold) =>
       packedTensor(new FoldedStorage(this.full(`${conv}.${kind}`), countOf(shape), parts, fold), shape, "f32");
-    return {
-      weight: folded(
-        "weight",
-        dims,
-        [filters, ...vectors],
-        ([weight, ...rest]) => foldBatchNorm({ weight: weight!, ...named(rest as Vectors) }).weight,
-      ),
-      // The filters are not read again for it.
-      bias: folded("bias", channels, vectors, (numbers) => foldedBias(named(numbers as Vectors))),
-    };
+    const weight = folded(
+      "weight",
+      dims,
+      [filters, ...vectors],
+      ([weight, ...rest]) => foldBatchNorm({ weight: weight!, ...named(rest as Vectors) }).weight,
+    );
+    // The filters are not read again for it.
+    const shift = folded("bias", channels, vectors, (numbers) => foldedBias(named(numbers as Vectors)));
+    noteFoldedNorm(shift, { weight: vectors[0]!, bias: vectors[1]! });
+    return { weight, bias: shift };
   }
 
   /** The single number of weight `name`. */

@@ -47,7 +47,8 @@ device::Epilogue make_epilogue(const EpilogueOperands& o, int64_t frames, int64_
 
 Reason typed_epilogue_reason(const EpilogueOperands& o, DType dtype) {
   const auto same = [&](const Tensor& t, const char* name) {
-    return if_so(t.present() && t.dtype != dtype, {"has another element type than x", {}, name});
+    const bool codes = t.dtype == DType::f8e4m3 || t.dtype == DType::i8;  // of a result; tiles say by themselves whether they leave them
+    return if_so(t.present() && t.dtype != dtype && !codes, {"has another element type than x", {}, name});
   };
   return first_of(
       {vector_reason(o), same(o.frameBias, "frameBias"), same(o.residual, "residual"), same(o.residual2, "residual2"), same(o.y, "y")});

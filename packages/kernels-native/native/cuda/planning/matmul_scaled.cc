@@ -44,7 +44,7 @@ Reason mma_reason(const ScaledMmaProblem& p, const DeviceInfo& device) {
 
 }  // namespace
 
-ScaleSources make_scales(Variant& base, const Tensor& xScale, const Tensor& weightScale, const char* packSymbol) {
+ScaleSources make_scales(Variant& base, int64_t numTokens, const Tensor& xScale, const Tensor& weightScale, const char* packSymbol) {
   ScaleSources sources{};
   MatmulScales& s = sources.scales;
   s.x = xScale.as<const float>();
@@ -53,6 +53,7 @@ ScaleSources make_scales(Variant& base, const Tensor& xScale, const Tensor& weig
     s.xStride[i] = xScale.dim(i) == 1 ? 0 : stride;
     stride *= xScale.dim(i);
   }
+  s.pixelStride = xScale.pixels() == 1 ? 0 : xScale.pixels() == numTokens ? xScale.pitch : -1;
   s.xBlockStride = xScale.channels() > 1;
   s.weightStride = weightScale.dim(0) > 1;
   const bool weightBlocks = weightScale.channels() > 1;
@@ -83,6 +84,12 @@ Address pack_codes(Variant& base, const Tensor& weight, int64_t paddedChannels, 
   p.count = weight.dim(0) * taps * paddedChannels;
   p.targetType = static_cast<int32_t>(weight.dtype);
   return Address::packed(add_pack(base, weight, packSymbol, p));
+}
+
+DType tail_type(const EpilogueOperands& tail) {
+  for (const Tensor* tensor : {&tail.y, &tail.residual, &tail.residual2, &tail.frameBias})
+    if (tensor->present() && is_16_bit(tensor->dtype)) return tensor->dtype;
+  return DType::f16;
 }
 
 void add_scaled_mma(const ScaledMmaProblem& p, const DeviceInfo& device, Candidates& out) {

@@ -73,8 +73,9 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
   if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
-  const bool floats = p.x.dtype == DType::f8e4m3, gated = tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged;
-  const int sums = tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);
+  const bool floats = p.x.dtype == DType::f8e4m3;
+  const bool gated = tile.codes || (tile.promote > 0 ? tile.tileM == 256 && tile.tileN == 128 : !tile.staged);
+  const int sums = tile.codes ? 0 : tile.tileM * tile.tileN / (tile.pingpong ? 128 : 256);  // codes are made of sums one by one
   return first_of(
       {if_so(tile.kernel != MatmulKernel::tiles || (tile.staged && !tile.pingpong && !tile.wide), {"is not for 8-bit operands"}),
        if_so(p.gated && !gated, {"has no gated activation of 8-bit operands"}), blocks_reason(p, tile),
@@ -85,10 +86,23 @@ Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
              {"adds up at most # blocks of 128 float8 products, there are #", {kMostUnpromotedBlocks, blocks}})});
 }
 
+/** Why a tile does not leave what the problem wants, codes or numbers. The copy engine stores codes of gated activations. */
+Reason codes_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  if (!tile.codes) return if_so(p.codes && (p.gated || !(tile.generic || tile.activation)), {"leaves no codes of such results"});
+  const Epilogue& e = p.epilogue;
+  // The copy engine writes 16 bytes of a row, or none.
+  const bool aligned = (reinterpret_cast<uint64_t>(e.y) & 15) == 0 && e.yPitch % 16 == 0;
+  return first_of({if_so(!p.codes || !p.gated, {"is for codes of gated activations"}),
+                   if_so(static_cast<DType>(e.yType) != p.x.dtype, {"leaves codes of the type of x"}),
+                   if_so(!aligned, {"is not 16-byte aligned", {}, "y"}),
+                   if_so(e.n % 16 != 0, {"has # channels, which 16 does not divide", {e.n}, "y"}),
+                   if_so(e.residual != nullptr, {"has no residual"}), if_so(e.frameBias != nullptr, {"has no frame bias"})});
+}
+
 /** Why the epilogue of a tile cannot do the problem's. */
 Reason tail_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool gated = !tile.generic && tile.width % 64 == 0 && !(tile.activation && tile.tileN == 128);
-  return first_of({if_so(p.gated && !gated, {"has no gated activation"}),
+  return first_of({codes_reason(p, tile), if_so(p.gated && !gated, {"has no gated activation"}),
                    if_so(p.epilogue.act != 0 && !tile.activation, {"has no activation but gated ones"}), if_so(!tile.generic, p.untyped)});
 }
 
@@ -102,7 +116,7 @@ bool fills_frame(const MatmulProblem& p, const Box& box, int pixels) {
 /** True where a tile's kernel leaves the moments of its results. */
 bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& box) {
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
-  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM == 128 : tile.promote > 0 || tile.staged;
+  const bool kernel = bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && tile.tileM == 128 : (tile.promote > 0) != (tile.staged && !tile.wide);
   return p.moments && !p.clip && p.groups == 1 && tile.kernel == MatmulKernel::tiles && plain && kernel && fills_frame(p, box, tile.tileM);
 }
 
@@ -176,8 +190,10 @@ double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlock
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
   const double empty = p.columns <= 64 && tile.tileN > 64 ? (alone ? 1.3 : 1.6) : 1;
-  return empty *
-         (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) + (tile.pingpong ? 0 : tile.wide ? 500 : 1500));
+  return empty * (std::max(products, loads) + tile.tileM * tile.tileN * (tile.staged ? staged : direct) +
+                  (tile.pingpong ? 0
+                   : tile.wide   ? 500
+                                 : 1500));
 }
 
 /** Into how many parts rows tiles cut the columns, so that clusters have equally many: each part loads the rows again. */

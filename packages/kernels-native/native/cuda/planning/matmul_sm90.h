@@ -21,6 +21,7 @@ struct MatmulProblem {
   int phases;
   int64_t columns;              // columns of the product (2K with a gated activation)
   bool gated;                   // geglu or swiglu
+  bool codes = false;           // results are 8-bit codes with a scale
   bool moments = false;         // somebody wants those of the results: kernels that can leave those of their tiles in the workspace
   bool wide = false;            // there are kernels of wide tiles
   const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"

@@ -99,9 +99,9 @@ void output_map(Launch& launch, uint32_t offset, const void* base, int64_t pitch
   map.rank = 5;
   map.swizzleBytes = 64;
   map.dims[0] = static_cast<uint64_t>(p.epilogue.n);
-  map.box[0] = 32;
+  map.box[0] = 64 / bytes_of(map.dtype);
   const bool phases = p.phases == 4;
-  uint64_t stride = static_cast<uint64_t>(pitch) * (phases ? 4 : 2);
+  uint64_t stride = static_cast<uint64_t>(pitch) * bytes_of(map.dtype) * (phases ? 2 : 1);
   for (int i = 0; i < 4; ++i) {
     map.dims[1 + i] = static_cast<uint64_t>(p.out[3 - i]);
     // Pairs of pixels have channels side by side, pairs of rows lie side by side.

@@ -72,7 +72,8 @@ export function observedUnet(unet: Unet, found: Map<string, ObservedLayer>): Une
     let isDone = false;
     g.rewriteCalls((op, call, record) => {
       if (isDone) return record(op, call);
-      const kind = kinds.of(op, call);
+      // A table serves every size of pictures, also those where a layer gains only with less rows.
+      const kind = kinds.of(op, call, { areCodesPassed: true });
       const result = record(op, call);
       kinds.note(result, op, call);
       if (foldsChannels(op, call)) foldable.add(result.storage);

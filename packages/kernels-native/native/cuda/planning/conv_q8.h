@@ -1,0 +1,25 @@
+// Launches of convolutions in 8 bits, which conv_q8 and conv_q8_codes share, kernels included.
+#pragma once
+#include "../../generated/op_args.h"
+#include "candidates.h"
+#include "epilogue.h"
+
+namespace vd::cuda {
+
+/** Operands and attributes of such a convolution; yScale is absent where results are floats. */
+struct ConvQ8Operands {
+  const Tensor& x;
+  const Tensor& xScale;
+  const Tensor& weight;
+  const Tensor& weightScale;
+  const float* yScale;
+  const int64_t (&stride)[3];
+  const int64_t (&padding)[6];
+  EpilogueOperands tail;
+  bool moments = false;  // kernels that find those of results on the way come with them
+};
+
+/** Adds the tiles that can do the convolution, the best guess first. */
+void add_conv_q8(const ConvQ8Operands& operands, const DeviceInfo& device, Candidates& out);
+
+}  // namespace vd::cuda

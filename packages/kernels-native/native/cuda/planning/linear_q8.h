@@ -1,0 +1,22 @@
+// Launches of linear layers in 8 bits, which linear_q8 and linear_q8_codes share, kernels included.
+#pragma once
+#include "../../generated/op_args.h"
+#include "candidates.h"
+#include "epilogue.h"
+
+namespace vd::cuda {
+
+/** Operands and attributes of such a layer; yScale is absent where results are floats. */
+struct LinearQ8Operands {
+  const Tensor& x;
+  const Tensor& xScale;
+  const Tensor& weight;
+  const Tensor& weightScale;
+  const float* yScale;
+  EpilogueOperands tail;
+};
+
+/** Adds the tiles that can do the layer, the best guess first. */
+void add_linear_q8(const LinearQ8Operands& operands, const DeviceInfo& device, Candidates& out);
+
+}  // namespace vd::cuda
