@@ -33,7 +33,7 @@ __device__ __forceinline__ void matmul_store_boxes(const MatmulSm90Params& p, co
   }
 #pragma unroll
   for (int step = 0; step < Config::kSteps; ++step)
-    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, channel + step * 32, w, box.h, box.f, box.b);
+    ptx::tma_store_5d(&p.y, staging + step * Config::kStepBytes, channel + step * Config::kStepColumns, w, box.h, box.f, box.b);
   ptx::bulk_commit();
 }
 

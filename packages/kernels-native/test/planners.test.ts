@@ -425,14 +425,6 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       });
     });
 
-    test("of large sums stream past the cache", () => {
-      expect(found(80).sum!.variants).toEqual(["elementwise_f16_add", "elementwise_f16_add_streamed"]);
-      expect(found(80)["large sum"]!.variants).toEqual(["elementwise_f16_add_streamed", "elementwise_f16_add"]);
-      expect(rejected(80, "gated residual")).toEqual({
-        elementwise_f16_add_product_streamed: "is for packed operands of the result's size",
-      });
-    });
-
     test("of few rows give each a block, unless bits may not depend on how many there are", () => {
       expect(found(90)["layer_norm few"]!.variants[0]).toBe("layer_norm_f16_wide");
       expect(found(90)["invariant layer_norm few"]!.variants[0]).toBe("layer_norm_f16_l32c5");

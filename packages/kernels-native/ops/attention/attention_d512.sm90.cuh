@@ -42,6 +42,7 @@ struct Shared {
 
 /** A block's rows where all of them see all keys. */
 struct AllKeys {
+  static constexpr bool kHidden = false;
   const AttentionSm90Params& p;
   int row0, head, frame, keyFrame;
 
@@ -56,6 +57,7 @@ struct AllKeys {
 
 /** A block's rows where they see part of the keys. */
 struct SeenKeys {
+  static constexpr bool kHidden = true;
   const AttentionRangeParams& p;
   const Work& w;
   const KeyTiles<AttentionLocalParams>& tiles;

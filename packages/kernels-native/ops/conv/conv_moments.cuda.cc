@@ -9,7 +9,7 @@ namespace {
 /** The tile whose kernel is the only one where a plan is batch-invariant, since kernels add up in orders of their own: by the filters
  * alone. Wide tiles pay where reductions are long. */
 const char* invariant_tile(const ConvArgs& a) {
-  constexpr int64_t kLongReduction = 1728;
+  constexpr int64_t kLongReduction = 768;
   const int64_t columns = a.y.channels(), reduction = a.weight.count() / a.weight.dim(0);
   if (columns % 256 == 0 && reduction >= kLongReduction) return "sm90_m128n256w";
   return columns % 128 != 0 && columns % 160 == 0 ? "sm90_m128n160ps" : "sm90_m128n128ps";

@@ -1,5 +1,6 @@
 #include "../../native/generated/op_planners.h"
 
+#include "../../device/matmul_sm90.h"
 #include "../../native/cuda/planning/channel_moments.h"
 #include "../../native/cuda/planning/conv_q8.h"
 

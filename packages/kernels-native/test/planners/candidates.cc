@@ -431,12 +431,6 @@ void print_elementwise(const cuda::DeviceInfo& device) {
   print_program("gated residual, other names", elementwise({c, b, a, mul, add}, 640));
   print_program("gated residual odd", elementwise({a, b, c, mul, add}, 641));
   print_program("gated residual mixed", elementwise({a, b, c, mul, add}, 640, DType::f32));
-  ElementwiseArgs sum = elementwise({a, b, add}, 640);
-  sum.b = sum.a;
-  print_program("sum", sum);
-  cuda::DeviceInfo small = device;
-  small.l2Bytes = 100 * 640;  // the result has four times as many
-  print("large sum", elementwise_cuda_variants(sum, small, kExplain));
   print_program("seldom expression", elementwise({a, b, c, div, add, exp}, 640));
 }
 
