@@ -28,6 +28,16 @@ __device__ __forceinline__ float gelu_fast(float x) {
   q = fmaf(q, t, 0.3987085819244385f);
   return x * __saturatef(fmaf(x, q, 0.5f));
 }
+/** gelu within 3e-4 and what the unit's tanh is off, 2^-11 of it: for results of 8 bits. Half the instructions of gelu_fast. */
+__device__ __forceinline__ float gelu_coarse(float x) {
+  const float h = 0.5f * x;
+  return fmaf(h, ptx::tanh_approx(x * fmaf(x * x, 0.0347009f, 0.8001571f)), h);
+}
+/** silu by one special function, for results of 8 bits: x · sigmoid(x) = h + h · tanh(h), h = x / 2. */
+__device__ __forceinline__ float silu_coarse(float x) {
+  const float h = 0.5f * x;
+  return fmaf(h, ptx::tanh_approx(h), h);
+}
 /** tanh within 4e-7 of itself, for 16-bit results: its series where |x| < 1/4, else 1 - 2 / (1 + exp(2x)); without branches. */
 __device__ __forceinline__ float tanh_fast(float x) {
   const float s = x * x, series = x * fmaf(s, fmaf(s, fmaf(s, -0.053968254f, 0.13333333f), -0.33333333f), 1.0f);

@@ -3,21 +3,51 @@
 // Plan: a thread keeps the scale and shift of eight channels in registers and walks down pixels. Frames run backwards, so that
 // what the statistics read last is still in L2.
 #pragma once
-#include <type_traits>
-
 #include "activation.cuh"
 #include "norm_stats.cuh"
 #include "quantized.cuh"
 
 namespace vd::device {
 
-/** Normalises, activates and stores the pixels of a chunk. Block (chunk, frame). kCodes: as 8-bit codes with a known scale. */
-template <class T, int kWidth, bool kCodes> __device__ __forceinline__ void norm_apply(const NormApplyParams& p) {
+/** Silu, known when the kernel is compiled: nothing is decided between the loads of a round. */
+struct NormSilu {
+  template <int kWidth> __device__ __forceinline__ void operator()(float (&v)[kWidth]) const {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) v[i] = silu(v[i]);
+  }
+};
+/** Any activation. */
+struct NormAnyActivation {
+  int act;
+  template <int kWidth> __device__ __forceinline__ void operator()(float (&v)[kWidth]) const { activate(v, act); }
+};
+
+/** Stores numbers in the type of x. */
+template <class T> struct NormNumbers {
+  using Y = T;
+  template <int kWidth> __device__ __forceinline__ void operator()(T* y, float (&v)[kWidth]) const {
+    if constexpr (kWidth == 8) store8(y, v);
+    else *y = from_float<T>(v[0]);
+  }
+};
+/** Stores 8-bit codes with a known scale. */
+template <class Q> struct NormCodes {
+  using Y = uint8_t;
+  float inverse;
+  template <int kWidth> __device__ __forceinline__ void operator()(uint8_t* y, float (&v)[kWidth]) const {
+#pragma unroll
+    for (int i = 0; i < kWidth; ++i) v[i] = __fmul_rn(v[i], inverse);
+    store_codes_of<Q, kWidth>(y, v);
+  }
+};
+
+/** Normalises, activates and stores the pixels of a chunk. Block (chunk, frame). */
+template <class T, int kWidth, class Activate, class Store>
+__device__ __forceinline__ void norm_apply_chunk(const NormApplyParams& p, const Activate& activation, const Store& store) {
   const int channels = p.source.channels + p.source.channels2, vectors = channels / kWidth;
   const int frame = p.source.frames - 1 - blockIdx.y, chunk = p.numChunks - 1 - blockIdx.x;
   const int64_t base = static_cast<int64_t>(frame) * p.source.pixels + static_cast<int64_t>(chunk) * p.chunkPixels;
   const int end = min(p.chunkPixels, p.source.pixels - chunk * p.chunkPixels);
-  const float inverse = kCodes ? __frcp_rn(*p.yScale) : 0.0f;
   for (int item = threadIdx.x; item < vectors * p.lanes; item += blockDim.x) {
     const int c = item % vectors * kWidth;
     constexpr bool kWithRest = sizeof(T) == 4;
@@ -30,7 +60,7 @@ template <class T, int kWidth, bool kCodes> __device__ __forceinline__ void norm
       shift[i] = v.y;
       if constexpr (kWithRest) rest[i] = __ldg(p.shiftRest + (affine - static_cast<const float2*>(p.affine)) + i);
     }
-    using Y = std::conditional_t<kCodes, uint8_t, T>;
+    using Y = typename Store::Y;
     Y* y = static_cast<Y*>(p.y) + base * p.yPitch + c;
     walk_column<T, kWidth>(source_column<T>(p.source, base, c), item / vectors, end, p.lanes, [&](float (&v)[kWidth], int pixel) {
 #pragma unroll
@@ -38,11 +68,25 @@ template <class T, int kWidth, bool kCodes> __device__ __forceinline__ void norm
         v[i] = fmaf(v[i], scale[i], shift[i]);
         if constexpr (kWithRest) v[i] += rest[i];
       }
-      activate(v, p.act);
-      if constexpr (kCodes) store_codes<kWidth>(y + pixel * p.yPitch, v, inverse, p.isInt8);
-      else if constexpr (kWidth == 8) store8(y + pixel * p.yPitch, v);
-      else y[pixel * p.yPitch] = from_float<T>(v[0]);
+      activation(v);
+      store(y + pixel * p.yPitch, v);
     });
+  }
+}
+
+template <class T, int kWidth, class Store> __device__ __forceinline__ void norm_apply_to(const NormApplyParams& p, const Store& store) {
+  if (p.act == kSilu) norm_apply_chunk<T, kWidth>(p, NormSilu{}, store);
+  else norm_apply_chunk<T, kWidth>(p, NormAnyActivation{p.act}, store);
+}
+
+/** The last pass. What the model asks for is decided here, before the loops: between their loads it took a quarter longer. */
+template <class T, int kWidth, bool kCodes> __device__ __forceinline__ void norm_apply(const NormApplyParams& p) {
+  if constexpr (kCodes) {
+    const float inverse = __frcp_rn(*p.yScale);
+    if (p.isInt8) norm_apply_to<T, kWidth>(p, NormCodes<int8_t>{inverse});
+    else norm_apply_to<T, kWidth>(p, NormCodes<__nv_fp8_e4m3>{inverse});
+  } else {
+    norm_apply_to<T, kWidth>(p, NormNumbers<T>{});
   }
 }
 

@@ -32,7 +32,7 @@ __device__ __forceinline__ uint32_t matmul_code_word(uint32_t codes) {
 template <class Config>
 __device__ __forceinline__ uint32_t matmul_gated_codes(float2 value, float2 valueScale, float2 valueBias, float2 gate, float2 gateScale,
                                                        float2 gateBias) {
-  const auto function = [](float x) { return Config::kSwiglu ? silu(x) : gelu_fast(x); };
+  const auto function = [](float x) { return Config::kSwiglu ? silu_coarse(x) : gelu_coarse(x); };
   const float2 results = make_float2(fmaf(value.x, valueScale.x, valueBias.x) * function(fmaf(gate.x, gateScale.x, gateBias.x)),
                                      fmaf(value.y, valueScale.y, valueBias.y) * function(fmaf(gate.y, gateScale.y, gateBias.y)));
   return pack_codes2<typename Config::Operand>(results.x, results.y);

@@ -26,4 +26,11 @@ __device__ __forceinline__ float sqrt_approx(float x) {
   return y;
 }
 
+/** tanh(x), off by at most 2^-11 of itself. */
+__device__ __forceinline__ float tanh_approx(float x) {
+  float result;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
+
 }  // namespace vd::device::ptx

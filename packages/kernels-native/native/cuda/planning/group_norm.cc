@@ -38,6 +38,9 @@ NormFinishParams finish_params(const GroupNormOperands& a, int framesPerRow) {
   return p;
 }
 
+/** Pixels of a lane in the last pass, at most: four rounds of 64 bytes in 16 bits. */
+constexpr int kApplyPixels = 16;
+
 Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const NormSource& source, bool vector, int framesPerRow,
                     const Workspace& workspace) {
   const NormShape shape = norm_shape(source, vector);
@@ -49,15 +52,15 @@ Launch apply_launch(const GroupNormOperands& a, const std::string& symbol, const
   p.isInt8 = a.y.dtype == DType::i8;
   p.act = static_cast<int32_t>(a.act);
   p.framesPerRow = framesPerRow;
-  p.chunkPixels = shape.chunkPixels;
-  p.numChunks = shape.numChunks;
+  p.chunkPixels = std::min(shape.chunkPixels, kApplyPixels * shape.lanes);
+  p.numChunks = static_cast<int32_t>(ceil_div(source.pixels, p.chunkPixels));
   p.lanes = shape.lanes;
   Launch launch;
   launch.relocations.push_back({offsetof(NormApplyParams, affine), Address::workspace(0)});
   if (workspace.restBytes > 0)
     launch.relocations.push_back({offsetof(NormApplyParams, shiftRest), Address::workspace(workspace.restOffset)});
   launch.symbol = symbol + "_apply_" + type_name(a.x.dtype) + (vector ? "" : "_scalar");
-  launch.grid[0] = static_cast<uint32_t>(shape.numChunks);
+  launch.grid[0] = static_cast<uint32_t>(p.numChunks);
   launch.grid[1] = static_cast<uint32_t>(source.frames);
   launch.block = static_cast<uint32_t>(shape.threads);
   launch.set_params(p);
