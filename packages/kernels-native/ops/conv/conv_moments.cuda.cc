@@ -12,7 +12,6 @@ const char* invariant_tile(const ConvArgs& a) {
   constexpr int64_t kLongReduction = 768;
   const int64_t columns = a.y.channels(), reduction = a.weight.count() / a.weight.dim(0);
   if (columns % 256 == 0 && reduction >= kLongReduction) return "sm90_m128n256w";
-  if (columns % 128 == 0 && reduction >= kLongReduction / 2) return "sm90_m256n128w";
   return columns % 128 != 0 && columns % 160 == 0 ? "sm90_m128n160ps" : "sm90_m128n128ps";
 }
 
