@@ -153,6 +153,10 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         sm90_m256n128p: "leaves no codes of such results",
       });
       expect(rejected(90, "int8 linear geglu").sm90_m128n128pc).toBe("is for codes of gated activations");
+      // It wrote 8 bytes behind each row of 200.
+      expect(rejected(90, "float8 codes of 200 columns").sm90_m128n128pc).toBe(
+        "y has 200 channels, which 16 does not divide",
+      );
     });
 
     test("add up 1280 channels of float8 as one sum, and no more", () => {

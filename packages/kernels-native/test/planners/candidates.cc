@@ -212,6 +212,9 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     print((name + "codes").c_str(), linear_q8_codes_cuda_variants(codes, device, kExplain));
     codes.y = tensor({1, 1, 28800, 5120}, type == DType::i8 ? DType::f8e4m3 : DType::i8);
     print((name + "codes of the other type").c_str(), linear_q8_codes_cuda_variants(codes, device, kExplain));
+    LinearQ8CodesArgs ragged = linear_q8_codes(190, 256, 400, type);
+    ragged.y.pitch = 208;
+    print((name + "codes of 200 columns").c_str(), linear_q8_codes_cuda_variants(ragged, device, kExplain));
     print((name + "codes of 1408").c_str(), linear_q8_codes_cuda_variants(linear_q8_codes(28800, 1408, 10240, type), device, kExplain));
   }
 }
