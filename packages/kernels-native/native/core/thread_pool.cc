@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #endif
 
+#include "processors.h"
+
 namespace vd {
 namespace {
 
@@ -106,8 +108,16 @@ void ThreadPool::open(uint32_t count, int64_t first, void* body, Call call) {
   // A worker counts itself asleep before it looks at the ticket for the last time, so one of both sees the other.
   if (sleepers_.load() > 0) {
     std::lock_guard lock(sleepMutex_);
+    place_team();
     wake_.notify_all();
   }
+}
+
+void ThreadPool::place_team() {
+  const int processor = current_processor();
+  if (processor == callerProcessor_) return;
+  callerProcessor_ = processor;
+  keep_off(processor, teamNumbers_);
 }
 
 bool ThreadPool::has_work(uint64_t ticket) const { return index_of(ticket) < count_.load() && index_of(ticket) != kClosed; }
@@ -155,6 +165,11 @@ void ThreadPool::wait_until_done(uint32_t count) {
 
 void ThreadPool::work(int worker) {
   const auto ready = [this] { return stop_.load() || has_work(ticket_.load()); };
+  {
+    std::lock_guard lock(sleepMutex_);
+    teamNumbers_.push_back(thread_number());
+    callerProcessor_ = -1;  // the team that was placed did not have this thread
+  }
   while (!stop_.load()) {
     if (run_next(worker)) continue;
     if (spin_until(ready)) continue;

@@ -38,6 +38,9 @@ class ThreadPool {
   void run(int64_t count, void* body, Call call);
   void open(uint32_t count, int64_t first, void* body, Call call);
   void wait_until_done(uint32_t count);
+  /** Keeps threads that are about to wake off the caller's processor: the system likes to wake them there, and they wait while the caller
+   *  does their work. Under sleepMutex_. */
+  void place_team();
   bool run_next(int worker);
   void work(int worker);
   bool has_work(uint64_t ticket) const;
@@ -62,6 +65,8 @@ class ThreadPool {
   std::condition_variable wake_;
   std::condition_variable finished_;
   std::atomic<int> sleepers_{0};
+  std::vector<int> teamNumbers_;  // of all threads but the caller's
+  int callerProcessor_ = -1;  // that the team was last kept off
   std::atomic<bool> callerSleeps_{false};
   std::atomic<bool> stop_{false};
 };

@@ -1,5 +1,9 @@
 // Works the classes that several threads use at once as hard as it can. Built with a sanitizer, which reports races;
 // `tooling/sanitizers` does so.
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -8,6 +12,7 @@
 #include <vector>
 
 #include "../../native/binding/janitor.h"
+#include "../../native/core/processors.h"
 #include "../../native/core/thread_pool.h"
 #include "../../native/cpu/pack_cache.h"
 #include "expect.h"
@@ -73,6 +78,42 @@ void teams_come_and_go() {
   }
 }
 
+#if defined(__linux__)
+cpu_set_t processors_of(int thread) {
+  cpu_set_t allowed;
+  expect(sched_getaffinity(thread, sizeof allowed, &allowed) == 0, "the processors of a thread");
+  return allowed;
+}
+
+/** Threads keep off one processor of those that the caller has, and stay where they are if that was its only one. */
+void threads_keep_off_a_processor() {
+  const cpu_set_t before = processors_of(0);
+  const int mine = vd::current_processor();
+  std::atomic<int> number{0};
+  std::atomic<bool> ends{false};
+  std::thread other([&] {
+    number = vd::thread_number();
+    while (!ends) std::this_thread::yield();
+  });
+  while (number == 0) std::this_thread::yield();
+  vd::keep_off(mine, {number});
+  cpu_set_t expected = before;
+  if (CPU_COUNT(&before) > 1) CPU_CLR(mine, &expected);
+  const cpu_set_t first = processors_of(number);
+  expect(CPU_EQUAL(&first, &expected), "all processors but the one");
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(mine, &only);
+  expect(sched_setaffinity(0, sizeof only, &only) == 0, "a caller with one processor");
+  vd::keep_off(mine, {number});
+  const cpu_set_t second = processors_of(number);
+  expect(CPU_EQUAL(&second, &expected), "the processors of before");
+  sched_setaffinity(0, sizeof before, &before);
+  ends = true;
+  other.join();
+}
+#endif
+
 /** Every block that the janitor took is freed once, those that are left when it goes too. */
 void the_janitor_frees_everything() {
   for (int round = 0; round < 100; ++round) {
@@ -121,6 +162,9 @@ int main() {
   loops_share_their_indices();
   failures_reach_their_caller();
   teams_come_and_go();
+#if defined(__linux__)
+  threads_keep_off_a_processor();
+#endif
   the_janitor_frees_everything();
   packings_are_shared();
   std::puts("threads: all well");
