@@ -21,7 +21,7 @@ const COPIED = [
   ...["package.json", "tsconfig.json", "tsconfig.base.json"],
 ];
 const ID = "third_power";
-const POOL = join(ROOT, "packages/kernels-native/native/core/thread_pool.cc");
+const POOL = ["thread_pool.cc", "processors.cc"].map((name) => join(ROOT, "packages/kernels-native/native/core", name));
 
 /** A copy of what an op's files follow from. */
 function copyOfTree(): string {
@@ -59,7 +59,7 @@ describe("a new op", () => {
   /** Results by the definition, compiled alone. */
   async function definition(...numbers: number[]): Promise<number[]> {
     const program = join(root, "one-op");
-    const objects = await Promise.all([once(here("one-op.cc")), once(POOL), compiled(file(`${ID}.cpu.cc`))]);
+    const objects = await Promise.all([once(here("one-op.cc")), ...POOL.map(once), compiled(file(`${ID}.cpu.cc`))]);
     await run(compiler, ["-o", program, ...objects, "-pthread"]);
     const { stdout } = await run(program, numbers.map(String));
     return stdout.trim().split("\n").map(Number);
