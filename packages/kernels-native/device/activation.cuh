@@ -48,14 +48,15 @@ __device__ __forceinline__ float tanh_fast(float x) {
 __device__ __forceinline__ float gelu_tanh(float x) { return x * sigmoid(1.5957691216057308f * (x + 0.044715f * x * x * x)); }
 __device__ __forceinline__ float quick_gelu(float x) { return x * sigmoid(1.702f * x); }
 
-template <int N> __device__ __forceinline__ void activate(float (&v)[N], int act) {
+/** Activates all of v. kFast: gelu as it suffices for 16-bit results. */
+template <bool kFast = false, int N> __device__ __forceinline__ void activate(float (&v)[N], int act) {
   if (act == kNone) return;
   if (act == kSilu) {
 #pragma unroll
     for (int i = 0; i < N; ++i) v[i] = silu(v[i]);
   } else if (act == kGelu) {
 #pragma unroll
-    for (int i = 0; i < N; ++i) v[i] = gelu(v[i]);
+    for (int i = 0; i < N; ++i) v[i] = kFast ? gelu_fast(v[i]) : gelu(v[i]);
   } else if (act == kGeluTanh) {
 #pragma unroll
     for (int i = 0; i < N; ++i) v[i] = gelu_tanh(v[i]);

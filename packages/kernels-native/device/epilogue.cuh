@@ -2,6 +2,7 @@
 #pragma once
 #include "activation.cuh"
 #include "epilogue.h"
+#include "ptx/load.cuh"
 #include "quantized.cuh"
 #include "vec.cuh"
 
@@ -30,6 +31,11 @@ template <int kWidth> __device__ __forceinline__ void store_result_codes(const E
   const float inverse = e.yScale == nullptr ? 1.0f : __frcp_rn(__ldg(e.yScale));
   store_codes<kWidth>(static_cast<uint8_t*>(e.y) + at, v, inverse, e.yType == kI8);
 }
+/** Activates sums, gelu as exactly as results of 16 bits or more show it. */
+template <int N> __device__ __forceinline__ void activate_sums(const Epilogue& e, float (&v)[N]) {
+  if (e.act == kGelu && (e.yType == kF16 || e.yType == kBf16)) activate<true>(v, kGelu);
+  else activate(v, e.act);
+}
 /** True for results that are 8-bit codes. */
 __device__ __forceinline__ bool leaves_codes(const Epilogue& e) { return e.yType == kI8 || e.yType == kF8E4M3; }
 
@@ -51,7 +57,7 @@ __device__ __forceinline__ void finish1(const Epilogue& e, float sum, int64_t pi
   if (!activated) {
     if (e.bias) v[0] += load_any(e.bias, e.biasType, col);
     if (e.frameBias) v[0] += load_any(e.frameBias, e.frameBiasType, frame_bias_offset(e, pixel) + col);
-    activate(v, e.act);
+    activate_sums(e, v);
   }
   float r = v[0] * e.outScale;
   if (e.residual) r = fmaf(e.residualScale, load_any(e.residual, e.residualType, pixel * e.residualPitch + col), r);
@@ -76,7 +82,7 @@ __device__ __forceinline__ void epilogue8(const Epilogue& e, float (&v)[8], int6
   if (!activated) {
     if (e.bias) add_scaled8(v, e.bias, e.biasType, col, 1.0f);
     if (e.frameBias) add_scaled8(v, e.frameBias, e.frameBiasType, frame_bias_offset(e, pixel) + col, 1.0f);
-    activate(v, e.act);
+    activate_sums(e, v);
   }
   finish8<kCodes>(e, v, pixel, col);
 }
@@ -114,7 +120,7 @@ __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8]
 #pragma unroll
       for (int i = 0; i < 8; ++i) v[i] += r[i];
     }
-    if constexpr (kActivation) activate(v, e.act);
+    if constexpr (kActivation) activate<sizeof(T) == 2>(v, e.act);
   }
 #pragma unroll
   for (int i = 0; i < 8; ++i) v[i] *= e.outScale;
@@ -132,6 +138,56 @@ __device__ __forceinline__ void epilogue8_typed(const Epilogue& e, float (&v)[8]
     if (leaves_codes(e)) return store_result_codes<8>(e, v, pixel * e.yPitch + col);
   store8(static_cast<T*>(e.y) + pixel * e.yPitch + col, v);
 }
+
+/** True where TailAhead can read the operands: all of type T and in vectors, the bias in float32. */
+template <class T> __device__ __forceinline__ bool tail_reads_ahead(const Epilogue& e) {
+  constexpr int kType = ElementTypeOf<T>::value;
+  return e.vector && e.yType == kType && (!e.bias || e.biasType == kF32) && (!e.frameBias || e.frameBiasType == kType) &&
+         (!e.residual || e.residualType == kType) && (!e.residual2 || e.residual2Type == kType);
+}
+
+/** The tail for eight channels whose operands are asked for before the sums are there: behind them, one load would wait for the other. */
+template <class T> struct TailAhead {
+  float bias[8];
+  uint4 frameBias, residual, residual2;
+
+  __device__ __forceinline__ void load(const Epilogue& e, int64_t pixel, int col) {
+    if (col >= e.n) return;
+    const auto operand = [](const void* p, int64_t at) { return ptx::load16_here(static_cast<const T*>(p) + at); };
+    if (e.bias) {
+      const uint4 low = ptx::load16_here(static_cast<const float*>(e.bias) + col), high = ptx::load16_here(static_cast<const float*>(e.bias) + col + 4);
+      const uint32_t words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+#pragma unroll
+      for (int i = 0; i < 8; ++i) bias[i] = __uint_as_float(words[i]);
+    }
+    if (e.frameBias) frameBias = operand(e.frameBias, frame_bias_offset(e, pixel) + col);
+    if (e.residual) residual = operand(e.residual, pixel * e.residualPitch + col);
+    if (e.residual2) residual2 = operand(e.residual2, pixel * e.residual2Pitch + col);
+  }
+
+  __device__ __forceinline__ void finish(const Epilogue& e, float (&v)[8], int64_t pixel, int col) const {
+    if (col >= e.n) return;
+    if (e.bias) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] += bias[i];
+    }
+    if (e.frameBias) add(v, frameBias, 1.0f);
+    activate<sizeof(T) == 2>(v, e.act);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] *= e.outScale;
+    if (e.residual) add(v, residual, e.residualScale);
+    if (e.residual2) add(v, residual2, e.residual2Scale);
+    store8(static_cast<T*>(e.y) + pixel * e.yPitch + col, v);
+  }
+
+ private:
+  static __device__ __forceinline__ void add(float (&v)[8], const uint4& operand, float scale) {
+    float r[8];
+    unpack8<T>(operand, r);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) v[i] = fmaf(scale, r[i], v[i]);
+  }
+};
 
 /** (scale · value + valueBias) · gelu(gate + gateBias) of two neighbouring channels, or with silu. */
 template <bool kSwiglu>

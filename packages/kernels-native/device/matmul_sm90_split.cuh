@@ -2,7 +2,10 @@
 // part of the reduction. Partial sums meet in shared memory, where every block finishes its share of the rows.
 //
 //   block r of S: blocks [K·r/S, K·(r+1)/S) of the reduction ──► sums to shared memory, over the ring ──► cluster barrier
-//                 rows [M·r/S, M·(r+1)/S) of all S blocks' sums, added in the order of the blocks ──► epilogue, stores
+//                 rows [M·r/S, M·(r+1)/S) of all S blocks' sums, added from block r on around ──► epilogue, stores
+//
+// Sums of other blocks come slowly, 10 to 14 bytes a cycle, and from one block all at once more slowly still: so each begins with its own.
+// What the epilogue reads is asked for before the products, behind which one load would wait for the other.
 //
 // Of 8-bit operands each block promotes the sums of its part as the other tiles do (matmul_sm90_scaled.cuh); scales of pixels and
 // columns follow once a sum is whole.
@@ -136,20 +139,21 @@ __device__ __forceinline__ void matmul_split_multiply(const MatmulSm90Params& p,
   matmul_put_sums<Config>(acc, rowOffset, shared.ring);
 }
 
-/** The sums of eight columns of all parts of a tile. */
+/** The sums of eight columns of all parts of a tile, this block's first. */
 struct SplitSums {
   float4 parts[kMostSplitParts][2];
 };
-__device__ __forceinline__ void load_sums(SplitSums& sums, uint32_t place, uint32_t halfBytes, int numParts) {
+__device__ __forceinline__ void load_sums(SplitSums& sums, uint32_t place, uint32_t halfBytes, int rank, int numParts) {
 #pragma unroll
-  for (int part = 0; part < kMostSplitParts; ++part) {
-    if (part >= numParts) break;
+  for (int i = 0; i < kMostSplitParts; ++i) {
+    if (i >= numParts) break;
+    const int part = rank + i < numParts ? rank + i : rank + i - numParts;
     const uint32_t from = ptx::map_to_block(place, part);
-    sums.parts[part][0] = ptx::load_cluster16(from);
-    sums.parts[part][1] = ptx::load_cluster16(from + halfBytes);
+    sums.parts[i][0] = ptx::load_cluster16(from);
+    sums.parts[i][1] = ptx::load_cluster16(from + halfBytes);
   }
 }
-/** Adds them up in the order of the parts. */
+/** Adds them up in the order in which they were loaded. */
 __device__ __forceinline__ void add_sums(const SplitSums& sums, int numParts, float (&v)[8]) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -193,35 +197,64 @@ template <> struct SplitScales<true> {
   }
 };
 
-/** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the 256 consumer threads, each with two
- *  vectors under way: what takes time is waiting for other blocks' memory. */
+/** Eight columns of a row of this block's share, with what their epilogue reads. pixel: -1 where there is none. */
+template <class Config> struct SplitItem {
+  static constexpr int kChunks = Config::kTileN / 8;
+  int64_t pixel;
+  int row, column;
+  SplitScales<Config::kScaled && !Config::kTile.blocked> scales;
+  TailAhead<typename Config::T> tail;
+};
+
+/** How many of them a thread has under way, and of which rows of the tile. */
+inline constexpr int kSplitUnderWay = 2, kSplitThreads = 256;
+struct SplitShare {
+  int firstRow, endRow;
+  bool ahead;  // the epilogue's operands are loaded with the items
+};
+
+/** Finds a thread's items from `first` on and asks for what they need but the sums. */
 template <class Config>
-__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, int rank, int numParts,
-                                                  uint32_t sums) {
-  constexpr int kChunks = Config::kTileN / 8, kUnderWay = 2, kThreads = 256;
+__device__ __forceinline__ void find_items(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share, int first,
+                                           SplitItem<Config> (&items)[kSplitUnderWay]) {
+  constexpr int kChunks = SplitItem<Config>::kChunks;
   const PixelBox box = tile_box<Config>(p, index.m);
-  const int firstRow = Config::kTileM * rank / numParts, endRow = Config::kTileM * (rank + 1) / numParts;
-  const int count = (endRow - firstRow) * kChunks, firstColumn = index.n * Config::kTileN;
+#pragma unroll
+  for (int i = 0; i < kSplitUnderWay; ++i) {
+    SplitItem<Config>& item = items[i];
+    const int at = first + i * kSplitThreads;
+    item.row = share.firstRow + at / kChunks;
+    item.column = at % kChunks * 8;
+    item.pixel = item.row < share.endRow ? matmul_pixel(p, box, index.phase, true, item.row) : -1;
+    if (item.pixel < 0) continue;
+    const int column = index.n * Config::kTileN + item.column;
+    item.scales.load(p, item.pixel, column);
+    if (share.ahead) item.tail.load(p.epilogue, item.pixel, column);
+  }
+}
+
+/** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the consumers; items: the first ones. */
+template <class Config>
+__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share, int rank,
+                                                  int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
+  const int count = (share.endRow - share.firstRow) * SplitItem<Config>::kChunks;
 #pragma unroll 1
-  for (int first = threadIdx.x; first < count; first += kUnderWay * kThreads) {
-    SplitSums loaded[kUnderWay];
-    SplitScales<Config::kScaled && !Config::kTile.blocked> scales[kUnderWay];
-    int64_t pixel[kUnderWay];
+  for (int first = threadIdx.x; first < count; first += kSplitUnderWay * kSplitThreads) {
+    if (first >= kSplitUnderWay * kSplitThreads) find_items<Config>(p, index, share, first, items);
+    SplitSums loaded[kSplitUnderWay];
 #pragma unroll
-    for (int i = 0; i < kUnderWay; ++i) {
-      const int item = first + i * kThreads, row = firstRow + item / kChunks;
-      pixel[i] = item < count ? matmul_pixel(p, box, index.phase, true, row) : -1;
-      if (pixel[i] < 0) continue;
-      load_sums(loaded[i], sums + (row * kSumsPitch<Config> + item % kChunks * 4) * 4, kSumsHalf<Config> * 4, numParts);
-      scales[i].load(p, pixel[i], firstColumn + item % kChunks * 8);
-    }
+    for (int i = 0; i < kSplitUnderWay; ++i)
+      if (items[i].pixel >= 0)
+        load_sums(loaded[i], sums + (items[i].row * kSumsPitch<Config> + items[i].column / 2) * 4, kSumsHalf<Config> * 4, rank, numParts);
 #pragma unroll
-    for (int i = 0; i < kUnderWay; ++i) {
-      if (pixel[i] < 0) continue;
+    for (int i = 0; i < kSplitUnderWay; ++i) {
+      if (items[i].pixel < 0) continue;
       float v[8];
       add_sums(loaded[i], numParts, v);
-      scales[i].apply(v);
-      epilogue8<Config::kScaled>(p.epilogue, v, pixel[i], firstColumn + (first + i * kThreads) % kChunks * 8, false);
+      items[i].scales.apply(v);
+      const int column = index.n * Config::kTileN + items[i].column;
+      if (share.ahead) items[i].tail.finish(p.epilogue, v, items[i].pixel, column);
+      else epilogue8<Config::kScaled>(p.epilogue, v, items[i].pixel, column, false);
     }
   }
 }
@@ -255,10 +288,17 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_split(const 
   } else {
     ptx::registers_raise<232>();
     await_results_before();  // residuals are the results of others
+    const SplitShare share{Config::kTileM * rank / numParts, Config::kTileM * (rank + 1) / numParts,
+                           tail_reads_ahead<typename Config::T>(p.epilogue)};
+    SplitItem<Config> items[kSplitUnderWay];
+    // While the first operands come, where registers are left beside the sums.
+    constexpr bool kEarly = !Config::kScaled;
+    if constexpr (kEarly) find_items<Config>(p, index, share, threadIdx.x, items);
     matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end);
+    if constexpr (!kEarly) find_items<Config>(p, index, share, threadIdx.x, items);
     ptx::cluster_arrive();
     ptx::cluster_wait();
-    matmul_merge_sums<Config>(p, index, rank, numParts, shared.ring);
+    matmul_merge_sums<Config>(p, index, share, rank, numParts, shared.ring, items);
   }
   // A block may not leave while others still read its sums.
   ptx::cluster_arrive();

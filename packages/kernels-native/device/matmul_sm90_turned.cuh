@@ -1,23 +1,22 @@
 // The Hopper matrix core for few tokens: D[n, token] = sum over channels of weights[n, c] · x[token, c], so that the tensor cores' 64 rows
 // are columns of the result, of which there are many, and tokens may be any multiple of eight.
 //
-// 257 tokens (a picture for CLIP) are three tiles of 128 rows, the last of which has one; turned they are three tiles of 88. The blocks
-// of a cluster take the tiles of tokens of one tile of weights: the first two load half of it each, for all of them. A block of most tiles
-// takes less than half of a multiprocessor, so that the next launch's blocks stand beside this one's and fill their ring with weights.
+// 257 tokens (a picture for CLIP) are three tiles of 128 rows, the last of which has one; turned they are three tiles of 88.
 //
-// Tiles of 64 columns are for products of few channels whose tiles of 128 rows would leave multiprocessors idle: all of a block's loads
-// are under way at once, and its residual with them.
+// Most of what such a product takes is waiting: for weights from memory, and for what follows the last product. So a ring is as deep as
+// shared memory allows for the blocks that a multiprocessor has, and the tail begins in the registers of the sums: of a thread's sums half
+// are of one column and half of another, whose biases are there before the products.
 //
 //   producer            full[s]                    consumers                       empty[s]
-//   wait empty[s] ──► expect bytes, load both ──► wait full[s], wgmma ──► one arrival per warp, to every block of the cluster
-//   all sums as floats over the ring, a token's columns behind each other ──► eight columns a thread: epilogue
+//   wait empty[s] ──► expect bytes, load both ──► wait full[s], wgmma ──► one arrival per warp
+//   bias and activation ──► floats over the ring, a token's columns behind each other ──► eight columns a thread: the rest of the tail
 //
 // Why, and what it was measured by: docs/kernels/matmul_sm90.md.
 #pragma once
 #include "epilogue.cuh"
 #include "kernel.cuh"
 #include "matmul_sm90_turned.h"
-#include "ptx/cluster.cuh"
+#include "ptx/load.cuh"
 #include "ptx/matrix_descriptor.cuh"
 #include "ptx/tma.cuh"
 #include "ptx/wgmma.cuh"
@@ -48,31 +47,17 @@ template <class Config> struct TurnedShared {
   __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
 };
 
-/** Which tile is this block's, and its place in the cluster. */
+/** Where this block's tile begins. */
 struct TurnedPlace {
-  int rank, numBlocks, firstToken, firstColumn;
+  int firstToken, firstColumn;
 };
-
-/** Calls body(half) for each half of a tile of weights that this block loads for its cluster. */
-template <class Body> __device__ __forceinline__ void for_each_half(const TurnedPlace& place, Body&& body) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half)
-    if (place.numBlocks == 1 || place.rank == half) body(half);
-}
 
 /** The producer thread. Weights that nothing writes fill the ring before the launch before has ended. */
 template <class Config>
 __device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, const TurnedShared<Config>& shared, const TurnedPlace& place) {
-  constexpr int kHalf = Config::kColumns / 2;
-  const auto mask = static_cast<uint16_t>((1 << place.numBlocks) - 1);
   const auto load_weights = [&](const RingCursor<Config::kStages>& at, int k) {
     const uint32_t full = expect_bytes(shared, at, Config::kStageBytes);
-    for_each_half(place, [&](int half) {
-      const uint32_t to = shared.weights(at.stage) + half * kHalf * 128;
-      const int column = place.firstColumn + half * kHalf;
-      if (place.numBlocks > 1) ptx::tma_multicast_4d(to, &p.weights, full, mask, k * 64, 0, column, 0);
-      else ptx::tma_load_4d(to, &p.weights, full, k * 64, 0, column, 0);
-    });
+    ptx::tma_load_4d(shared.weights(at.stage), &p.weights, full, k * 64, 0, place.firstColumn, 0);
   };
   ptx::prefetch_tensor_map(&p.x);
   const int early = p.constantWeights ? min(p.numKBlocks, Config::kStages) : 0;
@@ -89,21 +74,12 @@ __device__ __forceinline__ void turned_produce(const MatmulTurnedParams& p, cons
     }
     ptx::tma_load_4d(shared.tokens(at.stage), &p.x, shared.full_at(at.stage), k * 64, place.firstToken, 0, 0);
   }
-  // A block may not leave while others still signal its barriers: all have arrived once every stage is free.
-#pragma unroll 1
-  for (int s = 0; s < Config::kStages; ++s, at.advance()) await_free(shared, at);
-}
-
-/** One arrival of this warp at a stage's empty barrier of every block: the first two fill it. */
-__device__ __forceinline__ void turned_release(uint32_t emptyBarrier, int numBlocks) {
-  const int lane = threadIdx.x & 31;
-  if (lane < numBlocks) ptx::mbarrier_arrive_cluster(ptx::map_to_block(emptyBarrier, lane));
 }
 
 /** acc = this warpgroup's 64 columns of the result for all tokens of the tile. */
 template <class Config>
 __device__ __forceinline__ void turned_multiply(float (&acc)[Config::kTokens / 2], const TurnedShared<Config>& shared, int group,
-                                                int numKBlocks, int numBlocks) {
+                                                int numKBlocks) {
   using Product = ptx::Wgmma<typename Config::T, Config::kTokens, 0>;
   int previous = 0;
   RingCursor<Config::kStages> at{0, 0};
@@ -117,12 +93,12 @@ __device__ __forceinline__ void turned_multiply(float (&acc)[Config::kTokens / 2
     for (int step = 0; step < 4; ++step) Product::run(acc, a + step * 2, b + step * 2, k > 0 || step > 0);
     ptx::wgmma_commit();
     ptx::wgmma_wait<1>();
-    if (k > 0) turned_release(shared.empty_at(previous), numBlocks);
+    if (k > 0) release_stage<1>(shared.empty_at(previous));
     previous = at.stage;
     at.advance();
   }
   ptx::wgmma_wait<0>();
-  turned_release(shared.empty_at(previous), numBlocks);
+  release_stage<1>(shared.empty_at(previous));
 }
 
 /** Where column `column` of a token's sums lies. */
@@ -130,8 +106,29 @@ template <class Config> __device__ __forceinline__ int turned_sum_at(int token, 
   return token * Config::kSumsPitch + (column >> 2 & 1) * Config::kSumsHalf + (column >> 3) * 4 + (column & 3);
 }
 
+/** The columns of this thread's sums: of acc[4i] and acc[4i + 1], and 8 behind it of the other half. */
+__device__ __forceinline__ int turned_column(int group) { return group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4; }
+
+/** Biases of those columns, asked for before the products. */
+struct TurnedBias {
+  float low, high;
+};
+__device__ __forceinline__ TurnedBias turned_bias(const MatmulTurnedParams& p, int column) {
+  const auto* bias = static_cast<const float*>(p.epilogue.bias);
+  const auto of = [&](int at) { return bias != nullptr && at < p.epilogue.n ? ptx::load_here(bias + at) : 0.0f; };
+  return {of(column), of(column + 8)};
+}
+
+/** The part of the tail that knows nothing but a sum and its column. */
+template <class Config>
+__device__ __forceinline__ void turned_activate(float (&acc)[Config::kTokens / 2], const TurnedBias& bias, int activation) {
+#pragma unroll
+  for (int i = 0; i < Config::kTokens / 2; ++i) acc[i] += i & 2 ? bias.high : bias.low;
+  activate<true>(acc, activation);
+}
+
 template <class Config> __device__ __forceinline__ void turned_put_sums(const float (&acc)[Config::kTokens / 2], int group, float* sums) {
-  const int lane = threadIdx.x & 31, column = group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4;
+  const int lane = threadIdx.x & 31, column = turned_column(group);
 #pragma unroll
   for (int block = 0; block < Config::kTokens / 8; ++block)
 #pragma unroll
@@ -151,9 +148,10 @@ template <class Config> __device__ __forceinline__ void turned_prefetch_residual
   }
 }
 
-/** The tail of all sums, eight columns a thread at a time. By the consumers. */
+/** The rest of the tail, or all of it, eight columns a thread at a time. By the consumers. */
 template <class Config>
-__device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const TurnedPlace& place, const float* sums) {
+__device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const TurnedPlace& place, const float* sums,
+                                              bool activated) {
   constexpr int kChunks = Config::kColumns / 8;
   const int numTokens = min(Config::kTokens, p.numTokens - place.firstToken), column = threadIdx.x % kChunks * 8;
 #pragma unroll 2
@@ -161,7 +159,7 @@ __device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const
     const float* at = sums + turned_sum_at<Config>(token, column);
     const float4 low = *reinterpret_cast<const float4*>(at), high = *reinterpret_cast<const float4*>(at + Config::kSumsHalf);
     float v[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-    epilogue8_typed<typename Config::T, true>(p.epilogue, v, place.firstToken + token, place.firstColumn + column, false);
+    epilogue8_typed<typename Config::T, true>(p.epilogue, v, place.firstToken + token, place.firstColumn + column, activated);
   }
 }
 
@@ -171,39 +169,33 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_turned(const
   TurnedShared<Config> shared;
   shared.ring = (base + 1023) & ~1023u;
   begin_next_launch();
-  TurnedPlace place;
-  place.rank = static_cast<int>(ptx::cluster_block_rank());
-  place.numBlocks = static_cast<int>(ptx::cluster_num_blocks());
-  const int cluster = blockIdx.x / place.numBlocks;
-  place.firstColumn = cluster % p.numColumnTiles * Config::kColumns;
-  place.firstToken = (cluster / p.numColumnTiles * place.numBlocks + place.rank) * Config::kTokens;
+  const int tile = static_cast<int>(blockIdx.x);
+  const TurnedPlace place{tile / p.numColumnTiles * Config::kTokens, tile % p.numColumnTiles * Config::kColumns};
   if (threadIdx.x == 0) {
     for (int s = 0; s < Config::kStages; ++s) {
       ptx::mbarrier_init(shared.full_at(s), 1);
-      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32 * place.numBlocks);
+      ptx::mbarrier_init(shared.empty_at(s), Config::kConsumers / 32);
     }
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
 
   if (threadIdx.x >= Config::kConsumers) {
     if (threadIdx.x == Config::kConsumers) turned_produce<Config>(p, shared, place);
   } else {
     const int group = threadIdx.x / 128;
-    if (p.epilogue.bias && threadIdx.x < Config::kColumns / 32)
-      ptx::prefetch_l2(static_cast<const float*>(p.epilogue.bias) +
-                       min(place.firstColumn + static_cast<int>(threadIdx.x) * 32, p.epilogue.n - 1));
+    const TurnedBias bias = turned_bias(p, place.firstColumn + turned_column(group));
     await_results_before();  // residuals are the results of others
     if (p.epilogue.residual) turned_prefetch_residual<Config>(p, place);
     float acc[Config::kTokens / 2];
-    turned_multiply<Config>(acc, shared, group, p.numKBlocks, place.numBlocks);
+    turned_multiply<Config>(acc, shared, group, p.numKBlocks);
+    const bool activated = p.epilogue.frameBias == nullptr;
+    if (activated) turned_activate<Config>(acc, bias, p.epilogue.act);
     float* sums = reinterpret_cast<float*>(dynamicShared + (shared.ring - base));
-    ptx::named_barrier(1, Config::kConsumers);  // both warpgroups have read the last stages
+    ptx::named_barrier(1, Config::kConsumers);  // all have read the last stages
     turned_put_sums<Config>(acc, group, sums);
     ptx::named_barrier(1, Config::kConsumers);
-    turned_finish<Config>(p, place, sums);
+    turned_finish<Config>(p, place, sums, activated);
   }
 }
 

@@ -10,7 +10,7 @@ namespace vd::device {
 /** y[token, n] = tail(sum over c of weights[n, c] · x[token, c]). */
 struct MatmulTurnedParams {
   TensorMap x;        // [1, 1, tokens, C], boxes of a tile's tokens
-  TensorMap weights;  // [1, N, 1, C], boxes of half a tile's columns
+  TensorMap weights;  // [1, N, 1, C], boxes of a tile's columns
   Epilogue epilogue;
   int32_t numKBlocks;       // blocks of 64 channels
   int32_t numTokens;
@@ -18,14 +18,17 @@ struct MatmulTurnedParams {
   int32_t constantWeights;  // nothing on the device writes the weights while the kernel may run: they are loaded early
 };
 
-/** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens. */
+/** A kernel's shape: `columns` columns of the result, which are the rows of the product, by so many tokens; how many stages of 64 channels
+ *  are under way, and so how many blocks a multiprocessor has room for. */
 struct TurnedTile {
   int tokens, columns, stages, minBlocks;
   const char* name;
 };
-inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 4, 2, "turned_m88n128"}, {32, 64, 4, 4, "turned_m32n64"}};
-/** Blocks of a cluster, which share a tile of weights. */
-inline constexpr int kMostTurnedBlocks = 4;
+/** Of those with equal tokens and columns the deepest ring first. */
+inline constexpr TurnedTile kTurnedTiles[] = {{88, 128, 7, 1, "turned_m88n128"},
+                                              {32, 64, 16, 1, "turned_m32n64s16"},
+                                              {32, 64, 8, 2, "turned_m32n64s8"},
+                                              {32, 64, 4, 4, "turned_m32n64"}};
 
 /** A warpgroup for every 64 columns multiplies, one thread of a further warp loads. */
 constexpr int turned_consumers(const TurnedTile& t) { return t.columns * 2; }

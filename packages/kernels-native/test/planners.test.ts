@@ -253,7 +253,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
     test("of attention suit few frames, and few tokens", () => {
       const first = (row: string) => candidates(90)[row]![0];
       expect(first("half attention over two frames")).toBe("attention_few_f16");
-      expect(first("half attention of 64 tokens")).toBe("attention_mma_f16_d64");
+      expect(first("half attention of 64 tokens")).toBe("sm90_block_d48");
     });
 
     test("of attention suit the head, and fit the smallest shared memory", () => {
@@ -282,10 +282,27 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
         ["attention_local_bf16_d64", "attention_local_plain_bf16_d512"],
       ];
       expect(names(80)).toEqual(all);
-      expect(names(90)).toEqual(all.map((own, i) => (i === 0 ? own : ["sm90_range_d64", ...own!])));
+      expect(names(90)).toEqual(all.map((own, i) => (i === 0 ? own : ["sm90_range_d48", "sm90_range_d48x3", ...own!])));
       expect(names(75)).toEqual([all[0], all[1], ["attention_local_plain_bf16_d512"]]);
       expect(rejected(90, "window of f16").sm90_d64).toContain("the row has heads of 40");
       expect(rejected(90, "window of f16")["attention_mma_*"]).toBe("has no window");
+    });
+
+    test("on Hopper go to blocks of one warpgroup where keys are few, or heads have 96 channels", () => {
+      const first = (dim: number, keys: number) => candidates(90)[`half attention d${dim} to ${keys}`]![0];
+      expect(first(40, 77)).toBe("sm90_block_d48");
+      expect(first(80, 77)).toBe("sm90_block_d80");
+      expect(first(80, 4096)).toBe("sm90_range_d80");
+      expect(first(96, 4096)).toBe("sm90_block_d96");
+      expect(first(128, 512)).toBe("sm90_block_d128");
+      expect(first(128, 1024)).toBe("sm90_range_d128");
+      expect(candidates(90)["half attention d128 to 1024"]).toContain("sm90_block_d128");
+      expect(rejected(90, "causal attention")["sm90_block_*"]).toBe("has no causal mask");
+    });
+
+    test("on Hopper have three warpgroups for small heads where their rounds take less time", () => {
+      expect(candidates(90)["half attention d40 to 4096"]!.slice(0, 2)).toEqual(["sm90_range_d48x3", "sm90_range_d48"]);
+      expect(candidates(90)["half attention d40 of 512"]!.slice(0, 2)).toEqual(["sm90_range_d48", "sm90_range_d48x3"]);
     });
 
     test("on Hopper go to tensor cores that read shared memory, whatever part of the keys rows see", () => {
@@ -293,8 +310,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows["causal attention"]![0]).toBe("sm90_range_d128");
       expect(rows["boxes of attention"]![0]).toBe("sm90_masked_d64");
       expect(rows["causal attention d512"]![0]).toBe("sm90_masked_d512");
-      expect(rows["half attention d64"]!.slice(0, 2)).toEqual(["sm90_d64", "sm90_range_d64"]);
-      expect(rows["half attention d40"]![0]).toBe("sm90_range_d64");
+      expect(rows["half attention d64"]!.slice(0, 3)).toEqual(["sm90_d64", "sm90_block_d64", "sm90_range_d64"]);
+      expect(rows["half attention d40"]![0]).toBe("sm90_block_d48");
       expect(rows["half attention d512"]!.slice(0, 2)).toEqual(["sm90_d512", "sm90_masked_d512"]);
       expect(rejected(90, "causal attention d512").sm90_d512).toBe("has no causal mask");
       const why = rejected(90, "boxes of attention");
@@ -377,7 +394,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       for (const row of ["half linear", "half conv", "half linear unaligned bias"]) {
         const { variants, rejected } = found(90)[row]!;
         const tiles = [...variants, ...Object.keys(rejected)].filter((name) => name.startsWith("sm90_"));
-        const numTiles = row.startsWith("half linear") ? 38 : 36; // two of them turn linear products
+        const numTiles = row.startsWith("half linear") ? 40 : 36; // four of them turn linear products
         expect(new Set(tiles).size, row).toBe(numTiles);
         expect(tiles).toHaveLength(numTiles);
       }

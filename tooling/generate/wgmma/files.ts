@@ -11,6 +11,7 @@ const SHARED_TRANSPOSED_WIDTHS = [256];
 const REGISTER_SHAPES = [
   [32, 0],
   [64, 1],
+  [48, 1],
   [72, 1],
   [80, 1],
   [96, 1],

@@ -7,7 +7,7 @@ import type { BenchRow } from "../measure/report";
 import { takeTurns } from "../measure/turns";
 import { cacheBytes } from "./cache-size";
 import type { BenchCase } from "./cases";
-import { type OpSizes, opLayout, opSizes } from "./op-plan";
+import { callsOf, type OpSizes, opLayout, opSizes } from "./op-plan";
 import { type OpOperand, operandsOf, type PlacedOperands, placeOperands } from "./operands";
 import { countPeerLaunches, peerContenders } from "./peer-ops";
 import { unfusedStep } from "./unfused-step";
@@ -44,6 +44,8 @@ export interface ReadyCase {
 
 /** How ours runs in a contender. */
 interface OurRun {
+  /** Calls of the case in a run of the layout. */
+  calls: number;
   /** As rows call it. */
   name: string;
   /** As a graph, instead of launch by launch. */
@@ -53,21 +55,20 @@ interface OurRun {
 }
 
 /** Ours over a layout of the case. */
-async function ourOp(ready: ReadyCase, layout: GraphLayout, { name, capture, variant }: OurRun): Promise<Contender> {
+async function ourOp(ready: ReadyCase, layout: GraphLayout, { calls, name, capture, variant }: OurRun): Promise<Contender> {
   const { bench, sizes } = ready;
   const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
   const plan = await Plan.load(bench.device, layout, { capture, ...variants });
   try {
-    const firstUs = (await plan.run()).elapsedUs / sizes.numSets;
+    const firstUs = (await plan.run()).elapsedUs / calls;
     if (name === "ours" && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
-    const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / sizes.numSets;
+    const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / calls;
     return {
       name,
       facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}) },
       async run(repeats) {
         const times: number[] = [];
-        for (let i = 0; i < repeats; i++)
-          times.push((await plan.run({ signal: bench.signal })).elapsedUs / sizes.numSets);
+        for (let i = 0; i < repeats; i++) times.push((await plan.run({ signal: bench.signal })).elapsedUs / calls);
         return times;
       },
       close: async () => plan.freeSync(),
@@ -91,7 +92,7 @@ function unfusedContenders(
   };
   const layout = layoutGraph(record, { dtype: ready.bench.dtype });
   const names = isGpu ? ["unfused", "unfused-graph"] : ["unfused"];
-  return names.map((name) => [name, () => ourOp(ready, layout, { name, capture: name.endsWith("-graph") })] as const);
+  return names.map((name) => [name, () => ourOp(ready, layout, { calls: sets.length, name, capture: name.endsWith("-graph") })] as const);
 }
 
 /** Makes contenders one after the other; of one that cannot be made, the row says why. */
@@ -122,7 +123,7 @@ async function otherVariants(ready: ReadyCase, layout: GraphLayout, capture: boo
   const graph = capture ? "ours-graph" : "ours";
   return names.map(
     (variant) =>
-      [`ours ${variant}`, () => ourOp(ready, layout, { name: `${graph} ${variant}`, capture, variant })] as const,
+      [`ours ${variant}`, () => ourOp(ready, layout, { calls: callsOf(ready.sizes), name: `${graph} ${variant}`, capture, variant })] as const,
   );
 }
 
@@ -131,15 +132,16 @@ async function otherVariants(ready: ReadyCase, layout: GraphLayout, capture: boo
 async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
   const { device, dtype, signal, rounds, repeats, limitMs } = bench;
   const operands = operandsOf(each, dtype);
-  const sizes = opSizes(each, operands, cacheBytes(device.kind), dtype);
+  const isGpu = device.kind === "cuda";
+  const sizes = opSizes(each, operands, { cacheBytes: cacheBytes(device.kind), isGpu }, dtype);
+  const calls = callsOf(sizes);
   const placed = await placeOperands(device, operands, sizes.numSets);
   try {
-    const layout = opLayout(each, placed.sets, dtype);
+    const layout = opLayout(each, placed.sets, dtype, sizes.passes);
     const ready: ReadyCase = { bench, each, operands, sizes };
-    const isGpu = device.kind === "cuda";
     const { contenders, missing } = await tryAll(ready, [
-      ["ours", () => ourOp(ready, layout, { name: "ours", capture: false })],
-      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, { name: "ours-graph", capture: true })] as const] : []),
+      ["ours", () => ourOp(ready, layout, { calls, name: "ours", capture: false })],
+      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, { calls, name: "ours-graph", capture: true })] as const] : []),
       ...unfusedContenders(ready, placed.sets, isGpu),
       ...(bench.everyVariant ? await otherVariants(ready, layout, isGpu) : []),
       ...peerContenders(ready, isGpu),

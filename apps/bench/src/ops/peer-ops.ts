@@ -6,14 +6,16 @@ import type { Answer } from "../measure/peer-process";
 import { relativeL2 } from "../stats/summary";
 import type { OpBench, ReadyCase } from "./bench-ops";
 import type { BenchCase } from "./cases";
+import type { OpSizes } from "./op-plan";
 import { type OpOperand, operandsOf } from "./operands";
 
-/** Makes the peer, which must be there, hold `numSets` copies of the operands. output: where it writes its first result. */
+/** Makes the peer, which must be there, hold `numSets` copies of the operands, over which a run goes `passes` times. output: where it writes
+ *  its first result. */
 async function prepare(
   bench: OpBench,
   { op, opCase, peerOp = op }: BenchCase,
   operands: readonly OpOperand[],
-  numSets: number,
+  { numSets, passes }: Pick<OpSizes, "numSets" | "passes">,
   output?: string,
 ): Promise<Answer> {
   const { work, dtype } = bench;
@@ -32,14 +34,14 @@ async function prepare(
   );
   const scales = operands.filter(({ name }) => name.endsWith("Scale")).map(({ name }) => [name, "f32"]);
   const dtypes = { ...ownTypes, ...Object.fromEntries(scales) };
-  const request = { op: peerOp, attrs: opCase.attrs ?? {}, dims, dtype, dtypes, numSets, inputs };
+  const request = { op: peerOp, attrs: opCase.attrs ?? {}, dims, dtype, dtypes, numSets, passes, inputs };
   return peer.request("op_prepare", { ...request, ...(output === undefined ? {} : { output }) });
 }
 
 /** The peer's own op over as many copies of the operands; its error is its distance to our result. */
 async function peerOp({ bench, each, operands, sizes, result }: ReadyCase): Promise<Contender> {
   const output = result && join(bench.work, "op.out.safetensors");
-  const { firstUs } = await prepare(bench, each, operands, sizes.numSets, output);
+  const { firstUs } = await prepare(bench, each, operands, sizes, output);
   const error = result && output ? { error: relativeL2(readOutput(output), result) } : {};
   return {
     name: "pytorch",
@@ -90,7 +92,7 @@ export function peerContenders(ready: ReadyCase, graph: boolean): (readonly [str
  */
 export async function countPeerLaunches(bench: OpBench, each: BenchCase): Promise<number> {
   try {
-    await prepare(bench, each, operandsOf(each, bench.dtype), 1);
+    await prepare(bench, each, operandsOf(each, bench.dtype), { numSets: 1, passes: 1 });
     const { launches } = await bench.peer!.request("op_count");
     if (Number(launches) > 0) return Number(launches);
     throw new VdError({ code: "unsupported", where: "pytorch", expected: "launches", got: "a trace without any" });

@@ -4,7 +4,7 @@ import type { Rates } from "../doctor/rates";
 import { alignColumns } from "../measure/table";
 import { cacheBytes } from "./cache-size";
 import { type BenchCase, benchCases } from "./cases";
-import { opLayout, opSizes } from "./op-plan";
+import { callsOf, opLayout, opSizes } from "./op-plan";
 import { operandShapes, unplaced } from "./operands";
 
 /** How ops are going to be timed. */
@@ -39,8 +39,9 @@ const REACHED = 0.5;
 /** Returns what timing each case is going to take, from its work and the device's rates. Nothing is computed. */
 export function planOps(cases: readonly BenchCase[], timing: OpsTiming): PlannedCase[] {
   return cases.map((each) => {
-    const sizes = opSizes(each, operandShapes(each, timing.dtype), cacheBytes(timing.device), timing.dtype);
-    const [flops, bytes] = [sizes.flops * sizes.numSets, sizes.bytes * sizes.numSets];
+    const where = { cacheBytes: cacheBytes(timing.device), isGpu: timing.device === "cuda" };
+    const sizes = opSizes(each, operandShapes(each, timing.dtype), where, timing.dtype);
+    const [flops, bytes] = [sizes.flops * callsOf(sizes), sizes.bytes * callsOf(sizes)];
     return { name: each.name, numSets: sizes.numSets, flops, bytes, totalMs: totalMs(flops, bytes, timing) };
   });
 }

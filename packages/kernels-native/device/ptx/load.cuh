@@ -12,4 +12,11 @@ __device__ __forceinline__ float load_here(const float* at) {
   return v;
 }
 
+/** The same for 16 bytes. */
+__device__ __forceinline__ uint4 load16_here(const void* at) {
+  uint4 v;
+  asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(at));
+  return v;
+}
+
 }  // namespace vd::device::ptx

@@ -34,7 +34,7 @@ constexpr int kSliceBytes = 64 * 128;  // 64 rows of 64 channels
 constexpr int kTileBytes = kSlices * kSliceBytes;  // Q, K or V
 constexpr int kStagesK = 4, kSlicesPerStage = kSlices / kStagesK;  // a K tile comes in parts of 128 channels
 constexpr int kStagesV = 2, kKeysPerStage = kKeys / kStagesV;  // a V tile in parts of 32 keys
-constexpr int kThreads = 384;
+constexpr int kThreads = kAttentionD512Threads;
 
 struct Shared {
   uint32_t q, k, v, p, partial, qFull, kFull, kEmpty, vFull, vEmpty;

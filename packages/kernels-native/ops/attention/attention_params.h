@@ -7,6 +7,8 @@
 
 namespace vd::device {
 
+/** Threads of the Hopper kernels for heads of 512. */
+inline constexpr int kAttentionD512Threads = 384;
 /** Dynamic shared memory of the Hopper kernels for heads of 512: Q, K and V; two tiles of P; partial scores; 1 KiB to align all. */
 inline constexpr int kAttentionD512SharedBytes = 3 * 64 * 1024 + 4 * 8192 + 1024;
 

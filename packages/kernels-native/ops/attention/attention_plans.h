@@ -16,6 +16,9 @@ cuda::Reason attention_request_reason(const AttentionArgs& args);
 /** Adds the Hopper kernels for rows that see part of the keys. */
 void add_range_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 
+/** Adds the Hopper kernel in blocks of one warpgroup, where it goes ahead of the others or, with ahead false, where it does not. */
+void add_block_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, bool ahead, cuda::Candidates& out);
+
 /** Adds the kernels of every architecture that can do the row. */
 void add_portable_attention(const AttentionArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 

@@ -1,8 +1,9 @@
-// Plans the Hopper kernels for rows that see part of the keys (attention_range.sm90.cuh).
+// Plans the Hopper kernels for rows that see part of the keys (attention_range.sm90.cuh), and those for few (attention_block.sm90.cuh).
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "../../native/cuda/planning/attention_rows.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
@@ -33,7 +34,7 @@ cuda::Reason part_reason(const AttentionArgs& a, const cuda::DeviceInfo& device)
 }
 
 cuda::Reason range_reason(const AttentionArgs& a, bool masked, const cuda::DeviceInfo& device) {
-  constexpr int kMost = *std::rbegin(kRangeDims);
+  constexpr int kMost = std::rbegin(kRangeTiles)->dim;
   const int64_t dim = a.q.channels() / a.heads;
   return cuda::first_of({part_reason(a, device),
                          cuda::if_so(dim > kMost, {"is for heads of at most #, the row has heads of #", {kMost, dim}}),
@@ -102,9 +103,9 @@ int32_t heads_together(const AttentionArgs& a, const AttentionLocalParams& rows,
   return static_cast<int32_t>(std::clamp<uint64_t>(device.l2Bytes * 3 / 4 / bytes, 1, rows.numHeadsFrames));
 }
 
-/** Query rows of a block, or of a cluster, and the rows of the boxes in which operands are loaded. */
+/** Query rows of a block, or of a cluster, its threads, and the rows of the boxes in which operands are loaded. */
 struct PartTile {
-  int rows;
+  int rows, threads;
   uint32_t q, k, v;
 };
 
@@ -125,7 +126,7 @@ cuda::Launch part_launch(const AttentionArgs& a, const std::string& symbol, cons
                          int sharedBytes) {
   cuda::Launch launch;
   launch.symbol = symbol;
-  launch.block = kRangeThreads;
+  launch.block = static_cast<uint32_t>(tile.threads);
   launch.sharedBytes = sharedBytes;
   launch.set_params(p);
   launch.maps.push_back(head_map(offsetof(AttentionMaps, q), a.q, a.heads, tile.q));
@@ -134,25 +135,65 @@ cuda::Launch part_launch(const AttentionArgs& a, const std::string& symbol, cons
   return launch;
 }
 
-cuda::Variant range_variant(const AttentionArgs& a, int dim, bool masked, const cuda::DeviceInfo& device) {
-  AttentionRangeParams p = part_params(a, kRangeRows, device);
+cuda::Variant range_variant(const AttentionArgs& a, const RangeTile& tile, bool masked, const cuda::DeviceInfo& device) {
+  const int rows = range_rows(tile);
+  AttentionRangeParams p = part_params(a, rows, device);
   p.maskTiles = masked && has_mask_tiles(a);
   const std::string kind = masked ? "masked_" : "range_";
-  std::string head = "d";
-  head += std::to_string(dim);
-  cuda::Launch launch = part_launch(a, "attention_sm90_" + kind + cuda::type_name(a.q.dtype) + "_" + head, p,
-                                    {kRangeRows, kRangeRows, kRangeKeys, kRangeKeys}, range_shared_bytes(dim, masked));
+  const auto box = static_cast<uint32_t>(rows);
+  cuda::Launch launch = part_launch(a, "attention_sm90_" + kind + cuda::type_name(a.q.dtype) + "_" + tile.name, p,
+                                    {rows, range_threads(tile), box, kRangeKeys, kRangeKeys}, range_shared_bytes(tile, masked));
   if (p.maskTiles) launch.maps.push_back(mask_map(a.mask));
   launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms);
   launch.overlapped = true;
-  return {"sm90_" + kind + head, 0, {}, {std::move(launch)}};
+  return {"sm90_" + kind + tile.name, 0, {}, {std::move(launch)}};
+}
+
+/** Why blocks of one warpgroup cannot do the row. */
+cuda::Reason block_reason(const AttentionArgs& a, const cuda::DeviceInfo& device) {
+  return cuda::first_of({range_reason(a, false, device), attention_request_reason(a)});
+}
+
+cuda::Variant block_variant(const AttentionArgs& a, const BlockTile& tile, const cuda::DeviceInfo& device) {
+  const AttentionRangeParams p = part_params(a, kBlockRows, device);
+  cuda::Launch launch = part_launch(a, "attention_sm90_block_" + cuda::type_name(a.q.dtype) + "_" + tile.name, p,
+                                    {kBlockRows, kBlockThreads, kBlockRows, kRangeKeys, kRangeKeys}, block_shared_bytes(tile));
+  launch.grid[0] = std::min<uint32_t>(p.numTiles, device.numSms * tile.minBlocks);
+  launch.overlapped = true;
+  return {std::string("sm90_block_") + tile.name, 0, {}, {std::move(launch)}};
+}
+
+/** Whether small blocks go first. Measured on an H200 (docs/kernels/attention.md): they gain where tiles of queries begin and end often, and
+ *  always at 96 channels; each of them loads all keys, which heads of 40 channels, 80 bytes, do slowly. */
+bool small_blocks_win(const AttentionArgs& a, const BlockTile& tile) {
+  const int64_t keys = a.k.dim(2);
+  return tile.dim == 96 || keys <= (tile.dim == 48 ? 256 : tile.dim == 128 ? 512 : 1024);
+}
+
+/** Time of all tiles: rounds of the device's blocks. A row in a block of three warpgroups takes 0.83 of what it takes in one of two (4,096
+ *  tokens of 40 channels: 167 us and 174; 1,024 of 24: 35 and 29). */
+double range_cost(const AttentionArgs& a, const RangeTile& tile, const cuda::DeviceInfo& device) {
+  const int rows = range_rows(tile);
+  const int64_t tiles = cuda::ceil_div(a.q.dim(2), rows) * a.q.dim(0) * a.q.dim(1) * a.heads;
+  return static_cast<double>(cuda::ceil_div(tiles, device.numSms) * rows) * (tile.consumers == 3 ? 0.83 : 1.0);
+}
+
+/** The tiles that fit the row's heads best, the fastest first. */
+std::vector<const RangeTile*> range_tiles(const AttentionArgs& a, bool masked, const cuda::DeviceInfo& device) {
+  const int64_t given = a.q.channels() / a.heads;
+  std::vector<const RangeTile*> found;
+  for (const RangeTile* each = kRangeTiles + (masked ? kFirstMaskedTile : 0); each != std::end(kRangeTiles); ++each)
+    if (given <= each->dim && (found.empty() || found.front()->dim == each->dim)) found.push_back(each);
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const RangeTile* x, const RangeTile* y) { return range_cost(a, *x, device) < range_cost(a, *y, device); });
+  return found;
 }
 
 /** Clusters of two blocks with 64 rows each, which load half of every tile of 64 keys for both. */
 cuda::Variant large_head_variant(const AttentionArgs& a, const cuda::DeviceInfo& device) {
   const AttentionRangeParams p = part_params(a, 128, device);
   cuda::Launch launch =
-      part_launch(a, "attention_sm90_masked_" + cuda::type_name(a.q.dtype) + "_d512", p, {128, 64, 32, 16}, kAttentionD512SharedBytes);
+      part_launch(a, "attention_sm90_masked_" + cuda::type_name(a.q.dtype) + "_d512", p, {128, kAttentionD512Threads, 64, 32, 16}, kAttentionD512SharedBytes);
   launch.cluster = 2;
   launch.grid[0] = static_cast<uint32_t>(2 * p.numTiles);
   return {"sm90_masked_d512", 0, {}, {std::move(launch)}};
@@ -161,12 +202,17 @@ cuda::Variant large_head_variant(const AttentionArgs& a, const cuda::DeviceInfo&
 }  // namespace
 
 void add_range_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
-  const int64_t given = a.q.channels() / a.heads;
-  const int* dim = std::find_if(std::begin(kRangeDims), std::end(kRangeDims), [&](int each) { return given <= each; });
   for (const bool masked : {false, true})
     if (out.allows({masked ? "sm90_masked_*" : "sm90_range_*"}, range_reason(a, masked, device)))
-      out.add(range_variant(a, *dim, masked, device));
+      for (const RangeTile* tile : range_tiles(a, masked, device)) out.add(range_variant(a, *tile, masked, device));
   if (out.allows({"sm90_masked_d512"}, large_head_reason(a, device))) out.add(large_head_variant(a, device));
+}
+
+void add_block_attention(const AttentionArgs& a, const cuda::DeviceInfo& device, bool ahead, cuda::Candidates& out) {
+  const int64_t given = a.q.channels() / a.heads;
+  const BlockTile* tile = std::find_if(std::begin(kBlockTiles), std::end(kBlockTiles), [&](const BlockTile& t) { return given <= t.dim; });
+  if (tile != std::end(kBlockTiles) && small_blocks_win(a, *tile) != ahead) return;
+  if (out.allows({"sm90_block_*"}, block_reason(a, device))) out.add(block_variant(a, *tile, device));
 }
 
 }  // namespace vd

@@ -3,25 +3,43 @@
 
 namespace vd::device {
 
-/** Warpgroups of a block that multiply, and their query rows together. */
-inline constexpr int kRangeConsumers = 2, kRangeRows = 64 * kRangeConsumers, kRangeThreads = 128 * (kRangeConsumers + 1);
 /** Keys of a tile. */
 inline constexpr int kRangeKeys = 128;
-/** Tiles of queries in flight. */
-inline constexpr int kRangeQStages = 2;
-/** Head dims that there are kernels for. */
-inline constexpr int kRangeDims[] = {64, 80, 96, 128};
 
+/** The shape of a block: the largest head, warpgroups that multiply, each with 64 query rows; tiles of queries, of keys and of values under
+ *  way. */
+struct RangeTile {
+  int dim, consumers, queryStages, keyStages, valueStages;
+  const char* name;
+};
+inline constexpr RangeTile kRangeTiles[] = {{48, 3, 2, 4, 4, "d48x3"}, {48, 2, 2, 4, 4, "d48"}, {64, 2, 2, 4, 4, "d64"},
+                                            {80, 2, 2, 2, 2, "d80"},   {96, 2, 2, 2, 2, "d96"}, {128, 2, 2, 2, 2, "d128"}};
+/** The first one that there is with masks. */
+inline constexpr int kFirstMaskedTile = 2;
+
+constexpr int range_rows(const RangeTile& t) { return 64 * t.consumers; }
 /** Slices of 64 channels that rows lie in. */
 constexpr int range_slices(int dim) { return (dim + 63) / 64; }
-/** Tiles of keys, and as many of values, in flight. */
-constexpr int range_stages(int dim) { return dim <= 64 ? 4 : 2; }
+constexpr int range_slices(const RangeTile& t) { return range_slices(t.dim); }
+/** A further warpgroup loads. */
+constexpr int range_threads(const RangeTile& t) { return 128 * (t.consumers + 1); }
 /** A warpgroup's part of a mask's tile, of 16-bit elements. */
 inline constexpr int kRangeMaskBytes = 64 * kRangeKeys * 2;
 /** Dynamic shared memory of a block: queries, keys and values, the tiles of masks, and 1 KiB to align them. */
-constexpr int range_shared_bytes(int dim, bool masked) {
-  return (kRangeQStages * kRangeRows + 2 * range_stages(dim) * kRangeKeys) * range_slices(dim) * 128 +
-         (masked ? kRangeConsumers * kRangeMaskBytes : 0) + 1024;
+constexpr int range_shared_bytes(const RangeTile& t, bool masked) {
+  return (t.queryStages * range_rows(t) + (t.keyStages + t.valueStages) * kRangeKeys) * range_slices(t) * 128 +
+         (masked ? t.consumers * kRangeMaskBytes : 0) + 1024;
 }
+
+/** Query rows and threads of a small block (attention_block.sm90.cuh), which is a warpgroup. */
+inline constexpr int kBlockRows = 64, kBlockThreads = 128;
+/** The largest head of a small block, and how many of them a multiprocessor has. */
+struct BlockTile {
+  int dim, minBlocks;
+  const char* name;
+};
+inline constexpr BlockTile kBlockTiles[] = {{48, 3, "d48"}, {64, 3, "d64"}, {80, 2, "d80"}, {96, 2, "d96"}, {128, 2, "d128"}};
+/** Dynamic shared memory of a small block, which nothing lies in front of: a tile of queries, one of keys, two of values; barriers. */
+constexpr int block_shared_bytes(const BlockTile& t) { return range_slices(t.dim) * (kBlockRows + 3 * kRangeKeys) * 128 + 24; }
 
 }  // namespace vd::device

@@ -4,7 +4,7 @@
 // that a mask and a window of rows and columns leave. Tiles of keys that no row of a block sees are neither loaded nor multiplied; only
 // in tiles that some row does not see whole are scores looked at one by one.
 //
-// Plan: persistent blocks of one producer warp and two consumer warpgroups, each with 64 query rows. K and V come in tiles of 128
+// Plan: persistent blocks of one producer warp and two consumer warpgroups (three for heads of up to 48), each with 64 query rows. K and V come in tiles of 128
 // keys through two rings filled by the copy engine, Q through a third, so that the next rows are there when a block's last ones are done.
 // Scores of tile j + 1 are issued before the probabilities of tile j are multiplied with V. Blocks take the longest tiles first,
 // in turns from both ends, so that all have about the same work.
@@ -25,14 +25,15 @@
 
 namespace vd::device {
 
-/** Element type, head dim (padded), whether masks and boxes are looked at. */
-template <class T_, int kDim_, bool kMasked_> struct RangeConfig {
+/** Element type, shape of blocks, whether masks and boxes are looked at. */
+template <class T_, int kTileIndex, bool kMasked_> struct RangeConfig {
   using T = T_;
-  static constexpr int kDim = kDim_, kSlices = range_slices(kDim_);
+  static constexpr RangeTile kTile = kRangeTiles[kTileIndex];
+  static constexpr int kDim = kTile.dim, kConsumers = kTile.consumers, kRows = range_rows(kTile), kSlices = range_slices(kTile);
   static constexpr bool kMasked = kMasked_;
-  static constexpr int kQSlice = kRangeRows * 128, kQBytes = kSlices * kQSlice;              // slices of 64 channels
+  static constexpr int kQSlice = kRows * 128, kQBytes = kSlices * kQSlice;                   // slices of 64 channels
   static constexpr int kTileSlice = kRangeKeys * 128, kTileBytes = kSlices * kTileSlice;  // K or V
-  static constexpr int kStages = range_stages(kDim);
+  static constexpr int kQStages = kTile.queryStages, kStagesK = kTile.keyStages, kStagesV = kTile.valueStages;
 };
 
 /** mask and its barriers: one for each warpgroup, which takes its rows when it is ready for them. */
@@ -41,7 +42,7 @@ struct RangeShared {
 };
 
 /** Calls body(work, tiles) for each of this block's tiles of query rows. */
-template <class Body> __device__ __forceinline__ void for_each_rows(const AttentionRangeParams& p, Body&& body) {
+template <int kRows, class Body> __device__ __forceinline__ void for_each_rows(const AttentionRangeParams& p, Body&& body) {
   const AttentionLocalParams& rows = p.rows;
   const int blocks = gridDim.x, together = p.headsTogether * rows.numQTiles;
   for (int round = 0;; ++round) {
@@ -50,17 +51,18 @@ template <class Body> __device__ __forceinline__ void for_each_rows(const Attent
     const int first = index / together * p.headsTogether, inGroup = index % together;
     const int heads = min(p.headsTogether, rows.numHeadsFrames - first);
     Work w;
-    if (!find_work(rows, kRangeRows, first + inGroup % heads, rows.numQTiles - 1 - inGroup / heads, &w)) continue;
-    body(w, KeyTiles<AttentionLocalParams>(rows, w, kRangeRows, kRangeKeys));
+    if (!find_work(rows, kRows, first + inGroup % heads, rows.numQTiles - 1 - inGroup / heads, &w)) continue;
+    body(w, KeyTiles<AttentionLocalParams>(rows, w, kRows, kRangeKeys));
   }
 }
 
 /** Loads each warpgroup's rows of the mask for the keys from `key0` on. */
+template <int kConsumers>
 __device__ __forceinline__ void load_mask(const AttentionRangeParams& p, const RangeShared& s, const Work& w, int key0, uint32_t parity) {
   const bool bytes = p.rows.maskType == kU8;
   const int head = p.rows.maskHead ? w.head : 0, batch = p.rows.maskBatch ? w.batch : 0;
 #pragma unroll
-  for (int group = 0; group < kRangeConsumers; ++group) {
+  for (int group = 0; group < kConsumers; ++group) {
     const uint32_t full = s.maskFull + 8 * group, tile = s.mask + group * kRangeMaskBytes;
     ptx::mbarrier_wait(s.maskEmpty + 8 * group, parity);
     ptx::mbarrier_arrive_expect_tx(full, bytes ? kRangeMaskBytes / 2 : kRangeMaskBytes);
@@ -70,30 +72,32 @@ __device__ __forceinline__ void load_mask(const AttentionRangeParams& p, const R
 }
 
 template <class Config> __device__ __forceinline__ void range_produce(const AttentionRangeParams& p, const RangeShared& s) {
-  RingCursor<Config::kStages> at;
-  RingCursor<kRangeQStages> q;
+  RingCursor<Config::kStagesK> k;
+  RingCursor<Config::kStagesV> v;
+  RingCursor<Config::kQStages> q;
   uint32_t maskParity = 1;
   const auto load = [&](uint32_t dst, int sliceBytes, const TensorMap& map, uint32_t full, int head, int row, int sequence) {
     ptx::mbarrier_arrive_expect_tx(full, Config::kSlices * sliceBytes);
 #pragma unroll
     for (int i = 0; i < Config::kSlices; ++i) ptx::tma_load_4d(dst + i * sliceBytes, &map, full, 64 * i, head, row, sequence);
   };
-  for_each_rows(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
+  for_each_rows<Config::kRows>(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
     if (tiles.begin >= tiles.end) return;
     ptx::mbarrier_wait(s.qEmpty + 8 * q.stage, q.parity ^ 1);
     load(s.q + q.stage * Config::kQBytes, Config::kQSlice, p.q, s.qFull + 8 * q.stage, w.head, w.row0, w.batch * p.rows.frames + w.frame);
     q.advance();
     const int sequence = p.keyFrames == p.rows.frames ? w.batch * p.keyFrames + w.frame : w.batch;
     for (int key0 = tiles.begin; key0 < tiles.end; key0 = tiles.next(p.rows, key0)) {
-      ptx::mbarrier_wait(s.kEmpty + 8 * at.stage, at.parity ^ 1);
-      load(s.k + at.stage * Config::kTileBytes, Config::kTileSlice, p.k, s.kFull + 8 * at.stage, w.head, key0, sequence);
+      ptx::mbarrier_wait(s.kEmpty + 8 * k.stage, k.parity ^ 1);
+      load(s.k + k.stage * Config::kTileBytes, Config::kTileSlice, p.k, s.kFull + 8 * k.stage, w.head, key0, sequence);
+      k.advance();
       if (Config::kMasked && p.maskTiles) {
-        load_mask(p, s, w, key0, maskParity);
+        load_mask<Config::kConsumers>(p, s, w, key0, maskParity);
         maskParity ^= 1;
       }
-      ptx::mbarrier_wait(s.vEmpty + 8 * at.stage, at.parity ^ 1);
-      load(s.v + at.stage * Config::kTileBytes, Config::kTileSlice, p.v, s.vFull + 8 * at.stage, w.head, key0, sequence);
-      at.advance();
+      ptx::mbarrier_wait(s.vEmpty + 8 * v.stage, v.parity ^ 1);
+      load(s.v + v.stage * Config::kTileBytes, Config::kTileSlice, p.v, s.vFull + 8 * v.stage, w.head, key0, sequence);
+      v.advance();
     }
   });
 }
@@ -218,13 +222,14 @@ __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const
 
 template <class Config> __device__ __forceinline__ void range_consume(const AttentionRangeParams& p, const RangeShared& s, int group) {
   using T = typename Config::T;
-  RingCursor<Config::kStages> k, v;
-  RingCursor<kRangeQStages> q;
+  RingCursor<Config::kStagesK> k;
+  RingCursor<Config::kStagesV> v;
+  RingCursor<Config::kQStages> q;
   const int rowInTile = group * 64 + threadIdx.x % 128 / 32 * 16 + (threadIdx.x & 31) / 4;
   const float scale = p.rows.scale * kLog2e, unit = SightMasks<Config::kMasked>::unit(p.rows, scale);
   const uint32_t maskTile = Config::kMasked && p.maskTiles ? s.mask + group * kRangeMaskBytes : 0;
   uint32_t maskParity = 0;
-  for_each_rows(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
+  for_each_rows<Config::kRows>(p, [&](const Work& w, const KeyTiles<AttentionLocalParams>& tiles) {
     RangeState state = {{-INFINITY, -INFINITY}, {0.0f, 0.0f}};
     float scores[64], out[Config::kDim / 2] = {}, factors[2];
     uint32_t probabilities[8][4];
@@ -297,51 +302,48 @@ template <class Config> __device__ __forceinline__ void range_consume(const Atte
 }
 
 template <class Config> __device__ __forceinline__ void attention_range(const AttentionRangeParams& p) {
+  constexpr int kConsumers = Config::kConsumers;
   extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(8) uint64_t barriers[2 * kRangeQStages + 4 * Config::kStages + 2 * kRangeConsumers];
+  __shared__ __align__(8) uint64_t barriers[2 * (Config::kQStages + Config::kStagesK + Config::kStagesV + kConsumers)];
   RangeShared s;
   s.q = (shared_address(dynamicShared) + 1023) & ~1023u;
-  s.k = s.q + kRangeQStages * Config::kQBytes;
-  s.v = s.k + Config::kStages * Config::kTileBytes;
-  s.mask = s.v + Config::kStages * Config::kTileBytes;
+  s.k = s.q + Config::kQStages * Config::kQBytes;
+  s.v = s.k + Config::kStagesK * Config::kTileBytes;
+  s.mask = s.v + Config::kStagesV * Config::kTileBytes;
   s.qFull = shared_address(barriers);
-  s.qEmpty = s.qFull + 8 * kRangeQStages;
-  s.kFull = s.qEmpty + 8 * kRangeQStages;
-  s.kEmpty = s.kFull + 8 * Config::kStages;
-  s.vFull = s.kEmpty + 8 * Config::kStages;
-  s.vEmpty = s.vFull + 8 * Config::kStages;
-  s.maskFull = s.vEmpty + 8 * Config::kStages;
-  s.maskEmpty = s.maskFull + 8 * kRangeConsumers;
-  if (threadIdx.x == kRangeConsumers * 128) {
+  s.qEmpty = s.qFull + 8 * Config::kQStages;
+  s.kFull = s.qEmpty + 8 * Config::kQStages;
+  s.kEmpty = s.kFull + 8 * Config::kStagesK;
+  s.vFull = s.kEmpty + 8 * Config::kStagesK;
+  s.vEmpty = s.vFull + 8 * Config::kStagesV;
+  s.maskFull = s.vEmpty + 8 * Config::kStagesV;
+  s.maskEmpty = s.maskFull + 8 * kConsumers;
+  if (threadIdx.x == kConsumers * 128) {
     ptx::prefetch_tensor_map(&p.q);
     ptx::prefetch_tensor_map(&p.k);
     ptx::prefetch_tensor_map(&p.v);
     if (Config::kMasked && p.maskTiles) ptx::prefetch_tensor_map(&p.mask);
   }
   if (threadIdx.x == 0) {
-    for (int i = 0; i < kRangeQStages; ++i) {
-      ptx::mbarrier_init(s.qFull + 8 * i, 1);
-      ptx::mbarrier_init(s.qEmpty + 8 * i, kRangeConsumers * 4);
-    }
-    for (int i = 0; i < Config::kStages; ++i) {
-      ptx::mbarrier_init(s.kFull + 8 * i, 1);
-      ptx::mbarrier_init(s.vFull + 8 * i, 1);
-      ptx::mbarrier_init(s.kEmpty + 8 * i, kRangeConsumers * 4);
-      ptx::mbarrier_init(s.vEmpty + 8 * i, kRangeConsumers * 4);
-    }
-    for (int i = 0; i < kRangeConsumers; ++i) {
-      ptx::mbarrier_init(s.maskFull + 8 * i, 1);
-      ptx::mbarrier_init(s.maskEmpty + 8 * i, 4);
-    }
+    const auto init = [](uint32_t full, uint32_t empty, int stages, uint32_t arrivals) {
+      for (int i = 0; i < stages; ++i) {
+        ptx::mbarrier_init(full + 8 * i, 1);
+        ptx::mbarrier_init(empty + 8 * i, arrivals);
+      }
+    };
+    init(s.qFull, s.qEmpty, Config::kQStages, kConsumers * 4);
+    init(s.kFull, s.kEmpty, Config::kStagesK, kConsumers * 4);
+    init(s.vFull, s.vEmpty, Config::kStagesV, kConsumers * 4);
+    init(s.maskFull, s.maskEmpty, kConsumers, 4);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
   const int warpgroup = threadIdx.x / 128;
-  if (warpgroup == kRangeConsumers) {
-    ptx::registers_lower<40>();
-    if (threadIdx.x == kRangeConsumers * 128) range_produce<Config>(p, s);
+  if (warpgroup == kConsumers) {
+    ptx::registers_lower<kConsumers == 3 ? 24 : 40>();
+    if (threadIdx.x == kConsumers * 128) range_produce<Config>(p, s);
   } else {
-    ptx::registers_raise<232>();
+    ptx::registers_raise<kConsumers == 3 ? 160 : 232>();
     range_consume<Config>(p, s, warpgroup);
   }
 }

@@ -1,6 +1,6 @@
 // elementwise: a small program for each element, where the program is one of those in elementwise_forms.h.
 //
-// Plan: a form is compiled into straight code for operands of one type: 16 bytes or 32 of each operand a thread, all loads before the
+// Plan: a form is compiled into straight code for operands of one type: eight elements of each operand a thread, all loads before the
 // first use. Any other program is interpreted (elementwise_program.cu). grid.y counts frames, so that one division of 32 bits tells
 // tokens from channels.
 // Symbols: elementwise_<dtype>_<form>.
@@ -48,29 +48,19 @@ __device__ __forceinline__ void evaluate(const float (&x)[kOperands][8], const f
 }
 
 template <class T, int kForm> __device__ __forceinline__ void elementwise_form(const ElementwiseParams& p) {
-  constexpr int kOperands = kFormOperands<kForm>, kRuns = kElementwiseFormBytes / sizeof(T);
-  for_each_run<8, kRuns>(p, [&](int64_t first, int64_t count, uint32_t clip, uint32_t frame) {
-    Raw8<T> raw[kRuns][kOperands];
+  constexpr int kOperands = kFormOperands<kForm>;
+  const int64_t count = p.channels / 8 * p.tokens;
+  for_each_frame(p, [&](uint32_t clip, uint32_t frame) {
+    for (int64_t i = first_run(); i < count; i += run_step()) {
+      const Run run = run_of<8>(p, i);
+      Raw8<T> raw[kOperands];
 #pragma unroll
-    for (int u = 0; u < kRuns; ++u) {
-      if (first + u * blockDim.x >= count) continue;
-      const Run run = run_of<8>(p, first + u * blockDim.x);
-#pragma unroll
-      for (int k = 0; k < kOperands; ++k) {
-        const ElementwiseOperand& o = p.operands[k];
-        load_operand(o, frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride, raw[u][k]);
-      }
-    }
-#pragma unroll
-    for (int u = 0; u < kRuns; ++u) {
-      if (first + u * blockDim.x >= count) continue;
-      const Run run = run_of<8>(p, first + u * blockDim.x);
+      for (int k = 0; k < kOperands; ++k) load_operand(p.operands[k], run_offset(p.operands[k], run, clip, frame), raw[k]);
       float x[kOperands][8], stack[4][8];
 #pragma unroll
-      for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[u][k], x[k]);
+      for (int k = 0; k < kOperands; ++k) unpack_raw8<T>(raw[k], x[k]);
       evaluate<kForm, sizeof(T) == 2, 0, 0>(x, p.constants, stack);
-      const int64_t token = (static_cast<int64_t>(clip) * p.frames + frame) * p.tokens + run.token;
-      store8(static_cast<T*>(p.y) + token * p.yPitch + run.channel, stack[0]);
+      store8(static_cast<T*>(p.y) + result_offset(p, run, clip, frame), stack[0]);
     }
   });
 }
@@ -84,8 +74,10 @@ enum FormIndex : int {
 
 }  // namespace
 
-#define VD_FORM_KERNELS(name, ...)                                                                     \
-  VD_KERNEL(elementwise_f32_##name, ElementwiseParams, 256, 4, elementwise_form<float, kForm_##name>)  \
-  VD_KERNEL(elementwise_f16_##name, ElementwiseParams, 256, 4, elementwise_form<__half, kForm_##name>) \
-  VD_KERNEL(elementwise_bf16_##name, ElementwiseParams, 256, 4, elementwise_form<__nv_bfloat16, kForm_##name>)
+#define VD_FORM_KERNEL(name, type, typeName) \
+  VD_KERNEL(elementwise_##typeName##_##name, ElementwiseParams, kElementwiseThreads, 4, elementwise_form<type, kForm_##name>)
+#define VD_FORM_KERNELS(name, ...)   \
+  VD_FORM_KERNEL(name, float, f32)   \
+  VD_FORM_KERNEL(name, __half, f16)  \
+  VD_FORM_KERNEL(name, __nv_bfloat16, bf16)
 VD_ELEMENTWISE_FORMS(VD_FORM_KERNELS)

@@ -11,7 +11,6 @@ namespace {
 
 using namespace device;
 
-constexpr int64_t kThreads = 256;
 /** Of grid.y; frames beyond go to the same blocks. */
 constexpr int64_t kMostFrames = 65535;
 /** Tokens and channels are told apart in 32 bits. */
@@ -128,22 +127,32 @@ class Call {
     return reason;
   }
 
-  /** The launch of a kernel whose threads take `runs` runs of `width` channels at a time. */
-  cuda::Variant variant(const std::string& symbol, int64_t width, int64_t runs) const {
-    cuda::Launch launch;
-    launch.symbol = symbol;
-    launch.block = kThreads;
-    const int64_t frames = static_cast<int64_t>(params_.clips) * params_.frames;
-    const int64_t blocks = cuda::ceil_div(params_.channels / width * params_.tokens, kThreads * runs);
-    launch.grid[0] = static_cast<uint32_t>(std::min(blocks, kMostRuns - 1));
-    launch.grid[1] = static_cast<uint32_t>(std::min(frames, kMostFrames));
-    launch.set_params(params_);
-    return {symbol, 0, {}, {launch}};
+  /** The launch of the kernel of an expression. */
+  cuda::Variant form_variant(const std::string& symbol) const { return variant(symbol, 8, kElementwiseThreads, kMostRuns - 1); }
+
+  /** The launch of an interpreter whose threads take runs of `width` channels. */
+  cuda::Variant program_variant(const std::string& symbol, int64_t width, const cuda::DeviceInfo& device) const {
+    const int64_t blocks = int64_t{device.numSms} * kInterpreterBlocks * kInterpreterRounds;
+    return variant(symbol, width, kInterpreterThreads, std::max<int64_t>(blocks / std::min(frames(), kMostFrames), 1));
   }
 
   DType type() const { return y_.dtype; }
 
  private:
+  int64_t frames() const { return static_cast<int64_t>(params_.clips) * params_.frames; }
+
+  /** A launch whose threads take a run of `width` channels at a time; most: blocks of a frame. */
+  cuda::Variant variant(const std::string& symbol, int64_t width, int threads, int64_t most) const {
+    cuda::Launch launch;
+    launch.symbol = symbol;
+    launch.block = static_cast<uint32_t>(threads);
+    const int64_t blocks = cuda::ceil_div(params_.channels / width * params_.tokens, threads);
+    launch.grid[0] = static_cast<uint32_t>(std::min(blocks, most));
+    launch.grid[1] = static_cast<uint32_t>(std::min(frames(), kMostFrames));
+    launch.set_params(params_);
+    return {symbol, 0, {}, {launch}};
+  }
+
   /** The program for the interpreter: what is pushed only to be given to a function at once is named by the function. */
   void set_program() {
     int numCodes = 0;
@@ -180,17 +189,17 @@ class Call {
 
 }  // namespace
 
-cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo&, const cuda::PlanningOptions& options) {
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo& device,
+                                           const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   const Call call(a);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
   const cuda::Reason unaligned = call.vector_reason(), mixed = cuda::first_of({unaligned, call.type_reason()});
   const std::string prefix = "elementwise_" + cuda::type_name(call.type()) + "_";
-  if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()})))
-    out.add(call.variant(prefix + call.form()->name, 8, kElementwiseFormBytes / bytes_of(call.type())));
-  else if (out.allows({prefix, "program"}, mixed)) out.add(call.variant(prefix + "program", 8, 1));
-  else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.variant("elementwise_vector", 8, 1));
-  else out.add(call.variant("elementwise_scalar", 1, 1));
+  if (out.allows({prefix, "*"}, cuda::first_of({mixed, call.form_reason()}))) out.add(call.form_variant(prefix + call.form()->name));
+  else if (out.allows({prefix, "program"}, mixed)) out.add(call.program_variant(prefix + "program", 8, device));
+  else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.program_variant("elementwise_vector", 8, device));
+  else out.add(call.program_variant("elementwise_scalar", 1, device));
   return out;
 }
 

@@ -6,8 +6,10 @@ namespace vd::device {
 
 inline constexpr int kElementwiseOperands = 4, kElementwiseConstants = 4, kElementwiseLength = 16;
 
-/** Bytes over the size of an element: the runs of eight channels that a thread of a form takes at a time. */
-inline constexpr int kElementwiseFormBytes = 4;
+/** Threads of a block: of kernels that have a program in their code, and of those that interpret one. */
+inline constexpr int kElementwiseThreads = 256, kInterpreterThreads = 128;
+/** Blocks of a multiprocessor that interpret at once, and how many of them take turns: each loads a thread's next elements early. */
+inline constexpr int kInterpreterBlocks = 4, kInterpreterRounds = 8;
 
 /** Instructions in the order of vd::Instruction. */
 enum ElementwiseCode : uint8_t {

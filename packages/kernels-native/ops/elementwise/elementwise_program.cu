@@ -1,6 +1,7 @@
 // elementwise, interpreted: any program, a switch for each instruction.
 //
-// Plan: a thread loads the runs of all its operands before it uses the first, and keeps them as they lie in memory next to a stack of runs.
+// Plan: a thread loads the runs of all its operands before it uses the first, and keeps them as they lie in memory next to a stack of runs;
+// of 16-bit types it asks for the next ones before it begins with these, since so many registers leave few warps to wait with.
 // Registers have no index: a push moves the stack down, so that its top is always in the same place, and every pair of a function and
 // the operand that it is given is a case of the switch, so that most programs push once. Instructions are the same for all threads:
 // a branch does not diverge, and is paid once for eight elements. The program is two words in registers.
@@ -20,6 +21,8 @@ template <class T> __device__ __forceinline__ void keep_packed(Raw8<T>& raw) {
 /** Eight elements of an operand of a type that is known. */
 template <class T> struct TypedRun {
   static constexpr int kWidth = 8;
+  /** Whether a thread has registers for the next run beside this one. */
+  static constexpr bool kAhead = sizeof(T) == 2;
   static constexpr bool kFast = sizeof(T) == 2;
   Raw8<T> raw;
   __device__ __forceinline__ void load(const ElementwiseOperand& o, int64_t at) { load_operand(o, at, raw); }
@@ -30,6 +33,7 @@ template <class T> struct TypedRun {
 /** Eight elements of any float type. */
 struct AnyRun {
   static constexpr int kWidth = 8;
+  static constexpr bool kAhead = false;
   static constexpr bool kFast = false;
   Raw8<float> raw;  // of 16-bit types the first half
   __device__ __forceinline__ void load(const ElementwiseOperand& o, int64_t at) {
@@ -49,6 +53,7 @@ struct AnyRun {
 /** One element. */
 struct ScalarRun {
   static constexpr int kWidth = 1;
+  static constexpr bool kAhead = false;
   static constexpr bool kFast = false;
   float value;
   __device__ __forceinline__ void load(const ElementwiseOperand& o, int64_t at) { value = load_any(o.data, o.type, at); }
@@ -127,35 +132,56 @@ template <class Run> struct Machine {
   }
 };
 
+/** The runs of all operands that there are. */
+template <class Run>
+__device__ __forceinline__ void load_runs(const ElementwiseParams& p, Run (&runs)[kElementwiseOperands], int64_t i, uint32_t clip,
+                                          uint32_t frame) {
+  const auto run = run_of<Run::kWidth>(p, i);
+#pragma unroll
+  for (int k = 0; k < kElementwiseOperands; ++k)
+    if (p.operands[k].data != nullptr) runs[k].load(p.operands[k], run_offset(p.operands[k], run, clip, frame));
+}
+
+template <class Run> __device__ __forceinline__ void interpret(Machine<Run>& machine) {
+  uint64_t now = machine.p.program[0], later = machine.p.program[1];
+#pragma unroll 1
+  while ((now & 255) != 0) {
+#pragma unroll
+    for (Run& each : machine.runs) each.keep();
+    machine.step(static_cast<int>(now & 255));
+    now = now >> 8 | later << 56;
+    later >>= 8;
+  }
+}
+
 template <class Run> __device__ __forceinline__ void elementwise_program(const ElementwiseParams& p) {
   constexpr int kWidth = Run::kWidth;
-  for_each_run<kWidth, 1>(p, [&](int64_t i, int64_t, uint32_t clip, uint32_t frame) {
-    const auto run = run_of<kWidth>(p, i);
-    Machine<Run> machine{p};
+  const int64_t count = p.channels / kWidth * p.tokens;
+  for_each_frame(p, [&](uint32_t clip, uint32_t frame) {
+    int64_t i = first_run();
+    Run ahead[kElementwiseOperands];
+    if (Run::kAhead && i < count) load_runs(p, ahead, i, clip, frame);
+    for (; i < count; i += run_step()) {
+      Machine<Run> machine{p};
+      if constexpr (Run::kAhead) {
 #pragma unroll
-    for (int k = 0; k < kElementwiseOperands; ++k) {
-      const ElementwiseOperand& o = p.operands[k];
-      if (o.data != nullptr)
-        machine.runs[k].load(o, frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride);
+        for (int k = 0; k < kElementwiseOperands; ++k) machine.runs[k] = ahead[k];
+        if (i + run_step() < count) load_runs(p, ahead, i + run_step(), clip, frame);
+      } else {
+        load_runs(p, machine.runs, i, clip, frame);
+      }
+      interpret(machine);
+      store_run(p.y, p.yType, result_offset(p, run_of<kWidth>(p, i), clip, frame), machine.top);
     }
-    uint64_t now = p.program[0], later = p.program[1];
-#pragma unroll 1
-    while ((now & 255) != 0) {
-#pragma unroll
-      for (Run& each : machine.runs) each.keep();
-      machine.step(static_cast<int>(now & 255));
-      now = now >> 8 | later << 56;
-      later >>= 8;
-    }
-    const int64_t token = (static_cast<int64_t>(clip) * p.frames + frame) * p.tokens + run.token;
-    store_run(p.y, p.yType, token * p.yPitch + run.channel, machine.top);
   });
 }
 
 }  // namespace
 
-VD_KERNEL(elementwise_f32_program, ElementwiseParams, 256, 2, elementwise_program<TypedRun<float>>)
-VD_KERNEL(elementwise_f16_program, ElementwiseParams, 256, 2, elementwise_program<TypedRun<__half>>)
-VD_KERNEL(elementwise_bf16_program, ElementwiseParams, 256, 2, elementwise_program<TypedRun<__nv_bfloat16>>)
-VD_KERNEL(elementwise_vector, ElementwiseParams, 256, 2, elementwise_program<AnyRun>)
-VD_KERNEL(elementwise_scalar, ElementwiseParams, 256, 4, elementwise_program<ScalarRun>)
+#define VD_INTERPRETER(name, ...) \
+  VD_KERNEL(elementwise_##name, ElementwiseParams, kInterpreterThreads, kInterpreterBlocks, elementwise_program<__VA_ARGS__>)
+VD_INTERPRETER(f32_program, TypedRun<float>)
+VD_INTERPRETER(f16_program, TypedRun<__half>)
+VD_INTERPRETER(bf16_program, TypedRun<__nv_bfloat16>)
+VD_INTERPRETER(vector, AnyRun)
+VD_INTERPRETER(scalar, ScalarRun)

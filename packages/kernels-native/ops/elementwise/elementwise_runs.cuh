@@ -57,12 +57,20 @@ template <int kWidth> __device__ __forceinline__ Run run_of(const ElementwisePar
   return {token, static_cast<int64_t>(static_cast<uint32_t>(i) - token * runs) * kWidth};
 }
 
-/** Calls body(run, clip, frame) for this thread's runs, `kCount` of them at a time. */
-template <int kWidth, int kCount, class Body> __device__ __forceinline__ void for_each_run(const ElementwiseParams& p, Body&& body) {
-  const int64_t count = p.channels / kWidth * p.tokens, step = static_cast<int64_t>(gridDim.x) * blockDim.x * kCount;
-  for (uint32_t y = blockIdx.y; y < p.clips * p.frames; y += gridDim.y)
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x * kCount + threadIdx.x; i < count; i += step)
-      body(i, count, y / p.frames, y % p.frames);
+/** Calls body(clip, frame) for each of this thread's frames. */
+template <class Body> __device__ __forceinline__ void for_each_frame(const ElementwiseParams& p, Body&& body) {
+  for (uint32_t y = blockIdx.y; y < p.clips * p.frames; y += gridDim.y) body(y / p.frames, y % p.frames);
+}
+/** The first run of a frame that is this thread's, and what lies between it and the next. */
+__device__ __forceinline__ int64_t first_run() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ int64_t run_step() { return static_cast<int64_t>(gridDim.x) * blockDim.x; }
+/** Where the numbers of a run lie in an operand. */
+__device__ __forceinline__ int64_t run_offset(const ElementwiseOperand& o, const Run& run, uint32_t clip, uint32_t frame) {
+  return frame_offset(o, clip, frame) + run.token * o.tokenStride + run.channel * o.channelStride;
+}
+/** Where they lie in the result. */
+__device__ __forceinline__ int64_t result_offset(const ElementwiseParams& p, const Run& run, uint32_t clip, uint32_t frame) {
+  return ((static_cast<int64_t>(clip) * p.frames + frame) * p.tokens + run.token) * p.yPitch + run.channel;
 }
 
 /** Eight elements of an operand as they lie in memory. One element for all is repeated. */

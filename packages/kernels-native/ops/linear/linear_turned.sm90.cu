@@ -6,9 +6,11 @@ using namespace vd::device;
 #define VD_LINEAR_TURNED(type, name, tile, tileName)                                                                                      \
   VD_KERNEL(linear_sm90_##name##_turned_##tileName, MatmulTurnedParams, turned_threads(kTurnedTiles[tile]), kTurnedTiles[tile].minBlocks, \
             matmul_sm90_turned<TurnedConfig<type, tile>>)
-#define VD_LINEAR_TURNED_ALL(type, name)   \
-  VD_LINEAR_TURNED(type, name, 0, m88n128) \
-  VD_LINEAR_TURNED(type, name, 1, m32n64)
+#define VD_LINEAR_TURNED_ALL(type, name)     \
+  VD_LINEAR_TURNED(type, name, 0, m88n128)   \
+  VD_LINEAR_TURNED(type, name, 1, m32n64s16) \
+  VD_LINEAR_TURNED(type, name, 2, m32n64s8)  \
+  VD_LINEAR_TURNED(type, name, 3, m32n64)
 
 VD_LINEAR_TURNED_ALL(__half, f16)
 VD_LINEAR_TURNED_ALL(__nv_bfloat16, bf16)

@@ -262,7 +262,7 @@ void print_float16(const cuda::DeviceInfo& device) {
   measured.moments = tensor({1, 1, 320, 2});
   print("measured conv of odd size", conv_cuda_variants(measured, device, kInvariant));
   print("half linear of 77 tokens", linear_cuda_variants(linear(77, 5120, 1280, f16, f16), device, kExplain));
-  const auto clip = linear(257, 1280, 5120, f16, f16);
+  const auto clip = linear(257, 1280, 3840, f16, f16);
   print("half linear of 257 tokens", linear_cuda_variants(clip, device, kExplain));
   print("invariant half linear of 257 tokens", linear_cuda_variants(clip, device, kInvariant));
   print("half linear of 256 tokens", linear_cuda_variants(linear(256, 1280, 5120, f16, f16), device, kExplain));
@@ -270,7 +270,7 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half linear of 7168 tokens", linear_cuda_variants(linear(7168, 256, 64, f16, f16), device, kExplain));
   LinearArgs turnedGated = clip;
   turnedGated.act = Activation::geglu;
-  turnedGated.y = tensor({1, 1, 257, 2560}, f16);
+  turnedGated.y = tensor({1, 1, 257, 1920}, f16);
   print("half linear of 257 tokens, geglu", linear_cuda_variants(turnedGated, device, kExplain));
   print("half conv far", conv_cuda_variants(far, device, kExplain));
   print("half conv narrow", conv_cuda_variants(conv(64, 320, 4, f16, f16), device, kExplain));
@@ -309,6 +309,17 @@ void print_attention(const cuda::DeviceInfo& device) {
   AttentionArgs fewTokens = attention(64, 768, DType::f16);
   fewTokens.heads = 16;
   print("half attention of 64 tokens", attention_cuda_variants(fewTokens, device, kExplain));
+  // Channels of a head, keys.
+  for (const auto& [dim, keys] : {std::pair<int64_t, int64_t>{40, 77}, {40, 4096}, {80, 77}, {80, 4096}, {96, 4096}, {128, 512}, {128, 1024}}) {
+    AttentionArgs cross = attention(4096, 16 * dim, DType::f16);
+    cross.heads = 16;
+    cross.k = cross.v = tensor({1, 1, keys, 16 * dim}, DType::f16);
+    const std::string name = "half attention d" + std::to_string(dim) + " to " + std::to_string(keys);
+    print(name.c_str(), attention_cuda_variants(cross, device, kExplain));
+  }
+  AttentionArgs shorter = attention(512, 16 * 40, DType::f16);
+  shorter.heads = 16;
+  print("half attention d40 of 512", attention_cuda_variants(shorter, device, kExplain));
   const auto forward = [&](const char* name, const AttentionArgs& args) { print(name, attention_cuda_variants(args, device, kExplain)); };
   for (const DType type : {DType::f32, DType::f16, DType::bf16}) {
     const std::string name = " of " + std::string(kDTypeNames[static_cast<int>(type)]);

@@ -1,5 +1,7 @@
 #include "matmul_turned.h"
 
+#include <vector>
+
 #include "../../../device/matmul_sm90_turned.h"
 
 namespace vd::cuda {
@@ -13,14 +15,18 @@ int64_t token_tiles(const MatmulProblem& p, const TurnedTile& tile) { return cei
 int64_t column_tiles(const MatmulProblem& p, const TurnedTile& tile) { return ceil_div(p.columns, tile.columns); }
 int64_t num_tiles(const MatmulProblem& p, const TurnedTile& tile) { return token_tiles(p, tile) * column_tiles(p, tile); }
 
+/** The shape that many tokens are no use for, of which few are left empty. */
+bool is_wide(const TurnedTile& tile) { return tile.columns == 128; }
+
 /** Why a tile cannot do the problem, which is a linear. */
 Reason tile_reason(const MatmulProblem& p, const TurnedTile& tile, const DeviceInfo& device) {
-  const int64_t most = kMostTurnedBlocks * tile.tokens, atOnce = int64_t{tile.minBlocks} * device.numSms;
+  constexpr int64_t kMostWideTiles = 4;
+  const int64_t most = kMostWideTiles * tile.tokens, atOnce = int64_t{tile.minBlocks} * device.numSms;
   const int64_t needed = turned_shared_bytes(tile), there = static_cast<int64_t>(device.sharedBytesPerBlock);
   return first_of(
       {if_so(p.channels2 != 0, {"has no x2"}), if_so(p.gated, {"has no gated activation"}), p.untyped,
-       if_so(tile.columns == 128 && num_tokens(p) > most, {"is for at most # tokens, x has #", {most, num_tokens(p)}}),
-       if_so(tile.columns == 64 && num_tiles(p, tile) > atOnce, {"is for at most # tiles, there are #", {atOnce, num_tiles(p, tile)}}),
+       if_so(is_wide(tile) && num_tokens(p) > most, {"is for at most # tokens, x has #", {most, num_tokens(p)}}),
+       if_so(!is_wide(tile) && num_tiles(p, tile) > atOnce, {"is for at most # tiles, there are #", {atOnce, num_tiles(p, tile)}}),
        if_so(needed > there, {"needs # bytes of shared memory, a block has #", {needed, there}})});
 }
 
@@ -51,14 +57,12 @@ Launch make_launch(const MatmulProblem& p, const TurnedTile& tile) {
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name;
   launch.block = static_cast<uint32_t>(turned_threads(tile));
-  const int64_t blocks = token_tiles(p, tile);
-  launch.cluster = blocks <= kMostTurnedBlocks ? static_cast<uint32_t>(blocks) : 1;
   launch.grid[0] = static_cast<uint32_t>(num_tiles(p, tile));
   launch.sharedBytes = static_cast<uint32_t>(turned_shared_bytes(tile));
   launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulTurnedParams, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, x), Address::of(p.x.data), p, p.x.pitch, num_tokens(p), 1, tile.tokens));
-  launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, weights), p.weights, p, p.weightChannels, p.columns, 2, tile.columns / 2));
+  launch.maps.push_back(rows_map(offsetof(MatmulTurnedParams, weights), p.weights, p, p.weightChannels, p.columns, 2, tile.columns));
   return launch;
 }
 
@@ -66,21 +70,28 @@ Launch make_launch(const MatmulProblem& p, const TurnedTile& tile) {
 
 namespace {
 
-/** Measured on an H200: few tokens leave tiles of 128 rows emptier than those of 88 (CLIP's 257: 17.4 us instead of 19.6). */
+/** Measured on an H200: few tokens leave tiles of 128 rows emptier than those of 88 (CLIP's 257 by 1280 to 5120: 10.3 us instead of 19.6). */
 bool few_tokens_win(const MatmulProblem& p, const DeviceInfo& device) {
   constexpr int64_t kRows = 128;
   const TurnedTile& tile = kTurnedTiles[0];
   const int64_t padded = token_tiles(p, tile) * tile.tokens, tiles = num_tiles(p, tile);
-  return num_tokens(p) <= kMostTurnedBlocks * tile.tokens && padded < ceil_div(num_tokens(p), kRows) * kRows &&
-         3 * tiles >= 2 * device.numSms && tiles <= int64_t{tile.minBlocks} * device.numSms;
+  return !tile_reason(p, tile, device) && padded < ceil_div(num_tokens(p), kRows) * kRows && 3 * tiles >= 2 * device.numSms &&
+         tiles <= int64_t{tile.minBlocks} * device.numSms;
 }
 
-/** Measured on an H200: tiles of 32 by 64 that all run at once are done sooner than larger ones, where reductions are short (7,168 tokens
- * of 256 channels to 64: 5.3 us instead of 6.9; 128 of 768 to 768: 9.7 instead of 11.0; 2,048 of 768 to 192: 10.2 instead of 10.8). */
+/** Of the tiles of 32 by 64, the one with the deepest ring of which all blocks run at once, or null where not even the last one's do. */
+const TurnedTile* small_tile(const MatmulProblem& p, const DeviceInfo& device) {
+  for (const TurnedTile& tile : kTurnedTiles)
+    if (!is_wide(tile) && num_tiles(p, tile) <= int64_t{tile.minBlocks} * device.numSms) return &tile;
+  return nullptr;
+}
+
+/** Measured on an H200: tiles of 32 by 64 that all run at once are done sooner than larger ones, where reductions are short for the ring
+ * that there is room for (7,168 tokens of 256 channels to 64: 5.3 us instead of 6.9; 128 of 768 to 768: 3.3; 256 of 1280 to 1280: 7.0). */
 bool few_tiles_win(const MatmulProblem& p, const DeviceInfo& device) {
-  constexpr int64_t kFewChannels = 768;
-  const TurnedTile& tile = kTurnedTiles[1];
-  return p.channels <= kFewChannels && num_tiles(p, tile) <= int64_t{tile.minBlocks} * device.numSms;
+  constexpr int64_t kFewChannels = 768, kFewRings = 3;
+  const TurnedTile* tile = small_tile(p, device);
+  return tile != nullptr && (p.channels <= kFewChannels || p.channels <= kFewRings * tile->stages * block_channels(p));
 }
 
 }  // namespace
@@ -88,12 +99,17 @@ bool few_tiles_win(const MatmulProblem& p, const DeviceInfo& device) {
 bool turned_wins(const MatmulProblem& p, const DeviceInfo& device) { return few_tokens_win(p, device) || few_tiles_win(p, device); }
 
 void add_matmul_turned(const MatmulProblem& p, const Variant& base, const DeviceInfo& device, Candidates& out) {
-  const bool wide = few_tokens_win(p, device);
-  for (const TurnedTile& tile : {kTurnedTiles[!wide], kTurnedTiles[wide]}) {
-    if (!out.allows({"sm90_", tile.name}, first_of({out.variance_reason(), tile_reason(p, tile, device)}))) continue;
+  const TurnedTile* small = small_tile(p, device);
+  std::vector<const TurnedTile*> tiles;
+  if (small) tiles.push_back(small);
+  tiles.insert(few_tokens_win(p, device) ? tiles.begin() : tiles.end(), &kTurnedTiles[0]);
+  for (const TurnedTile& tile : kTurnedTiles)
+    if (&tile != small && !is_wide(tile)) tiles.push_back(&tile);
+  for (const TurnedTile* tile : tiles) {
+    if (!out.allows({"sm90_", tile->name}, first_of({out.variance_reason(), tile_reason(p, *tile, device)}))) continue;
     Variant variant = base;
-    variant.name = std::string("sm90_") + tile.name;
-    variant.launches.push_back(make_launch(p, tile));
+    variant.name = std::string("sm90_") + tile->name;
+    variant.launches.push_back(make_launch(p, *tile));
     variant.launches.back().overlapped = true;
     out.add(std::move(variant));
   }

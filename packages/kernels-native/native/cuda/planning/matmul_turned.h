@@ -5,7 +5,8 @@
 namespace vd::cuda {
 
 /** True where turned tiles go first: those of 88 tokens where they leave less empty than tiles of 128 rows and fill most of the device,
- * those of 32 tokens where all of them run at once and reductions are short. Others are left to kernels that split the reduction. */
+ * those of 32 tokens where all of them run at once and reductions are short for the ring that there is room for. Others are left to kernels
+ * that split the reduction. */
 bool turned_wins(const MatmulProblem& problem, const DeviceInfo& device);
 
 /** Adds a variant for each turned tile that can do the problem, the best guess first, each a copy of `base` with the launch added. */
