@@ -12,12 +12,14 @@ describe("Stable Video Diffusion's autoencoder at full size, 25 frames in float1
   const { vae } = makeModels(svdXt());
 
   it.each([
-    [1024, 576, 4, "in tiles: 11 blocks whole", 1.08],
-    [1024, 576, 3, "in tiles: 11 blocks whole", 1.09],
-    [1024, 576, 2, "in tiles: 8 blocks whole", 1.1],
-    [2048, 1152, 24, "3 frames at a time", 1.08],
-    [2048, 1152, 10, "in tiles: 11 blocks whole", 1.09],
-    [2048, 1152, 4, "in tiles: 5 blocks whole", 1.09],
+    [1024, 576, 10, "9 frames at a time", 1.001],
+    [1024, 576, 5.2, "2 frames at a time", 1.03],
+    [1024, 576, 4, "in tiles: 11 blocks whole", 1.06],
+    [1024, 576, 3, "in tiles: 11 blocks whole", 1.06],
+    [1024, 576, 2, "in tiles: 8 blocks whole", 1.09],
+    [2048, 1152, 24, "3 frames at a time", 1.03],
+    [2048, 1152, 10, "in tiles: 11 blocks whole", 1.05],
+    [2048, 1152, 4, "in tiles: 5 blocks whole", 1.08],
   ])("decodes %dx%d within %d GiB", async (width, height, gibibytes, how, mostWork) => {
     const clip: StageShape = { numFrames: 25, width, height, factor: 8, rows: 2, decodeChunk: undefined, dtype: "f16" };
     const shape = decodeShape(clip, 25);
