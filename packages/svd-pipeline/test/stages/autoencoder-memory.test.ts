@@ -1,3 +1,4 @@
+import { OPS } from "@vd/kernels-native";
 import { layoutGraph } from "@vd/tensor";
 import { chooseDecodePieces, describePieces, tileStages } from "@vd/vae-opt";
 import { describe, expect, it } from "vitest";
@@ -51,6 +52,24 @@ describe("Stable Video Diffusion's autoencoder at full size, 25 frames in float1
     expect(bytes).toBeGreaterThan(0.93 * budgetBytes);
     const flops = stages.reduce((sum, { stage, runs }) => sum + runs * look(stage).flops, 0);
     expect(flops / look(over(undefined)).flops).toBeLessThan(mostWork);
+  });
+
+  it("finds the statistics of every norm as at once, however few frames it computes at a time", () => {
+    /** By norm: whether convolutions left moments, which a GPU adds up in another order than it reads maps. */
+    const statisticsWith = (decodeChunk: number | undefined) => {
+      const clip = { numFrames: 25, width: 1024, height: 576, factor: 8, rows: 2, dtype: "f16" } as const;
+      const { build } = decodeStage({ vae }, { ...clip, decodeChunk });
+      const { rows } = layoutGraph(build, { dtype: "f16" }).graph;
+      const norms = rows.filter(({ op }) => op === "group_norm" || op === "group_norm_stats");
+      const found = norms.map(({ op, name, inputs }) => {
+        const given = Object.keys(OPS[op].inputs).filter((input, i) => inputs[i] && /^(moments|stats)$/.test(input));
+        return `${name} ${op} ${given.join()}`;
+      });
+      return [...new Set(found)].sort();
+    };
+    const whole = statisticsWith(undefined);
+    expect(whole.filter((norm) => norm.endsWith("moments")).length).toBeGreaterThan(30);
+    for (const decodeChunk of [1, 2, 7, 9]) expect(statisticsWith(decodeChunk)).toEqual(whole);
   });
 
   it.each([

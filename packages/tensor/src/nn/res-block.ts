@@ -267,14 +267,15 @@ function* inPlace(
   const numFrames = x.dims[1]!;
   const recordFirst = firstHalf(g, x, layers, frameBias);
   yield;
+  const longest = Math.max(...chunks.map(([begin, end]) => end - begin));
   const halfStats = g.empty([1, numFrames, NUM_GROUPS, 2], "f32");
-  for (const [begin, end] of chunks) {
+  // Without a window beside them, parts of a frame more take no more memory.
+  for (const [begin, end] of frameChunks(numFrames, longest + 1)) {
     frameStatistics(g, second, recordFirst(begin, end), { eps, out: frameRange(halfStats, begin, end) });
     yield;
   }
   const stats = joinedStatistics(g, second.path, halfStats, eps);
   // Each part's second convolution sees a frame on each side. Those in front are kept, since x is written over behind them.
-  const longest = Math.max(...chunks.map(([begin, end]) => end - begin));
   const window = g.empty([1, longest + WINDOW_PAST, ...x.dims.slice(2)], x.dtype);
   for (const [begin, end] of chunks) {
     const [from, to] = [begin === 0 ? 0 : begin + 1, Math.min(end + 1, numFrames)];
