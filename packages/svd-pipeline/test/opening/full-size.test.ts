@@ -93,8 +93,8 @@ describe("SVD-XT at 25 frames of 1024×576", () => {
   it("takes less memory to decode in chunks, with the same results and little more work", async () => {
     const chunked = (await layoutsOf({ decodeChunk: 2 })).get("decode")!;
     expect(chunked.memory.peakBytes).toBeLessThan(0.3 * layouts.get("decode")!.memory.peakBytes);
-    // A convolution of each block runs twice.
-    expect(chunked.cost.flops / 1e12 / tera("decode")).toBeLessThan(1.08);
+    // A convolution of each block of the last level runs twice.
+    expect(chunked.cost.flops / 1e12 / tera("decode")).toBeLessThan(1.03);
   });
 
   it.each([

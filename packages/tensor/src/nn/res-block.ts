@@ -138,6 +138,9 @@ export interface TemporalResBlockCall {
    *  neighbours and norms statistics of all frames. With several parts it takes the place of x. Without, norms find their statistics
    *  themselves, which differ by rounding. */
   chunks?: FrameChunks | undefined;
+  /** With chunks: a place for what is between the two convolutions, of x's shape, which is then computed once instead of twice. The result takes the
+   *  place of x. */
+  half?: Tensor | undefined;
 }
 
 /** Norm and convolution over three frames. */
@@ -179,8 +182,9 @@ export function temporalResBlock(
 
 function wholeTemporal(layers: TemporalLayers): PausableModule<[x: Tensor, call: TemporalResBlockCall]> {
   const { first, second, bias, eps } = layers;
-  return pausable(function* (g: Graph, x: Tensor, { emb, amount, chunks }: TemporalResBlockCall) {
+  return pausable(function* (g: Graph, x: Tensor, { emb, amount, chunks, half }: TemporalResBlockCall) {
     const frameBias = bias(g, emb);
+    if (chunks && half) return yield* inPlaceOver(g, x, layers, { frameBias, amount, chunks, half });
     if (chunks && chunks.length > 1) return yield* inPlace(g, x, layers, { frameBias, amount, chunks });
     // With chunks the statistics are the same as if there were several.
     const norm = (half: TemporalHalf, y: Tensor) =>
@@ -207,6 +211,45 @@ interface InPlaceCall {
   chunks: FrameChunks;
 }
 
+/** Returns what records frames [begin, end) of x behind the first convolution. */
+function firstHalf(
+  g: Graph,
+  x: Tensor,
+  { first, eps }: TemporalLayers,
+  frameBias: Tensor | undefined,
+): (begin: number, end: number, out?: Tensor) => Tensor {
+  const stats = joinedStatistics(g, first.path, frameStatistics(g, first, x, { eps }), eps);
+  return (begin, end, out) => {
+    const [from, to] = [Math.max(begin - 1, 0), Math.min(end + 1, x.dims[1]!)];
+    const neighbours = [from < begin, to > end] as const;
+    return runOfHalf(g, first, frameRange(x, from, to), { stats, neighbours, frameBias, out });
+  };
+}
+
+/** A temporal block in the place of x with a second map of all frames, `half`: nothing is computed twice. Pauses after each part. */
+function* inPlaceOver(
+  g: Graph,
+  x: Tensor,
+  layers: TemporalLayers,
+  { frameBias, amount, chunks, half }: InPlaceCall & { half: Tensor },
+): Pausable<Tensor> {
+  const { second, eps } = layers;
+  const recordFirst = firstHalf(g, x, layers, frameBias);
+  yield;
+  for (const [begin, end] of chunks) {
+    recordFirst(begin, end, frameRange(half, begin, end));
+    yield;
+  }
+  const stats = joinedStatistics(g, second.path, frameStatistics(g, second, half, { eps }), eps);
+  // Part by part, since ops that take the norm's place may not work in place.
+  for (const [begin, end] of chunks) {
+    const part = frameRange(half, begin, end);
+    second.norm(g, part, { stats, out: part });
+  }
+  yield;
+  return second.conv(g, half, { outScale: amount, residual: x, out: x });
+}
+
 /** Frames of a window that lie in front of a part's own. */
 const WINDOW_PAST = 2;
 
@@ -217,32 +260,30 @@ const WINDOW_PAST = 2;
 function* inPlace(
   g: Graph,
   x: Tensor,
-  { first, second, eps }: TemporalLayers,
+  layers: TemporalLayers,
   { frameBias, amount, chunks }: InPlaceCall,
 ): Pausable<Tensor> {
+  const { second, eps } = layers;
   const numFrames = x.dims[1]!;
-  const joined = (half: TemporalHalf, frames: Tensor) => joinedStatistics(g, half.path, frames, eps);
-  const stats = joined(first, frameStatistics(g, first, x, { eps }));
+  const recordFirst = firstHalf(g, x, layers, frameBias);
   yield;
-  /** Frames [begin, end) behind the first convolution. */
-  const half = (begin: number, end: number): Tensor => {
-    const [from, to] = [Math.max(begin - 1, 0), Math.min(end + 1, numFrames)];
-    return runOfHalf(g, first, frameRange(x, from, to), { stats, neighbours: [from < begin, to > end], frameBias });
-  };
+  const longest = Math.max(...chunks.map(([begin, end]) => end - begin));
   const halfStats = g.empty([1, numFrames, NUM_GROUPS, 2], "f32");
-  for (const [begin, end] of chunks) {
-    frameStatistics(g, second, half(begin, end), { eps, out: frameRange(halfStats, begin, end) });
+  // Without a window beside them, parts of a frame more take no more memory.
+  for (const [begin, end] of frameChunks(numFrames, longest + 1)) {
+    frameStatistics(g, second, recordFirst(begin, end), { eps, out: frameRange(halfStats, begin, end) });
     yield;
   }
-  const secondStats = joined(second, halfStats);
+  const stats = joinedStatistics(g, second.path, halfStats, eps);
   // Each part's second convolution sees a frame on each side. Those in front are kept, since x is written over behind them.
-  const longest = Math.max(...chunks.map(([begin, end]) => end - begin));
   const window = g.empty([1, longest + WINDOW_PAST, ...x.dims.slice(2)], x.dtype);
   for (const [begin, end] of chunks) {
     const [from, to] = [begin === 0 ? 0 : begin + 1, Math.min(end + 1, numFrames)];
     const past = Math.min(begin, 1) * WINDOW_PAST;
-    if (from < to)
-      second.norm(g, half(from, to), { stats: secondStats, out: frameRange(window, past, past + to - from) });
+    if (from < to) {
+      const made = frameRange(window, past, past + to - from);
+      second.norm(g, recordFirst(from, to, made), { stats, out: made });
+    }
     const seen = frameRange(window, 0, past + to - from);
     second.conv(g, seen, {
       ...{ outScale: amount, residual: frameRange(x, begin, end), out: frameRange(x, begin, end) },
@@ -335,9 +376,9 @@ export function spatioTemporalResBlock(w: Weights, config: SpatioTemporalConfig)
       g.tap(`${w.path}.spatial_res_block`, y);
       return y;
     },
-    temporal: pausable(function* (g: Graph, x: Tensor, { emb, chunks }: Omit<TemporalResBlockCall, "amount"> = {}) {
-      g.tap(`${w.path}.temporal_res_block`, () => temporal(g, x, { emb, amount: 1 }));
-      const y = yield* temporal.inPieces(g, x, { emb, amount, chunks });
+    temporal: pausable(function* (g: Graph, x: Tensor, call: Omit<TemporalResBlockCall, "amount"> = {}) {
+      g.tap(`${w.path}.temporal_res_block`, () => temporal(g, x, { emb: call.emb, amount: 1 }));
+      const y = yield* temporal.inPieces(g, x, { ...call, amount });
       g.tap(w.path, y);
       return y;
     }),

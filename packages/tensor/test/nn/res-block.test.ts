@@ -1,5 +1,6 @@
 import { beside, type Plain } from "@vd/kernels-native/references";
 import { describe, expect, test } from "vitest";
+import { Graph } from "../../src/graph";
 import { frameChunks, resBlock, sigmoid, spatioTemporalResBlock, temporalResBlock } from "../../src/nn/index";
 import { pixels, tokens } from "../../src/tensor";
 import { failure } from "../support/failure";
@@ -169,6 +170,44 @@ describe("a temporal residual block", () => {
       return block(g, own, { emb: t.emb, amount: 0.3, chunks });
     });
     expectNear(parts, whole, { nmse: 1e-13, worst: 1e-5 });
+  });
+
+  test.each([1, 2, 3, 4, 7])(
+    "computes nothing twice in parts of %i frames with a place for what is half done",
+    (size) => {
+      const chunks = frameChunks(7, size);
+      const record = (hasHalf: boolean) => {
+        const g = new Graph();
+        const x = g.input("x", [1, 7, 2, 3, 32]);
+        const own = pixels(g.pointwise({ a: tokens(x) }), 2, 3);
+        const half = hasHalf ? g.empty(x.dims) : undefined;
+        expect(block(g, own, { amount: 0.3, chunks, half }).storage).toBe(
+          hasHalf || chunks.length > 1 ? own.storage : g.rows.at(-1)!.outputs[0]!.storage,
+        );
+        const convolutions = g.rows.filter(({ op }) => op === "conv");
+        return convolutions.reduce((sum, { flops }) => sum + flops, 0);
+      };
+      const [once, twice] = [record(true), record(false)];
+      expect(twice / once).toBeCloseTo(chunks.length > 1 ? 1.5 : 1, 5);
+    },
+  );
+
+  test.each([1, 2, 3, 4, 7])("in parts of %i frames has the same bits with and without such a place", async (size) => {
+    const x = random("x", [1, 7, 2, 3, 32]);
+    const [over, window, whole] = await Promise.all(
+      [
+        { chunks: frameChunks(7, size), hasHalf: true },
+        { chunks: frameChunks(7, size), hasHalf: false },
+        { chunks: frameChunks(7, 7), hasHalf: false },
+      ].map(({ chunks, hasHalf }) =>
+        run({ x }, (g, t) => {
+          const own = pixels(g.pointwise({ a: tokens(t.x!) }), 2, 3);
+          return block(g, own, { amount: 0.3, chunks, half: hasHalf ? g.empty(own.dims) : undefined });
+        }),
+      ),
+    );
+    expect(over!.data).toEqual(whole!.data);
+    expect(window!.data).toEqual(whole!.data);
   });
 });
 

@@ -46,10 +46,10 @@ export interface ChosenPieces {
   fits: boolean;
 }
 
-/** All frames, half of them, a third and so on, each length once. */
+/** All frames, then one fewer and so on: even where the largest work is cut into as many pieces, fewer take less. */
 function chunkLengths(numFrames: number): (number | undefined)[] {
-  const numChunks = Array.from({ length: Math.max(Math.min(numFrames, MOST_CHUNKS) - 1, 0) }, (_, i) => i + 2);
-  return [undefined, ...new Set(numChunks.map((count) => Math.ceil(numFrames / count)))];
+  const least = Math.ceil(numFrames / MOST_CHUNKS);
+  return [undefined, ...Array.from({ length: numFrames - least }, (_, i) => numFrames - 1 - i)];
 }
 
 interface Found<T> {

@@ -35,6 +35,8 @@ interface Stage {
   /** Growth of height and width, and channels of the result. */
   grow: number;
   channels: number;
+  /** Channels that the spatial half works in at most for a pixel of its result, beside what it takes. */
+  workChannels: number;
   /** Names to keep the result under, once the stage is done. */
   tapAs?: string;
 }
@@ -45,17 +47,27 @@ const stageConfig = (cin: number, cout: number) => ({
   switched: true,
 });
 
-function residualStage(w: Weights, level: number, [cin, cout]: [number, number], before?: Module, grow = 1): Stage {
+/** What comes before a stage's residual block, with the channels that it works in for a pixel of its result. */
+interface Before {
+  module: Module;
+  workChannels: number;
+}
+
+function residualStage(w: Weights, level: number, [cin, cout]: [number, number], before?: Before, grow = 1): Stage {
   const block = spatioTemporalResBlock(w, stageConfig(cin, cout));
-  const spatial: SpatialPart = (g, x, out) => block.spatial(g, before ? before(g, x) : x, { out });
+  const spatial: SpatialPart = (g, x, out) => block.spatial(g, before ? before.module(g, x) : x, { out });
   const { temporal, temporalHalves } = block;
-  return { name: w.path, level, spatial, temporal, temporalHalves, grow, channels: cout };
+  // A convolution's result beside its input or the skip connection, beside what came before.
+  const ownChannels = (before ? cin : 0) + cout + Math.max(cin, cout);
+  const workChannels = Math.max(ownChannels, before?.workChannels ?? 0);
+  return { name: w.path, level, spatial, temporal, temporalHalves, grow, channels: cout, workChannels };
 }
 
 /** The middle block: attention comes before the second residual block only, so with one layer it never runs and
  *  layers beyond the second never run either, as in the reference. */
 function middleStages(w: Weights, channels: number, numLayers: number): Stage[] {
-  const attention = imageAttention(w.at("attentions.0"), channels);
+  // Queries, keys and values beside the norm's or attention's result.
+  const attention = { module: imageAttention(w.at("attentions.0"), channels), workChannels: 4 * channels };
   const stages = Array.from({ length: numLayers }, (_, i) =>
     residualStage(w.at("resnets").at(i), -1, [channels, channels], i === 1 ? attention : undefined),
   ).slice(0, 2);
@@ -67,7 +79,7 @@ function upStages(w: Weights, config: VaeConfig): { stages: Stage[]; channels: n
   const reversed = [...config.blockOutChannels].reverse();
   const stages: Stage[] = [];
   let channels = reversed[0]!;
-  let upsample: Module | undefined;
+  let upsample: Before | undefined;
   reversed.forEach((cout, level) => {
     const scope = w.at(level);
     for (let i = 0; i <= config.layersPerBlock; i++) {
@@ -83,32 +95,34 @@ function upStages(w: Weights, config: VaeConfig): { stages: Stage[]; channels: n
 }
 
 /** The end of the level with the weights `level`. */
-function upsampler(level: Weights, channels: number): Module {
+function upsampler(level: Weights, channels: number): Before {
   const w = level.at("upsamplers.0");
   const grown = conv(w.at("conv"), { cin: channels, cout: channels, kernel: [1, 3, 3], upsample: true });
-  return (g, x) => {
+  const module: Module = (g, x) => {
     const y = grown(g, x);
     g.tap(w.path, y);
     g.tap(level.path, y);
     return y;
   };
+  return { module, workChannels: channels };
 }
 
-/** Applies a spatial function to a clip in parts, pausing after each. out: gives the place of all results, where there are several parts. */
+/** Applies a spatial function to a clip in parts, pausing after each. y: the place of all results. */
 function* inParts(
   g: Graph,
-  x: Tensor,
+  [x, y]: [Tensor, Tensor],
   chunks: FrameChunks,
-  { spatial, out }: Pick<Stage, "spatial"> & { out: () => Tensor },
+  { spatial }: Pick<Stage, "spatial">,
 ): Pausable<Tensor> {
-  if (chunks.length === 1) return spatial(g, x);
-  const y = out();
   for (const [lo, hi] of chunks) {
-    spatial(g, frameRange(x, lo, hi), frameRange(y, lo, hi));
+    spatial(g, partOf(x, lo, hi), partOf(y, lo, hi));
     yield;
   }
   return y;
 }
+
+/** Frames of one clip, or all of several clips. */
+const partOf = (x: Tensor, lo: number, hi: number): Tensor => (hi - lo === x.dims[1] ? x : frameRange(x, lo, hi));
 
 /** The size of a stage's result for that of its input. */
 const grownDims = ([b, f, h, w]: readonly number[], { grow, channels }: Pick<Stage, "grow" | "channels">): number[] => [
@@ -125,32 +139,50 @@ interface Maps {
   first: Tensor;
   /** Where a stage's result goes. */
   next(stage: Stage, x: Tensor): Tensor;
+  /** A place for a second map like x, which nothing else takes meanwhile; undefined where there is none. */
+  beside(x: Tensor): Tensor | undefined;
 }
+
+/** The sizes of what the first stage takes and of all stages' results. */
+function sizesOf(first: readonly number[], stages: readonly Stage[]): (readonly number[])[] {
+  const sizes = [first];
+  for (const stage of stages) sizes.push(grownDims(sizes.at(-1)!, stage));
+  return sizes;
+}
+
+/** True where no map is smaller than the one before it: its first parts would lie where that one has frames that are still to be taken. */
+const neverShrinks = (sizes: readonly (readonly number[])[]): boolean =>
+  sizes.every((size, i) => i === 0 || countOf(size) >= countOf(sizes[i - 1]!));
 
 /**
  * Maps of a decode in parts that all end where the same block of memory ends: each stage's results come from the block's beginning on while
  * what it takes is used up before they reach it, so there is never more than the largest map.
  */
-function mapsInPlace(g: Graph, dims: readonly number[], stages: readonly Stage[]): Maps {
-  const sizes = [dims];
-  for (const stage of stages) sizes.push(grownDims(sizes.at(-1)!, stage));
+function mapsInPlace(g: Graph, sizes: readonly (readonly number[])[]): Maps {
   const bytesOf = (size: readonly number[]) => packedBytes(size, g.dtype);
   const largest = sizes.reduce((most, size) => (bytesOf(size) > bytesOf(most) ? size : most));
   const block = g.empty(largest);
   const atEnd = (size: readonly number[]) =>
     packedTensor(block.storage, size, g.dtype, block.storage.bytes - bytesOf(size));
-  return { first: atEnd(dims), next: (stage, x) => atEnd(grownDims(x.dims, stage)) };
+  return {
+    first: atEnd(sizes[0]!),
+    next: (stage, x) => atEnd(grownDims(x.dims, stage)),
+    beside: ({ dims: size }) =>
+      2 * bytesOf(size) <= block.storage.bytes ? packedTensor(block.storage, size, g.dtype) : undefined,
+  };
 }
 
 /** Maps of their own for every stage: whoever keeps some of them would find others in their place. */
 function mapsApart(g: Graph, dims: readonly number[]): Maps {
-  return { first: g.empty(dims), next: (stage, x) => g.empty(grownDims(x.dims, stage), x.dtype) };
+  const next: Maps["next"] = (stage, x) => g.empty(grownDims(x.dims, stage), x.dtype);
+  return { first: g.empty(dims), next, beside: () => undefined };
 }
 
 /** How to decode. */
 export interface DecodeOptions {
-  /** Frames of the largest map that are computed at a time, one clip only; fewer need less memory. Every number gives the same bits. Default:
-   *  all, with norms that find the statistics of all frames themselves, which differ by rounding. */
+  /** Frames that are computed at a time where a frame takes most memory, one clip only; fewer need less. What takes less for a frame computes more
+   *  of them in the same memory. Every number gives the same bits. Default: all, with norms that find the statistics of all frames
+   *  themselves, which differ by rounding. */
   chunkFrames?: number | undefined;
 }
 
@@ -204,44 +236,65 @@ export interface Decoder {
 
 /** Into which parts the stages cut a clip. */
 interface Cut {
-  chunkFrames: number;
-  /** The largest result of a stage, whose parts have `chunkFrames` frames: of smaller ones more frames take the same memory. */
-  largest: number;
+  /** Elements that a part may work in beside the maps; no limit for all frames at once. */
+  room: number;
 }
 
 /** How the stages cut the clip z; undefined where each has a norm of its own over all of it. */
 function cutOf(z: Tensor, { chunkFrames }: DecodeOptions, stages: readonly Stage[]): Cut | undefined {
   const [batch, numFrames] = z.dims as [number, number];
   if (chunkFrames === undefined) return undefined;
-  let [dims, largest] = [z.dims as readonly number[], 1];
-  for (const stage of stages) {
-    dims = grownDims(dims, stage);
-    largest = Math.max(largest, countOf(dims));
-  }
-  return { chunkFrames: batch === 1 ? chunkFrames : numFrames, largest };
+  if (batch !== 1 || chunkFrames >= numFrames) return { room: Number.POSITIVE_INFINITY };
+  const [, ...results] = sizesOf(z.dims, stages);
+  const most = Math.max(1, ...results.map((dims, i) => workOf(dims, stages[i]!.workChannels)));
+  return { room: chunkFrames * most };
 }
 
-/** The parts of a stage with a result of `dims`. */
-function partsOf(cut: Cut | undefined, dims: readonly number[]): FrameChunks {
-  const numFrames = dims[1]!;
-  if (!cut) return [[0, numFrames]];
-  const size = Math.floor((cut.chunkFrames * cut.largest) / countOf(dims));
-  return frameChunks(numFrames, cut.chunkFrames >= numFrames ? numFrames : Math.min(size, numFrames));
+/** Elements of `channels` for each pixel of a frame of dims [B,F,H,W,C]. */
+const workOf = ([, , height, width]: readonly number[], channels: number): number => height! * width! * channels;
+
+/** Parts of at most `size` frames, as even as can be. */
+const evenChunks = (numFrames: number, size: number): FrameChunks =>
+  frameChunks(numFrames, Math.ceil(numFrames / Math.ceil(numFrames / Math.max(Math.min(size, numFrames), 1))));
+
+/** The parts of a spatial half with a result of `dims`. */
+function spatialParts(cut: Cut | undefined, dims: readonly number[], workChannels: number): FrameChunks {
+  const room = cut?.room ?? Number.POSITIVE_INFINITY;
+  return evenChunks(dims[1]!, Math.floor(room / workOf(dims, workChannels)));
+}
+
+/** The parts of the half of a stage that sees all frames, and a place for what is between its convolutions, if there is room for all of it. */
+function temporalParts(
+  g: Graph,
+  x: Tensor,
+  { cut, maps }: StageMemory,
+): { chunks?: FrameChunks | undefined; half?: Tensor | undefined } {
+  const numFrames = x.dims[1]!;
+  if (!cut || cut.room === Number.POSITIVE_INFINITY) return { chunks: cut && [[0, numFrames]] };
+  const frames = Math.floor(cut.room / workOf(x.dims, x.dims[4]!));
+  const beside = maps.beside(x);
+  // The first convolution sees a frame on each side of a part.
+  const left = frames - (beside ? 0 : numFrames);
+  const longest = left >= numFrames ? numFrames : left - 2;
+  if (longest > 0) return { chunks: evenChunks(numFrames, longest), half: beside ?? g.empty(x.dims, x.dtype) };
+  // Else there are a normalised part and a window, both with two frames more.
+  return { chunks: evenChunks(numFrames, Math.floor(frames / 2) - 2) };
+}
+
+/** Where stages work. */
+interface StageMemory {
+  maps: Maps;
+  cut: Cut | undefined;
 }
 
 /** Records blocks one after the other. */
-function* runStages(
-  g: Graph,
-  first: Tensor,
-  stages: readonly Stage[],
-  { maps, cut }: { maps: Maps; cut: Cut | undefined },
-): Pausable<Tensor> {
+function* runStages(g: Graph, first: Tensor, stages: readonly Stage[], memory: StageMemory): Pausable<Tensor> {
   let x = first;
   for (const stage of stages) {
-    const chunks = partsOf(cut, grownDims(x.dims, stage));
-    const spatial = yield* inParts(g, x, chunks, { spatial: stage.spatial, out: () => maps.next(stage, x) });
+    const y = memory.maps.next(stage, x);
+    const spatial = yield* inParts(g, [x, y], spatialParts(memory.cut, y.dims, stage.workChannels), stage);
     yield;
-    x = yield* stage.temporal.inPieces(g, spatial, { chunks: cut && chunks });
+    x = yield* stage.temporal.inPieces(g, spatial, temporalParts(g, spatial, memory));
     if (stage.tapAs) g.tap(stage.tapAs, x);
     yield;
   }
@@ -259,8 +312,8 @@ function decoderEnd(scope: Weights, config: VaeConfig, channels: number) {
     timeConv(g, x, { padding: [before ? 0 : 1, after ? 0 : 1, 0, 0, 0, 0] });
   const record = function* (g: Graph, x: Tensor, cut: Cut | undefined): Pausable<Tensor> {
     g.tap(scope.at("conv_norm_out").path, () => norm(g, x, { act: "none" }));
-    const out = () => g.empty([...x.dims.slice(0, 4), outChannels], x.dtype);
-    const frames = yield* inParts(g, x, partsOf(cut, x.dims), { spatial, out });
+    const out = g.empty([...x.dims.slice(0, 4), outChannels], x.dtype);
+    const frames = yield* inParts(g, [x, out], spatialParts(cut, x.dims, channels + outChannels), { spatial });
     g.tap(scope.at("conv_out").path, frames);
     const y = temporal(g, frames);
     g.tap(scope.at("time_conv_out").path, y);
@@ -293,9 +346,9 @@ export function decoder(w: Weights, config: VaeConfig): Decoder {
   const end = decoderEnd(scope, config, up.channels);
   const tapped = [scope.at("conv_in").path, ...stages.flatMap(({ name, tapAs = name }) => [name, tapAs])];
   function* head(g: Graph, z: Tensor, some: readonly Stage[], cut: Cut | undefined): Pausable<Tensor> {
-    const dims = [...z.dims.slice(0, 4), top];
-    const isCut = cut !== undefined && cut.chunkFrames < z.dims[1]! && some.length > 0;
-    const maps = isCut && !tapped.some((name) => g.wants(name)) ? mapsInPlace(g, dims, some) : mapsApart(g, dims);
+    const sizes = sizesOf([...z.dims.slice(0, 4), top], some);
+    const isCut = cut !== undefined && cut.room < Number.POSITIVE_INFINITY && neverShrinks(sizes);
+    const maps = isCut && !tapped.some((name) => g.wants(name)) ? mapsInPlace(g, sizes) : mapsApart(g, sizes[0]!);
     const x = convIn(g, z, { out: maps.first });
     g.tap(scope.at("conv_in").path, x);
     return yield* runStages(g, x, some, { maps, cut });

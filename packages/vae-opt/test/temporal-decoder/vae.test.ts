@@ -107,6 +107,24 @@ describe("decoding", () => {
     expect(peaks[2]).toBeLessThan(peaks[1]!);
   });
 
+  it.each([
+    ["maps that grow", [32, 64, 64, 64], 2],
+    ["a map that shrinks", [32, 256], 1],
+  ])("gives the same bits with any number of frames at a time: %s", async (_, channels, layers) => {
+    const vae = temporalVae(
+      randomWeights().weights,
+      parseVaeConfig({ block_out_channels: channels, layers_per_block: layers, down_block_types: undefined }),
+    );
+    for (const numFrames of [1, 2, 3, 5, 9, 14]) {
+      const latents = noise(numFrames * 2 * 3 * 4);
+      const inParts = (chunkFrames: number) =>
+        runModule((g, x) => vae.decode(g, x, { chunkFrames }), [1, numFrames, 2, 3, 4], latents);
+      const whole = await inParts(numFrames);
+      for (let chunkFrames = 1; chunkFrames < numFrames; chunkFrames++)
+        expect(relativeDistance((await inParts(chunkFrames)).values, whole.values), `${chunkFrames}`).toBe(0);
+    }
+  });
+
   it("lets a frame see its neighbours, and they theirs", async () => {
     const moved = z.slice();
     const frameLength = z.length / 8;
