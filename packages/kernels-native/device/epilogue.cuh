@@ -155,7 +155,8 @@ template <class T> struct TailAhead {
     if (col >= e.n) return;
     const auto operand = [](const void* p, int64_t at) { return ptx::load16_here(static_cast<const T*>(p) + at); };
     if (e.bias) {
-      const uint4 low = ptx::load16_here(static_cast<const float*>(e.bias) + col), high = ptx::load16_here(static_cast<const float*>(e.bias) + col + 4);
+      const uint4 low = ptx::load16_here(static_cast<const float*>(e.bias) + col),
+                  high = ptx::load16_here(static_cast<const float*>(e.bias) + col + 4);
       const uint32_t words[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
       for (int i = 0; i < 8; ++i) bias[i] = __uint_as_float(words[i]);

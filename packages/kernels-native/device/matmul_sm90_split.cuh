@@ -235,8 +235,8 @@ __device__ __forceinline__ void find_items(const MatmulSm90Params& p, const Matm
 
 /** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the consumers; items: the first ones. */
 template <class Config>
-__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share, int rank,
-                                                  int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
+__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share,
+                                                  int rank, int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
   const int count = (share.endRow - share.firstRow) * SplitItem<Config>::kChunks;
 #pragma unroll 1
   for (int first = threadIdx.x; first < count; first += kSplitUnderWay * kSplitThreads) {

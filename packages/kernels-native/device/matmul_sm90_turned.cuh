@@ -150,8 +150,7 @@ template <class Config> __device__ __forceinline__ void turned_prefetch_residual
 
 /** The rest of the tail, or all of it, eight columns a thread at a time. By the consumers. */
 template <class Config>
-__device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const TurnedPlace& place, const float* sums,
-                                              bool activated) {
+__device__ __forceinline__ void turned_finish(const MatmulTurnedParams& p, const TurnedPlace& place, const float* sums, bool activated) {
   constexpr int kChunks = Config::kColumns / 8;
   const int numTokens = min(Config::kTokens, p.numTokens - place.firstToken), column = threadIdx.x % kChunks * 8;
 #pragma unroll 2

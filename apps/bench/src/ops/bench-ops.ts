@@ -55,7 +55,11 @@ interface OurRun {
 }
 
 /** Ours over a layout of the case. */
-async function ourOp(ready: ReadyCase, layout: GraphLayout, { calls, name, capture, variant }: OurRun): Promise<Contender> {
+async function ourOp(
+  ready: ReadyCase,
+  layout: GraphLayout,
+  { calls, name, capture, variant }: OurRun,
+): Promise<Contender> {
   const { bench, sizes } = ready;
   const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
   const plan = await Plan.load(bench.device, layout, { capture, ...variants });
@@ -92,7 +96,10 @@ function unfusedContenders(
   };
   const layout = layoutGraph(record, { dtype: ready.bench.dtype });
   const names = isGpu ? ["unfused", "unfused-graph"] : ["unfused"];
-  return names.map((name) => [name, () => ourOp(ready, layout, { calls: sets.length, name, capture: name.endsWith("-graph") })] as const);
+  return names.map(
+    (name) =>
+      [name, () => ourOp(ready, layout, { calls: sets.length, name, capture: name.endsWith("-graph") })] as const,
+  );
 }
 
 /** Makes contenders one after the other; of one that cannot be made, the row says why. */
@@ -123,7 +130,10 @@ async function otherVariants(ready: ReadyCase, layout: GraphLayout, capture: boo
   const graph = capture ? "ours-graph" : "ours";
   return names.map(
     (variant) =>
-      [`ours ${variant}`, () => ourOp(ready, layout, { calls: callsOf(ready.sizes), name: `${graph} ${variant}`, capture, variant })] as const,
+      [
+        `ours ${variant}`,
+        () => ourOp(ready, layout, { calls: callsOf(ready.sizes), name: `${graph} ${variant}`, capture, variant }),
+      ] as const,
   );
 }
 
@@ -141,7 +151,9 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
     const ready: ReadyCase = { bench, each, operands, sizes };
     const { contenders, missing } = await tryAll(ready, [
       ["ours", () => ourOp(ready, layout, { calls, name: "ours", capture: false })],
-      ...(isGpu ? [["ours-graph", () => ourOp(ready, layout, { calls, name: "ours-graph", capture: true })] as const] : []),
+      ...(isGpu
+        ? [["ours-graph", () => ourOp(ready, layout, { calls, name: "ours-graph", capture: true })] as const]
+        : []),
       ...unfusedContenders(ready, placed.sets, isGpu),
       ...(bench.everyVariant ? await otherVariants(ready, layout, isGpu) : []),
       ...peerContenders(ready, isGpu),

@@ -72,7 +72,9 @@ describe("op cases", () => {
     expect(sizes.numSets).toBe(1);
     expect(sizes.passes).toBe(32);
     const large = chooseCases("svd-xt.unet.down0.attn0.spatial", "cuda", "attention")[0]!;
-    expect(opSizes(large, operandShapes(large, "f16"), { cacheBytes: 2 ** 27, isGpu: true }, "f16").passes).toBeLessThan(3);
+    expect(
+      opSizes(large, operandShapes(large, "f16"), { cacheBytes: 2 ** 27, isGpu: true }, "f16").passes,
+    ).toBeLessThan(3);
     expect(opSizes(each, operands, { cacheBytes: 2 ** 10, isGpu: false }, "f32").passes).toBe(1);
 
     const placed = await placeOperands(device, operands, 1);

@@ -117,8 +117,8 @@ cuda::Candidates attention_cuda_variants(const AttentionArgs& given, const cuda:
   if (!out.allows({"attention_*"}, row_reason(given))) return out;
   const HeadsStage stage(given);
   const AttentionArgs a = stage.staged();
-  // The small blocks go ahead of the rest of the device's own for so few tokens: 3.9 us for 64 of 16 heads on an H200, where the portable core
-  // takes 6 and larger tiles more.
+  // The small blocks go ahead of the rest of the device's own for so few tokens: 3.9 us for 64 of 16 heads on an H200, where the portable
+  // core takes 6 and larger tiles more.
   constexpr int64_t kFewTokens = 64;
   const bool few = a.axis == AttentionAxis::space && a.q.dim(2) <= kFewTokens && a.k.dim(2) <= kFewTokens;
   if (few) add_block_attention(a, device, true, out);

@@ -3,7 +3,7 @@
 
 using namespace vd::device;
 
-#define VD_BLOCK(type, name, tile, dim)                                                                                         \
+#define VD_BLOCK(type, name, tile, dim)                                                                                        \
   VD_KERNEL_OVERLAPPED(attention_sm90_block_##name##_d##dim, AttentionRangeParams, kBlockThreads, kBlockTiles[tile].minBlocks, \
                        attention_block<BlockConfig<type, tile>>)
 #define VD_BLOCK_ALL(type, name) \

@@ -4,7 +4,7 @@
 
 using namespace vd::device;
 
-#define VD_MASKED(type, name, tile, tileName)                                                                                  \
+#define VD_MASKED(type, name, tile, tileName)                                                                                \
   VD_KERNEL_OVERLAPPED(attention_sm90_masked_##name##_##tileName, AttentionRangeParams, range_threads(kRangeTiles[tile]), 1, \
                        attention_range<RangeConfig<type, tile, true>>)
 #define VD_MASKED_ALL(type, name) \

@@ -163,8 +163,8 @@ cuda::Variant block_variant(const AttentionArgs& a, const BlockTile& tile, const
   return {std::string("sm90_block_") + tile.name, 0, {}, {std::move(launch)}};
 }
 
-/** Whether small blocks go first. Measured on an H200 (docs/kernels/attention.md): they gain where tiles of queries begin and end often, and
- *  always at 96 channels; each of them loads all keys, which heads of 40 channels, 80 bytes, do slowly. */
+/** Whether small blocks go first. Measured on an H200 (docs/kernels/attention.md): they gain where tiles of queries begin and end often,
+ * and always at 96 channels; each of them loads all keys, which heads of 40 channels, 80 bytes, do slowly. */
 bool small_blocks_win(const AttentionArgs& a, const BlockTile& tile) {
   const int64_t keys = a.k.dim(2);
   return tile.dim == 96 || keys <= (tile.dim == 48 ? 256 : tile.dim == 128 ? 512 : 1024);
@@ -192,8 +192,8 @@ std::vector<const RangeTile*> range_tiles(const AttentionArgs& a, bool masked, c
 /** Clusters of two blocks with 64 rows each, which load half of every tile of 64 keys for both. */
 cuda::Variant large_head_variant(const AttentionArgs& a, const cuda::DeviceInfo& device) {
   const AttentionRangeParams p = part_params(a, 128, device);
-  cuda::Launch launch =
-      part_launch(a, "attention_sm90_masked_" + cuda::type_name(a.q.dtype) + "_d512", p, {128, kAttentionD512Threads, 64, 32, 16}, kAttentionD512SharedBytes);
+  cuda::Launch launch = part_launch(a, "attention_sm90_masked_" + cuda::type_name(a.q.dtype) + "_d512", p,
+                                    {128, kAttentionD512Threads, 64, 32, 16}, kAttentionD512SharedBytes);
   launch.cluster = 2;
   launch.grid[0] = static_cast<uint32_t>(2 * p.numTiles);
   return {"sm90_masked_d512", 0, {}, {std::move(launch)}};

@@ -4,7 +4,7 @@
 
 using namespace vd::device;
 
-#define VD_RANGE(type, name, tile, tileName)                                                                                  \
+#define VD_RANGE(type, name, tile, tileName)                                                                                \
   VD_KERNEL_OVERLAPPED(attention_sm90_range_##name##_##tileName, AttentionRangeParams, range_threads(kRangeTiles[tile]), 1, \
                        attention_range<RangeConfig<type, tile, false>>)
 #define VD_RANGE_ALL(type, name) \

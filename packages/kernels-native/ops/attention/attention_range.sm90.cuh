@@ -4,10 +4,10 @@
 // that a mask and a window of rows and columns leave. Tiles of keys that no row of a block sees are neither loaded nor multiplied; only
 // in tiles that some row does not see whole are scores looked at one by one.
 //
-// Plan: persistent blocks of one producer warp and two consumer warpgroups (three for heads of up to 48), each with 64 query rows. K and V come in tiles of 128
-// keys through two rings filled by the copy engine, Q through a third, so that the next rows are there when a block's last ones are done.
-// Scores of tile j + 1 are issued before the probabilities of tile j are multiplied with V. Blocks take the longest tiles first,
-// in turns from both ends, so that all have about the same work.
+// Plan: persistent blocks of one producer warp and two consumer warpgroups (three for heads of up to 48), each with 64 query rows. K and V
+// come in tiles of 128 keys through two rings filled by the copy engine, Q through a third, so that the next rows are there when a block's
+// last ones are done. Scores of tile j + 1 are issued before the probabilities of tile j are multiplied with V. Blocks take the longest
+// tiles first, in turns from both ends, so that all have about the same work.
 #pragma once
 #include "../../device/attention_work.cuh"
 #include "../../device/epilogue.cuh"

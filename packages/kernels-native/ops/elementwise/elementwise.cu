@@ -76,8 +76,8 @@ enum FormIndex : int {
 
 #define VD_FORM_KERNEL(name, type, typeName) \
   VD_KERNEL(elementwise_##typeName##_##name, ElementwiseParams, kElementwiseThreads, 4, elementwise_form<type, kForm_##name>)
-#define VD_FORM_KERNELS(name, ...)   \
-  VD_FORM_KERNEL(name, float, f32)   \
-  VD_FORM_KERNEL(name, __half, f16)  \
+#define VD_FORM_KERNELS(name, ...)  \
+  VD_FORM_KERNEL(name, float, f32)  \
+  VD_FORM_KERNEL(name, __half, f16) \
   VD_FORM_KERNEL(name, __nv_bfloat16, bf16)
 VD_ELEMENTWISE_FORMS(VD_FORM_KERNELS)

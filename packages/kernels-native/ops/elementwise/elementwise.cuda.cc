@@ -189,8 +189,7 @@ class Call {
 
 }  // namespace
 
-cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo& device,
-                                           const cuda::PlanningOptions& options) {
+cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   const Call call(a);
   if (!out.allows({"elementwise_*"}, call.size_reason())) return out;
