@@ -27,7 +27,8 @@ function refuse(where: string, got: string): never {
 export const checkSources = pausable(function* (graph: Graph): Pausable<void> {
   const inputs = new Set([...graph.inputs.values()].map(({ storage }) => storage.id));
   const written = new Set<number>();
-  const isForeign = ({ kind, id }: Storage) => kind === "io" && !inputs.has(id);
+  // Only of these kinds is the place looked at: reading a weight's makes its contents.
+  const isForeign = (storage: Storage) => storage.kind === "io" && !inputs.has(storage.id) && !storage.place;
   for (const [index, row] of graph.rows.entries()) {
     for (const [i, tensor] of row.inputs.entries()) {
       if (!tensor) continue;

@@ -1,5 +1,6 @@
+import { allocateBuffer } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
-import { Graph } from "../../src/graph";
+import { Graph, makeStorage, packedTensor } from "../../src/graph";
 import { layoutGraph } from "../../src/plan/layout";
 import { channelRange } from "../../src/tensor";
 import { failure } from "../support/failure";
@@ -23,6 +24,12 @@ describe("what a graph reads", () => {
     const reads = (make: (g: Graph) => void) => failure(() => layoutGraph(make)).where;
     expect(reads((g) => g.output("y", g.pointwise({ name: "m", a: g.input("x", dims), b: y })))).toContain("[b");
     expect(reads((g) => g.output("y", g.pointwise({ name: "m", a: g.empty(dims) })))).toContain("[a");
+  });
+
+  test("may be memory that lies somewhere already", () => {
+    const place = { buffer: allocateBuffer(32), byteOffset: 0 };
+    const x = packedTensor(makeStorage("io", 32, "frame", place), dims, "f32");
+    expect(layoutGraph((g) => g.output("y", g.pointwise({ a: x }))).cost.numRows).toBe(1);
   });
 
   test("may be states, constants and what rows wrote in parts", () => {
