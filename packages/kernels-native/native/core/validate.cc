@@ -116,7 +116,8 @@ class RowChecker {
       if (other == t || !row_.tensors[other].present() || !share_bytes(row_.tensors[t], row_.tensors[other])) continue;
       const std::string name = op_.tensors[other].name;
       const std::string apart = "memory that holds no other operand";
-      if (op_.tensors[other].output || (spec.apart >> other & 1) != 0) throw Error(ErrorCode::layout, where(spec.name), apart, "that of " + name);
+      if (op_.tensors[other].output || (spec.apart >> other & 1) != 0)
+        throw Error(ErrorCode::layout, where(spec.name), apart, "that of " + name);
       if (!same_place(row_.tensors[t], row_.tensors[other]))
         throw Error(ErrorCode::layout, where(spec.name), apart + ", or exactly one of the same shape", "a part of that of " + name);
     }
