@@ -77,7 +77,10 @@ async function run([name = "", ...rest]: readonly string[]): Promise<number> {
   const [op = "", ...words] = typed.words;
   const most = command.usage === "" ? 0 : 1;
   if ((most === 1 && op === "") || (!command.handsOn && typed.words.length > most))
-    throw new Failure(`expected pnpm kernel ${name} ${command.usage}, got ${typed.words.length} words behind it`, 2);
+    throw new Failure(
+      `expected pnpm kernel ${`${name} ${command.usage}`.trim()}, got ${typed.words.length} words behind it`,
+      2,
+    );
   return command.run(op, { ...typed, words });
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import type { OpId } from "@vd/kernels-native";
+import { devices, type OpId } from "@vd/kernels-native";
 import { Failure } from "../build/workspace.mjs";
 import { sanitizedAddon } from "../check/sanitizers/build.mjs";
 import type { TypedWords } from "./options";
@@ -26,6 +26,13 @@ async function underSanitizers(id: OpId): Promise<number> {
   return runScript([ON_CPU, id], (await sanitizedAddon()) as NodeJS.ProcessEnv);
 }
 
+/** Says in a sentence why there is no GPU to test on, before anything is compiled. */
+function requireGpu(): void {
+  const gpus = devices().filter(({ kind }) => kind === "cuda");
+  if (gpus.some(({ usable }) => usable)) return;
+  throw new Failure(`--device cuda: expected a usable GPU, got none: ${gpus.map(({ reason }) => reason).join(" ")}`);
+}
+
 function underComputeSanitizer(id: OpId, tool: string): Promise<number> {
   if (spawnSync("compute-sanitizer", ["--version"], { stdio: "ignore" }).status !== 0)
     throw new Failure("--validate: expected compute-sanitizer of the CUDA toolkit on the PATH, got none");
@@ -39,6 +46,7 @@ export async function testOp(id: OpId, { device, validate = false }: TypedWords[
   const build = () => runProgram(process.execPath, [BUILD_ADDON]);
   if (device !== "cuda")
     return allWell([build, () => runScript([ON_CPU, id]), ...(validate ? [() => underSanitizers(id)] : [])]);
+  requireGpu();
   const tools = validate ? ["memcheck", "racecheck"] : [];
   return allWell([
     ...[build, () => runScript([ON_GPU, "--op", id, "--all"])],

@@ -20,7 +20,8 @@ export interface TensorSpec {
   /** The CPU takes 16-bit floats here. It computes in float32 and takes them for constant operands, else only where this
    *  says so. */
   halfOnCpu?: true;
-  /** Of a result: no byte of it may belong to these operands, or any, which are read while this is written. */
+  /** Of a result: no byte of it may belong to these operands, or any, which are read while this is written. It may take exactly
+   *  the place of any other operand of its shape, and lie nowhere else over one. */
   apart?: "all" | readonly string[];
 }
 

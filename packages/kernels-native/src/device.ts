@@ -318,7 +318,7 @@ function usableGpu(index: number, dir: string): NativeGpu {
 /**
  * Opens a device by kind.
  *
- * @throws VdError `unsupported` with the reason for one that cannot be used
+ * @throws VdError `attr` for a kind that does not exist, `unsupported` with the reason for one that cannot be used
  * @example
  * ```ts
  * import { openDevice } from "@vd/kernels-native";
@@ -328,5 +328,12 @@ function usableGpu(index: number, dir: string): NativeGpu {
  * ```
  */
 export function openDevice(kind: DeviceKind, options: DeviceOptions = {}): Device {
+  if (!DEVICE_KINDS.includes(kind))
+    throw new VdError({
+      code: "attr",
+      where: "device",
+      expected: `one of ${DEVICE_KINDS.join(", ")}`,
+      got: String(kind),
+    });
   return kind === "cpu" ? Device.cpu(options) : Device.cuda(options);
 }

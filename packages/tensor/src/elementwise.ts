@@ -9,7 +9,7 @@ import {
   VdError,
 } from "@vd/kernels-native";
 import type { GraphOps } from "./graph-ops.generated";
-import { type CallOptions, describe, type Tensor } from "./tensor";
+import { type CallOptions, describe, isTensor, type Tensor } from "./tensor";
 
 /** A part of an expression: a function of other parts. */
 export interface ElementwiseNode {
@@ -41,8 +41,8 @@ const FUNCTIONS = Object.fromEntries([
   ...ELEMENTWISE_BINARY.map((name) => [name, binaryNode(name)]),
 ]) as ElementwiseFunctions;
 
-const isNode = (term: ElementwiseTerm): term is ElementwiseNode => typeof term === "object" && "instruction" in term;
-const isTensor = (term: ElementwiseTerm): term is Tensor => typeof term === "object" && "storage" in term;
+const isNode = (term: ElementwiseTerm): term is ElementwiseNode =>
+  typeof term === "object" && term !== null && "instruction" in term;
 
 const COMMUTES: readonly string[] = ["add", "mul", "min", "max"];
 
@@ -59,9 +59,17 @@ function argsOf({ instruction, args }: ElementwiseNode, swapped: boolean): reado
   return [...args].sort((x, y) => depthOf(y, true) - depthOf(x, true));
 }
 
-function fail(where: string, expected: string, got: string): never {
-  const hint = "Split the expression: the result of one call can be an operand of the next.";
+const SPLIT = "Split the expression: the result of one call can be an operand of the next.";
+
+function fail(where: string, expected: string, got: string, hint?: string): never {
   throw new VdError({ code: "attr", where: `${where}] [elementwise`, expected, got, hint });
+}
+
+/** Refuses what is no part of an expression, such as an argument that is missing. */
+function checkTerms(where: string, term: ElementwiseTerm): void {
+  if (isNode(term)) for (const arg of term.args) checkTerms(where, arg);
+  else if (!isTensor(term) && !(typeof term === "number" && Number.isFinite(term)))
+    fail(where, "finite numbers, tensors and functions of them", String(term));
 }
 
 /** Every term of an expression, in postfix order. */
@@ -86,7 +94,7 @@ function orderedOperands(where: string, terms: readonly ElementwiseTerm[]): Tens
   const tensors = [...new Set(terms.filter(isTensor))];
   if (tensors.length === 0) fail(where, "a tensor in the expression", "none");
   if (tensors.length > ELEMENTWISE_OPERANDS.length)
-    fail(where, `at most ${ELEMENTWISE_OPERANDS.length} different tensors`, String(tensors.length));
+    fail(where, `at most ${ELEMENTWISE_OPERANDS.length} different tensors`, String(tensors.length), SPLIT);
   const dims = resultDims(where, tensors);
   const whole = tensors.find((tensor) => tensor.dims.every((size, i) => size === dims[i]));
   if (!whole) fail(where, `a tensor of the result's shape [${dims.join(",")}]`, tensors.map(describe).join(" and "));
@@ -95,17 +103,18 @@ function orderedOperands(where: string, terms: readonly ElementwiseTerm[]): Tens
 
 /** The program of an expression with its operands and constants. */
 function assemble(where: string, expression: ElementwiseTerm) {
+  checkTerms(where, expression);
   const swapped = depthOf(expression, false) > ELEMENTWISE_MAX_DEPTH;
   const depth = depthOf(expression, swapped);
   if (depth > ELEMENTWISE_MAX_DEPTH)
-    fail(where, `an expression that needs at most ${ELEMENTWISE_MAX_DEPTH} numbers at a time`, String(depth));
+    fail(where, `an expression that needs at most ${ELEMENTWISE_MAX_DEPTH} numbers at a time`, String(depth), SPLIT);
   const terms = postfix(expression, swapped);
   if (terms.length > ELEMENTWISE_MAX_LENGTH)
-    fail(where, `at most ${ELEMENTWISE_MAX_LENGTH} operands and functions`, String(terms.length));
+    fail(where, `at most ${ELEMENTWISE_MAX_LENGTH} operands and functions`, String(terms.length), SPLIT);
   const operands = orderedOperands(where, terms);
   const constants = [...new Set(terms.filter((term) => typeof term === "number"))];
   if (constants.length > ELEMENTWISE_CONSTANTS.length)
-    fail(where, `at most ${ELEMENTWISE_CONSTANTS.length} different numbers`, String(constants.length));
+    fail(where, `at most ${ELEMENTWISE_CONSTANTS.length} different numbers`, String(constants.length), SPLIT);
   const code = terms.map((term) => {
     if (typeof term === "number") return ELEMENTWISE_CONSTANTS[constants.indexOf(term)]!;
     return isTensor(term) ? ELEMENTWISE_OPERANDS[operands.indexOf(term)]! : term.instruction;

@@ -1,8 +1,10 @@
 import { allocateBuffer, type DType, OPS, type OpId, spanOf, type TensorSpec, VdError } from "@vd/kernels-native";
 import { GraphOps } from "./graph-ops.generated";
+import { checkCount } from "./host";
 import { checkCall, type Row } from "./row";
 import {
   type CallOptions,
+  checkShape,
   describe,
   elementBytes,
   packedBytes,
@@ -89,11 +91,14 @@ export class Graph extends GraphOps {
 
   /** A packed tensor without contents, for rows that fill it in parts through `out`. */
   empty(dims: readonly number[], dtype: DType = this.dtype): Tensor {
+    checkShape("empty", dims, dtype);
     return packedTensor(makeStorage("arena", packedBytes(dims, dtype), "arena"), dims, dtype);
   }
 
   /** A read-only tensor with the given values, made once. data: as many numbers as `dims` has elements. */
   constant(data: Float32Array, dims: readonly number[]): Tensor {
+    checkShape("constant", dims, "f32");
+    checkCount("constant", { dims, dtype: "f32" }, data);
     const buffer = allocateBuffer(data.byteLength);
     buffer.writeSync(data);
     const storage = makeStorage("weights", data.byteLength, "constant", { buffer, byteOffset: 0 });
@@ -128,7 +133,7 @@ export class Graph extends GraphOps {
   private recordCall: RecordCall = (op, options) => this.addRow(op, options);
 
   private addRow(op: OpId, options: CallOptions): Tensor {
-    const name = options.name ?? `${op}#${this.rows.length}`;
+    const name = options?.name ?? `${op}#${this.rows.length}`;
     const call = checkCall(op, name, options as CallOptions & Record<string, unknown>);
     const specs = Object.entries(OPS[op].outputs) as [string, TensorSpec][];
     checkFurther(`${name}] [${op}`, specs.slice(1), options.outputs);
@@ -144,6 +149,7 @@ export class Graph extends GraphOps {
 
   private named(map: Map<string, Tensor>, kind: StorageKind, name: string, dims: readonly number[], dtype: DType) {
     if (map.has(name)) throw new VdError({ code: "attr", where: kind, expected: "a new name", got: name });
+    checkShape(name, dims, dtype);
     const tensor = packedTensor(makeStorage(kind, packedBytes(dims, dtype), name), dims, dtype);
     map.set(name, tensor);
     return tensor;

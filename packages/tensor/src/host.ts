@@ -8,8 +8,28 @@ type HostArray = Float32Array | Uint16Array | Int32Array | Uint8Array | Int8Arra
 
 const asFloats = (data: ArrayLike<number>) => (data instanceof Float32Array ? data : Float32Array.from(data));
 
-/** Numbers as the element type that the device stores. */
-function encode(data: ArrayLike<number>, dtype: DType): HostArray {
+/** Arrays of whole numbers, with the least and the largest that they hold. */
+const WHOLE = {
+  i32: { make: Int32Array, min: -(2 ** 31), max: 2 ** 31 - 1 },
+  i8: { make: Int8Array, min: -128, max: 127 },
+  u8: { make: Uint8Array, min: 0, max: 255 },
+} as const;
+
+/** Whole numbers as they are stored; an array would take others modulo its range, offsets out of range for good ones. */
+function encodeWhole(where: string, data: ArrayLike<number>, dtype: keyof typeof WHOLE): HostArray {
+  const { make, min, max } = WHOLE[dtype];
+  if (data instanceof make) return data;
+  const stored = make.from(data);
+  for (let i = 0; i < stored.length; i++)
+    if (stored[i] !== Number(data[i])) {
+      const expected = `whole numbers from ${min} to ${max} for ${dtype}`;
+      throw new VdError({ code: "attr", where, expected, got: String(data[i]) });
+    }
+  return stored;
+}
+
+/** Numbers as the element type that the device stores. @throws VdError `attr` */
+function encode(where: string, data: ArrayLike<number>, dtype: DType): HostArray {
   switch (dtype) {
     case "f32":
       return asFloats(data);
@@ -17,14 +37,10 @@ function encode(data: ArrayLike<number>, dtype: DType): HostArray {
       return data instanceof Uint16Array ? data : toFloat16Array(asFloats(data));
     case "bf16":
       return data instanceof Uint16Array ? data : toBfloat16Array(asFloats(data));
-    case "i32":
-      return data instanceof Int32Array ? data : Int32Array.from(data);
-    case "i8":
-      return data instanceof Int8Array ? data : Int8Array.from(data);
     case "f8e4m3":
       return data instanceof Uint8Array ? data : toFloat8Array(asFloats(data));
     default:
-      return data instanceof Uint8Array ? data : Uint8Array.from(data);
+      return encodeWhole(where, data, dtype);
   }
 }
 
@@ -50,24 +66,29 @@ export function decodeStored(bytes: Uint8Array, dtype: DType): Float32Array {
   }
 }
 
-function checkCount(tensor: Tensor, data: ArrayLike<number>): void {
-  if (data.length !== countOf(tensor.dims))
+/** Refuses data that are not as many numbers as `tensor` has. @throws VdError `shape` */
+export function checkCount(
+  where: string,
+  tensor: Pick<Tensor, "dims" | "dtype">,
+  data: ArrayLike<number> | undefined,
+): void {
+  if (data?.length !== countOf(tensor.dims))
     throw new VdError({
       code: "shape",
-      where: tensor.storage.name,
+      where,
       expected: `${countOf(tensor.dims)} numbers for ${describe(tensor)}`,
-      got: String(data.length),
+      got: String(data?.length ?? data),
     });
 }
 
 /**
  * Writes a packed tensor's elements; 16-bit data may come as raw bits in a Uint16Array, float8 in a Uint8Array.
  *
- * @throws VdError `shape`
+ * @throws VdError `shape`, or `attr` for numbers that a type of whole numbers cannot hold
  */
 export function writeHostSync(buffer: DeviceBuffer, base: number, tensor: Tensor, data: ArrayLike<number>): void {
-  checkCount(tensor, data);
-  buffer.writeSync(encode(data, tensor.dtype), base + tensor.byteOffset);
+  checkCount(tensor.storage.name, tensor, data);
+  buffer.writeSync(encode(tensor.storage.name, data, tensor.dtype), base + tensor.byteOffset);
 }
 
 /** Elements that are copied at a stretch, and elements that are converted: well below a millisecond, even where a copy
@@ -100,11 +121,11 @@ export async function writeHost(
   const start = base + tensor.byteOffset;
   const length = pieceLength(data, tensor.dtype);
   for (let at = 0; at < count; at += length) {
-    checkCount(tensor, data); // Each time: the caller may have transferred the memory to another thread meanwhile.
+    checkCount(tensor.storage.name, tensor, data); // Each time: the caller may have transferred the memory to another thread meanwhile.
     const piece = ArrayBuffer.isView(data)
       ? (data as Float32Array).subarray(at, at + length)
       : Array.prototype.slice.call(data, at, at + length);
-    await buffer.write(encode(piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
+    await buffer.write(encode(tensor.storage.name, piece, tensor.dtype), start + at * elementBytes(tensor.dtype));
   }
 }
 

@@ -11,7 +11,7 @@ import {
   type TensorSpec,
   VdError,
 } from "@vd/kernels-native";
-import { describe, type Tensor } from "./tensor";
+import { describe, isTensor, type Tensor } from "./tensor";
 
 /** One recorded call: everything that a device needs, and its cost. */
 export interface Row {
@@ -65,9 +65,6 @@ class Call implements ExprScope {
     throw new VdError({ code, where: this.where(argument), expected, got });
   }
 }
-
-const isTensor = (value: unknown): value is Tensor =>
-  typeof value === "object" && value !== null && "storage" in value && "dims" in value;
 
 function integer(call: Call, name: string, value: unknown, min: number, max: number): number {
   if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max)
@@ -124,13 +121,30 @@ function attrValue(call: Call, name: string, spec: AttrSpec): number[] {
   }
 }
 
+/** What something is that is no tensor. */
+const nameOf = (value: unknown): string => (value === null ? "null" : typeof value);
+
+/** Refuses options that are no object, and places of results that are no tensors. */
+function checkForm(op: OpId, name: string, options: Options | undefined): asserts options is Options {
+  const fail = (argument: string, expected: string, value: unknown): never => {
+    throw new VdError({ code: "attr", where: `${name}] [${op}${argument}`, expected, got: nameOf(value) });
+  };
+  if (typeof options !== "object" || options === null) fail("", "an object with the call's arguments", options);
+  const { out, outputs } = options as Options;
+  if (out !== undefined && !isTensor(out)) fail("] [out", "a tensor", out);
+  if (outputs === undefined) return;
+  if (typeof outputs !== "object" || outputs === null) fail("] [outputs", "an object with places by name", outputs);
+  for (const [result, place] of Object.entries(outputs as object))
+    if (place !== undefined && !isTensor(place)) fail(`] [${result}`, "a tensor", place);
+}
+
 function bindInput(call: Call, name: string, spec: TensorSpec): Tensor | undefined {
   const value = call.options[name];
   if (value === undefined) {
     if (!spec.optional) call.fail("attr", name, "a tensor", "nothing");
     return undefined;
   }
-  if (!isTensor(value)) call.fail("attr", name, "a tensor", typeof value);
+  if (!isTensor(value)) call.fail("attr", name, "a tensor", nameOf(value));
   if (value.dims.length !== spec.dims.length)
     call.fail("shape", name, `${spec.dims.length} dimensions`, describe(value));
   if (!spec.dtype.includes(value.dtype)) call.fail("dtype", name, spec.dtype.join(" or "), describe(value));
@@ -196,6 +210,7 @@ function shownValue(call: Call, expr: Expr): string {
  * @throws VdError naming row and argument
  */
 export function checkCall(op: OpId, name: string, options: Options): CheckedCall {
+  checkForm(op, name, options);
   const call = new Call(OPS[op], name, options);
   const { inputs, attrs, derived, outputs, rules, cost } = call.definition;
   rejectUnknown(call);

@@ -1,4 +1,4 @@
-import { countOf, type DeviceBuffer, DTYPES, type DType, VdError } from "@vd/kernels-native";
+import { countOf, type DeviceBuffer, DTYPES, type DType, MAX_ELEMENTS, VdError } from "@vd/kernels-native";
 
 /** What a block of memory is for: it decides who allocates it and how long it lives. */
 export type StorageKind = "weights" | "state" | "io" | "arena";
@@ -45,6 +45,26 @@ export const packedBytes = (dims: readonly number[], dtype: DType): number => co
 
 /** `f32[1,14,16,16,8]`. */
 export const describe = (t: Pick<Tensor, "dtype" | "dims">): string => `${t.dtype}[${t.dims.join(",")}]`;
+
+/** True for what has the form of a tensor, as a caller without types may have given something else. */
+export function isTensor(value: unknown): value is Tensor {
+  const { storage, dims, dtype } = (value ?? {}) as Partial<Tensor>;
+  return typeof storage === "object" && storage !== null && Array.isArray(dims) && Object.hasOwn(DTYPES, dtype ?? "");
+}
+
+/**
+ * Checks what a new tensor shall be.
+ *
+ * @throws VdError `shape` or `dtype`
+ */
+export function checkShape(where: string, dims: readonly number[], dtype: DType): void {
+  if (!Object.hasOwn(DTYPES, dtype))
+    throw new VdError({ code: "dtype", where, expected: Object.keys(DTYPES).join(" or "), got: String(dtype) });
+  const isList = Array.isArray(dims);
+  if (isList && dims.every((dim) => Number.isInteger(dim) && dim >= 1) && countOf(dims) <= MAX_ELEMENTS) return;
+  const expected = "sizes that are whole numbers of at least 1, and at most 2^46 elements";
+  fail(where, expected, isList ? `[${dims.join(",")}]` : String(dims));
+}
 
 const channelsOf = (t: Tensor): number => t.dims[t.dims.length - 1] ?? 1;
 

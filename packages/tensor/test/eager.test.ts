@@ -1,6 +1,7 @@
 import { OPS, type OpId, openDevice } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
 import { eager as eagerOn } from "../src/eager";
+import { Graph } from "../src/graph";
 import { opMethod } from "../src/op-method";
 import { compile } from "../src/plan/plan";
 import { channelRange } from "../src/tensor";
@@ -59,6 +60,43 @@ describe("eager mode", () => {
     const wrong = eager.ops.linear({ name: "m", x, weight: eager.tensor(ramp(8), [2, 4]) });
     expect((await rejection(wrong)).message).toBe("[m] [linear] [weight] expected [2,3], got f32[2,4]");
     expect(failure(() => eager.tensor([1, 2], [3])).message).toBe("[eager] expected 3 numbers for f32[3], got 2");
+  });
+
+  test("refuses tensors without contents, and calls that have no form", async () => {
+    const recorded = new Graph().input("x", [1, 1, 2, 3]);
+    const x = eager.tensor(ramp(6), [1, 1, 2, 3]);
+    const message = async (options: unknown) => (await rejection(eager.ops.pointwise(options as never))).message;
+    expect(await message({ name: "m", a: recorded })).toContain("[m] [pointwise] [a] expected a tensor with contents");
+    expect(await message({ name: "m", a: x, b: recorded })).toContain("[m] [pointwise] [b] expected");
+    expect(failure(() => eager.readSync(recorded)).message).toContain("got f32[1,1,2,3] of a graph");
+    expect(await message(undefined)).toBe(
+      "[pointwise#0] [pointwise] expected an object with the call's arguments, got undefined",
+    );
+    expect(await message({ name: "m", a: x, out: 4 })).toBe("[m] [pointwise] [out] expected a tensor, got number");
+    expect(await message({ name: "m", a: null })).toBe("[m] [pointwise] [a] expected a tensor, got null");
+    expect(await message({ name: "m", a: x, outputs: 4 })).toContain(
+      "[outputs] expected an object with places by name",
+    );
+    const one = eager.tensor([0, 0], [1, 1, 1, 2]);
+    const call = { name: "m", q: one, k: one, v: one, heads: 1, scale: 1 };
+    const [noTensor, noContents] = [5, new Graph().empty([1, 1, 1, 1])].map((lse) => ({ lse }) as never);
+    expect(await rejection(eager.ops.attention({ ...call, outputs: noTensor! }))).toMatchObject({ got: "number" });
+    expect(await rejection(eager.ops.attention({ ...call, outputs: noContents! }))).toMatchObject({ code: "layout" });
+  });
+
+  test.each([[[2, -3]], [[2, 1.5]], [[2, Number.NaN]], [[0, 3]], [[2 ** 30, 2 ** 30]], [5 as never]])(
+    "makes no tensor of %j",
+    (dims: number[]) => {
+      expect(failure(() => eager.zeros(dims))).toMatchObject({ code: "shape", where: "eager" });
+      expect(failure(() => eager.tensor([1], dims)).code).toBe("shape");
+    },
+  );
+
+  test("makes no tensor of an unknown type or of nothing", () => {
+    expect(failure(() => eager.zeros([1], "f64" as never)).message).toContain("or f8e4m3, got f64");
+    expect(failure(() => eager.tensor(undefined as never, [2])).message).toBe(
+      "[eager] expected 2 numbers for f32[2], got undefined",
+    );
   });
 
   test("refuses offsets of packed sequences that leave their tensor", async () => {

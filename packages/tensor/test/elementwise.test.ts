@@ -23,6 +23,19 @@ type Tensors = Record<string, ReturnType<Graph["input"]>>;
 const codeOf = (row: ReturnType<typeof recorded>) => /code=(\S+)/.exec(rowKey(row))![1];
 
 describe("elementwise", () => {
+  test.each([
+    ["nothing", () => undefined],
+    ["null", () => null],
+    ["a missing argument", (e: ElementwiseFunctions, t: Tensors) => e.add(t.a!, undefined as never)],
+    ["text", (e: ElementwiseFunctions, t: Tensors) => e.add(t.a!, "2" as never)],
+    ["NaN", (e: ElementwiseFunctions, t: Tensors) => e.silu(e.mul(Number.NaN, t.a!))],
+    ["infinity", (e: ElementwiseFunctions, t: Tensors) => e.min(t.a!, Number.POSITIVE_INFINITY)],
+  ])("refuses %s in an expression by what it is", (_, build) => {
+    const error = failure(() => recorded({ a: x }, build as never));
+    expect(error).toMatchObject({ code: "attr", expected: "finite numbers, tensors and functions of them" });
+    expect(error.hint).toBeUndefined();
+  });
+
   test("computes silu(a + b · c)", async () => {
     const [a, b, c] = [random("a", x), random("b", [2, 1, 1, 8]), random("c", x)];
     const got = await run({ a, b, c }, (g, t) => elementwise(g, (e) => e.silu(e.add(t.a!, e.mul(t.b!, t.c!)))));

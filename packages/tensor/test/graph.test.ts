@@ -6,6 +6,19 @@ import { layoutGraph } from "../src/plan/layout";
 import { channelRange, type Tensor } from "../src/tensor";
 import { failure } from "./support/failure";
 
+test("sizes of named, empty and constant tensors are whole numbers from 1 on", () => {
+  for (const dims of [[1, -2], [1, 0], [1.5], [2 ** 40, 2 ** 40]]) {
+    const g = new Graph();
+    expect(failure(() => g.input("x", dims))).toMatchObject({ code: "shape", where: "x" });
+    expect(failure(() => g.state("s", dims))).toMatchObject({ code: "shape", where: "s" });
+    expect(failure(() => g.empty(dims)).code).toBe("shape");
+    expect(failure(() => g.constant(new Float32Array(2), dims)).code).toBe("shape");
+  }
+  expect(failure(() => new Graph().constant(new Float32Array(3), [2, 2])).message).toContain(
+    "4 numbers for f32[2,2], got 3",
+  );
+});
+
 /** A call that does not fit, by what is wrong with it. The types forbid most; JavaScript callers have no types. */
 const WRONG: Readonly<
   Record<string, (g: Graph, t: (dims: number[], dtype?: "f32" | "f16" | "i32") => Tensor) => unknown>

@@ -1,7 +1,8 @@
 import { allocateBuffer, sharedFloats } from "@vd/kernels-native";
 import { describe, expect, test, vi } from "vitest";
 import { Graph } from "../src/graph";
-import { readHost, readHostSync, writeHost } from "../src/host";
+import { readHost, readHostSync, writeHost, writeHostSync } from "../src/host";
+import { failure } from "./support/failure";
 
 const COUNT = 1_000_003;
 const BASE = 64;
@@ -17,6 +18,29 @@ const numbers = <T extends ArrayBufferLike>(into: Float32Array<T>): Float32Array
   for (let i = 0; i < into.length; i++) into[i] = (i % 2001) - 1000;
   return into;
 };
+
+describe("numbers that a type of whole numbers cannot hold", () => {
+  test.each([
+    ["i32", [0, 2 ** 32 + 4], "4294967300"],
+    ["i32", [0, Number.NaN], "NaN"],
+    ["i32", [0.5, 1], "0.5"],
+    ["i8", [1, 128], "128"],
+    ["u8", Float32Array.of(-1, 2), "-1"],
+    ["u8", Int8Array.of(3, -2), "-2"],
+  ] as const)("are refused for %s before anything is written", (dtype, data, got) => {
+    const buffer = allocateBuffer(64);
+    const error = failure(() => writeHostSync(buffer, 0, new Graph().input("x", [2], dtype), data));
+    expect(error).toMatchObject({ code: "attr", where: "x", got });
+    expect(buffer.readSync(Buffer.alloc(64))).toEqual(Buffer.alloc(64));
+  });
+
+  test("are none where they come as they are stored, or as truth", () => {
+    const buffer = allocateBuffer(64);
+    for (const data of [new Uint8ClampedArray([3, 255]), [true, 255] as never, Float64Array.of(0, 255)])
+      expect(() => writeHostSync(buffer, 0, new Graph().input("x", [2], "u8"), data)).not.toThrow();
+    expect(buffer.readSync(Buffer.alloc(2))).toEqual(Buffer.from([0, 255]));
+  });
+});
 
 describe("writeHost", () => {
   test("writes floats in shared memory by one call, without copying them", async () => {

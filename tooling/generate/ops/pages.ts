@@ -198,5 +198,8 @@ export function opsListPage(ops: readonly OpDefinition[]): string {
 
 Dimensions: B batch, F frames, H W, C channels, K output channels, S tokens, L context tokens; \`1|B\` is broadcast. Each op has a
 page: formula, arguments, tolerance, where it runs and what was measured. \`pnpm kernel show OP\` prints it.
+
+A result may take exactly the place of an operand of its shape, unless the op's page keeps them apart; a result that lies anywhere
+else over another tensor of its call is refused before anything is written.
 ${table(["op", "what it does"], rows).join("\n")}`;
 }

@@ -54,6 +54,12 @@ bool share_bytes(const Tensor& a, const Tensor& b) {
   return b.pitch * otherItem != pitch || distance % pitch < width || distance % pitch + otherWidth > pitch;
 }
 
+/** True where each element of one view lies where the element of the same number of the other one lies. */
+bool same_place(const Tensor& a, const Tensor& b) {
+  const bool isSameShape = a.channels() == b.channels() && a.pixels() == b.pixels() && bytes_of(a.dtype) == bytes_of(b.dtype);
+  return a.data == b.data && isSameShape && (a.pitch == b.pitch || a.pixels() == 1);
+}
+
 /** Checks one row against its contract. */
 class RowChecker {
  public:
@@ -73,7 +79,7 @@ class RowChecker {
       if (value_of(rule.test) == 0) throw Error(ErrorCode::attr, where(rule.where), rule.expected, std::to_string(value_of(rule.got)));
     }
     for (int t = 0; t < op_.num_tensors; ++t)
-      if (op_.tensors[t].apart != 0 && row_.tensors[t].present()) check_apart(t);
+      if (op_.tensors[t].output && row_.tensors[t].present()) check_apart(t);
   }
 
  private:
@@ -102,12 +108,18 @@ class RowChecker {
     }
   }
 
+  /** A result may take the place of an operand that its contract does not keep apart, element for element. Anywhere else in that
+   *  operand's memory it would be written over what is still to be read. Two results never share memory. */
   void check_apart(int t) const {
+    const TensorRow& spec = op_.tensors[t];
     for (int other = 0; other < op_.num_tensors; ++other) {
-      const bool counts = (op_.tensors[t].apart >> other & 1) != 0 && row_.tensors[other].present();
-      if (counts && share_bytes(row_.tensors[t], row_.tensors[other]))
-        throw Error(ErrorCode::layout, where(op_.tensors[t].name), "memory that holds no other operand",
-                    std::string("that of ") + op_.tensors[other].name);
+      if (other == t || !row_.tensors[other].present() || !share_bytes(row_.tensors[t], row_.tensors[other])) continue;
+      const std::string name = op_.tensors[other].name;
+      const std::string apart = "memory that holds no other operand";
+      if (op_.tensors[other].output || (spec.apart >> other & 1) != 0)
+        throw Error(ErrorCode::layout, where(spec.name), apart, "that of " + name);
+      if (!same_place(row_.tensors[t], row_.tensors[other]))
+        throw Error(ErrorCode::layout, where(spec.name), apart + ", or exactly one of the same shape", "a part of that of " + name);
     }
   }
 

@@ -5,6 +5,7 @@ import { packedBytes, type Storage, type Tensor } from "../tensor";
 import { placeBlocks } from "./arena";
 import { measureInConvolutions } from "./channel-moments";
 import { arenaLifetimes } from "./lifetimes";
+import { checkSources } from "./sources";
 
 /** Bytes of a plan by kind, known before anything is allocated. */
 export interface PlanMemory {
@@ -128,6 +129,7 @@ export const layoutGraph = pausable(function* (build: Recording, options: GraphO
   const rest = build(graph);
   // A function that returns something else is one that returns nothing, as far as its type goes.
   if (typeof rest?.next === "function") yield* rest;
+  yield* checkSources.inPieces(graph);
   yield* measureInConvolutions.inPieces(graph);
   const lifetimes = yield* arenaLifetimes.inPieces(graph);
   const arena = yield* placeBlocks.inPieces(lifetimes);

@@ -1,5 +1,5 @@
-import { type AttrSpec, countOf, OPS, type OpDefinition, slotsOf, VdError } from "@vd/kernels-native";
-import { type Row, type Tensor, toFloat16Array } from "@vd/tensor";
+import { type AttrSpec, OPS, type OpDefinition, slotsOf, VdError } from "@vd/kernels-native";
+import { decodeStored, packedBytes, type Row, type Tensor, toFloat16Array } from "@vd/tensor";
 import type { GraphWriter } from "../onnx/graph-writer";
 import type { WeightType } from "../onnx/weight-source";
 import { Regions } from "./regions";
@@ -192,10 +192,10 @@ export class ExportContext {
 
   /** Numbers that the recording made itself; where a free size is their count they are 0, 1, 2, …: frame numbers. */
   private constant(tensor: Tensor): Value {
-    const { storage, byteOffset, dims } = tensor;
+    const { storage, byteOffset, dims, dtype } = tensor;
     const { buffer, byteOffset: base } = storage.place!;
-    const values = new Float32Array(countOf(dims));
-    buffer.readSync(new Uint8Array(values.buffer), base + byteOffset);
+    const stored = buffer.readSync(new Uint8Array(packedBytes(dims, dtype)), base + byteOffset);
+    const values = decodeStored(stored, dtype);
     const channels = channelsOf(tensor);
     if (dims.every((dim) => this.sizes.isFixed(dim))) {
       const name = this.writer.floats(`constant[${values.join(",")}]`, values, dims);

@@ -39,15 +39,11 @@ describe("a row without an ONNX form", () => {
         g.attention({ name: "the.row", q: q(g), k: one(g), v: one(g), heads: 1, scale: 1, window: [1, 0, 0] }),
     ],
     [
-      "normalised heads",
-      (g: Graph) =>
-        g.attention({ name: "the.row", q: q(g), k: q2(g), v: q2(g), heads: 1, scale: 1, normQ: g.empty([8]) }),
-    ],
-    [
-      "rotated heads",
+      "a window over packed sequences",
       (g: Graph) => {
-        const rotary = { rotaryQ: g.empty([4, 8]), rotaryK: g.empty([4, 8]) };
-        return g.attention({ name: "the.row", q: q(g), k: q2(g), v: q2(g), heads: 1, scale: 1, ...rotary });
+        const [cuQ, cuK] = [g.input("cuQ", [2], "i32"), g.input("cuK", [2], "i32")];
+        const rows = { name: "the.row", q: q(g), k: q2(g), v: q2(g), cuQ, cuK };
+        return g.attention({ ...rows, heads: 1, scale: 1, window: [2, 0, 0] });
       },
     ],
     [

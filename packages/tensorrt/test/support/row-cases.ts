@@ -1,4 +1,5 @@
-import { channelRange, elementwise, type Graph, reshape, type Tensor } from "@vd/tensor";
+import { allocateBuffer } from "@vd/kernels-native";
+import { channelRange, elementwise, type Graph, makeStorage, packedTensor, reshape, type Tensor } from "@vd/tensor";
 import type { PortShape } from "../../src/index";
 import { numbers } from "./compare";
 
@@ -15,6 +16,21 @@ export const weight = (g: Graph, dims: readonly number[], seed: number) => {
     numbers(count, seed).map((value) => value * 0.3),
     dims,
   );
+};
+
+/** Whole numbers as a constant: offsets of packed sequences, or a mask that forbids where it is 0. */
+function whole(values: readonly number[], dims: readonly number[], dtype: "i32" | "u8"): Tensor {
+  const data = dtype === "i32" ? Int32Array.from(values) : Uint8Array.from(values);
+  const buffer = allocateBuffer(data.byteLength);
+  buffer.writeSync(data);
+  return packedTensor(makeStorage("weights", data.byteLength, "whole", { buffer, byteOffset: 0 }), dims, dtype);
+}
+
+/** A mask in which every third key is hidden, and all keys of the first query. */
+const hiding = (dims: readonly [number, number, number, number]) => {
+  const count = dims.reduce((a, b) => a * b, 1);
+  const values = Array.from({ length: count }, (_, i) => Number(i % 3 !== 0 && (dims[2] === 1 || i >= dims[3])));
+  return whole(values, dims, "u8");
 };
 
 export const clip: PortShape = [2, 3, 4, 6, 8];
@@ -236,6 +252,47 @@ export const ROW_CASES: Record<string, Case> = {
     inputs: { q: [2, 3, 5, 8], k: [2, 4, 5, 8], v: [2, 4, 5, 8], mask: [2, 1, 3, 4] },
     row: (g, { q, k, v, mask }) =>
       g.attention({ q: q!, k: k!, v: v!, mask, axis: "time", heads: 2, scale: 0.5, causal: true }),
+  },
+  "attention with a mask of zeros that hides every key of a query": {
+    inputs: { q: [2, 3, 5, 8], k: [2, 3, 7, 8], v: [2, 3, 7, 8] },
+    row: (g, { q, k, v }) => g.attention({ q: q!, k: k!, v: v!, mask: hiding([1, 1, 5, 7]), heads: 2, scale: 0.5 }),
+  },
+  "attention of packed sequences": {
+    inputs: { q: [2, 2, 9, 8], k: [2, 2, 7, 8], v: [2, 2, 7, 8] },
+    row: (g, { q, k, v }) =>
+      g.attention({
+        ...{ q: q!, k: k!, v: v!, heads: 2, scale: 0.5 },
+        ...{ cuQ: whole([1, 4, 4, 8], [4], "i32"), cuK: whole([0, 2, 4, 6], [4], "i32") },
+      }),
+  },
+  "causal attention of packed sequences over time, with a mask of zeros": {
+    inputs: { q: [1, 6, 5, 8], k: [1, 6, 5, 8], v: [1, 6, 5, 8] },
+    row: (g, { q, k, v }) =>
+      g.attention({
+        ...{ q: q!, k: k!, v: v!, axis: "time", heads: 2, scale: 0.5, causal: true, mask: hiding([1, 2, 1, 6]) },
+        ...{ cuQ: whole([0, 2, 6], [3], "i32"), cuK: whole([0, 3, 6], [3], "i32") },
+      }),
+  },
+  "attention of heads that are normalised and rotated, adjacent channels": {
+    inputs: { q: [2, 3, 5, 12], k: [2, 3, 7, 12], v: [2, 3, 7, 12], turnQ: [5, 4], turnK: [7, 4] },
+    row: (g, { q, k, v, turnQ, turnK }) =>
+      g.attention({
+        ...{ name: "a", q: q!, k: k!, v: v!, heads: 2, scale: 0.5, rotaryQ: turnQ!, rotaryK: turnK! },
+        ...{ normQ: weight(g, [6], 2), normK: weight(g, [6], 3), normEps: 1e-3 },
+      }),
+  },
+  "attention over time, rotated halves, normalised queries": {
+    inputs: { q: [2, 3, 5, 8], k: [2, 4, 5, 8], v: [2, 4, 5, 8], turnQ: [3, 4], turnK: [4, 4] },
+    row: (g, { q, k, v, turnQ, turnK }) =>
+      g.attention({
+        ...{ name: "a", q: q!, k: k!, v: v!, axis: "time", heads: 2, scale: 0.5 },
+        ...{ rotaryQ: turnQ!, rotaryK: turnK!, pairs: "halves", normQ: weight(g, [4], 2) },
+      }),
+  },
+  "rotated attention to the keys of one frame": {
+    inputs: { q: [2, 3, 5, 8], k: [2, 1, 7, 8], v: [2, 1, 7, 8], turnQ: [5, 2], turnK: [7, 2] },
+    row: (g, { q, k, v, turnQ, turnK }) =>
+      g.attention({ q: q!, k: k!, v: v!, heads: 2, scale: 0.5, rotaryQ: turnQ!, rotaryK: turnK! }),
   },
   "causal attention": {
     inputs: { q: [2, 3, 5, 8], k: [2, 3, 7, 8], v: [2, 3, 7, 8] },

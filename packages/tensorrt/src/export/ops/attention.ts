@@ -1,5 +1,7 @@
 import { toFloat16Array } from "@vd/tensor";
 import { type ExportContext, type NamedRow, unmapped } from "../context";
+import { preparedHeads } from "./attention-heads";
+import { sight, softmaxOfSeen } from "./attention-sight";
 import { scaled } from "./epilogue";
 
 /** Sizes of one attention call, heads apart. */
@@ -11,11 +13,19 @@ interface Heads {
   width: number;
 }
 
-/** Tokens with heads apart, moved by `perm`. dims: the leading sizes. */
-function split(c: ExportContext, x: string, dims: readonly number[], { heads, width }: Heads, perm: readonly number[]) {
+/** Tokens of an operand with heads apart, as the product takes them, moved by `perm`. dims: the leading sizes, the second one
+ *  that of the sequence. */
+function split(
+  c: ExportContext,
+  row: NamedRow,
+  operand: "q" | "k" | "v",
+  { dims, heads, width, perm }: { dims: readonly number[]; heads: number; width: number; perm: readonly number[] },
+) {
   const all = [...dims, heads, width];
+  const x = c.read(row.inputs[operand]!, row.name).rows();
   const shaped = c.writer.node("Reshape", [x, c.sizes.shape(all, [all.length - 2, all.length - 1])]);
-  return c.writer.node("Transpose", [shaped], { perm });
+  const prepared = operand === "v" ? shaped : preparedHeads(c, row, operand, { name: shaped, dims: all });
+  return c.writer.node("Transpose", [prepared], { perm });
 }
 
 /** Frame, row and column of element `i` of a sequence. */
@@ -25,7 +35,8 @@ const onGrid = (i: number, [rows, columns]: readonly number[]) =>
 /** What the causal limit and the window add to the scores [queries, keys], as a constant; undefined where they add nothing. */
 function hidden(c: ExportContext, row: NamedRow, queries: number, keys: number): string | undefined {
   const { causal, window, grid } = row.attrs as { causal: boolean; window: readonly number[]; grid: readonly number[] };
-  if (!causal && window.every((reach) => reach === 0)) return undefined;
+  // Of packed sequences `sight` knows what they see.
+  if (row.inputs.cuQ || (!causal && window.every((reach) => reach === 0))) return undefined;
   if (!c.sizes.isFixed(queries) || !c.sizes.isFixed(keys))
     throw unmapped(
       row.op,
@@ -58,23 +69,27 @@ function attend(
 ): string {
   const { attrs, inputs, name } = row;
   let scores = c.writer.node("MatMul", [scaled(c, q, attrs.scale as number), kTransposed]);
-  if (inputs.mask) scores = c.writer.node("Add", [scores, c.read(inputs.mask, name).grid(maskDims, 1)]);
+  if (inputs.mask && inputs.mask.dtype !== "u8")
+    scores = c.writer.node("Add", [scores, c.read(inputs.mask, name).grid(maskDims, 1)]);
   const visible = hidden(c, row, queries, keys);
   if (visible !== undefined) scores = c.writer.node("Add", [scores, visible]);
-  return c.writer.node("MatMul", [c.writer.node("Softmax", [scores], { axis: -1 }), v]);
+  const seen = sight(c, row, { maskDims, queries, keys });
+  const weights =
+    seen === undefined ? c.writer.node("Softmax", [scores], { axis: -1 }) : softmaxOfSeen(c, scores, seen);
+  return c.writer.node("MatMul", [weights, v]);
 }
 
 /** Tokens of a frame see each other, or one frame's keys serve all frames. Results: [B·F·S, E]. */
 function overSpace(c: ExportContext, row: NamedRow, { b, f, s, heads, width }: Heads): string {
-  const { inputs, name } = row;
+  const { inputs } = row;
   const [, fk, l] = inputs.k!.dims as [number, number, number];
   // With keys of one frame the queries of all frames are one long list.
   const [batch, tokens] = fk === f ? [b * f, s] : [b, f * s];
   requireMask(row, { batch, queries: tokens });
-  const apart = { b, f, s, heads, width };
-  const q = split(c, c.read(inputs.q!, name).rows(), [batch, tokens], apart, [0, 2, 1, 3]);
-  const k = split(c, c.read(inputs.k!, name).rows(), [batch, l], apart, [0, 2, 3, 1]);
-  const v = split(c, c.read(inputs.v!, name).rows(), [batch, l], apart, [0, 2, 1, 3]);
+  const apart = { heads, width };
+  const q = split(c, row, "q", { dims: [batch, tokens], ...apart, perm: [0, 2, 1, 3] });
+  const k = split(c, row, "k", { dims: [batch, l], ...apart, perm: [0, 2, 3, 1] });
+  const v = split(c, row, "v", { dims: [batch, l], ...apart, perm: [0, 2, 1, 3] });
   const shape = { maskDims: inputs.mask?.dims ?? [], queries: tokens, keys: l };
   const y = c.writer.node("Transpose", [attend(c, [q, k, v], row, shape)], { perm: [0, 2, 1, 3] });
   return c.regroup(y, heads * width);
@@ -83,11 +98,11 @@ function overSpace(c: ExportContext, row: NamedRow, { b, f, s, heads, width }: H
 /** A token sees itself in other frames. Results: [B·F·S, E]. */
 function overTime(c: ExportContext, row: NamedRow, sizes: Heads): string {
   const { b, f, s, heads, width } = sizes;
-  const { inputs, name } = row;
+  const { inputs } = row;
   const fk = inputs.k!.dims[1]!;
-  const q = split(c, c.read(inputs.q!, name).rows(), [b, f, s], sizes, [0, 2, 3, 1, 4]);
-  const k = split(c, c.read(inputs.k!, name).rows(), [b, fk, s], sizes, [0, 2, 3, 4, 1]);
-  const v = split(c, c.read(inputs.v!, name).rows(), [b, fk, s], sizes, [0, 2, 3, 1, 4]);
+  const q = split(c, row, "q", { dims: [b, f, s], heads, width, perm: [0, 2, 3, 1, 4] });
+  const k = split(c, row, "k", { dims: [b, fk, s], heads, width, perm: [0, 2, 3, 4, 1] });
+  const v = split(c, row, "v", { dims: [b, fk, s], heads, width, perm: [0, 2, 3, 1, 4] });
   const [maskB = 1, ...perHead] = inputs.mask?.dims ?? [];
   const shape = { maskDims: [maskB, 1, ...perHead], queries: f, keys: fk };
   const y = c.writer.node("Transpose", [attend(c, [q, k, v], row, shape)], { perm: [0, 3, 1, 2, 4] });
@@ -100,7 +115,11 @@ function requireMask(row: NamedRow, { batch, queries }: { batch: number; queries
   const { inputs, attrs, output } = row;
   const [b, f, s] = output.dims as [number, number, number];
   const [maskB = 1, , maskQ = 1] = inputs.mask?.dims ?? [];
-  const isByPlace = maskQ !== 1 || attrs.causal || (attrs.window as readonly number[]).some((reach) => reach > 0);
+  const isByPlace =
+    maskQ !== 1 ||
+    attrs.causal ||
+    inputs.cuQ !== undefined ||
+    (attrs.window as readonly number[]).some((reach) => reach > 0);
   if ((maskB === 1 || batch === b) && (!isByPlace || queries === s)) return;
   throw unmapped(
     row.op,
@@ -112,11 +131,7 @@ function requireMask(row: NamedRow, { batch, queries }: { batch: number; queries
 
 /** Attention as two products and a softmax: the form that runtimes replace by a fused kernel. */
 export function attention(c: ExportContext, row: NamedRow): void {
-  const { inputs, attrs, output, name } = row;
-  if (inputs.cuQ) throw unmapped(row.op, name, "sequences of one length", "packed sequences");
-  if (inputs.mask?.dtype === "u8") throw unmapped(row.op, name, "a mask of floats", "a mask of u8");
-  if (inputs.normQ || inputs.normK) throw unmapped(row.op, name, "heads as they are", "heads that are normalised");
-  if (inputs.rotaryQ) throw unmapped(row.op, name, "heads as they are", "heads that are rotated");
+  const { attrs, output } = row;
   const [b, f, s, channels] = output.dims as [number, number, number, number];
   const heads = attrs.heads as number;
   const sizes = { b, f, s, heads, width: channels / heads };
