@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { PageRequest, ServerNotice } from "../../src/protocol/control";
@@ -52,6 +53,15 @@ class Page {
       | Extract<ServerNotice, { type: T }>
       | undefined;
   }
+}
+
+/** Sends a first line as it stands, which no client would, with a `Host` that is refused. Returns the first line of the answer. */
+async function sendLine(url: URL, line: string): Promise<string> {
+  const socket = connect(Number(url.port), url.hostname);
+  socket.write(`${line}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
+  let text = "";
+  for await (const piece of socket) text += piece;
+  return text.split("\r\n")[0]!;
 }
 
 /** A plain request: fetch() does not let anybody choose the `Host`. */
@@ -185,6 +195,12 @@ describe("whom the server answers", () => {
     await expect(Page.open(url, { headers: { host: "evil.example" } })).rejects.toThrow("403");
     await expect(Page.open(url, { headers: { origin: "http://evil.example" } })).rejects.toThrow("403");
     await expect(Page.open(url, { headers: { origin: url.origin } })).resolves.toBeDefined();
+  });
+
+  it.each(["//", "http://", "//[", "*"])("the address %s with no, too, and lives on", async (address) => {
+    const { url } = await serve();
+    expect(await sendLine(url, `GET ${address} HTTP/1.1`)).toBe("HTTP/1.1 403 Forbidden");
+    expect((await get(url)).status).toBe(200);
   });
 
   it("on the network only who has the token", async () => {
