@@ -116,21 +116,25 @@ describe("a page's connection", () => {
   it.each([
     ["says that it has drawn what it does not read", { type: "drawn", count: 2 ** 32 - 1 } as const, 200],
     ["asks for what does not exist and does not listen", { type: "back" } as const, 5000],
-  ])("lets go of a page that %s", async (_, request, each) => {
-    const { url, fakes } = await serve("--fps", "240");
-    const page = await Page.open(url);
-    await expect.poll(() => page.frames.length).toBeGreaterThan(2);
-    page.socket.pause();
-    await expect
-      .poll(
-        () => {
-          for (let i = 0; i < each; i++) page.ask(request);
-          return fakes.opened[0]!.paused;
-        },
-        { timeout: 30_000 },
-      )
-      .toBe(true);
-  }, 40_000);
+  ])(
+    "lets go of a page that %s",
+    async (_, request, each) => {
+      const { url, fakes } = await serve("--fps", "240");
+      const page = await Page.open(url);
+      await expect.poll(() => page.frames.length).toBeGreaterThan(2);
+      page.socket.pause();
+      await expect
+        .poll(
+          () => {
+            for (let i = 0; i < each; i++) page.ask(request);
+            return fakes.opened[0]!.paused;
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(true);
+    },
+    40_000,
+  );
 
   it("stands still while nobody watches", async () => {
     const { url, fakes } = await serve();
