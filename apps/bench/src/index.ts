@@ -1,6 +1,5 @@
 /** What programs beside vd-bench need to measure as it does. */
 
-export { type MachineInfo, machineInfo } from "./io/machine";
 export { encodePlainPng, readPicture, testPicture } from "./io/pictures";
 export { plannedCases } from "./ops/plan-ops";
 export { distanceOf, generateForQuality, type QualityRun } from "./quality/compare-variants";

@@ -1,3 +1,4 @@
+import { watchOutputs } from "@vd/app-parts";
 import type { Dependencies } from "./dependencies";
 import type { PipelineFactory } from "./model/factory";
 import { STATUS } from "./report/failure";
@@ -8,7 +9,9 @@ import { run } from "./run";
  * @param version what `--version` prints
  */
 export async function main(pipelineFactory: PipelineFactory, argv: readonly string[], version: string): Promise<void> {
-  const lost = watchOutputs();
+  const lost = watchOutputs(process, "Make room, or name a file by --output", () => {
+    process.exitCode = STATUS.failed;
+  });
   if (argv[0] === "completion-server") {
     const { answerShell } = await import("./completion/server");
     answerShell({
@@ -20,22 +23,6 @@ export async function main(pipelineFactory: PipelineFactory, argv: readonly stri
   }
   const status = await run(argv, dependenciesOf(pipelineFactory, version));
   process.exitCode = status === STATUS.done && lost.isTold ? STATUS.failed : status;
-}
-
-/** Tells once, in a sentence, of what could not be printed: a disk that is full takes no more lines, and the work goes on. */
-function watchOutputs(): { isTold: boolean } {
-  const lost = { isTold: false };
-  for (const stream of [process.stdout, process.stderr])
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      // A reader that stops early (`vd-generate --json | head`) is no failure of ours.
-      if (error.code === "EPIPE" || lost.isTold) return;
-      lost.isTold = true;
-      process.exitCode = STATUS.failed;
-      const got = `${error.message}. Make room, or name a file by --output`;
-      if (stream === process.stdout)
-        process.stderr.write(`Error: [standard output] expected one that takes what is written, got ${got}.\n`);
-    });
-  return lost;
 }
 
 function dependenciesOf(pipelineFactory: PipelineFactory, version: string): Dependencies {

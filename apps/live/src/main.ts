@@ -1,32 +1,30 @@
 import { readFile } from "node:fs/promises";
+import { watchOutputs } from "@vd/app-parts";
 import { createLiveSession, createLiveSessions, drift } from "@vd/live";
 import { discardAll } from "@vd/tensor";
-import { run } from "./run";
-
-const STOPPED_STATUS = 130;
+import { run, STATUS } from "./run";
 
 /** Runs the command line of this process and sets its exit status. page: where the page is, an HTML file. */
 export async function main(argv: readonly string[], version: string, page: URL): Promise<void> {
-  // A reader that stops early (`vd-live -o - | head`) is no failure of ours.
-  for (const stream of [process.stdout, process.stderr])
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
+  const lost = watchOutputs(process, "Make room, or name a file by --record", () => {
+    process.exitCode = STATUS.failed;
+  });
   const controller = new AbortController();
   const onSignal = () => {
     // The second one does not wait for the recording.
     if (controller.signal.aborted) {
       discardAll();
-      process.exit(STOPPED_STATUS);
+      process.exit(STATUS.stopped);
     }
     controller.abort();
   };
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, onSignal);
-  process.exitCode = await run(argv, {
+  const status = await run(argv, {
     ...{ stdout: process.stdout, stderr: process.stderr, signal: controller.signal, version },
     ...{ openSession: createLiveSession, openSessions: createLiveSessions, measureDrift: drift, openBrowser },
     readPage: () => readFile(page, "utf8"),
   });
+  process.exitCode = status === STATUS.done && lost.isTold ? STATUS.failed : status;
 }
 
 async function openBrowser(url: string): Promise<void> {

@@ -7,7 +7,7 @@ import { readOptions } from "./options/read-options";
 import type { BenchSettings, DriftSettings, PlaySettings } from "./options/settings";
 
 /** Exit statuses: done, failed, wrong usage, stopped. */
-const STATUS = { done: 0, failed: 1, usage: 2, stopped: 130 } as const;
+export const STATUS = { done: 0, failed: 1, usage: 2, stopped: 130 } as const;
 
 /** A command and what does it; each is loaded when it is called, so that help answers at once. */
 const COMMANDS: readonly (readonly [CommandSpec, (values: never, dependencies: Dependencies) => Promise<void>])[] = [

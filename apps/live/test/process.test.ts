@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -32,4 +32,28 @@ it("plays tiny-live without a page, and leaves a whole recording when Ctrl-C end
   expect(new Set(Buffer.concat(frames).subarray(0, 96 * 64 * 3)).size).toBeGreaterThan(50);
   const file = readFileSync(recording);
   expect([file.subarray(0, 6).toString(), file.at(-1)]).toEqual(["GIF89a", 0x3b]);
+});
+
+it.skipIf(process.platform !== "linux").each([
+  ["frames", ["-o", "-", "--frames", "5"], /^$/],
+  ["a table", ["bench", "--frames", "10", "--presses", "0"], /^$/],
+  [
+    "frames beside a recording",
+    ["-o", "-", "--frames", "5", "--record", "game.gif"],
+    /^game\.gif: 1 frame, \d+ bytes\.\n$/,
+  ],
+])("says in a sentence that standard output takes no more, and fails: %s", async (_, argv, further) => {
+  const full = openSync("/dev/full", "w");
+  const child = spawn(process.execPath, [await bundledProgram(here("../src/cli.ts")), ...argv], {
+    ...{ cwd: temporaryFolder(), stdio: ["ignore", full, "pipe"] },
+  });
+  let said = "";
+  child.stderr!.on("data", (piece) => {
+    said += piece;
+  });
+  expect(await once(child, "close")).toEqual([1, null]);
+  closeSync(full);
+  const sentence = /^Error: \[standard output\] expected one that takes what is written, got ENOSPC.*\n/;
+  expect(said).toMatch(sentence);
+  expect(said.replace(sentence, "")).toMatch(further);
 });

@@ -60,7 +60,7 @@ export { type PlaneDims, pixelsToPlanes, planesToPixels } from "./planes";
 export { peakProcessBytes } from "./process-memory";
 export * from "./random/index";
 export { checkCall, type Row } from "./row";
-export { shownJson } from "./shown";
+export { shown, shownJson } from "./shown";
 export * from "./tensor";
 export { chooseVariants, type Tuning, tuningTableFor } from "./tune/choose";
 export { defaultTuningTable } from "./tune/defaults";

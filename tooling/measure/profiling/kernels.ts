@@ -7,7 +7,8 @@
 import { writeFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { machineInfo, testPicture } from "@vd/bench";
+import { machineInfo } from "@vd/app-parts";
+import { testPicture } from "@vd/bench";
 import { cupti, type KernelSum, nvtx } from "@vd/kernels-native";
 import { createProfiler } from "@vd/profiler";
 import { type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";

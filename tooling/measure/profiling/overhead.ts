@@ -8,7 +8,8 @@
  *  pairs of steps, at least nine. Every round is run, whatever the earlier ones said. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { encodePlainPng, machineInfo, readPicture, testPicture } from "@vd/bench";
+import { machineInfo } from "@vd/app-parts";
+import { encodePlainPng, readPicture, testPicture } from "@vd/bench";
 import { createProfiler, type ReportNode } from "@vd/profiler";
 import { type GenerateOptions, type Precision, StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { noteRuns, type Ran } from "./ran";

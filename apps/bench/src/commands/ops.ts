@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { machineInfo } from "@vd/app-parts";
 import { type DeviceKind, type DType, openDevice } from "@vd/kernels-native";
 import type { Precision } from "@vd/svd-pipeline";
 import { valueError } from "@vd/svd-pipeline/options";
 import type { Command } from "commander";
 import { noteRates, type Rates } from "../doctor/rates";
-import { machineInfo } from "../io/machine";
 import type { Reporter } from "../io/reporter";
 import { reasonOf } from "../measure/contenders";
 import { PeerProcess } from "../measure/peer-process";

@@ -1,10 +1,10 @@
 import { dirname } from "node:path";
+import { machineInfo } from "@vd/app-parts";
 import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareRuns, isRegression, requireSameDevice } from "../compare/compare";
 import { comparisonTable } from "../compare/table";
-import { machineInfo } from "../io/machine";
 import type { BenchFile } from "../measure/report";
 import { saveBenchFile } from "../measure/save";
 import { rowsTable } from "../measure/table";

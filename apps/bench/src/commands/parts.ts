@@ -1,8 +1,8 @@
+import { machineInfo } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { kindOfDevice } from "@vd/tensor";
 import type { Command } from "commander";
-import { machineInfo } from "../io/machine";
 import { measureDevices } from "../measure/devices";
 import { measure } from "../measure/measure";
 import { loadOptionsOf } from "../measure/options";

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { machineInfo } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
 import { requireFolder } from "@vd/tensor";
 import type { Command } from "commander";
-import { machineInfo } from "../io/machine";
 import { testPicture } from "../io/pictures";
 import {
   ownOption,

@@ -1,6 +1,6 @@
 import { availableParallelism, cpus } from "node:os";
+import { machineInfo } from "@vd/app-parts";
 import { type Device, isVdError, openDevice } from "@vd/kernels-native";
-import { machineInfo } from "../io/machine";
 import type { Check } from "./check";
 import { type Expectation, type ExpectedRates, expectedOfCpu, expectedOfGpu } from "./expected";
 import { inGibibytes, reason } from "./format";

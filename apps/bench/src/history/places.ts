@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { MachineInfo } from "../io/machine";
+import type { MachineInfo } from "@vd/app-parts";
 
 /** Folders of reports by the kind of device. */
 const FOLDERS = { cuda: "gpu", cpu: "cpu" } as const;

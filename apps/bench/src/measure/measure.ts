@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { machineInfo } from "@vd/app-parts";
 import { type DType, openDevice, VdError } from "@vd/kernels-native";
 import {
   makeModels,
@@ -12,7 +13,6 @@ import {
 } from "@vd/svd-pipeline";
 import { writeWholeFile } from "@vd/tensor";
 import { noteRates } from "../doctor/rates";
-import { machineInfo } from "../io/machine";
 import { encodePlainPng, testPicture } from "../io/pictures";
 import type { Reporter } from "../io/reporter";
 import { measureCausalVae } from "./causal-vae";

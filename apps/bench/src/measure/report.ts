@@ -1,5 +1,5 @@
+import type { MachineInfo } from "@vd/app-parts";
 import type { Rates } from "../doctor/rates";
-import type { MachineInfo } from "../io/machine";
 import type { Summary } from "../stats/summary";
 
 /** One thing measured. Its key, {@link rowKey}, is the same in every run of the same command. */

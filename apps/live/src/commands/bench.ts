@@ -1,5 +1,5 @@
-import { cpus } from "node:os";
-import { devices, throwIfAborted } from "@vd/kernels-native";
+import { type MachineInfo, machineInfo } from "@vd/app-parts";
+import { throwIfAborted } from "@vd/kernels-native";
 import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
 import { checkPlace, chooseDevice, type DeviceName, peakProcessBytes, writeWholeFile } from "@vd/tensor";
 import { benchFrames, type FrameBench } from "../bench/frame-bench";
@@ -16,6 +16,8 @@ export interface BenchResults extends FrameBench {
   /** What computed, in words. */
   device: string;
   node: string;
+  /** Where and with what it was measured, with the commit and, in a packed program, the hash of the kernel sources: as vd-bench writes it. */
+  machine: MachineInfo;
   steps: number;
   /** From a key press to the arrival of its picture over a WebSocket of this machine; undefined where none was asked for. */
   keyToPictureMs: LiveTimes | undefined;
@@ -38,10 +40,9 @@ interface SplitBench {
 
 const MIB = 2 ** 20;
 
-function nameOfDevice(device: DeviceName): string {
+function machineOf(device: DeviceName): MachineInfo {
   const { kind, index } = chooseDevice(device);
-  if (kind === "cpu") return cpus()[0]?.model.trim() ?? "CPU";
-  return devices().filter((each) => each.kind === kind)[index]?.name ?? device;
+  return machineInfo(kind, index);
 }
 
 const times = ({ mean, p50, p95, p99, max }: LiveTimes) =>
@@ -104,12 +105,14 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
   const split = isSplit ? await benchSplit(dependencies, options, settings) : undefined;
   throwIfAborted(signal, "vd-live bench");
   const { model, steps } = about;
+  const machine = machineOf(settings.device);
   const results: BenchResults = {
     ...{
       model,
       steps,
-      device: nameOfDevice(settings.device),
-      node: process.version,
+      device: machine.device,
+      node: machine.node,
+      machine,
       ...frames,
       keyToPictureMs,
       together,

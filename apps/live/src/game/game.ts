@@ -34,6 +34,10 @@ export class Game {
   private readonly stateListeners = new Set<() => void>();
   private kept: LiveSnapshot | undefined;
   private next: LiveSession | undefined;
+  /** Options of the newest game that was asked for and not opened yet. */
+  private asked: LiveSessionOptions | undefined;
+  /** The opening of new games, one after the other. */
+  private opening: Promise<void> | undefined;
   private isClosed = false;
   private isPausedByPlayer = false;
   private numWatchers = 0;
@@ -177,7 +181,7 @@ export class Game {
    * @throws VdError `attr`
    */
   async setSteps(steps: number): Promise<void> {
-    await this.session.set({ steps });
+    await this.steered.set({ steps });
     this.current = { ...this.current, steps };
     this.changed();
   }
@@ -215,7 +219,7 @@ export class Game {
    */
   async start(name: string, seed?: number): Promise<void> {
     this.requireStart(name);
-    if (seed === undefined) await this.session.restart(name);
+    if (seed === undefined) await this.steered.restart(name);
     else {
       const { steps } = this.current;
       await this.replaceSession({ ...this.options, ...this.told, start: name || undefined, seed, steps });
@@ -226,7 +230,7 @@ export class Game {
 
   /** Keeps the state of now in memory. */
   async keep(): Promise<void> {
-    this.kept = await this.session.snapshot();
+    this.kept = await this.steered.snapshot();
     this.changed();
   }
 
@@ -240,7 +244,7 @@ export class Game {
       const expected = "a state that was kept before";
       throw new VdError({ code: "unsupported", where: "game", expected, got: "none" });
     }
-    await this.session.restore(this.kept);
+    await this.steered.restore(this.kept);
   }
 
   /** Ends the game and frees its memory. Can be called again. */
@@ -260,17 +264,34 @@ export class Game {
     throw new VdError({ code: "attr", where: "start", expected: `one of ${names.join(", ")}`, got: `"${name}"` });
   }
 
-  private async replaceSession(options: LiveSessionOptions): Promise<void> {
-    const opened = await this.openSession(options);
+  /** Goes on with another session. They are opened one at a time, and of several that are asked for meanwhile the last one alone: each has a
+   *  model's memory. */
+  private replaceSession(options: LiveSessionOptions): Promise<void> {
+    this.asked = options;
+    this.opening ??= this.openAsked().finally(() => {
+      this.opening = undefined;
+    });
+    return this.opening;
+  }
+
+  private async openAsked(): Promise<void> {
+    while (this.asked !== undefined && !this.isClosed) {
+      const options = this.asked;
+      this.asked = undefined;
+      await this.goOnWith(await this.openSession(options));
+    }
+  }
+
+  private async goOnWith(opened: LiveSession): Promise<void> {
     if (this.isClosed) return opened.close();
     opened.act(this.action);
-    // Set before anything is waited for: the reading loop ends where there is no next one.
-    const passedOver = this.next;
+    // Both before anything is waited for: the reading loop ends where there is no next one, and what it plays then is the next one.
+    const [played, passedOver] = [this.session, this.next];
     this.next = opened;
     await passedOver?.close();
     // Ends the reading loop, which goes on with the next one.
-    await this.session.close();
-    if (this.isStanding) await opened.pause();
+    await played.close();
+    if (this.isStanding && !opened.closed) await opened.pause();
   }
 
   /** The session that is played, or the one that is about to be. */

@@ -26,7 +26,7 @@ const y4mHeader = ({ width, height, fps }: PipeOptions) =>
 /** Writes frames to a stream, as fast as it takes them. */
 export class Pipe {
   private isStarted = false;
-  /** True after the reader has gone, as `head` does: no failure. */
+  /** True after the reader has gone, as `head` does, or where the stream takes no more; whether that is a failure says who watches the stream. */
   isClosed = false;
 
   constructor(
@@ -52,11 +52,22 @@ export class Pipe {
   }
 
   private async write(bytes: Uint8Array): Promise<void> {
-    if (this.isClosed || this.stream.write(bytes)) return;
+    if (this.isClosed || this.isTaken(bytes)) return;
     const ended = new AbortController();
     const { signal } = ended;
     // A pipe that breaks never drains.
     await Promise.race(["drain", "close", "error"].map((name) => once(this.stream, name, { signal }))).catch(() => {});
     ended.abort();
+  }
+
+  /** Hands bytes to the stream. Returns true where there is room for more, or will never be. */
+  private isTaken(bytes: Uint8Array): boolean {
+    try {
+      return this.stream.write(bytes);
+    } catch (error) {
+      // Files that are full throw in some versions of Node.js; whoever watches the stream tells of it as of any other error.
+      this.stream.emit("error", error);
+      return true;
+    }
   }
 }

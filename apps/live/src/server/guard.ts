@@ -9,8 +9,11 @@ export interface GuardOptions {
   token: string | undefined;
 }
 
-/** The address of a request; the host in it is none that anything is decided by. */
-export const urlOf = (request: IncomingMessage): URL => new URL(request.url ?? "/", "http://localhost");
+/** The address of a request, whatever stands there; the host in it is none that anything is decided by. */
+export function urlOf({ url = "/" }: Pick<IncomingMessage, "url">): URL {
+  // Behind the host, so that neither `//` nor `http://` begins another one's name, which might be none at all.
+  return new URL(`http://localhost${url.startsWith("/") ? "" : "/"}${url}`);
+}
 
 function isToken(given: string | null, token: string): boolean {
   const [a, b] = [Buffer.from(given ?? ""), Buffer.from(token)];

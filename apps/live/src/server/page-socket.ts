@@ -6,8 +6,8 @@ import type { RawData, WebSocket } from "ws";
 import type { Game } from "../game/game";
 import { InputTracker } from "../game/input-tracker";
 import { type PageRequest, readRequest, type ServerNotice } from "../protocol/control";
-import { decodePicture } from "../protocol/frame-message";
-import { PageClient } from "./page-client";
+import { decodePicture, HEADER_BYTES } from "../protocol/frame-message";
+import { MAX_ON_THE_WAY, PageClient } from "./page-client";
 import { type PictureChoice, pictureEncoder } from "./picture-format";
 
 /** What a page's connection is told besides the game. */
@@ -18,8 +18,9 @@ export interface PageOptions {
 }
 
 const STATS_EVERY_MS = 1000;
-/** Bytes of notices that may wait in a connection; a page behind more gets no statistics. */
+/** Bytes of notices that may wait in a connection, besides frames; a page behind more gets no statistics. */
 const MAX_WAITING_BYTES = 2 ** 20;
+const CHANNELS = 3;
 
 const bytesOf = (data: RawData): Uint8Array =>
   Array.isArray(data) ? Buffer.concat(data) : data instanceof ArrayBuffer ? new Uint8Array(data) : data;
@@ -29,6 +30,8 @@ export class PageSocket {
   private readonly inputs = new InputTracker();
   private readonly client: PageClient;
   private readonly stops: (() => void)[];
+  /** Bytes that may wait in the connection. */
+  private readonly maxWaitingBytes: number;
 
   constructor(
     private readonly socket: WebSocket,
@@ -38,8 +41,9 @@ export class PageSocket {
   ) {
     const { model } = game;
     const isLocal = isLoopback((request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
-    const bytesPerS = 3 * model.width * model.height * model.fps;
-    const encode = pictureEncoder(options.picture, isLocal, bytesPerS);
+    const frameBytes = CHANNELS * model.width * model.height;
+    this.maxWaitingBytes = MAX_WAITING_BYTES + MAX_ON_THE_WAY * (frameBytes + HEADER_BYTES);
+    const encode = pictureEncoder(options.picture, isLocal, frameBytes * model.fps);
     const send = (message: Uint8Array | string) => this.send(message);
     this.client = new PageClient({ send }, this.inputs, model.actions, encode, (error) => this.tellError(error));
     this.tell({ type: "hello", model, state: game.state, camera: options.camera });
@@ -66,7 +70,10 @@ export class PageSocket {
   }
 
   private send(message: Uint8Array | string): void {
-    if (this.socket.readyState === this.socket.OPEN) this.socket.send(message);
+    if (this.socket.readyState !== this.socket.OPEN) return;
+    // It says that it has drawn what it has not read, or asks and never listens: it comes back if it is a page.
+    if (this.socket.bufferedAmount > this.maxWaitingBytes) this.socket.terminate();
+    else this.socket.send(message);
   }
 
   private tell(notice: ServerNotice): void {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { machineInfo } from "@vd/app-parts";
 import type { DriftMeasure, DriftOptions, DriftReport } from "@vd/live";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
@@ -15,6 +16,9 @@ it("bench times frames and key presses, and writes them as JSON", async () => {
   expect(stdout.toString()).toMatch(/^fake-live on .*, 1 step a frame, 10 frames\n {2}[\d.]+ frames a second, \d+ MiB/);
   const results = JSON.parse(readFileSync(path, "utf8")) as BenchResults;
   expect(results).toMatchObject({ model: "fake-live", frames: 10, steps: 1, node: process.version });
+  // As vd-bench writes it, so that whoever reads reports knows the device and the kernels.
+  expect(results.machine).toEqual(machineInfo("cpu", 0));
+  expect(results.machine.device).toBe(results.device);
   // The fake says that a frame takes a millisecond; it makes one every 20.
   expect(results.frameMs).toEqual({ mean: 1, p50: 1, p95: 1, p99: 1, max: 1 });
   expect(results).not.toHaveProperty("deviceBytes");

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
-import { refusalOf } from "../../src/server/guard";
+import { refusalOf, urlOf } from "../../src/server/guard";
 
 const request = (headers: Record<string, string>, url = "/") => ({ url, headers }) as unknown as IncomingMessage;
 
@@ -53,4 +53,16 @@ describe("a server for the network", () => {
     const headers = { host: "box.lan:8484", origin: "http://evil.example" };
     expect(refusalOf(request(headers, "/?token=secret"), options)).toContain("its own page only");
   });
+});
+
+it.each([
+  ["/", "/"],
+  ["/socket?token=a", "/socket"],
+  ["//", "//"],
+  ["//evil.example:99999/", "//evil.example:99999/"],
+  ["http://", "/http://"],
+  ["http://evil.example/", "/http://evil.example/"],
+  ["*", "/*"],
+])("reads the path of %s", (url, pathname) => {
+  expect(urlOf({ url }).pathname).toBe(pathname);
 });

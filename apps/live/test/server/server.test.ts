@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { PageRequest, ServerNotice } from "../../src/protocol/control";
@@ -54,6 +55,15 @@ class Page {
   }
 }
 
+/** Sends a first line as it stands, which no client would, with a `Host` that is refused. Returns the first line of the answer. */
+async function sendLine(url: URL, line: string): Promise<string> {
+  const socket = connect(Number(url.port), url.hostname);
+  socket.write(`${line}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
+  let text = "";
+  for await (const piece of socket) text += piece;
+  return text.split("\r\n")[0]!;
+}
+
 /** A plain request: fetch() does not let anybody choose the `Host`. */
 function get(url: URL, headers: Record<string, string> = {}, method = "GET") {
   return new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
@@ -102,6 +112,29 @@ describe("a page's connection", () => {
     await expect.poll(() => still.frames.length).toBe(3);
     expect(still.frames.at(-1)!.index).toBeGreaterThan(15);
   });
+
+  it.each([
+    ["says that it has drawn what it does not read", { type: "drawn", count: 2 ** 32 - 1 } as const, 200],
+    ["asks for what does not exist and does not listen", { type: "back" } as const, 5000],
+  ])(
+    "lets go of a page that %s",
+    async (_, request, each) => {
+      const { url, fakes } = await serve("--fps", "240");
+      const page = await Page.open(url);
+      await expect.poll(() => page.frames.length).toBeGreaterThan(2);
+      page.socket.pause();
+      await expect
+        .poll(
+          () => {
+            for (let i = 0; i < each; i++) page.ask(request);
+            return fakes.opened[0]!.paused;
+          },
+          { timeout: 30_000 },
+        )
+        .toBe(true);
+    },
+    40_000,
+  );
 
   it("stands still while nobody watches", async () => {
     const { url, fakes } = await serve();
@@ -185,6 +218,12 @@ describe("whom the server answers", () => {
     await expect(Page.open(url, { headers: { host: "evil.example" } })).rejects.toThrow("403");
     await expect(Page.open(url, { headers: { origin: "http://evil.example" } })).rejects.toThrow("403");
     await expect(Page.open(url, { headers: { origin: url.origin } })).resolves.toBeDefined();
+  });
+
+  it.each(["//", "http://", "//[", "*"])("the address %s with no, too, and lives on", async (address) => {
+    const { url } = await serve();
+    expect(await sendLine(url, `GET ${address} HTTP/1.1`)).toBe("HTTP/1.1 403 Forbidden");
+    expect((await get(url)).status).toBe(200);
   });
 
   it("on the network only who has the token", async () => {

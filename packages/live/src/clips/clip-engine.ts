@@ -1,10 +1,12 @@
 import { VdError } from "@vd/kernels-native";
 import type { RgbImage } from "@vd/media";
 import type { EndlessVideo } from "@vd/svd-pipeline";
+import { shown } from "@vd/tensor";
 import { DriftMeter } from "../drift/meter";
 import type { ClipsState, EngineState, FrameMaker, FrameRequest, MadeFrame } from "../session/frame-maker";
 import { PartTimes } from "../session/part-times";
 import type { LiveParameters } from "../session/types";
+import { areChanges } from "./clip-changes";
 import { ClipSource, type PlayedClip } from "./clip-source";
 import { pictureOfPixels, sessionPicture } from "./pictures";
 
@@ -15,12 +17,16 @@ const HEADROOM = 1.05;
 /** A state of the noise's generator: that of the clips is in their own state. */
 const NO_GENERATOR = () => new Uint32Array(625);
 
-/** Checks what a snapshot, which may come from anywhere, says of its clip; its state is checked by the video. */
-function checkClips(clips: ClipsState | undefined): ClipsState {
+/** Checks what a snapshot, which may come from anywhere, says of its clip, so that none fails when its turn has come. */
+function checkClips(clips: ClipsState | undefined, video: EndlessVideo): ClipsState {
   const isWhole = Number.isSafeInteger(clips?.passed) && clips!.passed >= 0;
-  if (isWhole && Array.isArray(clips!.changes)) return clips!;
-  const [where, expected] = ["session] [restore] [clips", "the state of a session of clips"];
-  throw new VdError({ code: "attr", where, expected, got: String(clips) });
+  const { changes } = clips ?? {};
+  if (!isWhole || !Array.isArray(changes) || !changes.every((each) => areChanges(each, video))) {
+    const [where, expected] = ["session] [restore] [clips", "the state of a session of clips"];
+    throw new VdError({ code: "attr", where, expected, got: shown(clips) });
+  }
+  video.checkState(clips!.before);
+  return clips!;
 }
 
 /** How an engine is opened. */
@@ -151,7 +157,7 @@ export class ClipEngine implements FrameMaker {
 
   /** Goes on in the middle of a clip, which is made again. */
   async restore({ index, clips }: EngineState, steps: number): Promise<void> {
-    const { before, changes, passed } = checkClips(clips);
+    const { before, changes, passed } = checkClips(clips, this.options.video);
     await this.drop();
     this.options.video.restore(before);
     this.source.restore(changes);

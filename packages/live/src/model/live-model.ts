@@ -3,10 +3,11 @@ import { dirname, join, resolve } from "node:path";
 import { openComponentWeights, readJson } from "@vd/hub";
 import { VdError } from "@vd/kernels-native";
 import { loadImage, type RgbImage, resizeLanczos } from "@vd/media";
-import { runInSlices } from "@vd/tensor";
+import { runInSlices, shown } from "@vd/tensor";
 import { parseUnet2dConfig, type Unet2d, unet2d } from "../models/unet-2d/index";
 import type { LivePicture } from "../session/types";
 import { parseLiveJson } from "./live-json";
+import { bytesPerPixel, pictureInWords } from "./picture-levels";
 import type { LiveModelInfo } from "./types";
 
 /** A live model whose weights are mapped. */
@@ -73,12 +74,9 @@ export function contextOfPictures(pictures: readonly LivePicture[], width: numbe
   const channels = 3 * pictures.length;
   const context = new Float32Array(width * height * channels);
   for (const [i, picture] of pictures.entries()) {
-    const stride = picture.data.length / (width * height);
-    if (picture.width !== width || picture.height !== height || (stride !== 3 && stride !== 4))
-      fail(
-        `pictures of ${width} x ${height}, RGB or RGBA`,
-        `${picture.width} x ${picture.height}, ${picture.data.length} bytes`,
-      );
+    const stride =
+      bytesPerPixel(picture, { width, height }) ??
+      fail(`pictures of ${width} x ${height}, RGB or RGBA`, pictureInWords(picture));
     for (let pixel = 0; pixel < width * height; pixel++)
       for (let c = 0; c < 3; c++) context[pixel * channels + 3 * i + c] = picture.data[pixel * stride + c]! / 127.5 - 1;
   }
@@ -111,6 +109,7 @@ export async function startContext(
   size: { width: number; height: number } = info,
 ): Promise<Float32Array> {
   const { contextFrames, starts, folder } = info;
+  if (typeof start !== "string" && !Array.isArray(start)) fail("a start state's name, or pictures", shown(start));
   if (typeof start !== "string") {
     const [first] = start;
     if (!first || start.length > contextFrames) fail(`1 to ${contextFrames} pictures`, String(start.length));

@@ -1,12 +1,31 @@
 import { countOf } from "@vd/kernels-native";
-import { elementwise, type Graph, reshape, type Tensor, tokens } from "@vd/tensor";
+import { elementwise, type Graph, reshape, shown, type Tensor, tokens } from "@vd/tensor";
 import { ownWeight } from "../models/unet-2d/own-weight";
+import type { LivePicture } from "../session/types";
+
+type Size = { width: number; height: number };
 
 /** Half of the largest level: level / HALF − 1 is the number in [-1, 1] that networks see. */
 const HALF = 127.5;
 
 /** 8-bit levels as numbers in [-1, 1]. */
 const NUMBERS = Float32Array.from({ length: 256 }, (_, level) => level / HALF - 1);
+
+const isBytes = (data: unknown): data is LivePicture["data"] =>
+  data instanceof Uint8Array || data instanceof Uint8ClampedArray;
+
+/** Bytes a pixel of a picture of that size, 3 or 4; undefined for what is none, whatever it is. */
+export function bytesPerPixel(picture: LivePicture, { width, height }: Size): 3 | 4 | undefined {
+  if (picture?.width !== width || picture.height !== height || !isBytes(picture.data)) return undefined;
+  const bytes = picture.data.length / (width * height);
+  return bytes === 3 || bytes === 4 ? bytes : undefined;
+}
+
+/** A picture in words, whatever it is. */
+export function pictureInWords(picture: LivePicture): string {
+  if (!isBytes(picture?.data)) return `${shown(picture)} without bytes`;
+  return `${picture.width} x ${picture.height}, ${picture.data.length} bytes`;
+}
 
 /** Writes 8-bit levels as numbers in [-1, 1], and returns them. */
 export function numbersOfLevels(levels: Uint8Array, into: Float32Array): Float32Array {

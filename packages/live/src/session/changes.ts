@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { checkParameterNames } from "./option-names";
 import { checkParameters } from "./options";
 import type { SessionParts } from "./parts";
 import type { LiveParameters } from "./types";
@@ -27,6 +28,7 @@ export function checkChange(
   parameters: LiveParameters,
   { info, hasGuard }: Pick<SessionParts, "info" | "hasGuard">,
 ): void {
+  checkParameterNames(parameters);
   checkParameters(parameters, info);
   if (parameters.guard && !hasGuard) {
     const expected = "a session that was created with a guard";

@@ -19,7 +19,7 @@ import { type SessionClock, systemClock } from "./clock";
 import { FrameEngine } from "./engine";
 import type { FrameMaker } from "./frame-maker";
 import { RunningSession } from "./live-session";
-import { checkSessionOptions } from "./options";
+import { checkBeforeOpening, checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
 import { SimilarityFilter } from "./similarity-filter";
 import {
@@ -208,6 +208,7 @@ export async function createSessionWithClock(
   clock: SessionClock,
   on?: NamedDevice,
 ): Promise<LiveSession> {
+  checkBeforeOpening(options);
   throwIfAborted(options.signal, "live session");
   const opened = await openModel(options, on);
   try {

@@ -290,6 +290,8 @@ export class RunningSession implements LiveSession {
       this.settings = { ...this.settings, ...others, guard: { ...this.settings.guard, ...definedOnly(guard ?? {}) } };
       if (guard) this.applyGuard();
     }
+    // What frames are made with has changed: the one before is none that could stand for the next one.
+    if (this.pending.length > 0) this.parts.similarity?.renew();
     this.pending = [];
     const video = this.steering.takeVideo();
     // Asked for the first frame too, whose picture the next ones are compared with.

@@ -1,7 +1,9 @@
 import { VdError } from "@vd/kernels-native";
-import { isDeviceList } from "@vd/tensor";
+import { isDeviceList, shown } from "@vd/tensor";
+import { RANDOM_MODELS } from "../diffusion/random-models";
 import { GUIDANCE_KINDS } from "../diffusion/types";
 import type { LiveModelInfo } from "../model/types";
+import { checkOptionNames } from "./option-names";
 import {
   type AdaptiveOptions,
   DEADLINE_POLICIES,
@@ -14,15 +16,23 @@ import {
 
 const MAX_QUEUE = 64;
 const MAX_FPS = 1000;
+const MAX_SIDE = 8192;
 
 const fail = (name: string, expected: string, got: unknown): never => {
   throw new VdError({ code: "attr", where: `session] [${name}`, expected, got: String(got) });
 };
 
 function inRange(name: string, value: number | undefined, min: number, max: number, whole = false): void {
-  if (value === undefined) return;
+  if (value !== undefined) required(name, value, min, max, whole);
+}
+
+function required(name: string, value: number, min: number, max: number, whole = false): void {
   const fits = typeof value === "number" && value >= min && value <= max && (!whole || Number.isInteger(value));
   if (!fits) fail(name, `${whole ? "a whole number" : "a number"} from ${min} to ${max}`, value);
+}
+
+function aboveZero(name: string, value: number | undefined, expected: string, max = Number.POSITIVE_INFINITY): void {
+  if (value !== undefined && !(typeof value === "number" && value > 0 && value <= max)) fail(name, expected, value);
 }
 
 function oneOf(name: string, value: unknown, choices: readonly unknown[]): void {
@@ -80,8 +90,7 @@ function checkKind(options: LiveSessionOptions, { kind, name }: LiveModelInfo): 
 function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters): void {
   for (const [name, text] of Object.entries({ prompt, negativePrompt }))
     if (text !== undefined && typeof text !== "string") fail(name, "a text", text);
-  if (strength !== undefined && !(strength > 0 && strength <= 1))
-    fail("strength", "a number above 0, at most 1", strength);
+  aboveZero("strength", strength, "a number above 0, at most 1", 1);
   inRange("guidanceScale", guidanceScale, 0, 100);
   inRange("delta", delta, 0, 10);
 }
@@ -96,11 +105,28 @@ export function checkParameters(parameters: LiveParameters, model: LiveModelInfo
   oneOf("steps", steps, [...model.sigmas.keys()]);
   oneOf("policy", policy, policiesOf(model.kind));
   inRange("blend", blend, 0, 1);
-  if (deadlineMs !== undefined && !(deadlineMs > 0)) fail("deadlineMs", "milliseconds above 0", deadlineMs);
+  aboveZero("deadlineMs", deadlineMs, "milliseconds above 0");
   checkGuard(guard);
   checkKind(parameters, model);
   inRange("motion", parameters.motion, 0, 1000);
   checkWords(parameters);
+}
+
+/**
+ * Refuses what no model could be opened with.
+ *
+ * @throws VdError `attr`
+ */
+export function checkBeforeOpening(options: LiveSessionOptions): void {
+  checkOptionNames(options);
+  const { model, random, signal, threads } = options;
+  const isPipeline = typeof model === "object" && typeof model?.endless === "function";
+  if (model !== undefined && typeof model !== "string" && !isPipeline)
+    fail("model", "a folder, a file or an open pipeline", shown(model));
+  oneOf("random", random, RANDOM_MODELS);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) fail("signal", "an AbortSignal", shown(signal));
+  // What a number of threads may be says whoever opens the device.
+  if (threads !== undefined && typeof threads !== "number") fail("threads", "a number of threads", shown(threads));
 }
 
 /** Refuses element types that are none, none at all, and those of models that compute in one alone. */
@@ -137,19 +163,19 @@ export function checkSessionOptions(options: LiveSessionOptions, model: LiveMode
   }
   if (options.temporalBlend !== undefined) {
     const { weight, threshold } = options.temporalBlend;
-    if (typeof weight !== "number") fail("temporalBlend.weight", "a number from 0 to 1", weight);
-    inRange("temporalBlend.weight", weight, 0, 1);
+    required("temporalBlend.weight", weight, 0, 1);
     inRange("temporalBlend.threshold", threshold, 0, Number.POSITIVE_INFINITY);
   }
   const { fps, queueFrames, pace, drift, timeEvery, cache, adaptive, size } = options;
-  if (fps !== undefined && !(fps > 0 && fps <= MAX_FPS))
-    fail("fps", `frames a second above 0, at most ${MAX_FPS}`, fps);
+  aboveZero("fps", fps, `frames a second above 0, at most ${MAX_FPS}`, MAX_FPS);
   inRange("queueFrames", queueFrames, 1, MAX_QUEUE, true);
   oneOf("pace", pace, ["clock", "reader"]);
-  inRange("drift.everyFrames", drift?.everyFrames, 0, Number.MAX_SAFE_INTEGER, true);
+  if (drift !== undefined) required("drift.everyFrames", drift.everyFrames, 0, Number.MAX_SAFE_INTEGER, true);
   inRange("timeEvery", timeEvery, 0, Number.MAX_SAFE_INTEGER, true);
-  inRange("size.width", size?.width, 1, 8192, true);
-  inRange("size.height", size?.height, 1, 8192, true);
+  if (size !== undefined) {
+    required("size.width", size.width, 1, MAX_SIDE, true);
+    required("size.height", size.height, 1, MAX_SIDE, true);
+  }
   if (typeof cache === "object") {
     inRange("cache.maxChange", cache.maxChange, 0, 2);
     inRange("cache.maxAge", cache.maxAge, 1, 1000, true);

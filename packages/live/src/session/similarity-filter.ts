@@ -27,6 +27,7 @@ export class SimilarityFilter {
   private readonly random: () => number;
   private made: Float32Array | undefined;
   private skipped = 0;
+  private isRenewed = false;
 
   /** random: numbers from 0 to 1. */
   constructor(
@@ -42,12 +43,17 @@ export class SimilarityFilter {
 
   /** Whether a frame of `picture` is left out; undefined: the picture of the frame before. */
   isSame(picture: Float32Array | undefined): boolean {
-    if (this.made === undefined) return this.make(picture);
+    if (this.made === undefined || this.isRenewed) return this.make(picture);
     const similarity = picture ? cosineSimilarity(this.made, picture) : 1;
     const chance = this.threshold >= 1 ? 0 : Math.max(0, 1 - (1 - similarity) / (1 - this.threshold));
     if (chance === 0 || chance < this.random() || this.skipped >= this.maxSkip) return this.make(picture);
     this.skipped++;
     return true;
+  }
+
+  /** The next picture is not left out, however near it is. */
+  renew(): void {
+    this.isRenewed = true;
   }
 
   /** Forgets the picture: the next one is not left out. */
@@ -58,6 +64,7 @@ export class SimilarityFilter {
 
   private make(picture: Float32Array | undefined): boolean {
     this.skipped = 0;
+    this.isRenewed = false;
     if (!picture) return false;
     this.made ??= new Float32Array(picture.length);
     this.made.set(picture);

@@ -1,5 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { actionIndex } from "../model/actions";
+import { bytesPerPixel, pictureInWords } from "../model/picture-levels";
 import type { LivePicture } from "./types";
 
 /** What the reader has told a session to do and no frame has taken yet. */
@@ -36,14 +37,14 @@ export class Steering {
    *
    * @throws VdError `shape`
    */
-  push({ width, height, data }: LivePicture): void {
+  push(picture: LivePicture): void {
     const { size, video } = this;
-    const stride = data.length / (size.width * size.height);
-    if (width !== size.width || height !== size.height || (stride !== 3 && stride !== 4)) {
+    const stride = bytesPerPixel(picture, size);
+    if (stride === undefined) {
       const expected = `a picture of ${size.width} x ${size.height}, RGB or RGBA`;
-      const got = `${width} x ${height}, ${data.length} bytes`;
-      throw new VdError({ code: "shape", where: "session] [push", expected, got });
+      throw new VdError({ code: "shape", where: "session] [push", expected, got: pictureInWords(picture) });
     }
+    const { data } = picture;
     if (stride === 3) video.set(data);
     else
       for (let pixel = 0, at = 0; at < video.length; pixel += stride)

@@ -107,6 +107,26 @@ describe("a session of clips", () => {
     await session.close();
   });
 
+  it("refuses a snapshot that is broken, whatever it says, and goes on as if nothing was asked for", async () => {
+    const [session, untouched] = [await open(), await open()];
+    await read(session, 5);
+    await read(untouched, 5);
+    const snapshot = await session.snapshot();
+    const { before } = snapshot.clips!;
+    const changes: unknown[] = [5, null, [], { imgae: 1 }, { image: 5 }, { image: slope(9, 8) }, { steps: -4 }];
+    const faults: object[] = [
+      ...changes.map((change) => ({ changes: [change] })),
+      ...[{ changes: 5 }, { changes: [{ motionBucketId: "9" }] }, { changes: [{ seed: 1.5 }] }],
+      ...[{ passed: -1 }, { before: {} }, { before: null }, { before: { ...before, scene: 5 } }],
+    ];
+    for (const fault of faults) {
+      const clips = { ...snapshot.clips, ...fault } as never;
+      expect(await failureOf(session.restore({ ...snapshot, clips }))).toMatchObject({ code: "attr" });
+    }
+    expect(pixelsOf(await read(session, 6))).toEqual(pixelsOf(await read(untouched, 6)));
+    for (const each of [session, untouched]) await each.close();
+  });
+
   it("goes on from a snapshot in the middle of a clip, with what was told before", async () => {
     const session = await open();
     await read(session, 5);

@@ -76,6 +76,18 @@ test("similar pictures are not computed again", async () => {
   await session.close();
 });
 
+test("words and numbers count from the next frame on, also where pictures are similar", async () => {
+  const session = await open({ similarity: { threshold: 0.5, maxSkip: 10 } });
+  const first = await frameOf(session, 200);
+  expect((await frameOf(session, 200)).repeated).toBe(true);
+  await session.set({ prompt: "something else", strength: 0.9 });
+  const told = await frameOf(session, 200);
+  expect(told.repeated).toBe(false);
+  expect(told.data).not.toEqual(first.data);
+  expect((await frameOf(session, 200)).repeated).toBe(true);
+  await session.close();
+});
+
 test("a tiny autoencoder takes the place of the model's own", async () => {
   const session = await open({ autoencoder: join(STABLE_DIFFUSION, "tiny_vae") });
   const frame = await frameOf(session, 200);

@@ -29,6 +29,10 @@ test("pictures are compared with the last one that was made, at most so many are
   const filter = new SimilarityFilter({ threshold: 0, maxSkip: 2 }, 0, () => 0);
   const a = picture(1, 0);
   expect([a, a, undefined, a, a].map((each) => filter.isSame(each))).toEqual([false, true, true, false, true]);
+  filter.renew();
+  expect([a, a, undefined].map((each) => filter.isSame(each))).toEqual([false, true, true]);
+  filter.renew();
+  expect([undefined, undefined].map((each) => filter.isSame(each))).toEqual([false, true]);
   filter.clear();
   expect(filter.isSame(a)).toBe(false);
   // No cosine below 0 counts as similar.

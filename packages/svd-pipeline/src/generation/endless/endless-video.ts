@@ -133,12 +133,21 @@ export class EndlessVideo {
   }
 
   /**
+   * Checks a state, which may come from anywhere; nothing changes, and a clip may be under way.
+   *
+   * @throws VdError `attr` for a state of something else
+   */
+  checkState(state: EndlessState): void {
+    checkState(state, this.opened);
+  }
+
+  /**
    * Goes on from a state of a video of the same model and size. No clip may be under way.
    *
    * @throws VdError `attr` for a state of something else
    */
   restore(state: EndlessState): void {
-    checkState(state, this.opened);
+    this.checkState(state);
     const { numClips, numFrames, settings, noise, scene, picture } = state;
     Object.assign(this, { numClips, numFrames, scene, noise, picture: scene ? undefined : picture });
     this.settings = changedSettings(this.settings, settings);

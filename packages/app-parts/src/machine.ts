@@ -20,9 +20,8 @@ export interface MachineInfo {
   commit: string;
 }
 
-/** The commit of this build: from the file beside a packed program, else from git. */
-function commit(): string {
-  const packed = new URL("../about.json", import.meta.url);
+/** The commit of this build, and the hash of its kernel sources where that is known: from the file beside a packed program, else from git. */
+export function buildCommit(packed = new URL("../about.json", import.meta.url)): string {
   if (existsSync(packed)) {
     const { commit: known, kernelHash } = JSON.parse(readFileSync(packed, "utf8")) as Record<string, string>;
     if (known !== undefined) return kernelHash === undefined ? known : `${known}, kernels ${kernelHash}`;
@@ -36,10 +35,11 @@ function commit(): string {
   }
 }
 
-/** What this machine is, as seen by a run on one of its devices. */
-export function machineInfo(kind: "cpu" | "cuda"): MachineInfo {
+/** What this machine is, as seen by a run on one of its devices. index: among those of its kind; default the first that can be used. */
+export function machineInfo(kind: MachineInfo["kind"], index?: number): MachineInfo {
   const cpu = cpus()[0]?.model.trim() ?? "unknown";
-  const found = devices().find((device) => device.kind === kind && device.usable);
+  const ofKind = devices().filter((device) => device.kind === kind);
+  const found = index === undefined ? ofKind.find(({ usable }) => usable) : ofKind[index];
   const common = {
     kind,
     cpu,
@@ -47,7 +47,7 @@ export function machineInfo(kind: "cpu" | "cuda"): MachineInfo {
     hostBytes: totalmem(),
     os: `${platform()} ${release()}`,
     node: process.version,
-    commit: commit(),
+    commit: buildCommit(),
   };
   if (kind === "cpu") {
     const capability = / (\w+) kernels/.exec(found?.reason ?? "")?.[1] ?? "plain";

@@ -1,0 +1,89 @@
+import { setTimeout } from "node:timers/promises";
+import { afterEach, expect, it } from "vitest";
+import { Game } from "../../src/game/game";
+import { FakeSession } from "../support/fake-session";
+
+const games: Game[] = [];
+afterEach(async () => {
+  for (const game of games.splice(0)) await game.close();
+});
+
+/** Sessions that take a moment to be opened and closed, as those of a model do. */
+function slowSessions(ms: number) {
+  const opened: FakeSession[] = [];
+  let mostAtOnce = 0;
+  class SlowSession extends FakeSession {
+    private closing: Promise<void> | undefined;
+    override close(): Promise<void> {
+      this.closed = true;
+      this.closing ??= setTimeout(ms);
+      return this.closing;
+    }
+  }
+  const openSession = async (options: FakeSession["options"]) => {
+    await setTimeout(ms);
+    const session = new SlowSession(options);
+    opened.push(session);
+    mostAtOnce = Math.max(mostAtOnce, opened.filter(({ closed }) => !closed).length);
+    return session;
+  };
+  return { opened, openSession, mostAtOnce: () => mostAtOnce };
+}
+
+async function play(sessions: ReturnType<typeof slowSessions>) {
+  const game = await Game.open(sessions.openSession, {});
+  games.push(game);
+  game.watch();
+  const seen: string[] = [];
+  game.onFrame(({ index }) => void seen.push(`${sessions.opened.at(-1)!.options.seed}:${index}`));
+  const run = { ended: false };
+  void game.run().finally(() => {
+    run.ended = true;
+  });
+  return { game, seen, run };
+}
+
+it("opens one new game at a time, and of those that are asked for meanwhile the last one alone", async () => {
+  const sessions = slowSessions(15);
+  const { game, seen } = await play(sessions);
+  await Promise.all(Array.from({ length: 50 }, (_, i) => game.start("desert-noon", i + 1)));
+  expect(sessions.opened.map(({ options }) => options.seed)).toEqual([undefined, 1, 50]);
+  expect(sessions.mostAtOnce()).toBeLessThanOrEqual(2);
+  expect(game.state.seed).toBe(50);
+  await expect.poll(() => seen.at(-1)).toMatch(/^50:\d+$/);
+});
+
+it("plays on whenever new games are asked for", async () => {
+  const sessions = slowSessions(10);
+  const { game, seen, run } = await play(sessions);
+  for (let i = 1; i <= 25; i++) {
+    void game.start("desert-noon", i).catch(() => {});
+    await setTimeout(i % 13);
+  }
+  await expect.poll(() => game.state.seed).toBe(25);
+  await expect.poll(() => seen.at(-1)).toMatch(/^25:[1-9]/);
+  expect(run.ended).toBe(false);
+  expect(sessions.opened.filter(({ closed }) => !closed).length).toBe(1);
+});
+
+it("tells whoever asked for a game that cannot be opened, and opens the next one", async () => {
+  const { openSession } = slowSessions(5);
+  const game = await Game.open((options) => {
+    if (options.seed === 1) throw new Error("no memory");
+    return openSession(options);
+  }, {});
+  games.push(game);
+  await expect(game.start("desert-noon", 1)).rejects.toThrow("no memory");
+  await game.start("desert-noon", 2);
+  expect(game.state.seed).toBe(2);
+});
+
+it("steers the game that is about to be played", async () => {
+  const sessions = slowSessions(20);
+  const { game } = await play(sessions);
+  const started = game.start("desert-noon", 3);
+  await expect.poll(() => sessions.opened.length).toBe(2);
+  await Promise.all([game.setSteps(2), game.keep(), started]);
+  expect(sessions.opened[1]!.parameters.steps).toBe(2);
+  expect(sessions.opened[0]!.parameters.steps).toBeUndefined();
+});
