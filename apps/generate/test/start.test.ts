@@ -38,8 +38,8 @@ function packagesLoadedBy(...argv: string[]): string[] {
   return [...new Set([...found].map(([, name]) => name!))].filter((name) => !tools.includes(name)).sort();
 }
 
-/** What options are made of; and a library for command lines. */
-const LEAN = ["commander", "generate", "kernels-native", "media", "sampling", "svd-pipeline", "tensor"];
+/** What options are made of, what apps share, and a library for command lines. */
+const LEAN = ["app-parts", "commander", "generate", "kernels-native", "media", "sampling", "svd-pipeline", "tensor"];
 
 it("loads for help only what options need: no pictures, no Hub, no bar, no profiler", () => {
   expect(packagesLoadedBy("--help")).toEqual(LEAN);

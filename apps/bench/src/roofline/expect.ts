@@ -25,7 +25,7 @@ export interface Expectation {
 }
 
 /** Least time of a call's launch in a captured graph: the smallest of all ops take 1.6 to 2.4 µs on an H200. */
-const LAUNCH_US = 2;
+export const LAUNCH_US = 2;
 /** Share of a large copy's rate in a card's bandwidth, which no kernel exceeds: 4188 of 4800 GB/s on an H200. */
 const COPY_SHARE = 0.87;
 /** Share of the roofline of kinds of kernels that were not measured. */

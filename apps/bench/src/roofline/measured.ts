@@ -2,7 +2,7 @@ import { VdError } from "@vd/kernels-native";
 import type { BenchFile, BenchRow, OpGroup } from "../measure/report";
 import { median } from "../stats/summary";
 import { type Card, cardOfDevice } from "./cards";
-import { type KernelRates, kindOf, rooflineUs } from "./expect";
+import { type KernelRates, kindOf, LAUNCH_US, rooflineUs } from "./expect";
 import { HOPPER_KERNELS, isProduct, typeOf, type Work } from "./work";
 
 /** What was measured of one card, as the expectations need it. */
@@ -61,12 +61,14 @@ function productRates(card: Card, rows: readonly BenchRow[]): KernelRates["flopP
   return { ...Object.fromEntries(ofOps), "": median(ofOps.map(([, rate]) => rate)) };
 }
 
-/** The share of the roofline that all work of a kind reached together. */
+/** The share of the roofline that all work of a kind reached together, without what takes as long as its launches do. */
 function sharesOf(card: Card, all: readonly Work[]): KernelRates["shares"] {
   const sums = new Map<string, { least: number; took: number }>();
   for (const work of all) {
+    const { leastUs } = rooflineUs(card, work);
+    if (leastUs < work.count * LAUNCH_US) continue;
     const sum = sums.get(kindOf(work)) ?? { least: 0, took: 0 };
-    sum.least += rooflineUs(card, work).leastUs;
+    sum.least += leastUs;
     sum.took += work.measuredUs!;
     sums.set(kindOf(work), sum);
   }

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CARDS, type Card, cardOfDevice } from "../../src/roofline/cards";
 import { expectWork, type KernelRates, rooflineUs } from "../../src/roofline/expect";
+import { measuredOf } from "../../src/roofline/measured";
 import { isProduct, passesOf, typeOf, type Work } from "../../src/roofline/work";
 import { vdBench } from "../support/harness";
 import { temporaryFolder } from "../support/temporary-folder";
@@ -110,6 +111,20 @@ describe("vd-bench roofline", () => {
       ["vae", 1],
     ]);
     expect(ops.length).toBeGreaterThan(100);
+  });
+
+  it("takes no kind's share from calls that last as long as their launches", () => {
+    const files = ["model-h200", "generation-h200", "ops-h200", "mma-h200"].map((name) =>
+      JSON.parse(readFileSync(join(ROOT, `reports/gpu/${name}.json`), "utf8")),
+    );
+    // The decoder's table has sums of 32 numbers, 6 us each, of which the roofline is a millionth.
+    expect(
+      files[0].tables.vae.some(
+        ({ op, gigabytes }: { op: string; gigabytes: number }) => op === "elementwise" && gigabytes < 1e-3,
+      ),
+    ).toBe(true);
+    const { shares } = measuredOf(files, new Map()).rates;
+    expect(Math.min(...Object.values(shares))).toBeGreaterThan(0.05);
   });
 
   it("says of other cards that it calculates, what the same sum says of the H200, and prints ops when asked", async () => {
