@@ -213,39 +213,41 @@ struct SplitShare {
   bool ahead;  // the epilogue's operands are loaded with the items
 };
 
-/** Finds a thread's items from `first` on and asks for what they need but the sums. */
+/** True where a thread has registers for its first items beside the sums of the products: then they are found before those. Else each is found
+ *  where its sums are asked for, so that one's divisions run while the other's sums come. */
+template <class Config> inline constexpr bool kItemsFirst = !Config::kScaled;
+
+/** Finds an item of a thread, the `at`-th of the share, and asks for what it needs but the sums. */
 template <class Config>
-__device__ __forceinline__ void find_items(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share, int first,
-                                           SplitItem<Config> (&items)[kSplitUnderWay]) {
+__device__ __forceinline__ void find_item(const MatmulSm90Params& p, const MatmulTileIndex& index, const PixelBox& box,
+                                          const SplitShare& share, int at, SplitItem<Config>& item) {
   constexpr int kChunks = SplitItem<Config>::kChunks;
-  const PixelBox box = tile_box<Config>(p, index.m);
-#pragma unroll
-  for (int i = 0; i < kSplitUnderWay; ++i) {
-    SplitItem<Config>& item = items[i];
-    const int at = first + i * kSplitThreads;
-    item.row = share.firstRow + at / kChunks;
-    item.column = at % kChunks * 8;
-    item.pixel = item.row < share.endRow ? matmul_pixel(p, box, index.phase, true, item.row) : -1;
-    if (item.pixel < 0) continue;
-    const int column = index.n * Config::kTileN + item.column;
-    item.scales.load(p, item.pixel, column);
-    if (share.ahead) item.tail.load(p.epilogue, item.pixel, column);
-  }
+  item.row = share.firstRow + at / kChunks;
+  item.column = at % kChunks * 8;
+  item.pixel = item.row < share.endRow ? matmul_pixel(p, box, index.phase, true, item.row) : -1;
+  if (item.pixel < 0) return;
+  const int column = index.n * Config::kTileN + item.column;
+  item.scales.load(p, item.pixel, column);
+  if (share.ahead) item.tail.load(p.epilogue, item.pixel, column);
 }
 
-/** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the consumers; items: the first ones. */
+/** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the consumers; items: the first ones, if
+ *  they were found before. */
 template <class Config>
-__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share,
-                                                  int rank, int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
+__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share, int rank,
+                                                  int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
   const int count = (share.endRow - share.firstRow) * SplitItem<Config>::kChunks;
+  const PixelBox box = tile_box<Config>(p, index.m);
 #pragma unroll 1
   for (int first = threadIdx.x; first < count; first += kSplitUnderWay * kSplitThreads) {
-    if (first >= kSplitUnderWay * kSplitThreads) find_items<Config>(p, index, share, first, items);
+    const bool found = kItemsFirst<Config> && first < kSplitUnderWay * kSplitThreads;
     SplitSums loaded[kSplitUnderWay];
 #pragma unroll
-    for (int i = 0; i < kSplitUnderWay; ++i)
+    for (int i = 0; i < kSplitUnderWay; ++i) {
+      if (!found) find_item<Config>(p, index, box, share, first + i * kSplitThreads, items[i]);
       if (items[i].pixel >= 0)
         load_sums(loaded[i], sums + (items[i].row * kSumsPitch<Config> + items[i].column / 2) * 4, kSumsHalf<Config> * 4, rank, numParts);
+    }
 #pragma unroll
     for (int i = 0; i < kSplitUnderWay; ++i) {
       if (items[i].pixel < 0) continue;
@@ -291,11 +293,13 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_split(const 
     const SplitShare share{Config::kTileM * rank / numParts, Config::kTileM * (rank + 1) / numParts,
                            tail_reads_ahead<typename Config::T>(p.epilogue)};
     SplitItem<Config> items[kSplitUnderWay];
-    // While the first operands come, where registers are left beside the sums.
-    constexpr bool kEarly = !Config::kScaled;
-    if constexpr (kEarly) find_items<Config>(p, index, share, threadIdx.x, items);
+    if constexpr (kItemsFirst<Config>) {
+      const PixelBox box = tile_box<Config>(p, index.m);
+#pragma unroll
+      for (int i = 0; i < kSplitUnderWay; ++i)
+        find_item<Config>(p, index, box, share, static_cast<int>(threadIdx.x) + i * kSplitThreads, items[i]);
+    }
     matmul_split_multiply<Config>(p, shared, index, warpgroup * Config::kRows, first, end);
-    if constexpr (!kEarly) find_items<Config>(p, index, share, threadIdx.x, items);
     ptx::cluster_arrive();
     ptx::cluster_wait();
     matmul_merge_sums<Config>(p, index, share, rank, numParts, shared.ring, items);
