@@ -14,6 +14,7 @@ import depthToSpace from "../ops/depth_to_space/depth_to_space.op";
 import elementwise from "../ops/elementwise/elementwise.op";
 import framesOut from "../ops/frames_out/frames_out.op";
 import groupNorm from "../ops/group_norm/group_norm.op";
+import groupNormConv from "../ops/group_norm_conv/group_norm_conv.op";
 import groupNormQ8 from "../ops/group_norm_q8/group_norm_q8.op";
 import groupNormStats from "../ops/group_norm_stats/group_norm_stats.op";
 import guide from "../ops/guide/guide.op";
@@ -50,6 +51,7 @@ export const OPS = {
   elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_conv: groupNormConv,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,
@@ -75,4 +77,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","batch_norm","conv","conv_winograd","elementwise","group_norm","group_norm_stats","layer_norm","linear","pointwise","pool","rms_norm","sampler_step"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","batch_norm","conv","conv_winograd","elementwise","group_norm","group_norm_conv","group_norm_stats","layer_norm","linear","pointwise","pool","rms_norm","sampler_step"];

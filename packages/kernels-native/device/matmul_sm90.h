@@ -46,8 +46,8 @@ struct MatmulSm90Params {
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other; matmul_sm90_split.cuh, the blocks
- *  of a cluster share one tile. */
-enum class MatmulKernel : uint8_t { tiles, rows, halves, split };
+ *  of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way. */
+enum class MatmulKernel : uint8_t { tiles, rows, halves, split, normed };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -108,6 +108,9 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 128, 128, 6, 2, true, false, false, true, MatmulKernel::tiles, "m128n128pc", 0, false, false, true},
     // For 128 columns: a quarter fewer bytes through L2 than two tiles of 128 rows.
     {256, 128, 128, 3, 2, false, false, false, true, MatmulKernel::tiles, "m256n128w", 0, false, true},
+    // Of convolutions whose source is normalised on the way; stages are of weights alone.
+    {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::normed, "normed_m128n256", 0, false, true},
+    {256, 128, 128, 4, 2, false, false, false, true, MatmulKernel::normed, "normed_m256n128", 0, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -119,6 +122,14 @@ inline constexpr int kMatmulThreads = 384;
 inline constexpr int kMostSplitParts = 8;
 /** Channels of the sources of rows tiles. */
 inline constexpr int kRowsChannels = 320;
+/** Pixels of a line of the source of normed tiles: eight results beside each other see two more. */
+inline constexpr int kNormedColumns = 8 + 2;
+
+/** Pixels of the source of a normed tile: of lines of eight results, with what 3x3 filters see around them. */
+constexpr int normed_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kNormedColumns; }
+
+/** Bytes of the source, 64 channels of it, in whole patterns of the copy engine's swizzle. */
+constexpr int normed_source_bytes(const MatmulTile& t) { return (normed_source_pixels(t) * 128 + 1023) / 1024 * 1024; }
 
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
@@ -130,6 +141,9 @@ constexpr int matmul_staging_bytes(const MatmulTile& t) {
 /** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. Rows tiles
  *  have stages of A or B, and the biases of all columns; halves lie behind 2 KiB of static memory, which aligns them. */
 constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
+  // Two sources, stages of weights, and barriers: of stages, the residual, and three of each source.
+  if (t.kernel == MatmulKernel::normed)
+    return 2 * normed_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + matmul_staging_bytes(t) + 7 * 8 + 1024;
   const bool rows = t.kernel == MatmulKernel::rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +

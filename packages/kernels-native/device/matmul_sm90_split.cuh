@@ -213,8 +213,8 @@ struct SplitShare {
   bool ahead;  // the epilogue's operands are loaded with the items
 };
 
-/** True where a thread has registers for its first items beside the sums of the products: then they are found before those. Else each is found
- *  where its sums are asked for, so that one's divisions run while the other's sums come. */
+/** True where a thread has registers for its first items beside the sums of the products: then they are found before those. Else each is
+ * found where its sums are asked for, so that one's divisions run while the other's sums come. */
 template <class Config> inline constexpr bool kItemsFirst = !Config::kScaled;
 
 /** Finds an item of a thread, the `at`-th of the share, and asks for what it needs but the sums. */
@@ -234,8 +234,8 @@ __device__ __forceinline__ void find_item(const MatmulSm90Params& p, const Matmu
 /** Adds up this block's share of the rows over all blocks of the cluster and finishes them. By the consumers; items: the first ones, if
  *  they were found before. */
 template <class Config>
-__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share, int rank,
-                                                  int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
+__device__ __forceinline__ void matmul_merge_sums(const MatmulSm90Params& p, const MatmulTileIndex& index, const SplitShare& share,
+                                                  int rank, int numParts, uint32_t sums, SplitItem<Config> (&items)[kSplitUnderWay]) {
   const int count = (share.endRow - share.firstRow) * SplitItem<Config>::kChunks;
   const PixelBox box = tile_box<Config>(p, index.m);
 #pragma unroll 1

@@ -14,6 +14,7 @@ import depthToSpace from "./depth_to_space/depth_to_space.cases";
 import elementwise from "./elementwise/elementwise.cases";
 import framesOut from "./frames_out/frames_out.cases";
 import groupNorm from "./group_norm/group_norm.cases";
+import groupNormConv from "./group_norm_conv/group_norm_conv.cases";
 import groupNormQ8 from "./group_norm_q8/group_norm_q8.cases";
 import groupNormStats from "./group_norm_stats/group_norm_stats.cases";
 import guide from "./guide/guide.cases";
@@ -50,6 +51,7 @@ export const OP_CASES = {
   elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_conv: groupNormConv,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,

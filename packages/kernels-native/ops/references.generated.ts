@@ -15,6 +15,7 @@ import depthToSpace from "./depth_to_space/depth_to_space.reference";
 import elementwise from "./elementwise/elementwise.reference";
 import framesOut from "./frames_out/frames_out.reference";
 import groupNorm from "./group_norm/group_norm.reference";
+import groupNormConv from "./group_norm_conv/group_norm_conv.reference";
 import groupNormQ8 from "./group_norm_q8/group_norm_q8.reference";
 import groupNormStats from "./group_norm_stats/group_norm_stats.reference";
 import guide from "./guide/guide.reference";
@@ -53,6 +54,7 @@ export const REFERENCES: Readonly<Record<OpId, Reference>> = {
   elementwise: elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_conv: groupNormConv,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide: guide,

@@ -14,7 +14,17 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 /** Whose planners are asked: those that have a choice. */
 const OPS = [
   ...["attention", "attention_backward", "conv", "conv_q8", "copy", "elementwise", "frames_out", "group_norm"],
-  ...["group_norm_stats", "layer_norm", "linear", "linear_q8", "linear_q8_codes", "pointwise", "quantize", "resize"],
+  ...[
+    "group_norm_conv",
+    "group_norm_stats",
+    "layer_norm",
+    "linear",
+    "linear_q8",
+    "linear_q8_codes",
+    "pointwise",
+    "quantize",
+    "resize",
+  ],
   ...["rms_norm", "sampler_step", "token_embed"],
 ];
 
@@ -288,9 +298,27 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rejected(90, "window of f16")["attention_mma_*"]).toBe("has no window");
     });
 
+    test("on Hopper normalise a convolution's source on the way, and else before it", () => {
+      const rows = candidates(90);
+      const tiles = ["sm90_normed_m128n256", "sm90_normed_m256n128"];
+      expect(rows["half norm and conv"]!.slice(0, 2).sort()).toEqual(tiles);
+      expect(rows["half norm and conv"]![2]).toMatch(/^apart_sm90_/);
+      expect(rows["half norm and conv, invariant"]).toEqual(["sm90_normed_m128n256"]);
+      expect(rows["half norm and conv of 128, invariant"]).toEqual(["sm90_normed_m256n128"]);
+      expect(rows["half norm and conv that tiles do not cover, invariant"]!.sort()).toEqual(tiles);
+      for (const [name, why] of [
+        ["norm and conv", "is not of a 16-bit float type"],
+        ["half norm and activated conv", "has no activation but gated ones"],
+      ] as const) {
+        expect(rows[name]!.every((variant) => variant.startsWith("apart_"))).toBe(true);
+        expect(Object.values(rejected(90, name))).toContainEqual(expect.stringContaining(why));
+      }
+      expect(candidates(86)["half norm and conv"]!.every((variant) => variant.startsWith("apart_"))).toBe(true);
+    });
+
     test("on Hopper go to blocks of one warpgroup where keys are few, or heads have 96 channels", () => {
       const first = (dim: number, keys: number) => candidates(90)[`half attention d${dim} to ${keys}`]![0];
-      expect(first(40, 77)).toBe("sm90_block_d48");
+      expect(first(40, 77)).toBe("sm90_range_d48x3");
       expect(first(80, 77)).toBe("sm90_block_d80");
       expect(first(80, 4096)).toBe("sm90_range_d80");
       expect(first(96, 4096)).toBe("sm90_block_d96");

@@ -80,7 +80,7 @@ export {
   readCalibration,
   saveCalibration,
 } from "./precision/calibration/table";
-export { type ConvolutionMethod, settleConvolutions, unetRewriting } from "./precision/convolutions";
+export { type ConvolutionMethod, normsAreFused, settleConvolutions, unetRewriting } from "./precision/convolutions";
 export { type EightBits, type EightBitsRequest, openEightBits } from "./precision/eight-bits";
 export {
   type EightBitPrecision,

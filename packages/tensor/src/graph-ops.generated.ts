@@ -322,6 +322,38 @@ export interface GroupNormOptions extends CallOptions {
   joinFrames?: boolean | undefined;
 }
 
+/** Arguments of {@link GraphOps.groupNormConv}. */
+export interface GroupNormConvOptions extends CallOptions {
+  /** activations [B,F,H,W,C] f32|f16|bf16 */
+  x: Tensor;
+  /** filters, as in the checkpoint [K,C,1,3,3] f32|f16|bf16 */
+  weight: Tensor;
+  /** mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats [B,1|F,N,2] f32 */
+  stats: Tensor;
+  /** scale of the normalised channels [C] f32|f16|bf16 */
+  normWeight: Tensor;
+  /** shift of the normalised channels [C] f32|f16|bf16 */
+  normBias: Tensor;
+  /** added per output channel [K] f32|f16|bf16 */
+  bias?: Tensor | undefined;
+  /** added per clip, frame and output channel [1|B,1|F,K] f32|f16|bf16 */
+  frameBias?: Tensor | undefined;
+  /** added after the activation [B,F,H,W,K] f32|f16|bf16 */
+  residual?: Tensor | undefined;
+  /** a second one, e.g. the other branch of a blend [B,F,H,W,K] f32|f16|bf16 */
+  residual2?: Tensor | undefined;
+  /** activation of the normalised channels; default "none" */
+  normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  /** activation after the biases; default "none" */
+  act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
+  /** factor of the activated value; default 1 */
+  outScale?: number | undefined;
+  /** factor of `residual`; default 1 */
+  residualScale?: number | undefined;
+  /** factor of `residual2`; default 1 */
+  residual2Scale?: number | undefined;
+}
+
 /** Arguments of {@link GraphOps.groupNormQ8}. */
 export interface GroupNormQ8Options extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
@@ -852,6 +884,24 @@ export abstract class GraphOps {
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
   groupNorm(options: GroupNormOptions): Tensor {
     return this.record("group_norm", options);
+  }
+
+  /** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, a step of one and a border of zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory.
+   *  x: [B,F,H,W,C] activations.
+   *  weight: [K,C,1,3,3] filters, as in the checkpoint.
+   *  stats: [B,1|F,N,2] mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats.
+   *  normWeight: [C] scale of the normalised channels.
+   *  normBias: [C] shift of the normalised channels.
+   *  bias: [K] added per output channel.
+   *  frameBias: [1|B,1|F,K] added per clip, frame and output channel.
+   *  residual: [B,F,H,W,K] added after the activation.
+   *  residual2: [B,F,H,W,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,F,H,W,K] result.
+   *  Source: https://arxiv.org/abs/1803.08494
+   *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py
+   *  @throws VdError `shape`, `dtype` or `attr` naming the argument */
+  groupNormConv(options: GroupNormConvOptions): Tensor {
+    return this.record("group_norm_conv", options);
   }
 
   /** Normalises channel groups of a clip as group_norm does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(group_norm(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).

@@ -71,6 +71,7 @@ export {
 export type { FrameSource } from "./frames/sources";
 export { optimalNumWorkers } from "./frames/workers";
 export { type Availability, isFp8Available } from "./optimization/fp8";
+export { isHopper, type KnownDevices } from "./optimization/hopper";
 export {
   type Optimizable,
   OptimizableModel,

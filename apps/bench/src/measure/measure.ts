@@ -6,6 +6,7 @@ import { type DType, openDevice, VdError } from "@vd/kernels-native";
 import {
   makeModels,
   modelsWithLayers,
+  normsAreFused,
   openEightBits,
   openModelFolder,
   type Precision,
@@ -69,6 +70,7 @@ export async function measure(options: MeasureOptions, tools: MeasureTools): Pro
       models,
       decoder: eightBits?.decoder,
       convolutions,
+      fusedNorm: normsAreFused(device, activations),
       options,
       dtype,
     };

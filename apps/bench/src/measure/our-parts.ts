@@ -43,10 +43,12 @@ export interface PartContext {
   decoder?: "fp8" | undefined;
   /** How 3x3 convolutions are computed. */
   convolutions: ConvolutionMethod;
+  /** Whether the decoder's convolutions normalise channel groups by themselves. */
+  fusedNorm: boolean;
 }
 
 /** The shapes of all stages of a measured run. */
-export function stageShapeOf({ models, options, dtype, decoder, convolutions }: PartContext): StageShape {
+export function stageShapeOf({ models, options, dtype, decoder, convolutions, fusedNorm }: PartContext): StageShape {
   const { numFrames, width, height } = options;
   const factor = spatialFactor(models.vae.config);
   return {
@@ -59,6 +61,7 @@ export function stageShapeOf({ models, options, dtype, decoder, convolutions }: 
     dtype,
     decoder,
     convolutions,
+    fusedNorm,
   };
 }
 
@@ -155,7 +158,8 @@ export const toChannelsLast = (planes: Float32Array, numPixels: number, channels
 /** Plans a part with one plan and one input. rewrite: how calls are recorded; default: as the model makes them. */
 export function plainPart(context: PartContext, part: Exclude<PlanPart, "unet">, rewrite?: RewriteCall): OurPart {
   const { models, components, options } = context;
-  const shape = stageShapeOf(context);
+  // A given way of recording calls is all that there is.
+  const shape = stageShapeOf(rewrite ? { ...context, fusedNorm: false } : context);
   const sizes = sizesOf(context);
   const inputs = plainInputs(part, sizes, options.seed);
   const [name, input] = Object.entries(inputs)[0]!;

@@ -23,8 +23,8 @@ export interface VariantOptions {
   reference: Float32Array | undefined;
 }
 
-const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, winograd: false, fp8: false };
-const EVERYTHING = { fusedSilu: true, fusedUpsample: true, winograd: false, fp8: true };
+const NOTHING_FUSED = { fusedSilu: false, fusedUpsample: false, fusedNorm: false, winograd: false, fp8: false };
+const EVERYTHING = { fusedSilu: true, fusedUpsample: true, fusedNorm: true, winograd: false, fp8: true };
 
 const unavailable = (reason: string): VdError =>
   new VdError({ code: "unsupported", where: "vae", expected: "a device for it", got: reason });

@@ -7,6 +7,7 @@ export * from "./gates";
 export * from "./linear-q8";
 export * from "./modulation";
 export * from "./moments";
+export * from "./normed-conv";
 export * from "./norms";
 export * from "./plain";
 export * from "./rounding";

@@ -9,6 +9,7 @@
   X(conv_winograd, ConvWinogradArgs) \
   X(elementwise, ElementwiseArgs) \
   X(group_norm, GroupNormArgs) \
+  X(group_norm_conv, GroupNormConvArgs) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(layer_norm, LayerNormArgs) \
   X(linear, LinearArgs) \

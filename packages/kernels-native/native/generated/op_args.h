@@ -380,6 +380,42 @@ struct GroupNormArgs {
   bool joinFrames;
 };
 
+/** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, a step of one and a border of zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory. */
+struct GroupNormConvArgs {
+  /** [B,F,H,W,C]: activations. */
+  Tensor x;
+  /** [K,C,1,3,3]: filters, as in the checkpoint. */
+  Tensor weight;
+  /** [B,1|F,N,2]: mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats. */
+  Tensor stats;
+  /** [C]: scale of the normalised channels. */
+  Tensor normWeight;
+  /** [C]: shift of the normalised channels. */
+  Tensor normBias;
+  /** [K], may be absent: added per output channel. */
+  Tensor bias;
+  /** [1|B,1|F,K], may be absent: added per clip, frame and output channel. */
+  Tensor frameBias;
+  /** [B,F,H,W,K], may be absent: added after the activation. */
+  Tensor residual;
+  /** [B,F,H,W,K], may be absent: a second one, e.g. the other branch of a blend. */
+  Tensor residual2;
+  /** [B,F,H,W,K]: result. */
+  Tensor y;
+  /** [B,F,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
+  Tensor moments;
+  /** activation of the normalised channels. */
+  Activation normAct;
+  /** activation after the biases. */
+  Activation act;
+  /** factor of the activated value. */
+  float outScale;
+  /** factor of `residual`. */
+  float residualScale;
+  /** factor of `residual2`. */
+  float residual2Scale;
+};
+
 /** Normalises channel groups of a clip as group_norm does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(group_norm(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
 struct GroupNormQ8Args {
   /** [B,F,H,W,C]: activations. */
@@ -1023,6 +1059,27 @@ inline GroupNormArgs read_group_norm_args(const Row& row) {
   return args;
 }
 
+inline GroupNormConvArgs read_group_norm_conv_args(const Row& row) {
+  GroupNormConvArgs args{};
+  args.x = row.tensors[0];
+  args.weight = row.tensors[1];
+  args.stats = row.tensors[2];
+  args.normWeight = row.tensors[3];
+  args.normBias = row.tensors[4];
+  args.bias = row.tensors[5];
+  args.frameBias = row.tensors[6];
+  args.residual = row.tensors[7];
+  args.residual2 = row.tensors[8];
+  args.y = row.tensors[9];
+  args.moments = row.tensors[10];
+  args.normAct = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
+  args.outScale = static_cast<float>(row.attrs[2]);
+  args.residualScale = static_cast<float>(row.attrs[3]);
+  args.residual2Scale = static_cast<float>(row.attrs[4]);
+  return args;
+}
+
 inline GroupNormQ8Args read_group_norm_q8_args(const Row& row) {
   GroupNormQ8Args args{};
   args.x = row.tensors[0];
@@ -1294,6 +1351,7 @@ inline TokenEmbedArgs read_token_embed_args(const Row& row) {
   X(elementwise, ElementwiseArgs) \
   X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
+  X(group_norm_conv, GroupNormConvArgs) \
   X(group_norm_q8, GroupNormQ8Args) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(guide, GuideArgs) \

@@ -25,18 +25,6 @@ bool is_unit_upsample(const ConvArgs& a) {
 /** True where results are four phases of 2x2 filters. */
 bool has_phases(const ConvArgs& a) { return a.upsample || a.transposed; }
 
-/** Why the Hopper core cannot do the row, whatever the tile. */
-cuda::Reason sm90_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
-  const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
-  const int64_t channels = a.x.channels() / a.groups;
-  return cuda::first_of(
-      {cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"),
-       cuda::if_so(a.past.present(), cuda::copy_engine_reason(a.past, "past")), cuda::if_so(large, {"has no strides above 8"}),
-       cuda::if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"}),
-       cuda::if_so(a.groups > 1 && has_phases(a), {"has no groups where results are four phases"}),
-       cuda::if_so(a.groups > 1 && channels % 8 != 0, {"is for groups of multiples of # channels, they have #", {8, channels}})});
-}
-
 /** Weights [phases, K, taps, C'] in x's type. */
 cuda::Address pack_filters(cuda::Variant& base, const ConvArgs& a, int taps, int64_t paddedChannels) {
   PackParams p{};
@@ -50,7 +38,20 @@ cuda::Address pack_filters(cuda::Variant& base, const ConvArgs& a, int taps, int
   return cuda::Address::packed(cuda::add_pack(base, a.weight, "conv_pack", p));
 }
 
-cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
+}  // namespace
+
+cuda::Reason conv_sm90_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
+  const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
+  const int64_t channels = a.x.channels() / a.groups;
+  return cuda::first_of(
+      {cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"),
+       cuda::if_so(a.past.present(), cuda::copy_engine_reason(a.past, "past")), cuda::if_so(large, {"has no strides above 8"}),
+       cuda::if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"}),
+       cuda::if_so(a.groups > 1 && has_phases(a), {"has no groups where results are four phases"}),
+       cuda::if_so(a.groups > 1 && channels % 8 != 0, {"is for groups of multiples of # channels, they have #", {8, channels}})});
+}
+
+cuda::MatmulProblem conv_sm90_problem(const ConvArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
   cuda::MatmulProblem p{};
   p.symbolPrefix = a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
   p.x = a.x;
@@ -83,8 +84,6 @@ cuda::MatmulProblem sm90_problem(const ConvArgs& a, cuda::Variant& base, const E
   p.bias = cuda::float_bias(base, a.bias, "conv_pack");
   return p;
 }
-
-}  // namespace
 
 int set_geometry(MatmulMmaParams& p, const ConvArgs& a) {
   int taps = 1;
@@ -226,10 +225,10 @@ bool is_shallow(const ConvArgs& a, const cuda::DeviceInfo& device) {
 }  // namespace
 
 void add_conv_sm90(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
-  if (!out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) return;
+  if (!out.allows({cuda::kMatmulSm90Family}, conv_sm90_reason(a, device))) return;
   cuda::Variant base;
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+  const cuda::MatmulProblem problem = conv_sm90_problem(a, base, epilogue);
   const size_t before = out.variants.size();
   cuda::add_matmul_sm90(problem, base, device, out);
   // Kernels of clips do not wait for the launch before them.

@@ -21,6 +21,12 @@ inline bool reads_clip(const ConvArgs& a) {
 /** Sets sizes, steps and frames in front of the row as the portable cores see it; returns the number of taps. */
 int set_geometry(device::MatmulMmaParams& params, const ConvArgs& args);
 
+/** Why the Hopper core cannot do the row, whatever the tile. */
+cuda::Reason conv_sm90_reason(const ConvArgs& args, const cuda::DeviceInfo& device);
+
+/** The row as the Hopper core sees it. base: gets what must be packed. */
+cuda::MatmulProblem conv_sm90_problem(const ConvArgs& args, cuda::Variant& base, const device::Epilogue& epilogue);
+
 /** Adds the Hopper core's kernels, also of rows with groups. */
 void add_conv_sm90(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);
 

@@ -1,8 +1,8 @@
 // The definition of conv_winograd: group_norm with the given statistics, if any, then conv.
 #include <vector>
 
+#include "../../native/core/normed_conv.h"
 #include "../../native/cpu/reference.h"
-#include "as_conv.h"
 
 namespace vd::cpu {
 

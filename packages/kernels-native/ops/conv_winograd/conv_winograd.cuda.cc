@@ -3,10 +3,9 @@
 #include <initializer_list>
 
 #include "../../native/cuda/planning/epilogue.h"
-#include "../../native/cuda/planning/group_norm.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
+#include "../../native/cuda/planning/normed_conv.h"
 #include "../../native/generated/op_planners.h"
-#include "as_conv.h"
 #include "winograd_params.h"
 
 namespace vd {
@@ -18,21 +17,6 @@ using namespace device;
 /** Bytes of transformed tiles and products that the launches of a chunk hand on. Measured on an H200: chunks that stay in L2 lose more to
  *  the ends of their launches than they gain (640 channels, 36x64: 909, 1,034 and 1,454 us with 240, 96 and 32 MiB). */
 constexpr int64_t kChunkBytes = int64_t{240} << 20;
-
-/** Addresses in the workspace before they are known: neither memory nor a stand-in for it. */
-void* place(int64_t i) { return reinterpret_cast<void*>(0x6DB2'C300'0000'0000 + (i << 32)); }
-
-/** Makes all that a launch reads and writes at `from` lie at `offset` of the workspace. */
-void move_to_workspace(cuda::Launch& launch, const void* from, uint64_t offset) {
-  const auto wanted = reinterpret_cast<uint64_t>(from);
-  for (cuda::TensorMapRequest& map : launch.maps)
-    if (map.base.base == cuda::AddressBase::absolute && map.base.value == wanted) map.base = cuda::Address::workspace(offset);
-  for (size_t at = 0; at + sizeof(uint64_t) <= launch.params.size(); at += sizeof(uint64_t)) {
-    uint64_t word = 0;
-    std::memcpy(&word, launch.params.data() + at, sizeof(word));
-    if (word == wanted) launch.relocations.push_back({static_cast<uint32_t>(at), cuda::Address::workspace(offset)});
-  }
-}
 
 cuda::Reason winograd_reason(const ConvWinogradArgs& a, const cuda::DeviceInfo& device) {
   const int64_t channels = a.weight.dims[1], columns = a.y.channels();
@@ -114,10 +98,10 @@ Tensor tile_matrix(void* data, int64_t rows, int64_t channels) { return {data, D
 /** One product a position: a convolution of 1x1 filters of 36 groups of channels. */
 cuda::MatmulProblem product_of_positions(const ConvWinogradArgs& a, int64_t rows, cuda::Address weights) {
   const int64_t channels = a.weight.dims[1];
-  const Tensor absent, y = tile_matrix(place(1), rows, kWinogradPositions * a.y.channels());
+  const Tensor absent, y = tile_matrix(cuda::place_in_workspace(1), rows, kWinogradPositions * a.y.channels());
   cuda::MatmulProblem p{};
   p.symbolPrefix = "conv_sm90_f16_";
-  p.x = tile_matrix(place(0), rows, kWinogradPositions * channels);
+  p.x = tile_matrix(cuda::place_in_workspace(0), rows, kWinogradPositions * channels);
   for (int i = 0; i < 4; ++i) p.source[i] = p.out[i] = i == 3 ? rows : 1;
   for (int i = 0; i < 3; ++i) p.kernel[i] = p.stride[i] = 1;
   p.channels = p.weightChannels = channels;
@@ -146,8 +130,8 @@ cuda::Candidates products_of(const ConvWinogradArgs& a, int64_t rows, const cuda
   cuda::Candidates all(cuda::PlanningOptions{.batchInvariant = true});
   cuda::add_matmul_sm90(product_of_positions(a, rows, weights), {}, device, all);
   for (cuda::Variant& variant : all.variants) {
-    move_to_workspace(variant.launches[0], place(0), 0);
-    move_to_workspace(variant.launches[0], place(1), products);
+    cuda::move_to_workspace(variant.launches[0], cuda::place_in_workspace(0), 0);
+    cuda::move_to_workspace(variant.launches[0], cuda::place_in_workspace(1), products);
   }
   return all;
 }
@@ -181,36 +165,11 @@ void add_winograd(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, cud
   }
 }
 
-/** The launches of the norm into `normed`, with their working memory behind it. */
-cuda::Variant norm_variant(const ConvWinogradArgs& a, const Tensor& normed, uint64_t normedBytes, const cuda::DeviceInfo& device) {
-  const GroupNormArgs norm = as_group_norm(a, normed);
-  const Tensor absent;
-  cuda::Candidates norms(cuda::PlanningOptions{.batchInvariant = true});
-  cuda::add_group_norm(
-      {norm.x, norm.x2, norm.weight, norm.bias, norm.stats, absent, norm.y, norm.groups, norm.eps, norm.act, norm.joinFrames}, "group_norm",
-      device, norms);
-  cuda::Variant variant = std::move(norms.variants[0]);
-  for (cuda::Launch& launch : variant.launches) {
-    for (cuda::Relocation& relocation : launch.relocations)
-      if (relocation.address.base == cuda::AddressBase::workspace) relocation.address.value += normedBytes;
-    move_to_workspace(launch, normed.data, 0);
-  }
-  variant.workspaceBytes += normedBytes;
-  return variant;
-}
-
 /** Adds the kernels of conv, behind those of group_norm where statistics are given. */
 void add_direct(const ConvWinogradArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options, cuda::Candidates& out) {
-  const bool normed = a.stats.present();
-  const Tensor x = normed ? normed_map(a, place(2), a.x.dtype) : a.x;
-  const uint64_t bytes = normed ? cuda::round_up(static_cast<uint64_t>(x.count()) * bytes_of(x.dtype), 256) : 0;
-  const cuda::Variant norm = normed ? norm_variant(a, x, bytes, device) : cuda::Variant{};
-  for (cuda::Variant& variant : conv_cuda_variants(as_conv(a, x), device, options).variants) {
+  if (a.stats.present()) return cuda::add_norm_and_conv(a, "direct_", device, options, out);
+  for (cuda::Variant& variant : conv_cuda_variants(as_conv(a, a.x), device, options).variants) {
     variant.name = "direct_" + variant.name;
-    if (normed)
-      for (cuda::Launch& launch : variant.launches) move_to_workspace(launch, x.data, 0);
-    variant.launches.insert(variant.launches.begin(), norm.launches.begin(), norm.launches.end());
-    variant.workspaceBytes += norm.workspaceBytes;
     out.add(std::move(variant));
   }
 }

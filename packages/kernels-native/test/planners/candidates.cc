@@ -48,6 +48,20 @@ ConvArgs conv(int64_t size, int64_t channels, int64_t columns, DType weightType,
   return a;
 }
 
+/** A convolution behind a norm of 32 groups with a result that is measured. */
+GroupNormConvArgs group_norm_conv(int64_t height, int64_t channels, int64_t columns, DType type) {
+  GroupNormConvArgs a{};
+  a.x = tensor({1, 2, height, 128, channels}, type);
+  a.weight = tensor({columns, channels, 1, 3, 3}, type);
+  a.stats = tensor({1, 2, 32, 2});
+  a.normWeight = a.normBias = tensor({channels}, type);
+  a.y = tensor({1, 2, height, 128, columns}, type);
+  a.moments = tensor({1, 2, columns, 2});
+  a.normAct = Activation::silu;
+  a.outScale = 1;
+  return a;
+}
+
 LinearQ8Args linear_q8(int64_t tokens, int64_t channels, int64_t columns, DType type, int64_t blocks = 1) {
   LinearQ8Args a{};
   a.x = tensor({1, 1, tokens, channels}, type);
@@ -300,6 +314,20 @@ void print_float16(const cuda::DeviceInfo& device) {
   print("half attention d512", attention_cuda_variants(attention(100, 512, f16), device, kExplain));
 }
 
+void print_group_norm_conv(const cuda::DeviceInfo& device) {
+  const auto row = [&](const char* name, const GroupNormConvArgs& a, const cuda::PlanningOptions& options = kExplain) {
+    print(name, group_norm_conv_cuda_variants(a, device, options));
+  };
+  row("half norm and conv", group_norm_conv(64, 256, 256, DType::f16));
+  row("half norm and conv, invariant", group_norm_conv(64, 256, 256, DType::f16), kInvariant);
+  row("half norm and conv of 128, invariant", group_norm_conv(64, 256, 128, DType::f16), kInvariant);
+  row("half norm and conv that tiles do not cover, invariant", group_norm_conv(72, 256, 256, DType::f16), kInvariant);
+  row("norm and conv", group_norm_conv(64, 256, 256, DType::f32));
+  GroupNormConvArgs activated = group_norm_conv(64, 256, 256, DType::f16);
+  activated.act = Activation::silu;
+  row("half norm and activated conv", activated);
+}
+
 void print_attention(const cuda::DeviceInfo& device) {
   AttentionArgs frames = attention(512, 256, DType::f16);
   frames.q = frames.k = frames.v = frames.y = tensor({1, 2, 512, 256}, DType::f16);
@@ -487,6 +515,7 @@ int main(int argc, char** argv) {
   print_float16(device);
   print_8_bits(device);
   print_attention(device);
+  print_group_norm_conv(device);
   print_staged(device);
   AttentionBackwardArgs gradients = attention_backward(100, 64, DType::f16);
   gradients.dq = gradients.dk = Tensor{};

@@ -7,7 +7,7 @@ import type { OpenModel } from "../opening/open-model";
 import type { CheckedOptions } from "../options/check-generate";
 import type { Convolutions } from "../options/choices";
 import { withSize } from "../options/with-size";
-import { type ConvolutionMethod, settleConvolutions } from "../precision/convolutions";
+import { type ConvolutionMethod, normsAreFused, settleConvolutions } from "../precision/convolutions";
 import type { StageShape } from "../stages/definitions";
 import type { PinnedWeights } from "../stages/pinned-weights";
 import type { StageLayouts } from "../stages/stage";
@@ -48,7 +48,8 @@ export async function makeContext(
 ): Promise<GenerationContext> {
   const { options, checked } = await withSize(wanted, given.checked, factor);
   const { components, models, device, team, precision, eightBits, layers, tuning, denoiser } = opened;
-  const shape = { ...stageShape(checked, options, factor, precision), decoder: eightBits?.decoder };
+  const decoding = { decoder: eightBits?.decoder, fusedNorm: normsAreFused(device, precision) };
+  const shape = { ...stageShape(checked, options, factor, precision), ...decoding };
   await ownTurn();
   const sampling = await samplingFor(components, checked, precision);
   // A profiler adds up what runs one after the other, and little memory is for one stage at a time.

@@ -1,8 +1,7 @@
 import { type Device, devices } from "@vd/kernels-native";
 import { type RewriteCall, winogradConvolutions } from "@vd/tensor";
-import { mostBytes, usableBytes } from "@vd/vae-opt";
+import { isHopper, type KnownDevices, mostBytes, usableBytes } from "@vd/vae-opt";
 import type { Convolutions, MemoryUse, Precision } from "../options/choices";
-import { isHopper, type KnownDevices } from "./hopper";
 
 /** A way of computing 3x3 convolutions: `winograd` takes transforms wherever they gain, `unet` in the UNet alone, and `compact` there
  *  for filters that stay small. */
@@ -24,6 +23,11 @@ const UNET_REWRITINGS: Readonly<Record<ConvolutionMethod, RewriteCall | undefine
 
 /** Returns how the UNet's calls are recorded; undefined where they are recorded as they come. */
 export const unetRewriting = (method: ConvolutionMethod = "direct"): RewriteCall | undefined => UNET_REWRITINGS[method];
+
+/** Returns whether the decoder's convolutions normalise channel groups by themselves, which takes less time and less memory. known: the
+ *  machine's devices. */
+export const normsAreFused = (device: Device, precision: Precision, known: KnownDevices = devices()): boolean =>
+  precision !== "float32" && isHopper(device, known);
 
 /** What decides where nobody has. */
 export interface ConvolutionCircumstances {

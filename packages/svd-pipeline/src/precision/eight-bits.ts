@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { type Device, devices, VdError } from "@vd/kernels-native";
 import { QuantizedWeights } from "@vd/tensor";
-import { isFp8Available } from "@vd/vae-opt";
+import { isFp8Available, isHopper, type KnownDevices } from "@vd/vae-opt";
 import type { ChosenDenoiser } from "../denoising/denoiser";
 import type { ModelComponents } from "../opening/components";
 import { modelDigest } from "../opening/model-digest";
 import type { CheckedLoad } from "../options/check-load";
 import { type CalibrationTable, findCalibration, sameLoras } from "./calibration/table";
 import type { EightBitModel } from "./eight-bit-recorder";
-import { isHopper, type KnownDevices } from "./hopper";
 import { type EightBitPrecision, PRECISION_PLANS, type PrecisionPlan } from "./layer-kinds";
 import { Smoothing } from "./layer-scales";
 

@@ -40,6 +40,8 @@ export interface StageShape {
   decoder?: "fp8" | undefined;
   /** How 3x3 convolutions are computed; default direct. */
   convolutions?: ConvolutionMethod | undefined;
+  /** Whether the decoder's convolutions normalise channel groups by themselves; default false. */
+  fusedNorm?: boolean | undefined;
 }
 
 /** Returns the shape of what is denoised at a time. */
@@ -277,11 +279,11 @@ export function sampleStage(
 
 /** What decides the shapes of decoding `numFrames` of a generation's frames. */
 export function decodeShape(
-  { width, height, factor, dtype = "f32", decoder, convolutions }: StageShape,
+  { width, height, factor, dtype = "f32", decoder, convolutions, fusedNorm = false }: StageShape,
   numFrames: number,
 ): DecodeShape {
   const rewrite = rewriteOf({
-    ...{ fusedSilu: true, fusedUpsample: true },
+    ...{ fusedSilu: true, fusedUpsample: true, fusedNorm },
     ...{ winograd: convolutions === "winograd", fp8: decoder === "fp8" },
   });
   return { numFrames, height: height / factor, width: width / factor, dtype, rewrite };

@@ -8,6 +8,7 @@ export * from "./limits";
 export * from "./linear";
 export * from "./module";
 export * from "./norm";
+export * from "./normed-convolutions";
 export * from "./pool";
 export * from "./quantized";
 export * from "./quantized-calls";

@@ -60,10 +60,16 @@ export class WaitingNorms {
     for (const storage of [...this.waiting.keys()]) this.recordPlain(storage);
   }
 
+  /** The norm whose whole result x is, if there is such a one that waits. */
+  find(x: Tensor): WaitingNorm | undefined {
+    const found = this.waiting.get(x.storage);
+    return found && x.dims.every((size, i) => size === found.result.dims[i]) ? found : undefined;
+  }
+
   /** Takes over the norm whose whole result x is, if there is such a one: nobody else may ask for that result. */
   take(x: Tensor): WaitingNorm | undefined {
-    const found = this.waiting.get(x.storage);
-    if (!found || x.dims.some((size, i) => size !== found.result.dims[i])) return undefined;
+    const found = this.find(x);
+    if (!found) return undefined;
     this.waiting.delete(x.storage);
     this.taken.add(x.storage);
     return found;

@@ -1,6 +1,7 @@
 import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
+import { is3x3, normedSource } from "./convolution-calls";
 import { type WaitingNorms, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Fewer pixels in all frames do not repay filters that take four times the memory. */
@@ -9,15 +10,6 @@ const LEAST_PIXELS = 16384;
 /** Half of the harmonic mean of both channel counts from which the products that are saved outweigh the tiles that are written and
  *  read, measured on an H200. */
 const LEAST_CHANNELS = 200;
-
-const isAll = (values: readonly number[] | undefined, expected: readonly number[]) =>
-  values?.every((value, i) => value === expected[i]) ?? false;
-
-/** True for 3x3 filters inside a frame, with a step of one and a border of zeros. */
-function is3x3({ weight, stride = [1, 1, 1], padding, upsample, past, groups = 1, transposed }: ConvOptions): boolean {
-  if (upsample || past || transposed || groups !== 1) return false;
-  return isAll(weight.dims.slice(2), [1, 3, 3]) && isAll(stride, [1, 1, 1]) && isAll(padding, [0, 0, 1, 1, 1, 1]);
-}
 
 /** Which convolutions are computed by transforms. */
 export interface WinogradOptions {
@@ -31,14 +23,6 @@ function gains({ x, weight }: ConvOptions, { mostFilters = Number.POSITIVE_INFIN
   const pixels = x.dims.slice(0, 4).reduce((product, size) => product * size, 1);
   const isWide = channels * columns >= LEAST_CHANNELS * (channels + columns) && columns % 64 === 0;
   return x.dtype === "f16" && isWide && pixels >= LEAST_PIXELS && channels * columns <= mostFilters;
-}
-
-/** The operands of a convolution that normalises `norm.x` by itself. */
-function normedSource({ x, x2, weight, bias, act, stats, ...norm }: GroupNormOptions, record: RecordCall) {
-  const { groups, eps, joinFrames, name } = norm;
-  const found = { name: name && `${name}.stats`, x, x2, groups, eps, joinFrames };
-  const given = stats ?? record("group_norm_stats", found as CallOptions);
-  return { x, x2, stats: given, normWeight: weight, normBias: bias, normAct: act };
 }
 
 /** Records a convolution as conv_winograd, with the norm before it if there is one. */

@@ -1,6 +1,7 @@
 import { type Device, VdError } from "@vd/kernels-native";
 import type { GraphLayout, Tuning } from "@vd/tensor";
 import { isFp8Available } from "./fp8";
+import { isHopper } from "./hopper";
 import { checkPrecision, type OptimizationSwitches, PLAIN, type VaePrecision } from "./switches";
 import { TuningCache, type TuningCacheOptions } from "./tuning-cache";
 
@@ -12,6 +13,8 @@ export interface OptimizationOptions extends TuningCacheOptions {
   fusedSilu?: boolean | undefined;
   /** Convolutions read the small map where nearest-2× upsampling comes before them. */
   fusedUpsample?: boolean | undefined;
+  /** 3x3 convolutions of large 16-bit maps normalise channel groups by themselves, on a Hopper GPU. */
+  fusedNorm?: boolean | undefined;
   /** 3x3 convolutions of float16 maps use Winograd's transforms where that is faster. Default false: they cost accuracy, and memory for
    *  their filters. */
   winograd?: boolean | undefined;
@@ -32,6 +35,7 @@ export interface OptimizationChange {
     | "autotune"
     | "fusedSilu"
     | "fusedUpsample"
+    | "fusedNorm"
     | "winograd"
     | "fusedReparameterization"
     | "channelsLast"
@@ -115,6 +119,18 @@ function winogradChange(
   );
 }
 
+function fusedNormChange(
+  device: Device,
+  { fusedNorm }: OptimizationOptions,
+  precision: VaePrecision,
+): OptimizationChange {
+  if (fusedNorm === false) return change("fusedNorm", "off", "Not asked for.");
+  if (!isHopper(device))
+    return change("fusedNorm", "skipped", `${device.name} has no kernels for it; a Hopper GPU has.`);
+  if (precision === "float32") return change("fusedNorm", "skipped", "The kernels are for 16-bit activations.");
+  return change("fusedNorm", "on", "3x3 convolutions of large maps normalise channel groups in shared memory.");
+}
+
 function channelsLastChange({ channelsLast = true }: OptimizationOptions): OptimizationChange {
   const reason = "Every kernel here reads and writes channels-last activations";
   return change("channelsLast", "always", channelsLast ? `${reason}.` : `${reason}; there is no other path to choose.`);
@@ -135,6 +151,7 @@ function checkOptions(options: OptimizationOptions): void {
     "autotune",
     "fusedSilu",
     "fusedUpsample",
+    "fusedNorm",
     "winograd",
     "fusedReparameterization",
     "channelsLast",
@@ -198,6 +215,7 @@ export abstract class OptimizableModel implements Optimizable {
       ...fusionChanges(options),
       channelsLastChange(options),
       precisionChange(device, precision),
+      fusedNormChange(device, options, precision),
       winogradChange(device, options, precision),
       fp8Change(device, options),
     ];
@@ -207,6 +225,7 @@ export abstract class OptimizableModel implements Optimizable {
       autotune: isOn("autotune"),
       fusedSilu: isOn("fusedSilu"),
       fusedUpsample: isOn("fusedUpsample"),
+      fusedNorm: isOn("fusedNorm"),
       winograd: isOn("winograd"),
       fusedReparameterization: isOn("fusedReparameterization"),
       precision: isOn("mixedPrecision") ? precision : "float32",

@@ -1,4 +1,4 @@
-import { type RecordCall, type RewriteCall, winogradConvolutions } from "@vd/tensor";
+import { normedConvolutions, type RecordCall, type RewriteCall, winogradConvolutions } from "@vd/tensor";
 import { float8Convolutions } from "./float8-convolutions";
 import type { OptimizationSwitches } from "./switches";
 import { unfused } from "./unfused";
@@ -7,6 +7,7 @@ import { unfused } from "./unfused";
 let float8: RewriteCall | undefined;
 
 const winograd = winogradConvolutions();
+const normed = normedConvolutions();
 
 /** Sends every call through one rewriting, and what that records through the next. */
 const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
@@ -26,7 +27,7 @@ const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
 
 /** Returns how a model's calls are recorded with these switches; undefined where they are recorded as they come. */
 export function rewriteOf(
-  switches: Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample" | "winograd" | "fp8">,
+  switches: Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample" | "fusedNorm" | "winograd" | "fp8">,
 ): RewriteCall | undefined {
   const rewritings: RewriteCall[] = [];
   const split = unfused(switches);
@@ -36,5 +37,6 @@ export function rewriteOf(
     rewritings.push(float8);
   }
   if (switches.winograd) rewritings.push(winograd);
+  if (switches.fusedNorm) rewritings.push(normed);
   return rewritings.length > 0 ? rewritings.reduce(after) : undefined;
 }

@@ -15,6 +15,8 @@ export interface OptimizationSwitches {
   readonly fusedSilu: boolean;
   /** Convolutions read the small map where nearest-2× upsampling comes before them. */
   readonly fusedUpsample: boolean;
+  /** 3x3 convolutions of large 16-bit maps normalise channel groups by themselves, on a Hopper GPU. */
+  readonly fusedNorm: boolean;
   /** 3x3 convolutions of float16 maps use Winograd's transforms where that is faster. */
   readonly winograd: boolean;
   /** Latents are drawn from the encoder's Gaussian on the device: mean + deviation · noise. */
@@ -30,6 +32,7 @@ export const PLAIN: OptimizationSwitches = {
   autotune: false,
   fusedSilu: false,
   fusedUpsample: false,
+  fusedNorm: false,
   winograd: false,
   fusedReparameterization: false,
   precision: "float32",

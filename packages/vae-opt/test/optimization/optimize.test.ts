@@ -152,7 +152,7 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
   const run = (fp8: boolean) =>
     runModule(
       (g, x) => {
-        const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, winograd: false, fp8 });
+        const rewrite = rewriteOf({ fusedSilu: true, fusedUpsample: true, fusedNorm: false, winograd: false, fp8 });
         if (rewrite) g.rewriteCalls(rewrite);
         const y = decode(g, x);
         const numOf = (id: string) => g.rows.filter(({ op }) => op === id).length;

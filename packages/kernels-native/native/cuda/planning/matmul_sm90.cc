@@ -42,7 +42,7 @@ Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
  *  tiles with as many channels as the registers hold. */
 Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::split) return {};
+  if (tile.kernel != MatmulKernel::rows && tile.kernel != MatmulKernel::halves) return {};
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
@@ -51,6 +51,13 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
        if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
        if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
        if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
+}
+
+/** Why a tile's kernel reads another source than the problem's. */
+Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
+  const bool normed = tile.kernel == MatmulKernel::normed;
+  return first_of({if_so(normed && !p.norm, {"is for sources that are normalised on the way"}),
+                   if_so(!normed && p.norm.has_value(), {"normalises no source"})});
 }
 
 /** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
@@ -118,7 +125,8 @@ bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& b
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
   const bool kernel =
       bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide) : (tile.promote > 0) != (tile.staged && !tile.wide);
-  return p.moments && !p.clip && p.groups == 1 && tile.kernel == MatmulKernel::tiles && plain && kernel && fills_frame(p, box, tile.tileM);
+  const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::normed;
+  return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills_frame(p, box, tile.tileM);
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
@@ -164,7 +172,7 @@ Box choose_tile_box(const MatmulProblem& p, int pixels) {
 
 /** Why a tile cannot do the problem. */
 Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
-  return first_of({operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
+  return first_of({source_reason(p, tile), operands_reason(p, tile), groups_reason(p, tile), if_so(p.clip, clip_reason(tile)),
                    if_so(tile.staged, staged_reason(p, tile, box)), own_tiles_reason(p, tile), split_reason(p, tile), tail_reason(p, tile),
                    shared_memory_reason(p, tile, box, device)});
 }
@@ -186,7 +194,9 @@ double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
-  const double loads = (tile.tileM + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
+  // Normed tiles load their pixels once for nine taps.
+  const double rows = tile.kernel == MatmulKernel::normed ? normed_source_pixels(tile) / 9.0 : tile.tileM;
+  const double loads = (rows + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
   // Measured on an H200: where there are 64 columns at most, wider tiles take up to half as long again as one of their width;
   // but not where a block has one tile.
@@ -214,6 +224,9 @@ int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
   }
   return best;
 }
+
+/** The box of a normed tile: eight results beside each other are a group of a product's rows. */
+Box normed_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
 
 /** The problem as a tile's kernel sees it, all but the tensor maps. box: of the results. groups: blocks of rows that a cluster
  *  takes at a time. */
@@ -291,18 +304,26 @@ std::pair<int, double> split_parts(const MatmulProblem& p, const MatmulTile& til
   return best;
 }
 
+void set_normed_params(Launch& launch, const MatmulSm90Params& params, const NormedSource& source) {
+  constexpr uint32_t kNorm = offsetof(MatmulNormedParams, norm);
+  launch.set_params(MatmulNormedParams{params, source.norm});
+  launch.relocations.push_back({kNorm + offsetof(MatmulSourceNorm, weight), source.weight});
+  launch.relocations.push_back({kNorm + offsetof(MatmulSourceNorm, bias), source.bias});
+}
+
 /** The launch of a tile's kernel, and its estimated cycles. chosen: the box of pixels for the tile's rows. */
 std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& tile, const Box& chosen, const DeviceInfo& device) {
   const bool rows = tile.kernel == MatmulKernel::rows;
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
-  const Box source = own ? Box{1, 1, tile.tileM} : chosen;
+  const bool normed = tile.kernel == MatmulKernel::normed;
+  const Box source = own ? Box{1, 1, tile.tileM} : normed ? Box{1, chosen[1] + 2, kNormedColumns} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
-  launch.block = kMatmulThreads;
+  launch.block = normed ? normed_threads(tile) : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
   const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
@@ -319,7 +340,8 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
     cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem *
            tile_cycles(p, tile, params.numKBlocks, clusters * tile.cluster, tiles <= clusters);
   }
-  launch.set_params(params);
+  if (normed) set_normed_params(launch, params, *p.norm);
+  else launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   if (p.scales.x != nullptr)
     launch.relocations.push_back({offsetof(MatmulSm90Params, scales) + offsetof(MatmulScales, weight), p.weightScales});
@@ -342,7 +364,7 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
   const Box boxes[2] = {choose_tile_box(problem, 128), choose_tile_box(problem, 256)};
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
-    const Box& box = boxes[tile.tileM == 256];
+    const Box box = tile.kernel == MatmulKernel::normed ? normed_box(tile) : boxes[tile.tileM == 256];
     const bool split = tile.kernel == MatmulKernel::split;
     if (split && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
     if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;

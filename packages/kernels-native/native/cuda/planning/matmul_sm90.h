@@ -1,10 +1,18 @@
 // Variants of conv and linear on the Hopper matrix core.
 #pragma once
-#include "../../../device/matmul_sm90.h"
+#include <optional>
+
+#include "../../../device/matmul_sm90_normed.h"
 #include "candidates.h"
 #include "packs.h"
 
 namespace vd::cuda {
+
+/** How x is normalised on the way. */
+struct NormedSource {
+  device::MatmulSourceNorm norm;  // without weight and bias
+  Address weight, bias;           // float32
+};
 
 /** A convolution or linear as the Hopper core sees it. Dims and strides are those of one activation source. */
 struct MatmulProblem {
@@ -24,6 +32,7 @@ struct MatmulProblem {
   bool codes = false;           // results are 8-bit codes with a scale
   bool moments = false;         // somebody wants those of the results: kernels that can leave those of their tiles in the workspace
   bool wide = false;            // there are kernels of wide tiles
+  std::optional<NormedSource> norm = {};  // x is normalised on the way: kernels of their own, for 3x3 filters
   const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;

@@ -1,49 +1,12 @@
 // conv_winograd on the CPU: the fast paths of the two ops that it stands for, whose convolution is Winograd's F(2x2, 3x3) in float32
 // where that is faster.
-#include <algorithm>
-#include <vector>
-
-#include "../../../native/cpu/fast_paths.h"
-#include "../as_conv.h"
+#include "../../../native/cpu/normed_conv.h"
 
 namespace vd::cpu {
-namespace {
-
-/** A norm whose result lies in memory of its own, then the convolution of that. */
-class NormedConv final : public PreparedRow {
- public:
-  explicit NormedConv(size_t count) : normed_(count) {}
-
-  float* normed() { return normed_.data(); }
-  void set(std::unique_ptr<PreparedRow> norm, std::unique_ptr<PreparedRow> conv) {
-    norm_ = std::move(norm);
-    conv_ = std::move(conv);
-  }
-
-  const char* name() const override { return conv_->name(); }
-  size_t scratch_bytes() const override { return std::max(norm_->scratch_bytes(), conv_->scratch_bytes()); }
-  size_t shared_bytes() const override { return std::max(norm_->shared_bytes(), conv_->shared_bytes()); }
-  void run(ThreadPool& pool, const Scratch& scratch) override {
-    norm_->run(pool, scratch);
-    conv_->run(pool, scratch);
-  }
-
- private:
-  std::vector<float> normed_;
-  std::unique_ptr<PreparedRow> norm_, conv_;
-};
-
-}  // namespace
 
 std::unique_ptr<PreparedRow> prepare_conv_winograd(const ConvWinogradArgs& args, PackCache& cache, const Target& target) {
   if (!args.stats.present()) return prepare_conv(as_conv(args, args.x), cache, target);
-  auto row = std::make_unique<NormedConv>(static_cast<size_t>(args.x.pixels() * args.weight.dims[1]));
-  const Tensor x = normed_map(args, row->normed(), DType::f32);
-  auto norm = prepare_group_norm(as_group_norm(args, x), cache, target);
-  auto conv = prepare_conv(as_conv(args, x), cache, target);
-  if (!norm || !conv) return nullptr;
-  row->set(std::move(norm), std::move(conv));
-  return row;
+  return prepare_normed_conv(args, cache, target);
 }
 
 }  // namespace vd::cpu

@@ -1,11 +1,11 @@
-// conv_winograd as the two ops that it stands for.
+// Convolutions of 3x3 filters that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands for.
 #pragma once
-#include "../../native/generated/op_args.h"
+#include "../generated/op_args.h"
 
 namespace vd {
 
 /** The normalised channels of a call, packed at `data`. */
-inline Tensor normed_map(const ConvWinogradArgs& a, void* data, DType dtype) {
+template <class Args> Tensor normed_map(const Args& a, void* data, DType dtype) {
   Tensor map = a.x;
   map.data = data;
   map.dtype = dtype;
@@ -15,10 +15,10 @@ inline Tensor normed_map(const ConvWinogradArgs& a, void* data, DType dtype) {
 }
 
 /** The norm before the convolution, with its result in `y`. The call has statistics. */
-inline GroupNormArgs as_group_norm(const ConvWinogradArgs& a, const Tensor& y) {
+template <class Args> GroupNormArgs as_group_norm(const Args& a, const Tensor& y) {
   GroupNormArgs norm{};
   norm.x = a.x;
-  norm.x2 = a.x2;
+  if constexpr (requires { a.x2; }) norm.x2 = a.x2;
   norm.weight = a.normWeight;
   norm.bias = a.normBias;
   norm.stats = a.stats;
@@ -30,7 +30,7 @@ inline GroupNormArgs as_group_norm(const ConvWinogradArgs& a, const Tensor& y) {
 }
 
 /** The convolution of `x`. */
-inline ConvArgs as_conv(const ConvWinogradArgs& a, const Tensor& x) {
+template <class Args> ConvArgs as_conv(const Args& a, const Tensor& x) {
   ConvArgs conv{};
   conv.x = x;
   conv.weight = a.weight;
@@ -39,6 +39,7 @@ inline ConvArgs as_conv(const ConvWinogradArgs& a, const Tensor& x) {
   conv.residual = a.residual;
   conv.residual2 = a.residual2;
   conv.y = a.y;
+  if constexpr (requires { a.moments; }) conv.moments = a.moments;
   for (int64_t& step : conv.stride) step = 1;
   for (int side = 2; side < 6; ++side) conv.padding[side] = 1;
   conv.act = a.act;

@@ -1,0 +1,69 @@
+import {
+  add,
+  defineOp,
+  epilogueAttrs,
+  epilogueInputs,
+  eq,
+  FLOATS,
+  keepsChannels,
+  mod,
+  oneOf,
+  POINTWISE_ACTIVATIONS,
+} from "../../contract/op-kit";
+
+export default defineOp({
+  id: "group_norm_conv",
+  summary:
+    "Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with " +
+    "3x3 filters, a step of one and a border of zeros around what is normalised, and applies the shared epilogue, as conv does. " +
+    "Kernels need not put the normalised clip into memory.",
+  formula: [
+    "n = act((x − mean[g]) / √(variance[g] + eps) · normWeight[c] + normBias[c])",
+    "sum[p,q,k] = Σ over r,s,c of n[p + r − 1, q + s − 1, c] · weight[k,c,r,s]",
+    "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
+    "moments[f,k] = (mean, variance) of y[f,p,q,k] over p,q",
+  ],
+  source: ["https://arxiv.org/abs/1803.08494", "huggingface/diffusers@58eb52c src/diffusers/models/resnet.py"],
+  inputs: {
+    x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },
+    weight: { dims: ["K", "C", 1, 3, 3], dtype: FLOATS, constant: true, doc: "filters, as in the checkpoint" },
+    stats: {
+      dims: ["B", { oneOr: "F" }, "N", 2],
+      dtype: ["f32"],
+      doc: "mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats",
+    },
+    normWeight: { dims: ["C"], dtype: FLOATS, constant: true, doc: "scale of the normalised channels" },
+    normBias: { dims: ["C"], dtype: FLOATS, constant: true, doc: "shift of the normalised channels" },
+    ...epilogueInputs(["B", "F", "H", "W", "K"], "K", "F"),
+  },
+  attrs: {
+    normAct: oneOf("Activation", POINTWISE_ACTIVATIONS, "activation of the normalised channels", "none"),
+    ...epilogueAttrs,
+  },
+  outputs: {
+    y: {
+      dims: ["B", "F", "H", "W", "K"],
+      dtype: FLOATS,
+      apart: ["x", "weight", "stats", "normWeight", "normBias"],
+      doc: "result",
+    },
+    moments: {
+      dims: ["B", "F", "K", 2],
+      dtype: ["f32"],
+      apart: "all",
+      optional: true,
+      doc: "mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them",
+    },
+  },
+  rules: [
+    {
+      where: "stats",
+      test: eq(mod("C", add("N", eq("N", 0))), 0),
+      expected: "a number of groups that divides the channels",
+      got: "N",
+    },
+    keepsChannels,
+  ],
+  cost: ({ B, F, H, W, C, K }) => ({ flops: 2 * B! * F! * H! * W! * K! * C! * 9 }),
+  tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
+});

@@ -1,0 +1,28 @@
+import type { RecordCall } from "../graph";
+import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
+import type { CallOptions } from "../tensor";
+
+const isAll = (values: readonly number[] | undefined, expected: readonly number[]) =>
+  values?.every((value, i) => value === expected[i]) ?? false;
+
+/** True for 3x3 filters inside a frame, with a step of one and a border of zeros. */
+export function is3x3({
+  weight,
+  stride = [1, 1, 1],
+  padding,
+  upsample,
+  past,
+  groups = 1,
+  transposed,
+}: ConvOptions): boolean {
+  if (upsample || past || transposed || groups !== 1) return false;
+  return isAll(weight.dims.slice(2), [1, 3, 3]) && isAll(stride, [1, 1, 1]) && isAll(padding, [0, 0, 1, 1, 1, 1]);
+}
+
+/** The operands of a convolution that normalises `norm.x` by itself; records its statistics where they are not given. */
+export function normedSource({ x, x2, weight, bias, act, stats, ...norm }: GroupNormOptions, record: RecordCall) {
+  const { groups, eps, joinFrames, name } = norm;
+  const found = { name: name && `${name}.stats`, x, x2, groups, eps, joinFrames };
+  const given = stats ?? record("group_norm_stats", found as CallOptions);
+  return { x, x2, stats: given, normWeight: weight, normBias: bias, normAct: act };
+}

@@ -1,0 +1,47 @@
+import type { RewriteCall } from "../graph";
+import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
+import { type CallOptions, packedBytes } from "../tensor";
+import { is3x3, normedSource } from "./convolution-calls";
+import { withWaitingGroupNorms } from "./waiting-norms";
+
+/** Frames of fewer bytes come from a GPU's cache again, and are normalised there in little time. Decided by the frame alone, so that a clip
+ *  has the same bits in any chunks. */
+const LEAST_FRAME_BYTES = 4 << 20;
+
+/** Columns and rows of a kernel's tile: more rows where fewer filters share them. */
+const TILE_COLUMNS = 8;
+const tileRows = (numFilters: number): number => (numFilters % 256 === 0 ? 16 : 32);
+
+/** True where a GPU's kernels normalise tiles on the way: 16 bits, large frames which whole tiles cover, filters for whole tiles. */
+function gains({ weight }: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">): boolean {
+  const [, , height, width, channels] = x.dims as [number, number, number, number, number];
+  const numFilters = weight.dims[0]!;
+  const isCovered = height % tileRows(numFilters) === 0 && width % TILE_COLUMNS === 0;
+  const isLarge = packedBytes([height, width, channels], x.dtype) >= LEAST_FRAME_BYTES;
+  return x.dtype !== "f32" && !x2 && isLarge && isCovered && channels % 64 === 0 && numFilters % 128 === 0;
+}
+
+/**
+ * Returns how a model's calls are recorded with norms of channel groups inside the 3x3 convolutions behind them, so that what is
+ * normalised never lies in memory: in 16 bits, for frames that no cache holds. All other calls are recorded as they come. A Hopper GPU has
+ * kernels for it; others normalise into their working memory first. Sums are added up in another order than by the convolution alone.
+ *
+ * @example
+ * ```ts
+ * import { Graph, normedConvolutions } from "@vd/tensor";
+ *
+ * const g = new Graph({ dtype: "f16" });
+ * g.rewriteCalls(normedConvolutions());
+ * ```
+ */
+export function normedConvolutions(): RewriteCall {
+  return withWaitingGroupNorms((call, norms, record) => {
+    const waiting = is3x3(call) ? norms.find(call.x) : undefined;
+    if (!waiting || !gains(call, waiting.call as GroupNormOptions)) return undefined;
+    const norm = norms.take(call.x)!;
+    const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
+    norms.recordBefore(conv as CallOptions);
+    const { x2, ...source } = normedSource(norm.call as GroupNormOptions, norm.record);
+    return record("group_norm_conv", { ...conv, ...source } as CallOptions);
+  });
+}
