@@ -14,12 +14,13 @@ export {
   PRECISIONS,
   partPath,
 } from "./export/export-model";
+export { ONNX_FORMS, type OnnxForm } from "./export/ops/index";
 export { FREE_SIZES, type FreeSizeName, PARTS, type Part } from "./export/parts";
 export { type ModelInfo, type Port, readModel } from "./onnx/read-model";
 export { DEFAULT_OPSET, OPSETS, type WriteOptions, type WrittenModel, writeModel } from "./onnx/write-model";
 export type { OrtModule, OrtProviderEntry, OrtSession, OrtSessionOptions, OrtTensor } from "./ort/ort-module";
 export { listProviders, loadOrt, ORT_VERSION, PROVIDERS, type Provider } from "./ort/runtime";
-export { type Numbers, OnnxSession, type SessionOptions } from "./ort/session";
+export { type InputNumbers, type Numbers, OnnxSession, type SessionOptions } from "./ort/session";
 export { OnnxModels, type OnnxModelsOptions } from "./peer/onnx-models";
 export { type WholeRun, type WholeRunOptions, wholeRun } from "./peer/whole-run";
 export { ENGINE_PRECISIONS, type EnginePrecision, type Profile } from "./trt/command";

@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
 import { fromFloat16Array, toFloat16Array } from "@vd/tensor";
 import { type ModelInfo, readModel } from "../onnx/read-model";
+import type { ElementType } from "../onnx/schema";
 import type { OrtModule, OrtProviderEntry, OrtSession } from "./ort-module";
 import { checkProviders, loadOrt, type Provider } from "./runtime";
 
@@ -19,6 +20,12 @@ export interface SessionOptions {
 /** Numbers with their dimensions. */
 export interface Numbers {
   readonly data: Float32Array;
+  readonly dims: readonly number[];
+}
+
+/** Numbers that go into a model: whole ones of 32 bits are exact as such only. */
+export interface InputNumbers {
+  readonly data: Float32Array | Int32Array;
   readonly dims: readonly number[];
 }
 
@@ -82,7 +89,7 @@ export class OnnxSession {
    * @throws VdError `attr` for a wrong set of inputs, `shape` for dimensions that the model does not take,
    *   `unsupported` for what the runtime refuses
    */
-  async run(inputs: Readonly<Record<string, Numbers>>): Promise<Record<string, Numbers>> {
+  async run(inputs: Readonly<Record<string, InputNumbers>>): Promise<Record<string, Numbers>> {
     if (!this.session)
       throw new VdError({
         code: "unsupported",
@@ -106,7 +113,7 @@ export class OnnxSession {
     await session?.release();
   }
 
-  private feed(name: string, given: Numbers | undefined) {
+  private feed(name: string, given: InputNumbers | undefined) {
     const port = this.info.inputs.find((each) => each.name === name)!;
     const names = this.info.inputs.map((each) => each.name).join(", ");
     if (!given)
@@ -123,16 +130,31 @@ export class OnnxSession {
         got: `[${given.dims.join(",")}] of ${given.data.length} numbers`,
         hint: "Export the model for this shape, or with --dynamic.",
       });
-    if (port.type === "float16") return new this.ort.Tensor("float16", toFloat16Array(given.data), given.dims);
-    return new this.ort.Tensor("float32", given.data, given.dims);
+    return tensorOf(this.ort, port.type, given);
   }
 }
 
 const PROVIDER_HINT =
   "The provider's libraries must be installed: CUDA and cuDNN for cuda, TensorRT besides for tensorrt.";
 
+/** The numbers as a tensor of the runtime. */
+function tensorOf({ Tensor }: OrtModule, type: ElementType, { data, dims }: InputNumbers) {
+  switch (type) {
+    case "float16":
+      return new Tensor("float16", toFloat16Array(Float32Array.from(data)), dims);
+    case "int32":
+      return new Tensor("int32", Int32Array.from(data), dims);
+    case "int8":
+      return new Tensor("int8", Int8Array.from(data), dims);
+    case "uint8":
+      return new Tensor("uint8", Uint8Array.from(data), dims);
+    default:
+      return new Tensor("float32", data instanceof Float32Array ? data : Float32Array.from(data), dims);
+  }
+}
+
 function toNumbers(data: unknown, type: string): Float32Array {
-  if (type !== "float16") return data as Float32Array;
+  if (type !== "float16") return type === "float32" ? (data as Float32Array) : Float32Array.from(data as Int32Array);
   const { buffer, byteOffset, byteLength } = data as Uint16Array;
   return fromFloat16Array(new Uint16Array(buffer, byteOffset, byteLength / 2));
 }

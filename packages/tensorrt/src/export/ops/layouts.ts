@@ -1,6 +1,6 @@
 import { clipOf, type ExportContext, type NamedRow } from "../context";
 import { scaled } from "./epilogue";
-import { NEAREST } from "./products";
+import { NEAREST } from "./convolutions";
 
 function shifted(c: ExportContext, x: string, { attrs }: NamedRow): string {
   const y = scaled(c, x, attrs.scale as number);
