@@ -14,7 +14,7 @@ export {
   PRECISIONS,
   partPath,
 } from "./export/export-model";
-export { ONNX_FORMS, type OnnxForm } from "./export/ops/index";
+export { ONNX_FORMS, type OnnxForm, type Refusal } from "./export/ops/forms";
 export { FREE_SIZES, type FreeSizeName, PARTS, type Part } from "./export/parts";
 export { type ModelInfo, type Port, readModel } from "./onnx/read-model";
 export { DEFAULT_OPSET, OPSETS, type WriteOptions, type WrittenModel, writeModel } from "./onnx/write-model";

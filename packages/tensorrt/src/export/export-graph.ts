@@ -4,7 +4,7 @@ import { type Axis, GraphWriter } from "../onnx/graph-writer";
 import type { ElementType } from "../onnx/schema";
 import type { WeightType } from "../onnx/weight-source";
 import { ExportContext, type NamedRow, nameRow } from "./context";
-import { ONNX_FORMS } from "./ops/index";
+import { MAPPINGS } from "./ops/index";
 import { unmapped } from "./refusal";
 import type { FreeSize } from "./sizes";
 
@@ -52,9 +52,9 @@ export function exportGraph(exported: ExportedGraph): GraphWriter {
 }
 
 function mappingOf(op: OpId, name: string) {
-  const form = ONNX_FORMS[op];
-  if (!form) throw unmapped(op, name, "an op with an ONNX form", op);
-  return form.map;
+  const mapping = MAPPINGS[op];
+  if (!mapping) throw unmapped(op, name, "an op with an ONNX form", op);
+  return mapping;
 }
 
 /** Every result that the row was given a place for must have been made. */

@@ -1,6 +1,7 @@
 import { toFloat16Array } from "@vd/tensor";
 import type { ExportContext, NamedRow } from "../context";
-import { REFUSALS, refused } from "../refusal";
+import { refused } from "../refusal";
+import { REFUSALS } from "./forms";
 
 /** How scores are laid out: the mask's dimensions as they are broadcast to scores, and lengths of a sequence. */
 export interface ScoreShape {
@@ -42,7 +43,11 @@ const asColumns = (c: ExportContext, x: string) => c.writer.node("Unsqueeze", [x
 
 /** Frames, rows or columns of elements at `places` of their sequence. */
 function coordinate(c: ExportContext, places: string, axis: number, [rows, columns]: readonly number[]): string {
-  const [step, size] = [[rows! * columns!, Number.POSITIVE_INFINITY], [columns!, rows!], [1, columns!]][axis]!;
+  const [step, size] = [
+    [rows! * columns!, Number.POSITIVE_INFINITY],
+    [columns!, rows!],
+    [1, columns!],
+  ][axis]!;
   const whole = c.writer.node("Floor", [c.writer.node("Div", [places, c.wideScalar(step!)])]);
   return size === Number.POSITIVE_INFINITY ? whole : c.writer.node("Mod", [whole, c.wideScalar(size!)], { fmod: 1 });
 }

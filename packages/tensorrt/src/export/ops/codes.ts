@@ -38,8 +38,9 @@ export function rounded(c: ExportContext, x: string, type: CodeType): string {
 
 /** x · (1 / scale) rounded to codes. x, scale: float32. */
 export function coded(c: ExportContext, x: string, scale: string, type: CodeType): string {
-  // Reciprocal may be an approximation.
-  const inverse = c.writer.node("Div", [c.wideScalar(1), scale]);
+  // As 2 / (2 · scale), which has the same bits: Reciprocal may be an approximation, and ONNX Runtime makes x / scale of
+  // x · (1 / scale).
+  const inverse = c.writer.node("Div", [c.wideScalar(2), c.writer.node("Add", [scale, scale])]);
   return rounded(c, c.writer.node("Mul", [x, inverse]), type);
 }
 
@@ -48,10 +49,7 @@ export function scalesOf(c: ExportContext, x: string, axes: readonly number[], t
   const magnitudes = withoutNan(c, c.writer.node("Abs", [x]));
   const operands = axes.length > 0 ? [magnitudes, c.writer.ints(axes)] : [magnitudes];
   const largest = c.writer.node("ReduceMax", operands, { keepdims: 1 });
-  return c.writer.node("Max", [
-    c.writer.node("Div", [largest, c.wideScalar(LARGEST[type])]),
-    c.wideScalar(2 ** -126),
-  ]);
+  return c.writer.node("Max", [c.writer.node("Div", [largest, c.wideScalar(LARGEST[type])]), c.wideScalar(2 ** -126)]);
 }
 
 /** Tokens in blocks of channels, the last filled up with zeros: [tokens, C] → [tokens, blocks, 128]. */

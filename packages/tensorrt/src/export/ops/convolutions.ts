@@ -45,9 +45,7 @@ function convolved(c: ExportContext, row: NamedRow, conv: Convolution): { y: str
   const [m, d, t, r, s] = row.inputs.weight!.dims as [number, number, number, number, number];
   const { stride, padding: pads } = conv;
   const isFlat = t === 1 && stride[0] === 1 && pads[0] === 0 && pads[1] === 0 && !conv.past;
-  const { source, padding } = isFlat
-    ? { source: flatSource(c, row, conv), padding: pads }
-    : clipSource(c, row, conv);
+  const { source, padding } = isFlat ? { source: flatSource(c, row, conv), padding: pads } : clipSource(c, row, conv);
   const [front, back, top, bottom, left, right] = padding;
   const operands = [source, conv.weight(isFlat ? [m, d, r, s] : [m, d, t, r, s])];
   if (conv.bias) operands.push(conv.bias);

@@ -28,7 +28,7 @@ export function timestepEmbedding(c: ExportContext, { inputs, attrs, output, nam
   const exponent = (i: number) => Math.fround(Math.fround(rate * i) / divisor);
   const frequencies = Float32Array.from({ length: half }, (_, i) => Math.exp(exponent(i)));
   const key = `frequencies[${half},${attrs.maxPeriod},${attrs.downscaleShift}]`;
-  const t = c.regroup(c.read(inputs.t!, name).rows(), 1);
+  const t = c.widened(c.regroup(c.read(inputs.t!, name).rows(), 1));
   const angles = c.writer.node("Mul", [t, c.writer.floats(key, frequencies, [1, half])]);
   const waves = ["Cos", "Sin"].map((op) => c.writer.node(op, [angles]));
   const y = c.writer.node("Concat", waves, { axis: 1 });

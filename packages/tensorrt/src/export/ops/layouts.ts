@@ -1,6 +1,6 @@
 import { clipOf, type ExportContext, type NamedRow } from "../context";
-import { scaled } from "./epilogue";
 import { NEAREST } from "./convolutions";
+import { scaled } from "./epilogue";
 
 function shifted(c: ExportContext, x: string, { attrs }: NamedRow): string {
   const y = scaled(c, x, attrs.scale as number);
@@ -30,7 +30,9 @@ export function layoutOut(c: ExportContext, row: NamedRow): void {
 /** Another height and width. */
 export function resize(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
   const clip = clipOf(output);
-  const sizes = c.sizes.shape([clip[2], clip[3]], [], false);
+  const [b, f, h, w] = clip;
+  // All four: with those of two axes alone ONNX Runtime 1.30 fails for a result of one pixel.
+  const sizes = c.sizes.shape([b * f, inputs.x!.dims[4]!, h, w], [1], false);
   const interpolation = {
     mode: attrs.mode === "bilinear" ? "linear" : "cubic",
     coordinate_transformation_mode: attrs.alignCorners ? "align_corners" : "half_pixel",
@@ -38,8 +40,11 @@ export function resize(c: ExportContext, { inputs, attrs, output, name }: NamedR
   };
   const x = c.read(inputs.x!, name).planes(clipOf(inputs.x!));
   const how = attrs.mode === "nearest" ? NEAREST : interpolation;
-  const y = c.writer.node("Resize", [x, "", "", sizes], { ...how, axes: [2, 3] });
-  c.write(output, c.picture(y, output.dims[4]!, "planes", clip));
+  const y = c.writer.node("Resize", [x, "", "", sizes], how);
+  const channels = output.dims[4]!;
+  // A picture of one pixel lies the same as rows: its change of layout is one that ONNX Runtime moves before a bicubic Resize,
+  // which it then refuses.
+  c.write(output, h * w === 1 ? c.rows(c.regroup(y, channels), channels) : c.picture(y, channels, "planes", clip));
 }
 
 /** The largest number or the average of windows: over pictures where a window spans one frame, else over clips. */

@@ -15,7 +15,12 @@ class Whole {
   constructor(readonly c: ExportContext) {}
 
   number(value: number): string {
-    return this.c.writer.constant(`int64[${value}]`, [], "int64", new Uint8Array(BigInt64Array.of(BigInt(value)).buffer));
+    return this.c.writer.constant(
+      `int64[${value}]`,
+      [],
+      "int64",
+      new Uint8Array(BigInt64Array.of(BigInt(value)).buffer),
+    );
   }
 
   do(operation: "Add" | "Mul" | "Div" | "Mod", a: string, b: string | number): string {

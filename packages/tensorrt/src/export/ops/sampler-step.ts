@@ -1,8 +1,9 @@
 import { countOf } from "@vd/kernels-native";
 import type { Tensor } from "@vd/tensor";
 import type { ExportContext, NamedRow } from "../context";
-import { REFUSALS, refused } from "../refusal";
+import { refused } from "../refusal";
 import { guidedPair, withPicture } from "./elements";
+import { REFUSALS } from "./forms";
 import { philoxNormals } from "./philox";
 
 /** A summand of the step's results with its column of the coefficients. */
