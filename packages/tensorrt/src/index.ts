@@ -17,10 +17,11 @@ export {
 export { ONNX_FORMS, type OnnxForm, type Refusal } from "./export/ops/forms";
 export { FREE_SIZES, type FreeSizeName, PARTS, type Part } from "./export/parts";
 export { type ModelInfo, type Port, readModel } from "./onnx/read-model";
+export type { InputNumbers } from "./onnx/stored-numbers";
 export { DEFAULT_OPSET, OPSETS, type WriteOptions, type WrittenModel, writeModel } from "./onnx/write-model";
 export type { OrtModule, OrtProviderEntry, OrtSession, OrtSessionOptions, OrtTensor } from "./ort/ort-module";
 export { listProviders, loadOrt, ORT_VERSION, PROVIDERS, type Provider } from "./ort/runtime";
-export { type InputNumbers, type Numbers, OnnxSession, type SessionOptions } from "./ort/session";
+export { type Numbers, OnnxSession, type SessionOptions } from "./ort/session";
 export { OnnxModels, type OnnxModelsOptions } from "./peer/onnx-models";
 export { type WholeRun, type WholeRunOptions, wholeRun } from "./peer/whole-run";
 export { ENGINE_PRECISIONS, type EnginePrecision, type Profile } from "./trt/command";

@@ -1,7 +1,7 @@
 import { VdError } from "@vd/kernels-native";
-import { fromFloat16Array, toFloat16Array } from "@vd/tensor";
+import { fromFloat16Array } from "@vd/tensor";
 import { type ModelInfo, readModel } from "../onnx/read-model";
-import type { ElementType } from "../onnx/schema";
+import { type InputNumbers, storedNumbers } from "../onnx/stored-numbers";
 import type { OrtModule, OrtProviderEntry, OrtSession } from "./ort-module";
 import { checkProviders, loadOrt, type Provider } from "./runtime";
 
@@ -20,12 +20,6 @@ export interface SessionOptions {
 /** Numbers with their dimensions. */
 export interface Numbers {
   readonly data: Float32Array;
-  readonly dims: readonly number[];
-}
-
-/** Numbers that go into a model: whole ones of 32 bits are exact as such only. */
-export interface InputNumbers {
-  readonly data: Float32Array | Int32Array;
   readonly dims: readonly number[];
 }
 
@@ -130,28 +124,13 @@ export class OnnxSession {
         got: `[${given.dims.join(",")}] of ${given.data.length} numbers`,
         hint: "Export the model for this shape, or with --dynamic.",
       });
-    return tensorOf(this.ort, port.type, given);
+    const { type, values } = storedNumbers(port.type, given.data);
+    return new this.ort.Tensor(type, values, given.dims);
   }
 }
 
 const PROVIDER_HINT =
   "The provider's libraries must be installed: CUDA and cuDNN for cuda, TensorRT besides for tensorrt.";
-
-/** The numbers as a tensor of the runtime. */
-function tensorOf({ Tensor }: OrtModule, type: ElementType, { data, dims }: InputNumbers) {
-  switch (type) {
-    case "float16":
-      return new Tensor("float16", toFloat16Array(Float32Array.from(data)), dims);
-    case "int32":
-      return new Tensor("int32", Int32Array.from(data), dims);
-    case "int8":
-      return new Tensor("int8", Int8Array.from(data), dims);
-    case "uint8":
-      return new Tensor("uint8", Uint8Array.from(data), dims);
-    default:
-      return new Tensor("float32", data instanceof Float32Array ? data : Float32Array.from(data), dims);
-  }
-}
 
 function toNumbers(data: unknown, type: string): Float32Array {
   if (type !== "float16") return type === "float32" ? (data as Float32Array) : Float32Array.from(data as Int32Array);
