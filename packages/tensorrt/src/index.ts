@@ -14,8 +14,10 @@ export {
   PRECISIONS,
   partPath,
 } from "./export/export-model";
+export { ONNX_FORMS, type OnnxForm, type Refusal } from "./export/ops/forms";
 export { FREE_SIZES, type FreeSizeName, PARTS, type Part } from "./export/parts";
 export { type ModelInfo, type Port, readModel } from "./onnx/read-model";
+export type { InputNumbers } from "./onnx/stored-numbers";
 export { DEFAULT_OPSET, OPSETS, type WriteOptions, type WrittenModel, writeModel } from "./onnx/write-model";
 export type { OrtModule, OrtProviderEntry, OrtSession, OrtSessionOptions, OrtTensor } from "./ort/ort-module";
 export { listProviders, loadOrt, ORT_VERSION, PROVIDERS, type Provider } from "./ort/runtime";

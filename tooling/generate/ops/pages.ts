@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { OpCase, OpCases, Operand } from "../../../packages/kernels-native/contract/define-case";
 import type { DType, OpDefinition, TensorSpec } from "../../../packages/kernels-native/contract/op-kit";
+import { ONNX_FORMS, type OnnxForm } from "../../../packages/tensorrt/src/export/ops/forms";
 import { objectsOf } from "../../build/addon/sources.mjs";
 import { imageName, packageDir, sourcesFor, TARGETS } from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
@@ -170,7 +171,25 @@ function casesText({ op, cases }: OpFacts): string[] {
   ];
 }
 
-/** docs/ops/<op>.md: formula, arguments, tolerance, where it runs, what was measured. */
+/** What `@vd/tensorrt` writes for the op, and what it refuses. */
+function onnxText(form: OnnxForm | undefined): string[] {
+  if (!form) return ["## ONNX", "", "No form yet: an export with a row of it fails and names the row.", ""];
+  const { nodes, note, refuses = [] } = form;
+  const made = nodes.length === 0 ? "operations" : `${nodes.join(", ")}, and operations`;
+  const refused = refuses.map(({ reason }) => `- ${reason}`);
+  return [
+    ...[
+      "## ONNX",
+      "",
+      `Written by [@vd/tensorrt](../tensorrt.md#what-is-exported) as ${made} that only move, select, repeat or convert elements.`,
+      "",
+    ],
+    ...(note ? [`The form: ${note}.`, ""] : []),
+    ...(refused.length > 0 ? ["Refused, in an error that names the row:", "", ...refused, ""] : []),
+  ];
+}
+
+/** docs/ops/<op>.md: formula, arguments, tolerance, where it runs, its ONNX form, what was measured. */
 export function opPage(facts: OpFacts): string {
   const { op, reports } = facts;
   const history = `docs/kernels/${op.id}.md`;
@@ -185,6 +204,7 @@ export function opPage(facts: OpFacts): string {
     ...argumentsText(op),
     ...toleranceText(op),
     ...["## Where it runs", "", ...cpuText(op.id), ...gpuText(op.id), ...plannedText(op.id, facts.planners)],
+    ...onnxText(ONNX_FORMS[op.id as keyof typeof ONNX_FORMS]),
     ...casesText(facts),
     ...["## Measured", "", ...(measured.length > 0 ? measured : ["No report in the tree has rows of it.", ""])],
     `Source: ${op.source.join(", ")}\n`,
@@ -197,7 +217,7 @@ export function opsListPage(ops: readonly OpDefinition[]): string {
   return `${HEAD("ops/*/*.op.ts")}# Operations
 
 Dimensions: B batch, F frames, H W, C channels, K output channels, S tokens, L context tokens; \`1|B\` is broadcast. Each op has a
-page: formula, arguments, tolerance, where it runs and what was measured. \`pnpm kernel show OP\` prints it.
+page: formula, arguments, tolerance, where it runs, its ONNX form and what was measured. \`pnpm kernel show OP\` prints it.
 
 A result may take exactly the place of an operand of its shape, unless the op's page keeps them apart; a result that lies anywhere
 else over another tensor of its call is refused before anything is written.

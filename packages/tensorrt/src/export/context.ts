@@ -1,7 +1,9 @@
-import { type AttrSpec, OPS, type OpDefinition, slotsOf, VdError } from "@vd/kernels-native";
+import { type AttrSpec, OPS, type OpDefinition, slotsOf } from "@vd/kernels-native";
 import { decodeStored, packedBytes, type Row, type Tensor, toFloat16Array } from "@vd/tensor";
 import type { GraphWriter } from "../onnx/graph-writer";
+import { ELEMENT_TYPES, type ElementType } from "../onnx/schema";
 import type { WeightType } from "../onnx/weight-source";
+import { unmapped } from "./refusal";
 import { Regions } from "./regions";
 import { type FreeSize, Sizes } from "./sizes";
 import { type ClipSizes, Value } from "./value";
@@ -14,7 +16,10 @@ export interface NamedRow {
   readonly inputs: Readonly<Record<string, Tensor | undefined>>;
   /** Enums by their value, booleans as such, lists as lists, those of enums without what stands behind their end. */
   readonly attrs: Readonly<Record<string, NamedAttr>>;
+  /** The first result. */
   readonly output: Tensor;
+  /** All results that the row computes. */
+  readonly outputs: Readonly<Record<string, Tensor | undefined>>;
 }
 
 type NamedAttr = number | string | boolean | readonly number[] | readonly string[];
@@ -37,15 +42,8 @@ export function nameRow(row: Row): NamedRow {
     attrs[name] = namedAttr(spec, row.attrs.slice(at, at + length));
     at += length;
   }
-  const further = row.outputs.slice(1).filter((t) => t !== undefined);
-  if (further.length > 0) throw unmapped(row.op, row.name, "a row with its first result only", "optional results");
-  return { op: row.op, name: row.name, inputs, attrs, output: row.outputs[0]! };
-}
-
-/** The error of a row that has no ONNX form. */
-export function unmapped(op: string, name: string, expected: string, got: string): VdError {
-  const hint = "Nothing was written: a model without this row would compute something else.";
-  return new VdError({ code: "unsupported", where: `export] [${name}] [${op}`, expected, got, hint });
+  const outputs = Object.fromEntries(Object.keys(definition.outputs).map((name, i) => [name, row.outputs[i]]));
+  return { op: row.op, name: row.name, inputs, attrs, output: row.outputs[0]!, outputs };
 }
 
 /** The first four sizes of a clip. dims: [B,F,H,W,C]. */
@@ -62,6 +60,7 @@ export class ExportContext {
   readonly weights: WeightNames;
   private readonly regions = new Regions<Value>();
   private readonly joined = new Map<string, Value>();
+  private readonly written = new Set<Tensor>();
 
   constructor(
     readonly writer: GraphWriter,
@@ -113,8 +112,14 @@ export class ExportContext {
     }
   }
 
+  /** True if something was noted for exactly this tensor. */
+  hasWritten(tensor: Tensor): boolean {
+    return this.written.has(tensor);
+  }
+
   /** Notes that `tensor` now holds `value`. */
   write(tensor: Tensor, value: Value): void {
+    this.written.add(tensor);
     this.regions.write(tensor, value);
   }
 
@@ -162,6 +167,28 @@ export class ExportContext {
     return this.writer.constant(name, [length], this.type, new Uint8Array(data.buffer));
   }
 
+  /** Elements of an operand in memory order under `dims`, in float32 whatever the model's type. */
+  wideGrid(tensor: Tensor, row: string, dims: readonly number[] = tensor.dims): string {
+    return this.widened(this.read(tensor, row).grid(dims));
+  }
+
+  /** An operand that the contract takes for a constant: a weight under a name of its own, or what was computed. */
+  parameter(tensor: Tensor, suffix: string, row: string, dims: readonly number[] = tensor.dims): string {
+    if (tensor.storage.kind === "weights") return this.weights.add(`${row}.${suffix}`, tensor, dims);
+    return this.read(tensor, row).grid(dims, 0);
+  }
+
+  /** The same in float32 whatever the model's type. */
+  wideParameter(tensor: Tensor, suffix: string, row: string): string {
+    if (tensor.storage.kind === "weights") return this.weights.addWide(`${row}.${suffix}`, tensor);
+    return this.widened(this.read(tensor, row).grid(tensor.dims, 0));
+  }
+
+  /** A float32 number. */
+  wideScalar(value: number): string {
+    return this.writer.floats(`number[${value}]`, Float32Array.of(value), []);
+  }
+
   /** name in float32, if it is not. */
   widened(name: string): string {
     return this.type === "float" ? name : this.cast(name, "float");
@@ -173,8 +200,13 @@ export class ExportContext {
   }
 
   /** name in another element type. */
-  cast(name: string, to: WeightType | "int64"): string {
-    return this.writer.node("Cast", [name], { to: { float: 1, float16: 10, int64: 7 }[to] });
+  cast(name: string, to: ElementType): string {
+    return this.writer.node("Cast", [name], { to: ELEMENT_TYPES[to] });
+  }
+
+  /** Elements from `begin` on and before `end` of one axis, `step` apart. */
+  part(name: string, axis: number, begin: number, end: number, step = 1): string {
+    return this.writer.node("Slice", [name, ...[begin, end, axis, step].map((number) => this.writer.ints([number]))]);
   }
 
   private slice(name: string, axis: number, begin: number, end: number): string {
@@ -197,6 +229,10 @@ export class ExportContext {
     const stored = buffer.readSync(new Uint8Array(packedBytes(dims, dtype)), base + byteOffset);
     const values = decodeStored(stored, dtype);
     const channels = channelsOf(tensor);
+    if (dtype === "i32") {
+      const whole = this.writer.constant(`whole[${new Int32Array(stored.buffer)}]`, dims, "int32", stored);
+      return this.rows(this.regroup(whole, channels), channels);
+    }
     if (dims.every((dim) => this.sizes.isFixed(dim))) {
       const name = this.writer.floats(`constant[${values.join(",")}]`, values, dims);
       return this.rows(this.regroup(name, channels), channels);

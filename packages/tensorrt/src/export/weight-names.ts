@@ -1,7 +1,14 @@
 import { countOf } from "@vd/kernels-native";
 import { packedBytes, type Tensor } from "@vd/tensor";
 import type { GraphWriter } from "../onnx/graph-writer";
-import { type WeightSource, type WeightType, weightSource } from "../onnx/weight-source";
+import {
+  CODE_TYPES,
+  type CodeType,
+  type OnnxCodeType,
+  type WeightSource,
+  type WeightType,
+  weightSource,
+} from "../onnx/weight-source";
 
 /** Weights that the recording stacked into one operand, each under its own name. */
 export interface StackedPart {
@@ -24,6 +31,17 @@ export class WeightNames {
     return this.constant(name, dims, weightSource(tensor, this.type, 0, countOf(tensor.dims)));
   }
 
+  /** A weight in float32 whatever the model's type: scales of codes, and what is added to sums of them. */
+  addWide(name: string, tensor: Tensor, dims: readonly number[] = tensor.dims): string {
+    return this.constant(name, dims, weightSource(tensor, "float", 0, countOf(tensor.dims)), "float");
+  }
+
+  /** A weight in 8 bits as its codes, in a type of 8 bits. */
+  addCodes(name: string, tensor: Tensor): string {
+    const type = CODE_TYPES[tensor.dtype as CodeType];
+    return this.constant(name, tensor.dims, weightSource(tensor, type, 0, countOf(tensor.dims)), type);
+  }
+
   /** The weights that were stacked along the first dimension of `tensor`, or undefined if it is one of a checkpoint. */
   partsOf(tensor: Tensor, rowPath: string): readonly StackedPart[] | undefined {
     const names = tensor.storage.name.split("+");
@@ -42,12 +60,20 @@ export class WeightNames {
     return this.constant(name, dims, weightSource(tensor, this.type, begin * perRow, end * perRow));
   }
 
-  private constant(name: string, dims: readonly number[], source: WeightSource): string {
+  private constant(
+    name: string,
+    dims: readonly number[],
+    source: WeightSource,
+    type: WeightType | OnnxCodeType = this.type,
+  ): string {
     const known = this.writer.initializers.get(name);
     const isSame =
-      known && "place" in known.data && known.data.place === source.place && known.dims.join() === dims.join();
+      known?.type === type &&
+      "place" in known.data &&
+      known.data.place === source.place &&
+      known.dims.join() === dims.join();
     // Another use of the name, such as a second shape of the same weight, gets a name of its own.
-    if (known && !isSame) return this.constant(`${name}:${dims.join("x")}`, dims, source);
-    return this.writer.constant(name, dims, this.type, source);
+    if (known && !isSame) return this.constant(`${name}:${dims.join("x")}`, dims, source, type);
+    return this.writer.constant(name, dims, type, source);
   }
 }

@@ -52,9 +52,26 @@ export class GraphWriter {
   node(opType: string, input: readonly string[], attributes: Attributes = {}, output?: string): string {
     const name = this.unique(`${this.scope}/${opType}`);
     const result = output ?? name;
-    const list = Object.entries(attributes).map(([key, value]) => attribute(key, value));
-    this.nodes.push({ name, opType, input, output: [result], attribute: list });
+    this.add(name, opType, input, attributes, [result]);
     return result;
+  }
+
+  /** Adds a node with two results of which the second is not used, and returns the first's name. */
+  firstOfTwo(opType: string, input: readonly string[], attributes: Attributes = {}): string {
+    const name = this.unique(`${this.scope}/${opType}`);
+    this.add(name, opType, input, attributes, [name, this.unique(`${name}:unused`)]);
+    return name;
+  }
+
+  private add(
+    name: string,
+    opType: string,
+    input: readonly string[],
+    attributes: Attributes,
+    output: readonly string[],
+  ): void {
+    const list = Object.entries(attributes).map(([key, value]) => attribute(key, value));
+    this.nodes.push({ name, opType, input, output, attribute: list });
   }
 
   /** Adds an input of the graph. */

@@ -1,7 +1,10 @@
 import protobuf from "protobufjs";
 
 /** Element types of ONNX tensors by their number. Source: onnx/onnx onnx/onnx.proto TensorProto.DataType. */
-export const ELEMENT_TYPES = { float: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10 } as const;
+export const ELEMENT_TYPES = {
+  ...{ float: 1, uint8: 2, int8: 3, int32: 6, int64: 7, bool: 9, float16: 10, double: 11 },
+  float8e4m3fn: 17,
+} as const;
 
 /** An element type that exported models use. */
 export type ElementType = keyof typeof ELEMENT_TYPES;
@@ -15,6 +18,8 @@ export const ELEMENT_BYTES: Readonly<Record<ElementType, number>> = {
   int64: 8,
   bool: 1,
   float16: 2,
+  double: 8,
+  float8e4m3fn: 1,
 };
 
 /** Which of an attribute's fields counts. Source: onnx/onnx onnx/onnx.proto AttributeProto.AttributeType. */

@@ -38,13 +38,13 @@ export interface OrtSession {
 /** The module of ONNX Runtime, as far as it is used here. */
 export interface OrtModule {
   /**
-   * Float32Array for "float32"; Uint16Array (or Float16Array) for "float16".
+   * Float32Array for "float32"; Uint16Array (or Float16Array) for "float16"; the array of the same name for whole numbers.
    *
    * @throws Error of the runtime for a length that is not that of dims
    */
   readonly Tensor: new (
-    type: "float32" | "float16",
-    data: Float32Array | Uint16Array,
+    type: "float32" | "float16" | "int32" | "int8" | "uint8",
+    data: Float32Array | Uint16Array | Int32Array | Int8Array | Uint8Array,
     dims: readonly number[],
   ) => OrtTensor;
   readonly InferenceSession: {

@@ -1,6 +1,7 @@
 import { VdError } from "@vd/kernels-native";
-import { fromFloat16Array, toFloat16Array } from "@vd/tensor";
+import { fromFloat16Array } from "@vd/tensor";
 import { type ModelInfo, readModel } from "../onnx/read-model";
+import { type InputNumbers, storedNumbers } from "../onnx/stored-numbers";
 import type { OrtModule, OrtProviderEntry, OrtSession } from "./ort-module";
 import { checkProviders, loadOrt, type Provider } from "./runtime";
 
@@ -82,7 +83,7 @@ export class OnnxSession {
    * @throws VdError `attr` for a wrong set of inputs, `shape` for dimensions that the model does not take,
    *   `unsupported` for what the runtime refuses
    */
-  async run(inputs: Readonly<Record<string, Numbers>>): Promise<Record<string, Numbers>> {
+  async run(inputs: Readonly<Record<string, InputNumbers>>): Promise<Record<string, Numbers>> {
     if (!this.session)
       throw new VdError({
         code: "unsupported",
@@ -106,7 +107,7 @@ export class OnnxSession {
     await session?.release();
   }
 
-  private feed(name: string, given: Numbers | undefined) {
+  private feed(name: string, given: InputNumbers | undefined) {
     const port = this.info.inputs.find((each) => each.name === name)!;
     const names = this.info.inputs.map((each) => each.name).join(", ");
     if (!given)
@@ -123,8 +124,8 @@ export class OnnxSession {
         got: `[${given.dims.join(",")}] of ${given.data.length} numbers`,
         hint: "Export the model for this shape, or with --dynamic.",
       });
-    if (port.type === "float16") return new this.ort.Tensor("float16", toFloat16Array(given.data), given.dims);
-    return new this.ort.Tensor("float32", given.data, given.dims);
+    const { type, values } = storedNumbers(port.type, given.data);
+    return new this.ort.Tensor(type, values, given.dims);
   }
 }
 
@@ -132,7 +133,7 @@ const PROVIDER_HINT =
   "The provider's libraries must be installed: CUDA and cuDNN for cuda, TensorRT besides for tensorrt.";
 
 function toNumbers(data: unknown, type: string): Float32Array {
-  if (type !== "float16") return data as Float32Array;
+  if (type !== "float16") return type === "float32" ? (data as Float32Array) : Float32Array.from(data as Int32Array);
   const { buffer, byteOffset, byteLength } = data as Uint16Array;
   return fromFloat16Array(new Uint16Array(buffer, byteOffset, byteLength / 2));
 }

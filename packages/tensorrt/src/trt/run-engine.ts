@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { toFloat16Array } from "@vd/tensor";
 import type { ModelInfo, Port } from "../onnx/read-model";
+import { type InputNumbers, storedNumbers } from "../onnx/stored-numbers";
 import type { Numbers } from "../ort/session";
 import { runArguments } from "./command";
 import type { Engine } from "./engine";
@@ -17,9 +17,9 @@ export interface EngineRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-function bytesOf({ name, type }: Port, given: Numbers | undefined, where: string): Uint8Array {
+function bytesOf({ name, type }: Port, given: InputNumbers | undefined, where: string): Uint8Array {
   if (!given) throw new VdError({ code: "attr", where, expected: `an input ${name}`, got: "none" });
-  const values = type === "float16" ? toFloat16Array(given.data) : given.data;
+  const { values } = storedNumbers(type, given.data);
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
@@ -56,7 +56,7 @@ function parseResults(path: string, text: string): Record<string, Numbers> {
 export async function runEngine(
   engine: Engine,
   model: ModelInfo,
-  inputs: Readonly<Record<string, Numbers>>,
+  inputs: Readonly<Record<string, InputNumbers>>,
   { tensorRt, deviceId, signal }: EngineRunOptions,
 ): Promise<Record<string, Numbers>> {
   const dir = await mkdtemp(join(tmpdir(), "vd-trt-"));

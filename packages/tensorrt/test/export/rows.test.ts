@@ -1,5 +1,7 @@
-import { type Graph, tokens } from "@vd/tensor";
+import { type Graph, type Tensor, tokens } from "@vd/tensor";
 import { describe, expect, it } from "vitest";
+import { MAPPINGS } from "../../src/export/ops/index";
+import type { FreeSize } from "../../src/export/sizes";
 import { exportGraph } from "../../src/index";
 import { numbers, relative, runExported, runOurs } from "../support/compare";
 import { failureOf } from "../support/failure";
@@ -31,39 +33,65 @@ describe("every row's ONNX form", () => {
 });
 
 describe("a row without an ONNX form", () => {
-  const q = (g: Graph) => g.input("q", [1, 1, 4, 8]);
+  const free = (input: string, axis: number): FreeSize => ({ name: "tokens", input, axis, traced: 101, prime: 101 });
+  const sequence = (g: Graph, name: string) => g.input(name, [1, 1, 101, 8]);
+  const operands = (g: Graph) => ({ q: sequence(g, "q"), k: sequence(g, "k"), v: sequence(g, "v") });
+
   it.each([
     [
-      "a window that leaves a query without keys",
-      (g: Graph) =>
-        g.attention({ name: "the.row", q: q(g), k: one(g), v: one(g), heads: 1, scale: 1, window: [1, 0, 0] }),
+      "a causal limit over a free length",
+      "fixed lengths of causal and local sequences",
+      free("q", 2),
+      (g: Graph) => g.attention({ name: "the.row", ...operands(g), heads: 1, scale: 1, causal: true }),
     ],
     [
-      "a window over packed sequences",
+      "packed sequences of a free length",
+      "fixed lengths of packed sequences",
+      free("q", 2),
       (g: Graph) => {
         const [cuQ, cuK] = [g.input("cuQ", [2], "i32"), g.input("cuK", [2], "i32")];
-        const rows = { name: "the.row", q: q(g), k: q2(g), v: q2(g), cuQ, cuK };
-        return g.attention({ ...rows, heads: 1, scale: 1, window: [2, 0, 0] });
+        return g.attention({ name: "the.row", ...operands(g), cuQ, cuK, heads: 1, scale: 1 });
       },
     ],
     [
-      "gradients",
+      "a quantile of a clip of free size",
+      "a fixed size of clips",
+      free("x", 1),
       (g: Graph) => {
-        const rows = { q: q(g), k: q2(g), v: q2(g), y: q2(g), dy: q2(g), lse: g.empty([1, 1, 1, 4]) };
-        return g.attentionBackward({ name: "the.row", ...rows, heads: 1, scale: 1 });
+        const [x, prediction] = ["x", "p"].map((name) => g.input(name, [1, 101, 2, 2, 3])) as [Tensor, Tensor];
+        const coefficients = g.input("c", [3, 4]);
+        return g.samplerStep({ name: "the.row", x, prediction, coefficients, bounds: "threshold" });
       },
     ],
-    [
-      "statistics alone",
-      (g: Graph) => g.groupNormStats({ name: "the.row", x: g.input("x", [1, 1, 2, 2, 4]), groups: 2, eps: 1 }),
-    ],
-  ] as const)("%s fails the export and is named", async (_, row) => {
-    const error = await failureOf(() => exportGraph({ build: (g) => g.output("y", row(g)), type: "float" }));
+  ] as const)("%s fails the export and is named", async (_, expected, size, row) => {
+    const error = await failureOf(() =>
+      exportGraph({ build: (g) => g.output("y", row(g)), type: "float", free: [size] }),
+    );
     expect(error.code).toBe("unsupported");
     expect(error.message).toContain("the.row");
+    expect(error.message).toContain(expected);
   });
-  const q2 = (g: Graph) => g.empty([1, 1, 4, 8]);
-  const one = (g: Graph) => g.empty([1, 1, 1, 8]);
+
+  it("fails the export where its op has no form, or its form leaves out a result", async () => {
+    const { quantize } = MAPPINGS;
+    const build = (g: Graph) => {
+      const scales = g.empty([1, 1, 1, 1]);
+      g.output("y", g.quantize({ name: "the.row", x: g.input("x", [1, 1, 4, 8]), outputs: { scales } }));
+    };
+    try {
+      for (const [mapping, expected] of [
+        [undefined, "an op with an ONNX form"],
+        [() => {}, "a row without scales"],
+      ] as const) {
+        MAPPINGS.quantize = mapping;
+        const error = await failureOf(() => exportGraph({ build, type: "float" }));
+        expect(error.message).toContain("the.row");
+        expect(error.message).toContain(expected);
+      }
+    } finally {
+      MAPPINGS.quantize = quantize;
+    }
+  });
 
   it("fails where an operand cannot be traced to results", async () => {
     const build = (g: Graph) => {

@@ -1,5 +1,4 @@
 import type { ExportContext, NamedRow } from "../context";
-import { unmapped } from "../context";
 
 /** Queries or keys with heads apart, [N, sequence, …, heads, width]. */
 interface Heads {
@@ -11,8 +10,7 @@ interface Heads {
 const OPERANDS = { q: { norm: "normQ", rotary: "rotaryQ" }, k: { norm: "normK", rotary: "rotaryK" } } as const;
 
 /** Elements `begin`, `begin + step`, … before `end` of the last axis. */
-const lastAxis = (c: ExportContext, x: string, begin: number, end: number, step = 1) =>
-  c.writer.node("Slice", [x, ...[begin, end, -1, step].map((number) => c.writer.ints([number]))]);
+const lastAxis = (c: ExportContext, x: string, begin: number, end: number, step = 1) => c.part(x, -1, begin, end, step);
 
 /** x divided by the root mean square of each head, in float32, times a weight. */
 function normalised(c: ExportContext, row: NamedRow, x: string, norm: "normQ" | "normK"): string {
@@ -22,22 +20,14 @@ function normalised(c: ExportContext, row: NamedRow, x: string, norm: "normQ" | 
   const eps = row.attrs.normEps as number;
   const shifted = c.writer.node("Add", [mean, c.writer.floats(`eps[${eps}]`, Float32Array.of(eps), [])]);
   const y = c.narrowed(c.writer.node("Div", [wide, c.writer.node("Sqrt", [shifted])]));
-  const weight = row.inputs[norm]!;
-  return c.writer.node("Mul", [
-    y,
-    c.weights.add(`${row.name}.${norm === "normQ" ? "norm_q" : "norm_k"}.weight`, weight),
-  ]);
+  const suffix = norm === "normQ" ? "norm_q.weight" : "norm_k.weight";
+  return c.writer.node("Mul", [y, c.parameter(row.inputs[norm]!, suffix, row.name)]);
 }
 
 /** Cosines and sines of a table, in a shape that heads are broadcast with: [sequence, 1, …, R/2]. */
 function anglesOf(c: ExportContext, row: NamedRow, table: "rotaryQ" | "rotaryK", dims: readonly number[]): string[] {
-  const [length, width] = row.inputs[table]!.dims as [number, number];
-  const times = dims[1]! / length;
-  if (times > 1 && !c.sizes.isFixed(times))
-    throw unmapped(row.op, row.name, "frames of a fixed number that see one frame's keys", `${times} when recorded`);
-  const once = c.read(row.inputs[table]!, row.name).rows();
-  // With keys of one frame the queries of all frames are one long list.
-  const all = times > 1 ? c.writer.node("Concat", new Array<string>(times).fill(once), { axis: 0 }) : once;
+  const width = row.inputs[table]!.dims[1]!;
+  const all = c.read(row.inputs[table]!, row.name).rows();
   return [0, 1].map((first) => {
     const part = lastAxis(c, all, first, width, 2);
     const shape = [dims[1]!, ...dims.slice(2).map(() => 1), 1, width / 2];

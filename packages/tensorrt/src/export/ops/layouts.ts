@@ -1,6 +1,7 @@
+import type { Attributes } from "../../onnx/graph-writer";
 import { clipOf, type ExportContext, type NamedRow } from "../context";
+import { NEAREST } from "./convolutions";
 import { scaled } from "./epilogue";
-import { NEAREST } from "./products";
 
 function shifted(c: ExportContext, x: string, { attrs }: NamedRow): string {
   const y = scaled(c, x, attrs.scale as number);
@@ -27,19 +28,31 @@ export function layoutOut(c: ExportContext, row: NamedRow): void {
   c.write(output, c.rows(y, width, true));
 }
 
-/** Another height and width. */
-export function resize(c: ExportContext, { inputs, attrs, output, name }: NamedRow): void {
-  const clip = clipOf(output);
-  const sizes = c.sizes.shape([clip[2], clip[3]], [], false);
-  const interpolation = {
+/** How a row resizes, as attributes of Resize. */
+function interpolationOf({ attrs }: NamedRow): Attributes {
+  if (attrs.mode === "nearest") return NEAREST;
+  return {
     mode: attrs.mode === "bilinear" ? "linear" : "cubic",
     coordinate_transformation_mode: attrs.alignCorners ? "align_corners" : "half_pixel",
     cubic_coeff_a: { float: -0.75 },
   };
+}
+
+/** Another height and width. */
+export function resize(c: ExportContext, row: NamedRow): void {
+  const { inputs, output, name } = row;
+  const [b, f, h, w] = clipOf(output);
+  const channels = output.dims[4]!;
+  const isPixel = h * w === 1;
+  const [pictures, planes] = isPixel ? [1, b * f * channels] : [b * f, channels];
+  const [, , fromH, fromW] = clipOf(inputs.x!);
   const x = c.read(inputs.x!, name).planes(clipOf(inputs.x!));
-  const how = attrs.mode === "nearest" ? NEAREST : interpolation;
-  const y = c.writer.node("Resize", [x, "", "", sizes], { ...how, axes: [2, 3] });
-  c.write(output, c.picture(y, output.dims[4]!, "planes", clip));
+  // ONNX Runtime moves the change of layout in front of results of one pixel through Resize, and then refuses: channels of one
+  // picture stop it. Without axes, since 1.30 loses the sizes of two axes that are 1.
+  const source = isPixel ? c.writer.node("Reshape", [x, c.sizes.shape([1, planes, fromH, fromW], [], false)]) : x;
+  const sizes = c.sizes.shape([pictures, planes, h, w], isPixel ? [] : [1], false);
+  const y = c.writer.node("Resize", [source, "", "", sizes], interpolationOf(row));
+  c.write(output, isPixel ? c.rows(c.regroup(y, channels), channels) : c.picture(y, channels, "planes", [b, f, h, w]));
 }
 
 /** The largest number or the average of windows: over pictures where a window spans one frame, else over clips. */
