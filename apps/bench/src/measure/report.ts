@@ -31,7 +31,8 @@ export interface BenchRow extends Partial<Summary> {
   /** Opening and loading, and the first run (which compiles what compiles). */
   loadUs?: number;
   firstUs?: number;
-  /** Kernels, copies and fills that one run launches on a GPU: ours from the plan, a peer's as its profiler saw them. */
+  /** Kernels, copies and fills that one run launches on a GPU: ours from the plan, a peer's as its profiler saw them. On the CPU ops,
+   *  each of which passes over its operands, where one stands beside the sequence that it fuses. */
   launches?: number;
   /** Why there is no figure. */
   reason?: string;

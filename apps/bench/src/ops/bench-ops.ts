@@ -41,6 +41,8 @@ export interface ReadyCase {
   sizes: OpSizes;
   /** What some elements of the result should be; undefined for large calls of ops without a way to compute some alone. */
   exact: ExactResult | undefined;
+  /** The op stands in place of a sequence of others, see {@link unfusedStep}. */
+  isFused: boolean;
   /** Our result, once there is one and it is small enough to compare. */
   result?: Float32Array;
 }
@@ -63,14 +65,15 @@ async function ourOp(
   layout: GraphLayout,
   { calls, name, capture, variant }: OurRun,
 ): Promise<Contender> {
-  const { bench, sizes } = ready;
+  const { bench, sizes, isFused } = ready;
   const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
   const plan = await Plan.load(bench.device, layout, { capture, ...variants });
   try {
     const firstUs = (await plan.run()).elapsedUs / calls;
     if (name === "ours" && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
     const errors = ready.exact && name.startsWith("ours") ? await float64Errors(ready.exact, plan) : {};
-    const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / calls;
+    const onGpu = plan.info.launches.reduce((sum, count) => sum + count, 0);
+    const launches = (onGpu || (isFused ? layout.graph.rows.length : 0)) / calls;
     return {
       name,
       facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}), ...errors },
@@ -154,7 +157,7 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
     const layout = opLayout(each, placed.sets, dtype, sizes.passes);
     const { dims, dtype: resultType } = layout.graph.outputs.get("result 0")!;
     const exact = exactResult(each, operands, { dims, dtype: resultType, flops: sizes.flops }, dtype);
-    const ready: ReadyCase = { bench, each, operands, sizes, exact };
+    const ready: ReadyCase = { bench, each, operands, sizes, exact, isFused: unfusedStep(each) !== undefined };
     const { contenders, missing } = await tryAll(ready, [
       ["ours", () => ourOp(ready, layout, { calls, name: "ours", capture: false })],
       ...(isGpu
