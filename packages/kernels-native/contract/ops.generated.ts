@@ -75,4 +75,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","batch_norm","conv","conv_winograd","elementwise","group_norm","group_norm_stats","layer_norm","linear","pointwise","pool","rms_norm","sampler_step"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","batch_norm","conv","conv_winograd","elementwise","frames_out","group_norm","group_norm_stats","layer_norm","layout_in","layout_out","linear","pointwise","pool","resize","rms_norm","sampler_step"];
