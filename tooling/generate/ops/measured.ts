@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { BenchFile, BenchRow } from "../../../apps/bench/src/measure/report";
 import { percent, rooflineShare } from "../../../apps/bench/src/measure/roofline";
-import { formatMs } from "../../../apps/bench/src/measure/table";
+import { FLOAT64_LEGEND, float64Cells, float64Heads, formatMs } from "../../../apps/bench/src/measure/table";
 import { ROOT } from "../../build/workspace.mjs";
 
 /** A report of `vd-bench ops`. */
@@ -35,8 +35,8 @@ const isTimed = (row: BenchRow): row is Timed => row.medianUs !== undefined;
 const fastest = (rows: readonly Timed[]) =>
   rows.reduce<Timed | undefined>((a, b) => (a && a.medianUs <= b.medianUs ? a : b), undefined);
 
-/** The cells of a case: the fastest of ours, what it reaches, the fastest of PyTorch's. */
-function cellsOf(same: readonly Timed[], rates: BenchFile["rates"]): string[] | undefined {
+/** The cells of a case: the fastest of ours, what it reaches, its errors to float64 where the report has them, the fastest of PyTorch's. */
+function cellsOf(same: readonly Timed[], rates: BenchFile["rates"], float64: readonly string[]): string[] | undefined {
   const ours = fastest(same.filter(({ contender }) => contender.startsWith("ours")));
   if (!ours) return undefined;
   const torch = fastest(same.filter(({ contender }) => contender.startsWith("pytorch")));
@@ -46,6 +46,7 @@ function cellsOf(same: readonly Timed[], rates: BenchFile["rates"]): string[] | 
   return [
     ...[formatMs(ours.medianUs), ours.launches === undefined ? "" : String(ours.launches), gbPerS, tflopPerS],
     ...(share ? [percent(share.bandwidth), percent(share.roofline)] : ["", ""]),
+    ...float64Cells(ours, float64),
     torch ? `${formatMs(torch.medianUs)} (${(torch.medianUs / ours.medianUs).toFixed(2)}×)` : "",
   ];
 }
@@ -54,23 +55,28 @@ function cellsOf(same: readonly Timed[], rates: BenchFile["rates"]): string[] | 
 export function measuredText(id: string, reports: readonly OpsReport[]): string[] {
   return reports.flatMap(({ path, file }) => {
     const rows = file.rows.filter(({ suite, name }) => suite === "ops" && name.startsWith(`${id}.`)).filter(isTimed);
+    const float64 = float64Heads(rows);
     const names = [...new Set(rows.map(({ name }) => name))];
     const lines = names.flatMap((name) => {
       const cells = cellsOf(
         rows.filter((row) => row.name === name),
         file.rates,
+        float64,
       );
       return cells ? [`| ${[name.slice(id.length + 1), ...cells].join(" | ")} |`] : [];
     });
     if (lines.length === 0) return [];
+    const reached = ["of a copy's bandwidth", "of the roofline"];
+    const heads = ["case", "ms", "launches", "GB/s", "TFLOP/s", ...reached, ...float64, "PyTorch, ms"];
     return [
       `**${file.machine.device}**, ${file.options.precision}, ${file.createdAt.slice(0, 10)}: the fastest of ours, row by row or as a`,
       `graph, and of PyTorch's. From [${path}](../../${path}).`,
       "",
-      "| case | ms | launches | GB/s | TFLOP/s | of a copy's bandwidth | of the roofline | PyTorch, ms |",
-      "| --- | --- | --- | --- | --- | --- | --- | --- |",
+      `| ${heads.join(" | ")} |`,
+      `| ${heads.map(() => "---").join(" | ")} |`,
       ...lines,
       "",
+      ...(float64.length > 0 ? [FLOAT64_LEGEND, ""] : []),
     ];
   });
 }

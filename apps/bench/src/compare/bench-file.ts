@@ -16,7 +16,10 @@ const isNumber = (value: unknown) => typeof value === "number" && Number.isFinit
 const isFigure = (value: unknown) => value === undefined || value === null || isNumber(value);
 
 /** Figures of a row. */
-const FIGURES = ["medianUs", "madUs", "flops", "bytes", "error", "peakBytes", "firstUs", "loadUs", "launches"] as const;
+const FIGURES = [
+  ...["medianUs", "madUs", "flops", "bytes", "error", "float64Error", "unroundedError", "float64Elements"],
+  ...["peakBytes", "firstUs", "loadUs", "launches"],
+];
 
 /** What is wrong with a row, if anything. */
 function rowProblem(row: unknown): string | undefined {

@@ -17,6 +17,12 @@ export interface BenchRow extends Partial<Summary> {
   bytes?: number;
   /** Relative L2 distance to the float32 reference. */
   error?: number;
+  /** Of ops: relative L2 distance to float64 over the operands as the run has them, those of 8 bits after rounding. */
+  float64Error?: number;
+  /** Of ops in 8 bits: relative L2 distance to float64 over the operands before they were rounded to 8 bits. */
+  unroundedError?: number;
+  /** Elements of the result that both are of: a sample of large ones. */
+  float64Elements?: number;
   /** Device memory that the run took beyond what was in use before; on the CPU what was planned. */
   peakBytes?: number;
   /** What the plan allocates, and what packed weights take. */
@@ -25,7 +31,8 @@ export interface BenchRow extends Partial<Summary> {
   /** Opening and loading, and the first run (which compiles what compiles). */
   loadUs?: number;
   firstUs?: number;
-  /** Kernels, copies and fills that one run launches on a GPU: ours from the plan, a peer's as its profiler saw them. */
+  /** Kernels, copies and fills that one run launches on a GPU: ours from the plan, a peer's as its profiler saw them. On the CPU ops,
+   *  each of which passes over its operands, where one stands beside the sequence that it fuses. */
   launches?: number;
   /** Why there is no figure. */
   reason?: string;

@@ -34,9 +34,30 @@ function ratio(row: BenchRow, rows: readonly BenchRow[]): string {
   return (row.medianUs / ours.medianUs).toFixed(2);
 }
 
-/** The rows as text: time with its spread and number of samples, ratio to ours, error, memory; or why there is no figure. rates:
+/** What the columns of errors to float64 are, for below a table that has them. */
+export const FLOAT64_LEGEND =
+  "error to float64: relative L2 distance to the same call in float64 over the operands as they are stored, those of 8 bits " +
+  "after rounding: the kernel's own error. error of 8 bits: the same over the operands before they were rounded to 8 bits: " +
+  "what the kernel and 8 bits cost together. Both over a sample of the result's elements that the case's name decides; all of a small result.";
+
+/** Heads of the columns of errors to float64 that rows have. */
+export function float64Heads(rows: readonly BenchRow[]): string[] {
+  const own = rows.some(({ float64Error }) => float64Error !== undefined);
+  const cost = rows.some(({ unroundedError }) => unroundedError !== undefined);
+  return [...(own ? ["error to float64"] : []), ...(cost ? ["error of 8 bits"] : [])];
+}
+
+/** A row's cells for `heads`. */
+export function float64Cells(row: BenchRow, heads: readonly string[]): string[] {
+  const text = (error: number | undefined) => error?.toExponential(2) ?? "";
+  return [text(row.float64Error), text(row.unroundedError)].slice(0, heads.length);
+}
+
+/** The rows as text: time with its spread and number of samples, ratio to ours, errors, memory; or why there is no figure, and below it
+ *  what errors to float64 are. rates:
  *  what the device reaches, for the shares of its bandwidth and of the roofline. */
 export function rowsTable(rows: readonly BenchRow[], rates?: Rates): string {
+  const float64 = float64Heads(rows);
   const head = [
     "case",
     "contender",
@@ -48,6 +69,7 @@ export function rowsTable(rows: readonly BenchRow[], rates?: Rates): string {
     "GB/s",
     ...(rates ? ["bandwidth", "roofline"] : []),
     "error",
+    ...float64,
     "GiB",
     "launches",
     "first s",
@@ -66,6 +88,7 @@ export function rowsTable(rows: readonly BenchRow[], rates?: Rates): string {
         "",
         "",
         ...(rates ? ["", ""] : []),
+        ...float64.map(() => ""),
         gibibytes(peakBytes),
         "",
         "",
@@ -83,11 +106,13 @@ export function rowsTable(rows: readonly BenchRow[], rates?: Rates): string {
       ...times,
       ...shares,
       error?.toExponential(2) ?? "",
+      ...float64Cells(row, float64),
       gibibytes(peakBytes),
       counted,
       first,
       reason ?? "",
     ];
   });
-  return alignColumns([[...head, ""], ...lines]);
+  const table = alignColumns([[...head, ""], ...lines]);
+  return float64.length > 0 ? `${table}\n\n${FLOAT64_LEGEND}` : table;
 }

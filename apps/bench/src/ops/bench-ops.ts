@@ -7,6 +7,7 @@ import type { BenchRow } from "../measure/report";
 import { takeTurns } from "../measure/turns";
 import { cacheBytes } from "./cache-size";
 import type { BenchCase } from "./cases";
+import { type ExactResult, exactResult, float64Errors } from "./float64/float64-error";
 import { callsOf, type OpSizes, opLayout, opSizes } from "./op-plan";
 import { type OpOperand, operandsOf, type PlacedOperands, placeOperands } from "./operands";
 import { countPeerLaunches, peerContenders } from "./peer-ops";
@@ -38,6 +39,10 @@ export interface ReadyCase {
   each: BenchCase;
   operands: readonly OpOperand[];
   sizes: OpSizes;
+  /** What some elements of the result should be; undefined for large calls of ops without a way to compute some alone. */
+  exact: ExactResult | undefined;
+  /** The op stands in place of a sequence of others, see {@link unfusedStep}. */
+  isFused: boolean;
   /** Our result, once there is one and it is small enough to compare. */
   result?: Float32Array;
 }
@@ -60,16 +65,18 @@ async function ourOp(
   layout: GraphLayout,
   { calls, name, capture, variant }: OurRun,
 ): Promise<Contender> {
-  const { bench, sizes } = ready;
+  const { bench, sizes, isFused } = ready;
   const variants = variant === undefined ? {} : { variants: layout.graph.rows.map(() => variant) };
   const plan = await Plan.load(bench.device, layout, { capture, ...variants });
   try {
     const firstUs = (await plan.run()).elapsedUs / calls;
     if (name === "ours" && sizes.resultCount <= COMPARED_ELEMENTS) ready.result = await plan.read("result 0");
-    const launches = plan.info.launches.reduce((sum, count) => sum + count, 0) / calls;
+    const errors = ready.exact && name.startsWith("ours") ? await float64Errors(ready.exact, plan) : {};
+    const onGpu = plan.info.launches.reduce((sum, count) => sum + count, 0);
+    const launches = (onGpu || (isFused ? layout.graph.rows.length : 0)) / calls;
     return {
       name,
-      facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}) },
+      facts: { flops: sizes.flops, bytes: sizes.bytes, firstUs, ...(launches > 0 ? { launches } : {}), ...errors },
       async run(repeats) {
         const times: number[] = [];
         for (let i = 0; i < repeats; i++) times.push((await plan.run({ signal: bench.signal })).elapsedUs / calls);
@@ -148,7 +155,9 @@ async function benchOp(bench: OpBench, each: BenchCase): Promise<BenchRow[]> {
   const placed = await placeOperands(device, operands, sizes.numSets);
   try {
     const layout = opLayout(each, placed.sets, dtype, sizes.passes);
-    const ready: ReadyCase = { bench, each, operands, sizes };
+    const { dims, dtype: resultType } = layout.graph.outputs.get("result 0")!;
+    const exact = exactResult(each, operands, { dims, dtype: resultType, flops: sizes.flops }, dtype);
+    const ready: ReadyCase = { bench, each, operands, sizes, exact, isFused: unfusedStep(each) !== undefined };
     const { contenders, missing } = await tryAll(ready, [
       ["ours", () => ourOp(ready, layout, { calls, name: "ours", capture: false })],
       ...(isGpu

@@ -89,7 +89,8 @@ function storedOf(values: Float32Array, dtype: DType) {
   }
 }
 
-function encode(values: Float32Array, dtype: DType): Uint8Array {
+/** The elements of an operand as bytes, as they lie in memory. */
+export function encode(values: Float32Array, dtype: DType): Uint8Array {
   const stored = storedOf(values, dtype);
   return new Uint8Array(stored.buffer, stored.byteOffset, stored.byteLength);
 }

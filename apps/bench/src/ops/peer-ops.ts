@@ -6,6 +6,7 @@ import type { Answer } from "../measure/peer-process";
 import { relativeL2 } from "../stats/summary";
 import type { OpBench, ReadyCase } from "./bench-ops";
 import type { BenchCase } from "./cases";
+import { wholeErrors } from "./float64/float64-error";
 import type { OpSizes } from "./op-plan";
 import { type OpOperand, operandsOf } from "./operands";
 
@@ -39,13 +40,14 @@ async function prepare(
 }
 
 /** The peer's own op over as many copies of the operands; its error is its distance to our result. */
-async function peerOp({ bench, each, operands, sizes, result }: ReadyCase): Promise<Contender> {
+async function peerOp({ bench, each, operands, sizes, result, exact }: ReadyCase): Promise<Contender> {
   const output = result && join(bench.work, "op.out.safetensors");
   const { firstUs } = await prepare(bench, each, operands, sizes, output);
-  const error = result && output ? { error: relativeL2(readOutput(output), result) } : {};
+  const theirs = result && output ? readOutput(output) : undefined;
+  const error = theirs && result ? { error: relativeL2(theirs, result) } : {};
   return {
     name: "pytorch",
-    facts: { firstUs: Number(firstUs), ...error },
+    facts: { firstUs: Number(firstUs), ...error, ...(theirs && exact && wholeErrors(exact, theirs)) },
     run: async (repeats) => (await bench.peer!.request("op_run", { repeats })).timesUs as number[],
     close: async () => {},
   };

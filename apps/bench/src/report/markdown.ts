@@ -1,5 +1,5 @@
 import type { BenchFile, BenchRow } from "../measure/report";
-import { formatMs } from "../measure/table";
+import { FLOAT64_LEGEND, float64Cells, float64Heads, formatMs } from "../measure/table";
 import { numSamples, tooFewSamples } from "../stats/summary";
 import { endsOf, headline, isTimed, type OpRatio, opRatios, type TimedRow } from "./op-ratios";
 
@@ -68,19 +68,21 @@ function unmeasuredMarkdown(rows: readonly BenchRow[]): string[] {
 /** The rows as a table, and below it which have no figure and why. */
 export function rowsMarkdown(rows: readonly BenchRow[]): string[] {
   const timed = rows.filter(isTimed);
+  const float64 = float64Heads(timed);
   const counted = timed.some(({ launches }) => launches !== undefined);
   const cells = timed.map((row) => {
     const { contender, medianUs, flops, error, peakBytes, launches } = row;
     const figures = [
       ...[caseText(row), contender, timeText(row), String(numSamples(row)), ratio(row, rows)],
       flops === undefined ? "" : (flops / medianUs / 1e6).toPrecision(3),
-      ...[error?.toExponential(1) ?? "", gibibytes(peakBytes)],
+      ...[error?.toExponential(1) ?? "", ...float64Cells(row, float64), gibibytes(peakBytes)],
     ];
     return counted ? [...figures, launches === undefined ? "" : String(launches)] : figures;
   });
-  const head = ["case", "contender", "ms", "samples", "to ours", "TFLOP/s", "rel. L2", "GiB"];
+  const head = ["case", "contender", "ms", "samples", "to ours", "TFLOP/s", "rel. L2", ...float64, "GiB"];
   const table = cells.length > 0 ? markdownTable(counted ? [...head, "launches"] : head, cells, 2) : [];
-  return [...table, ...unmeasuredMarkdown(rows.filter((row) => !isTimed(row)))];
+  const legend = float64.length > 0 ? ["", FLOAT64_LEGEND] : [];
+  return [...table, ...legend, ...unmeasuredMarkdown(rows.filter((row) => !isTimed(row)))];
 }
 
 function groupsMarkdown(file: BenchFile): string[] {

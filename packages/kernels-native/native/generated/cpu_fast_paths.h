@@ -8,12 +8,16 @@
   X(conv, ConvArgs) \
   X(conv_winograd, ConvWinogradArgs) \
   X(elementwise, ElementwiseArgs) \
+  X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_conv, GroupNormConvArgs) \
   X(group_norm_stats, GroupNormStatsArgs) \
   X(layer_norm, LayerNormArgs) \
+  X(layout_in, LayoutInArgs) \
+  X(layout_out, LayoutOutArgs) \
   X(linear, LinearArgs) \
   X(pointwise, PointwiseArgs) \
   X(pool, PoolArgs) \
+  X(resize, ResizeArgs) \
   X(rms_norm, RmsNormArgs) \
   X(sampler_step, SamplerStepArgs)

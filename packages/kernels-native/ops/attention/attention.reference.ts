@@ -50,12 +50,12 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
 function normalised(x: Plain, weight: Plain | undefined, heads: number, eps: number): Plain {
   if (!weight) return x;
   const head = x.dims[3]! / heads;
-  return plain(x.dims, (b, f, s, e) => {
-    const first = e! - (e! % head);
-    let squares = 0;
-    for (let c = first; c < first + head; c++) squares += at(x, b!, f!, s!, c) ** 2;
-    return (at(x, b!, f!, s!, e!) / Math.sqrt(squares / head + eps)) * weight.data[e! % head]!;
-  });
+  // Heads of packed tokens lie one after the other.
+  const roots = Float64Array.from({ length: x.data.length / head }, (_, i) =>
+    Math.sqrt(dot(x.data, i * head, x.data, i * head, head) / head + eps),
+  );
+  const data = x.data.map((value, i) => (value / roots[Math.floor(i / head)]!) * weight.data[i % head]!);
+  return { dims: x.dims, data };
 }
 
 /** Pairs of a head's channels turned as complex numbers. table: cosine and sine of each pair's angle per place. */

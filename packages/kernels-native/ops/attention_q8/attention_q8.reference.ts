@@ -1,31 +1,22 @@
-import {
-  at,
-  dot,
-  type Plain,
-  type PlainCall,
-  type PlainResults,
-  plain,
-  roundToE4m3,
-  roundToInt8,
-} from "../../contract/reference";
+import { dot, type Plain, type PlainCall, type PlainResults, roundToE4m3, roundToInt8 } from "../../contract/reference";
 
 /** x with each head of each frame rounded to 8 bits and back. */
 function rounded(x: Plain, heads: number, type: string): Plain {
   if (type === "full") return x;
   const [B, F, S, E] = x.dims as [number, number, number, number];
   const head = E / heads;
-  const largest = plain([B, F, heads], (b, f, h) => {
-    let found = 0;
-    for (let s = 0; s < S; s++)
-      for (let d = 0; d < head; d++) found = Math.max(found, Math.abs(at(x, b, f, s, h! * head + d)));
-    return found;
+  const largest = new Float64Array(B * F * heads);
+  const setOf = (i: number) => Math.floor(i / (S * E)) * heads + Math.floor((i % E) / head);
+  x.data.forEach((value, i) => {
+    const set = setOf(i);
+    largest[set] = Math.max(largest[set]!, Math.abs(value));
   });
-  return plain(x.dims, (b, f, s, e) => {
-    const magnitude = largest.data[(b! * F + f!) * heads + Math.floor(e! / head)]!;
-    const scale = Math.max(Math.fround(magnitude / (type === "i8" ? 127 : 448)), 2 ** -126);
-    const v = Math.fround(at(x, b, f, s, e) * Math.fround(1 / scale));
+  const data = x.data.map((value, i) => {
+    const scale = Math.max(Math.fround(largest[setOf(i)]! / (type === "i8" ? 127 : 448)), 2 ** -126);
+    const v = Math.fround(value * Math.fround(1 / scale));
     return scale * (type === "i8" ? roundToInt8(v) : roundToE4m3(v));
   });
+  return { dims: x.dims, data };
 }
 
 /** attention_q8 by the definition of attention over rounded operands. */
@@ -50,9 +41,10 @@ export default function attentionQ8(call: PlainCall): PlainResults {
     const highest = Math.max(...scores);
     const powers = scores.map((score) => Math.exp(score - highest));
     const sum = powers.reduce((total, power) => total + power, 0);
-    for (let d = h * head; d < (h + 1) * head; d++)
-      y.data[(frame * S + s) * E + d] =
-        powers.reduce((total, power, l) => total + power * v.data[rowOf(l) + d]!, 0) / sum;
+    powers.forEach((power, l) => {
+      const value = rowOf(l) + h * head;
+      for (let d = 0; d < head; d++) y.data[query + d]! += (power / sum) * v.data[value + d]!;
+    });
   }
   return { y };
 }

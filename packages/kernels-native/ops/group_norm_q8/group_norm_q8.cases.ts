@@ -30,7 +30,7 @@ const silu = { groups: 32, eps: 1e-6, act: "silu" };
 /** The norm before a convolution of SVD, timed in one type. */
 const bench = (name: string, x: number[], attrs: Case["attrs"] = {}): Case => ({
   name,
-  inputs: { x, weight: [x[4]!], bias: [x[4]!], yScale: [1, 1, 1, 1] },
+  inputs: { x, weight: [x[4]!], bias: [x[4]!], yScale: { dims: [1, 1, 1, 1], fill: { values: [0.02] } } },
   attrs: { ...silu, ...attrs },
 });
 

@@ -62,6 +62,30 @@ function step(name: string, size: Size, parts: Parts): Case {
   return { name, inputs, attrs, also };
 }
 
+const svd: Size = [25, 72, 128, 4];
+const guided = { rows: 2 } as const;
+
+/** Timed steps of every method, as what each remembers and whether it draws noise decide their cost; the method that a row is named after
+ *  and those that are the same to the op. Noise is given. */
+const methods: readonly Case[] = [
+  // ddim, edm_euler, flow_euler
+  step("svd-xt.sampler_step", svd, guided),
+  // dpmpp_2m, heun, deis, edm_dpmpp_2m, flow_heun
+  step("svd-xt.sampler_step.multistep", svd, { ...guided, numHistory: 2 }),
+  // euler_a, ddpm, lcm, tcd, animatelcm
+  step("svd-xt.sampler_step.ancestral", svd, { ...guided, noise: true }),
+  step("svd-xt.sampler_step.kdpm2", svd, { ...guided, numHistory: 1 }),
+  // dpmpp_2s_a
+  step("svd-xt.sampler_step.kdpm2_a", svd, { ...guided, numHistory: 1, noise: true }),
+  // dpmpp_sde
+  step("svd-xt.sampler_step.dpmpp_2m_sde", svd, { ...guided, numHistory: 2, noise: true }),
+  // dpmpp_2s
+  step("svd-xt.sampler_step.unipc", svd, { ...guided, numHistory: 3 }),
+  step("svd-xt.sampler_step.dpmpp_3m_sde", svd, { ...guided, numHistory: 3, noise: true }),
+  // ipndm, pndm
+  step("svd-xt.sampler_step.lms", svd, { ...guided, numHistory: 4 }),
+];
+
 const halfPrediction = { dims: [2, 3, 4, 5, 4], dtype: "f16" } as const;
 
 export default defineCases(samplerStep, {
@@ -136,12 +160,13 @@ export default defineCases(samplerStep, {
   ],
   bench: [
     step("tiny.sampler_step", [14, 16, 16, 4], { rows: 2 }),
-    step("svd-xt.sampler_step", [25, 72, 128, 4], { rows: 2 }),
-    step("svd-xt.sampler_step.multistep", [25, 72, 128, 4], { rows: 2, numHistory: 2 }),
-    step("svd-xt.sampler_step.ancestral", [25, 72, 128, 4], { rows: 2, noise: true }),
+    ...methods,
     step("svd-xt.sampler_step.philox", [25, 72, 128, 4], { rows: 2, philox: { words: [42, 0, 0, 0], lanes: 270_336 } }),
     step("svd-xt.sampler_step.clip", [25, 72, 128, 4], { rows: 2, bounds: "clip" }),
     step("svd-xt.sampler_step.threshold", [25, 72, 128, 4], { rows: 2, bounds: "threshold", maxValue: 10 }),
+    step("svd-xt.sampler_step.blend_first", [25, 72, 128, 4], {
+      ...{ rows: 2, blend: { frames: 1, weight: 0.5, threshold: 1 } },
+    }),
     step("svd-xt.sampler_step.blend", [25, 72, 128, 4], {
       ...{ rows: 2, blend: { frames: 25, weight: 0.5, threshold: 1 } },
     }),
