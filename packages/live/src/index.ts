@@ -45,7 +45,7 @@ export {
 } from "./model/frame-memory";
 export { eulerStep, type Preconditioning, preconditioning } from "./model/levels";
 export { type LiveModel, openLiveModel, startContext } from "./model/live-model";
-export { type FrameProgram, recordFrame } from "./model/record-frame";
+export { type FrameGuard, type FrameProgram, recordFrame } from "./model/record-frame";
 export { LIVE_KINDS, type LiveModelInfo, type LiveStart } from "./model/types";
 export {
   type ClipText,
@@ -76,12 +76,14 @@ export {
 } from "./models/unet-2d-condition/index";
 export * from "./models/unet-chain/index";
 export { createLiveSession } from "./session/create";
+export { DEFAULT_GUARD } from "./session/guard";
+export type { LiveLook } from "./session/look";
 export type {
-  ChannelMoments,
   ClipsState,
   EngineState,
   FrameMaker,
   FrameRequest,
+  GuardAmounts,
   MadeFrame,
   ProgramRequest,
 } from "./session/frame-maker";

@@ -88,7 +88,7 @@ function fading(options: DriftOptions): DriftReport {
   const summary = (measure: DriftMeasure) => ({ ...measure, frames: [measure.frame, measure.frame] as const });
   return {
     ...{ model: "fake-live", start: "a<b", steps: 1, seed: options.seed!, frames: options.frames!, measures },
-    ...{ guard: { renoise: 0, anchor: options.guard!.anchor! }, collapsed: true },
+    ...{ guard: { renoise: 0, anchor: 0.25, recover: 0.05 }, collapsed: true },
     ...{ atStart: summary(measures[0]!), atEnd: summary(measures[19]!) },
   };
 }

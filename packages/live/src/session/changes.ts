@@ -26,14 +26,10 @@ export const isTold = (parameters: LiveParameters) => TOLD.some((name) => parame
  */
 export function checkChange(
   parameters: LiveParameters,
-  { info, hasGuard }: Pick<SessionParts, "info" | "hasGuard">,
+  { info }: Pick<SessionParts, "info">,
 ): void {
   checkParameterNames(parameters);
   checkParameters(parameters, info);
-  if (parameters.guard && !hasGuard) {
-    const expected = "a session that was created with a guard";
-    throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
-  }
   if (parameters.seed !== undefined && info.kind !== "clips") {
     const [expected, hint] = ["a model of clips", "Other sessions take their seed when they are created."];
     throw new VdError({ code: "attr", where: "session] [seed", expected, got: info.name, hint });
