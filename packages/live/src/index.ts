@@ -76,8 +76,6 @@ export {
 } from "./models/unet-2d-condition/index";
 export * from "./models/unet-chain/index";
 export { createLiveSession } from "./session/create";
-export { DEFAULT_GUARD } from "./session/guard";
-export type { LiveLook } from "./session/look";
 export type {
   ClipsState,
   EngineState,
@@ -87,6 +85,8 @@ export type {
   MadeFrame,
   ProgramRequest,
 } from "./session/frame-maker";
+export { DEFAULT_GUARD } from "./session/guard";
+export type { LiveLook } from "./session/look";
 export {
   type AdaptiveOptions,
   type ClipOptions,

@@ -60,7 +60,13 @@ export class Game {
     const start = typeof options.start === "string" ? options.start : (model.starts[0]?.name ?? "");
     const words = model.kind === "pictures" ? wordsOf(options) : undefined;
     const recover = model.kind === "game" ? recoveryOf(options) > 0 : undefined;
-    this.current = { start, seed: Number(options.seed ?? 0), steps: options.steps ?? model.defaultSteps, recover, words };
+    this.current = {
+      start,
+      seed: Number(options.seed ?? 0),
+      steps: options.steps ?? model.defaultSteps,
+      recover,
+      words,
+    };
     this.action = model.actions[0]!;
   }
 

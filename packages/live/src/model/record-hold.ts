@@ -7,16 +7,18 @@ const EPS = 1e-6;
 
 /** A picture is lively while at least this part of the start's contrast and of its detail is left. */
 export const LIVELY = 0.65;
-/** How fast recovery begins and ends: its change a frame for each part of liveliness that is missing, or is there in excess. */
+/** How fast recovery begins: its change a frame for each part of liveliness that is missing. */
 export const RECOVERY_RATE = 0.05;
+/** What is there in excess counts up to this part: recovery then ends over 500 frames at least. Ended as fast as it begins, it would settle where pictures
+ *  are just dull, and hold a game in its dusk. */
+export const MOST_EXCESS = 0.04;
 
 /** Mean and 1/deviation of each channel, [1,1,1,3] each. frame: [1,1,H,W,3]. */
 function recordMoments(g: Graph, frame: Tensor): { mean: Tensor; inverse: Tensor } {
   const pairs = g.groupNormStats({ name: "frame.moments", x: frame, groups: CHANNELS, eps: EPS });
   // Apart by a product with zeros and ones, which changes no number.
   const order = new Float32Array((2 * CHANNELS) ** 2);
-  for (let c = 0; c < CHANNELS; c++)
-    for (const i of [0, 1]) order[(i * CHANNELS + c) * 2 * CHANNELS + 2 * c + i] = 1;
+  for (let c = 0; c < CHANNELS; c++) for (const i of [0, 1]) order[(i * CHANNELS + c) * 2 * CHANNELS + 2 * c + i] = 1;
   const weight = g.constant(order, [2 * CHANNELS, 2 * CHANNELS]);
   const apart = g.linear({ name: "frame.apart", x: reshape(pairs, [1, 1, 1, 2 * CHANNELS]), weight });
   return { mean: channelRange(apart, 0, CHANNELS), inverse: channelRange(apart, CHANNELS, 2 * CHANNELS) };
@@ -41,9 +43,12 @@ function recordRecovery(g: Graph, memory: FrameMemory, frame: Tensor, inverse: T
   const contrast = g.linear({ name: "frame.contrast", x: deviation, weight: third });
   const detail = recordRowDetail(g, frame);
   const [ofContrast, ofDetail] = [0, 1].map((i) => channelRange(holdLiveliness.tensor, i, i + 1)) as [Tensor, Tensor];
-  const left = elementwise(g, (e) => e.min(e.mul(contrast, ofContrast), e.mul(detail, ofDetail)), { name: "frame.left" });
+  const left = elementwise(g, (e) => e.min(e.mul(contrast, ofContrast), e.mul(detail, ofDetail)), {
+    name: "frame.left",
+  });
   const before = recovery.tensor;
-  elementwise(g, (e) => e.relu(e.min(e.add(before, e.mul(RECOVERY_RATE, e.sub(LIVELY, left))), 1)), {
+  const missing = elementwise(g, (e) => e.max(e.sub(LIVELY, left), -MOST_EXCESS), { name: "frame.missing" });
+  elementwise(g, (e) => e.relu(e.min(e.add(before, e.mul(RECOVERY_RATE, missing)), 1)), {
     ...{ name: "frame.recovery", out: before },
   });
 }

@@ -24,10 +24,7 @@ export const isTold = (parameters: LiveParameters) => TOLD.some((name) => parame
  *
  * @throws VdError `attr` for one that the model does not have, or that only a new session can take
  */
-export function checkChange(
-  parameters: LiveParameters,
-  { info }: Pick<SessionParts, "info">,
-): void {
+export function checkChange(parameters: LiveParameters, { info }: Pick<SessionParts, "info">): void {
   checkParameterNames(parameters);
   checkParameters(parameters, info);
   if (parameters.seed !== undefined && info.kind !== "clips") {

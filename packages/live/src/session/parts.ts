@@ -44,7 +44,8 @@ export async function preparePrograms(
   const guard = guardRows(settings.guard);
   for (const steps of controller.allowed(settings))
     for (const precision of adaptive?.precisions ?? [undefined])
-      for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift, precision, guard });
+      for (const deep of modes)
+        for (const drift of drifts) await engine.prepare({ steps, deep, drift, precision, guard });
 }
 
 /** The properties of an object that have a value. */

@@ -37,7 +37,19 @@ export function checkSnapshot(
   engine: Pick<FrameMaker, "contextLength">,
 ): { state: EngineState; action: number; look: LiveLook | undefined } {
   requireThat(typeof snapshot === "object" && snapshot !== null, "snapshot", "an object", snapshot);
-  const { format, width, height, index, context, generator, contextGenerator, recovery = 0, look, steps, clips } = snapshot;
+  const {
+    format,
+    width,
+    height,
+    index,
+    context,
+    generator,
+    contextGenerator,
+    recovery = 0,
+    look,
+    steps,
+    clips,
+  } = snapshot;
   requireThat(format === FORMAT, "format", FORMAT, format);
   requireThat(snapshot.model === model.name, "model", model.name, snapshot.model);
   const isSameSize = width === size.width && height === size.height;

@@ -115,7 +115,11 @@ test("all numbers of steps of the model", async () => {
 
 test("a guard without amounts changes nothing; with them it holds the start's colours", async () => {
   const begin = { guard: { recover: 0 } };
-  const [plain, idle, holding] = [await start({ guard: false }), await start(begin), await start({ guard: { anchor: 1 } })];
+  const [plain, idle, holding] = [
+    await start({ guard: false }),
+    await start(begin),
+    await start({ guard: { anchor: 1 } }),
+  ];
   const [a, b, c] = [await readFrames(plain, 2), await readFrames(idle, 2), await readFrames(holding, 2)];
   expect(pictures(b)).toEqual(pictures(a));
   expect(largestDifference(a[1]!.data, c[1]!.data)).toBeGreaterThan(0);
