@@ -45,7 +45,7 @@ export {
 } from "./model/frame-memory";
 export { eulerStep, type Preconditioning, preconditioning } from "./model/levels";
 export { type LiveModel, openLiveModel, startContext } from "./model/live-model";
-export { type FrameProgram, recordFrame } from "./model/record-frame";
+export { type FrameGuard, type FrameProgram, recordFrame } from "./model/record-frame";
 export { LIVE_KINDS, type LiveModelInfo, type LiveStart } from "./model/types";
 export {
   type ClipText,
@@ -77,14 +77,16 @@ export {
 export * from "./models/unet-chain/index";
 export { createLiveSession } from "./session/create";
 export type {
-  ChannelMoments,
   ClipsState,
   EngineState,
   FrameMaker,
   FrameRequest,
+  GuardAmounts,
   MadeFrame,
   ProgramRequest,
 } from "./session/frame-maker";
+export { DEFAULT_GUARD } from "./session/guard";
+export type { LiveLook } from "./session/look";
 export {
   type AdaptiveOptions,
   type ClipOptions,

@@ -99,7 +99,7 @@ async function* rolloutChecks(
   const program = {
     steps: fixture.shape("rollout.in.sigmas")[0]!,
     deep: "none",
-    guard: false,
+    guard: { renoise: false, hold: false },
     change: false,
     drift: false,
   } as const;

@@ -32,6 +32,7 @@ const CASES: readonly Case[] = [
   ["3 steps", { steps: 3 }],
   ["5 steps", { steps: 5 }],
   ["1 step, drift every 10 frames", { steps: 1, drift: { everyFrames: 10 } }],
+  ["1 step, guard off", { steps: 1, guard: false }, { steps: 1 }],
   ["1 step, guard", { steps: 1, guard: { renoise: 0.02, anchor: 0.02 } }],
   ["1 step, features of 2 frames", { steps: 1, cache: { maxAge: 2, maxChange: 0.04 } }, { steps: 1 }],
   ["1 step, features of 2 frames, whatever changes", { steps: 1, cache: { maxAge: 2, maxChange: 2 } }, { steps: 1 }],

@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from "node:os";
 import { type MachineInfo, machineInfo } from "@vd/app-parts";
 import { throwIfAborted } from "@vd/kernels-native";
 import type { LivePicture, LiveSessionOptions, LiveTimes } from "@vd/live";
@@ -26,6 +27,10 @@ export interface BenchResults extends FrameBench {
   /** One session whose denoiser runs on the first device and whose autoencoder on the second; undefined where none was asked for, and for other
    *  models than those of pictures. */
   split: SplitBench | undefined;
+  /** Processes that wanted to run in the minute before (the load average; 0 on Windows, which has none), and processors that they share: without it p99
+   *  says nothing of the program. */
+  loadBefore: number;
+  processors: number;
   /** The most memory that the process had at once. */
   peakRssBytes: number;
 }
@@ -58,6 +63,9 @@ function table(results: BenchResults): string {
     `  ${"milliseconds".padEnd(16)} ${["mean", "p50", "p95", "p99", "max"].map((name) => name.padStart(7)).join(" ")}`,
     `  ${"frame".padEnd(16)} ${times(frameMs)}`,
   ];
+  rows.push(
+    `  p99 is ${(frameMs.p99 / frameMs.p50).toFixed(2)} x p50; load average before it ${results.loadBefore.toFixed(2)} on ${results.processors} processors`,
+  );
   if (parameters !== undefined && gigaflop !== undefined)
     rows.push(`  ${(parameters / 1e6).toFixed(2)} million parameters, ${gigaflop.toFixed(1)} GFLOP a frame`);
   if (keyToPictureMs) rows.push(`  ${"key to picture".padEnd(16)} ${times(keyToPictureMs)}`);
@@ -77,6 +85,7 @@ const togetherLine = ({ sessions, devices, fps, each, aloneFps }: SessionsBench)
 export async function bench(settings: BenchSettings, dependencies: Dependencies): Promise<void> {
   const { stdout, openSession, openSessions, signal } = dependencies;
   if (settings.json !== undefined) await checkPlace(settings.json, { where: "--json" });
+  const [loadBefore = 0] = loadavg();
   const { random, frames: count } = settings;
   const network = isNetworkName(random) ? random : undefined;
   const options = {
@@ -118,6 +127,8 @@ export async function bench(settings: BenchSettings, dependencies: Dependencies)
       together,
       split,
     },
+    loadBefore,
+    processors: availableParallelism(),
     peakRssBytes: peakProcessBytes(),
   };
   stdout.write(table(results));

@@ -3,7 +3,7 @@ import { checkPlace, writeWholeFile } from "@vd/tensor";
 import type { Dependencies } from "../dependencies";
 import { driftPage } from "../drift/drift-page";
 import type { DriftSettings } from "../options/settings";
-import { clipOptions, makesClips } from "./session-options";
+import { clipOptions, guardOf } from "./session-options";
 
 /**
  * Plays a long game and writes what became of it: a page with plots, and the measures as JSON where a file is named.
@@ -12,12 +12,10 @@ import { clipOptions, makesClips } from "./session-options";
  */
 export async function drift(settings: DriftSettings, dependencies: Dependencies): Promise<void> {
   const { stdout, stderr, signal } = dependencies;
-  const { model, start, seed, steps, device, threads, renoise, anchor, frames, every, output, json } = settings;
+  const { model, start, seed, steps, device, threads, frames, every, output, json } = settings;
   await checkPlace(output, { where: "--output" });
   if (json !== undefined) await checkPlace(json, { where: "--json" });
-  const isOfClips = await makesClips(settings);
-  // What holds clips together is among their own options.
-  const guard = isOfClips && renoise === 0 && anchor === 0 ? undefined : { renoise, anchor };
+  const guard = guardOf(settings);
   let tenth = 0;
   const report = await dependencies.measureDrift({
     ...{ model, start, seed, steps, device, threads, guard, frames, everyFrames: every, signal },

@@ -31,12 +31,16 @@ export async function clipOptions(
   return { picture, motion, distilled, clips: isTyped ? clips : undefined };
 }
 
+/** What was typed of a guard; undefined where nothing was, as the session then has it. Models that are no games refuse what was typed. */
+export function guardOf({ renoise, anchor, recover }: Pick<GameSettings, "renoise" | "anchor" | "recover">) {
+  return renoise === 0 && anchor === 0 && recover === undefined ? undefined : { renoise, anchor, recover };
+}
+
 /** The options of a session that is played. */
 export function gameOptions(
   settings: GameSettings & PictureSettings & { blend: number | undefined },
 ): LiveSessionOptions {
-  const { fps, deadline, policy, cache, adaptive, renoise, anchor, blend } = settings;
-  const guard = renoise === 0 && anchor === 0 ? undefined : { renoise, anchor };
+  const { fps, deadline, policy, cache, adaptive, blend } = settings;
   const drift = { everyFrames: DRIFT_EVERY };
   const {
     prompt,
@@ -69,7 +73,7 @@ export function gameOptions(
     policy,
     cache: cache || undefined,
     adaptive,
-    guard,
+    guard: guardOf(settings),
     blend,
     drift,
   };

@@ -86,7 +86,7 @@ function figureOf({ title, caption, unit, series, colors, range }: Plot, measure
 export function driftPage(report: DriftReport): string {
   const { model, start, steps, seed, frames, guard, collapsed, measures } = report;
   const title = `Drift of ${model} over ${frames} frames`;
-  const words = `From ${start}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, seed ${seed}, renoise ${guard.renoise}, anchor ${guard.anchor}. ${
+  const words = `From ${start}, ${steps} ${steps === 1 ? "step" : "steps"} a frame, seed ${seed}, renoise ${guard.renoise}, anchor ${guard.anchor}, recover ${guard.recover}. ${
     collapsed
       ? "The picture has collapsed: its last tenth lost more than half of what the first had."
       : "The picture lives."

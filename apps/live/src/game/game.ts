@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { VdError } from "@vd/kernels-native";
 import {
   actionForKeys,
+  DEFAULT_GUARD,
   type LiveFrame,
   type LivePicture,
   type LiveSession,
@@ -27,6 +28,10 @@ const wordsOf = ({ prompt, negativePrompt, strength, guidanceScale }: LiveSessio
   guidanceScale: guidanceScale ?? PICTURE_DEFAULTS.guidanceScale,
 });
 
+/** How far dull pictures are drawn back by a session with these options. */
+const recoveryOf = ({ guard = true }: LiveSessionOptions): number =>
+  typeof guard === "object" ? (guard.recover ?? DEFAULT_GUARD.recover) : guard ? DEFAULT_GUARD.recover : 0;
+
 /** One game that several pages may watch and steer: a session, and another one after it when a new seed is asked for. */
 export class Game {
   private readonly takers = new Set<FrameTaker>();
@@ -41,7 +46,7 @@ export class Game {
   private isClosed = false;
   private isPausedByPlayer = false;
   private numWatchers = 0;
-  private current: Pick<GameState, "start" | "seed" | "steps" | "words">;
+  private current: Pick<GameState, "start" | "seed" | "steps" | "recover" | "words">;
   private action: string;
   /** Words that took the place of those of the options. */
   private told: Partial<PictureWords> = {};
@@ -54,7 +59,14 @@ export class Game {
     const { model } = session;
     const start = typeof options.start === "string" ? options.start : (model.starts[0]?.name ?? "");
     const words = model.kind === "pictures" ? wordsOf(options) : undefined;
-    this.current = { start, seed: Number(options.seed ?? 0), steps: options.steps ?? model.defaultSteps, words };
+    const recover = model.kind === "game" ? recoveryOf(options) > 0 : undefined;
+    this.current = {
+      start,
+      seed: Number(options.seed ?? 0),
+      steps: options.steps ?? model.defaultSteps,
+      recover,
+      words,
+    };
     this.action = model.actions[0]!;
   }
 
@@ -187,6 +199,17 @@ export class Game {
   }
 
   /**
+   * Brings pictures back that went dull, or lets them be.
+   *
+   * @throws VdError `attr` for a model that is no game
+   */
+  async setRecover(on: boolean): Promise<void> {
+    await this.steered.set({ guard: { recover: on ? recoveryOf(this.options) || DEFAULT_GUARD.recover : 0 } });
+    this.current = { ...this.current, recover: on };
+    this.changed();
+  }
+
+  /**
    * Takes other words, or numbers, for what frames show.
    *
    * @throws VdError `attr`, `unsupported` for a game, which has none
@@ -222,7 +245,8 @@ export class Game {
     if (seed === undefined) await this.steered.restart(name);
     else {
       const { steps } = this.current;
-      await this.replaceSession({ ...this.options, ...this.told, start: name || undefined, seed, steps });
+      const guard = this.guard;
+      await this.replaceSession({ ...this.options, ...this.told, start: name || undefined, seed, steps, guard });
     }
     this.current = { ...this.current, start: name, ...(seed !== undefined && { seed }) };
     this.changed();
@@ -251,6 +275,14 @@ export class Game {
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.all([this.session.close(), this.next?.close()]);
+  }
+
+  /** The guard of a session that goes on as this one plays. */
+  private get guard(): LiveSessionOptions["guard"] {
+    const { recover } = this.current;
+    if (recover === undefined || recover === recoveryOf(this.options) > 0) return this.options.guard;
+    const typed = typeof this.options.guard === "object" ? this.options.guard : {};
+    return { ...typed, recover: recover ? DEFAULT_GUARD.recover : 0 };
   }
 
   private tellWords(words: PictureWords): void {

@@ -115,6 +115,12 @@ const GUARD_ROWS = {
     default: always(0),
     cli: { flags: "--anchor <PART>" },
   },
+  recover: {
+    kind: real(0, 1),
+    doc: "How far they are drawn there while less than two thirds of the start's contrast or detail are left; 0 for never.",
+    default: found("0.05 for games"),
+    cli: { flags: "--recover <PART>" },
+  },
 } as const satisfies OptionTable;
 
 /** What is played and how. */

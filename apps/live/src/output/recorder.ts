@@ -51,6 +51,8 @@ export class Recorder {
     const file = await open(path, "wx+").catch((error: unknown) => {
       throw fileError(path, "a temporary file that can be written", error, "--record");
     });
+    // Without a name it ends with the process, whatever ends that: nobody else would clear gigabytes of frames away.
+    if (process.platform !== "win32") discard(path);
     return new Recorder(target, options, { path, file });
   }
 

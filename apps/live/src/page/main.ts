@@ -72,6 +72,8 @@ function onState(now: GameState): void {
   pause.setAttribute("aria-pressed", String(now.paused));
   element<HTMLSelectElement>("steps").value = String(now.steps);
   element<HTMLButtonElement>("back").disabled = !now.kept;
+  element("recover-field").hidden = now.recover === undefined;
+  element<HTMLInputElement>("recover").checked = now.recover === true;
   words.show(now.words);
 }
 
@@ -153,6 +155,10 @@ element("back").addEventListener("click", () => connection.ask({ type: "back" })
 element("camera").addEventListener("click", () => void toggleCamera());
 element<HTMLSelectElement>("steps").addEventListener("change", ({ target }) => {
   connection.ask({ type: "steps", steps: Number((target as HTMLSelectElement).value) });
+  screen.focus();
+});
+element<HTMLInputElement>("recover").addEventListener("change", ({ target }) => {
+  connection.ask({ type: "recover", on: (target as HTMLInputElement).checked });
   screen.focus();
 });
 element<HTMLFormElement>("new").addEventListener("submit", (event) => {

@@ -7,6 +7,8 @@ export type PageRequest =
   | { type: "pause" }
   | { type: "resume" }
   | { type: "steps"; steps: number }
+  /** Of games: whether a picture that went dull is brought back. */
+  | { type: "recover"; on: boolean }
   /** Of models of pictures: what frames show from the next one on; what is left out stays. */
   | ({ type: "words" } & Partial<PictureWords>)
   /** A new game from a start state; with a seed, of the noise too. */
@@ -48,6 +50,8 @@ export interface GameState {
   paused: boolean;
   /** True if a state was kept. */
   kept: boolean;
+  /** Whether a picture that went dull is brought back; undefined for models that are no games. */
+  recover: boolean | undefined;
   /** Undefined for games. */
   words: PictureWords | undefined;
 }
@@ -93,6 +97,7 @@ const CHECKS: { readonly [T in PageRequest["type"]]: (fields: Fields) => boolean
   pause: () => true,
   resume: () => true,
   steps: ({ steps }) => isCount(steps),
+  recover: ({ on }) => typeof on === "boolean",
   words: ({ prompt, negativePrompt, strength, guidanceScale }) =>
     [prompt, negativePrompt].every(mayBeText) && [strength, guidanceScale].every(mayBeNumber),
   start: ({ name, seed }) => isName(name) && (seed === undefined || isCount(seed)),

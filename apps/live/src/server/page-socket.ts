@@ -118,6 +118,8 @@ export class PageSocket {
         return game.resume();
       case "steps":
         return game.setSteps(request.steps);
+      case "recover":
+        return game.setRecover(request.on);
       case "words":
         return game.setWords(request);
       case "start":

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import { DEFAULT_GUARD } from "@vd/live";
 import { afterEach, expect, it } from "vitest";
 import { Game } from "../../src/game/game";
 import { FakeSession } from "../support/fake-session";
@@ -86,4 +87,30 @@ it("steers the game that is about to be played", async () => {
   await Promise.all([game.setSteps(2), game.keep(), started]);
   expect(sessions.opened[1]!.parameters.steps).toBe(2);
   expect(sessions.opened[0]!.parameters.steps).toBeUndefined();
+});
+
+it("brings dull pictures back unless a player wants none of it, in new games too", async () => {
+  const sessions = slowSessions(5);
+  const { game } = await play(sessions);
+  expect(game.state.recover).toBe(true);
+  await game.setRecover(false);
+  expect(game.state.recover).toBe(false);
+  expect(sessions.opened[0]!.parameters.guard).toEqual({ recover: 0 });
+  await game.start("desert-noon", 3);
+  expect(sessions.opened[1]!.options.guard).toEqual({ recover: 0 });
+  await game.setRecover(true);
+  expect(sessions.opened[1]!.parameters.guard).toEqual({ recover: DEFAULT_GUARD.recover });
+  await game.start("desert-noon", 4);
+  expect(sessions.opened[2]!.options.guard).toBeUndefined();
+});
+
+it("keeps what was typed of a guard when a player turns it off and on", async () => {
+  const sessions = slowSessions(5);
+  const game = await Game.open(sessions.openSession, { guard: { anchor: 0.1, recover: 0.2 } });
+  games.push(game);
+  await game.setRecover(false);
+  await game.start("desert-noon", 3);
+  expect(sessions.opened[1]!.options.guard).toEqual({ anchor: 0.1, recover: 0 });
+  await game.setRecover(true);
+  expect(sessions.opened[1]!.parameters.guard).toEqual({ recover: 0.2 });
 });

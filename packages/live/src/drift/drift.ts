@@ -1,5 +1,6 @@
 import { VdError } from "@vd/kernels-native";
 import { createLiveSession } from "../session/create";
+import { DEFAULT_GUARD, guardWith, NO_GUARD } from "../session/guard";
 import type { LiveSession } from "../session/types";
 import { randomPlay } from "./play";
 import type { DriftMeasure, DriftOptions, DriftReport, DriftSummary } from "./types";
@@ -81,7 +82,7 @@ export async function drift(options: DriftOptions = {}): Promise<DriftReport> {
   const session = await createLiveSession({
     ...{ model, steps, start, threads, device, seed, signal, pace: "reader", drift: { everyFrames } },
     ...{ picture, motion, distilled, clips, size },
-    ...(guard ? { guard } : {}),
+    guard,
   });
   try {
     const measures = await play(session, frames, seed, onMeasure);
@@ -91,7 +92,7 @@ export async function drift(options: DriftOptions = {}): Promise<DriftReport> {
       model: session.model.name,
       start: start ?? session.model.starts[0]?.name ?? "its picture",
       steps: steps ?? session.model.defaultSteps,
-      ...{ seed, frames, guard: { renoise: guard?.renoise ?? 0, anchor: guard?.anchor ?? 0 } },
+      ...{ seed, frames, guard: guardWith(session.model.kind === "game" ? DEFAULT_GUARD : NO_GUARD, guard) },
       ...{ measures, atStart, atEnd, collapsed: hasCollapsed(atStart, atEnd) },
     };
   } finally {

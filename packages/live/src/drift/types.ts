@@ -1,5 +1,6 @@
 import type { DeviceName } from "@vd/tensor";
-import type { LiveSessionOptions } from "../session/types";
+import type { GuardAmounts } from "../session/frame-maker";
+import type { DriftGuardOptions, LiveSessionOptions } from "../session/types";
 
 /** How a frame of a long game looks, and how far it is from the game's start. Pixels are in [-1, 1]. */
 export interface DriftMeasure {
@@ -39,8 +40,8 @@ export interface DriftOptions extends Pick<LiveSessionOptions, "picture" | "moti
   start?: string | undefined;
   /** Seed of noise and play; default 0. */
   seed?: number | undefined;
-  /** What holds the game together; default nothing. */
-  guard?: { renoise?: number | undefined; anchor?: number | undefined } | undefined;
+  /** What holds the game together; default as of a session. */
+  guard?: DriftGuardOptions | boolean | undefined;
   /** Threads on the CPU. */
   threads?: number | undefined;
   /** Where the network runs; default `cpu`. */
@@ -63,7 +64,7 @@ export interface DriftReport {
   readonly steps: number;
   readonly seed: number;
   readonly frames: number;
-  readonly guard: { readonly renoise: number; readonly anchor: number };
+  readonly guard: Readonly<GuardAmounts>;
   readonly measures: readonly DriftMeasure[];
   /** Over the first and the last tenth of the run. */
   readonly atStart: DriftSummary;

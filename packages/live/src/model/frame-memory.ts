@@ -41,11 +41,16 @@ export interface FrameMemory {
   picture: PlacedTensor;
   /** Unit noise for the context in planes, [1,1,3·frames,H,W]; for guards that add noise. */
   contextNoise: PlacedTensor;
-  /** Of the guard: the noise's level; what stays of a frame's own mean and contrast; target deviation and mean, each [1,1,1,1] or [1,1,1,3]. */
+  /** Of the guard: the noise's level, [1,1,1,1]. */
   renoise: PlacedTensor;
-  keep: PlacedTensor;
-  anchorDeviation: PlacedTensor;
-  anchorMean: PlacedTensor;
+  /** How far frames are drawn towards the start's look: always, and while they are recovering, [1,1,1,2]. */
+  holdAmounts: PlacedTensor;
+  /** The start's look: deviation and mean of each channel, [1,1,1,3], and 1 / contrast and 1 / detail, [1,1,1,2]. */
+  holdDeviation: PlacedTensor;
+  holdMean: PlacedTensor;
+  holdLiveliness: PlacedTensor;
+  /** Whether frames are recovering: 0 for a lively picture to 1, [1,1,1,1]. */
+  recovery: PlacedTensor;
   /** The network's deep features, and the newest context frame when they were computed, [1,1,H,W,3]. */
   features: PlacedTensor;
   featureFrame: PlacedTensor;
@@ -69,9 +74,10 @@ export interface FrameSize {
  */
 export async function allocateFrameMemory(device: Device, size: FrameSize): Promise<FrameMemory> {
   const { width, height, contextFrames, actions, features } = size;
-  const [frame, vector, number] = [
+  const [frame, vector, pair, number] = [
     [1, 1, height, width, 3],
     [1, 1, 1, 3],
+    [1, 1, 1, 2],
     [1, 1, 1, 1],
   ];
   const shapes = {
@@ -85,9 +91,11 @@ export async function allocateFrameMemory(device: Device, size: FrameSize): Prom
     picture: ["io", frame, "u8"],
     contextNoise: ["io", [1, 1, 3 * contextFrames, height, width]],
     renoise: ["io", number],
-    keep: ["io", vector],
-    anchorDeviation: ["io", vector],
-    anchorMean: ["io", vector],
+    holdAmounts: ["io", pair],
+    holdDeviation: ["io", vector],
+    holdMean: ["io", vector],
+    holdLiveliness: ["io", pair],
+    recovery: ["state", number],
     features: ["state", [...features]],
     featureFrame: ["state", frame],
   } satisfies Record<string, [StorageKind, number[], DType?]>;

@@ -3,14 +3,21 @@ import { recordDrift } from "../drift/record";
 import type { FrameMemory } from "./frame-memory";
 import { eulerStep, preconditioning } from "./levels";
 import type { LiveModel } from "./live-model";
+import { recordHold } from "./record-hold";
+
+/** Which of the guard's rows a program has. */
+export interface FrameGuard {
+  renoise: boolean;
+  hold: boolean;
+}
 
 /** Which program is recorded. */
 export interface FrameProgram {
   steps: number;
   /** Deep features: computed and kept, taken from an earlier frame, or neither. */
   deep: "none" | "compute" | "reuse";
-  /** Whether the guard's rows are there; their amounts are inputs. */
-  guard: boolean;
+  /** The guard's rows: whether noise is added to the context, and whether the frame is held to the start's look. The amounts are inputs. */
+  guard: FrameGuard;
   /** Whether the change against the frame of the deep features and against the frame before is measured. */
   change: boolean;
   /** Whether drift is measured. */
@@ -38,39 +45,18 @@ function recordShift(g: Graph, { context, newest }: FrameMemory): void {
 }
 
 /** The context as the network takes it, behind the noisy frame: the block's first channels are left as they are. */
-function recordContext(g: Graph, { info }: LiveModel, memory: FrameMemory, guard: boolean): Tensor {
+function recordContext(g: Graph, { info }: LiveModel, memory: FrameMemory, renoise: boolean): Tensor {
   const { tensor: context } = memory.context;
   const channels = context.dims[4]!;
   const { tensor: sample } = memory.sample;
   const out = tokens(channelRange(sample, CHANNELS, CHANNELS + channels));
   const scale = 1 / info.sigmaData;
-  if (guard) {
+  if (renoise) {
     const noise = tokens(g.layoutIn({ name: "context.noise", x: memory.contextNoise.tensor }));
     const level = memory.renoise.tensor;
     elementwise(g, (e) => e.mul(e.add(tokens(context), e.mul(level, noise)), scale), { name: "context.guard", out });
   } else g.pointwise({ name: "context.scale", a: tokens(context), aScale: scale, out });
   return sample;
-}
-
-/** Draws each channel's mean and contrast towards the anchor's: keep · x + deviation · normalised x + mean, where both of the
- *  anchor's numbers come multiplied by the amount, and `keep` is what stays. */
-function recordAnchor(g: Graph, memory: FrameMemory, frame: Tensor): Tensor {
-  const ones = g.constant(new Float32Array(CHANNELS).fill(1), [CHANNELS]);
-  const zeros = g.constant(new Float32Array(CHANNELS), [CHANNELS]);
-  const normed = g.groupNorm({
-    name: "frame.normed",
-    x: frame,
-    weight: ones,
-    bias: zeros,
-    groups: CHANNELS,
-    eps: 1e-6,
-  });
-  const { keep, anchorDeviation, anchorMean } = memory;
-  const target = elementwise(g, (e) => e.add(e.mul(tokens(normed), anchorDeviation.tensor), anchorMean.tensor), {
-    name: "frame.target",
-  });
-  const y = elementwise(g, (e) => e.add(e.mul(tokens(frame), keep.tensor), target), { name: "frame.anchor" });
-  return pixels(y, frame.dims[2]!, frame.dims[3]!);
 }
 
 /** Mean absolute difference of two frames as an output: mean and 1/deviation, of which the first counts. */
@@ -117,10 +103,10 @@ export function* recordFrame(g: Graph, model: LiveModel, memory: FrameMemory, pr
   const { tensor: newest } = memory.newest;
   recordVideo(g, memory);
   recordShift(g, memory);
-  const sample = recordContext(g, model, memory, program.guard);
+  const sample = recordContext(g, model, memory, program.guard.renoise);
   const sigmas = model.info.sigmas.get(program.steps)!;
   const denoised = yield* recordDenoising(g, model, { sigmas, memory, sample, deep: program.deep });
-  const frame = program.guard ? recordAnchor(g, memory, denoised) : denoised;
+  const frame = program.guard.hold ? recordHold(g, memory, denoised) : denoised;
   g.framesOut({ name: "frame.levels", x: frame, out: memory.picture.tensor });
   if (program.deep === "compute")
     g.copy({ name: "change.reference", x: tokens(newest), out: tokens(memory.featureFrame.tensor) });

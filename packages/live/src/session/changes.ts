@@ -24,16 +24,9 @@ export const isTold = (parameters: LiveParameters) => TOLD.some((name) => parame
  *
  * @throws VdError `attr` for one that the model does not have, or that only a new session can take
  */
-export function checkChange(
-  parameters: LiveParameters,
-  { info, hasGuard }: Pick<SessionParts, "info" | "hasGuard">,
-): void {
+export function checkChange(parameters: LiveParameters, { info }: Pick<SessionParts, "info">): void {
   checkParameterNames(parameters);
   checkParameters(parameters, info);
-  if (parameters.guard && !hasGuard) {
-    const expected = "a session that was created with a guard";
-    throw new VdError({ code: "attr", where: "session] [guard", expected, got: "one without" });
-  }
   if (parameters.seed !== undefined && info.kind !== "clips") {
     const [expected, hint] = ["a model of clips", "Other sessions take their seed when they are created."];
     throw new VdError({ code: "attr", where: "session] [seed", expected, got: info.name, hint });

@@ -18,6 +18,7 @@ import { unetChainStep } from "../models/unet-chain/index";
 import { type SessionClock, systemClock } from "./clock";
 import { FrameEngine } from "./engine";
 import type { FrameMaker } from "./frame-maker";
+import { DEFAULT_GUARD, guardWith } from "./guard";
 import { RunningSession } from "./live-session";
 import { checkBeforeOpening, checkSessionOptions } from "./options";
 import { preparePrograms, type SessionParts } from "./parts";
@@ -55,14 +56,14 @@ export interface OpenedModel {
 }
 
 function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel {
-  const { seed = 0, guard, cache, adaptive } = options;
+  const { seed = 0, cache, adaptive } = options;
   const change = Boolean(cache) || Boolean(adaptive);
   return {
     info: model.info,
     startContext: (size, start) => startContext(model, start, size),
     openEngine: (size, device) =>
       FrameEngine.open({
-        ...{ model, ...size, seed, change, guard: guard !== undefined },
+        ...{ model, ...size, seed, change },
         device: device(),
       }),
   };
@@ -181,12 +182,11 @@ function partsOf(
       deadlineMs: options.deadlineMs ?? 1000 / fps,
       policy: options.policy ?? DEADLINE_POLICIES[0],
       blend: options.blend ?? 1,
-      guard: { renoise: options.guard?.renoise ?? 0, anchor: options.guard?.anchor ?? 0 },
+      guard: guardWith(DEFAULT_GUARD, options.guard),
     },
     cache: optional(options.cache),
     adaptive: optional(options.adaptive),
     similarity: similarity && new SimilarityFilter(similarity, options.seed ?? 0),
-    hasGuard: options.guard !== undefined,
     driftEvery: options.drift?.everyFrames ?? 0,
     timeEvery: options.timeEvery ?? 0,
     signal: options.signal,

@@ -6,8 +6,9 @@ import type { DriftMeasure } from "../drift/types";
 import { allocateFrameMemory, type FrameMemory, readContext, writeContext } from "../model/frame-memory";
 import type { LiveModel } from "../model/live-model";
 import { numbersOfLevels } from "../model/picture-levels";
-import { type FrameProgram, recordFrame } from "../model/record-frame";
-import type { ChannelMoments, EngineState, FrameMaker, FrameRequest, MadeFrame, ProgramRequest } from "./frame-maker";
+import { type FrameGuard, type FrameProgram, recordFrame } from "../model/record-frame";
+import type { EngineState, FrameMaker, FrameRequest, GuardAmounts, MadeFrame, ProgramRequest } from "./frame-maker";
+import type { LiveLook } from "./look";
 import { NoiseStream } from "./noise";
 import { PartTimes } from "./part-times";
 
@@ -18,27 +19,18 @@ export interface EngineOptions {
   width: number;
   height: number;
   seed: number | bigint;
-  /** Whether programs have the guard's rows. */
-  guard: boolean;
   /** Whether programs measure the change between frames. */
   change: boolean;
 }
 
-/** Returns mean and standard deviation of each colour channel over all frames. context: [H,W,3 · frames]. */
-export function channelMoments(context: Float32Array): ChannelMoments {
-  const count = context.length / 3;
-  const mean = [0, 0, 0];
-  const square = [0, 0, 0];
-  for (let i = 0; i < context.length; i++) {
-    mean[i % 3]! += context[i]! / count;
-    square[i % 3]! += context[i]! ** 2 / count;
-  }
-  return { mean, deviation: square.map((value, c) => Math.sqrt(Math.max(0, value - mean[c]! ** 2))) };
-}
-
 const ZERO = new Float32Array(1);
 
-const keyOf = ({ steps, deep, guard, change, drift }: FrameProgram) => [steps, deep, guard, change, drift].join(" ");
+/** Less contrast or detail than this is none: half a level of 255, in units of pixels in [-1, 1]. */
+const FLAT = 1 / 255;
+const NO_GUARD: FrameGuard = { renoise: false, hold: false };
+
+const keyOf = ({ steps, deep, guard, change, drift }: FrameProgram) =>
+  [steps, deep, guard.renoise, guard.hold, change, drift].join(" ");
 
 /** Makes frames: owns the memory that all programs share, the programs and the noise. One call at a time. */
 export class FrameEngine implements FrameMaker {
@@ -50,13 +42,14 @@ export class FrameEngine implements FrameMaker {
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
   private made = 0;
+  /** Made when a frame first needs it. */
+  private contextNoise: NoiseStream | undefined;
   readonly parts = new PartTimes();
 
   private constructor(
     private readonly options: EngineOptions,
     private readonly memory: FrameMemory,
     private readonly noise: NoiseStream,
-    private readonly contextNoise: NoiseStream | undefined,
   ) {
     this.actionRow = new Float32Array(options.model.info.actions.length);
     this.video = new Float32Array(options.width * options.height * 3);
@@ -68,7 +61,7 @@ export class FrameEngine implements FrameMaker {
    * @throws VdError `memory`
    */
   static async open(options: EngineOptions): Promise<FrameEngine> {
-    const { model, device, width, height, seed, guard } = options;
+    const { model, device, width, height, seed } = options;
     const { contextFrames, actions } = model.info;
     await device.prepare();
     const features = model.network.deepFeatures(1, height, width);
@@ -79,9 +72,7 @@ export class FrameEngine implements FrameMaker {
       actions: actions.length,
       features,
     });
-    const pixels = width * height * 3;
-    const further = guard ? new NoiseStream(BigInt(seed) + 1n, pixels * contextFrames) : undefined;
-    return new FrameEngine(options, memory, new NoiseStream(seed, pixels), further);
+    return new FrameEngine(options, memory, new NoiseStream(seed, width * height * 3));
   }
 
   /** Number of the next frame. */
@@ -90,8 +81,8 @@ export class FrameEngine implements FrameMaker {
   }
 
   private program(request: ProgramRequest): FrameProgram {
-    const { steps, deep, drift } = request;
-    const { guard, change } = this.options;
+    const { steps, deep, drift, guard = NO_GUARD } = request;
+    const { change } = this.options;
     return { steps, deep, drift, guard, change };
   }
 
@@ -125,11 +116,12 @@ export class FrameEngine implements FrameMaker {
     const plan = this.ready.get(keyOf(this.program(request)))!;
     const begun = performance.now();
     const noise = await this.noise.next();
-    const contextNoise = await this.contextNoise?.next();
+    const further = request.guard?.renoise ? this.openContextNoise() : undefined;
+    const contextNoise = await further?.next();
     const drawn = performance.now();
     this.writeInputs(request.action, noise, contextNoise);
     this.noise.drawAhead();
-    this.contextNoise?.drawAhead();
+    further?.drawAhead();
     const written = performance.now();
     const times = await plan.run({ timing: request.timing });
     const ran = performance.now();
@@ -143,6 +135,11 @@ export class FrameEngine implements FrameMaker {
     this.parts.add("output", performance.now() - ran);
     if (request.timing) this.parts.addRows(plan.layout, times);
     return { index: this.made++, drift, change };
+  }
+
+  private openContextNoise(): NoiseStream {
+    this.contextNoise ??= new NoiseStream(BigInt(this.options.seed) + 1n, this.contextLength());
+    return this.contextNoise;
   }
 
   private writeInputs(action: number, noise: Float32Array, contextNoise: Float32Array | undefined): void {
@@ -168,13 +165,16 @@ export class FrameEngine implements FrameMaker {
     this.memory.blend.buffer.writeSync(Float32Array.of(blend));
   }
 
-  /** Sets what the guard adds and holds. anchor: [mean, deviation] of each channel to draw towards. */
-  setGuard(renoise: number, amount: number, anchor: ChannelMoments): void {
-    const times = (values: readonly number[]) => Float32Array.from(values, (value) => value * amount);
-    this.memory.renoise.buffer.writeSync(Float32Array.of(renoise));
-    this.memory.keep.buffer.writeSync(Float32Array.of(1 - amount, 1 - amount, 1 - amount));
-    this.memory.anchorMean.buffer.writeSync(times(anchor.mean));
-    this.memory.anchorDeviation.buffer.writeSync(times(anchor.deviation));
+  /** Sets what the guard adds, and how far it holds frames to what look. */
+  setGuard({ renoise, anchor, recover }: GuardAmounts, { mean, deviation, contrast, detail }: LiveLook): void {
+    const { memory } = this;
+    // Where there is no liveliness to begin with, none can be missing.
+    const isFlat = Math.min(contrast, detail) < FLAT;
+    memory.renoise.buffer.writeSync(Float32Array.of(renoise));
+    memory.holdAmounts.buffer.writeSync(Float32Array.of(anchor, isFlat ? 0 : recover));
+    memory.holdMean.buffer.writeSync(Float32Array.from(mean));
+    memory.holdDeviation.buffer.writeSync(Float32Array.from(deviation));
+    memory.holdLiveliness.buffer.writeSync(isFlat ? Float32Array.of(1, 1) : Float32Array.of(1 / contrast, 1 / detail));
   }
 
   /** A game takes no words: the options' check has refused them. */
@@ -188,6 +188,7 @@ export class FrameEngine implements FrameMaker {
   /** Goes on from a context; with drift, measures are compared with it from now on. */
   async setContext(context: Float32Array, measured: boolean): Promise<void> {
     writeContext(this.memory, context);
+    this.memory.recovery.buffer.writeSync(ZERO);
     this.history.clear();
     this.anchor = undefined;
     if (measured) this.anchor = await this.measureContext();
@@ -211,14 +212,17 @@ export class FrameEngine implements FrameMaker {
   /** Context and generators behind the newest frame. */
   async save(): Promise<EngineState> {
     const context = readContext(this.memory);
-    const guard = this.contextNoise?.save();
-    return { index: this.made, context, generator: this.noise.save(), ...(guard ? { contextGenerator: guard } : {}) };
+    const contextGenerator = this.contextNoise?.save();
+    const recovery = this.memory.recovery.buffer.readSync(new Float32Array(1))[0]!;
+    const guard = { ...(contextGenerator && { contextGenerator }), ...(recovery > 0 && { recovery }) };
+    return { index: this.made, context, generator: this.noise.save(), ...guard };
   }
 
   /** Goes on from a saved state. */
-  async restore({ index, context, generator, contextGenerator }: EngineState): Promise<void> {
+  async restore({ index, context, generator, contextGenerator, recovery = 0 }: EngineState): Promise<void> {
     await this.noise.restore(generator);
-    if (contextGenerator) await this.contextNoise?.restore(contextGenerator);
+    if (contextGenerator) await this.openContextNoise().restore(contextGenerator);
+    this.memory.recovery.buffer.writeSync(Float32Array.of(recovery));
     writeContext(this.memory, context);
     this.memory.blend.buffer.writeSync(ZERO);
     this.made = index;

@@ -1,7 +1,9 @@
 import type { ClipChanges, EndlessState } from "@vd/svd-pipeline";
 import type { DriftMeasure } from "../drift/types";
+import type { FrameGuard } from "../model/record-frame";
+import type { LiveLook } from "./look";
 import type { PartTimes } from "./part-times";
-import type { LiveParameters, LivePrecision } from "./types";
+import type { DriftGuardOptions, LiveParameters, LivePrecision } from "./types";
 
 /** Which program makes a frame. */
 export interface ProgramRequest {
@@ -10,6 +12,8 @@ export interface ProgramRequest {
   drift: boolean;
   /** The element type that was chosen; the device's own where there is no choice. */
   precision?: LivePrecision | undefined;
+  /** Of games: the guard's rows; default none. */
+  guard?: FrameGuard | undefined;
 }
 
 /** What one frame is made with. */
@@ -50,15 +54,14 @@ export interface EngineState {
   generator: Uint32Array;
   /** Of the noise that a guard adds. */
   contextGenerator?: Uint32Array | undefined;
+  /** How far a guard is bringing back a picture that went dull, 0 (or nothing) to 1. */
+  recovery?: number | undefined;
   /** Of a session of clips. */
   clips?: ClipsState | undefined;
 }
 
-/** Mean and standard deviation of each channel. */
-export interface ChannelMoments {
-  mean: readonly number[];
-  deviation: readonly number[];
-}
+/** Every amount of a guard. */
+export type GuardAmounts = Required<{ [Name in keyof DriftGuardOptions]: number }>;
 
 /** What makes a session's frames: one call at a time. */
 export interface FrameMaker {
@@ -76,7 +79,7 @@ export interface FrameMaker {
   /** Takes video in for the next frame. levels: [H,W,3], which may change after the call; blend: their part. */
   pushVideo(levels: Uint8Array, blend: number): void;
   /** Sets what the guard adds and holds. */
-  setGuard(renoise: number, amount: number, anchor: ChannelMoments): void;
+  setGuard(amounts: GuardAmounts, look: LiveLook): void;
   /** Takes words, strength and guidance; resolves when the next frame has them. */
   tell(parameters: LiveParameters): Promise<void>;
   /** Goes on from a start state; with drift, measures are compared with it from now on. */

@@ -2,11 +2,12 @@ import { cancelledError, VdError } from "@vd/kernels-native";
 import { numbersOfLevels } from "../model/picture-levels";
 import type { LiveModelInfo } from "../model/types";
 import { checkChange, isTold } from "./changes";
-import { channelMoments } from "./engine";
 import { FeatureCache } from "./feature-cache";
-import type { ChannelMoments, MadeFrame } from "./frame-maker";
+import type { MadeFrame } from "./frame-maker";
 import type { FramePlan } from "./frame-plan";
 import { FrameQueue, type Slot } from "./frame-queue";
+import { guardRows, guardWith } from "./guard";
+import { type LiveLook, lookOf } from "./look";
 import { definedOnly, preparePrograms, type SessionParts, type SessionSettings } from "./parts";
 import { PrecisionController } from "./precision-controller";
 import { Repeats } from "./repeats";
@@ -30,7 +31,7 @@ export class RunningSession implements LiveSession {
   private settings: SessionSettings;
   /** Parameters that the next edge takes. */
   private pending: LiveParameters[] = [];
-  private anchor: ChannelMoments = { mean: [0, 0, 0], deviation: [0, 0, 0] };
+  private look: LiveLook = { mean: [0, 0, 0], deviation: [0, 0, 0], contrast: 0, detail: 0 };
   private last: { frame: LiveFrame; slot: Slot } | undefined;
   /** Of the newest picture, where pictures are compared. */
   private numbers: Float32Array | undefined;
@@ -53,7 +54,7 @@ export class RunningSession implements LiveSession {
     this.cache = cache && new FeatureCache(cache);
     this.ticks = new Ticks(clock, 1000 / fps);
     this.settings = settings;
-    this.holdTo(context);
+    this.holdTo(lookOf(context, size));
     signal?.addEventListener("abort", this.onAbort, { once: true });
     void this.run();
   }
@@ -108,7 +109,7 @@ export class RunningSession implements LiveSession {
     checkChange(parameters, this.parts);
     const { picture, ...others } = parameters;
     const copy = { ...structuredClone(others), picture };
-    await preparePrograms(this.parts, { ...this.settings, ...definedOnly(copy) });
+    await preparePrograms(this.parts, this.settingsWith(copy));
     const tell = () => engine.tell(copy);
     if (isTold(copy)) await (engine.tellsAtOnce ? tell() : this.betweenFrames("set", tell));
     this.pending.push(copy);
@@ -138,17 +139,19 @@ export class RunningSession implements LiveSession {
     return this.betweenFrames("snapshot", async () => {
       const { info, engine, size } = this.parts;
       const { steps } = this.settings;
-      return toSnapshot(info, size, await engine.save(steps), this.steering.action, steps);
+      const snapshot = toSnapshot(info, size, await engine.save(steps), this.steering.action, steps);
+      return info.kind === "game" ? { ...snapshot, look: this.look } : snapshot;
     });
   }
 
   async restore(snapshot: LiveSnapshot): Promise<void> {
     this.requireOpen("restore");
     const { info, size, engine } = this.parts;
-    const { state, action } = checkSnapshot(snapshot, info, size, engine);
+    const { state, action, look } = checkSnapshot(snapshot, info, size, engine);
     await this.set({ steps: snapshot.steps });
     await this.betweenFrames("restore", async () => {
       await engine.restore(state, snapshot.steps);
+      if (look) this.holdTo(look);
       this.startOver(action);
     });
   }
@@ -159,7 +162,7 @@ export class RunningSession implements LiveSession {
     const context = await this.parts.startContext(start);
     await this.betweenFrames("restart", async () => {
       await engine.setContext(context, driftEvery > 0);
-      this.holdTo(context);
+      this.holdTo(lookOf(context, this.parts.size));
       this.startOver(0);
     });
   }
@@ -211,15 +214,19 @@ export class RunningSession implements LiveSession {
   }
 
   /** What the guard draws frames towards from now on. */
-  private holdTo(context: Float32Array): void {
-    this.anchor = channelMoments(context);
+  private holdTo(look: LiveLook): void {
+    this.look = look;
     this.applyGuard();
   }
 
   private applyGuard(): void {
-    const { engine, hasGuard } = this.parts;
-    const { renoise, anchor } = this.settings.guard;
-    if (hasGuard) engine.setGuard(renoise, anchor, this.anchor);
+    this.parts.engine.setGuard(this.settings.guard, this.look);
+  }
+
+  /** The settings as they are when `parameters` count. */
+  private settingsWith(parameters: LiveParameters): SessionSettings {
+    const { guard, ...others } = definedOnly(parameters);
+    return { ...this.settings, ...others, guard: guardWith(this.settings.guard, guard) };
   }
 
   private startOver(action: number): void {
@@ -286,9 +293,8 @@ export class RunningSession implements LiveSession {
   private takeEdge(): FramePlan {
     const { clock, engine } = this.parts;
     for (const parameters of this.pending) {
-      const { guard, ...others } = definedOnly(parameters);
-      this.settings = { ...this.settings, ...others, guard: { ...this.settings.guard, ...definedOnly(guard ?? {}) } };
-      if (guard) this.applyGuard();
+      this.settings = this.settingsWith(parameters);
+      if (parameters.guard !== undefined) this.applyGuard();
     }
     // What frames are made with has changed: the one before is none that could stand for the next one.
     if (this.pending.length > 0) this.parts.similarity?.renew();
@@ -325,7 +331,8 @@ export class RunningSession implements LiveSession {
       const { index } = engine;
       const drift = driftEvery > 0 && index % driftEvery === 0;
       const timing = timeEvery > 0 && index % timeEvery === 0;
-      const made = await engine.make({ ...plan, drift, timing, into: slot.data });
+      const guard = guardRows(plan.settings.guard);
+      const made = await engine.make({ ...plan, guard, drift, timing, into: slot.data });
       this.handOver(plan, made, slot, clock.now(), repeats?.stop() ?? 0);
     } catch (error) {
       repeats?.stop();

@@ -64,7 +64,7 @@ const OPTIONS: NamesOf<LiveSessionOptions> = {
 const OBJECTS = {
   size: { width: true, height: true } satisfies NamesOf<NonNullable<LiveSessionOptions["size"]>>,
   drift: { everyFrames: true } satisfies NamesOf<NonNullable<LiveSessionOptions["drift"]>>,
-  guard: { renoise: true, anchor: true } satisfies NamesOf<DriftGuardOptions>,
+  guard: { renoise: true, anchor: true, recover: true } satisfies NamesOf<DriftGuardOptions>,
   cache: { maxChange: true, maxAge: true } satisfies NamesOf<FeatureCacheOptions>,
   adaptive: { headroom: true, maxSteps: true, quietChange: true, precisions: true } satisfies NamesOf<AdaptiveOptions>,
   similarity: { threshold: true, maxSkip: true } satisfies NamesOf<SimilarityOptions>,
@@ -72,7 +72,7 @@ const OBJECTS = {
   clips: { frames: true, overlap: true, holdColours: true } satisfies NamesOf<ClipOptions>,
 } as const;
 
-const SWITCHES: readonly string[] = ["cache", "adaptive", "similarity"] satisfies (keyof typeof OBJECTS)[];
+const SWITCHES: readonly string[] = ["cache", "adaptive", "similarity", "guard"] satisfies (keyof typeof OBJECTS)[];
 
 const fail = (where: string, expected: string, got: unknown, hint?: string): never => {
   throw new VdError({ code: "attr", where, expected, got: shown(got), hint });

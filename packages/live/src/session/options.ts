@@ -39,9 +39,9 @@ function oneOf(name: string, value: unknown, choices: readonly unknown[]): void 
   if (value !== undefined && !choices.includes(value)) fail(name, `one of ${choices.join(", ")}`, value);
 }
 
-function checkGuard(guard: DriftGuardOptions | undefined): void {
-  inRange("guard.renoise", guard?.renoise, 0, 1);
-  inRange("guard.anchor", guard?.anchor, 0, 1);
+function checkGuard(guard: DriftGuardOptions | boolean | undefined): void {
+  if (typeof guard !== "object") return;
+  for (const name of ["renoise", "anchor", "recover"] as const) inRange(`guard.${name}`, guard[name], 0, 1);
 }
 
 /** Options of one kind of model alone. */

@@ -1,14 +1,15 @@
 import type { LiveModelInfo } from "../model/types";
 import type { SessionClock } from "./clock";
-import type { FrameMaker } from "./frame-maker";
+import type { FrameMaker, GuardAmounts } from "./frame-maker";
+import { guardRows } from "./guard";
 import type { SimilarityFilter } from "./similarity-filter";
 import { StepController, type StepSettings } from "./step-controller";
-import type { AdaptiveOptions, DriftGuardOptions, FeatureCacheOptions, LivePace, LivePicture } from "./types";
+import type { AdaptiveOptions, FeatureCacheOptions, LivePace, LivePicture } from "./types";
 
 /** What changes by `set`. */
 export interface SessionSettings extends StepSettings {
   blend: number;
-  guard: Required<{ [Name in keyof DriftGuardOptions]: number }>;
+  guard: GuardAmounts;
 }
 
 /** What a session runs on. */
@@ -27,7 +28,6 @@ export interface SessionParts {
   adaptive: AdaptiveOptions | undefined;
   /** Leaves out frames whose pictures hardly differ; undefined: none. */
   similarity: SimilarityFilter | undefined;
-  hasGuard: boolean;
   driftEvery: number;
   timeEvery: number;
   signal: AbortSignal | undefined;
@@ -36,14 +36,16 @@ export interface SessionParts {
 /** Loads what frames with these settings may need. */
 export async function preparePrograms(
   { info, engine, driftEvery, cache, adaptive }: SessionParts,
-  settings: StepSettings,
+  settings: SessionSettings,
 ): Promise<void> {
   const modes = cache ? (["compute", "reuse"] as const) : (["none"] as const);
   const drifts = driftEvery === 0 ? [false] : driftEvery === 1 ? [true] : [false, true];
   const controller = new StepController([...info.sigmas.keys()], adaptive);
+  const guard = guardRows(settings.guard);
   for (const steps of controller.allowed(settings))
     for (const precision of adaptive?.precisions ?? [undefined])
-      for (const deep of modes) for (const drift of drifts) await engine.prepare({ steps, deep, drift, precision });
+      for (const deep of modes)
+        for (const drift of drifts) await engine.prepare({ steps, deep, drift, precision, guard });
 }
 
 /** The properties of an object that have a value. */

@@ -1,7 +1,9 @@
 import { VdError } from "@vd/kernels-native";
+import { shown } from "@vd/tensor";
 import { actionIndex } from "../model/actions";
 import type { LiveModelInfo } from "../model/types";
 import type { EngineState, FrameMaker } from "./frame-maker";
+import { isLook, type LiveLook } from "./look";
 import type { LiveSnapshot } from "./types";
 
 const FORMAT = "vd-live/1";
@@ -33,9 +35,21 @@ export function checkSnapshot(
   model: LiveModelInfo,
   size: { width: number; height: number },
   engine: Pick<FrameMaker, "contextLength">,
-): { state: EngineState; action: number } {
+): { state: EngineState; action: number; look: LiveLook | undefined } {
   requireThat(typeof snapshot === "object" && snapshot !== null, "snapshot", "an object", snapshot);
-  const { format, width, height, index, context, generator, contextGenerator, steps, clips } = snapshot;
+  const {
+    format,
+    width,
+    height,
+    index,
+    context,
+    generator,
+    contextGenerator,
+    recovery = 0,
+    look,
+    steps,
+    clips,
+  } = snapshot;
   requireThat(format === FORMAT, "format", FORMAT, format);
   requireThat(snapshot.model === model.name, "model", model.name, snapshot.model);
   const isSameSize = width === size.width && height === size.height;
@@ -52,6 +66,9 @@ export function checkSnapshot(
     const fits = state instanceof Uint32Array && state.length === GENERATOR_WORDS && state[624]! <= 624;
     requireThat(fits, name, `${GENERATOR_WORDS} words of a generator`, state?.length);
   }
+  const isPart = typeof recovery === "number" && recovery >= 0 && recovery <= 1;
+  requireThat(isPart, "recovery", "a number from 0 to 1", recovery);
+  requireThat(look === undefined || isLook(look), "look", "how a start state looks", shown(look));
   const action = actionIndex(model.actions, snapshot.action);
-  return { state: { index, context, generator, contextGenerator, clips }, action };
+  return { state: { index, context, generator, contextGenerator, recovery, clips }, action, look };
 }

@@ -6,6 +6,7 @@ import type { GuidanceKind } from "../diffusion/types";
 import type { DriftMeasure } from "../drift/types";
 import type { LiveModelInfo } from "../model/types";
 import type { ClipsState } from "./frame-maker";
+import type { LiveLook } from "./look";
 
 /** Every policy for a frame that misses its deadline, the default first. */
 export const DEADLINE_POLICIES = ["skip", "repeat", "fewer-steps", "slow-down"] as const;
@@ -57,12 +58,15 @@ export interface LiveFrame {
   readonly drift: DriftMeasure | undefined;
 }
 
-/** What holds a long game together; both are off at 0. */
+/** What holds a long game together; each is off at 0. */
 export interface DriftGuardOptions {
   /** Standard deviation of the noise that is added to the context before every frame, in units of pixels in [-1, 1]. Default 0. */
   renoise?: number | undefined;
   /** How far each frame's mean and contrast per channel are drawn towards those of the start state, 0 to 1. Default 0. */
   anchor?: number | undefined;
+  /** How far they are drawn there while the picture is dull, 0 to 1: from when less than two thirds of the start's contrast or detail are left for a
+   *  while until it is lively again. A lively picture is left as it is in every bit. Default 0.05. */
+  recover?: number | undefined;
 }
 
 /** Temporal caching: the network's deep features are those of an earlier frame while the picture changes little. */
@@ -136,8 +140,8 @@ export interface LiveParameters {
   policy?: DeadlinePolicy | undefined;
   /** The part of a pushed picture in the newest context frame, 0 to 1. */
   blend?: number | undefined;
-  /** Only for sessions that were created with a guard: its amounts. */
-  guard?: DriftGuardOptions | undefined;
+  /** Of games: what holds them together, on by default; `false` turns all of it off. */
+  guard?: DriftGuardOptions | boolean | undefined;
   /** Of models of pictures: what frames show; default nothing. */
   prompt?: string | undefined;
   /** Of models of pictures: what guidance leads away from; default nothing. */
@@ -283,6 +287,10 @@ export interface LiveSnapshot {
   readonly generator: Uint32Array;
   /** The same of the noise that a guard adds to the context. */
   readonly contextGenerator?: Uint32Array | undefined;
+  /** How far a guard is bringing back a dull picture, 0 (or nothing) to 1. */
+  readonly recovery?: number | undefined;
+  /** Of games: what a guard holds frames to; default what the session holds them to that goes on. */
+  readonly look?: LiveLook | undefined;
   /** Of models of clips: the clip, and how much of it was handed over. */
   readonly clips?: ClipsState | undefined;
 }

@@ -4,25 +4,32 @@ import { TINY_LIVE } from "../support/tiny-live";
 
 /** Frames of a game: all 2,000 of the property where there is time. */
 const FRAMES = process.env.VD_LONG === "1" ? 2000 : 30;
-const STARTS =
-  process.env.VD_LONG === "1"
-    ? ["meadow-morning", "savanna-sunset", "snow-sunset", "meadow-night", "rust-afternoon"]
-    : ["meadow-morning"];
+/** The first of them collapses without a guard, with this seed at one step. */
+const STARTS: [string, number][] = [
+  ["island-morning", 4242],
+  ...(process.env.VD_LONG === "1"
+    ? ([
+        ["autumn-afternoon", 4242],
+        ["meadow-morning", 1],
+        ["savanna-sunset", 1],
+        ["snow-sunset", 1],
+        ["meadow-night", 1],
+        ["rust-afternoon", 1],
+      ] as [string, number][])
+    : []),
+];
 
-const games = STARTS.flatMap((start) => [
-  { start, steps: 1, guard: undefined },
-  { start, steps: 2, guard: { anchor: 0.05 } },
-]);
+const games = STARTS.flatMap(([start, seed]) => [1, 2].map((steps) => ({ start, seed, steps })));
 
 test.each(games)(`${FRAMES} frames of random play do not collapse: %o`, { timeout: 3_600_000 }, async (game) => {
   const heard: number[] = [];
-  const options = { model: TINY_LIVE, frames: FRAMES, everyFrames: 10, seed: 1, threads: 2, ...game };
+  const options = { model: TINY_LIVE, frames: FRAMES, everyFrames: 10, threads: 2, ...game };
   const report = await drift({ ...options, onMeasure: ({ frame }) => heard.push(frame) });
   expect(report.collapsed).toBe(false);
   expect(heard).toEqual(Array.from({ length: FRAMES / 10 }, (_, i) => 10 * i));
   expect(report.measures.map(({ frame }) => frame)).toEqual(heard);
-  const { start, steps } = game;
-  expect(report).toMatchObject({ model: "tiny-live", start, steps, frames: FRAMES });
+  const guard = { renoise: 0, anchor: 0, recover: 0.05 };
+  expect(report).toMatchObject({ model: "tiny-live", ...game, frames: FRAMES, guard });
 });
 
 test("a game that has lost its contrast, its detail or its colours has collapsed", () => {

@@ -1,5 +1,6 @@
 import type { LiveModelInfo } from "../../src/model/types";
 import type { FrameMaker, FrameRequest } from "../../src/session/frame-maker";
+import { NO_GUARD } from "../../src/session/guard";
 import { RunningSession } from "../../src/session/live-session";
 import { PartTimes } from "../../src/session/part-times";
 import type { SessionParts, SessionSettings } from "../../src/session/parts";
@@ -51,6 +52,7 @@ export function fakeSession({ settings, cost = () => 1, change, frameMs, ...part
       return { index: this.index++, drift: undefined, change };
     },
     pushVideo() {},
+    setGuard() {},
     async free() {
       this.isFreed = true;
     },
@@ -58,7 +60,7 @@ export function fakeSession({ settings, cost = () => 1, change, frameMs, ...part
   const session = new RunningSession(
     {
       ...{ info, engine: fake as unknown as FrameMaker, clock, startContext: async () => new Float32Array(6) },
-      ...{ size: { width: 2, height: 1 }, fps: 100, pace: "clock", queueFrames: 2, hasGuard: false },
+      ...{ size: { width: 2, height: 1 }, fps: 100, pace: "clock", queueFrames: 2 },
       ...{
         cache: undefined,
         adaptive: undefined,
@@ -67,7 +69,7 @@ export function fakeSession({ settings, cost = () => 1, change, frameMs, ...part
         timeEvery: 0,
         signal: undefined,
       },
-      settings: { steps: 1, deadlineMs: 10, policy: "skip", blend: 1, guard: { renoise: 0, anchor: 0 }, ...settings },
+      settings: { steps: 1, deadlineMs: 10, policy: "skip", blend: 1, guard: NO_GUARD, ...settings },
       ...parts,
     },
     new Float32Array(6),
