@@ -2,8 +2,8 @@
 #pragma once
 #include <memory>
 
-#include "norm_statistics.h"
 #include "../generated/op_args.h"
+#include "norm_statistics.h"
 
 namespace vd::cpu {
 

@@ -1,6 +1,6 @@
-// Convolution of codes as an implicit matrix product: a tile's rows are output pixels, and for each filter position a row is a pointer to the
-// channels of one input pixel, or to zeros outside. Pixels are copied in strips of a few MiB, in the form that the matrix kernel takes: whole
-// frames, or lines of one frame where that is too large.
+// Convolution of codes as an implicit matrix product: a tile's rows are output pixels, and for each filter position a row is a pointer to
+// the channels of one input pixel, or to zeros outside. Pixels are copied in strips of a few MiB, in the form that the matrix kernel takes:
+// whole frames, or lines of one frame where that is too large.
 #include "code_conv.h"
 
 #include <string>
@@ -161,10 +161,11 @@ class CodeConv final : public PreparedRow {
     bool any = false;
     for (int i = 0; i < kTileRows; ++i) {
       // A negative number is a large one without its sign.
-      const auto frame = static_cast<uint64_t>(inputs[i].frame + t - window.frame), line = static_cast<uint64_t>(inputs[i].line + r - window.line);
+      const auto frame = static_cast<uint64_t>(inputs[i].frame + t - window.frame),
+                 line = static_cast<uint64_t>(inputs[i].line + r - window.line);
       const auto col = static_cast<uint64_t>(inputs[i].col + s);
-      const bool inside = frame < static_cast<uint64_t>(window.frames) && line < static_cast<uint64_t>(window.lines) &&
-                          col < static_cast<uint64_t>(cols);
+      const bool inside =
+          frame < static_cast<uint64_t>(window.frames) && line < static_cast<uint64_t>(window.lines) && col < static_cast<uint64_t>(cols);
       const int64_t pixel = (static_cast<int64_t>(frame) * window.lines + static_cast<int64_t>(line)) * cols + static_cast<int64_t>(col);
       out[i] = inside ? staged + pixel * matrix_.row_bytes() : matrix_.zeros();
       any |= inside;

@@ -13,7 +13,6 @@ enum class RowForm {
   biased,  // code + 128, without a sign
   i8,
   i16,
-  bf16,
   f32,
 };
 
@@ -25,7 +24,7 @@ struct CodeKernels {
   void (*encode)(const float* x, int64_t n, float inverse, DType type, uint8_t* y);
   /** y = codes · scale. */
   void (*decode)(const uint8_t* codes, int64_t n, DType type, float scale, float* y);
-  /** The numbers behind `n` codes in a form: of integers biased, i8 or i16, of float8 bf16 or f32. */
+  /** The numbers behind `n` codes in a form: of integers biased, i8 or i16, of float8 f32. */
   void (*widen)(const uint8_t* codes, int64_t n, RowForm form, std::byte* out);
 };
 

@@ -100,15 +100,6 @@ void decode(const uint8_t* codes, int64_t n, DType type, float scale, float* y) 
   decode_as<false>(codes, n, scale, y);
 }
 
-/** Upper halves of floats whose lower ones are zeros. */
-inline Halves halves_of(Bytes codes) { return __builtin_convertvector((bits_of(numbers_of<false>(codes)) >> 16) & 0xffff, Halves); }
-
-void to_bf16(const uint8_t* codes, int64_t n, uint16_t* out) {
-  int64_t i = 0;
-  for (; i + Vec::kWidth <= n; i += Vec::kWidth) write_lanes(halves_of(read_lanes<Bytes>(codes + i)), out + i);
-  if (i < n) write_lanes(halves_of(read_lanes<Bytes>(codes + i, n - i)), out + i, n - i);
-}
-
 void widen(const uint8_t* codes, int64_t n, RowForm form, std::byte* out) {
   switch (form) {
     case RowForm::biased:
@@ -120,7 +111,6 @@ void widen(const uint8_t* codes, int64_t n, RowForm form, std::byte* out) {
       for (int64_t i = 0; i < n; ++i) wide[i] = static_cast<int8_t>(codes[i]);
       return;
     }
-    case RowForm::bf16: return to_bf16(codes, n, reinterpret_cast<uint16_t*>(out));
     case RowForm::f32: return decode(codes, n, DType::f8e4m3, 1.0f, reinterpret_cast<float*>(out));
   }
 }

@@ -43,8 +43,7 @@ CodeMatrixSpec spec_of(const CodeLinearRow& row) {
   const auto rows = [weight](int64_t n, uint8_t* out) {
     std::memcpy(out, weight.as<uint8_t>() + n * weight.channels(), static_cast<size_t>(weight.channels()));
   };
-  return {weight, row.weightScale,   row.y.channels(), is_gated(row.act), 1, weight.channels(), blocks ? kScaledBlock : 0,
-          kPackKind, rows};
+  return {weight, row.weightScale, row.y.channels(), is_gated(row.act), 1, weight.channels(), blocks ? kScaledBlock : 0, kPackKind, rows};
 }
 
 class CodeLinear final : public PreparedRow {
@@ -78,7 +77,8 @@ class CodeLinear final : public PreparedRow {
       });
       pool.parallel_for(blocks * numPanels, [&](int64_t task, int worker) {
         const int64_t from = first + task / numPanels * kCodeBlockRows;
-        run_panel(writer, panels[static_cast<size_t>(task % numPanels)], first, from, std::min(end, from + kCodeBlockRows), scratch, worker);
+        run_panel(writer, panels[static_cast<size_t>(task % numPanels)], first, from, std::min(end, from + kCodeBlockRows), scratch,
+                  worker);
       });
     }
   }

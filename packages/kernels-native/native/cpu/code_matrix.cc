@@ -10,14 +10,14 @@ const CodeTiles& code_tiles_for(DType type, Isa isa) {
 #if defined(__aarch64__)
   if (integers && has_sdot()) return kArmDotTiles;
 #else
-  if (isa >= Isa::avx512 && integers && has_vnni()) return kVnniTiles;
-  if (isa >= Isa::avx512 && !integers && has_bf16_dots()) return kBf16Tiles;
+  if (integers && isa >= Isa::avx512 && has_vnni()) return kVnniTiles;
+  if (integers && isa == Isa::avx2 && has_short_vnni()) return kShortVnniTiles;
 #endif
   return integers ? code_tiles_of(isa).integers : code_tiles_of(isa).floats;
 }
 
-CodeMatrix::CodeMatrix(const CodeMatrixSpec& spec, PackCache& cache, Isa isa)
-    : tiles_(code_tiles_for(spec.weight.dtype, isa)),
+CodeMatrix::CodeMatrix(const CodeMatrixSpec& spec, PackCache& cache, Isa isa, const CodeTiles& tiles)
+    : tiles_(tiles),
       kernels_(code_kernels_of(isa)),
       layout_(spec.outCols, spec.gated, tiles_.width, tiles_.maxVecs),
       type_(spec.weight.dtype),

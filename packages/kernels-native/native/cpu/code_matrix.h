@@ -1,5 +1,5 @@
-// A weight matrix of 8-bit codes, packed for the matrix kernels of 8-bit codes; and what its products with rows of codes share: linear layers
-// and convolutions are one loop over tiles each.
+// A weight matrix of 8-bit codes, packed for the matrix kernels of 8-bit codes; and what its products with rows of codes share: linear
+// layers and convolutions are one loop over tiles each.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -37,7 +37,10 @@ struct CodeMatrixSpec {
 
 class CodeMatrix {
  public:
-  CodeMatrix(const CodeMatrixSpec& spec, PackCache& cache, Isa isa);
+  /** isa: one that the machine has. tiles: the kernel, by default the fastest. */
+  CodeMatrix(const CodeMatrixSpec& spec, PackCache& cache, Isa isa)
+      : CodeMatrix(spec, cache, isa, code_tiles_for(spec.weight.dtype, isa)) {}
+  CodeMatrix(const CodeMatrixSpec& spec, PackCache& cache, Isa isa, const CodeTiles& tiles);
 
   const CodeTiles& tiles() const { return tiles_; }
   const PanelLayout& layout() const { return layout_; }
@@ -49,8 +52,8 @@ class CodeMatrix {
   /** A staged row of zeros. */
   const std::byte* zeros() const { return zeros_.data(); }
 
-  /** sums [kTileRows, kMaxPanelCols] of a panel, scaled. rowsOf(tap, rows): finds a tile's staged rows of a filter position, false if all are
-   *  zeros; scalesOf(sum, scales): factors of the rows for a sum. Which products are added up together follows from the matrix alone. */
+  /** sums [kTileRows, kMaxPanelCols] of a panel, scaled. rowsOf(tap, rows): finds a tile's staged rows of a filter position, false if all
+   * are zeros; scalesOf(sum, scales): factors of the rows for a sum. Which products are added up together follows from the matrix alone. */
   template <class Rows, class Scales>
   void multiply(const Panel& panel, CodeSegment* segments, const Rows& rowsOf, const Scales& scalesOf, float* sums) const {
     float rowScales[kTileRows];
@@ -113,7 +116,9 @@ class CodeTileWriter {
   /** yScale: [1,1,1,1], or absent where y is float32. */
   CodeTileWriter(const Epilogue& epilogue, const Tensor& y, const Tensor& yScale, Isa isa);
   /** Floats that a worker needs while a tile becomes codes. */
-  static size_t line_bytes(const Tensor& y) { return y.dtype == DType::f32 ? 0 : static_cast<size_t>(y.channels() + kMaxPanelCols) * sizeof(float); }
+  static size_t line_bytes(const Tensor& y) {
+    return y.dtype == DType::f32 ? 0 : static_cast<size_t>(y.channels() + kMaxPanelCols) * sizeof(float);
+  }
   void write(const float* sums, const TileRows& rows, const TileCols& cols, float* line) const;
 
  private:
@@ -124,7 +129,8 @@ class CodeTileWriter {
   float inverse_ = 1;
 };
 
-/** True where the fast paths of products of codes serve these arguments: constant weights with constant scales, float32 beside the codes. */
+/** True where the fast paths of products of codes serve these arguments: constant weights with constant scales, float32 beside the codes.
+ */
 template <class Args> bool code_products_supported(const Args& a) {
   const bool isFloat = a.y.dtype == DType::f32 || a.y.dtype == DType::f8e4m3 || a.y.dtype == DType::i8;
   return isFloat && absent_or_f32(a.frameBias) && absent_or_f32(a.residual) && absent_or_f32(a.residual2) && a.weight.constant &&

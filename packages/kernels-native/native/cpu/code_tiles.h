@@ -1,5 +1,5 @@
 // The matrix kernels of 8-bit codes. Rows and panels are copies of the codes in a form that an instruction set multiplies best, cut into
-// groups of 4 bytes of a row: four integers, two integers of 16 bits, two bf16 or one float32.
+// groups of 4 bytes of a row: four integers, two integers of 16 bits or one float32.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +48,8 @@ struct CodeTileTable {
 };
 VD_DECLARE_KERNEL_TABLE(CodeTileTable, code_tiles)
 
-/** For processors with AVX512_VNNI and AVX512_BF16. */
-extern const CodeTiles kVnniTiles, kBf16Tiles;
+/** For processors with AVX512_VNNI, and for those with AVX_VNNI. */
+extern const CodeTiles kVnniTiles, kShortVnniTiles;
 /** For 64-bit Arm with the dot product instructions. */
 extern const CodeTiles kArmDotTiles;
 

@@ -1,15 +1,11 @@
-// The matrix kernels of 8-bit codes for processors with AVX512_VNNI, which adds four products a lane, and AVX512_BF16, which adds two.
+// The matrix kernel of integers for processors with AVX512_VNNI, which adds four products a lane.
+//
+// Log: float8 as pairs of bf16 by VDPBF16PS ran at 89 GFLOP/s on a core of Sapphire Rapids, as float32 at 130; integers here at 675.
 #include "code_tiles.h"
 #include "simd/code_gemm.h"
 
 namespace vd::cpu {
 namespace {
-
-inline __m512i group_in_all(const std::byte* p) {
-  int32_t group;
-  __builtin_memcpy(&group, p, sizeof group);
-  return _mm512_set1_epi32(group);
-}
 
 /** VPDPBUSD multiplies numbers without a sign by numbers with one: rows are 128 too large, which the offsets take out. Sums may wrap on the
  *  way; with the offset they are exact. */
@@ -19,7 +15,11 @@ struct VnniDots {
   static constexpr int kColBytes = 4, kMaxVecs = 4;
   static constexpr bool kHasOffset = true;
   static Sum zero() { return _mm512_setzero_si512(); }
-  static __m512i all(const std::byte* p) { return group_in_all(p); }
+  static __m512i all(const std::byte* p) {
+    int32_t group;
+    __builtin_memcpy(&group, p, sizeof group);
+    return _mm512_set1_epi32(group);
+  }
   static Col load(const std::byte* p) { return _mm512_loadu_si512(p); }
   static Sum add(Sum sum, __m512i row, Col col) {
     // Not the compiler's function: that wants the whole file compiled for AVX512_VNNI.
@@ -29,22 +29,6 @@ struct VnniDots {
   static Sum offset(Sum sum, const std::byte* p) { return _mm512_add_epi32(sum, _mm512_loadu_si512(p)); }
   static Sum join(Sum a, Sum b) { return _mm512_add_epi32(a, b); }
   static avx512::Vec floats(Sum sum) { return {_mm512_cvtepi32_ps(sum)}; }
-};
-
-struct Bf16Dots {
-  using Sum = __m512;
-  using Col = __m512i;
-  static constexpr int kColBytes = 4, kMaxVecs = 4;
-  static constexpr bool kHasOffset = false;
-  static Sum zero() { return _mm512_setzero_ps(); }
-  static __m512i all(const std::byte* p) { return group_in_all(p); }
-  static Col load(const std::byte* p) { return _mm512_loadu_si512(p); }
-  static Sum add(Sum sum, __m512i row, Col col) {
-    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(row), "v"(col));
-    return sum;
-  }
-  static Sum join(Sum a, Sum b) { return _mm512_add_ps(a, b); }
-  static avx512::Vec floats(Sum sum) { return {sum}; }
 };
 
 }  // namespace
@@ -58,15 +42,5 @@ const CodeTiles kVnniTiles = {.name = "vnni",
                               .width = avx512::Vec::kWidth,
                               .maxVecs = VnniDots::kMaxVecs,
                               .tile = avx512::code_tile<VnniDots>};
-
-const CodeTiles kBf16Tiles = {.name = "bf16",
-                              .form = RowForm::bf16,
-                              .group = 2,
-                              .colBytes = Bf16Dots::kColBytes,
-                              .hasOffset = false,
-                              .longest = 640,
-                              .width = avx512::Vec::kWidth,
-                              .maxVecs = Bf16Dots::kMaxVecs,
-                              .tile = avx512::code_tile<Bf16Dots>};
 
 }  // namespace vd::cpu

@@ -68,6 +68,7 @@ Isa detect() {
 
 bool detect_bf16_dots() { return best_isa() >= Isa::avx512 && has_all(cpuid(7, 1).a, 1u << 5); }
 bool detect_vnni() { return best_isa() >= Isa::avx512 && has_all(cpuid(7, 0).c, 1u << 11); }
+bool detect_short_vnni() { return best_isa() >= Isa::avx2 && has_all(cpuid(7, 1).a, 1u << 4); }
 bool detect_sdot() { return false; }
 #elif defined(__aarch64__)
 constexpr Isa kBaseline = Isa::neon;
@@ -76,6 +77,7 @@ Isa detect() { return Isa::neon; }
 
 bool detect_bf16_dots() { return false; }
 bool detect_vnni() { return false; }
+bool detect_short_vnni() { return false; }
 
 /** Linux says so by a bit; every Mac with such a processor has the instructions. Source: Linux Documentation/arch/arm64/elf_hwcaps.rst. */
 bool detect_sdot() {
@@ -122,6 +124,11 @@ bool has_bf16_dots() {
 
 bool has_vnni() {
   static const bool found = detect_vnni();
+  return found;
+}
+
+bool has_short_vnni() {
+  static const bool found = detect_short_vnni();
   return found;
 }
 

@@ -36,6 +36,9 @@ bool has_bf16_dots();
 /** Whether the processor has VPDPBUSD on whole vectors (AVX512_VNNI). */
 bool has_vnni();
 
+/** Whether it has VPDPBUSD on vectors of 256 bits in the encoding of AVX (AVX_VNNI). */
+bool has_short_vnni();
+
 /** Whether the processor has SDOT (64-bit Arm's dot products of 8-bit integers). */
 bool has_sdot();
 

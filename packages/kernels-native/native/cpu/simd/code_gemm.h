@@ -1,5 +1,5 @@
-// The register-blocked matrix kernel of 8-bit codes, as gemm.h is that of floats: kTileRows rows by 1..kMaxVecs vectors of columns, all sums
-// in registers; per group one load for each vector of columns and one broadcast for each row. `Dots` says what a group of products is:
+// The register-blocked matrix kernel of 8-bit codes, as gemm.h is that of floats: kTileRows rows by 1..kMaxVecs vectors of columns, all
+// sums in registers; per group one load for each vector of columns and one broadcast for each row. `Dots` says what a group of products is:
 //   Row all(p)              4 bytes of a row in every lane
 //   Col load(p)             a group of a vector of columns
 //   Sum add(sum, row, col)  the sum and their products

@@ -8,7 +8,6 @@ namespace vd::cpu::VD_ISA {
 
 typedef float Floats __attribute__((vector_size(4 * Vec::kWidth)));
 typedef int32_t Ints __attribute__((vector_size(4 * Vec::kWidth)));
-typedef uint16_t Halves __attribute__((vector_size(2 * Vec::kWidth)));
 typedef uint8_t Bytes __attribute__((vector_size(Vec::kWidth)));
 
 static inline Ints all_ints(int32_t value) { return Ints{} + value; }

@@ -1,6 +1,5 @@
 // Attention over queries, keys and values that were rounded to 8 bits and back: copies in float32, which all rows of a program share, then
-// the fast path of attention. Products of two codes are exact there, so nothing is lost against products of the codes themselves; on
-// processors without units for them those would be no faster.
+// the fast path of attention. Scores are as exact as those of float32.
 #include <algorithm>
 #include <vector>
 
@@ -17,7 +16,11 @@ constexpr int64_t kMostCodes = 64;
 class AttentionQ8 final : public PreparedRow {
  public:
   AttentionQ8(const AttentionQ8Args& args, PackCache& cache, const Target& target)
-      : args_(args), cache_(cache), target_(target), kernels_(code_kernels_of(resolve_isa(target.isa))), inner_(attention(args.q, args.k, args.v)) {}
+      : args_(args),
+        cache_(cache),
+        target_{target.isa, Math::exact},
+        kernels_(code_kernels_of(resolve_isa(target.isa))),
+        inner_(attention(args.q, args.k, args.v)) {}
 
   bool serves() const { return inner_ != nullptr; }
   const char* name() const override { return "attention_q8_fast"; }
@@ -83,7 +86,7 @@ class AttentionQ8 final : public PreparedRow {
 
   AttentionQ8Args args_;
   PackCache& cache_;
-  Target target_;
+  Target target_;  // products are exact, whatever those of floats are: the codes are rounded enough
   const CodeKernels& kernels_;
   /** Of the row's sizes; never run. */
   std::unique_ptr<PreparedRow> inner_;
