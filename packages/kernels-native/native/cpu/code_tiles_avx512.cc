@@ -1,6 +1,6 @@
 // The matrix kernel of integers for processors with AVX512_VNNI, which adds four products a lane.
 //
-// Log: float8 as pairs of bf16 by VDPBF16PS ran at 89 GFLOP/s on a core of Sapphire Rapids, as float32 at 130; integers here at 675.
+// Log: float8 as pairs of bf16 by VDPBF16PS ran at 89 GFLOP/s on a core of Emerald Rapids, as float32 at 130; integers here at 675.
 #include "code_tiles.h"
 #include "simd/code_gemm.h"
 
