@@ -9,7 +9,7 @@ export const packageDir = join(packagesDir, "kernels-native");
 export const cudaPackageDir = join(packagesDir, "kernels-cuda");
 
 /** Flags of each architecture's instruction sets. They are chosen at run time: `*.simd.cc` files are compiled once for each,
- *  and `*_avx512.cc` files for that one alone. */
+ *  and `*_avx512.cc` and `*_avx2.cc` files for that one alone. */
 const ISA_FLAGS = {
   x64: {
     plain: [],
@@ -18,8 +18,8 @@ const ISA_FLAGS = {
   },
   arm64: { neon: [] },
 };
-/** Files that are for one architecture alone: the AMX engine and what is written for AVX-512. */
-const X64_ALONE = /(^|_)amx(_\w+)?\.cc$|_avx512\.cc$/;
+/** Files that are for one architecture alone: the AMX engine and what is written for AVX2 or AVX-512. */
+const X64_ALONE = /(^|_)amx(_\w+)?\.cc$|_avx(2|512)\.cc$/;
 
 /** Every file below `dir` whose name passes `accept`, sorted. */
 export function filesBelow(dir, accept) {

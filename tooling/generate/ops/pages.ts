@@ -100,7 +100,7 @@ function filesOf(id: string, accept: (name: string) => boolean): string[] {
 
 /** The instruction sets for which an op has inner loops of its own on an architecture. */
 function instructionSets(id: string, arch: "x64" | "arm64"): string {
-  const isOwn = (name: string) => name.endsWith(".simd.cc") || (arch === "x64" && name.endsWith("_avx512.cc"));
+  const isOwn = (name: string) => name.endsWith(".simd.cc") || (arch === "x64" && /_avx(2|512)\.cc$/.test(name));
   const sets = filesOf(id, isOwn).flatMap((name) => objectsOf(name, arch).map(({ isa }) => isa ?? ""));
   return [...new Set(sets)].join(", ");
 }

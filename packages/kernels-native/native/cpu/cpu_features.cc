@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#elif defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
 #endif
 
 namespace vd::cpu {
@@ -65,12 +67,29 @@ Isa detect() {
 }
 
 bool detect_bf16_dots() { return best_isa() >= Isa::avx512 && has_all(cpuid(7, 1).a, 1u << 5); }
+bool detect_vnni() { return best_isa() >= Isa::avx512 && has_all(cpuid(7, 0).c, 1u << 11); }
+bool detect_short_vnni() { return best_isa() >= Isa::avx2 && has_all(cpuid(7, 1).a, 1u << 4); }
+bool detect_sdot() { return false; }
 #elif defined(__aarch64__)
 constexpr Isa kBaseline = Isa::neon;
 
 Isa detect() { return Isa::neon; }
 
 bool detect_bf16_dots() { return false; }
+bool detect_vnni() { return false; }
+bool detect_short_vnni() { return false; }
+
+/** Linux says so by a bit; every Mac with such a processor has the instructions. Source: Linux Documentation/arch/arm64/elf_hwcaps.rst. */
+bool detect_sdot() {
+#if defined(__linux__)
+  constexpr unsigned long kDotProducts = 1ul << 20;
+  return (getauxval(AT_HWCAP) & kDotProducts) != 0;
+#elif defined(__APPLE__)
+  return true;
+#else
+  return false;
+#endif
+}
 #else
 #error "There are kernels for x86-64 and 64-bit Arm only."
 #endif
@@ -100,6 +119,21 @@ const char* math_name(Math math) {
 
 bool has_bf16_dots() {
   static const bool found = detect_bf16_dots();
+  return found;
+}
+
+bool has_vnni() {
+  static const bool found = detect_vnni();
+  return found;
+}
+
+bool has_short_vnni() {
+  static const bool found = detect_short_vnni();
+  return found;
+}
+
+bool has_sdot() {
+  static const bool found = detect_sdot();
   return found;
 }
 

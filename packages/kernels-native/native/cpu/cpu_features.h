@@ -33,6 +33,15 @@ Math math_of(Isa isa, Math wanted);
 /** Whether the processor has VDPBF16PS on whole vectors (AVX512_BF16). */
 bool has_bf16_dots();
 
+/** Whether the processor has VPDPBUSD on whole vectors (AVX512_VNNI). */
+bool has_vnni();
+
+/** Whether it has VPDPBUSD on vectors of 256 bits in the encoding of AVX (AVX_VNNI). */
+bool has_short_vnni();
+
+/** Whether the processor has SDOT (64-bit Arm's dot products of 8-bit integers). */
+bool has_sdot();
+
 /** The best set, but for the emulated one, that the processor has and the operating system saves on a context switch. */
 Isa best_isa();
 

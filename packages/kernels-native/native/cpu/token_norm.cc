@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../core/float_element.h"
+#include "code_scale.h"
 #include "token_norm_kernels.h"
 
 namespace vd::cpu {
@@ -44,30 +45,46 @@ class Modulation {
 
 class TokenNorm final : public PreparedRow {
  public:
-  TokenNorm(const TokenNormRow& row, const char* name, const TokenNormKernels& kernels)
+  TokenNorm(const TokenNormRow& row, const char* name, const TokenNormKernels& kernels, const CodeKernels& codeKernels)
       : row_(row),
         name_(name),
+        codeKernels_(codeKernels),
         normalise_(row.kind == TokenNormKind::rms_norm ? kernels.rms_norm : kernels.layer_norm),
         scale_(row.scale, row.x),
         shift_(row.shift, row.x) {}
 
   const char* name() const override { return name_; }
-  void run(ThreadPool& pool, const Scratch&) override {
+  size_t scratch_bytes() const override { return leaves_codes() ? static_cast<size_t>(row_.x.channels()) * sizeof(float) : 0; }
+  void run(ThreadPool& pool, const Scratch& scratch) override {
     // Read anew for each run: a few hundred floats, which need not be constant.
     weight_ = as_floats(row_.weight);
     bias_ = as_floats(row_.bias);
     const int64_t tokens = row_.x.pixels();
-    pool.parallel_for((tokens + kBlockTokens - 1) / kBlockTokens, [&](int64_t block, int) {
+    pool.parallel_for((tokens + kBlockTokens - 1) / kBlockTokens, [&](int64_t block, int worker) {
       const int64_t first = block * kBlockTokens;
-      for (int64_t token = first; token < std::min(tokens, first + kBlockTokens); ++token)
-        normalise_(row_.x.as<float>() + token * row_.x.pitch, row_.y.as<float>() + token * row_.y.pitch, row_.x.channels(),
+      auto* line = leaves_codes() ? reinterpret_cast<float*>(scratch.of(worker)) : nullptr;
+      for (int64_t token = first; token < std::min(tokens, first + kBlockTokens); ++token) {
+        float* y = line ? line : row_.y.as<float>() + token * row_.y.pitch;
+        normalise_(row_.x.as<float>() + token * row_.x.pitch, y, row_.x.channels(),
                    {start_of(weight_), start_of(bias_), scale_.of(token), shift_.of(token)}, row_.eps);
+        if (line) round_token(token, line);
+      }
     });
   }
 
  private:
+  bool leaves_codes() const { return row_.y.dtype != DType::f32; }
+
+  void round_token(int64_t token, const float* numbers) const {
+    const int64_t channels = row_.x.channels();
+    const float scale = code_scale(codeKernels_.largest(numbers, channels), row_.y.dtype);
+    codeKernels_.encode(numbers, channels, 1.0f / scale, row_.y.dtype, row_.y.as<uint8_t>() + token * row_.y.pitch);
+    if (row_.scales.present()) row_.scales.as<float>()[token * row_.scales.pitch] = scale;
+  }
+
   TokenNormRow row_;
   const char* name_;
+  const CodeKernels& codeKernels_;
   decltype(TokenNormKernels::layer_norm) normalise_;
   Modulation scale_, shift_;
   std::vector<float> weight_, bias_;
@@ -78,9 +95,11 @@ bool is_f32_or_absent(const Tensor& t) { return !t.present() || t.dtype == DType
 }  // namespace
 
 std::unique_ptr<PreparedRow> prepare_token_norm(const TokenNormRow& row, const char* name, Isa isa) {
-  for (const Tensor* t : {&row.x, &row.y, &row.scale, &row.shift})
+  for (const Tensor* t : {&row.x, &row.scale, &row.shift})
     if (!is_f32_or_absent(*t)) return nullptr;
-  return std::make_unique<TokenNorm>(row, name, token_norm_kernels_of(resolve_isa(isa)));
+  if (row.y.dtype == DType::f16 || row.y.dtype == DType::bf16) return nullptr;
+  const Isa resolved = resolve_isa(isa);
+  return std::make_unique<TokenNorm>(row, name, token_norm_kernels_of(resolved), code_kernels_of(resolved));
 }
 
 }  // namespace vd::cpu

@@ -1,4 +1,4 @@
-// The fast path of norms of tokens over their channels, which layer_norm and rms_norm share.
+// The fast path of norms of tokens over their channels, which layer_norm, rms_norm and layer_norm_q8 share.
 #pragma once
 #include <memory>
 
@@ -10,11 +10,12 @@ namespace vd::cpu {
 
 enum class TokenNormKind { layer_norm, rms_norm };
 
-/** Operands of such a norm; all but x and y may be absent. */
+/** Operands of such a norm; all but x and y may be absent. y is float32, or codes with a scale for each token. */
 struct TokenNormRow {
   TokenNormKind kind;
   Tensor x, weight, bias, scale, shift, y;
   float eps;
+  Tensor scales = {};  // of the codes
 };
 
 /** The row ready to run, or null where an activation is not float32. y may be x. name: of the fast path. */

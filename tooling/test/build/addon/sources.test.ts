@@ -19,6 +19,7 @@ describe("the addon's sources", () => {
     expect(flagsOf("a.simd.cc", "avx2")).toEqual(["-mavx2", "-mfma", "-mf16c"]);
     expect(flagsOf("a.simd.cc", "avx512")).toEqual(flagsOf("a_avx512.cc", "avx512"));
     expect(flagsOf("a_avx512.cc", "avx512")).toContain("-mavx512f");
+    expect(flagsOf("a_avx2.cc", "avx2")).toEqual(flagsOf("a.simd.cc", "avx2"));
   });
 
   test("are found in every op's folder", () => {
@@ -27,12 +28,14 @@ describe("the addon's sources", () => {
       expect(names).toContain(name);
   });
 
-  test("for Arm are the same without AMX and AVX-512, and nothing that includes x86's intrinsics", () => {
+  test("for Arm are the same without AMX, AVX2 and AVX-512, and nothing that includes x86's intrinsics", () => {
     const [x64, arm64] = [addonSources("x64"), addonSources("arm64")];
     expect(arm64.length).toBeGreaterThan(80);
     const left = x64.filter((path) => !arm64.includes(path)).map((path) => basename(path));
-    expect(left).toEqual(expect.arrayContaining(["amx_panels.cc", "conv_amx.cc", "conv_gather_avx512.cc"]));
-    expect(left.filter((name) => !/amx|avx512/.test(name))).toEqual([]);
+    expect(left).toEqual(
+      expect.arrayContaining(["amx_panels.cc", "conv_amx.cc", "conv_gather_avx512.cc", "code_tiles_avx2.cc"]),
+    );
+    expect(left.filter((name) => !/amx|avx2|avx512/.test(name))).toEqual([]);
     const intrinsics = arm64.filter((path) => /^#include <(?:imm|emm|xmm)intrin\.h>/m.test(readFileSync(path, "utf8")));
     // It asks for the architecture first.
     expect(intrinsics.map((path) => basename(path))).toEqual(["thread_pool.cc"]);

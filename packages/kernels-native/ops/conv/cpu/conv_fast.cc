@@ -5,6 +5,7 @@
 
 #include "../../../native/core/activation.h"
 #include "../../../native/cpu/fast_paths.h"
+#include "../../../native/cpu/result_moments.h"
 #include "../../../native/cpu/tile_epilogue.h"
 
 namespace vd::cpu {
@@ -101,7 +102,7 @@ std::unique_ptr<PreparedRow> prepare_result(const ConvArgs& args, PackCache& cac
 }  // namespace
 
 std::unique_ptr<PreparedRow> prepare_conv(const ConvArgs& args, PackCache& cache, const Target& target) {
-  return with_moments(prepare_result(args, cache, target), args, target.isa);
+  return with_moments(prepare_result(args, cache, target), args.y, args.moments, target.isa);
 }
 
 }  // namespace vd::cpu

@@ -19,8 +19,6 @@ std::unique_ptr<PreparedRow> make_conv_winograd(const ConvArgs& args, PackCache&
 std::unique_ptr<PreparedRow> make_conv_groups(const ConvArgs& args, PackCache& cache, const Target& target);
 /** A filter for every channel: vectors of channels, and no products of channels with each other. */
 std::unique_ptr<PreparedRow> make_conv_depthwise(const ConvArgs& args, PackCache& cache, Isa isa);
-/** The same row, which also finds the moments of its result where they are wanted; null for null. */
-std::unique_ptr<PreparedRow> with_moments(std::unique_ptr<PreparedRow> convolution, const ConvArgs& args, Isa isa);
 /** Implicit GEMM on the AMX engine. */
 std::unique_ptr<PreparedRow> make_conv_amx(const ConvArgs& args, PackCache& cache, const amx::Engine& engine);
 

@@ -1,18 +1,18 @@
 // Moments of a convolution's result, read again behind its fast path: sums and squares in double, in blocks of pixels of fixed size, so
 // that they do not depend on the number of threads.
-#include <algorithm>
-#include <vector>
+#include "result_moments.h"
 
-#include "../../../native/cpu/moment_kernels.h"
-#include "conv_fast.h"
+#include <algorithm>
+
+#include "moment_kernels.h"
 
 namespace vd::cpu {
 namespace {
 
-class ConvMoments final : public PreparedRow {
+class ResultMoments final : public PreparedRow {
  public:
-  ConvMoments(std::unique_ptr<PreparedRow> convolution, const ConvArgs& args, Isa isa)
-      : convolution_(std::move(convolution)), y_(args.y), moments_(args.moments), kernels_(moment_kernels_of(isa)) {}
+  ResultMoments(std::unique_ptr<PreparedRow> convolution, const Tensor& y, const Tensor& moments, Isa isa)
+      : convolution_(std::move(convolution)), y_(y), moments_(moments), kernels_(moment_kernels_of(isa)) {}
 
   const char* name() const override { return convolution_->name(); }
   size_t scratch_bytes() const override { return std::max(convolution_->scratch_bytes(), 4 * y_.channels() * sizeof(double)); }
@@ -54,9 +54,9 @@ class ConvMoments final : public PreparedRow {
 
 }  // namespace
 
-std::unique_ptr<PreparedRow> with_moments(std::unique_ptr<PreparedRow> convolution, const ConvArgs& args, Isa isa) {
-  if (!convolution || !args.moments.present()) return convolution;
-  return std::make_unique<ConvMoments>(std::move(convolution), args, isa);
+std::unique_ptr<PreparedRow> with_moments(std::unique_ptr<PreparedRow> convolution, const Tensor& y, const Tensor& moments, Isa isa) {
+  if (!convolution || !moments.present()) return convolution;
+  return std::make_unique<ResultMoments>(std::move(convolution), y, moments, isa);
 }
 
 }  // namespace vd::cpu
