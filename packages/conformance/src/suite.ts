@@ -44,7 +44,7 @@ function instructionSets(): string[] {
 }
 
 /** Ops whose products the CPU takes as `Device.math` says. */
-export const MATRIX_OPS: readonly OpId[] = ["attention", "conv", "conv_winograd", "linear"];
+export const MATRIX_OPS: readonly OpId[] = ["attention", "conv", "conv_winograd", "group_norm_conv", "linear"];
 
 /** Products that are not exact, and the code for AMX where the processor has AVX-512 without it: then its tiles are emulated. */
 function matrixDevices(): TestedDevice[] {

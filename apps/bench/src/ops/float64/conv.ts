@@ -101,8 +101,8 @@ export function sampleConv(call: FullCall): SampledCall[] {
   return [{ operands: Object.fromEntries(own), attrs: { ...plainly, framePadding: "zeros" }, elements }];
 }
 
-/** conv_winograd at some pixels: for each the frame's part around it, which ends where the frame ends. */
-export function sampleWinograd({ label, operands, resultDims }: FullCall): SampledCall[] {
+/** conv_winograd and group_norm_conv at some pixels: for each the frame's part around it, which ends where the frame ends. */
+export function sampleNormedConv({ label, operands, resultDims }: FullCall): SampledCall[] {
   const [b, f, h, w, k] = resultDims as Five;
   const filters = chosen(`${label} filters`, FILTERS, k);
   const leading = filters.map((filter) => [filter]);

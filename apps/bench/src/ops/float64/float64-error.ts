@@ -4,7 +4,7 @@ import { relativeL2 } from "../../stats/summary";
 import type { BenchCase } from "../cases";
 import type { OpOperand } from "../operands";
 import { sampleAttention } from "./attention";
-import { sampleConv, sampleWinograd } from "./conv";
+import { sampleConv, sampleNormedConv } from "./conv";
 import { sampleLinear } from "./linear";
 import { sampleAll, sampleGroups, sampleTokens } from "./norms";
 import { type Numbers, storedNumbers, unroundedNumbers } from "./numbers";
@@ -26,13 +26,14 @@ const SAMPLERS: Readonly<Partial<Record<OpId, Sampler>>> = {
   conv: { take: sampleConv },
   conv_q8: { take: sampleConv, unrounded: "conv_q8" },
   conv_q8_codes: { take: sampleConv, unrounded: "conv_q8", scale: "yScale" },
-  conv_winograd: { take: sampleWinograd },
+  conv_winograd: { take: sampleNormedConv },
   attention: { take: sampleAttention },
   attention_q8: { take: sampleAttention, unrounded: "attention" },
   layer_norm: { take: sampleTokens },
   layer_norm_q8: { take: sampleTokens, unrounded: "layer_norm", scale: "scales" },
   rms_norm: { take: sampleTokens },
   group_norm: { take: sampleGroups },
+  group_norm_conv: { take: sampleNormedConv },
   group_norm_q8: { take: sampleGroups, unrounded: "group_norm", scale: "yScale" },
   quantize: { take: sampleTokens, unrounded: "operand", scale: "scales" },
 };

@@ -52,7 +52,16 @@ const quickCases = (op: OpId) =>
     return opLayout(each, [unplaced(operandsOf(each, "f32"))], "f32").cost.flops < 2 ** 22;
   });
 
-const FULL = ["linear", "conv", "conv_winograd", "attention", "layer_norm", "rms_norm", "group_norm"] as const;
+const FULL = [
+  "linear",
+  "conv",
+  "conv_winograd",
+  "group_norm_conv",
+  "attention",
+  "layer_norm",
+  "rms_norm",
+  "group_norm",
+] as const;
 const IN_8_BITS = ["linear_q8", "conv_q8", "attention_q8"] as const;
 const IN_CODES = ["linear_q8_codes", "conv_q8_codes", "layer_norm_q8", "group_norm_q8", "quantize"] as const;
 

@@ -150,8 +150,8 @@ export function convQ8(c: ExportContext, row: NamedRow): void {
 export const convQ8Codes = (c: ExportContext, row: NamedRow): void =>
   writeWithKnownScale(c, row, convOfCodes(c, row).rows());
 
-/** The clip that conv_winograd convolves: x, or x and x2 normalised by given statistics. */
-function winogradSource(c: ExportContext, row: NamedRow): Value {
+/** The clip that is convolved: x, or where statistics are given x, or x and x2, normalised. */
+function normedSource(c: ExportContext, row: NamedRow): Value {
   const { inputs, attrs, name } = row;
   if (!inputs.stats) return c.read(inputs.x!, name);
   const clip = clipOf(inputs.x!);
@@ -163,15 +163,16 @@ function winogradSource(c: ExportContext, row: NamedRow): Value {
   });
 }
 
-/** A 3×3 convolution of every frame, of normalised channels where statistics are given: which products kernels save is their
- *  affair. */
-export function convWinograd(c: ExportContext, row: NamedRow): void {
+/** A 3×3 convolution of every frame, of normalised channels where statistics are given: which products kernels save, and where the
+ *  normalised channels lie, is their affair. */
+export function normedConv(c: ExportContext, row: NamedRow): void {
   const { inputs, output, name } = row;
   const product = convolved(c, row, {
-    x: winogradSource(c, row),
+    x: normedSource(c, row),
     weight: (dims) => c.parameter(inputs.weight!, "weight", name, dims),
     bias: inputs.bias && c.parameter(inputs.bias, "bias", name),
     ...{ stride: [1, 1, 1], padding: [0, 0, 1, 1, 1, 1] },
   });
   c.write(output, finished(c, row, product));
+  writeMoments(c, row);
 }

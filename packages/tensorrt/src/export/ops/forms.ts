@@ -169,6 +169,10 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     note: "levels are uint8 where they leave the model",
   },
   group_norm: { nodes: ["Add", "Gelu", "InstanceNormalization", "Mul", "Sigmoid", "Sub"] },
+  group_norm_conv: {
+    nodes: ["Add", "Conv", "Gelu", "Mul", "ReduceMean", "Sigmoid", "Sub"],
+    note: "a norm and a convolution: what kernels keep out of memory is the runtime's affair",
+  },
   group_norm_q8: {
     nodes: [
       "Add",

@@ -3,7 +3,7 @@ import type { ExportContext, NamedRow } from "../context";
 import { attention } from "./attention";
 import { attentionBackward } from "./attention-backward";
 import { attentionQ8 } from "./attention-q8";
-import { conv, convQ8, convQ8Codes, convWinograd } from "./convolutions";
+import { conv, convQ8, convQ8Codes, normedConv } from "./convolutions";
 import { copy, denoiseInput, framesOut, guide, pointwise, timestepEmbedding, tokenEmbed } from "./elements";
 import { elementwise } from "./elementwise";
 import { depthToSpace, layoutIn, layoutOut, pool, resize, spaceToDepth } from "./layouts";
@@ -26,13 +26,14 @@ export const MAPPINGS: { [Op in OpId]?: Mapping | undefined } = {
   conv,
   conv_q8: convQ8,
   conv_q8_codes: convQ8Codes,
-  conv_winograd: convWinograd,
+  conv_winograd: normedConv,
   copy,
   denoise_input: denoiseInput,
   depth_to_space: depthToSpace,
   elementwise,
   frames_out: framesOut,
   group_norm: groupNorm,
+  group_norm_conv: normedConv,
   group_norm_q8: groupNormQ8,
   group_norm_stats: groupNormStats,
   guide,
