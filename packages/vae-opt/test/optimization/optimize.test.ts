@@ -54,6 +54,7 @@ describe("a model's optimisations", () => {
     const stateOf = Object.fromEntries(changes.map(({ name, state }) => [name, state]));
     expect(stateOf).toEqual({
       ...{ autotune: "skipped", mixedPrecision: "skipped", fp8: "skipped", channelsLast: "always" },
+      ...{ fusedNorm: "skipped" },
       ...{ fusedSilu: "on", fusedUpsample: "on", fusedReparameterization: "on", winograd: "off" },
     });
     expect(changes.every(({ reason }) => reason.endsWith("."))).toBe(true);
@@ -92,6 +93,25 @@ it("without fusions, SiLU and upsampling are rows of their own", () => {
   expect(rowsOf({ fusedSilu: true })).toEqual(["norm", "conv.upsample", "conv"]);
   expect(rowsOf({ fusedUpsample: true })).toEqual(["norm", "norm.silu", "conv"]);
   expect(rowsOf({ fusedSilu: true, fusedUpsample: true })).toEqual(["norm", "conv"]);
+});
+
+it("with norms inside convolutions, large maps of 16 bits are normalised by the convolution behind", () => {
+  const opsOf = (dtype: "f16" | "f32") =>
+    layoutGraph(
+      (g: Graph) => {
+        g.rewriteCalls(rewriteOf({ ...PLAIN, fusedSilu: true, fusedUpsample: true, fusedNorm: true })!);
+        const [weight, filter] = [
+          g.constant(new Float32Array(128), [128]),
+          g.constant(new Float32Array(128 * 128 * 9), [128, 128, 1, 3, 3]),
+        ];
+        const x = g.input("x", [1, 1, 128, 128, 128]);
+        const y = g.groupNorm({ name: "norm", x, weight, bias: weight, groups: 32, eps: 1e-6, act: "silu" });
+        g.output("y", g.conv({ name: "conv", x: y, weight: filter, padding: [0, 0, 1, 1, 1, 1] }));
+      },
+      { dtype },
+    ).graph.rows.map(({ op }) => op);
+  expect(opsOf("f16")).toEqual(["group_norm_stats", "group_norm_conv"]);
+  expect(opsOf("f32")).toEqual(["group_norm", "conv"]);
 });
 
 it("8-bit floats are not for the CPU", () => {
