@@ -14,6 +14,7 @@ import type { GenerateOptions, MemoryUse, StableVideoDiffusionPipeline } from ".
 import { makeModels } from "../../src/opening/models";
 import type { ConvolutionMethod } from "../../src/precision/convolutions";
 import { describeDenoising } from "../../src/stages/choose-denoising";
+import { decodeStage } from "../../src/stages/definitions";
 import { KEPT_ON_DEVICE_BYTES, PinnedWeights, placedBytes, streamBytesOf } from "../../src/stages/pinned-weights";
 import { StageLayouts } from "../../src/stages/stage";
 import { streamedSeconds } from "../../src/stages/stream-timeline";
@@ -80,6 +81,19 @@ describe("SVD-XT at 25 frames of 1024×576 in float16", () => {
     expect(taken.how).toContain("2 frames at a time");
     expect(Math.max(taken.ahead, taken.denoising, taken.decoding)).toBeLessThanOrEqual(0.97 * 10 - BESIDE_BYTES / GIB);
     expect(taken.alone).toBe(false);
+  });
+
+  it.each([
+    [2, 5044, 5044],
+    [9, 10084, 9220],
+    [13, 12964, 11092],
+    [25, 18004, 14404],
+  ])("needs less for %i frames at a time where convolutions normalise", (decodeChunk, apart, fused) => {
+    const { shape } = contextWith("full", 80);
+    const peakOf = (fusedNorm: boolean) =>
+      new StageLayouts().of(decodeStage(models, { ...shape, decodeChunk, fusedNorm })).memory.peakBytes / 2 ** 20;
+    expect(Math.round(peakOf(false))).toBe(apart);
+    expect(Math.round(peakOf(true))).toBe(fused);
   });
 
   it("has room for all transforms of the UNet's filters where the card has all that full speed takes", async () => {
