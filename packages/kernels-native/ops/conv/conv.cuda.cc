@@ -10,80 +10,7 @@
 
 namespace vd {
 
-namespace {
-
 using namespace device;
-
-bool is_unit_upsample(const ConvArgs& a) {
-  const int64_t* k = a.weight.dims;
-  const bool kernel = k[2] == 1 && k[3] == 3 && k[4] == 3;
-  const bool stride = a.stride[0] == 1 && a.stride[1] == 1 && a.stride[2] == 1;
-  const int64_t* p = a.padding;
-  return kernel && stride && p[0] == 0 && p[1] == 0 && p[2] == 1 && p[3] == 1 && p[4] == 1 && p[5] == 1;
-}
-
-/** True where results are four phases of 2x2 filters. */
-bool has_phases(const ConvArgs& a) { return a.upsample || a.transposed; }
-
-/** Weights [phases, K, taps, C'] in x's type. */
-cuda::Address pack_filters(cuda::Variant& base, const ConvArgs& a, int taps, int64_t paddedChannels) {
-  PackParams p{};
-  p.kind = a.upsample ? PackKind::convUpsample : a.transposed ? PackKind::convTransposed : PackKind::conv;
-  p.rows = static_cast<int32_t>(a.y.channels());
-  p.channels = static_cast<int32_t>(a.x.channels() / a.groups);
-  p.paddedChannels = static_cast<int32_t>(paddedChannels);
-  p.taps = taps;
-  p.count = (has_phases(a) ? 4ll : 1ll) * p.rows * taps * paddedChannels;
-  p.targetType = static_cast<int32_t>(a.x.dtype);
-  return cuda::Address::packed(cuda::add_pack(base, a.weight, "conv_pack", p));
-}
-
-}  // namespace
-
-cuda::Reason conv_sm90_reason(const ConvArgs& a, const cuda::DeviceInfo& device) {
-  const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
-  const int64_t channels = a.x.channels() / a.groups;
-  return cuda::first_of(
-      {cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"),
-       cuda::if_so(a.past.present(), cuda::copy_engine_reason(a.past, "past")), cuda::if_so(large, {"has no strides above 8"}),
-       cuda::if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"}),
-       cuda::if_so(a.groups > 1 && has_phases(a), {"has no groups where results are four phases"}),
-       cuda::if_so(a.groups > 1 && channels % 8 != 0, {"is for groups of multiples of # channels, they have #", {8, channels}})});
-}
-
-cuda::MatmulProblem conv_sm90_problem(const ConvArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
-  cuda::MatmulProblem p{};
-  p.symbolPrefix = a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
-  p.x = a.x;
-  p.phases = has_phases(a) ? 4 : 1;
-  p.clip = reads_clip(a);
-  p.past = a.past;
-  p.replicate = a.framePadding == FramePadding::replicate;
-  p.suffix = p.clip ? "_clip" : "";
-  for (int i = 0; i < 4; ++i) {
-    p.source[i] = a.x.dim(i);
-    p.out[i] = a.y.dim(i) / (p.phases == 4 && i >= 2 ? 2 : 1);
-  }
-  for (int i = 0; i < 3; ++i) {
-    p.kernel[i] = p.phases == 4 && i > 0 ? 2 : static_cast<int>(a.weight.dim(2 + i));
-    p.stride[i] = a.transposed ? 1 : static_cast<int>(a.stride[i]);
-    p.padding[i] = static_cast<int>(a.padding[2 * i]);
-  }
-  p.padding[0] += past_frames(a);
-  cuda::join_axes(p);
-  p.channels = a.x.channels() / a.groups;
-  p.groups = a.groups;
-  p.columns = a.y.channels();
-  p.weightChannels = static_cast<int64_t>(cuda::round_up(p.channels, 8));
-  p.constantWeights = a.weight.constant;
-  p.weights = pack_filters(base, a, p.kernel[0] * p.kernel[1] * p.kernel[2], p.weightChannels);
-  p.moments = a.moments.present();
-  p.wide = true;
-  p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
-  p.epilogue = epilogue;
-  p.bias = cuda::float_bias(base, a.bias, "conv_pack");
-  return p;
-}
 
 int set_geometry(MatmulMmaParams& p, const ConvArgs& a) {
   int taps = 1;
@@ -95,10 +22,10 @@ int set_geometry(MatmulMmaParams& p, const ConvArgs& a) {
     p.padding[i] = static_cast<int32_t>(a.padding[2 * i]);
     taps *= p.kernel[i];
   }
-  p.padding[0] += past_frames(a);
+  p.padding[0] += cuda::past_frames(a);
   p.past = a.past.data;
   p.pastPitch = a.past.pitch;
-  p.pastFrames = past_frames(a);
+  p.pastFrames = cuda::past_frames(a);
   p.replicate = a.framePadding == FramePadding::replicate;
   p.phaseStep = 1;
   p.upsample = a.upsample;
@@ -114,7 +41,7 @@ namespace {
 
 /** The row on the portable cores but for its weights; taps: how many they have. */
 cuda::MmaProblem mma_shape(const ConvArgs& a, const Epilogue& epilogue, int& taps) {
-  cuda::MmaProblem problem{reads_clip(a) || a.transposed ? "conv_clip" : "conv", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
+  cuda::MmaProblem problem{cuda::reads_clip(a) || a.transposed ? "conv_clip" : "conv", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
   MatmulMmaParams& p = problem.params;
   p.x = a.x.data;
   p.epilogue = epilogue;
@@ -159,7 +86,7 @@ cuda::MmaProblem phase_problem(const ConvArgs& a, const Epilogue& epilogue, int 
   p.padding[2] = 1 - p.phaseColumn;
   p.rows = static_cast<int32_t>(a.x.pixels());
   p.depth = kTaps * p.tapChannels;
-  const cuda::Address filters = pack_filters(problem.base, a, kTaps, p.tapChannels);
+  const cuda::Address filters = cuda::pack_conv_filters(problem.base, a, kTaps, p.tapChannels);
   const uint64_t bytes = static_cast<uint64_t>(p.columns) * p.depth * bytes_of(a.x.dtype);
   problem.weights = cuda::Address::packed(filters.pack, phase * bytes);
   return problem;
@@ -225,10 +152,10 @@ bool is_shallow(const ConvArgs& a, const cuda::DeviceInfo& device) {
 }  // namespace
 
 void add_conv_sm90(const ConvArgs& a, const cuda::DeviceInfo& device, cuda::Candidates& out) {
-  if (!out.allows({cuda::kMatmulSm90Family}, conv_sm90_reason(a, device))) return;
+  if (!out.allows({cuda::kMatmulSm90Family}, cuda::conv_sm90_reason(a, device))) return;
   cuda::Variant base;
   const Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(a), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  const cuda::MatmulProblem problem = conv_sm90_problem(a, base, epilogue);
+  const cuda::MatmulProblem problem = cuda::conv_sm90_problem(a, base, epilogue);
   const size_t before = out.variants.size();
   cuda::add_matmul_sm90(problem, base, device, out);
   // Kernels of clips do not wait for the launch before them.

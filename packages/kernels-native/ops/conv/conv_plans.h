@@ -4,28 +4,15 @@
 
 #include "../../device/matmul_mma.h"
 #include "../../device/pack.h"
+#include "../../native/cuda/planning/conv_problem.h"
 #include "../../native/cuda/planning/matmul_sm90.h"
 #include "../../native/generated/op_args.h"
 #include "conv_groups_params.h"
 
 namespace vd {
 
-/** Frames in front of x. */
-inline int32_t past_frames(const ConvArgs& a) { return a.past.present() ? static_cast<int32_t>(a.past.dim(1)) : 0; }
-
-/** True where a tap may read a frame that is not where x's frames and zeros around them are: kernels of their own. */
-inline bool reads_clip(const ConvArgs& a) {
-  return a.past.present() || (a.framePadding == FramePadding::replicate && a.padding[0] + a.padding[1] > 0);
-}
-
 /** Sets sizes, steps and frames in front of the row as the portable cores see it; returns the number of taps. */
 int set_geometry(device::MatmulMmaParams& params, const ConvArgs& args);
-
-/** Why the Hopper core cannot do the row, whatever the tile. */
-cuda::Reason conv_sm90_reason(const ConvArgs& args, const cuda::DeviceInfo& device);
-
-/** The row as the Hopper core sees it. base: gets what must be packed. */
-cuda::MatmulProblem conv_sm90_problem(const ConvArgs& args, cuda::Variant& base, const device::Epilogue& epilogue);
 
 /** Adds the Hopper core's kernels, also of rows with groups. */
 void add_conv_sm90(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::Candidates& out);

@@ -1,7 +1,7 @@
 #include "../../native/cuda/planning/channel_moments.h"
+#include "../../native/cuda/planning/conv_problem.h"
 #include "../../native/cuda/planning/epilogue.h"
 #include "../../native/cuda/planning/normed_conv.h"
-#include "../conv/conv_plans.h"
 
 namespace vd {
 
@@ -28,7 +28,7 @@ const char* invariant_tile(const GroupNormConvArgs& a) {
 /** Why no kernel normalises the row's tiles in shared memory. */
 cuda::Reason normed_reason(const GroupNormConvArgs& a, const ConvArgs& conv, const cuda::DeviceInfo& device) {
   const bool known = a.normAct == Activation::none || a.normAct == Activation::silu;
-  return cuda::first_of({conv_sm90_reason(conv, device), cuda::if_so(!known, {"has no activation of the norm but silu"})});
+  return cuda::first_of({cuda::conv_sm90_reason(conv, device), cuda::if_so(!known, {"has no activation of the norm but silu"})});
 }
 
 /** Adds the kernels that normalise their tiles in shared memory. */
@@ -37,7 +37,7 @@ void add_normed(const GroupNormConvArgs& a, const cuda::DeviceInfo& device, cuda
   if (!out.allows({cuda::kMatmulSm90Family}, normed_reason(a, conv, device))) return;
   cuda::Variant base;
   const device::Epilogue epilogue = cuda::make_epilogue(cuda::epilogue_operands(conv), a.y.dim(1), a.y.dim(2) * a.y.dim(3));
-  cuda::MatmulProblem problem = conv_sm90_problem(conv, base, epilogue);
+  cuda::MatmulProblem problem = cuda::conv_sm90_problem(conv, base, epilogue);
   problem.symbolPrefix = a.x.dtype == DType::f16 ? "group_norm_conv_sm90_f16_" : "group_norm_conv_sm90_bf16_";
   problem.norm = normed_source(a, base);
   cuda::add_matmul_sm90(problem, base, device, out);
