@@ -18,6 +18,7 @@ const run = promisify(execFile);
 const COPIED = [
   ...["tooling/build", "tooling/generate", "tooling/measure", "apps/bench/src", "reports", "docs/kernels"],
   ...["contract", "device", "native", "ops"].map((name) => `packages/kernels-native/${name}`),
+  "packages/tensorrt/src/export/ops/forms.ts",
   ...["package.json", "tsconfig.json", "tsconfig.base.json"],
 ];
 const ID = "third_power";
