@@ -3,7 +3,7 @@ import { compile } from "@vd/tensor";
 
 /** What a device reaches here and now. */
 export interface Rates {
-  /** Bytes read plus written by the op pointwise as y = a: the op copy has no fast path on the CPU. */
+  /** Bytes read plus written by the op pointwise as y = a. */
   copyGbPerS: number;
   matrixTflopPerS: number;
 }

@@ -10,12 +10,16 @@
   X(conv_q8, ConvQ8Args) \
   X(conv_q8_codes, ConvQ8CodesArgs) \
   X(conv_winograd, ConvWinogradArgs) \
+  X(copy, CopyArgs) \
+  X(denoise_input, DenoiseInputArgs) \
+  X(depth_to_space, DepthToSpaceArgs) \
   X(elementwise, ElementwiseArgs) \
   X(frames_out, FramesOutArgs) \
   X(group_norm, GroupNormArgs) \
   X(group_norm_conv, GroupNormConvArgs) \
   X(group_norm_q8, GroupNormQ8Args) \
   X(group_norm_stats, GroupNormStatsArgs) \
+  X(guide, GuideArgs) \
   X(layer_norm, LayerNormArgs) \
   X(layer_norm_q8, LayerNormQ8Args) \
   X(layout_in, LayoutInArgs) \
@@ -28,4 +32,7 @@
   X(quantize, QuantizeArgs) \
   X(resize, ResizeArgs) \
   X(rms_norm, RmsNormArgs) \
-  X(sampler_step, SamplerStepArgs)
+  X(sampler_step, SamplerStepArgs) \
+  X(space_to_depth, SpaceToDepthArgs) \
+  X(timestep_embedding, TimestepEmbeddingArgs) \
+  X(token_embed, TokenEmbedArgs)
