@@ -29,7 +29,8 @@ class TokenEmbed final : public PreparedRow {
       const int64_t frame = i / (S + 1), s = i % (S + 1);
       float* out = y.as<float>() + i * y.pitch;
       if (s == 0) std::memcpy(out, first_.data(), static_cast<size_t>(C) * sizeof(float));
-      else kernels_.add(out, x.as<float>() + (frame * S + s - 1) * x.pitch, positions + s * C * bytes_of(position.dtype), position.dtype, C);
+      else
+        kernels_.add(out, x.as<float>() + (frame * S + s - 1) * x.pitch, positions + s * C * bytes_of(position.dtype), position.dtype, C);
     });
   }
 
