@@ -188,10 +188,12 @@ class AttentionBackward final : public PreparedRow {
   }
 
   void write_deltas(const Queries& queries, const Buffers& b) const {
-    for (int64_t i = 0; i < numQueries_; ++i) {
-      kernels_.read_row(b.queries, queries.y.row(i), queries.y.type, headDim_);
-      kernels_.read_row(b.dy, queries.dy.row(i), queries.dy.type, headDim_);
-      queries.delta.at(i) = kernels_.dot(b.dy, b.queries, pitch_);
+    for (int64_t first = 0; first < numQueries_; first += kQueries) {
+      const int64_t count = std::min(kQueries, numQueries_ - first);
+      read(queries.y, first, count, b.queries);
+      read(queries.dy, first, count, b.dy);
+      kernels_.dots(b.scores, b.dy, b.queries, pitch_, count, headDim_);
+      for (int64_t i = 0; i < count; ++i) queries.delta.at(first + i) = b.scores[i];
     }
   }
 

@@ -39,8 +39,9 @@ struct AttentionBackwardKernels {
   void (*transpose)(const float* in, int64_t inPitch, int64_t rows, int64_t cols, float* out, int64_t outPitch);
   /** A row of f32, f16 or bf16 as float32; zeros behind it up to a whole vector. */
   void (*read_row)(float* out, const std::byte* in, DType type, int64_t count);
-  /** The sum of products of `count` floats, a multiple of the vector width. */
-  float (*dot)(const float* a, const float* b, int64_t count);
+  /** out[r] = the sum of a[r, i] · b[r, i] for i < count, for r < rows, with the bits that `multiply` gives it: where a query sees one key,
+   *  dy · v is delta and its gradient exactly 0. */
+  void (*dots)(float* out, const float* a, const float* b, int64_t pitch, int64_t rows, int64_t count);
 };
 
 VD_DECLARE_KERNEL_TABLE(AttentionBackwardKernels, attention_backward_kernels)

@@ -99,10 +99,23 @@ static void read_row(float* out, const std::byte* in, DType type, int64_t count)
   read_typed<DType::f32>(out, in, count);
 }
 
-static float dot(const float* a, const float* b, int64_t count) {
-  Vec sum = Vec::zero();
-  for (int64_t i = 0; i < count; i += Vec::kWidth) sum = Vec::fma(Vec::load(a + i), Vec::load(b + i), sum);
-  return sum.sum();
+static void dots(float* out, const float* a, const float* b, int64_t pitch, int64_t rows, int64_t count) {
+  // All lanes are the same; rows side by side hide the latency of their chains.
+  constexpr int kSideBySide = 8;
+  for (int64_t first = 0; first < rows; first += kSideBySide) {
+    Vec sums[kSideBySide];
+    int64_t at[kSideBySide];
+#pragma GCC unroll 8
+    for (int r = 0; r < kSideBySide; ++r) {
+      sums[r] = Vec::zero();
+      at[r] = (first + r < rows ? first + r : rows - 1) * pitch;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+#pragma GCC unroll 8
+      for (int r = 0; r < kSideBySide; ++r) sums[r] = Vec::fma(Vec::all(a[at[r] + i]), Vec::all(b[at[r] + i]), sums[r]);
+    }
+    for (int r = 0; r < kSideBySide && first + r < rows; ++r) out[first + r] = sums[r].first_lane();
+  }
 }
 
 const AttentionBackwardKernels attention_backward_kernels = {
@@ -111,7 +124,7 @@ const AttentionBackwardKernels attention_backward_kernels = {
     .gradient_row = gradient_row,
     .transpose = transpose,
     .read_row = read_row,
-    .dot = dot,
+    .dots = dots,
 };
 
 }  // namespace vd::cpu::VD_ISA
