@@ -77,4 +77,4 @@ export const OPS = {
 export type OpId = keyof typeof OPS;
 
 /** Ops with a fast path on the CPU: those with a file `ops/<op>/cpu/<op>_fast.cc`. */
-export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];
+export const CPU_FAST_PATHS: readonly OpId[] = ["attention","attention_backward","attention_q8","batch_norm","conv","conv_q8","conv_q8_codes","conv_winograd","copy","denoise_input","depth_to_space","elementwise","frames_out","group_norm","group_norm_conv","group_norm_q8","group_norm_stats","guide","layer_norm","layer_norm_q8","layout_in","layout_out","linear","linear_q8","linear_q8_codes","pointwise","pool","quantize","resize","rms_norm","sampler_step","space_to_depth","timestep_embedding","token_embed"];

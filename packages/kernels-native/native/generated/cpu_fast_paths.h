@@ -4,6 +4,7 @@
 /** X(id, ArgsType) for every op with a fast path on the CPU. */
 #define VD_FOR_EACH_CPU_FAST_PATH(X) \
   X(attention, AttentionArgs) \
+  X(attention_backward, AttentionBackwardArgs) \
   X(attention_q8, AttentionQ8Args) \
   X(batch_norm, BatchNormArgs) \
   X(conv, ConvArgs) \

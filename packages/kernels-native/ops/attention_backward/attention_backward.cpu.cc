@@ -1,5 +1,5 @@
 // The definition of attention's gradients: with p = exp(score - lse) and ds = p (dy vT - delta), dv = pT dy, dq = scale ds k
-// and dk = scale dsT q. It has no fast path: sums over channels are the only loops that the compiler does not turn into vectors.
+// and dk = scale dsT q.
 #include <vector>
 
 #include "../../device/attention_sight.h"

@@ -3,6 +3,7 @@
 
 #include "../../../native/cpu/simd/load.h"
 #include "../../../native/cpu/simd/math.h"
+#include "../../../native/cpu/simd/transpose.h"
 
 namespace vd::cpu::VD_ISA {
 
@@ -53,20 +54,6 @@ static void accumulate(float* y, const float* before, float factor, const float*
     Vec value = load_n(add + i, n);
     if (before) value = Vec::fma(load_n(before + i, n), Vec::all(factor), value);
     store_n(value * Vec::all(outFactor), y + i, n);
-  }
-}
-
-static void transpose(const float* in, int64_t inPitch, int64_t rows, int64_t cols, float* out, int64_t outPitch) {
-  constexpr int kW = Vec::kWidth;
-  for (int64_t r = 0; r < rows; r += kW) {
-    for (int64_t c = 0; c < cols; c += kW) {
-      // Rows and columns beyond the edge are zeros; only columns that exist are written.
-      Vec block[kW];
-      for (int i = 0; i < kW; ++i) block[i] = r + i < rows ? load_n(in + (r + i) * inPitch + c, cols - c) : Vec::zero();
-      transpose_block(block);
-      const int64_t count = cols - c < kW ? cols - c : kW;
-      for (int64_t i = 0; i < count; ++i) block[i].store(out + (c + i) * outPitch + r);
-    }
   }
 }
 
