@@ -82,8 +82,13 @@ const moments: Shape[] = [
     x: [1, 2, 32, 16, 72],
     rows: 320,
     more: {
-      inputs: { bias: [320], frameBias: [1, 2, 320], residual: [1, 2, 32, 16, 320] } as Case["inputs"],
-      attrs: { outScale: 0.5, residualScale: 2 },
+      inputs: {
+        bias: [320],
+        frameBias: [1, 2, 320],
+        residual: [1, 2, 32, 16, 320],
+        residual2: [1, 2, 32, 16, 320],
+      } as Case["inputs"],
+      attrs: { outScale: 0.5, residualScale: 2, residual2Scale: -0.5 },
     },
   },
   { name: "moments of frames that tiles do not cover", x: [1, 2, 12, 10, 24], rows: 64 },
