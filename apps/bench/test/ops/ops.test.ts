@@ -201,8 +201,15 @@ describe("vd-bench ops", () => {
     const linear = await why("tiny.unet.down0.res0.time_emb_proj");
     expect(linear).toMatchObject({ status: 0, stderr: "" });
     expect(linear.stdout).toMatch(/^linear\.tiny\S*time_emb_proj\n {2}runs {7}linear_(amx|simd), a fast path\n$/);
-    const embeddings = await why("tiny.clip.embeddings");
-    expect(embeddings.stdout).toMatch(/\n {2}runs {7}the definition, ops\/token_embed\/token_embed\.cpu\.cc\n/);
+    const declined = {
+      op: "token_embed",
+      name: "a",
+      kind: "cpu",
+      chosen: "definition",
+      others: [],
+      rejected: [],
+    } as const;
+    expect(explanationText(declined)).toMatch(/\n {2}runs {7}the definition, ops\/token_embed\/token_embed\.cpu\.cc$/);
     const written = await vdBench(["ops", "tiny.sampler_step", ...QUICK, "--why", "--json", "out.json"]);
     expect(written).toMatchObject({
       status: 2,
