@@ -1,13 +1,24 @@
 import type { Device } from "@vd/kernels-native";
-import { compile, type GraphLayout, NUM_GROUPS, type Plan, quantize, quantizeWeight } from "@vd/tensor";
+import {
+  compile,
+  type GraphLayout,
+  NUM_GROUPS,
+  type Plan,
+  type QuantizedType,
+  quantize,
+  quantizeWeight,
+} from "@vd/tensor";
 
 /** How fast a device is: arithmetic that finds its operands in a cache, and traffic of what does not fit in one. */
 export interface DeviceRates {
   flopsPerUs: number;
   bytesPerUs: number;
-  /** Arithmetic of layers in 8 bits. */
-  eightBitFlopsPerUs: number;
+  /** Arithmetic of layers in 8 bits, of each type that was measured. */
+  eightBitFlopsPerUs: Partial<Record<QuantizedType, number>>;
 }
+
+/** Types of the codes of layers in 8 bits. */
+const CODE_TYPES: readonly QuantizedType[] = ["i8", "f8e4m3"];
 
 /** Size of the probe: a 3×3 convolution and a norm of 4 MiB that take a few milliseconds. */
 const PROBE = { frames: 4, size: 64, channels: 64 };
@@ -44,15 +55,15 @@ async function measurePlainRates(device: Device): Promise<Omit<DeviceRates, "eig
 /** Size of the probe of 8 bits: tokens, and their channels before and behind a linear layer. */
 const EIGHT_BIT_PROBE = { numTokens: 256, channels: 128 };
 
-/** Measures arithmetic in 8 bits, in FLOP a µs: the best of three runs of a linear layer. */
-async function measureEightBitRate(device: Device): Promise<number> {
+/** Measures arithmetic on codes of a type, in FLOP a µs: the best of three runs of a linear layer. */
+async function measureEightBitRate(device: Device, dtype: QuantizedType): Promise<number> {
   const { numTokens, channels } = EIGHT_BIT_PROBE;
   const plan = await compile(device, (g) => {
     const x = g.input("x", [1, 1, numTokens, channels]);
     const weight = g.constant(new Float32Array(channels * channels).fill(0.01), [channels, channels]);
-    const { codes: tokens, scales } = quantize(g, x, { dtype: "i8", name: "probe.quantize" });
+    const { codes: tokens, scales } = quantize(g, x, { dtype, name: "probe.quantize" });
     const out = g.empty([1, 1, numTokens, channels]);
-    const weights = quantizeWeight(weight, { dtype: "i8" });
+    const weights = quantizeWeight(weight, { dtype });
     g.output("y", g.linearQ8({ name: "probe.linear", x: tokens, xScale: scales, ...weights, out }));
   });
   try {
@@ -64,21 +75,30 @@ async function measureEightBitRate(device: Device): Promise<number> {
   }
 }
 
-/** Arithmetic of a layout's layers in 8 bits, of one run. */
-const eightBitFlops = ({ graph }: GraphLayout): number =>
-  graph.rows.reduce((sum, { op, flops }) => sum + (op.endsWith("_q8") ? flops : 0), 0);
+/** Arithmetic of a layout's layers on codes of a type, of one run. */
+const eightBitFlops = ({ graph }: GraphLayout, dtype: QuantizedType): number =>
+  graph.rows
+    .filter(({ op, inputs }) => op.endsWith("_q8") && inputs[0]!.dtype === dtype)
+    .reduce((sum, { flops }) => sum + flops, 0);
 
-/** Measures a device: the best of three runs of a convolution, of a norm, which is all traffic, and, where one of `layouts` has such layers, of
- *  one in 8 bits. */
+/** Measures a device: the best of three runs of a convolution, of a norm, which is all traffic, and of a layer of each type of 8 bits that
+ *  `layouts` have. */
 export async function measureRates(device: Device, layouts: readonly GraphLayout[]): Promise<DeviceRates> {
-  const plain = await measurePlainRates(device);
-  const isNeeded = layouts.some((layout) => eightBitFlops(layout) > 0);
-  return { ...plain, eightBitFlopsPerUs: isNeeded ? await measureEightBitRate(device) : plain.flopsPerUs };
+  const rates: DeviceRates = { ...(await measurePlainRates(device)), eightBitFlopsPerUs: {} };
+  for (const dtype of CODE_TYPES)
+    if (layouts.some((layout) => eightBitFlops(layout, dtype) > 0))
+      rates.eightBitFlopsPerUs[dtype] = await measureEightBitRate(device, dtype);
+  return rates;
 }
 
 /** Returns about how long a layout's run takes, in µs. */
 export function runUs(layout: GraphLayout, { flopsPerUs, bytesPerUs, eightBitFlopsPerUs }: DeviceRates): number {
-  const { flops, bytes } = layout.cost;
-  const inEight = eightBitFlops(layout);
-  return (flops - inEight) / flopsPerUs + inEight / eightBitFlopsPerUs + bytes / bytesPerUs;
+  let { flops } = layout.cost;
+  let us = layout.cost.bytes / bytesPerUs;
+  for (const dtype of CODE_TYPES) {
+    const inEight = eightBitFlops(layout, dtype);
+    flops -= inEight;
+    us += inEight / (eightBitFlopsPerUs[dtype] ?? flopsPerUs);
+  }
+  return us + flops / flopsPerUs;
 }

@@ -60,8 +60,6 @@ describe("a generation with layers in 8 bits", () => {
     const bytesOf = (all: typeof stages) => all.find(({ name }) => name === "denoise")!.peakBytes;
     const full = await plain.plan(STEPS);
     expect(bytesOf(stages)).toBeLessThan(bytesOf(full.stages));
-    const usOf = (all: typeof stages) => all.find(({ name }) => name === "denoise")!.estimatedUs;
-    expect(usOf(stages)).toBeGreaterThan(usOf(full.stages)); // On the CPU, that is.
   });
 
   it("merges LoRAs before weights are rounded, and lets go of them", async () => {
