@@ -46,8 +46,9 @@ struct MatmulSm90Params {
 
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
  *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other; matmul_sm90_split.cuh, the blocks
- *  of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way. */
-enum class MatmulKernel : uint8_t { tiles, rows, halves, split, normed };
+ *  of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way; matmul_sm90_walk.cuh, 3x1x1
+ *  filters of which the same is true. */
+enum class MatmulKernel : uint8_t { tiles, rows, halves, split, normed, walk };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -111,6 +112,7 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     // Of convolutions whose source is normalised on the way; stages are of weights alone.
     {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::normed, "normed_m128n256", 0, false, true},
     {256, 128, 128, 4, 2, false, false, false, true, MatmulKernel::normed, "normed_m256n128", 0, false, true},
+    {128, 128, 128, 3, 1, false, false, false, true, MatmulKernel::walk, "walk_m128n128", 0, false, true},  // stages are frames
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -124,6 +126,9 @@ inline constexpr int kMostSplitParts = 8;
 inline constexpr int kRowsChannels = 320;
 /** Pixels of a line of the source of normed tiles: eight results beside each other see two more. */
 inline constexpr int kNormedColumns = 8 + 2;
+
+/** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and filters that stay in shared memory. */
+inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkThreads = 512;
 
 /** Pixels of the source of a normed tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int normed_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kNormedColumns; }
@@ -144,6 +149,9 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   // Two sources, stages of weights, and barriers: of stages, the residual, and three of each source.
   if (t.kernel == MatmulKernel::normed)
     return 2 * normed_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + matmul_staging_bytes(t) + 7 * 8 + 1024;
+  // Frames and filters of as many taps, and barriers: of the filters, the residual, and three of each block of a frame.
+  if (t.kernel == MatmulKernel::walk)
+    return kWalkFrames * kWalkBlocks * ((t.tileM + t.tileN) * 128 + 3 * 8) + matmul_staging_bytes(t) + 2 * 8 + 1024;
   const bool rows = t.kernel == MatmulKernel::rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +

@@ -326,7 +326,7 @@ export interface GroupNormOptions extends CallOptions {
 export interface GroupNormConvOptions extends CallOptions {
   /** activations [B,F,H,W,C] f32|f16|bf16 */
   x: Tensor;
-  /** filters, as in the checkpoint [K,C,1,3,3] f32|f16|bf16 */
+  /** filters, as in the checkpoint [K,C,T,R,S] f32|f16|bf16 */
   weight: Tensor;
   /** mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats [B,1|F,N,2] f32 */
   stats: Tensor;
@@ -886,9 +886,9 @@ export abstract class GraphOps {
     return this.record("group_norm", options);
   }
 
-  /** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, a step of one and a border of zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory.
+  /** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, or each pixel's frames with 3x1x1 filters, a step of one and zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory.
    *  x: [B,F,H,W,C] activations.
-   *  weight: [K,C,1,3,3] filters, as in the checkpoint.
+   *  weight: [K,C,T,R,S] filters, as in the checkpoint.
    *  stats: [B,1|F,N,2] mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats.
    *  normWeight: [C] scale of the normalised channels.
    *  normBias: [C] shift of the normalised channels.

@@ -15,18 +15,30 @@ function source(call: PlainCall, x: Plain): Plain {
   });
 }
 
-/** The result of a correlation of all channels, which may be normalised first, with 3x3 filters inside every frame, zeros around it. */
+/** Where the taps of filters of a size lie around a result: frames, rows and columns. */
+function offsetsOf(size: readonly number[]): [number, number, number][] {
+  const [T, R, S] = size as [number, number, number];
+  return Array.from({ length: T * R * S }, (_, tap) => [
+    Math.floor(tap / (R * S)) - Math.floor(T / 2),
+    (Math.floor(tap / S) % R) - Math.floor(R / 2),
+    (tap % S) - Math.floor(S / 2),
+  ]);
+}
+
+/** The result of a correlation of all channels, which may be normalised first, with 3x3 filters inside every frame or 3x1x1 filters over
+ *  frames, zeros around them. */
 export function normedConv(call: PlainCall, channels: Plain): Plain {
   const x = source(call, channels);
   const weight = call.operand("weight");
   const [B, F, H, W, C] = x.dims as [number, number, number, number, number];
+  const taps = offsetsOf(weight.dims.slice(2));
   const product = plain([B, F, H, W, weight.dims[0]!], (b, f, p, q, k) => {
     let sum = biasesAt(call, b!, f!, k!);
-    for (let tap = 0; tap < 9; tap++) {
-      const [h, w] = [p! + Math.floor(tap / 3) - 1, q! + (tap % 3) - 1];
-      if (h < 0 || h >= H || w < 0 || w >= W) continue;
-      const pixel = (((b! * F + f!) * H + h) * W + w) * C;
-      for (let c = 0; c < C; c++) sum += x.data[pixel + c]! * weight.data[(k! * C + c) * 9 + tap]!;
+    for (const [tap, [frames, rows, columns]] of taps.entries()) {
+      const [g, h, w] = [f! + frames, p! + rows, q! + columns];
+      if (g < 0 || g >= F || h < 0 || h >= H || w < 0 || w >= W) continue;
+      const pixel = (((b! * F + g) * H + h) * W + w) * C;
+      for (let c = 0; c < C; c++) sum += x.data[pixel + c]! * weight.data[(k! * C + c) * taps.length + tap]!;
     }
     return sum;
   });

@@ -1,4 +1,4 @@
-// Convolutions of 3x3 filters that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands for.
+// Convolutions with borders of zeros that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands for.
 #pragma once
 #include "../generated/op_args.h"
 
@@ -41,7 +41,7 @@ template <class Args> ConvArgs as_conv(const Args& a, const Tensor& x) {
   conv.y = a.y;
   if constexpr (requires { a.moments; }) conv.moments = a.moments;
   for (int64_t& step : conv.stride) step = 1;
-  for (int side = 2; side < 6; ++side) conv.padding[side] = 1;
+  for (int side = 0; side < 6; ++side) conv.padding[side] = a.weight.dims[2 + side / 2] / 2;  // results are as large as the source
   conv.act = a.act;
   conv.outScale = a.outScale;
   conv.residualScale = a.residualScale;

@@ -380,11 +380,11 @@ struct GroupNormArgs {
   bool joinFrames;
 };
 
-/** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, a step of one and a border of zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory. */
+/** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, or each pixel's frames with 3x1x1 filters, a step of one and zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory. */
 struct GroupNormConvArgs {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
-  /** [K,C,1,3,3]: filters, as in the checkpoint. */
+  /** [K,C,T,R,S]: filters, as in the checkpoint. */
   Tensor weight;
   /** [B,1|F,N,2]: mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats. */
   Tensor stats;

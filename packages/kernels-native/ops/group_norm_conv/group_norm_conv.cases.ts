@@ -17,17 +17,22 @@ interface Shape {
   /** Frames that have statistics of their own; default: all. */
   frames?: number;
   groups?: number;
+  /** Default: 3x3 inside a frame. */
+  filter?: readonly [number, number, number];
   more?: Partial<Case>;
 }
 
-function shape({ name, x, rows, frames = x[1], groups = 4, more = {} }: Shape): Case {
+/** Filters over frames. */
+const OVER_FRAMES = [3, 1, 1] as const;
+
+function shape({ name, x, rows, frames = x[1], groups = 4, filter = [1, 3, 3], more = {} }: Shape): Case {
   const channels = x[4];
   return {
     name,
     ...more,
     inputs: {
       x,
-      weight: [rows, channels, 1, 3, 3],
+      weight: [rows, channels, ...filter],
       stats: stats(x[0], frames, groups),
       normWeight: [channels],
       normBias: [channels],
@@ -71,6 +76,20 @@ const shapes: Shape[] = [
   { name: "256 channels to 320", x: [1, 1, 8, 8, 256], rows: 320, groups: 32 },
   { name: "more tiles than multiprocessors", x: [2, 35, 16, 8, 8], rows: 512 },
   { name: "every operand, on aligned gaps", x: [2, 3, 6, 7, 16], rows: 64, more: everyOperand },
+  ...(
+    [
+      { name: "one frame of one pixel", x: [1, 1, 1, 1, 8], rows: 64 },
+      { name: "two frames, odd sizes", x: [2, 2, 7, 9, 16], rows: 64 },
+      { name: "channels that 8 does not divide", x: [1, 3, 5, 6, 7], rows: 13, groups: 1 },
+      { name: "72 channels to 96, pixels beyond a frame's end", x: [2, 5, 9, 31, 72], rows: 96, groups: 9, frames: 1 },
+      { name: "128 channels, statistics of each frame", x: [1, 4, 16, 16, 128], rows: 128, groups: 32 },
+      { name: "more pixels than blocks take at once", x: [2, 4, 100, 100, 128], rows: 128, groups: 32, frames: 1 },
+      { name: "no activation", x: [1, 3, 6, 5, 16], rows: 64, more: { attrs: { normAct: "none" } } },
+      { name: "more channels than a block keeps", x: [1, 3, 6, 5, 136], rows: 64, frames: 1 },
+      { name: "more filters than a block keeps", x: [1, 3, 6, 5, 64], rows: 136, frames: 1 },
+      { name: "every operand, on aligned gaps", x: [2, 3, 6, 7, 16], rows: 64, more: everyOperand },
+    ] satisfies Shape[]
+  ).map((each): Shape => ({ ...each, name: `over frames, ${each.name}`, filter: OVER_FRAMES })),
 ];
 
 /** The moments of the result: of frames that whole tiles cover, where kernels find them on the way, and of others. */
@@ -92,6 +111,15 @@ const moments: Shape[] = [
     },
   },
   { name: "moments of frames that tiles do not cover", x: [1, 2, 12, 10, 24], rows: 64 },
+  { name: "over frames, moments of whole tiles", x: [2, 5, 16, 24, 128], rows: 128, frames: 1, filter: OVER_FRAMES },
+  {
+    ...{ name: "over frames, moments of whole tiles with residuals", x: [1, 3, 8, 32, 64], rows: 128, frames: 1, filter: OVER_FRAMES },
+    more: {
+      inputs: { bias: [128], residual: [1, 3, 8, 32, 128], residual2: [1, 3, 8, 32, 128] } as Case["inputs"],
+      attrs: { outScale: 0.5, residualScale: 2, residual2Scale: -0.5 },
+    },
+  },
+  { name: "over frames, moments of frames that tiles do not cover", x: [1, 3, 9, 7, 24], rows: 64, filter: OVER_FRAMES },
 ];
 
 const epilogue = epilogueCases({ out: [2, 3, 3, 6, 64], rows: 64 }).map(
@@ -104,9 +132,9 @@ const epilogue = epilogueCases({ out: [2, 3, 3, 6, 64], rows: 64 }).map(
 );
 
 /** A timed layer of the video decoder behind its norm: SiLU, 32 groups, statistics of each frame, and the moments of the result. */
-const layer = (name: string, x: Dims, rows: number, residual = false): Case => ({
+const layer = (name: string, x: Dims, rows: number, residual = false, rest: Partial<Shape> = {}): Case => ({
   ...shape({
-    ...{ name, x, rows, groups: 32 },
+    ...{ name, x, rows, groups: 32, ...rest },
     more: { inputs: { bias: [rows], ...(residual && { residual: [...x.slice(0, 4), rows] }) } as Case["inputs"] },
   }),
   also: ["moments"],
@@ -124,5 +152,7 @@ export default defineCases(groupNormConv, {
     layer("svd-xt.vae.up2.res1.conv2", [1, 8, 288, 512, 256], 256, true),
     layer("svd-xt.vae.up2.res0.conv1", [1, 8, 288, 512, 512], 256),
     layer("svd-xt.vae.up1.res1.conv2", [1, 16, 144, 256, 512], 512, true),
+    layer("svd-xt.vae.up3.time1.conv1", [1, 8, 576, 1024, 128], 128, false, { filter: OVER_FRAMES, frames: 1 }),
+    layer("svd-xt.vae.up3.time1.conv2", [1, 8, 576, 1024, 128], 128, true, { filter: OVER_FRAMES, frames: 1 }),
   ],
 });

@@ -22,6 +22,7 @@ cuda::NormedSource normed_source(const GroupNormConvArgs& a, cuda::Variant& base
 
 /** The tile that alone finds moments where a plan is batch-invariant, by the filters alone. */
 const char* invariant_tile(const GroupNormConvArgs& a) {
+  if (a.weight.dims[2] == 3) return "sm90_walk_m128n128";
   return a.y.channels() % 256 == 0 ? "sm90_normed_m128n256" : "sm90_normed_m256n128";
 }
 

@@ -1,5 +1,7 @@
 import {
   add,
+  and,
+  choose,
   defineOp,
   epilogueAttrs,
   epilogueInputs,
@@ -11,22 +13,25 @@ import {
   POINTWISE_ACTIVATIONS,
 } from "../../contract/op-kit";
 
+/** 3x1x1 filters where they reach over frames, else 3x3. */
+const isKnown = choose(eq("T", 3), and(eq("R", 1), eq("S", 1)), and(eq("T", 1), and(eq("R", 3), eq("S", 3))));
+
 export default defineOp({
   id: "group_norm_conv",
   summary:
     "Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with " +
-    "3x3 filters, a step of one and a border of zeros around what is normalised, and applies the shared epilogue, as conv does. " +
-    "Kernels need not put the normalised clip into memory.",
+    "3x3 filters, or each pixel's frames with 3x1x1 filters, a step of one and zeros around what is normalised, and applies the " +
+    "shared epilogue, as conv does. Kernels need not put the normalised clip into memory.",
   formula: [
     "n = act((x − mean[g]) / √(variance[g] + eps) · normWeight[c] + normBias[c])",
-    "sum[p,q,k] = Σ over r,s,c of n[p + r − 1, q + s − 1, c] · weight[k,c,r,s]",
+    "sum[f,p,q,k] = Σ over t,r,s,c of n[f + t − ⌊T/2⌋, p + r − ⌊R/2⌋, q + s − ⌊S/2⌋, c] · weight[k,c,t,r,s]",
     "y = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
     "moments[f,k] = (mean, variance) of y[f,p,q,k] over p,q",
   ],
   source: ["https://arxiv.org/abs/1803.08494", "huggingface/diffusers@58eb52c src/diffusers/models/resnet.py"],
   inputs: {
     x: { dims: ["B", "F", "H", "W", "C"], dtype: FLOATS, doc: "activations" },
-    weight: { dims: ["K", "C", 1, 3, 3], dtype: FLOATS, constant: true, doc: "filters, as in the checkpoint" },
+    weight: { dims: ["K", "C", "T", "R", "S"], dtype: FLOATS, constant: true, doc: "filters, as in the checkpoint" },
     stats: {
       dims: ["B", { oneOr: "F" }, "N", 2],
       dtype: ["f32"],
@@ -56,6 +61,7 @@ export default defineOp({
     },
   },
   rules: [
+    { where: "weight", test: isKnown, expected: "1x3x3 or 3x1x1 filters", got: "R" },
     {
       where: "stats",
       test: eq(mod("C", add("N", eq("N", 0))), 0),
@@ -64,6 +70,6 @@ export default defineOp({
     },
     keepsChannels,
   ],
-  cost: ({ B, F, H, W, C, K }) => ({ flops: 2 * B! * F! * H! * W! * K! * C! * 9 }),
+  cost: ({ B, F, H, W, C, K, T, R, S }) => ({ flops: 2 * B! * F! * H! * W! * K! * C! * T! * R! * S! }),
   tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
 });

@@ -62,6 +62,14 @@ GroupNormConvArgs group_norm_conv(int64_t height, int64_t channels, int64_t colu
   return a;
 }
 
+/** The same with filters over frames, and statistics of all of them. */
+GroupNormConvArgs group_norm_conv_over_frames(int64_t height, int64_t channels, int64_t columns) {
+  GroupNormConvArgs a = group_norm_conv(height, channels, columns, DType::f16);
+  a.weight = tensor({columns, channels, 3, 1, 1}, DType::f16);
+  a.stats = tensor({1, 1, 32, 2});
+  return a;
+}
+
 LinearQ8Args linear_q8(int64_t tokens, int64_t channels, int64_t columns, DType type, int64_t blocks = 1) {
   LinearQ8Args a{};
   a.x = tensor({1, 1, tokens, channels}, type);
@@ -323,6 +331,10 @@ void print_group_norm_conv(const cuda::DeviceInfo& device) {
   row("half norm and conv of 128, invariant", group_norm_conv(64, 256, 128, DType::f16), kInvariant);
   row("half norm and conv that tiles do not cover, invariant", group_norm_conv(72, 256, 256, DType::f16), kInvariant);
   row("norm and conv", group_norm_conv(64, 256, 256, DType::f32));
+  row("half norm and conv over frames", group_norm_conv_over_frames(64, 128, 128));
+  row("half norm and conv over frames, invariant", group_norm_conv_over_frames(64, 128, 128), kInvariant);
+  row("half norm and conv over frames of 192 channels", group_norm_conv_over_frames(64, 192, 128));
+  row("half norm and conv over frames of 192 filters", group_norm_conv_over_frames(64, 128, 192));
   GroupNormConvArgs activated = group_norm_conv(64, 256, 256, DType::f16);
   activated.act = Activation::silu;
   row("half norm and activated conv", activated);

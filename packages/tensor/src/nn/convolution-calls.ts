@@ -5,19 +5,19 @@ import type { CallOptions } from "../tensor";
 const isAll = (values: readonly number[] | undefined, expected: readonly number[]) =>
   values?.every((value, i) => value === expected[i]) ?? false;
 
-/** True for 3x3 filters inside a frame, with a step of one and a border of zeros. */
-export function is3x3({
-  weight,
-  stride = [1, 1, 1],
-  padding,
-  upsample,
-  past,
-  groups = 1,
-  transposed,
-}: ConvOptions): boolean {
-  if (upsample || past || transposed || groups !== 1) return false;
-  return isAll(weight.dims.slice(2), [1, 3, 3]) && isAll(stride, [1, 1, 1]) && isAll(padding, [0, 0, 1, 1, 1, 1]);
+/** True for a step of one, one group of channels, and frames that do not come from elsewhere or repeat. */
+function isPlain({ stride = [1, 1, 1], upsample, past, groups = 1, transposed, framePadding }: ConvOptions): boolean {
+  if (upsample || past || transposed || groups !== 1 || framePadding === "replicate") return false;
+  return isAll(stride, [1, 1, 1]);
 }
+
+/** True for 3x3 filters inside a frame, with a step of one and a border of zeros. */
+export const is3x3 = (call: ConvOptions): boolean =>
+  isPlain(call) && isAll(call.weight.dims.slice(2), [1, 3, 3]) && isAll(call.padding, [0, 0, 1, 1, 1, 1]);
+
+/** True for 3x1x1 filters over frames, with a step of one and zeros in front of the first frame and behind the last. */
+export const is3x1x1 = (call: ConvOptions): boolean =>
+  isPlain(call) && isAll(call.weight.dims.slice(2), [3, 1, 1]) && isAll(call.padding, [1, 1, 0, 0, 0, 0]);
 
 /** The operands of a convolution that normalises `norm.x` by itself; records its statistics where they are not given. */
 export function normedSource({ x, x2, weight, bias, act, stats, ...norm }: GroupNormOptions, record: RecordCall) {

@@ -1,7 +1,7 @@
 import type { RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import { type CallOptions, packedBytes } from "../tensor";
-import { is3x3, normedSource } from "./convolution-calls";
+import { is3x1x1, is3x3, normedSource } from "./convolution-calls";
 import { withWaitingGroupNorms } from "./waiting-norms";
 
 /** Frames of fewer bytes come from a GPU's cache again, and are normalised there in little time. Decided by the frame alone, so that a clip
@@ -12,18 +12,27 @@ const LEAST_FRAME_BYTES = 4 << 20;
 const TILE_COLUMNS = 8;
 const tileRows = (numFilters: number): number => (numFilters % 256 === 0 ? 16 : 32);
 
+/** Channels and filters of kernels that keep filters over frames beside the frames that they see, and pixels of a tile. */
+const WALK = { channels: 128, pixels: 128 };
+
+/** True where whole tiles of kernels cover the frames and the filters. */
+function isCovered(call: ConvOptions, [height, width, channels]: readonly [number, number, number]): boolean {
+  const numFilters = call.weight.dims[0]!;
+  if (is3x1x1(call))
+    return channels === WALK.channels && numFilters === WALK.channels && (height * width) % WALK.pixels === 0;
+  const isWhole = height % tileRows(numFilters) === 0 && width % TILE_COLUMNS === 0;
+  return is3x3(call) && isWhole && channels % 64 === 0 && numFilters % 128 === 0;
+}
+
 /** True where a GPU's kernels normalise tiles on the way: 16 bits, large frames which whole tiles cover, filters for whole tiles. */
-function gains({ weight }: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">): boolean {
-  const [, , height, width, channels] = x.dims as [number, number, number, number, number];
-  const numFilters = weight.dims[0]!;
-  const isCovered = height % tileRows(numFilters) === 0 && width % TILE_COLUMNS === 0;
-  const isLarge = packedBytes([height, width, channels], x.dtype) >= LEAST_FRAME_BYTES;
-  return x.dtype !== "f32" && !x2 && isLarge && isCovered && channels % 64 === 0 && numFilters % 128 === 0;
+function gains(call: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">): boolean {
+  const frame = x.dims.slice(2) as [number, number, number];
+  return x.dtype !== "f32" && !x2 && packedBytes(frame, x.dtype) >= LEAST_FRAME_BYTES && isCovered(call, frame);
 }
 
 /**
- * Returns how a model's calls are recorded with norms of channel groups inside the 3x3 convolutions behind them, so that what is
- * normalised never lies in memory: in 16 bits, for frames that no cache holds. All other calls are recorded as they come. A Hopper GPU has
+ * Returns how a model's calls are recorded with norms of channel groups inside the convolutions behind them, 3x3 or over three frames, so
+ * that what is normalised never lies in memory: in 16 bits, for frames that no cache holds. All other calls are recorded as they come. A Hopper GPU has
  * kernels for it; others normalise into their working memory first. Sums are added up in another order than by the convolution alone.
  *
  * @example
@@ -36,7 +45,7 @@ function gains({ weight }: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | 
  */
 export function normedConvolutions(): RewriteCall {
   return withWaitingGroupNorms((call, norms, record) => {
-    const waiting = is3x3(call) ? norms.find(call.x) : undefined;
+    const waiting = is3x3(call) || is3x1x1(call) ? norms.find(call.x) : undefined;
     if (!waiting || !gains(call, waiting.call as GroupNormOptions)) return undefined;
     const norm = norms.take(call.x)!;
     const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;

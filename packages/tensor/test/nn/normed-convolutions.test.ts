@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Graph, type GroupNormOptions, normedConvolutions, type Tensor } from "../../src/index";
+import { type ConvOptions, Graph, type GroupNormOptions, normedConvolutions, type Tensor } from "../../src/index";
 
 const PADDING = [0, 0, 1, 1, 1, 1] as const;
 
@@ -64,6 +64,20 @@ it("leaves small frames, two inputs, other channels and float32 as they are", ()
   expect(opsFor(normedGraph(256, 64, 128, "f32"), 256)).toEqual(APART);
   const { g, x } = normedGraph();
   expect(opsFor({ g, x }, 256, { x2: g.input("x2", [1, 2, 64, 128, 256]) })).toEqual(APART);
+});
+
+it("does so for filters over frames of 128 channels", () => {
+  const overFrames = (channels: number, height = 128, more: Partial<ConvOptions> = {}) => {
+    const { g, x } = normedGraph(channels, height);
+    const weight = g.constant(new Float32Array(channels * channels * 3), [channels, channels, 3, 1, 1]);
+    g.conv({ name: "conv", x: normed(g, x, { joinFrames: true }), weight, padding: [1, 1, 0, 0, 0, 0], ...more });
+    return opsOf(g);
+  };
+  expect(overFrames(128)).toEqual(FUSED);
+  expect(overFrames(256)).toEqual(APART);
+  expect(overFrames(128, 129)).toEqual(FUSED);
+  expect(overFrames(128, 128, { framePadding: "replicate" })).toEqual(APART);
+  expect(overFrames(128, 128, { padding: [2, 0, 0, 0, 0, 0] })).toEqual(APART);
 });
 
 it("leaves other filters, steps and doubled maps as they are, and convolutions without a norm", () => {

@@ -128,7 +128,7 @@ function fusedNormChange(
   if (!isHopper(device))
     return change("fusedNorm", "skipped", `${device.name} has no kernels for it; a Hopper GPU has.`);
   if (precision === "float32") return change("fusedNorm", "skipped", "The kernels are for 16-bit activations.");
-  return change("fusedNorm", "on", "3x3 convolutions of large maps normalise channel groups in shared memory.");
+  return change("fusedNorm", "on", "Convolutions of large maps normalise channel groups in shared memory.");
 }
 
 function channelsLastChange({ channelsLast = true }: OptimizationOptions): OptimizationChange {

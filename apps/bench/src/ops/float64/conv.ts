@@ -101,22 +101,25 @@ export function sampleConv(call: FullCall): SampledCall[] {
   return [{ operands: Object.fromEntries(own), attrs: { ...plainly, framePadding: "zeros" }, elements }];
 }
 
-/** conv_winograd and group_norm_conv at some pixels: for each the frame's part around it, which ends where the frame ends. */
+/** conv_winograd and group_norm_conv at some pixels: for each the clip's part around it that filters see, which ends where the clip ends. */
 export function sampleNormedConv({ label, operands, resultDims }: FullCall): SampledCall[] {
   const [b, f, h, w, k] = resultDims as Five;
   const filters = chosen(`${label} filters`, FILTERS, k);
   const leading = filters.map((filter) => [filter]);
+  const reach = operands.weight!.dims.slice(2).map((size) => Math.floor(size / 2));
   return chosen(`${label} pixels`, PIXELS, b * f * h * w).map((place) => {
-    const [i, frame, row, column] = indexOf(place, [b, f, h, w]) as [number, number, number, number];
-    const [top, left] = [Math.max(0, row - 1), Math.max(0, column - 1)];
-    const size = [Math.min(h, row + 2) - top, Math.min(w, column + 2) - left] as const;
+    const [i, ...at] = indexOf(place, [b, f, h, w]) as [number, number, number, number];
+    const start = at.map((x, axis) => Math.max(0, x - reach[axis]!));
+    const size = at.map((x, axis) => Math.min([f, h, w][axis]!, x + reach[axis]! + 1) - start[axis]!);
+    const [frame, top, left] = start as [number, number, number];
+    const statsFrames = (n: Numbers) => (n.dims[1] === 1 ? 1 : size[0]!);
     const part = (numbers: Numbers) =>
-      picked(numbers, [1, 1, ...size, numbers.dims[4]!], ([, , y, x, c]) => [i, frame, top + y!, left + x!, c!]);
+      picked(numbers, [1, ...size, numbers.dims[4]!], ([, t, y, x, c]) => [i, frame + t!, top + y!, left + x!, c!]);
     const perFilter = (numbers: Numbers) => parts(numbers, leading);
     const perPixel = (numbers: Numbers) =>
-      picked(numbers, [1, 1, ...size, filters.length], ([, , y, x, n]) => [
+      picked(numbers, [1, ...size, filters.length], ([, t, y, x, n]) => [
         i,
-        frame,
+        frame + t!,
         top + y!,
         left + x!,
         filters[n!]!,
@@ -124,13 +127,15 @@ export function sampleNormedConv({ label, operands, resultDims }: FullCall): Sam
     const pick: Readonly<Record<string, (numbers: Numbers) => Plain>> = {
       ...{ x: part, x2: part, weight: perFilter, bias: perFilter, residual: perPixel, residual2: perPixel },
       ...{ normWeight: wholeOf, normBias: wholeOf },
-      stats: (n) => picked(n, [1, 1, ...n.dims.slice(2)], ([, , group, which]) => [i, frame, group!, which!]),
-      frameBias: (n) => picked(n, [1, 1, filters.length], ([, , c]) => [i, frame, filters[c!]!]),
+      stats: (n) =>
+        picked(n, [1, statsFrames(n), ...n.dims.slice(2)], ([, t, group, which]) => [i, frame + t!, group!, which!]),
+      frameBias: (n) => picked(n, [1, size[0]!, filters.length], ([, t, c]) => [i, frame + t!, filters[c!]!]),
     };
     const own = Object.entries(operands).map(([name, numbers]) => [name, pick[name]!(numbers)] as const);
-    const first = ((row - top) * size[1] + column - left) * filters.length;
+    const [t, y, x] = at.map((each, axis) => each - start[axis]!) as [number, number, number];
+    const first = ((t * size[1]! + y) * size[2]! + x) * filters.length;
     const elements = filters.map((filter, n) => ({
-      ...{ from: first + n, to: placeOf([i, frame, row, column, filter], resultDims) },
+      ...{ from: first + n, to: placeOf([i, ...at, filter], resultDims) },
     }));
     return { operands: Object.fromEntries(own), elements };
   });

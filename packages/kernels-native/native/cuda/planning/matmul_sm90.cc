@@ -53,11 +53,18 @@ Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
        if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
+/** True for a tile whose kernel normalises its source. */
+bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::normed || tile.kernel == MatmulKernel::walk; }
+
 /** Why a tile's kernel reads another source than the problem's. */
 Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  const bool normed = tile.kernel == MatmulKernel::normed;
-  return first_of({if_so(normed && !p.norm, {"is for sources that are normalised on the way"}),
-                   if_so(!normed && p.norm.has_value(), {"normalises no source"})});
+  if (!normalises(tile)) return if_so(p.norm.has_value(), {"normalises no source"});
+  const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
+  const int64_t most = kWalkBlocks * 64;
+  return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
+                   if_so(walks && !overFrames, {"is for filters over frames"}), if_so(!walks && overFrames, {"is for filters inside a frame"}),
+                   if_so(walks && p.channels > most, {"is for up to # channels, x has #", {most, p.channels}}),
+                   if_so(walks && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
 }
 
 /** Why a tile with scales of its own for each block, or without, is not for those of the problem. */
@@ -125,7 +132,7 @@ bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& b
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
   const bool kernel =
       bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide) : (tile.promote > 0) != (tile.staged && !tile.wide);
-  const bool leaves = tile.kernel == MatmulKernel::tiles || tile.kernel == MatmulKernel::normed;
+  const bool leaves = tile.kernel == MatmulKernel::tiles || normalises(tile);
   return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills_frame(p, box, tile.tileM);
 }
 
@@ -158,16 +165,31 @@ Reason groups_reason(const MatmulProblem& p, const MatmulTile& tile) {
                    if_so(p.source[0] != 1, {"has no groups and batches at once where filters reach over frames"})});
 }
 
+/** The box of pixels of one frame. */
+Box choose_frame_box(const MatmulProblem& p, int pixels) {
+  MatmulProblem frame = p;
+  frame.out[0] = frame.out[1] = 1;
+  return choose_box(frame, pixels);
+}
+
 /** The box of a tile's pixels. Where moments are wanted it follows from the frame alone, if that gives whole boxes: sums over them have the
  *  same bits however many frames there are. */
 Box choose_tile_box(const MatmulProblem& p, int pixels) {
   if (p.moments) {
-    MatmulProblem frame = p;
-    frame.out[0] = frame.out[1] = 1;
-    const Box box = choose_box(frame, pixels);
+    const Box box = choose_frame_box(p, pixels);
     if (fills_frame(p, box, pixels)) return box;
   }
   return choose_box(p, pixels);
+}
+
+/** The box of a normed tile: eight results beside each other are a group of a product's rows. */
+Box normed_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
+
+/** The box of a tile. chosen: that of tiles of 128 and of 256 pixels which may lie as they like. */
+Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
+  if (tile.kernel == MatmulKernel::normed) return normed_box(tile);
+  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, tile.tileM);
+  return chosen[tile.tileM == 256];
 }
 
 /** Why a tile cannot do the problem. */
@@ -194,7 +216,7 @@ double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
   if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
-  // Normed tiles load their pixels once for nine taps.
+  // Normed tiles load their pixels once for all taps.
   const double rows = tile.kernel == MatmulKernel::normed ? normed_source_pixels(tile) / 9.0 : tile.tileM;
   const double loads = (rows + tile.tileN / static_cast<double>(tile.cluster)) * 128.0 / load_rate(numBlocks) * numKBlocks;
   const double direct = !p.gated ? 0.14 : tile.pingpong ? 0.21 : 0.16, staged = !p.gated ? 0.09 : tile.pingpong ? 0.12 : 0.13;
@@ -224,9 +246,6 @@ int column_parts(int64_t numRows, int numNTiles, int64_t numClusters) {
   }
   return best;
 }
-
-/** The box of a normed tile: eight results beside each other are a group of a product's rows. */
-Box normed_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
 
 /** The problem as a tile's kernel sees it, all but the tensor maps. box: of the results. groups: blocks of rows that a cluster
  *  takes at a time. */
@@ -316,17 +335,18 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   const bool rows = tile.kernel == MatmulKernel::rows;
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
-  const bool normed = tile.kernel == MatmulKernel::normed;
+  const bool normed = tile.kernel == MatmulKernel::normed, walks = tile.kernel == MatmulKernel::walk;
   const Box source = own ? Box{1, 1, tile.tileM} : normed ? Box{1, chosen[1] + 2, kNormedColumns} : chosen;
   const Box box = own ? Box{1, 1, 64} : chosen;
   int64_t groups = 0;
   const MatmulSm90Params params = make_params(p, tile, box, device, groups);
   Launch launch;
   launch.symbol = std::string(p.symbolPrefix) + tile.name + p.suffix;
-  launch.block = normed ? normed_threads(tile) : kMatmulThreads;
+  launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
-  const int64_t tiles = groups * (rows ? params.numParts : p.phases * params.numNTiles);
+  // A block takes the same pixels of all frames.
+  const int64_t tiles = walks ? groups / params.tiles[0] : groups * (rows ? params.numParts : p.phases * params.numNTiles);
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   double cost = 0;
@@ -336,11 +356,11 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
     launch.grid[0] = static_cast<uint32_t>(tiles * parts);
     cost = cycles;
   } else {
-    const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : 1;
+    const double perItem = rows ? static_cast<double>(ceil_div(params.numNTiles, params.numParts)) : walks ? params.tiles[0] : 1;
     cost = static_cast<double>(ceil_div(tiles, clusters)) * perItem *
            tile_cycles(p, tile, params.numKBlocks, clusters * tile.cluster, tiles <= clusters);
   }
-  if (normed) set_normed_params(launch, params, *p.norm);
+  if (normalises(tile)) set_normed_params(launch, params, *p.norm);
   else launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   if (p.scales.x != nullptr)
@@ -364,7 +384,7 @@ void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const De
   const Box boxes[2] = {choose_tile_box(problem, 128), choose_tile_box(problem, 256)};
   for (const MatmulTile& tile : kMatmulTiles) {
     static_assert(kMatmulTiles[0].tileM == 128 && kMatmulTiles[1].tileM == 256, "tiles have 128 or 256 rows");
-    const Box box = tile.kernel == MatmulKernel::normed ? normed_box(tile) : boxes[tile.tileM == 256];
+    const Box box = tile_box(problem, tile, boxes);
     const bool split = tile.kernel == MatmulKernel::split;
     if (split && !out.allows({"sm90_", tile.name}, out.variance_reason())) continue;
     if (!out.allows({"sm90_", tile.name}, tile_reason(problem, tile, box, device))) continue;

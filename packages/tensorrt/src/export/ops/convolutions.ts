@@ -163,15 +163,16 @@ function normedSource(c: ExportContext, row: NamedRow): Value {
   });
 }
 
-/** A 3×3 convolution of every frame, of normalised channels where statistics are given: which products kernels save, and where the
- *  normalised channels lie, is their affair. */
+/** A convolution with results as large as its source, of normalised channels where statistics are given: which products kernels save, and
+ *  where the normalised channels lie, is their affair. */
 export function normedConv(c: ExportContext, row: NamedRow): void {
   const { inputs, output, name } = row;
+  const [t, r, s] = inputs.weight!.dims.slice(2).map((size) => Math.floor(size / 2)) as [number, number, number];
   const product = convolved(c, row, {
     x: normedSource(c, row),
     weight: (dims) => c.parameter(inputs.weight!, "weight", name, dims),
     bias: inputs.bias && c.parameter(inputs.bias, "bias", name),
-    ...{ stride: [1, 1, 1], padding: [0, 0, 1, 1, 1, 1] },
+    ...{ stride: [1, 1, 1], padding: [t, t, r, r, s, s] },
   });
   c.write(output, finished(c, row, product));
   writeMoments(c, row);
