@@ -6,8 +6,8 @@
 //   wait used, 64 channels ─────► wait loaded, act(x · scale ──► for each tap: wait ready, wgmma; behind the last result
 //   of a frame                    + shift) in place ─► ready     that sees a source ─► used
 //
-// Frames in front of the first and behind the last are left out: the convolution pads what is normalised. Results leave as those of wide
-// tiles do. Figures: docs/kernels/group_norm_conv.md.
+// Frames in front of the first and behind the last are left out: the convolution pads what is normalised. A clip's results may be fewer or
+// more than its frames, by one at each end. Results leave as those of wide tiles do. Figures: docs/kernels/group_norm_conv.md.
 #pragma once
 #include "matmul_sm90_normed.cuh"
 
@@ -37,8 +37,8 @@ template <class Config> struct WalkShared {
 
 /** The pixels that a block takes through all frames of a clip. */
 struct WalkPlace {
-  int tile;    // the tile of its first frame
-  int stride;  // tiles from one frame to the next
+  int tile;    // that of its first result
+  int stride;  // tiles from one frame of results to the next
   __device__ __forceinline__ WalkPlace(const MatmulSm90Params& p, int place) : stride(p.tiles[1] * p.tiles[2]) {
     tile = place / stride * p.out[0] * stride + place % stride;
   }
@@ -46,6 +46,7 @@ struct WalkPlace {
 };
 
 __device__ __forceinline__ int walk_places(const MatmulSm90Params& p) { return p.numMTiles / p.out[0]; }
+__device__ __forceinline__ int walk_frames(const MatmulSm90Params& p) { return p.lastFrame + 1; }
 
 /** The loading thread: the filters, then every source of this block. */
 template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared) {
@@ -58,7 +59,7 @@ template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm
   for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
     const PixelBox box = tile_box<Config>(p, WalkPlace(p, place).tile);
 #pragma unroll 1
-    for (int frame = 0; frame < p.out[0]; ++frame, at.advance())
+    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance())
 #pragma unroll 1
       for (int block = 0; block < p.blocksPerTap; ++block) {
         const int i = at.stage * kWalkBlocks + block;
@@ -102,11 +103,11 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
   for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
     const int clip = place / (p.tiles[1] * p.tiles[2]);
 #pragma unroll 1
-    for (int frame = 0; frame < p.out[0]; ++frame, at.advance())
+    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance())
 #pragma unroll 1
       for (int block = 0; block < p.blocksPerTap; ++block) {
         const int i = at.stage * kWalkBlocks + block;
-        const NormedAffine affine = normed_affine(params.norm, clip * p.out[0] + frame, block * Config::kBlock + 8 * vector, p.channels);
+        const NormedAffine affine = normed_affine(params.norm, clip * walk_frames(p) + frame, block * Config::kBlock + 8 * vector, p.channels);
         ptx::mbarrier_wait(shared.loaded_at(i), at.parity);
         if (params.norm.silu) walk_apply<Config>(affine, NormSilu{}, shared.source(i) + offset);
         else walk_apply<Config>(affine, NormNoActivation{}, shared.source(i) + offset);
@@ -117,24 +118,23 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
   }
 }
 
-/** acc = this warpgroup's rows of a frame's results. at: of that frame's source. */
+/** acc = this warpgroup's rows of the results of a frame. before: sources of this block in front of the clip's. */
 template <class Config>
 __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float (&acc)[1][1][Config::kWidth / 2],
-                                                const WalkShared<Config>& shared, int group, int frame,
-                                                const RingCursor<kWalkFrames>& at) {
+                                                const WalkShared<Config>& shared, int group, int frame, uint32_t before) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
+  const int start = frame - p.padding[0];  // the first source that the result sees, or one in front of them
   const bool isFirst = frame == 0, isLast = frame == p.out[0] - 1;
+  const int end = min(kWalkTaps, walk_frames(p) - start);
   uint32_t used = 0;  // the barrier of the source before, if no other result sees it
   bool more = false;
 #pragma unroll 1
-  for (int tap = isFirst; tap < kWalkTaps - isLast; ++tap) {
-    int stage = at.stage + tap - 1;
-    stage += stage < 0 ? kWalkFrames : stage < kWalkFrames ? 0 : -kWalkFrames;
-    const bool isNew = isFirst || tap == 2;  // the others were ready for the frame before
-    const uint32_t parity = tap == 2 && stage == 0 ? at.parity ^ 1 : at.parity;
+  for (int tap = max(0, -start); tap < end; ++tap) {
+    const uint32_t source = before + start + tap, stage = source % kWalkFrames, parity = source / kWalkFrames & 1;
+    const bool isNew = isFirst || tap == kWalkTaps - 1;  // the others were ready for the frame before
 #pragma unroll 1
     for (int block = 0; block < p.blocksPerTap; ++block) {
-      const int i = stage * kWalkBlocks + block;
+      const int i = static_cast<int>(stage) * kWalkBlocks + block;
       if (isNew) ptx::mbarrier_wait(shared.ready_at(i), parity);
       const uint64_t a = ptx::matrix_descriptor(shared.source(i) + group * Config::kRows * 128);
       const uint64_t b = ptx::matrix_descriptor(shared.filters(tap, block));
@@ -156,18 +156,17 @@ __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float
 template <class Config>
 __device__ __forceinline__ void walk_consume(const MatmulSm90Params& p, const WalkShared<Config>& shared, int group, float* bias) {
   static_assert(Config::kRowBlocks == 1 && Config::kColBlocks == 1, "one product is as large as the warpgroup's results");
-  RingCursor<kWalkFrames> at;
-  uint32_t residualParity = 0;
+  uint32_t residualParity = 0, before = 0;
   ptx::mbarrier_wait(shared.filters_at(), 0);
 #pragma unroll 1
-  for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
+  for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x, before += walk_frames(p)) {
     const WalkPlace here(p, place);
 #pragma unroll 1
-    for (int frame = 0; frame < p.out[0]; ++frame, at.advance()) {
+    for (int frame = 0; frame < p.out[0]; ++frame) {
       float acc[1][1][Config::kWidth / 2];
       const MatmulTileIndex index = here.index(frame);
       matmul_load_bias<Config>(p, index, bias);  // everyone has used that of the frame before
-      walk_accumulate<Config>(p, acc, shared, group, frame, at);
+      walk_accumulate<Config>(p, acc, shared, group, frame, before);
       ptx::named_barrier(kStagingFree, kWideThreads);
       matmul_stage<Config>(p, acc, index, group, group * Config::kRows, bias, shared.staging(), shared.residual_at(), residualParity);
       ptx::named_barrier(kStagingFull, kWideThreads);

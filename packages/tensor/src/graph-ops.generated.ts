@@ -336,14 +336,16 @@ export interface GroupNormConvOptions extends CallOptions {
   normBias: Tensor;
   /** added per output channel [K] f32|f16|bf16 */
   bias?: Tensor | undefined;
-  /** added per clip, frame and output channel [1|B,1|F,K] f32|f16|bf16 */
+  /** added per clip, frame and output channel [1|B,1|G,K] f32|f16|bf16 */
   frameBias?: Tensor | undefined;
-  /** added after the activation [B,F,H,W,K] f32|f16|bf16 */
+  /** added after the activation [B,G,H,W,K] f32|f16|bf16 */
   residual?: Tensor | undefined;
-  /** a second one, e.g. the other branch of a blend [B,F,H,W,K] f32|f16|bf16 */
+  /** a second one, e.g. the other branch of a blend [B,G,H,W,K] f32|f16|bf16 */
   residual2?: Tensor | undefined;
   /** activation of the normalised channels; default "none" */
   normAct?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | undefined;
+  /** frames of zeros in front of what is normalised and behind it, for 3x1x1 filters; default [0,0] */
+  temporalPadding?: readonly [number, number] | undefined;
   /** activation after the biases; default "none" */
   act?: "none" | "silu" | "gelu" | "gelu_tanh" | "quick_gelu" | "geglu" | "swiglu" | undefined;
   /** factor of the activated value; default 1 */
@@ -886,17 +888,17 @@ export abstract class GraphOps {
     return this.record("group_norm", options);
   }
 
-  /** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, or each pixel's frames with 3x1x1 filters, a step of one and zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory.
+  /** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, zeros around what is normalised, or each pixel's frames with 3x1x1 filters, a step of one, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory.
    *  x: [B,F,H,W,C] activations.
    *  weight: [K,C,T,R,S] filters, as in the checkpoint.
    *  stats: [B,1|F,N,2] mean and 1/sqrt(variance + eps) of channel groups, from group_norm_stats.
    *  normWeight: [C] scale of the normalised channels.
    *  normBias: [C] shift of the normalised channels.
    *  bias: [K] added per output channel.
-   *  frameBias: [1|B,1|F,K] added per clip, frame and output channel.
-   *  residual: [B,F,H,W,K] added after the activation.
-   *  residual2: [B,F,H,W,K] a second one, e.g. the other branch of a blend.
-   *  Returns y: [B,F,H,W,K] result.
+   *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
+   *  residual: [B,G,H,W,K] added after the activation.
+   *  residual2: [B,G,H,W,K] a second one, e.g. the other branch of a blend.
+   *  Returns y: [B,G,H,W,K] result.
    *  Source: https://arxiv.org/abs/1803.08494
    *  Source: huggingface/diffusers@58eb52c src/diffusers/models/resnet.py
    *  @throws VdError `shape`, `dtype` or `attr` naming the argument */

@@ -15,11 +15,11 @@ function source(call: PlainCall, x: Plain): Plain {
   });
 }
 
-/** Where the taps of filters of a size lie around a result: frames, rows and columns. */
-function offsetsOf(size: readonly number[]): [number, number, number][] {
+/** Where the taps of filters of a size lie around a result: frames, rows and columns. front: frames in front of the first. */
+function offsetsOf(size: readonly number[], front: number): [number, number, number][] {
   const [T, R, S] = size as [number, number, number];
   return Array.from({ length: T * R * S }, (_, tap) => [
-    Math.floor(tap / (R * S)) - Math.floor(T / 2),
+    Math.floor(tap / (R * S)) - front,
     (Math.floor(tap / S) % R) - Math.floor(R / 2),
     (tap % S) - Math.floor(S / 2),
   ]);
@@ -31,11 +31,14 @@ export function normedConv(call: PlainCall, channels: Plain): Plain {
   const x = source(call, channels);
   const weight = call.operand("weight");
   const [B, F, H, W, C] = x.dims as [number, number, number, number, number];
-  const taps = offsetsOf(weight.dims.slice(2));
-  const product = plain([B, F, H, W, weight.dims[0]!], (b, f, p, q, k) => {
+  // 3x3 filters have no such attribute in every op.
+  const [front, back] = weight.dims[2] === 1 ? [0, 0] : (call.list("temporalPadding") as [number, number]);
+  const taps = offsetsOf(weight.dims.slice(2), front);
+  const frames = F + front + back - weight.dims[2]! + 1;
+  const product = plain([B, frames, H, W, weight.dims[0]!], (b, f, p, q, k) => {
     let sum = biasesAt(call, b!, f!, k!);
-    for (const [tap, [frames, rows, columns]] of taps.entries()) {
-      const [g, h, w] = [f! + frames, p! + rows, q! + columns];
+    for (const [tap, [later, below, right]] of taps.entries()) {
+      const [g, h, w] = [f! + later, p! + below, q! + right];
       if (g < 0 || g >= F || h < 0 || h >= H || w < 0 || w >= W) continue;
       const pixel = (((b! * F + g) * H + h) * W + w) * C;
       for (let c = 0; c < C; c++) sum += x.data[pixel + c]! * weight.data[(k! * C + c) * taps.length + tap]!;

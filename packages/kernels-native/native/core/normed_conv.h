@@ -1,5 +1,7 @@
 // Convolutions with borders of zeros that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands for.
 #pragma once
+#include <algorithm>
+
 #include "../generated/op_args.h"
 
 namespace vd {
@@ -41,7 +43,8 @@ template <class Args> ConvArgs as_conv(const Args& a, const Tensor& x) {
   conv.y = a.y;
   if constexpr (requires { a.moments; }) conv.moments = a.moments;
   for (int64_t& step : conv.stride) step = 1;
-  for (int side = 0; side < 6; ++side) conv.padding[side] = a.weight.dims[2 + side / 2] / 2;  // results are as large as the source
+  if constexpr (requires { a.temporalPadding; }) std::copy_n(a.temporalPadding, 2, conv.padding);
+  for (int side = 2; side < 6; ++side) conv.padding[side] = a.weight.dims[2 + side / 2] / 2;  // a frame's results are as large as it
   conv.act = a.act;
   conv.outScale = a.outScale;
   conv.residualScale = a.residualScale;

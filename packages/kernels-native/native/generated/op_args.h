@@ -380,7 +380,7 @@ struct GroupNormArgs {
   bool joinFrames;
 };
 
-/** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, or each pixel's frames with 3x1x1 filters, a step of one and zeros around what is normalised, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory. */
+/** Normalises the channel groups of a clip by given statistics and activates, as group_norm does, then convolves every frame with 3x3 filters, zeros around what is normalised, or each pixel's frames with 3x1x1 filters, a step of one, and applies the shared epilogue, as conv does. Kernels need not put the normalised clip into memory. */
 struct GroupNormConvArgs {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
@@ -394,18 +394,20 @@ struct GroupNormConvArgs {
   Tensor normBias;
   /** [K], may be absent: added per output channel. */
   Tensor bias;
-  /** [1|B,1|F,K], may be absent: added per clip, frame and output channel. */
+  /** [1|B,1|G,K], may be absent: added per clip, frame and output channel. */
   Tensor frameBias;
-  /** [B,F,H,W,K], may be absent: added after the activation. */
+  /** [B,G,H,W,K], may be absent: added after the activation. */
   Tensor residual;
-  /** [B,F,H,W,K], may be absent: a second one, e.g. the other branch of a blend. */
+  /** [B,G,H,W,K], may be absent: a second one, e.g. the other branch of a blend. */
   Tensor residual2;
-  /** [B,F,H,W,K]: result. */
+  /** [B,G,H,W,K]: result. */
   Tensor y;
-  /** [B,F,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
+  /** [B,G,K,2], may be absent: mean and biased variance of each channel over the pixels of each frame of y, as group_norm_stats takes them. */
   Tensor moments;
   /** activation of the normalised channels. */
   Activation normAct;
+  /** frames of zeros in front of what is normalised and behind it, for 3x1x1 filters. */
+  int64_t temporalPadding[2];
   /** activation after the biases. */
   Activation act;
   /** factor of the activated value. */
@@ -1073,10 +1075,12 @@ inline GroupNormConvArgs read_group_norm_conv_args(const Row& row) {
   args.y = row.tensors[9];
   args.moments = row.tensors[10];
   args.normAct = static_cast<Activation>(static_cast<int32_t>(row.attrs[0]));
-  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[1]));
-  args.outScale = static_cast<float>(row.attrs[2]);
-  args.residualScale = static_cast<float>(row.attrs[3]);
-  args.residual2Scale = static_cast<float>(row.attrs[4]);
+  args.temporalPadding[0] = static_cast<int64_t>(row.attrs[1]);
+  args.temporalPadding[1] = static_cast<int64_t>(row.attrs[2]);
+  args.act = static_cast<Activation>(static_cast<int32_t>(row.attrs[3]));
+  args.outScale = static_cast<float>(row.attrs[4]);
+  args.residualScale = static_cast<float>(row.attrs[5]);
+  args.residual2Scale = static_cast<float>(row.attrs[6]);
   return args;
 }
 

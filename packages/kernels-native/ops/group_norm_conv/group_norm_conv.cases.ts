@@ -19,13 +19,24 @@ interface Shape {
   groups?: number;
   /** Default: 3x3 inside a frame. */
   filter?: readonly [number, number, number];
+  /** Of filters over frames; default: one frame at each end. */
+  padding?: readonly [number, number];
   more?: Partial<Case>;
 }
 
 /** Filters over frames. */
 const OVER_FRAMES = [3, 1, 1] as const;
 
-function shape({ name, x, rows, frames = x[1], groups = 4, filter = [1, 3, 3], more = {} }: Shape): Case {
+function shape({
+  name,
+  x,
+  rows,
+  frames = x[1],
+  groups = 4,
+  filter = [1, 3, 3],
+  padding = [1, 1],
+  more = {},
+}: Shape): Case {
   const channels = x[4];
   return {
     name,
@@ -38,7 +49,7 @@ function shape({ name, x, rows, frames = x[1], groups = 4, filter = [1, 3, 3], m
       normBias: [channels],
       ...more.inputs,
     } as Case["inputs"],
-    attrs: { normAct: "silu", ...more.attrs },
+    attrs: { normAct: "silu", ...(filter[0] === 3 && { temporalPadding: padding }), ...more.attrs },
   };
 }
 
@@ -87,6 +98,9 @@ const shapes: Shape[] = [
       { name: "no activation", x: [1, 3, 6, 5, 16], rows: 64, more: { attrs: { normAct: "none" } } },
       { name: "more channels than a block keeps", x: [1, 3, 6, 5, 136], rows: 64, frames: 1 },
       { name: "more filters than a block keeps", x: [1, 3, 6, 5, 64], rows: 136, frames: 1 },
+      { name: "neighbours in front", x: [2, 5, 9, 9, 64], rows: 64, padding: [0, 1] },
+      { name: "neighbours behind", x: [1, 4, 9, 9, 72], rows: 72, frames: 1, padding: [1, 0] },
+      { name: "neighbours on both sides of one result", x: [2, 3, 9, 9, 128], rows: 128, frames: 1, padding: [0, 0] },
       { name: "every operand, on aligned gaps", x: [2, 3, 6, 7, 16], rows: 64, more: everyOperand },
     ] satisfies Shape[]
   ).map((each): Shape => ({ ...each, name: `over frames, ${each.name}`, filter: OVER_FRAMES })),
@@ -113,13 +127,24 @@ const moments: Shape[] = [
   { name: "moments of frames that tiles do not cover", x: [1, 2, 12, 10, 24], rows: 64 },
   { name: "over frames, moments of whole tiles", x: [2, 5, 16, 24, 128], rows: 128, frames: 1, filter: OVER_FRAMES },
   {
-    ...{ name: "over frames, moments of whole tiles with residuals", x: [1, 3, 8, 32, 64], rows: 128, frames: 1, filter: OVER_FRAMES },
+    ...{
+      name: "over frames, moments of whole tiles with residuals",
+      x: [1, 3, 8, 32, 64],
+      rows: 128,
+      frames: 1,
+      filter: OVER_FRAMES,
+    },
     more: {
       inputs: { bias: [128], residual: [1, 3, 8, 32, 128], residual2: [1, 3, 8, 32, 128] } as Case["inputs"],
       attrs: { outScale: 0.5, residualScale: 2, residual2Scale: -0.5 },
     },
   },
-  { name: "over frames, moments of frames that tiles do not cover", x: [1, 3, 9, 7, 24], rows: 64, filter: OVER_FRAMES },
+  {
+    name: "over frames, moments of frames that tiles do not cover",
+    x: [1, 3, 9, 7, 24],
+    rows: 64,
+    filter: OVER_FRAMES,
+  },
 ];
 
 const epilogue = epilogueCases({ out: [2, 3, 3, 6, 64], rows: 64 }).map(

@@ -15,9 +15,12 @@ function isPlain({ stride = [1, 1, 1], upsample, past, groups = 1, transposed, f
 export const is3x3 = (call: ConvOptions): boolean =>
   isPlain(call) && isAll(call.weight.dims.slice(2), [1, 3, 3]) && isAll(call.padding, [0, 0, 1, 1, 1, 1]);
 
-/** True for 3x1x1 filters over frames, with a step of one and zeros in front of the first frame and behind the last. */
-export const is3x1x1 = (call: ConvOptions): boolean =>
-  isPlain(call) && isAll(call.weight.dims.slice(2), [3, 1, 1]) && isAll(call.padding, [1, 1, 0, 0, 0, 0]);
+/** True for 3x1x1 filters over frames, with a step of one and a frame of zeros, or none, in front of the first frame and behind the last. */
+export function is3x1x1(call: ConvOptions): boolean {
+  const { weight, padding = [0, 0, 0, 0, 0, 0] } = call;
+  const isOverFrames = isAll(weight.dims.slice(2), [3, 1, 1]) && isAll(padding.slice(2), [0, 0, 0, 0]);
+  return isPlain(call) && isOverFrames && padding.slice(0, 2).every((size) => size <= 1);
+}
 
 /** The operands of a convolution that normalises `norm.x` by itself; records its statistics where they are not given. */
 export function normedSource({ x, x2, weight, bias, act, stats, ...norm }: GroupNormOptions, record: RecordCall) {

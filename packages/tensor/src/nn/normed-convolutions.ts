@@ -51,6 +51,7 @@ export function normedConvolutions(): RewriteCall {
     const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
     norms.recordBefore(conv as CallOptions);
     const { x2, ...source } = normedSource(norm.call as GroupNormOptions, norm.record);
-    return record("group_norm_conv", { ...conv, ...source } as CallOptions);
+    const temporalPadding = is3x1x1(call) && padding ? padding.slice(0, 2) : [0, 0];
+    return record("group_norm_conv", { ...conv, ...source, temporalPadding } as CallOptions);
   });
 }

@@ -77,6 +77,7 @@ it("does so for filters over frames of 128 channels", () => {
   expect(overFrames(256)).toEqual(APART);
   expect(overFrames(128, 129)).toEqual(FUSED);
   expect(overFrames(128, 128, { framePadding: "replicate" })).toEqual(APART);
+  expect(overFrames(128, 128, { padding: [0, 1, 0, 0, 0, 0] })).toEqual(FUSED);
   expect(overFrames(128, 128, { padding: [2, 0, 0, 0, 0, 0] })).toEqual(APART);
 });
 

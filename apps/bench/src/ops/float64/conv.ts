@@ -102,41 +102,55 @@ export function sampleConv(call: FullCall): SampledCall[] {
 }
 
 /** conv_winograd and group_norm_conv at some pixels: for each the clip's part around it that filters see, which ends where the clip ends. */
-export function sampleNormedConv({ label, operands, resultDims }: FullCall): SampledCall[] {
+export function sampleNormedConv({ label, operands, attrs, resultDims }: FullCall): SampledCall[] {
   const [b, f, h, w, k] = resultDims as Five;
   const filters = chosen(`${label} filters`, FILTERS, k);
   const leading = filters.map((filter) => [filter]);
-  const reach = operands.weight!.dims.slice(2).map((size) => Math.floor(size / 2));
+  const numFrames = operands.x!.dims[1]!;
+  const [taps, ...sizes] = operands.weight!.dims.slice(2) as [number, number, number];
+  const [below, right] = sizes.map((size) => Math.floor(size / 2)) as [number, number];
+  const front = taps === 1 ? 0 : (attrs.temporalPadding as readonly number[])[0]!;
   return chosen(`${label} pixels`, PIXELS, b * f * h * w).map((place) => {
-    const [i, ...at] = indexOf(place, [b, f, h, w]) as [number, number, number, number];
-    const start = at.map((x, axis) => Math.max(0, x - reach[axis]!));
-    const size = at.map((x, axis) => Math.min([f, h, w][axis]!, x + reach[axis]! + 1) - start[axis]!);
-    const [frame, top, left] = start as [number, number, number];
-    const statsFrames = (n: Numbers) => (n.dims[1] === 1 ? 1 : size[0]!);
+    const [i, frame, row, column] = indexOf(place, [b, f, h, w]) as [number, number, number, number];
+    const [top, left] = [Math.max(0, row - below), Math.max(0, column - right)];
+    const size = [Math.min(h, row + below + 1) - top, Math.min(w, column + right + 1) - left] as const;
+    // The frames that this one result sees, less those outside the clip.
+    const [first, end] = [Math.max(0, frame - front), Math.min(numFrames, frame - front + taps)];
+    const temporalPadding = [first - (frame - front), frame - front + taps - end];
     const part = (numbers: Numbers) =>
-      picked(numbers, [1, ...size, numbers.dims[4]!], ([, t, y, x, c]) => [i, frame + t!, top + y!, left + x!, c!]);
+      picked(numbers, [1, end - first, ...size, numbers.dims[4]!], ([, t, y, x, c]) => [
+        i,
+        first + t!,
+        top + y!,
+        left + x!,
+        c!,
+      ]);
     const perFilter = (numbers: Numbers) => parts(numbers, leading);
     const perPixel = (numbers: Numbers) =>
-      picked(numbers, [1, ...size, filters.length], ([, t, y, x, n]) => [
+      picked(numbers, [1, 1, ...size, filters.length], ([, , y, x, n]) => [
         i,
-        frame + t!,
+        frame,
         top + y!,
         left + x!,
         filters[n!]!,
       ]);
+    const statistics = (n: Numbers) =>
+      picked(n, [1, n.dims[1] === 1 ? 1 : end - first, ...n.dims.slice(2)], ([, t, group, which]) => [
+        i,
+        first + t!,
+        group!,
+        which!,
+      ]);
     const pick: Readonly<Record<string, (numbers: Numbers) => Plain>> = {
       ...{ x: part, x2: part, weight: perFilter, bias: perFilter, residual: perPixel, residual2: perPixel },
-      ...{ normWeight: wholeOf, normBias: wholeOf },
-      stats: (n) =>
-        picked(n, [1, statsFrames(n), ...n.dims.slice(2)], ([, t, group, which]) => [i, frame + t!, group!, which!]),
-      frameBias: (n) => picked(n, [1, size[0]!, filters.length], ([, t, c]) => [i, frame + t!, filters[c!]!]),
+      ...{ normWeight: wholeOf, normBias: wholeOf, stats: statistics },
+      frameBias: (n) => picked(n, [1, 1, filters.length], ([, , c]) => [i, frame, filters[c!]!]),
     };
     const own = Object.entries(operands).map(([name, numbers]) => [name, pick[name]!(numbers)] as const);
-    const [t, y, x] = at.map((each, axis) => each - start[axis]!) as [number, number, number];
-    const first = ((t * size[1]! + y) * size[2]! + x) * filters.length;
+    const at = ((row - top) * size[1] + column - left) * filters.length;
     const elements = filters.map((filter, n) => ({
-      ...{ from: first + n, to: placeOf([i, ...at, filter], resultDims) },
+      ...{ from: at + n, to: placeOf([i, frame, row, column, filter], resultDims) },
     }));
-    return { operands: Object.fromEntries(own), elements };
+    return { operands: Object.fromEntries(own), attrs: { temporalPadding }, elements };
   });
 }

@@ -163,16 +163,17 @@ function normedSource(c: ExportContext, row: NamedRow): Value {
   });
 }
 
-/** A convolution with results as large as its source, of normalised channels where statistics are given: which products kernels save, and
- *  where the normalised channels lie, is their affair. */
+/** A convolution with frames of results as large as those of its source, of normalised channels where statistics are given: which products
+ *  kernels save, and where the normalised channels lie, is their affair. */
 export function normedConv(c: ExportContext, row: NamedRow): void {
-  const { inputs, output, name } = row;
-  const [t, r, s] = inputs.weight!.dims.slice(2).map((size) => Math.floor(size / 2)) as [number, number, number];
+  const { inputs, output, name, attrs } = row;
+  const [front = 0, back = 0] = (attrs.temporalPadding as number[] | undefined) ?? [];
+  const [r, s] = inputs.weight!.dims.slice(3).map((size) => Math.floor(size / 2)) as [number, number];
   const product = convolved(c, row, {
     x: normedSource(c, row),
     weight: (dims) => c.parameter(inputs.weight!, "weight", name, dims),
     bias: inputs.bias && c.parameter(inputs.bias, "bias", name),
-    ...{ stride: [1, 1, 1], padding: [t, t, r, r, s, s] },
+    ...{ stride: [1, 1, 1], padding: [front, back, r, r, s, s] },
   });
   c.write(output, finished(c, row, product));
   writeMoments(c, row);
