@@ -211,6 +211,20 @@ interface InPlaceCall {
   chunks: FrameChunks;
 }
 
+/** Returns what records frames [begin, end) of a half's result, from all frames of what it takes. */
+function partsOfHalf(
+  g: Graph,
+  x: Tensor,
+  half: TemporalHalf,
+  stats: Tensor,
+): (begin: number, end: number, call: NonNullable<ConvOptions>) => Tensor {
+  return (begin, end, call) => {
+    const [from, to] = [Math.max(begin - 1, 0), Math.min(end + 1, x.dims[1]!)];
+    const neighbours = [from < begin, to > end] as const;
+    return runOfHalf(g, half, frameRange(x, from, to), { stats, neighbours, ...call });
+  };
+}
+
 /** Returns what records frames [begin, end) of x behind the first convolution. */
 function firstHalf(
   g: Graph,
@@ -219,11 +233,8 @@ function firstHalf(
   frameBias: Tensor | undefined,
 ): (begin: number, end: number, out?: Tensor) => Tensor {
   const stats = joinedStatistics(g, first.path, frameStatistics(g, first, x, { eps }), eps);
-  return (begin, end, out) => {
-    const [from, to] = [Math.max(begin - 1, 0), Math.min(end + 1, x.dims[1]!)];
-    const neighbours = [from < begin, to > end] as const;
-    return runOfHalf(g, first, frameRange(x, from, to), { stats, neighbours, frameBias, out });
-  };
+  const record = partsOfHalf(g, x, first, stats);
+  return (begin, end, out) => record(begin, end, { frameBias, out });
 }
 
 /** A temporal block in the place of x with a second map of all frames, `half`: nothing is computed twice. Pauses after each part. */
@@ -241,13 +252,14 @@ function* inPlaceOver(
     yield;
   }
   const stats = joinedStatistics(g, second.path, frameStatistics(g, second, half, { eps }), eps);
-  // Part by part, since ops that take the norm's place may not work in place.
-  for (const [begin, end] of chunks) {
-    const part = frameRange(half, begin, end);
-    second.norm(g, part, { stats, out: part });
-  }
+  const recordSecond = partsOfHalf(g, half, second, stats);
   yield;
-  return second.conv(g, half, { outScale: amount, residual: x, out: x });
+  for (const [begin, end] of chunks) {
+    const part = frameRange(x, begin, end);
+    recordSecond(begin, end, { outScale: amount, residual: part, out: part });
+    yield;
+  }
+  return x;
 }
 
 /** Frames of a window that lie in front of a part's own. */
