@@ -1,5 +1,6 @@
-import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceKind, VdError } from "@vd/kernels-native";
 import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
 import { smallerPieces } from "../decoding/smaller-pieces";
@@ -61,6 +62,18 @@ export interface DecodeClipOptions extends VaeCallOptions {
 /** Smaller pieces are tried as often after a device ran out of memory. */
 const MOST_RETRIES = 8;
 
+/** What `plan`, `encode` and `decode` take, so that one object of options serves all three. */
+const CALL_OPTIONS: OptionKinds = {
+  ...{ maxBytes: "any", scaled: "boolean", signal: "signal", onNotice: "function" },
+  ...{ latents: "any", seed: "any", noise: "any", precision: "any" },
+  ...{ pieces: "any", onProgress: "function" },
+};
+
+const OPEN_OPTIONS: OptionKinds = {
+  ...{ device: "any", memory: "any", observer: "any" },
+  ...{ format: "any", hub: "any", signal: "signal", scalingFactor: "any" },
+};
+
 /**
  * Stable Video Diffusion's autoencoder, opened alone. One call at a time; further ones wait.
  *
@@ -98,8 +111,9 @@ export class SvdAutoencoder extends OptimizableModel {
   private static async make(components: VaeComponents, options: OpenVaeOptions): Promise<SvdAutoencoder> {
     const { device = "cpu", signal, memory } = options;
     if (memory !== undefined) checkMemoryUse(memory);
-    const opened = typeof device === "string" ? openDevice(device) : device;
-    const vae = await runInSlices(temporalVae.inPieces(components.weights, components.config), { signal });
+    const opened = deviceOf(device);
+    const recorded = temporalVae.inPieces(components.weights, components.config);
+    const vae = await runInSlices(recorded, { signal, where: "opening the autoencoder" });
     return new SvdAutoencoder(components, vae, opened, options);
   }
 
@@ -110,6 +124,7 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError `io`, `weights`, `unsupported`, `attr` or `cancelled`
    */
   static async fromPretrained(source: string, options: OpenVaeOptions = {}): Promise<SvdAutoencoder> {
+    checkCallOptions("fromPretrained", options, OPEN_OPTIONS);
     return SvdAutoencoder.make(await openVae(source, options), options);
   }
 
@@ -120,6 +135,7 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError as {@link fromPretrained}
    */
   static async fromSingleFile(path: string, options: OpenVaeOptions = {}): Promise<SvdAutoencoder> {
+    checkCallOptions("fromSingleFile", options, OPEN_OPTIONS);
     return SvdAutoencoder.make(await openVaeFile(path, options), options);
   }
 
@@ -137,10 +153,13 @@ export class SvdAutoencoder extends OptimizableModel {
    * Nothing is computed.
    *
    * @param size of the latents
-   * @throws VdError `memory` where even the smallest pieces take more, `shape`, `cancelled`
+   * @throws VdError `memory` where even the smallest pieces take more, `shape`, `attr` for options that are none, `cancelled`
    */
   plan(size: Omit<VideoLatents, "data">, request: DecodePlanRequest = {}): Promise<PlannedDecode> {
-    return this.inTurn("plan", async () => choosePieces(this.request(size, request), await this.budget(request)));
+    return this.inTurn("plan", async () => {
+      checkCallOptions("plan", request, CALL_OPTIONS);
+      return choosePieces(this.request(size, request), await this.budget(request));
+    });
   }
 
   /**
@@ -151,10 +170,11 @@ export class SvdAutoencoder extends OptimizableModel {
   encode(video: VideoFrames, options: EncodeClipOptions = {}): Promise<VideoLatents> {
     return this.inTurn("encode", () =>
       withCallbacks(options, ["onNotice"], "encode", async (watched) => {
+        checkCallOptions("encode", watched, CALL_OPTIONS);
         const { numFrames, width, height } = this.checkedFrames(video);
         const dims = [numFrames, height, width, this.config.inChannels];
         await runInSlices(checkValues.inPieces("encode] [data", video.data, dims, "picture"), {
-          signal: watched.signal,
+          ...{ signal: watched.signal, where: "encode" },
         });
         const switches = this.active;
         const precision = this.encodePrecision(watched.precision);
@@ -174,16 +194,17 @@ export class SvdAutoencoder extends OptimizableModel {
   decode(latents: VideoLatents, options: DecodeClipOptions = {}): Promise<VideoFrames> {
     return this.inTurn("decode", () =>
       withCallbacks(options, ["onNotice", "onProgress"], "decode", async (watched) => {
+        checkCallOptions("decode", watched, CALL_OPTIONS);
         const request = this.request(latents, watched);
         if (watched.pieces !== undefined) checkPieces(watched.pieces, this.vae);
         const { numFrames, height, width } = request.shape;
         const dims = [numFrames, this.config.latentChannels, height, width];
-        const { signal } = watched;
-        await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
+        const slices = { signal: watched.signal, where: "decode" };
+        await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), slices);
         const data = await this.decodeOrSmaller(request, latents.data, watched);
         const size = { numFrames, width: width * this.factor, height: height * this.factor };
         const shape = [numFrames, size.height, size.width, this.config.outChannels];
-        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), { signal });
+        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), slices);
         return { ...size, data };
       }),
     );

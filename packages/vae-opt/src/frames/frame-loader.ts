@@ -2,6 +2,7 @@ import { cancelledError, throwIfAborted, VdError } from "@vd/kernels-native";
 import { fitPicture, type RgbImage, resizeLanczos } from "@vd/media";
 import { runInSlices } from "@vd/tensor";
 import { checkSize, type VideoFrames } from "../autoencoder/checks";
+import { checkCallOptions, type OptionKinds } from "../call-options";
 import { inOrder, readAhead } from "./prefetch";
 import { type FrameSource, openSource } from "./sources";
 import { optimalNumWorkers } from "./workers";
@@ -22,6 +23,8 @@ export interface LoadedFrame extends RgbImage {
   /** From 0. */
   index: number;
 }
+
+const OPTIONS: OptionKinds = { workers: "any", prefetch: "any", size: "any", signal: "signal" };
 
 /** Most frames and workers that can be asked for. */
 const MOST = 1_024;
@@ -57,10 +60,12 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     private readonly source: FrameSource,
     private readonly options: FrameLoaderOptions,
   ) {
+    checkCallOptions("createFrameLoader", options, OPTIONS);
     this.workers = checkCount("workers", options.workers, optimalNumWorkers());
     this.prefetch = checkCount("prefetch", options.prefetch, 2 * this.workers);
     const { size } = options;
-    if (size) for (const side of ["width", "height"] as const) checkSize(`createFrameLoader] [${side}`, size[side]);
+    if (size !== undefined)
+      for (const side of ["width", "height"] as const) checkSize(`createFrameLoader] [size.${side}`, size?.[side]);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<LoadedFrame> {
@@ -143,6 +148,17 @@ export async function collectFrames(
   if (most !== Number.POSITIVE_INFINITY && !(Number.isInteger(most) && most >= 1)) {
     const expected = "a whole number from 1, or Infinity";
     throw new VdError({ code: "attr", where: "collectFrames] [most", expected, got: String(most) });
+  }
+  const isIterable =
+    typeof frames === "object" && frames !== null && (Symbol.asyncIterator in frames || Symbol.iterator in frames);
+  if (!isIterable) {
+    const expected = "frames to iterate over, such as createFrameLoader(…)";
+    throw new VdError({
+      code: "attr",
+      where: "collectFrames",
+      expected,
+      got: frames === null ? "null" : typeof frames,
+    });
   }
   const parts: Float32Array[] = [];
   let first: RgbImage | undefined;

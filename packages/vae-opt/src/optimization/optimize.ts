@@ -43,7 +43,7 @@ export interface AutocastOptions {
  * scopes may be nested, the innermost counts. On the CPU activations stay float32.
  *
  * @returns what closes the scope: with `using` at the end of the block
- * @throws VdError `attr` for an unknown precision
+ * @throws VdError `attr` for an unknown precision, or what is no model
  * @example
  * ```ts
  * import { configureAutocast, SvdAutoencoder } from "@vd/vae-opt";
@@ -60,6 +60,8 @@ export function configureAutocast(
   options: AutocastOptions,
 ): Disposable & { readonly precision: VaePrecision } {
   const { precision, enabled = true } = options ?? {};
+  if (typeof enabled !== "boolean")
+    throw new VdError({ code: "attr", where: "enabled", expected: "true or false", got: String(enabled) });
   if (typeof model?.enterPrecision !== "function")
     throw new VdError({
       ...{ code: "attr", where: "configureAutocast", expected: "a model of this package, such as SvdAutoencoder" },

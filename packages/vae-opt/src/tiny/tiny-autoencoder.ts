@@ -1,4 +1,4 @@
-import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceKind, VdError } from "@vd/kernels-native";
 import {
   compile,
   type FrameChunks,
@@ -10,6 +10,7 @@ import {
 } from "@vd/tensor";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "../autoencoder/checks";
 import { StageRuns } from "../autoencoder/stage-runs";
+import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import type { VaeStage } from "../decoding/stages";
 import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { type FrameMode, tinyDecoder, tinyEncoder } from "./model";
@@ -29,6 +30,9 @@ export interface TinyCallOptions {
   chunkFrames?: number | undefined;
   signal?: AbortSignal | undefined;
 }
+
+const OPEN_OPTIONS: OptionKinds = { device: "any", precision: "any" };
+const CALL_OPTIONS: OptionKinds = { chunkFrames: "any", signal: "signal" };
 
 /** Channels at both ends of a half, and by how much a picture is larger than its latents. */
 interface HalfSizes {
@@ -89,10 +93,11 @@ export class TinyAutoencoder {
    * @throws VdError `io` where there are no weights, saying where to get them; `weights` for another layout, `unsupported`
    */
   static async fromPretrained(source: string, options: OpenTinyOptions = {}): Promise<TinyAutoencoder> {
+    checkCallOptions("fromPretrained", options, OPEN_OPTIONS);
     const { device = "cpu", precision } = options;
     if (precision !== undefined) checkPrecision("precision", precision);
     const components = await openTiny(source);
-    return new TinyAutoencoder(components, typeof device === "string" ? openDevice(device) : device, options);
+    return new TinyAutoencoder(components, deviceOf(device), options);
   }
 
   /** True if frames see those before them. */
@@ -106,7 +111,9 @@ export class TinyAutoencoder {
    * @throws VdError `shape`, `dtype` or `attr` for latents that cannot be decoded, `unsupported` without a decoder, `memory`,
    *   `cancelled`
    */
-  async decode(latents: VideoLatents, { chunkFrames, signal }: TinyCallOptions = {}): Promise<VideoFrames> {
+  async decode(latents: VideoLatents, options: TinyCallOptions = {}): Promise<VideoFrames> {
+    checkCallOptions("decode", options, CALL_OPTIONS);
+    const { chunkFrames, signal } = options;
     const { latentChannels, factor } = sizesOf(this.half("decoder"), "first");
     const { numFrames, height: h, width: w } = checkedSize(latents);
     const dims = [numFrames, latentChannels, h, w];
@@ -136,7 +143,9 @@ export class TinyAutoencoder {
    *
    * @throws VdError as {@link decode}
    */
-  async encode(video: VideoFrames, { chunkFrames, signal }: TinyCallOptions = {}): Promise<VideoLatents> {
+  async encode(video: VideoFrames, options: TinyCallOptions = {}): Promise<VideoLatents> {
+    checkCallOptions("encode", options, CALL_OPTIONS);
+    const { chunkFrames, signal } = options;
     const { latentChannels, factor } = sizesOf(this.half("encoder"), "last");
     const { numFrames, height, width } = checkedSize(video);
     for (const [side, size] of [

@@ -136,7 +136,7 @@ it("a signal ends a loader whose source never answers", { timeout: 5_000 }, asyn
 it("sizes, counts and frames that cannot be are refused in sentences", async () => {
   for (const width of [0, 1.5, 70_000, Number.NaN])
     expect(() => createFrameLoader("x", { size: { width, height: 16 } })).toThrow(
-      /\[width\] expected .* at most 65536/,
+      /\[size.width\] expected .* at most 65536/,
     );
   async function* one(frame: unknown): AsyncGenerator<RgbImage> {
     yield frame as RgbImage;
