@@ -149,3 +149,17 @@ it("sizes, counts and frames that cannot be are refused in sentences", async () 
     await expect(all(createFrameLoader(one(wrong)))).rejects.toMatchObject({ code: "shape" });
   }
 });
+
+it("options of a loader, cores and frames that are none are refused in sentences", async () => {
+  const load = (options: unknown) => () => createFrameLoader("x", options as never);
+  expect(load(null)).toThrow(/\[createFrameLoader\] \[options\] expected an object, got null/);
+  expect(load({ worker: 2 })).toThrow(
+    /\[worker\] expected one of workers, prefetch, size, signal, got an unknown option/,
+  );
+  expect(load({ signal: {} })).toThrow(/\[signal\] expected an AbortSignal/);
+  expect(load({ size: null })).toThrow(/\[size.width\] expected/);
+  for (const numCores of [Number.NaN, 0, -1, 2.5, "4"])
+    expect(() => optimalNumWorkers("linux", numCores as never)).toThrow(/\[numCores\] expected a whole number from 1/);
+  for (const frames of [null, undefined, 5])
+    await expect(collectFrames(frames as never)).rejects.toThrow(/\[collectFrames\] expected frames to iterate over/);
+});

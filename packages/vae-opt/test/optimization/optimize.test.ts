@@ -191,3 +191,13 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
   expect(Math.sqrt(error! / size!)).toBeGreaterThan(1e-4);
   expect(Math.sqrt(error! / size!)).toBeLessThan(0.1);
 });
+
+it("what is no device, no scope and no object of switches is refused in sentences", () => {
+  for (const wrong of [undefined, "cpu", {}])
+    expect(() => isFp8Available(wrong as never)).toThrow(/\[isFp8Available\] expected an open device/);
+  expect(() => configureAutocast(vae, { precision: "float16", enabled: "no" as never })).toThrow(
+    /\[enabled\] expected true or false, got no/,
+  );
+  expect(() => vae.enableWindowsBlackwellOptimizations([] as never)).toThrow(/expected an object of switches/);
+  expect(vae.optimizations).toEqual(PLAIN);
+});
