@@ -7,7 +7,7 @@ import { PictureSession } from "./picture-session";
 import { checkStreamPlan, type StreamPlan } from "./planning";
 import type { DirectionSessions } from "./session";
 
-/** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for. */
+/** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
 
 /** How a stream runs. */

@@ -163,3 +163,23 @@ it("options of a loader, cores and frames that are none are refused in sentences
   for (const frames of [null, undefined, 5])
     await expect(collectFrames(frames as never)).rejects.toThrow(/\[collectFrames\] expected frames to iterate over/);
 });
+
+it("frames become values of levels, exactly, while the event loop turns", async () => {
+  const [width, height] = [1_024, 576];
+  const data = Uint8Array.from({ length: width * height * 3 }, (_, i) => i % 256);
+  let turns = 0;
+  let next = setImmediate(function turn() {
+    turns++;
+    next = setImmediate(turn);
+  });
+  async function* one() {
+    yield { width, height, data };
+    yield { width, height, data };
+  }
+  const { numFrames, data: values } = await collectFrames(one());
+  clearImmediate(next);
+  expect([numFrames, values.length]).toEqual([2, 2 * data.length]);
+  expect(values.subarray(0, 256)).toEqual(Float32Array.from({ length: 256 }, (_, level) => level / 127.5 - 1));
+  expect(values.subarray(data.length, data.length + 256)).toEqual(values.subarray(0, 256));
+  expect(turns).toBeGreaterThan(2);
+});

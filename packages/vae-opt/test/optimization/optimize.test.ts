@@ -12,6 +12,7 @@ import {
 } from "../../src/index";
 import { OptimizableModel } from "../../src/optimization/optimizable-model";
 import { PLAIN } from "../../src/optimization/switches";
+import { openSmall } from "../causal-video/support";
 import { randomWeights } from "../support/random-weights";
 import { noise, runModule } from "../support/run-module";
 
@@ -73,6 +74,18 @@ describe("a model's optimisations", () => {
     expect(() => vae.enableWindowsBlackwellOptimizations({ turbo: true } as never)).toThrow(/an unknown switch/);
     expect(() => vae.enableWindowsBlackwellOptimizations({ mixedPrecision: "float8" as never })).toThrow(/float16/);
     expect(() => optimizeForWindowsBlackwell(undefined as never)).toThrow(/a model of this package/);
+  });
+
+  it("are not there for other autoencoders, which is said of them by name", async () => {
+    const causal = await openSmall();
+    for (const call of [
+      () => optimizeForWindowsBlackwell(causal as never),
+      () => configureAutocast(causal as never, { precision: "float16" }),
+    ])
+      expect(call).toThrow(
+        /with switches, such as SvdAutoencoder, got CausalVideoAutoencoder\. Other autoencoders always run fused/,
+      );
+    await causal.close();
   });
 });
 
