@@ -5,7 +5,7 @@ import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
 import { smallerPieces } from "../decoding/smaller-pieces";
 import type { DecodeShape } from "../decoding/stages";
-import { checkMemoryUse, type MemoryUse, usableBytes } from "../decoding/usable-memory";
+import { checkMemoryUse, type MemoryUse, spareBytes } from "../decoding/usable-memory";
 import { OptimizableModel } from "../optimization/optimizable-model";
 import { rewriteOf } from "../optimization/rewrite";
 import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
@@ -278,7 +278,7 @@ export class SvdAutoencoder extends OptimizableModel {
   }
 
   private async budget({ maxBytes }: { maxBytes?: number | undefined }): Promise<number> {
-    if (maxBytes === undefined) return usableBytes(this.device, this.options.memory ?? "full");
+    if (maxBytes === undefined) return spareBytes(this.device, this.options.memory ?? "full");
     if (typeof maxBytes === "number" && maxBytes > 0) return maxBytes;
     throw new VdError({
       code: "attr",

@@ -73,6 +73,7 @@ export class TinyAutoencoder {
   private readonly decodeModule: PausableModule<[z: Tensor, mode?: FrameMode]> | undefined;
   private readonly encodeModule: PausableModule | undefined;
   readonly precision: VaePrecision;
+  private isClosed = false;
 
   private constructor(
     private readonly components: TinyComponents,
@@ -113,11 +114,14 @@ export class TinyAutoencoder {
    */
   async decode(latents: VideoLatents, options: TinyCallOptions = {}): Promise<VideoFrames> {
     checkCallOptions("decode", options, CALL_OPTIONS);
+    this.checkOpen("decode");
     const { chunkFrames, signal } = options;
     const { latentChannels, factor } = sizesOf(this.half("decoder"), "first");
     const { numFrames, height: h, width: w } = checkedSize(latents);
     const dims = [numFrames, latentChannels, h, w];
-    await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
+    await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), {
+      ...{ signal, where: "decode" },
+    });
     const size = { numFrames, height: h * factor, width: w * factor };
     const data = new Float32Array(numFrames * size.height * size.width * 3);
     const [perFrame, framePixels] = [latentChannels * h * w, size.height * size.width * 3];
@@ -145,6 +149,7 @@ export class TinyAutoencoder {
    */
   async encode(video: VideoFrames, options: TinyCallOptions = {}): Promise<VideoLatents> {
     checkCallOptions("encode", options, CALL_OPTIONS);
+    this.checkOpen("encode");
     const { chunkFrames, signal } = options;
     const { latentChannels, factor } = sizesOf(this.half("encoder"), "last");
     const { numFrames, height, width } = checkedSize(video);
@@ -155,7 +160,7 @@ export class TinyAutoencoder {
       if (size % factor !== 0)
         throw new VdError({ code: "shape", where: side, expected: `a multiple of ${factor}`, got: String(size) });
     await runInSlices(checkValues.inPieces("encode] [data", video.data, [numFrames, height, width, 3], "picture"), {
-      signal,
+      ...{ signal, where: "encode" },
     });
     const [h, w] = [height / factor, width / factor];
     const data = new Float32Array(numFrames * latentChannels * h * w);
@@ -174,9 +179,10 @@ export class TinyAutoencoder {
    *
    * @throws VdError `shape`, `unsupported` without a decoder, `memory`
    */
-  async stream({ width, height }: { width: number; height: number }): Promise<TinyStream> {
+  async stream(size: { width: number; height: number }): Promise<TinyStream> {
+    this.checkOpen("stream");
     const { latentChannels } = sizesOf(this.half("decoder"), "first");
-    const dims = [1, latentChannels, checkSize("height", height), checkSize("width", width)] as const;
+    const dims = [1, latentChannels, checkSize("height", size?.height), checkSize("width", size?.width)] as const;
     const { dtype } = this;
     const plan = await compile(this.device, this.decodeStage(dims, "stream").build, { dtype });
     const decodeNext = async (latents: Float32Array): Promise<Float32Array> => {
@@ -206,14 +212,21 @@ export class TinyAutoencoder {
     };
   }
 
-  /** Lets go of weights on the device. */
+  /** Ends the use of the autoencoder and lets go of weights on the device. Streams end with their own `close`. */
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.device.trim();
   }
 
   /** Does what {@link close} does: for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  private checkOpen(where: string): void {
+    if (!this.isClosed) return;
+    const [expected, got] = ["an open autoencoder", "one that was closed"];
+    throw new VdError({ code: "unsupported", where, expected, got });
   }
 
   /** Frames before a frame that reach into it: one for each block with memory. */
