@@ -3,8 +3,9 @@ export function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined
   if (!signal) return result;
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(aborted());
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+    // Heard in any case: a rejection that comes after the abort would end the process.
     result.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
   });
 }

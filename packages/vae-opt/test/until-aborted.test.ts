@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { untilAborted } from "../src/until-aborted";
+import { orAborted, untilAborted } from "../src/until-aborted";
 
 const aborted = () => new Error("aborted");
 
@@ -58,4 +58,18 @@ it("throws once the signal fires, though the source never answers, and tells the
   setImmediate(() => controller.abort());
   await expect(waiting).rejects.toThrow("aborted");
   expect(ends).toBe(1);
+});
+
+it("hears of a source that fails after the abort, so that no rejection is left unhandled", async () => {
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown) => void unheard.push(reason);
+  process.on("unhandledRejection", hear);
+  try {
+    const late = new Promise<never>((_, reject) => setImmediate(() => reject(new Error("too late"))));
+    await expect(orAborted(late, AbortSignal.abort(), aborted)).rejects.toThrow("aborted");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(unheard).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", hear);
+  }
 });

@@ -1,4 +1,4 @@
-import { type Device, type DeviceKind, VdError } from "@vd/kernels-native";
+import { cancelledError, type Device, type DeviceKind, VdError } from "@vd/kernels-native";
 import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
 import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { checkPieces } from "../decoding/check-pieces";
@@ -11,6 +11,7 @@ import { rewriteOf } from "../optimization/rewrite";
 import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
 import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
+import { orAborted } from "../until-aborted";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
 import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
@@ -156,10 +157,9 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError `memory` where even the smallest pieces take more, `shape`, `attr` for options that are none, `cancelled`
    */
   plan(size: Omit<VideoLatents, "data">, request: DecodePlanRequest = {}): Promise<PlannedDecode> {
-    return this.inTurn("plan", async () => {
-      checkCallOptions("plan", request, CALL_OPTIONS);
-      return choosePieces(this.request(size, request), await this.budget(request));
-    });
+    return this.inTurn("plan", request, async () =>
+      choosePieces(this.request(size, request), await this.budget(request)),
+    );
   }
 
   /**
@@ -168,9 +168,8 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError `shape`, `dtype` or `attr` for frames that cannot be encoded, `memory`, `cancelled`
    */
   encode(video: VideoFrames, options: EncodeClipOptions = {}): Promise<VideoLatents> {
-    return this.inTurn("encode", () =>
+    return this.inTurn("encode", options, () =>
       withCallbacks(options, ["onNotice"], "encode", async (watched) => {
-        checkCallOptions("encode", watched, CALL_OPTIONS);
         const { numFrames, width, height } = this.checkedFrames(video);
         const dims = [numFrames, height, width, this.config.inChannels];
         await runInSlices(checkValues.inPieces("encode] [data", video.data, dims, "picture"), {
@@ -192,9 +191,8 @@ export class SvdAutoencoder extends OptimizableModel {
    *   finite, `memory`, `cancelled`
    */
   decode(latents: VideoLatents, options: DecodeClipOptions = {}): Promise<VideoFrames> {
-    return this.inTurn("decode", () =>
+    return this.inTurn("decode", options, () =>
       withCallbacks(options, ["onNotice", "onProgress"], "decode", async (watched) => {
-        checkCallOptions("decode", watched, CALL_OPTIONS);
         const request = this.request(latents, watched);
         if (watched.pieces !== undefined) checkPieces(watched.pieces, this.vae);
         const { numFrames, height, width } = request.shape;
@@ -294,14 +292,15 @@ export class SvdAutoencoder extends OptimizableModel {
     return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor });
   }
 
-  /** Runs `work` after what was called before. */
-  private inTurn<T>(where: string, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` after what was called before. A call that is aborted while it waits for its turn ends at once. */
+  private async inTurn<T>(where: string, options: VaeCallOptions, work: () => Promise<T>): Promise<T> {
     if (this.isClosed)
-      return Promise.reject(
-        new VdError({ code: "unsupported", where, expected: "an open autoencoder", got: "one that was closed" }),
-      );
-    const result = this.queue.then(work, work);
-    this.queue = result.catch(() => undefined);
+      throw new VdError({ code: "unsupported", where, expected: "an open autoencoder", got: "one that was closed" });
+    checkCallOptions(where, options, CALL_OPTIONS);
+    const { signal } = options;
+    const before = this.queue;
+    const result = orAborted(before, signal, () => cancelledError(where, { signal })).then(work);
+    this.queue = Promise.allSettled([before, result]);
     return result;
   }
 }

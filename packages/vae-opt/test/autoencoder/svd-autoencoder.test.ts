@@ -167,3 +167,14 @@ it("options that are none are refused by all three calls, and one object serves 
   expect((await vae.plan(LATENTS, shared)).pieces).toEqual({});
   expect((await vae.encode(VIDEO, shared)).numFrames).toBe(VIDEO.numFrames);
 });
+
+it("a call that is aborted while it waits for its turn ends at once, and the next one still waits", async () => {
+  const order: string[] = [];
+  const controller = new AbortController();
+  const first = vae.decode(LATENTS).then(() => order.push("first"));
+  const second = vae.decode(LATENTS, { signal: controller.signal }).catch(({ code }) => order.push(code));
+  const third = vae.decode(LATENTS).then(() => order.push("third"));
+  controller.abort();
+  await Promise.all([first, second, third]);
+  expect(order).toEqual(["cancelled", "first", "third"]);
+});
