@@ -109,7 +109,8 @@ async function runWithPage(settings: PlaySettings, game: Game, dependencies: Dep
   const page = await dependencies.readPage();
   const server = await LiveServer.start(game, { host, port, picture, page, camera: input === WEBCAM });
   try {
-    dependencies.stderr.write(`${game.model.name} at ${server.url}\nCtrl-C ends it.\n`);
+    const elsewhere = server.networkUrls.map((url) => `From other machines: ${url}\n`).join("");
+    dependencies.stderr.write(`${game.model.name} at ${server.url}\n${elsewhere}Ctrl-C ends it.\n`);
     if (settings.open) await dependencies.openBrowser(server.url);
     await game.run();
   } finally {

@@ -19,11 +19,12 @@ import { Ticks } from "./ticks";
 import type { LiveFrame, LiveParameters, LivePicture, LiveSession, LiveSnapshot, LiveStats } from "./types";
 
 /** The settings as they are when all of `changes` count, one after the other. */
-const withAll = (before: SessionSettings, changes: readonly LiveParameters[]): SessionSettings =>
-  changes.reduce<SessionSettings>((settings, parameters) => {
-    const { guard, ...others } = definedOnly(parameters);
-    return { ...settings, ...others, guard: guardWith(settings.guard, guard) };
-  }, before);
+function withAll(before: SessionSettings, changes: readonly LiveParameters[]): SessionSettings {
+  const settings = { ...before };
+  for (const { guard, ...others } of changes)
+    Object.assign(settings, definedOnly(others), { guard: guardWith(settings.guard, guard) });
+  return settings;
+}
 
 /** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
  *  between two frames. */

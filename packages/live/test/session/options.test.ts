@@ -73,9 +73,15 @@ test("set, push and restart refuse what is none of theirs, and the game goes on"
       "[session] [push] expected a picture of 96 x 64, RGB or RGBA, got nothing",
     ],
     [() => session.push({ width: 96, height: 64 } as never), "got an object without bytes"],
-    [() => session.push({ width: 96, height: 64, data: new Float32Array(96 * 64 * 3) } as never), "without bytes in data"],
+    [
+      () => session.push({ width: 96, height: 64, data: new Float32Array(96 * 64 * 3) } as never),
+      "without bytes in data",
+    ],
     [() => session.push({ width: 96, height: 64, data: "x".repeat(96 * 64 * 3) } as never), "without bytes in data"],
-    [() => session.push({ width: "96", height: 64, data: new Uint8Array(96 * 64 * 3) } as never), 'got "96" x 64, 18432'],
+    [
+      () => session.push({ width: "96", height: 64, data: new Uint8Array(96 * 64 * 3) } as never),
+      'got "96" x 64, 18432',
+    ],
     [() => session.act("" as never), 'or a number below 6, got ""'],
     [() => session.act(null as never), "or a number below 6, got null"],
     [() => session.restart(5 as never), "[session] [start] expected a start state's name, or pictures, got 5"],
