@@ -28,7 +28,11 @@ let isByPointer = false;
 
 const connection = new Connection({ onNotice, onFrame, onLost });
 const words = new Words((request) => connection.ask(request));
-const keys = new Keys((held, whenMs) => connection.ask({ type: "keys", held, input: reactions.press(whenMs) }));
+const keys = new Keys((held, whenMs) => {
+  connection.ask({ type: "keys", held, input: reactions.press(whenMs) });
+  // The time of a pause is none that a picture took.
+  if (state?.paused) reactions.forget();
+});
 
 function onNotice(notice: ServerNotice): void {
   switch (notice.type) {
@@ -69,7 +73,6 @@ function onHello(given: PageModel, first: GameState, wantsCamera: boolean): void
 }
 
 function onState(now: GameState): void {
-  // The time of a pause is none that a picture took.
   if (now.paused !== state?.paused) reactions.forget();
   state = now;
   element("status").textContent = now.start === "" ? `seed ${now.seed}` : `${now.start}, seed ${now.seed}`;
