@@ -50,7 +50,10 @@ function filtersOf({ size, fps }: Job, part?: string): string[] {
 }
 
 function damaged({ path, where }: Job, words: string, cause?: unknown): VdError {
-  const said = words.trim().split("\n").at(-1) || "none that can be decoded";
+  // What ffmpeg says of a file with sound alone is about its own command line.
+  const said = /matches no streams/.test(words)
+    ? "one without pictures"
+    : words.trim().split("\n").at(-1) || "none that can be decoded";
   return new VdError({
     code: "io",
     where,
