@@ -147,9 +147,10 @@ export class RunningSession implements LiveSession {
   }
 
   resume(): void {
+    if (!this.resumed) return;
     this.ticks.stop();
     this.statistics.breakOff();
-    this.resumed?.open();
+    this.resumed.open();
     this.resumed = undefined;
   }
 

@@ -172,6 +172,20 @@ describe("what is told to a session", () => {
     await reading;
   });
 
+  test("going on without a pause changes nothing: frames come no faster", async () => {
+    const { session, clock, made, readAll } = fakeSession({ cost: () => 1 });
+    const reading = readAll();
+    for (let i = 0; i < 30; i++) {
+      session.resume();
+      await clock.advance(3);
+    }
+    await clock.advance(5);
+    expect(made.length).toBe(10);
+    expect(session.stats().fps).toBe(100);
+    await session.close();
+    await reading;
+  });
+
   test("closing ends the iteration and frees the engine, also in the middle of a frame and twice", async () => {
     const { session, clock, engine, readAll } = fakeSession({ cost: () => 4 });
     const reading = readAll();
