@@ -53,7 +53,8 @@ try {
     const picture = await browser.screenshot();
     const sharp = await loadSharp();
     await sharp(picture).webp(WEBP).toFile(file);
-    console.log(file);
+    const fps = await browser.evaluate<string>(`document.getElementById("fps").textContent`);
+    console.log(`${file}, at ${fps} frames a second`);
   } finally {
     await browser.close();
   }
