@@ -69,6 +69,14 @@ describe("reading a video", () => {
   );
   it("has a frame of a video that is shorter than one of the rate, by builtin", () => isReadWhole("builtin"));
 
+  it.skipIf(!hasFfmpeg)("says of sound alone that there are no pictures (needs ffmpeg)", async () => {
+    const sound = join(folder, "sound.mp4");
+    spawnSync("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=duration=0.2", sound]);
+    await expect(readVideo(sound).next()).rejects.toThrow(
+      `[${sound}] expected a video with frames, got one without pictures.`,
+    );
+  });
+
   it("refuses what is no video, what is not there, and stops when it is told to", async () => {
     const text = join(folder, "text.mp4");
     writeFileSync(text, "hello");
