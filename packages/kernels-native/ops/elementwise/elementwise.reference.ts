@@ -11,7 +11,7 @@ const UNARY: Readonly<Record<string, (x: number) => number>> = {
   log: Math.log,
   sigmoid: (x) => 1 / (1 + Math.exp(-x)),
   tanh: Math.tanh,
-  relu: (x) => (x > 0 ? x : 0),
+  relu: (x) => (Number.isNaN(x) ? 0 : Math.max(x, 0)),
 };
 
 const BINARY: Readonly<Record<string, (x: number, y: number) => number>> = {
