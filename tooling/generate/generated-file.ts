@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 /** A file that a generator makes: its absolute path and its whole text. */
 export type GeneratedFile = readonly [path: string, text: string];
@@ -15,6 +15,18 @@ function isFresh([path, text]: GeneratedFile): boolean {
 /** Returns the paths of those `files` that are missing or have another text. */
 export function stalePaths(files: readonly GeneratedFile[]): string[] {
   return files.filter((file) => !isFresh(file)).map(([path]) => path);
+}
+
+/**
+ * Paths of the pages in `folder` that say they are generated and are none of `files`: those of an op that is gone. Pages written by hand
+ * are left out.
+ */
+export function orphanedPages(folder: string, files: readonly GeneratedFile[]): string[] {
+  const made = new Set(files.map(([path]) => path));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join(folder, name))
+    .filter((path) => !made.has(path) && readFileSync(path, "utf8").startsWith("<!-- Generated from "));
 }
 
 /** Writes those `files` that are missing or have another text: a fresh one keeps its time, so that nothing is built again. */

@@ -1,8 +1,9 @@
 // Writes every generated file of the repository. Behind `pnpm gen`; `--check` writes nothing and fails if a file is not
 // fresh.
-import { relative } from "node:path";
+import { rmSync } from "node:fs";
+import { join, relative } from "node:path";
 import { ROOT } from "../build/workspace.mjs";
-import { type GeneratedFile, stalePaths, writeStale } from "./generated-file";
+import { type GeneratedFile, orphanedPages, stalePaths, writeStale } from "./generated-file";
 
 /** A module that makes files from sources of the repository. */
 interface Generator {
@@ -26,7 +27,9 @@ for (const load of GENERATORS) {
   if (!isCheck) writeStale(made);
   all.push(...made);
 }
-const stale = isCheck ? stalePaths(all) : [];
+const orphans = orphanedPages(join(ROOT, "docs/ops"), all);
+if (!isCheck) for (const path of orphans) rmSync(path);
+const stale = isCheck ? [...stalePaths(all), ...orphans] : [];
 if (stale.length > 0) {
   console.error(`Not fresh, run \`pnpm gen\`:\n${stale.map((path) => relative(ROOT, path)).join("\n")}`);
   process.exitCode = 1;

@@ -5,7 +5,7 @@ import { Failure } from "../build/workspace.mjs";
 import { benchOp } from "./bench-op";
 import { listOps } from "./list-ops";
 import { makeOp } from "./new-op";
-import { type KernelOption, optionHelp, readWords, type TypedWords } from "./options";
+import { helpLines, type KernelOption, optionHelp, readWords, type TypedWords } from "./options";
 import { showOp } from "./show-op";
 import { testOp } from "./test-op";
 
@@ -57,10 +57,14 @@ const COMMANDS: Readonly<Record<string, KernelCommand>> = {
   },
 };
 
+/** Column that explanations begin in. */
+const HELP_INDENT = 23;
+
 function help(): string {
+  const columns = process.stdout.columns ?? 80;
   const lines = Object.entries(COMMANDS).flatMap(([name, { usage, doc, options }]) => [
-    `  ${`${name} ${usage}`.padEnd(20)} ${doc}`,
-    ...optionHelp(options),
+    ...helpLines(`  ${name} ${usage}`, doc, HELP_INDENT, columns),
+    ...optionHelp(options).flatMap(([flags, text]) => helpLines(`    ${flags}`, text, HELP_INDENT, columns)),
   ]);
   return ["Usage: pnpm kernel COMMAND", "", ...lines].join("\n");
 }
@@ -73,12 +77,16 @@ async function run([name = "", ...rest]: readonly string[]): Promise<number> {
   }
   const command = COMMANDS[name];
   if (!command) throw new Failure(`expected one of ${Object.keys(COMMANDS).join(", ")}, got "${name}"\n\n${help()}`, 2);
+  if (!command.handsOn && rest.includes("--help")) {
+    console.log(help());
+    return 0;
+  }
   const typed = readWords(rest, command.options, command.handsOn);
   const [op = "", ...words] = typed.words;
   const most = command.usage === "" ? 0 : 1;
   if ((most === 1 && op === "") || (!command.handsOn && typed.words.length > most))
     throw new Failure(
-      `expected pnpm kernel ${`${name} ${command.usage}`.trim()}, got ${typed.words.length} words behind it`,
+      `expected pnpm kernel ${`${name} ${command.usage}`.trim()}, got pnpm kernel ${[name, ...rest].join(" ")}`,
       2,
     );
   return command.run(op, { ...typed, words });

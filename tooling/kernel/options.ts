@@ -1,5 +1,6 @@
 // The options of `pnpm kernel`, rows as all others are, and how a command line is read by them.
 import { parseArgs } from "node:util";
+import { VdError } from "@vd/kernels-native";
 import { boolean, choice, cliRows, helpText, isSwitch, type OptionTable, readCli } from "@vd/svd-pipeline/options";
 
 /** Every option of the commands, but those that `bench` hands on to vd-bench. */
@@ -32,6 +33,21 @@ export type KernelOption = keyof typeof KERNEL_TABLE;
 
 const ROWS = new Map(cliRows(KERNEL_TABLE).map((row) => [row.options[0] as KernelOption, row]));
 
+type ParsedOptions = Record<string, { type: "boolean" | "string" }>;
+
+/** Words by Node.js, whose complaints become a sentence that says what there is. */
+function parsed(typed: readonly string[], options: ParsedOptions) {
+  try {
+    return parseArgs({ args: [...typed], options, allowPositionals: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") throw error;
+    const names = Object.keys(options).map((name) => `--${name}`);
+    const got = typed.find((word) => word.startsWith("-") && !names.includes(word.split("=")[0]!))!;
+    const expected = names.length > 0 ? `no option but ${names.join(", ")}` : "no option";
+    throw new VdError({ code: "attr", where: "kernel", expected, got, hint: "pnpm kernel --help lists them." });
+  }
+}
+
 /** What was typed behind a command. */
 export interface TypedWords {
   /** Words that are no options of ours: with `handsOn` options of another program too. */
@@ -43,7 +59,7 @@ export interface TypedWords {
  * Reads the words behind a command. names: the options that it has. handsOn: options that are not among them are left for
  * another program.
  *
- * @throws VdError `attr` for a value that an option cannot have, TypeError for an option that there is not
+ * @throws VdError `attr` for a value that an option cannot have or an option that there is not
  */
 export function readWords(typed: readonly string[], names: readonly KernelOption[], handsOn = false): TypedWords {
   const rows = names.map((name) => ROWS.get(name)!);
@@ -58,7 +74,7 @@ export function readWords(typed: readonly string[], names: readonly KernelOption
     );
     return { words: typed.filter((word) => !own.has(word)), values };
   }
-  const { values, positionals } = parseArgs({ args: [...typed], options, allowPositionals: true });
+  const { values, positionals } = parsed(typed, options);
   const read = rows.flatMap((row) => {
     const value = values[row.name.slice(2)];
     return value === undefined ? [] : [readCli(row, value as string | boolean, row.name)];
@@ -66,10 +82,22 @@ export function readWords(typed: readonly string[], names: readonly KernelOption
   return { words: positionals, values: Object.assign({}, ...read) };
 }
 
-/** A line of help for each option of a command. */
-export function optionHelp(names: readonly KernelOption[]): string[] {
+/** What help says of each option of a command: how it is typed, and what it does. */
+export function optionHelp(names: readonly KernelOption[]): (readonly [flags: string, text: string])[] {
   return names.map((name) => {
     const row = ROWS.get(name)!;
-    return `    ${row.form.flags.padEnd(18)} ${helpText(row)}`;
+    return [row.form.flags, helpText(row)];
   });
+}
+
+/** Lines of at most `columns`: `head` at the left, words of `text` from column `indent` on. */
+export function helpLines(head: string, text: string, indent: number, columns: number): string[] {
+  const width = Math.max(columns - indent, 20);
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.map((line, i) => `${(i === 0 ? head : "").padEnd(indent)}${line}`);
 }

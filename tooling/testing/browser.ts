@@ -15,6 +15,14 @@ const START_MS = 30_000;
 const POLL_MS = 25;
 const quoted = JSON.stringify;
 
+/** Keys that {@link Browser.type} knows: name, number, and the text that they write. */
+const KEYS = {
+  ArrowUp: ["ArrowUp", 38, ""],
+  ArrowDown: ["ArrowDown", 40, ""],
+  Space: [" ", 32, " "],
+  Tab: ["Tab", 9, ""],
+} as const;
+
 /** One page of a Chromium without a window, driven over its debugging protocol. */
 export class Browser {
   /** What the page's console said. */
@@ -116,6 +124,25 @@ export class Browser {
   /** Presses or lets go of a key. */
   async key(type: "keyDown" | "keyUp", code: string): Promise<void> {
     await this.call("Input.dispatchKeyEvent", { type, code, key: code === "Space" ? " " : code });
+  }
+
+  /** Presses a key and lets go of it, with what the browser itself does by it: lists move on, boxes are ticked. */
+  async type(code: keyof typeof KEYS): Promise<void> {
+    const [key, windowsVirtualKeyCode, text] = KEYS[code];
+    for (const type of ["keyDown", "keyUp"] as const)
+      await this.call("Input.dispatchKeyEvent", { type, code, key, windowsVirtualKeyCode, ...(text && { text }) });
+  }
+
+  /** Clicks into the middle of an element with the mouse. */
+  async press(id: string): Promise<void> {
+    const [x, y] = await this.evaluate<[number, number]>(`(() => {
+      const element = document.getElementById(${quoted(id)});
+      element.scrollIntoView({ block: "center" });
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return [left + width / 2, top + height / 2];
+    })()`);
+    for (const type of ["mousePressed", "mouseReleased"] as const)
+      await this.call("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
   }
 
   /** A picture of the whole page, PNG. */

@@ -127,6 +127,8 @@ export interface TrimOptions {
 
 const NEEDED_FOR: Readonly<Record<string, string>> = { fast: "AMX", bf16: "AMX or AVX512_BF16" };
 const warnedOf = new Set<string>();
+/** As many as the addon takes. */
+const MOST_THREADS = 1024;
 
 /** Says once a process that the CPU has no faster way for `math`. */
 function warnOfMath(math: string): void {
@@ -163,6 +165,13 @@ export class Device {
    */
   static cpu(options: CpuOptions = {}): Device {
     const threads = options.threads ?? environment.threads() ?? availableParallelism();
+    if (!Number.isInteger(threads) || threads < 1 || threads > MOST_THREADS)
+      throw new VdError({
+        code: "attr",
+        where: "openDevice threads",
+        expected: `a whole number from 1 to ${MOST_THREADS}`,
+        got: String(threads),
+      });
     const isa = options.isa ?? environment.cpuIsa() ?? "best";
     const wanted = options.math ?? CPU_MATH[0];
     const reference = options.reference ?? false;

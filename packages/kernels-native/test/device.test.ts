@@ -12,4 +12,14 @@ describe("openDevice", () => {
       expect(isVdError(error) && error.code).toBe("attr");
     }
   });
+
+  it.each([0, -1, 1.5, 1e6, Number.NaN, "two"])("refuses %s threads in one sentence", (threads) => {
+    expect(() => openDevice("cpu", { threads: threads as number })).toThrow(
+      `[openDevice threads] expected a whole number from 1 to 1024, got ${threads}`,
+    );
+  });
+
+  it("names its option, not a function behind it, for instructions that there are not", () => {
+    expect(() => openDevice("cpu", { isa: "avx1024" })).toThrow("[openDevice isa] expected best, amx, ");
+  });
 });

@@ -687,7 +687,7 @@ export abstract class GraphOps {
   /** Checks the arguments against the contract, infers the result and adds the row. */
   protected abstract record(op: OpId, options: CallOptions): Tensor;
 
-  /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞.
+  /** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. A score that is NaN or +∞ makes its row NaN.
    *  q: [B,F,S,E] queries, heads side by side.
    *  k: [B,Fk,L,E] keys; over space one frame serves all frames; over time Fk is the number of keys and L = S.
    *  v: [B,Fk,L,E] values.
@@ -853,7 +853,7 @@ export abstract class GraphOps {
     return this.record("depth_to_space", options);
   }
 
-  /** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function elementwise() of @vd/tensor writes such programs.
+  /** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. NaN stays NaN, but min and max give the other number, relu 0. The function elementwise() of @vd/tensor writes such programs.
    *  a: [B,F,S,C] first operand, of the result's shape.
    *  b: [1|B,1|F,1|S,1|C] second operand.
    *  c: [1|B,1|F,1|S,1|C] third operand.

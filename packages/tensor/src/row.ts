@@ -105,7 +105,12 @@ function attrValue(call: Call, name: string, spec: AttrSpec): number[] {
       return [integer(call, name, value, spec.min, spec.max)];
     case "ints":
       if (!Array.isArray(value) || value.length !== spec.length)
-        call.fail("attr", name, `a list of ${spec.length} numbers`, String(value));
+        call.fail(
+          "attr",
+          name,
+          `a list of ${spec.length} numbers`,
+          Array.isArray(value) ? `[${value}]` : String(value),
+        );
       return value.map((item) => integer(call, name, item, spec.min, spec.max));
     case "float":
       return [float(call, name, value, spec.min, spec.max)];

@@ -127,6 +127,40 @@ describe("attention of any shape", () => {
     );
   });
 
+  test("has gradients of the same bits whatever the number of threads, where heads are shared by threads and where not", async () => {
+    const gradients = async (threads: number, call: Call) => {
+      const e = new Eager(openDevice("cpu", { threads }));
+      const { q, k } = call.operands as { q: Plain; k: Plain };
+      const [b, f, s] = q.dims as [number, number, number];
+      const given = Object.fromEntries(
+        Object.entries(call.operands).map(([name, x]) => [
+          name,
+          e.tensor(x.data, x.dims, /^cu/.test(name) ? "i32" : "f32"),
+        ]),
+      );
+      const lse = e.tensor(new Float32Array(b * f * call.attrs.heads * s).fill(4), [b, f, call.attrs.heads, s]);
+      const outputs = { dq: e.zeros(q.dims), dk: e.zeros(k.dims), dv: e.zeros(k.dims) };
+      const delta = await e.ops.attentionBackward({ ...given, ...call.attrs, lse, outputs } as unknown as Backward);
+      return [delta, ...Object.values(outputs)].map((t) => Buffer.from(e.readSync(t).buffer));
+    };
+    const sizes = { q: [1, 2, 209, 24], k: [1, 1, 139, 24] };
+    const operands = {
+      ...{ q: random("q", sizes.q), k: random("k", sizes.k), v: random("v", sizes.k) },
+      ...{ y: random("y", sizes.q), dy: random("dy", sizes.q) },
+    };
+    const cuQ = { dims: [4], data: Float64Array.of(3, 20, 20, 199) };
+    const cuK = { dims: [4], data: Float64Array.of(10, 31, 60, 130) };
+    for (const heads of [1, 3])
+      for (const call of [
+        { operands, attrs: { causal: true, window: [70, 0, 0] } },
+        { operands: { ...operands, cuQ, cuK }, attrs: { window: [3, 2, 0], grid: [4, 3] } },
+      ]) {
+        const each = { ...call, attrs: { heads, scale: 0.3, ...call.attrs } };
+        const alone = await gradients(1, each);
+        for (const threads of [2, 5]) expect(await gradients(threads, each)).toEqual(alone);
+      }
+  });
+
   test("has gradients that are those of float64", async () => {
     await fc.assert(
       fc.asyncProperty(calls, async ({ operands, attrs }) => {
@@ -228,6 +262,32 @@ describe("simple inputs", () => {
       ...Object.values(await backward(call, random("dy", dims))).flatMap((x) => [...x]),
     ];
     expect(all.filter((x) => !Number.isFinite(x))).toEqual([]);
+  });
+
+  test.each([Number.NaN, Number.POSITIVE_INFINITY])("a score of %f makes its row NaN, and no other", async (value) => {
+    const mask = constant([1, 1, 70, 70], 0);
+    mask.data[70 + 40] = value;
+    // A row whose every score is that: not one that sees nothing.
+    mask.data.fill(value, 3 * 70, 4 * 70);
+    const size = [1, 1, 70, 8];
+    const given = { q: random("q", size), k: random("k", size), v: random("v", size), mask };
+    const devices = [
+      openDevice("cpu", { threads: 1, reference: true }),
+      ...["plain", "best", ...(process.arch === "x64" ? ["amx-emulated"] : [])].map((isa) =>
+        openDevice("cpu", { threads: 1, isa }),
+      ),
+    ];
+    for (const device of devices) {
+      const e = new Eager(device);
+      const lse = e.zeros([1, 1, 1, 70]);
+      const tensors = Object.fromEntries(Object.entries(given).map(([name, x]) => [name, e.tensor(x.data, x.dims)]));
+      const y = await e.ops.attention({ ...tensors, heads: 1, scale: 1, outputs: { lse } } as unknown as Forward);
+      const rows = Array.from({ length: 70 }, (_, s) => [...e.readSync(y).subarray(s * 8, s * 8 + 8)]);
+      const isLost = (row: number) => row === 1 || row === 3;
+      expect(rows.map((row) => row.every(Number.isNaN))).toEqual(rows.map((_, s) => isLost(s)));
+      expect([...e.readSync(lse)].map(Number.isNaN)).toEqual(rows.map((_, s) => isLost(s)));
+      expect(rows.every((row, s) => isLost(s) || row.every(Number.isFinite))).toBe(true);
+    }
   });
 
   test("rows that see nothing are 0 with a log-sum-exp of −∞, and have no gradients", async () => {

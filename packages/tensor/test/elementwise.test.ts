@@ -1,4 +1,6 @@
+import { ELEMENTWISE_UNARY, openDevice } from "@vd/kernels-native";
 import { describe, expect, test } from "vitest";
+import { Eager } from "../src/eager";
 import { type ElementwiseFunctions, type ElementwiseTerm, elementwise } from "../src/elementwise";
 import { Graph } from "../src/graph";
 import { recordOp } from "../src/op-method";
@@ -95,6 +97,33 @@ describe("elementwise", () => {
     expect(messageOf({ a: x }, (e, { a }) => balanced(e, 4, a!))).toContain(
       "expected an expression that needs at most 4 numbers at a time, got 5",
     );
+  });
+});
+
+describe("NaN", () => {
+  const devices = {
+    definition: { reference: true },
+    ...Object.fromEntries(["plain", "avx2", "best"].map((isa) => [isa, { isa }])),
+  };
+  const wanted: Readonly<Record<string, readonly number[]>> = {
+    // Of NaN alone; then of NaN and 2, 2 and NaN, NaN and NaN.
+    ...Object.fromEntries(ELEMENTWISE_UNARY.filter((name) => name !== "relu").map((name) => [name, [Number.NaN]])),
+    relu: [0],
+    ...Object.fromEntries(["add", "sub", "mul", "div"].map((name) => [name, Array(3).fill(Number.NaN)])),
+    ...Object.fromEntries(["min", "max"].map((name) => [name, [2, 2, Number.NaN]])),
+  };
+
+  test.each(Object.entries(devices))("stays NaN but in min, max and relu: %s", async (_, options) => {
+    if (process.arch !== "x64" && "isa" in options && options.isa !== "best") return;
+    const e = new Eager(openDevice("cpu", { threads: 1, ...options }));
+    const of = (...values: number[]) => e.tensor(values, [1, 1, 1, values.length]);
+    for (const [name, results] of Object.entries(wanted)) {
+      const [a, b] = [of(Number.NaN, 2, Number.NaN), of(2, Number.NaN, Number.NaN)];
+      const isBinary = results.length === 3;
+      const code = (isBinary ? ["a", "b", name] : ["a", name]) as "a"[];
+      const y = await e.ops.elementwise({ a, ...(isBinary ? { b } : {}), code });
+      expect([name, ...e.readSync(y).subarray(0, results.length)]).toEqual([name, ...results]);
+    }
   });
 });
 

@@ -135,7 +135,7 @@ describe("a call that does not fit", () => {
         "not a number: attr: [m] [layer_norm] [eps] expected a number from 0 to 3.4e+38, got NaN",
         "negative eps: attr: [m] [layer_norm] [eps] expected a number from 0 to 3.4e+38, got -1",
         "fractional stride: attr: [m] [conv] [stride] expected a whole number from 1 to 64, got 1.5",
-        "short padding: attr: [m] [conv] [padding] expected a list of 6 numbers, got 1,1",
+        "short padding: attr: [m] [conv] [padding] expected a list of 6 numbers, got [1,1]",
         "unknown activation: attr: [m] [pointwise] [act] expected one of none, silu, gelu, gelu_tanh, quick_gelu, got relu",
         "no boolean: attr: [m] [conv] [upsample] expected true or false, got 1",
         "unknown argument: attr: [m] [pointwise] [activation] expected one of a, b, c, frameBias, aScale, bScale, act, name, out, outputs, got an unknown argument",

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { type GeneratedFile, stalePaths, writeStale } from "../../generate/generated-file";
+import { type GeneratedFile, orphanedPages, stalePaths, writeStale } from "../../generate/generated-file";
 
 const folder = mkdtempSync(join(tmpdir(), "vd-generate-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -18,4 +18,17 @@ test("files that are missing or changed are stale, and are written; a fresh one 
   expect(stalePaths(files)).toEqual([]);
   expect(readFileSync(join(folder, "new/deep.ts"), "utf8")).toBe("c");
   expect(statSync(join(folder, "fresh.ts")).mtimeMs).toBe(1000);
+});
+
+test("generated pages of what is no longer there are orphans, those written by hand are not", () => {
+  const pages = mkdtempSync(join(folder, "pages-"));
+  const page = (name: string, text: string) => {
+    writeFileSync(join(pages, name), text);
+    return join(pages, name);
+  };
+  const kept = page("kept.md", "<!-- Generated from ops/kept -->");
+  const gone = page("gone.md", "<!-- Generated from ops/gone -->");
+  page("by-hand.md", "# By hand");
+  page("picture.svg", "<!-- Generated from ops/gone -->");
+  expect(orphanedPages(pages, [[kept, ""]])).toEqual([gone]);
 });

@@ -1,6 +1,8 @@
-import { dirname } from "node:path";
-import { requireFolder } from "@vd/tensor";
+import { existsSync } from "node:fs";
+import { VdError } from "@vd/kernels-native";
+import { checkPlace } from "@vd/tensor";
 import type { Command } from "commander";
+import { RANDOM_WEIGHTS } from "../measure/causal-vae";
 import { firstLaunch } from "../measure/e2e";
 import { measure } from "../measure/measure";
 import { type MeasureOptions, PARTS, PEER_MODES, VAE_CASES } from "../measure/options";
@@ -23,10 +25,30 @@ import { choices } from "../options/values";
 import type { CommandContext } from "../run";
 import { peerScript, type Texts, textOf, withPeer } from "./common";
 
+const isCausal = (name: string) => name.startsWith("causal-");
+
+/** The cases that are asked for. @throws VdError `attr` for the causal autoencoder's own without one: nothing would be measured */
+function readCases(typed: string, causalModel: string | undefined): readonly string[] {
+  const cases = choices("--cases", VAE_CASES)(typed);
+  // All of them is what nobody typed: those that there is a model for are meant.
+  if (causalModel !== undefined || cases.length === VAE_CASES.length || !cases.some(isCausal)) return cases;
+  throw new VdError({
+    ...{ code: "attr", where: "--cases", expected: "--causal-model for cases of the causal autoencoder" },
+    ...{ got: cases.filter(isCausal).join(", "), hint: "Give a model, or --causal-model random." },
+  });
+}
+
+/** @throws VdError `io` for a model that is not there: before anything else is measured */
+function readCausalModel(path: string): string {
+  if (path === RANDOM_WEIGHTS || existsSync(path)) return path;
+  const expected = `a file or folder that exists, or ${RANDOM_WEIGHTS}`;
+  throw new VdError({ code: "io", where: "--causal-model", expected, got: path, hint: "Check the path." });
+}
+
 /**
  * Options of everything that runs a model folder.
  *
- * @throws VdError `attr`
+ * @throws VdError `attr`, `io`
  */
 export function readMeasureOptions(texts: Texts): MeasureOptions {
   const text = (name: string) => String(texts[name]);
@@ -50,12 +72,12 @@ export function readMeasureOptions(texts: Texts): MeasureOptions {
     peerScript: texts.peerScript === undefined ? peerScript() : text("peerScript"),
     alone: texts.alone === true,
     limitSeconds: texts.limit === undefined ? undefined : readNumber("limit", text("limit")),
-    cases: texts.cases === undefined ? undefined : choices("--cases", VAE_CASES)(text("cases")),
+    cases: texts.cases === undefined ? undefined : readCases(text("cases"), textOf(texts, "causalModel")),
     contenders: texts.contenders === undefined ? undefined : text("contenders").split(","),
     reference: texts.reference !== false,
     threads: readThreads(textOf(texts, "threads")),
     image: texts.image === undefined ? undefined : text("image"),
-    causalModel: texts.causalModel === undefined ? undefined : text("causalModel"),
+    causalModel: texts.causalModel === undefined ? undefined : readCausalModel(text("causalModel")),
   };
 }
 
@@ -89,7 +111,7 @@ export function addMeasure(program: Command, { reporter, signal, self, stdout }:
     .addOption(ownOption("reference"))
     .action(async (texts: Texts) => {
       const options = readMeasureOptions(texts);
-      await requireFolder(dirname(options.output!), "--output");
+      await checkPlace(options.output!, { where: "--output" });
       const file = await measure(options, { reporter, signal, self });
       stdout.write(`${rowsTable(file.rows)}\n${options.output}\n`);
     });

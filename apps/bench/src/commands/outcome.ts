@@ -1,6 +1,5 @@
-import { dirname } from "node:path";
 import { machineInfo } from "@vd/app-parts";
-import { requireFolder } from "@vd/tensor";
+import { checkPlace } from "@vd/tensor";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { compareRuns, isRegression, requireSameDevice } from "../compare/compare";
@@ -30,7 +29,7 @@ export const withOutcome = (command: Command): Command =>
  * @throws VdError `io`, `unsupported` for one from another device
  */
 export async function openBaseline({ json, compare, device, force }: OutcomeOptions): Promise<BenchFile | undefined> {
-  if (json !== undefined) await requireFolder(dirname(json), "--json");
+  if (json !== undefined) await checkPlace(json, { where: "--json" });
   if (compare === undefined) return undefined;
   const baseline = await readBenchFile(compare);
   if (!force) requireSameDevice(baseline, machineInfo(device === "cuda" ? "cuda" : "cpu").device);

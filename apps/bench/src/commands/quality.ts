@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { machineInfo } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { StableVideoDiffusionPipeline } from "@vd/svd-pipeline";
-import { requireFolder } from "@vd/tensor";
+import { checkPlace } from "@vd/tensor";
 import type { Command } from "commander";
 import { testPicture } from "../io/pictures";
 import {
@@ -92,7 +92,7 @@ export function addQuality(program: Command, { reporter, signal, stdout }: Comma
     .addOption(ownOption("json"))
     .action(async (texts: Texts) => {
       const json = textOf(texts, "json");
-      if (json !== undefined) await requireFolder(dirname(json), "--json");
+      if (json !== undefined) await checkPlace(json, { where: "--json" });
       const device = readDevice(String(texts.device));
       const model = textOf(texts, "model") ?? bundledModel();
       const rounds = readNumber("rounds", String(texts.rounds));

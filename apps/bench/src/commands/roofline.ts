@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import { VdError } from "@vd/kernels-native";
-import { requireFolder, writeWholeFile } from "@vd/tensor";
+import { checkPlace, writeWholeFile } from "@vd/tensor";
 import type { Command } from "commander";
 import { readBenchFile } from "../compare/bench-file";
 import { emptyHistory, type Measurement, readHistory } from "../history/history-file";
@@ -137,7 +136,7 @@ export function addRoofline(program: Command, { stdout }: CommandContext): void 
       const card = CARDS[ids.indexOf(choice("--card", ids)(options.card))]!;
       const model = choice("--model", ROOFLINE_MODELS)(options.model);
       const steps = readSteps(options.steps);
-      if (options.json !== undefined) await requireFolder(dirname(options.json), "--json");
+      if (options.json !== undefined) await checkPlace(options.json, { where: "--json" });
       const measured = await readMeasured(options.measured);
       const { parts, wholeUs, name } = await predict(card, model, steps, measured);
       const whole = { ...predictWhole(parts), measuredUs: wholeUs, name };

@@ -98,7 +98,9 @@ export function rowsTable(rows: readonly BenchRow[], rates?: Rates): string {
     const traffic = bytes === undefined ? "" : (bytes / medianUs / 1e3).toFixed(0);
     const share = rates && rooflineShare(row, rates);
     const shares = share ? [percent(share.bandwidth), percent(share.roofline)] : rates ? ["", ""] : [];
-    const times = [formatMs(medianUs), formatMs(madUs), String(numSamples(row)), ratio(row, rows), rate, traffic];
+    // One sample has no spread: 0 would claim that it has none.
+    const spread = row.samplesUs?.length === 1 ? "" : formatMs(madUs);
+    const times = [formatMs(medianUs), spread, String(numSamples(row)), ratio(row, rows), rate, traffic];
     const first = firstUs === undefined ? "" : (firstUs / 1e6).toFixed(1);
     const counted = launches === undefined ? "" : String(launches);
     return [

@@ -21,7 +21,7 @@ export const BENCH_TABLE = {
   },
   causalModel: {
     kind: text("a file or folder"),
-    doc: "SeedVR2's causal autoencoder, measured too; random for weights of its sizes.",
+    doc: "The causal autoencoder of SeedVR2, measured too: its file or folder, or random for weights of its sizes.",
     cli: { flags: "--causal-model <PATH>" },
   },
   rounds: { kind: COUNT, doc: "Turns of each contender.", default: always(5), cli: { flags: "--rounds <N>" } },

@@ -16,3 +16,20 @@ it("a place where results cannot go is refused before any work", async () => {
     expect(performance.now() - started).toBeLessThan(1000);
   }
 });
+
+it("a folder's name, or a folder that takes no files, is refused before any work too", async () => {
+  const folder = temporaryFolder();
+  const json = process.platform === "linux" ? ["/proc/out.json", folder] : [folder];
+  for (const place of json)
+    for (const command of [
+      ["vae", "--json", place],
+      ["measure", "-m", "no-model", "-o", place],
+    ]) {
+      const ran = await vdBench(command);
+      expect(ran).toMatchObject({
+        status: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/^Error: \[--(json|output)\] /),
+      });
+    }
+});

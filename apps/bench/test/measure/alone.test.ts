@@ -64,3 +64,15 @@ it("contenders of which none is there are refused, with those that are", async (
   expect(status).not.toBe(0);
   expect(stderr).toMatch(/\[contenders\] expected some of ours-plain, ours-optimised.*got ours-optimized/);
 });
+
+it("cases of the causal autoencoder without one, and one that is not there, are refused before any work", async () => {
+  const none = await measureVae(["--cases", "causal-encode-switches", "--peers", "none"]);
+  expect(none).toMatchObject({
+    status: 2,
+    rows: [],
+    stderr: expect.stringMatching(/^Error: \[--cases\] expected --causal-model/),
+  });
+  const gone = await measureVae(["--causal-model", "/no/such/model", "--peers", "none"]);
+  expect(gone.status).not.toBe(0);
+  expect(gone.stderr).toMatch(/^Error: \[--causal-model\] expected a file or folder that exists, or random/);
+});

@@ -24,6 +24,12 @@ test("errors to float64 have columns of their own and a sentence below the table
   expect(ours.indexOf("1.25e-4") + "1.25e-4".length).toBe(head.indexOf("error to float64") + "error to float64".length);
 });
 
+test("one sample has no spread, several have", () => {
+  const spreadOf = (row: BenchRow) => / 0\.0200 +(0\.\d+)? +\d/.exec(rowsTable([row]).split("\n")[1]!)?.[1];
+  expect(spreadOf({ ...timed, madUs: 0 })).toBeUndefined();
+  expect(spreadOf({ ...timed, samplesUs: [19, 20, 21] })).toBe("0.0010");
+});
+
 test("a column that no row has is not there, nor the sentence without both", () => {
   const { unroundedError: _, ...own } = measured;
   expect(rowsTable([own])).not.toContain("error of 8 bits ");

@@ -47,12 +47,14 @@ export async function play(settings: PlaySettings, dependencies: Dependencies, o
   const stop = () => void game.close();
   dependencies.signal.addEventListener("abort", stop, { once: true });
   let recorder: Recorder | undefined;
+  let clip: Clip | undefined;
   // Opening takes a moment, in which Ctrl-C may come too.
   if (dependencies.signal.aborted) stop();
   try {
     recorder = settings.record === undefined ? undefined : await openRecorder(settings.record, game);
     // A picture that begins to move is the session's own.
-    await takeInput(isOfClips ? { ...settings, input: undefined } : settings, game, dependencies.signal);
+    clip = isOfClips ? undefined : await takeVideo(settings, game, dependencies.signal);
+    takeActions(settings, game);
     if (recorder) game.onFrame((frame) => recorder!.add(frame));
     if (settings.frames !== undefined) endAfter(settings.frames, game);
     onReady();
@@ -60,6 +62,7 @@ export async function play(settings: PlaySettings, dependencies: Dependencies, o
   } finally {
     dependencies.signal.removeEventListener("abort", stop);
     await game.close();
+    await clip?.close();
     await finish(recorder, settings, dependencies);
   }
 }
@@ -67,13 +70,17 @@ export async function play(settings: PlaySettings, dependencies: Dependencies, o
 const openRecorder = (path: string, { model: { width, height, fps } }: Game) =>
   Recorder.open({ path, width, height, fps });
 
-/** Lets a video file and a script of actions steer. */
-async function takeInput({ input, actions }: PlaySettings, game: Game, signal: AbortSignal): Promise<void> {
-  if (input !== undefined && input !== WEBCAM) {
-    const clip = await Clip.open(input, game, signal);
-    await clip.push(game);
-    game.onFrame(() => clip.push(game));
-  }
+/** Lets a video file steer, if there is one. */
+async function takeVideo({ input }: PlaySettings, game: Game, signal: AbortSignal): Promise<Clip | undefined> {
+  if (input === undefined || input === WEBCAM) return undefined;
+  const clip = await Clip.open(input, game, signal);
+  await clip.push(game);
+  game.onFrame(() => clip.push(game));
+  return clip;
+}
+
+/** Lets a script of actions steer, if there is one. */
+function takeActions({ actions }: PlaySettings, game: Game): void {
   if (actions === undefined) return;
   const script = ActionScript.read(actions, game.model.actions);
   game.act(script.at(0));
@@ -109,7 +116,8 @@ async function runWithPage(settings: PlaySettings, game: Game, dependencies: Dep
   const page = await dependencies.readPage();
   const server = await LiveServer.start(game, { host, port, picture, page, camera: input === WEBCAM });
   try {
-    dependencies.stderr.write(`${game.model.name} at ${server.url}\nCtrl-C ends it.\n`);
+    const elsewhere = server.networkUrls.map((url) => `From other machines: ${url}\n`).join("");
+    dependencies.stderr.write(`${game.model.name} at ${server.url}\n${elsewhere}Ctrl-C ends it.\n`);
     if (settings.open) await dependencies.openBrowser(server.url);
     await game.run();
   } finally {

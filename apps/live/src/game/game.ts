@@ -28,6 +28,13 @@ const wordsOf = ({ prompt, negativePrompt, strength, guidanceScale }: LiveSessio
   guidanceScale: guidanceScale ?? PICTURE_DEFAULTS.guidanceScale,
 });
 
+/** A moment that a game can go back to. */
+interface KeptMoment {
+  snapshot: LiveSnapshot;
+  /** The game that it belongs to. */
+  game: Pick<GameState, "start" | "seed">;
+}
+
 /** How far dull pictures are drawn back by a session with these options. */
 const recoveryOf = ({ guard = true }: LiveSessionOptions): number =>
   typeof guard === "object" ? (guard.recover ?? DEFAULT_GUARD.recover) : guard ? DEFAULT_GUARD.recover : 0;
@@ -37,7 +44,7 @@ export class Game {
   private readonly takers = new Set<FrameTaker>();
   private readonly held = new Map<Player, readonly string[]>();
   private readonly stateListeners = new Set<() => void>();
-  private kept: LiveSnapshot | undefined;
+  private kept: KeptMoment | undefined;
   private next: LiveSession | undefined;
   /** Options of the newest game that was asked for and not opened yet. */
   private asked: LiveSessionOptions | undefined;
@@ -242,8 +249,11 @@ export class Game {
    */
   async start(name: string, seed?: number): Promise<void> {
     this.requireStart(name);
-    if (seed === undefined) await this.steered.restart(name);
-    else {
+    if (seed === undefined) {
+      const { steered } = this;
+      await steered.restart(name);
+      steered.act(this.action);
+    } else {
       const { steps } = this.current;
       const guard = this.guard;
       await this.replaceSession({ ...this.options, ...this.told, start: name || undefined, seed, steps, guard });
@@ -254,12 +264,13 @@ export class Game {
 
   /** Keeps the state of now in memory. */
   async keep(): Promise<void> {
-    this.kept = await this.steered.snapshot();
+    const { start, seed } = this.current;
+    this.kept = { snapshot: await this.steered.snapshot(), game: { start, seed } };
     this.changed();
   }
 
   /**
-   * Goes back to the state that was kept.
+   * Goes back to the state that was kept, with its steps. Keys that are held go on acting, and those that were held then do not.
    *
    * @throws VdError `unsupported` where there is none
    */
@@ -268,7 +279,12 @@ export class Game {
       const expected = "a state that was kept before";
       throw new VdError({ code: "unsupported", where: "game", expected, got: "none" });
     }
-    await this.steered.restore(this.kept);
+    const { snapshot, game } = this.kept;
+    const { steered } = this;
+    await steered.restore(snapshot);
+    steered.act(this.action);
+    this.current = { ...this.current, ...game, steps: snapshot.steps };
+    this.changed();
   }
 
   /** Ends the game and frees its memory. Can be called again. */

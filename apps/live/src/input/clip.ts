@@ -32,6 +32,12 @@ export class Clip {
     this.next.catch(() => {});
   }
 
+  /** Ends the decoder, which waits for whoever takes its frames and keeps the process alive meanwhile. */
+  async close(): Promise<void> {
+    await this.next.catch(() => {});
+    await this.frames.return();
+  }
+
   private async read(): Promise<RgbImage> {
     const { value } = await this.frames.next();
     if (value) return value;

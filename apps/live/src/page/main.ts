@@ -22,10 +22,17 @@ const camera = new Camera();
 let model: PageModel | undefined;
 let state: GameState | undefined;
 let errorTimer = 0;
+let isLost = false;
+/** Whether the newest press was one of a mouse, a pen or a finger, not of a key. */
+let isByPointer = false;
 
 const connection = new Connection({ onNotice, onFrame, onLost });
 const words = new Words((request) => connection.ask(request));
-const keys = new Keys((held, whenMs) => connection.ask({ type: "keys", held, input: reactions.press(whenMs) }));
+const keys = new Keys((held, whenMs) => {
+  connection.ask({ type: "keys", held, input: reactions.press(whenMs) });
+  // The time of a pause is none that a picture took.
+  if (state?.paused) reactions.forget();
+});
 
 function onNotice(notice: ServerNotice): void {
   switch (notice.type) {
@@ -45,6 +52,8 @@ function onNotice(notice: ServerNotice): void {
 
 function onHello(given: PageModel, first: GameState, wantsCamera: boolean): void {
   const isFirst = model === undefined;
+  isLost = false;
+  reactions.forget();
   model = given;
   document.title = `${model.name} · vd-live`;
   element("name").textContent = model.name;
@@ -64,17 +73,25 @@ function onHello(given: PageModel, first: GameState, wantsCamera: boolean): void
 }
 
 function onState(now: GameState): void {
+  if (now.paused !== state?.paused) reactions.forget();
   state = now;
   element("status").textContent = now.start === "" ? `seed ${now.seed}` : `${now.start}, seed ${now.seed}`;
-  element("veil").hidden = !now.paused;
+  showVeil();
   const pause = element("pause");
   pause.textContent = now.paused ? "Play" : "Pause";
-  pause.setAttribute("aria-pressed", String(now.paused));
+  pause.classList.toggle("on", now.paused);
   element<HTMLSelectElement>("steps").value = String(now.steps);
   element<HTMLButtonElement>("back").disabled = !now.kept;
-  element("recover-field").hidden = now.recover === undefined;
+  for (const id of ["recover-field", "recover-hint"]) element(id).hidden = now.recover === undefined;
   element<HTMLInputElement>("recover").checked = now.recover === true;
   words.show(now.words);
+}
+
+/** Says over the picture why it stands still. */
+function showVeil(): void {
+  const veil = element("veil");
+  veil.textContent = isLost ? "No connection" : "Paused";
+  veil.hidden = !isLost && !state?.paused;
 }
 
 function onStats({ fps, skipped, misses, drift }: GameStats): void {
@@ -91,6 +108,8 @@ async function onFrame(frame: FrameMessage): Promise<void> {
   document.documentElement.dataset.frame = String(frame.index);
   graph.add(frame.latencyMs);
   element("made").textContent = `${frame.latencyMs.toFixed(0)} ms`;
+  // A page that nobody sees shows nothing.
+  if (document.hidden) return reactions.forget();
   // The picture reaches the display with the next refresh.
   requestAnimationFrame(() => {
     if (reactions.seen(frame.input, performance.now()) && reactions.medianMs !== undefined)
@@ -99,7 +118,12 @@ async function onFrame(frame: FrameMessage): Promise<void> {
 }
 
 function onLost(): void {
+  // Every attempt that fails is another loss; one is news.
+  if (isLost) return;
+  isLost = true;
   element("status").textContent = "The connection is lost; vd-live may have ended. Trying again …";
+  element("fps").textContent = "–";
+  showVeil();
   camera.stop();
   showCamera();
 }
@@ -149,17 +173,22 @@ function showCamera(): void {
   element("camera").setAttribute("aria-pressed", String(camera.isOn));
 }
 
+/** After a choice by the pointer keys steer again; whoever goes by keyboard stays where they are. */
+const backToGame = () => isByPointer && screen.focus();
+
+addEventListener("pointerdown", () => (isByPointer = true), { capture: true });
+addEventListener("keydown", () => (isByPointer = false), { capture: true });
 element("pause").addEventListener("click", () => connection.ask({ type: state?.paused ? "resume" : "pause" }));
 element("keep").addEventListener("click", () => connection.ask({ type: "keep" }));
 element("back").addEventListener("click", () => connection.ask({ type: "back" }));
 element("camera").addEventListener("click", () => void toggleCamera());
 element<HTMLSelectElement>("steps").addEventListener("change", ({ target }) => {
   connection.ask({ type: "steps", steps: Number((target as HTMLSelectElement).value) });
-  screen.focus();
+  backToGame();
 });
 element<HTMLInputElement>("recover").addEventListener("change", ({ target }) => {
   connection.ask({ type: "recover", on: (target as HTMLInputElement).checked });
-  screen.focus();
+  backToGame();
 });
 element<HTMLFormElement>("new").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -171,6 +200,5 @@ element<HTMLFormElement>("new").addEventListener("submit", (event) => {
   connection.ask({ type: "start", name, seed });
   screen.focus();
 });
-// After a click keys steer again; whoever goes by keyboard stays where they are.
 for (const button of document.querySelectorAll<HTMLButtonElement>(".bar button"))
   button.addEventListener("click", (event) => event.detail > 0 && screen.focus());

@@ -25,6 +25,11 @@ export class ReactionTimes {
     return times.length > 0;
   }
 
+  /** Forgets the changes that no picture has taken in: those that wait for something else than a picture. */
+  forget(): void {
+    this.waiting.clear();
+  }
+
   /** The median in milliseconds; undefined before the first. */
   get medianMs(): number | undefined {
     const sorted = [...this.newest].sort((a, b) => a - b);

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { isLoopback } from "@vd/app-parts";
+import { isLoopback, networkAddresses } from "@vd/app-parts";
 import { VdError } from "@vd/kernels-native";
 import { systemCode } from "@vd/tensor";
 import { WebSocketServer } from "ws";
@@ -29,6 +29,9 @@ const START_PATH = /^\/start\/([\w-]+)\.png$/;
 
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
+
+/** True for the addresses that stand for all of this machine's. */
+const isEverywhere = (host: string) => host === "0.0.0.0" || host === "::";
 
 /** A game on the network: the page, and a WebSocket for each page that is open. */
 export class LiveServer {
@@ -66,8 +69,17 @@ export class LiveServer {
   /** The address of the page, with the token where there is one. */
   get url(): string {
     const { host } = this.options;
-    const name = host === "0.0.0.0" || host === "::" ? "localhost" : host.includes(":") ? `[${host}]` : host;
-    return `http://${name}:${this.port}/${this.token === undefined ? "" : `?token=${this.token}`}`;
+    return this.urlAt(isEverywhere(host) ? "localhost" : host);
+  }
+
+  /** What other machines of the network open in its place; none where the address that was typed is the only one. */
+  get networkUrls(): string[] {
+    return isEverywhere(this.options.host) ? networkAddresses().map((address) => this.urlAt(address)) : [];
+  }
+
+  private urlAt(name: string): string {
+    const host = name.includes(":") ? `[${name}]` : name;
+    return `http://${host}:${this.port}/${this.token === undefined ? "" : `?token=${this.token}`}`;
   }
 
   /** Ends all connections. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { machineInfo } from "@vd/app-parts";
-import type { DriftMeasure, DriftOptions, DriftReport } from "@vd/live";
+import { type DriftMeasure, type DriftOptions, type DriftReport, drift } from "@vd/live";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../../../../tooling/testing/temporary-folder";
 import type { BenchResults } from "../../src/commands/bench";
@@ -119,6 +119,12 @@ it("drift writes a page with plots, JSON, and says whether the picture lives", a
   expect(html).toContain("From a&lt;b, 1 step a frame");
   expect(html).not.toMatch(/(?:src|href)="http/);
   expect((JSON.parse(readFileSync(json, "utf8")) as DriftReport).measures.length).toBe(20);
+});
+
+it("drift names the flag of what a run refuses", async () => {
+  const words = ["drift", "--frames", "20", "--every", "30", "-o", join(temporaryFolder(), "drift.html")];
+  const { status, stderr } = await vdLive(words, { measureDrift: drift });
+  expect([status, stderr]).toEqual([2, "Error: [--frames] expected a whole number of at least 30, got 20.\n"]);
 });
 
 it("drift tells before the game that its files cannot be written", async () => {

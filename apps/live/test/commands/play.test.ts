@@ -89,6 +89,17 @@ describe("a video file as input", () => {
     // The clip's green is that of "jump".
     expect(Math.abs(pushed[0]!.data[1]! - 120)).toBeLessThan(8);
   });
+
+  it("is let go of in its middle: no decoder keeps the program from ending", async () => {
+    const clip = join(temporaryFolder(), "clip.mp4");
+    expect((await vdLive(["--actions", "jump", "--frames", "60", "--record", clip])).status).toBe(0);
+    const decoders = () => process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
+    const before = decoders();
+    // More frames of it are left than fit into a pipe.
+    const words = ["-o", "-", "--format", "rgb", "--input", clip, "--frames", "2"];
+    expect(await vdLive(words)).toMatchObject({ status: 0, stderr: "" });
+    await expect.poll(decoders).toBe(before);
+  });
 });
 
 it.each([

@@ -89,6 +89,26 @@ it("steers the game that is about to be played", async () => {
   expect(sessions.opened[0]!.parameters.steps).toBeUndefined();
 });
 
+it("goes back to a moment with its steps and its game, and with the keys that are held now", async () => {
+  const sessions = slowSessions(5);
+  const { game } = await play(sessions);
+  const player = {};
+  game.hold(player, ["ArrowRight"]);
+  await game.setSteps(2);
+  await game.keep();
+  await game.setSteps(1);
+  await game.start("snow-sunset", 9);
+  game.hold(player, []);
+  await game.back();
+  expect(game.state).toMatchObject({ start: "meadow-morning", seed: 0, steps: 2 });
+  expect(sessions.opened[1]!.acted.at(-1)).toBe("none");
+  game.hold(player, ["ArrowLeft"]);
+  await game.back();
+  expect(sessions.opened[1]!.acted.at(-1)).toBe("left");
+  await game.start("desert-noon");
+  expect(sessions.opened[1]!.acted.slice(-2)).toEqual(["left", "left"]);
+});
+
 it("brings dull pictures back unless a player wants none of it, in new games too", async () => {
   const sessions = slowSessions(5);
   const { game } = await play(sessions);

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Browser, chromium } from "../../../../tooling/testing/browser";
 import { buildPage } from "../../src/page/build.mjs";
@@ -84,6 +85,38 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     await browser.until(`${text("pause")} === "Pause" && ${PIXEL}[0] !== ${standing[0]}`);
   });
 
+  it("tells no time of a key that was pressed in a pause", async () => {
+    // Anew, so that the time would be the only one.
+    await browser.open(await live.url);
+    await browser.until(`document.documentElement.dataset.frame > 2`);
+    await browser.evaluate(click("pause"));
+    await browser.until(`${text("pause")} === "Play"`);
+    for (const type of ["keyDown", "keyUp"] as const) await browser.key(type, "ArrowLeft");
+    await setTimeout(100);
+    await browser.evaluate(click("pause"));
+    const frame = await browser.evaluate<number>("Number(document.documentElement.dataset.frame)");
+    await browser.until(`document.documentElement.dataset.frame > ${frame + 5}`);
+    expect(await browser.evaluate<string>(text("key-ms"))).toBe("–");
+  });
+
+  it("leaves whoever goes by keyboard where they are", async () => {
+    await browser.evaluate(`document.getElementById("steps").focus()`);
+    await browser.type("ArrowDown");
+    await browser.until(`document.getElementById("steps").value === "2"`);
+    await expect.poll(() => fakes.opened.at(-1)!.parameters.steps).toBe(2);
+    expect(await browser.evaluate(`document.activeElement.id`)).toBe("steps");
+    await browser.type("ArrowUp");
+    await expect.poll(() => fakes.opened.at(-1)!.parameters.steps).toBe(1);
+    await browser.evaluate(`document.getElementById("recover").focus()`);
+    await browser.type("Space");
+    await expect.poll(() => fakes.opened.at(-1)!.parameters.guard).toEqual({ recover: 0 });
+    expect(await browser.evaluate(`document.activeElement.id`)).toBe("recover");
+    // The pointer goes back to the game, which keys then steer.
+    await browser.press("recover");
+    await expect.poll(() => fakes.opened.at(-1)!.parameters.guard).not.toEqual({ recover: 0 });
+    await browser.until(`document.activeElement.id === "screen"`);
+  });
+
   it("takes other steps, and keeps a moment to go back to", async () => {
     await browser.evaluate(
       `const list = document.getElementById("steps"); list.value = "2"; list.dispatchEvent(new Event("change"))`,
@@ -94,8 +127,13 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     const kept = await browser.evaluate<number>("Number(document.documentElement.dataset.frame)");
     await browser.until(`document.documentElement.dataset.frame > ${kept + 15}`);
     const wentBack = await browser.record(`document.documentElement.dataset.frame < ${kept + 15}`);
+    await browser.evaluate(
+      `{ const list = document.getElementById("steps"); list.value = "1"; list.dispatchEvent(new Event("change")); }`,
+    );
+    await expect.poll(() => fakes.opened.at(-1)!.parameters.steps).toBe(1);
     await browser.evaluate(click("back"));
     await browser.until(`${wentBack}.includes(true)`);
+    await browser.until(`document.getElementById("steps").value === "2"`);
   });
 
   it("starts a new game with another seed from another start state", async () => {
@@ -153,6 +191,32 @@ describe.skipIf(!chromium)("the page in a browser (needs Chromium)", () => {
     expect(browser.console.filter((line) => !line.includes("willReadFrequently"))).toEqual([]);
   });
 });
+
+it.skipIf(!chromium)(
+  "says over the picture that the connection is lost, once, and plays on when it is back",
+  async () => {
+    const fakes = fakeSessions();
+    const [live, browser] = await playedPage(fakes, []);
+    const url = new URL(await live.url);
+    const said = await browser.record(text("status"));
+    live.stop();
+    await live.ended;
+    await browser.until(`${text("veil")} === "No connection" && !document.getElementById("veil").hidden`);
+    expect(await browser.evaluate(text("fps"))).toBe("–");
+    const page = await buildPage();
+    const again = startVdLive(["--no-open", "--port", url.port], {
+      openSession: fakes.openSession,
+      readPage: async () => page,
+    });
+    await browser.until(`document.getElementById("veil").hidden`);
+    const losses = await browser.evaluate<string[]>(`${said}.filter((words) => words.includes("lost"))`);
+    expect(losses).toHaveLength(1);
+    again.stop();
+    await again.ended;
+    await browser.close();
+  },
+  40_000,
+);
 
 describe.skipIf(!chromium)("the page of a model of pictures (needs Chromium)", () => {
   const fakes = fakeSessions(FAKE_PICTURES);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { networkAddresses } from "@vd/app-parts";
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { PageRequest, ServerNotice } from "../../src/protocol/control";
@@ -22,7 +23,7 @@ async function serve(...words: string[]) {
   const fakes = fakeSessions();
   const live = startVdLive(["--no-open", "--port", "0", ...words], { openSession: fakes.openSession });
   running.push(live);
-  return { fakes, url: new URL(await live.url) };
+  return { fakes, url: new URL(await live.url), said: live.said };
 }
 
 /** A page that draws each frame at once, unless it is told not to. */
@@ -227,7 +228,17 @@ describe("whom the server answers", () => {
   });
 
   it("on the network only who has the token", async () => {
-    const { url } = await serve("--host", "0.0.0.0");
+    const { url, said } = await serve("--host", "0.0.0.0");
+    // A phone cannot open "localhost".
+    const elsewhere = networkAddresses().map(
+      (address) =>
+        `From other machines: http://${address.includes(":") ? `[${address}]` : address}:${url.port}/${url.search}`,
+    );
+    expect(
+      said()
+        .split("\n")
+        .filter((line) => line.startsWith("From")),
+    ).toEqual(elsewhere);
     expect(url.searchParams.get("token")).toMatch(/^[0-9a-f]{32}$/);
     expect((await get(url)).status).toBe(200);
     expect((await get(new URL("/", url))).status).toBe(403);

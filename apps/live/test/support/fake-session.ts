@@ -113,19 +113,23 @@ export class FakeSession implements LiveSession {
 
   async snapshot(): Promise<LiveSnapshot> {
     const { index, action, width, height } = this;
+    const { steps = 1 } = this.parameters;
     const context = new Float32Array(0);
     const generator = new Uint32Array(0);
-    return { format: "vd-live/1", model: this.model.name, width, height, index, action, steps: 1, context, generator };
+    return { format: "vd-live/1", model: this.model.name, width, height, index, action, steps, context, generator };
   }
 
   async restore(snapshot: LiveSnapshot): Promise<void> {
     this.index = snapshot.index;
+    this.action = snapshot.action;
+    Object.assign(this.parameters, { steps: snapshot.steps });
   }
 
   async restart(start: string | readonly LivePicture[] = this.start): Promise<void> {
     this.requireStart(String(start));
     this.start = String(start);
     this.index = 0;
+    this.action = "none";
   }
 
   stats(): LiveStats {

@@ -16,6 +16,8 @@ export interface Running {
   /** Settles with the address that was printed. */
   url: Promise<string>;
   stop(): void;
+  /** What it wrote to standard error so far. */
+  said(): string;
 }
 
 /** Starts one command line over fake sessions, or what `replaced` has instead. */
@@ -44,7 +46,7 @@ export function startVdLive(argv: readonly string[], replaced: Partial<Dependenc
     ...replaced,
   });
   const ended = status.then((code) => ({ status: code, stdout: Buffer.concat(pieces), stderr }));
-  return { ended, url, stop: () => controller.abort() };
+  return { ended, url, stop: () => controller.abort(), said: () => stderr };
 }
 
 /** Runs one command line to its end. */

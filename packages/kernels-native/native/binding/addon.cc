@@ -33,7 +33,7 @@ Napi::Value open_device(const Napi::CallbackInfo& info) {
 Napi::Value cpu_isa(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), cpu::isa_name(cpu::best_isa())); }
 
 Napi::Value cpu_math(const Napi::CallbackInfo& info) {
-  const cpu::Math math = cpu::math_of(read_isa(info[0], "cpuMath isa"), read_math(info[1], "cpuMath math"));
+  const cpu::Math math = cpu::math_of(read_isa(info[0], "openDevice isa"), read_math(info[1], "openDevice math"));
   return Napi::String::New(info.Env(), cpu::math_name(math));
 }
 

@@ -97,8 +97,8 @@ PackedWeights pack_weights(PackCache& cache, PackIdentity identity, const PanelL
   const auto bytes = static_cast<size_t>(packed.bytes());
   const auto pack = [&](std::byte* out) {
     std::memset(out, 0, bytes);
-    std::vector<float> row(static_cast<size_t>(length));
-    for (const Panel& panel : layout.panels()) {
+    write_panels(cache, layout, [&](const Panel& panel) {
+      std::vector<float> row(static_cast<size_t>(length));
       PanelWriter writer(out + panel.firstVec * packed.steps * packed.stored_parts() * kTileBytes, panel.vecs, form);
       for (int col = 0; col < panel.cols.panelCols; ++col) {
         const int64_t source = layout.source_row(panel, col);
@@ -106,7 +106,7 @@ PackedWeights pack_weights(PackCache& cache, PackIdentity identity, const PanelL
         rows(source, row.data());
         writer.write_column(col, row.data());
       }
-    }
+    });
   };
   packed.block = cache.find_or_make(identity.key(), bytes, pack);
   return packed;

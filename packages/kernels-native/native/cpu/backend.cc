@@ -67,7 +67,7 @@ struct DeviceState {
   explicit DeviceState(const DeviceOptions& o) : options(o), pool(o.threads) {}
   DeviceOptions options;
   ThreadPool pool;
-  PackCache cache;
+  PackCache cache{&pool};
   /** The pool runs one program at a time. */
   std::mutex busy;
 };

@@ -30,7 +30,9 @@ CodeMatrix::CodeMatrix(const CodeMatrixSpec& spec, PackCache& cache, Isa isa, co
                               spec.packKind,
                               {spec.outCols, spec.gated, spec.taps, spec.channels, spec.block, static_cast<int64_t>(type_), tiles_.colBytes,
                                tiles_.group, tiles_.hasOffset, tiles_.width, tiles_.maxVecs}};
-  block_ = cache.find_or_make(identity.key(), bytes, [&](std::byte* out) { pack(spec, out); });
+  block_ = cache.find_or_make(identity.key(), bytes, [&](std::byte* out) {
+    write_panels(cache, layout_, [&](const Panel& panel) { pack_panel(spec, panel, out); });
+  });
   pack_scales(spec);
   zeros_.resize(static_cast<size_t>(row_bytes()));
   const std::vector<uint8_t> none(static_cast<size_t>(channels_), 0);
@@ -54,17 +56,15 @@ void CodeMatrix::cut(const CodeMatrixSpec& spec) {
   }
 }
 
-void CodeMatrix::pack(const CodeMatrixSpec& spec, std::byte* out) const {
+void CodeMatrix::pack_panel(const CodeMatrixSpec& spec, const Panel& panel, std::byte* out) const {
   std::vector<uint8_t> row(static_cast<size_t>(spec.taps * spec.channels));
-  for (const Panel& panel : layout_.panels()) {
-    const int64_t step = int64_t{panel.cols.panelCols} * tiles_.colBytes;
-    std::byte* base = out + panel.firstVec * layout_.width() * panelGroups_ * tiles_.colBytes;
-    for (int col = 0; col < panel.cols.panelCols; ++col) {
-      const int64_t source = layout_.source_row(panel, col);
-      if (source >= 0) spec.rows(source, row.data());
-      else std::fill(row.begin(), row.end(), uint8_t{0});
-      pack_column(row.data(), base + int64_t{col} * tiles_.colBytes, step);
-    }
+  const int64_t step = int64_t{panel.cols.panelCols} * tiles_.colBytes;
+  std::byte* base = out + panel.firstVec * layout_.width() * panelGroups_ * tiles_.colBytes;
+  for (int col = 0; col < panel.cols.panelCols; ++col) {
+    const int64_t source = layout_.source_row(panel, col);
+    if (source >= 0) spec.rows(source, row.data());
+    else std::fill(row.begin(), row.end(), uint8_t{0});
+    pack_column(row.data(), base + int64_t{col} * tiles_.colBytes, step);
   }
 }
 

@@ -84,7 +84,7 @@ class CodeMatrix {
  private:
   int64_t groups_of(int64_t channels) const { return (channels + tiles_.group - 1) / tiles_.group; }
   void cut(const CodeMatrixSpec& spec);
-  void pack(const CodeMatrixSpec& spec, std::byte* out) const;
+  void pack_panel(const CodeMatrixSpec& spec, const Panel& panel, std::byte* out) const;
   void pack_column(const uint8_t* row, std::byte* column, int64_t step) const;
   void pack_scales(const CodeMatrixSpec& spec);
   const std::byte* panel_of(const Panel& p) const { return block_->data() + p.firstVec * layout_.width() * panelGroups_ * tiles_.colBytes; }

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "../core/thread_pool.h"
+
 namespace vd::cpu {
 
 /** 64-byte aligned memory that frees itself. */
@@ -29,11 +31,21 @@ class AlignedBlock {
 class PackCache {
  public:
   using Key = std::tuple<const void*, int, int64_t, int64_t>;
+  /** pool: whose workers pack; without one the calling thread does. */
+  explicit PackCache(ThreadPool* pool = nullptr) : pool_(pool) {}
+
+  /** Calls part(index) once for each index in [0, count), in any order, on the workers: for parts of a packing that lie apart. */
+  template <class Part> void in_parts(int64_t count, const Part& part) {
+    if (pool_) return pool_->parallel_for(count, [&](int64_t index, int) { part(index); });
+    for (int64_t index = 0; index < count; ++index) part(index);
+  }
+
   std::shared_ptr<AlignedBlock> find_or_make(const Key& key, size_t bytes, const std::function<void(std::byte*)>& pack);
   /** Bytes of all living packings. */
   size_t bytes() const;
 
  private:
+  ThreadPool* pool_;
   mutable std::mutex mutex_;
   std::map<Key, std::weak_ptr<AlignedBlock>> entries_;
 };

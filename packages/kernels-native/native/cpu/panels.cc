@@ -9,6 +9,15 @@ namespace {
 
 constexpr int64_t kKeepAsF32Bytes = int64_t{4} << 20;
 
+/** Columns that are written together: a line of the cache. One by one, each number of a column would touch a line of its own. */
+constexpr int kColumnsAtOnce = 16;
+
+/** Writes columns [first, first + count) of a panel of `cols`, whose rows are k. columns: [count, k]. */
+void write_columns(std::byte* panel, DType type, int64_t cols, int64_t first, int64_t count, const float* columns, int64_t k) {
+  for (int64_t i = 0; i < k; ++i)
+    for (int64_t c = 0; c < count; ++c) store_element(panel, type, i * cols + first + c, columns[c * k + i]);
+}
+
 }  // namespace
 
 PanelLayout::PanelLayout(int64_t outCols, bool gated, int width, int maxVecs) : outCols_(outCols), gated_(gated), width_(width) {
@@ -49,18 +58,20 @@ PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const P
                          const RowSource& rows) {
   const int itemBytes = bytes_of(type);
   const auto pack = [&](std::byte* out) {
-    std::vector<float> row(static_cast<size_t>(k));
-    for (const Panel& panel : layout.panels()) {
-      const int cols = panel.cols.panelCols;
+    write_panels(cache, layout, [&](const Panel& panel) {
+      std::vector<float> columns(static_cast<size_t>(kColumnsAtOnce * k));
       std::byte* base = out + panel.firstVec * layout.width() * k * itemBytes;
-      for (int col = 0; col < cols; ++col) {
-        const int64_t source = layout.source_row(panel, col);
-        if (source >= 0) rows(source, row.data());
-        for (int64_t i = 0; i < k; ++i) {
-          store_element(base, type, i * cols + col, source >= 0 ? row[static_cast<size_t>(i)] : 0.0f);
+      const int cols = panel.cols.panelCols;
+      for (int first = 0; first < cols; first += kColumnsAtOnce) {
+        const int count = std::min(kColumnsAtOnce, cols - first);
+        for (int c = 0; c < count; ++c) {
+          const int64_t source = layout.source_row(panel, first + c);
+          if (source >= 0) rows(source, columns.data() + c * k);
+          else std::fill_n(columns.data() + c * k, k, 0.0f);
         }
+        write_columns(base, type, cols, first, count, columns.data(), k);
       }
-    }
+    });
   };
   const auto bytes = static_cast<size_t>(layout.packed_cols() * k * itemBytes);
   return {layout, k, type, cache.find_or_make(identity.key(), bytes, pack)};

@@ -64,7 +64,13 @@ struct PackIdentity {
  *  4 MiB as stored, since then memory decides both speed and whether the model fits. */
 DType panel_type(DType type, int64_t count);
 
-/** Packs through the cache. */
+/** Calls write(panel) for every panel of a packing, on the cache's workers: panels lie apart. */
+template <class Write> void write_panels(PackCache& cache, const PanelLayout& layout, const Write& write) {
+  const std::vector<Panel>& panels = layout.panels();
+  cache.in_parts(static_cast<int64_t>(panels.size()), [&](int64_t i) { write(panels[static_cast<size_t>(i)]); });
+}
+
+/** Packs through the cache. `rows` is called by several threads at once. */
 PackedPanels pack_panels(PackCache& cache, const PackIdentity& identity, const PanelLayout& layout, int64_t k, DType type,
                          const RowSource& rows);
 

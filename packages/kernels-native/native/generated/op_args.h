@@ -20,7 +20,7 @@ enum class ScalesPer : int32_t { tensor = 0, row = 1, block = 2 };
 enum class ResizeMode : int32_t { nearest = 0, bilinear = 1, bicubic = 2 };
 enum class StepBounds : int32_t { none = 0, clip = 1, threshold = 2 };
 
-/** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. */
+/** Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. A score that is NaN or +∞ makes its row NaN. */
 struct AttentionArgs {
   /** [B,F,S,E]: queries, heads side by side. */
   Tensor q;
@@ -330,7 +330,7 @@ struct DepthToSpaceArgs {
   DepthOrder order;
 };
 
-/** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function elementwise() of @vd/tensor writes such programs. */
+/** Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. NaN stays NaN, but min and max give the other number, relu 0. The function elementwise() of @vd/tensor writes such programs. */
 struct ElementwiseArgs {
   /** [B,F,S,C]: first operand, of the result's shape. */
   Tensor a;

@@ -321,5 +321,7 @@ export default defineCases(attention, {
     space("video.norms.rotary", [1, 1, 7800, 7800, 12, 128], {
       inputs: { ...norms(128), rotaryQ: [7800, 128], rotaryK: [7800, 128] },
     }),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    space("one-core.1152 tokens", [1, 1, 1152, 1152, 5, 64]),
   ].map((each) => ({ ...each, also: [] })),
 });

@@ -22,23 +22,26 @@ void attend(const AttentionArgs& a, const Heads& heads, int64_t b, int64_t f, in
   const device::AttentionSight sight = device::attention_sight(a);
   scores.assign(static_cast<size_t>(std::max<int64_t>(keys.end - keys.begin, 0)), kNone);
   float highest = kNone;
+  bool seesAny = false;
   for (int64_t l = keys.begin; l < keys.end; ++l) {
     if (!sight.sees(static_cast<int32_t>(keys.place), static_cast<int32_t>(l - keys.begin))) continue;
     const float* key = heads.k.data() + (keys.first + l * keys.step) * E + h * D;
     float dot = 0;
     for (int64_t d = 0; d < D; ++d) dot += heads.q[query * E + h * D + d] * key[d];
-    highest = std::max(highest, scores[l - keys.begin] = dot * a.scale + mask_of(a, b, h, place, l));
+    const float score = scores[l - keys.begin] = dot * a.scale + mask_of(a, b, h, place, l);
+    highest = std::max(highest, score);
+    seesAny = seesAny || score != kNone;  // NaN too, which no maximum takes
   }
   float total = 0;
-  if (highest != kNone)
+  if (seesAny)
     for (float& score : scores) total += score = std::exp(score - highest);
   for (int64_t d = 0; d < D; ++d) {
     float sum = 0;
-    if (total > 0)
+    if (seesAny)
       for (int64_t l = keys.begin; l < keys.end; ++l) sum += scores[l - keys.begin] * at(a.v, keys.first + l * keys.step, h * D + d);
-    put(a.y, query, h * D + d, total > 0 ? sum / total : 0);
+    put(a.y, query, h * D + d, seesAny ? sum / total : 0);
   }
-  if (a.lse.present()) put(a.lse, (b * F + f) * a.heads + h, s, total > 0 ? highest + std::log(total) : kNone);
+  if (a.lse.present()) put(a.lse, (b * F + f) * a.heads + h, s, seesAny ? highest + std::log(total) : kNone);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ export default defineOp({
   id: "attention",
   summary:
     "Computes softmax(scale · q kᵀ + mask) v per head, over the tokens of each frame or over the frames of each token; " +
-    "q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞.",
+    "q and k may be normalised and rotated before. Rows without any allowed key give 0 and a log-sum-exp of −∞. A " +
+    "score that is NaN or +∞ makes its row NaN.",
   formula: [
     "score[i,j] = scale · q[i] · k[j] + mask[i,j], for the keys j that query i sees",
     "y[i] = Σⱼ exp(score[i,j] − lse[i]) · v[j]",

@@ -37,6 +37,7 @@ function attend({ q, k, v, added }: Head, scale: number): Attended {
   const lse = Array.from({ length: rows }, (_, row) => {
     const own = scores.data.subarray(row * keys, (row + 1) * keys);
     const highest = own.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);
+    // NaN for NaN and for +∞, whose difference from itself is NaN.
     if (highest === Number.NEGATIVE_INFINITY) return highest;
     return highest + Math.log(own.reduce((sum, score) => sum + Math.exp(score - highest), 0));
   });

@@ -124,5 +124,7 @@ export default defineCases(attentionBackward, {
     space("video.spatial.s2048", [1, 1, 2048, 2048, 8, 64]),
     space("video.causal.s2048", [1, 1, 2048, 2048, 8, 128], { attrs: causal }),
     time("video.temporal.s2304", [2, 25, 2304, 25, 5, 64]),
+    space("vae.middle.s1024", [1, 1, 1024, 1024, 1, 512]),
+    space("video.causal.two-heads.s2048", [1, 1, 2048, 2048, 2, 64], { attrs: causal }),
   ],
 });

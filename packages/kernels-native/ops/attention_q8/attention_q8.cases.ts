@@ -58,5 +58,7 @@ export default defineCases(attentionQ8, {
   bench: [
     ...each("svd-xt.unet.down0.attn0.spatial", [2, 25, 9216, 9216, 5, 64]).slice(0, 2),
     ...each("svd-xt.unet.down1.attn0.spatial", [2, 25, 2304, 2304, 10, 64]).slice(0, 1),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    ...each("one-core.1152 tokens", [1, 1, 1152, 1152, 5, 64]).slice(0, 2),
   ],
 });

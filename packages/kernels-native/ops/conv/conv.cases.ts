@@ -383,5 +383,8 @@ export default defineCases(conv, {
       inputs: { x: [1, 16, 64, 64, 512], weight: [512, 256, 1, 4, 4], bias: [256] },
       attrs: { transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
     },
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    layer("one-core.3x3 of 320", [1, 1, 24, 40, 320], 320, [1, 3, 3]),
+    layer("one-core.3x1x1 of 640", [1, 14, 9, 16, 640], 640, [3, 1, 1]),
   ],
 });

@@ -217,5 +217,8 @@ export default defineCases(convQ8, {
     ...layer("unet-chain.first.down3", [1, 2, 8, 8, 1536], 1536, [1, 3, 3]),
     ...layer("unet-chain.first.down4", [1, 2, 4, 4, 3072], 3072, [1, 3, 3]),
     ...layer("unet-chain.second.down2", [1, 2, 16, 16, 384], 384, [1, 3, 3]),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    ...layer("one-core.3x3 of 320", [1, 1, 24, 40, 320], 320, [1, 3, 3]),
+    ...layer("one-core.3x1x1 of 640", [1, 14, 9, 16, 640], 640, [3, 1, 1]),
   ],
 });

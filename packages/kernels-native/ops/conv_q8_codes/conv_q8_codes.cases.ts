@@ -101,5 +101,13 @@ export default defineCases(convQ8Codes, {
     layer("unet-chain.first.down2", 32, 384),
     layer("unet-chain.first.down3", 16, 768),
     layer("unet-chain.first.down4", 8, 1536),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    ...both({ name: "one-core.3x3 of 320", x: [1, 1, 24, 40, 320], weight: [320, 320, 1, 3, 3], more: block(320) }),
+    ...both({
+      name: "one-core.3x1x1 of 640",
+      x: [1, 14, 9, 16, 640],
+      weight: [640, 640, 3, 1, 1],
+      more: { inputs: { bias: [640] } as Case["inputs"], attrs: { padding: around(1, 0), act: "silu" } },
+    }),
   ],
 });

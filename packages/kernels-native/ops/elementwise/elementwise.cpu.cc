@@ -17,7 +17,7 @@ float unary(Instruction instruction, float x) {
     case Instruction::log: return std::log(x);
     case Instruction::sigmoid: return 1.0f / (1.0f + std::exp(-x));
     case Instruction::tanh: return std::tanh(x);
-    case Instruction::relu: return std::max(x, 0.0f);
+    case Instruction::relu: return x > 0 ? x : 0;
     case Instruction::silu: return activate(Activation::silu, x);
     case Instruction::gelu: return activate(Activation::gelu, x);
     case Instruction::gelu_tanh: return activate(Activation::gelu_tanh, x);
@@ -31,8 +31,8 @@ float binary(Instruction instruction, float x, float y) {
     case Instruction::sub: return x - y;
     case Instruction::mul: return x * y;
     case Instruction::div: return x / y;
-    case Instruction::min: return std::min(x, y);
-    default: return std::max(x, y);
+    case Instruction::min: return std::fmin(x, y);
+    default: return std::fmax(x, y);
   }
 }
 

@@ -18,8 +18,8 @@ export default defineOp({
   summary:
     "Computes a small expression of up to four tensors and constants for each element, in float32 and in one pass over " +
     "memory. The expression is a program in postfix order for a stack of at most four numbers: a to d and k0 to k3 put an " +
-    "operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. The function " +
-    "elementwise() of @vd/tensor writes such programs.",
+    "operand or a constant on it, functions replace what they take. silu(a + b · c) is a, b, c, mul, add, silu. NaN stays NaN, but " +
+    "min and max give the other number, relu 0. The function elementwise() of @vd/tensor writes such programs.",
   formula: ["y = code(a, b, c, d, k0, …), for each element"],
   source: ["https://docs.pytorch.org/docs/stable/torch.html#pointwise-ops"],
   inputs: {

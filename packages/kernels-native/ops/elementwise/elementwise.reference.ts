@@ -11,7 +11,7 @@ const UNARY: Readonly<Record<string, (x: number) => number>> = {
   log: Math.log,
   sigmoid: (x) => 1 / (1 + Math.exp(-x)),
   tanh: Math.tanh,
-  relu: (x) => Math.max(x, 0),
+  relu: (x) => (Number.isNaN(x) ? 0 : Math.max(x, 0)),
 };
 
 const BINARY: Readonly<Record<string, (x: number, y: number) => number>> = {
@@ -19,8 +19,8 @@ const BINARY: Readonly<Record<string, (x: number, y: number) => number>> = {
   sub: (x, y) => x - y,
   mul: (x, y) => x * y,
   div: (x, y) => x / y,
-  min: Math.min,
-  max: Math.max,
+  min: (x, y) => (Number.isNaN(y) || x < y ? x : y),
+  max: (x, y) => (Number.isNaN(y) || x > y ? x : y),
 };
 
 /** elementwise with a stack, as the instructions say. Constants are float32, as the contract stores them. */

@@ -171,5 +171,7 @@ export default defineCases(groupNorm, {
       extra: 320,
     }),
     norm("svd-xt.vae.up3.res0.norm1", [1, 8, 576, 1024, 256], silu),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    norm("one-core.4 frames of 320", [1, 4, 36, 64, 320], silu),
   ],
 });

@@ -89,5 +89,7 @@ export default defineCases(groupNormQ8, {
     bench("svd-xt.unet.down0.res0.norm1", [2, 25, 72, 128, 320]),
     bench("svd-xt.unet.down0.res0.temporal.norm1", [2, 25, 72, 128, 320], { joinFrames: true }),
     bench("svd-xt.vae.up3.res0.norm1", [1, 8, 576, 1024, 256]),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    ...both("one-core.4 frames of 320", [1, 4, 36, 64, 320], silu),
   ],
 });

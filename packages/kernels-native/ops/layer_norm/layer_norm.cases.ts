@@ -109,5 +109,7 @@ export default defineCases(layerNorm, {
       scale: [1, 1, 1, 3072],
       shift: [1, 1, 1, 3072],
     }),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    norm("one-core.tokens of 640", [1, 1, 4608, 640]),
   ],
 });

@@ -169,5 +169,8 @@ export default defineCases(linear, {
       name: "svd-xt.unet.up3.res0.conv_shortcut",
       inputs: { x: [2, 25, 9216, 640], x2: [2, 25, 9216, 320], weight: [320, 960], bias: [320] },
     },
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    layer("one-core.1280 to 1280", [1, 1, 1152, 1280], 1280),
+    layer("one-core.640 to 2560, geglu", [1, 1, 576, 640], 5120, geglu),
   ],
 });

@@ -102,5 +102,7 @@ export default defineCases(linearQ8Codes, {
     layer("svd-xt.unet.down1.attn0.spatial.ff.gate", [2, 25, 2304, 640], 5120),
     layer("svd-xt.unet.down2.attn0.spatial.ff.gate", [2, 25, 576, 1280], 10240),
     layer("svd-xt.unet.mid.attn0.spatial.ff.gate", [2, 25, 144, 1280], 10240),
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    ...both({ name: "one-core.640 to 2560, geglu", x: [1, 1, 576, 640], rows: 5120, more: bias(5120) }),
   ],
 });

@@ -109,5 +109,8 @@ export default defineCases(quantize, {
       attrs: { per: "block" },
       also: ["scales"],
     },
+    // Of the table of 8-bit ops on the CPU in docs/kernels/quantized.md.
+    ...both("one-core.tokens of 640, a scale for each", { dims: [1, 1, 4608, 640] }, { attrs: { per: "row" } }),
+    ...both("one-core.tokens of 640, one scale", { dims: [1, 1, 4608, 640] }, { attrs: { per: "tensor" } }),
   ],
 });

@@ -13,7 +13,7 @@ export function conditionsOf(parameters: LiveParameters): Partial<StreamConditio
 }
 
 /**
- * Checks the size of a stream's pictures.
+ * Checks the size of a session's pictures.
  *
  * @throws VdError `attr` for one that is no multiple of `step`
  */

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { shown } from "@vd/tensor";
 import type { LiveModelInfo } from "./types";
 
 /**
@@ -24,13 +25,13 @@ export function actionForKeys(model: Pick<LiveModelInfo, "actions" | "keys">, he
 }
 
 /**
- * The number of an action by its name or number.
+ * The number of an action by its name or number. where: who was given it.
  *
  * @throws VdError `attr`
  */
-export function actionIndex(actions: readonly string[], action: string | number): number {
+export function actionIndex(actions: readonly string[], action: string | number, where = "act"): number {
   const index = typeof action === "number" ? action : actions.indexOf(action);
   if (Number.isInteger(index) && index >= 0 && index < actions.length) return index;
   const expected = `one of ${actions.join(", ")}, or a number below ${actions.length}`;
-  throw new VdError({ code: "attr", where: "session] [act", expected, got: String(action) });
+  throw new VdError({ code: "attr", where: `session] [${where}`, expected, got: shown(action) });
 }

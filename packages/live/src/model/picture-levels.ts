@@ -23,8 +23,10 @@ export function bytesPerPixel(picture: LivePicture, { width, height }: Size): 3 
 
 /** A picture in words, whatever it is. */
 export function pictureInWords(picture: LivePicture): string {
-  if (!isBytes(picture?.data)) return `${shown(picture)} without bytes`;
-  return `${picture.width} x ${picture.height}, ${picture.data.length} bytes`;
+  if (typeof picture !== "object" || picture === null) return shown(picture);
+  const { width, height, data } = picture;
+  if (!isBytes(data)) return "an object without bytes in data";
+  return `${shown(width)} x ${shown(height)}, ${data.length} bytes`;
 }
 
 /** Writes 8-bit levels as numbers in [-1, 1], and returns them. */

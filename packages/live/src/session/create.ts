@@ -61,11 +61,11 @@ function openedGame(options: LiveSessionOptions, model: LiveModel): OpenedModel 
   return {
     info: model.info,
     startContext: (size, start) => startContext(model, start, size),
-    openEngine: (size, device) =>
-      FrameEngine.open({
-        ...{ model, ...size, seed, change },
-        device: device(),
-      }),
+    async openEngine(size, device) {
+      // Each level of the network but the first halves the picture.
+      checkSize(size, 2 ** (model.network.config.blockOutChannels.length - 1));
+      return FrameEngine.open({ ...{ model, ...size, seed, change }, device: device() });
+    },
   };
 }
 

@@ -42,7 +42,7 @@ export class FrameEngine implements FrameMaker {
   private readonly history = new DriftHistory();
   private anchor: DriftAnchor | undefined;
   private made = 0;
-  /** Made when a frame first needs it. */
+  /** Made when a guard first adds noise. */
   private contextNoise: NoiseStream | undefined;
   readonly parts = new PartTimes();
 
@@ -170,6 +170,8 @@ export class FrameEngine implements FrameMaker {
     const { memory } = this;
     // Where there is no liveliness to begin with, none can be missing.
     const isFlat = Math.min(contrast, detail) < FLAT;
+    // There from before the first such frame on, so that a snapshot of then has it.
+    if (renoise > 0) this.openContextNoise();
     memory.renoise.buffer.writeSync(Float32Array.of(renoise));
     memory.holdAmounts.buffer.writeSync(Float32Array.of(anchor, isFlat ? 0 : recover));
     memory.holdMean.buffer.writeSync(Float32Array.from(mean));

@@ -18,6 +18,14 @@ import { StepController } from "./step-controller";
 import { Ticks } from "./ticks";
 import type { LiveFrame, LiveParameters, LivePicture, LiveSession, LiveSnapshot, LiveStats } from "./types";
 
+/** The settings as they are when all of `changes` count, one after the other. */
+function withAll(before: SessionSettings, changes: readonly LiveParameters[]): SessionSettings {
+  const settings = { ...before };
+  for (const { guard, ...others } of changes)
+    Object.assign(settings, definedOnly(others), { guard: guardWith(settings.guard, guard) });
+  return settings;
+}
+
 /** The session behind `createLiveSession`: one loop makes frames and hands them over; whatever else touches the model waits for its turn
  *  between two frames. */
 export class RunningSession implements LiveSession {
@@ -36,6 +44,8 @@ export class RunningSession implements LiveSession {
   /** Of the newest picture, where pictures are compared. */
   private numbers: Float32Array | undefined;
   private turn: Promise<unknown> = Promise.resolve();
+  /** The newest call of {@link set}: they count in their order, however long the programs of one take to load. */
+  private setting: Promise<unknown> = Promise.resolve();
   private resumed: { promise: Promise<void>; open(): void } | undefined;
   private closing: Promise<void> | undefined;
   private stopWaiting: (() => void) | undefined;
@@ -105,14 +115,22 @@ export class RunningSession implements LiveSession {
 
   async set(parameters: LiveParameters): Promise<void> {
     this.requireOpen("set");
-    const { engine } = this.parts;
     checkChange(parameters, this.parts);
     const { picture, ...others } = parameters;
     const copy = { ...structuredClone(others), picture };
-    await preparePrograms(this.parts, this.settingsWith(copy));
-    const tell = () => engine.tell(copy);
-    if (isTold(copy)) await (engine.tellsAtOnce ? tell() : this.betweenFrames("set", tell));
-    this.pending.push(copy);
+    const taken = this.setting.then(() => this.take(copy));
+    this.setting = taken.catch(() => undefined);
+    return taken;
+  }
+
+  /** Prepares what parameters need, and has the next edge take them. */
+  private async take(parameters: LiveParameters): Promise<void> {
+    this.requireOpen("set");
+    const { engine } = this.parts;
+    await preparePrograms(this.parts, withAll(this.settings, [...this.pending, parameters]));
+    const tell = () => engine.tell(parameters);
+    if (isTold(parameters)) await (engine.tellsAtOnce ? tell() : this.betweenFrames("set", tell));
+    this.pending.push(parameters);
   }
 
   async pause(): Promise<void> {
@@ -129,9 +147,10 @@ export class RunningSession implements LiveSession {
   }
 
   resume(): void {
+    if (!this.resumed) return;
     this.ticks.stop();
     this.statistics.breakOff();
-    this.resumed?.open();
+    this.resumed.open();
     this.resumed = undefined;
   }
 
@@ -188,6 +207,8 @@ export class RunningSession implements LiveSession {
     this.stopWaiting?.();
     // The loop itself may be what ends the session: it is not waited for then.
     await Promise.resolve();
+    // A program that is being loaded is freed with the others.
+    await this.setting;
     await this.exclusively(() => this.parts.engine.free());
   }
 
@@ -223,12 +244,6 @@ export class RunningSession implements LiveSession {
     this.parts.engine.setGuard(this.settings.guard, this.look);
   }
 
-  /** The settings as they are when `parameters` count. */
-  private settingsWith(parameters: LiveParameters): SessionSettings {
-    const { guard, ...others } = definedOnly(parameters);
-    return { ...this.settings, ...others, guard: guardWith(this.settings.guard, guard) };
-  }
-
   private startOver(action: number): void {
     this.queue.clear();
     this.cache?.clear();
@@ -262,7 +277,6 @@ export class RunningSession implements LiveSession {
       this.statistics.stalls++;
       await this.queue.room();
       this.ticks.stop();
-      this.statistics.breakOff();
       return false;
     }
     this.keepPace();
@@ -292,10 +306,8 @@ export class RunningSession implements LiveSession {
   /** Takes what was asked for since the frame before. */
   private takeEdge(): FramePlan {
     const { clock, engine } = this.parts;
-    for (const parameters of this.pending) {
-      this.settings = this.settingsWith(parameters);
-      if (parameters.guard !== undefined) this.applyGuard();
-    }
+    this.settings = withAll(this.settings, this.pending);
+    if (this.pending.some(({ guard }) => guard !== undefined)) this.applyGuard();
     // What frames are made with has changed: the one before is none that could stand for the next one.
     if (this.pending.length > 0) this.parts.similarity?.renew();
     this.pending = [];

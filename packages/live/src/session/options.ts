@@ -18,8 +18,16 @@ const MAX_QUEUE = 64;
 const MAX_FPS = 1000;
 const MAX_SIDE = 8192;
 
+/** A value as an error message shows it: NaN as it is, and texts in quotes, since "2" is no number. */
+const inWords = (value: unknown) => (typeof value === "number" ? String(value) : shown(value));
+
 const fail = (name: string, expected: string, got: unknown): never => {
-  throw new VdError({ code: "attr", where: `session] [${name}`, expected, got: String(got) });
+  throw new VdError({ code: "attr", where: `session] [${name}`, expected, got: inWords(got) });
+};
+
+/** Says that a model, by its name, does not have an option. */
+const failOf = (option: string, expected: string, model: string): never => {
+  throw new VdError({ code: "attr", where: `session] [${option}`, expected, got: model });
 };
 
 function inRange(name: string, value: number | undefined, min: number, max: number, whole = false): void {
@@ -84,7 +92,7 @@ const policiesOf = (kind: LiveModelInfo["kind"]) =>
 /** Refuses what a model of this kind does not have. */
 function checkKind(options: LiveSessionOptions, { kind, name }: LiveModelInfo): void {
   const found = FOREIGN[kind].find((option) => options[option] !== undefined && options[option] !== false);
-  if (found !== undefined) fail(found, kindWith(found), name);
+  if (found !== undefined) failOf(found, kindWith(found), name);
 }
 
 function checkWords({ prompt, negativePrompt, strength, guidanceScale, delta }: LiveParameters): void {
@@ -122,11 +130,11 @@ export function checkBeforeOpening(options: LiveSessionOptions): void {
   const { model, random, signal, threads } = options;
   const isPipeline = typeof model === "object" && typeof model?.endless === "function";
   if (model !== undefined && typeof model !== "string" && !isPipeline)
-    fail("model", "a folder, a file or an open pipeline", shown(model));
+    fail("model", "a folder, a file or an open pipeline", model);
   oneOf("random", random, RANDOM_MODELS);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) fail("signal", "an AbortSignal", shown(signal));
+  if (signal !== undefined && !(signal instanceof AbortSignal)) fail("signal", "an AbortSignal", signal);
   // What a number of threads may be says whoever opens the device.
-  if (threads !== undefined && typeof threads !== "number") fail("threads", "a number of threads", shown(threads));
+  if (threads !== undefined && typeof threads !== "number") fail("threads", "a number of threads", threads);
 }
 
 /** Refuses element types that are none, none at all, and those of models that compute in one alone. */
@@ -136,7 +144,7 @@ function checkPrecisions({ precisions }: AdaptiveOptions, options: LiveSessionOp
   const expected = `some of ${LIVE_PRECISIONS.join(", ")}, the most precise first`;
   if (!isList || !precisions.every((each) => LIVE_PRECISIONS.includes(each)))
     fail("adaptive.precisions", expected, precisions);
-  if (model.kind !== "pictures") fail("adaptive.precisions", "a model of pictures and words", model.name);
+  if (model.kind !== "pictures") failOf("adaptive.precisions", "a model of pictures and words", model.name);
   if (options.devices !== undefined) fail("adaptive.precisions", "one device", options.devices);
 }
 

@@ -21,6 +21,9 @@ export function toSnapshot(
   return { format: FORMAT, model: model.name, ...size, ...state, action: model.actions[action]!, steps };
 }
 
+const numbersInWords = (numbers: Float32Array) =>
+  numbers.every(Number.isFinite) ? `${numbers.length} numbers` : `${numbers.length} numbers, some of them not finite`;
+
 function requireThat(holds: boolean, name: string, expected: string, got: unknown): void {
   if (!holds) throw new VdError({ code: "attr", where: `session] [restore] [${name}`, expected, got: String(got) });
 }
@@ -58,17 +61,21 @@ export function checkSnapshot(
   requireThat(model.sigmas.has(steps), "steps", `one of ${[...model.sigmas.keys()].join(", ")}`, steps);
   const length = engine.contextLength(steps);
   const isContext = context instanceof Float32Array && context.length === length && context.every(Number.isFinite);
-  requireThat(isContext, "context", `${length} finite numbers`, context?.length);
+  const contextInWords = context instanceof Float32Array ? numbersInWords(context) : shown(context);
+  requireThat(isContext, "context", `a Float32Array of ${length} finite numbers`, contextInWords);
   for (const [name, state] of [
     ["generator", generator],
     ["contextGenerator", contextGenerator ?? generator],
   ] as const) {
-    const fits = state instanceof Uint32Array && state.length === GENERATOR_WORDS && state[624]! <= 624;
-    requireThat(fits, name, `${GENERATOR_WORDS} words of a generator`, state?.length);
+    const fits =
+      state instanceof Uint32Array && state.length === GENERATOR_WORDS && state[GENERATOR_WORDS - 1]! < GENERATOR_WORDS;
+    const place = state instanceof Uint32Array ? state[GENERATOR_WORDS - 1] : undefined;
+    const got = place === undefined ? shown(state) : `${state.length} words, the last of them ${place}`;
+    requireThat(fits, name, `a Uint32Array of ${GENERATOR_WORDS} words, the last at most ${GENERATOR_WORDS - 1}`, got);
   }
   const isPart = typeof recovery === "number" && recovery >= 0 && recovery <= 1;
   requireThat(isPart, "recovery", "a number from 0 to 1", recovery);
   requireThat(look === undefined || isLook(look), "look", "how a start state looks", shown(look));
-  const action = actionIndex(model.actions, snapshot.action);
+  const action = actionIndex(model.actions, snapshot.action, "restore] [action");
   return { state: { index, context, generator, contextGenerator, recovery, clips }, action, look };
 }

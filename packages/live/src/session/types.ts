@@ -259,9 +259,9 @@ export interface LiveStats {
   precisions: Readonly<Partial<Record<LivePrecision, number>>>;
   /** From the edge at which actions were taken to the finished picture, of the newest 1,024 frames. */
   latencyMs: LiveTimes;
-  /** Standard deviation of the time between two finished frames, in milliseconds, of the newest 1,024 frames. */
+  /** Standard deviation of the time between two finished frames, in milliseconds, of the newest 1,024 frames; pauses are left out. */
   jitterMs: number;
-  /** Finished frames a second, of the newest 1,024. */
+  /** Finished frames a second, of the newest 1,024: as many as the reader takes, where that is slow; pauses are left out. */
   fps: number;
   /** Mean milliseconds a frame by part. `noise`: waited for it; `inputs`: written; `run`: the native call; `output`: read. With `timeEvery` the parts of
    *  the native call too, `run.context`, `run.network`, `run.sampler`, `run.frame`, `run.drift`. */
@@ -296,7 +296,8 @@ export interface LiveSnapshot {
 }
 
 /**
- * A running model: frames are read from it with `for await`, and steered while it runs.
+ * A running model: frames are read from it with `for await`, and steered while it runs. Each frame is handed over once: loops that read at the
+ * same time share the frames, and the first one that is left closes the session for all.
  *
  * @example
  * ```ts
@@ -335,7 +336,7 @@ export interface LiveSession extends AsyncIterable<LiveFrame> {
    */
   act(action: string | number): void;
   /**
-   * Changes parameters from the next frame's edge on; of models of clips, what clips are made with counts for the clip that is begun next, which is
+   * Changes parameters from the next frame's edge on, calls in their order; of models of clips, what clips are made with counts for the clip that is begun next, which is
    * when another one begins to be handed over. A number of steps whose program is not loaded yet takes effect as soon as it is; the promise
    * then settles.
    *

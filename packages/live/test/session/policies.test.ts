@@ -101,6 +101,21 @@ describe("the session's clock", () => {
     await session.close();
   });
 
+  test("a slow reader's frames are as many a second as it reads", async () => {
+    const { session, clock } = fakeSession({ cost: () => 1 });
+    const frames = session[Symbol.asyncIterator]();
+    for (let i = 0; i < 40; i++) {
+      const next = frames.next();
+      await clock.advance(50);
+      await next;
+    }
+    const { fps, stalls } = session.stats();
+    expect(stalls).toBeGreaterThan(30);
+    expect(fps).toBeGreaterThan(19);
+    expect(fps).toBeLessThan(23);
+    await session.close();
+  });
+
   test("a reader that is slower than the ring still sees each picture whole", async () => {
     const { session, clock } = fakeSession({ queueFrames: 1, cost: () => 1 });
     const frames = session[Symbol.asyncIterator]();
@@ -153,6 +168,20 @@ describe("what is told to a session", () => {
     session.resume();
     await clock.advance(9);
     expect([made.length, session.stats().skipped, read.at(-1)?.tick]).toEqual([3, 0, 2]);
+    await session.close();
+    await reading;
+  });
+
+  test("going on without a pause changes nothing: frames come no faster", async () => {
+    const { session, clock, made, readAll } = fakeSession({ cost: () => 1 });
+    const reading = readAll();
+    for (let i = 0; i < 30; i++) {
+      session.resume();
+      await clock.advance(3);
+    }
+    await clock.advance(5);
+    expect(made.length).toBe(10);
+    expect(session.stats().fps).toBe(100);
     await session.close();
     await reading;
   });

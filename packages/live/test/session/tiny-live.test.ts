@@ -59,6 +59,29 @@ test("a snapshot goes on in the same frames, also in another session and after t
   expect(pictures(again)).toEqual(pictures(wanted));
 });
 
+test("a snapshot of before the first frame goes on in the same frames, also with the noise of a guard", async () => {
+  const session = await start({ guard: { renoise: 0.05 } });
+  const snapshot = await session.snapshot();
+  const wanted = await readFrames(session, 3);
+  await session.restore(snapshot);
+  expect(pictures(await readFrames(session, 3))).toEqual(pictures(wanted));
+  const other = await start({ seed: 5, guard: { renoise: 0.05 } });
+  await other.restore(snapshot);
+  expect(pictures(await readFrames(other, 3))).toEqual(pictures(wanted));
+});
+
+test("calls of set count in their order, however long what they need takes to load", async () => {
+  const session = await start();
+  await Promise.all([session.set({ steps: 5 }), session.set({ steps: 2 }), session.set({ steps: 1 })]);
+  expect((await readFrames(session, 1))[0]!.steps).toBe(1);
+  const settled = await Promise.allSettled([session.set({ steps: 4 }), session.set({ steps: 2 })]);
+  expect(settled.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+  expect((await readFrames(session, 1))[0]!.steps).toBe(2);
+  const late = Promise.allSettled([session.set({ steps: 3 }), session.set({ steps: 5 })]);
+  await session.close();
+  expect((await late).at(-1)).toMatchObject({ status: "rejected", reason: { code: "unsupported" } });
+});
+
 test("a snapshot of something else is refused, whatever it is", async () => {
   const session = await start();
   const snapshot = await session.snapshot();
@@ -68,10 +91,11 @@ test("a snapshot of something else is refused, whatever it is", async () => {
     [{ width: 64 }, /\[size\]/],
     [{ index: -1 }, /\[index\]/],
     [{ steps: 4 }, /\[steps\] expected one of 1, 2, 3, 5/],
-    [{ action: "fly" }, /expected one of none, left/],
-    [{ context: new Float32Array(5) }, /\[context\]/],
-    [{ context: new Float32Array(snapshot.context.length).fill(Number.NaN) }, /\[context\]/],
-    [{ generator: new Uint32Array(625).fill(700) }, /\[generator\]/],
+    [{ action: "fly" }, /\[restore\] \[action\] expected one of none, left/],
+    [{ context: new Float32Array(5) }, /\[context\] expected a Float32Array of 73728 finite numbers, got 5 numbers/],
+    [{ context: new Float32Array(snapshot.context.length).fill(Number.NaN) }, /73728 numbers, some of them not finite/],
+    [{ context: [...snapshot.context] }, /\[context\] .*, got a list of 73728/],
+    [{ generator: new Uint32Array(625).fill(700) }, /\[generator\] .* got 625 words, the last of them 700/],
   ];
   for (const [change, message] of faults)
     await expect(session.restore({ ...snapshot, ...change })).rejects.toThrow(message);
@@ -171,7 +195,7 @@ test.each([
   [{ blend: 2 }, /\[blend\]/],
   [{ pace: "fast" }, /\[pace\]/],
   [{ guard: { renoise: -1 } }, /\[guard.renoise\]/],
-  [{ guard: { recover: "much" } }, /\[guard.recover\] expected a number from 0 to 1, got much/],
+  [{ guard: { recover: "much" } }, /\[guard.recover\] expected a number from 0 to 1, got "much"/],
   [{ cache: { maxAge: 0 } }, /\[cache.maxAge\]/],
   [{ adaptive: { headroom: 2 } }, /\[adaptive.headroom\]/],
   [{ start: "moon" }, /\[start\] expected one of/],

@@ -32,11 +32,27 @@ interface Job extends ReadVideoOptions {
 const SEGMENT_BYTES = 128 * 2 ** 20;
 /** No video that is read into memory whole, as WebAssembly needs it, is larger. */
 const MOST_FILE_BYTES = 1_536 * 2 ** 20;
+/** Where WebAssembly has the file in its own file system. */
+const WASM_INPUT = "/video";
+/** What the built-in decoder is called in messages. */
+const WASM_NAME = "FFmpeg as WebAssembly";
 /** How much of ffmpeg's last words goes into a message. */
 const MAX_MESSAGE_LETTERS = 300;
 
-/** What ffmpeg is told: every frame once, as PPM pictures behind each other. */
-const output = (path: string) => ["-map", "0:v:0", "-fps_mode", "passthrough", "-c:v", "ppm", "-f", "image2pipe", path];
+/** What ffmpeg is told: every frame once, as PPM pictures of 8 bits behind each other, whatever depth the video has.
+ *  rateMode: what this ffmpeg calls the option for "every frame once". */
+const output = (path: string, rateMode = "-fps_mode") => [
+  ...["-map", "0:v:0", rateMode, "passthrough", "-c:v", "ppm", "-pix_fmt", "rgb24", "-f", "image2pipe", path],
+];
+
+/** The first version with `-fps_mode`; before it was `-vsync`. Source: FFmpeg's Changelog, version 5.1. */
+const FPS_MODE_SINCE = 5.1;
+
+/** What an ffmpeg of that version calls the option; builds without a number are newer. */
+function rateModeOf(version: string): string {
+  const number = /^ffmpeg version n?(\d+\.\d+)/.exec(version)?.[1];
+  return number !== undefined && Number(number) < FPS_MODE_SINCE ? "-vsync" : "-fps_mode";
+}
 
 /** Filters behind each other: first the rate, so that counting its frames misses and repeats none. */
 function filtersOf({ size, fps }: Job, part?: string): string[] {
@@ -49,23 +65,44 @@ function filtersOf({ size, fps }: Job, part?: string): string[] {
   return filters.length > 0 ? ["-vf", filters.join(",")] : [];
 }
 
-function damaged({ path, where }: Job, words: string, cause?: unknown): VdError {
-  const said = words.trim().split("\n").at(-1) || "none that can be decoded";
+/** What ffmpeg says of a file whose only streams are sound. */
+const NO_PICTURES = /matches no streams/;
+/** What says nothing of the file: advice for the command line, how WebAssembly ends, and that there is no output then. */
+const IDLE_WORDS =
+  /^(?:To ignore this|Aborted\(|Conversion failed|Error (?:opening output|while filtering|marking filters))/;
+
+/** The line that says what is wrong with the file, without its name, which the message has already. */
+function reasonIn(words: string, path: string): string {
+  if (NO_PICTURES.test(words)) return "one without pictures";
+  const lines = words.split("\n").map((line) => line.trim());
+  const telling = lines.filter((line) => line !== "" && !IDLE_WORDS.test(line)).at(-1);
+  const names = [`file:${path}: `, `${WASM_INPUT}: `];
+  return names.reduce((line, name) => line.replace(name, ""), telling ?? "none that can be decoded");
+}
+
+/** decoder: what failed, for the hint. */
+function damaged({ path, where }: Job, decoder: string, words: string, cause?: unknown): VdError {
+  const said = reasonIn(words, path);
+  const otherwise = decoder === WASM_NAME ? " Put ffmpeg on the PATH: it reads more formats." : "";
   return new VdError({
     code: "io",
     where,
     expected: "a video with frames",
     got: where === path ? said : `${path}: ${said}`,
-    hint: "The file may be damaged, cut off, or of a format that ffmpeg does not read.",
+    hint: NO_PICTURES.test(words)
+      ? "It has sound alone: give a file with a video."
+      : `The file may be damaged, cut off, or of a format that ${decoder} does not read.${otherwise}`,
     cause,
   });
 }
 
 /** Frames by the program: it waits while nobody takes frames, because its pipe is full. */
-async function* byProgram(ffmpeg: string, job: Job): AsyncGenerator<RgbImage> {
+async function* byProgram(ffmpeg: string, version: string, job: Job): AsyncGenerator<RgbImage> {
   const { path, where, signal } = job;
-  const words = ["-v", "error", "-nostdin", "-i", `file:${path}`, ...filtersOf(job), ...output("pipe:1")];
-  const child = spawn(ffmpeg, words, { stdio: ["ignore", "pipe", "pipe"] });
+  const words = ["-v", "error", "-nostdin", "-i", `file:${path}`, ...filtersOf(job)];
+  const child = spawn(ffmpeg, [...words, ...output("pipe:1", rateModeOf(version))], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let message = "";
   child.stderr.on("data", (chunk: Buffer) => {
     message = (message + chunk.toString()).slice(-MAX_MESSAGE_LETTERS);
@@ -81,7 +118,7 @@ async function* byProgram(ffmpeg: string, job: Job): AsyncGenerator<RgbImage> {
     for await (const chunk of child.stdout) yield* reader.take(chunk as Buffer);
     const status = await ended;
     throwIfAborted(signal, where, { work: "the reading" });
-    if (status !== 0) throw status instanceof Error ? status : damaged(job, message);
+    if (status !== 0) throw status instanceof Error ? status : damaged(job, "ffmpeg", message);
     reader.end();
   } finally {
     signal?.removeEventListener("abort", stop);
@@ -95,7 +132,7 @@ async function* byWasm(job: Job): AsyncGenerator<RgbImage> {
   const { where, signal } = job;
   const ffmpeg = requireWasmFfmpeg("a video file", where, "put ffmpeg on the PATH");
   const bytes = await fileBytes(job);
-  const files = { input: "/video", output: "/frames" };
+  const files = { input: WASM_INPUT, output: "/frames" };
   let [next, count] = [0, 1];
   for (;;) {
     throwIfAborted(signal, where, { work: "the reading" });
@@ -105,7 +142,7 @@ async function* byWasm(job: Job): AsyncGenerator<RgbImage> {
       throwIfAborted(signal, where, { work: "the reading" });
       // Behind the last frame FFmpeg has nothing to write.
       if (next > 0) return new Uint8Array();
-      throw damaged(job, (cause as Error).message, cause);
+      throw damaged(job, WASM_NAME, (cause as Error).message, cause);
     });
     const frames = [...new PpmReader(where).take(pieces)];
     yield* frames;
@@ -138,12 +175,16 @@ async function openFile({ path, where }: Job) {
   }
 }
 
-/** True if the program starts. */
-function starts(ffmpeg: string): Promise<boolean> {
+/** What the program says of its version; undefined if it does not start. */
+function versionOf(ffmpeg: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const child = spawn(ffmpeg, ["-version"], { stdio: "ignore" });
-    child.once("error", () => resolve(false));
-    child.once("close", (code) => resolve(code === 0));
+    const child = spawn(ffmpeg, ["-version"], { stdio: ["ignore", "pipe", "ignore"] });
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    child.once("error", () => resolve(undefined));
+    child.once("close", (code) => resolve(code === 0 ? said : undefined));
   });
 }
 
@@ -176,15 +217,16 @@ export async function* readVideo(path: string, options: ReadVideoOptions = {}): 
 /** The first frame of a video from which the wanted rate takes none: it is shorter than half a frame of that rate. */
 async function* onlyFrame(job: Job): AsyncGenerator<RgbImage> {
   for await (const frame of decoded({ ...job, fps: undefined })) return yield frame;
-  throw damaged(job, "");
+  throw damaged(job, "ffmpeg", "");
 }
 
 /** Frames by the decoder that is asked for, or there. */
 async function* decoded(job: Job): AsyncGenerator<RgbImage> {
   const { ffmpeg = "ffmpeg", decoder = "auto", where } = job;
-  if (decoder !== "builtin" && (decoder === "ffmpeg" || (await starts(ffmpeg)))) {
+  const version = decoder === "builtin" ? undefined : await versionOf(ffmpeg);
+  if (decoder === "ffmpeg" || version !== undefined) {
     try {
-      yield* byProgram(ffmpeg, job);
+      yield* byProgram(ffmpeg, version ?? "", job);
     } catch (cause) {
       if (isVdError(cause)) throw cause;
       const got = (cause as Error).message;

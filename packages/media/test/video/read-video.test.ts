@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { outputTarget, readVideo, writeVideo } from "../../src/index";
+import { fakeFfmpeg } from "../support/fake-ffmpeg";
+import { convertByFfmpeg } from "../support/ffmpeg";
 
 const hasFfmpeg = spawnSync("ffmpeg", ["-version"]).status === 0;
 
@@ -67,6 +69,14 @@ describe("reading a video", () => {
   );
   it("has a frame of a video that is shorter than one of the rate, by builtin", () => isReadWhole("builtin"));
 
+  it.skipIf(!hasFfmpeg)("says of sound alone that there are no pictures (needs ffmpeg)", async () => {
+    const sound = join(folder, "sound.mp4");
+    spawnSync("ffmpeg", ["-v", "error", "-f", "lavfi", "-i", "sine=duration=0.2", sound]);
+    await expect(readVideo(sound).next()).rejects.toThrow(
+      `[${sound}] expected a video with frames, got one without pictures.`,
+    );
+  });
+
   it("refuses what is no video, what is not there, and stops when it is told to", async () => {
     const text = join(folder, "text.mp4");
     writeFileSync(text, "hello");
@@ -74,5 +84,54 @@ describe("reading a video", () => {
     await expect(readVideo(join(folder, "none.mp4"), { where: "--input" }).next()).rejects.toThrow("[--input]");
     const signal = AbortSignal.abort(new Error("enough"));
     await expect(readVideo(clip, { signal }).next()).rejects.toMatchObject({ cause: { message: "enough" } });
+  });
+
+  const decoders = hasFfmpeg ? (["ffmpeg", "builtin"] as const) : (["builtin"] as const);
+  it.each(decoders)("gives 8 bits of a video that has more, by %s", async (decoder) => {
+    // As PPM is written, 16 bits a level, where nothing else is said: readers of 8 bits found other bytes.
+    const levels = Uint16Array.from({ length: WIDTH * HEIGHT * 3 }, () => 100 * 257);
+    const ppm = Buffer.concat([Buffer.from(`P6\n${WIDTH} ${HEIGHT}\n65535\n`), Buffer.from(levels.buffer).swap16()]);
+    const deep = join(folder, `deep ${decoder}.mkv`);
+    writeFileSync(deep, await convertByFfmpeg(ppm, ["-c:v", "ffv1", "-pix_fmt", "yuv420p10le", "-f", "matroska"]));
+    const frames = [];
+    for await (const frame of readVideo(deep, { decoder })) frames.push(frame);
+    expect(frames.map(({ width, height, data }) => [width, height, data.length])).toEqual([
+      [WIDTH, HEIGHT, WIDTH * HEIGHT * 3],
+    ]);
+    expect(Math.abs(frames[0]!.data[0]! - 100)).toBeLessThan(3);
+  });
+
+  it.each(decoders)("says of a file with sound alone what it is, by %s", async (decoder) => {
+    const sound = join(folder, `sound ${decoder}.wav`);
+    const header = Buffer.alloc(44 + 1_000);
+    header.write("RIFF", 0);
+    header.writeUInt32LE(36 + 1_000, 4);
+    header.write("WAVEfmt ", 8);
+    header.writeUInt32LE(16, 16);
+    header.writeUInt16LE(1, 20);
+    header.writeUInt16LE(1, 22);
+    header.writeUInt32LE(8_000, 24);
+    header.writeUInt32LE(8_000, 28);
+    header.writeUInt16LE(1, 32);
+    header.writeUInt16LE(8, 34);
+    header.write("data", 36);
+    header.writeUInt32LE(1_000, 40);
+    writeFileSync(sound, header);
+    await expect(readVideo(sound, { decoder }).next()).rejects.toThrow("got one without pictures. It has sound alone");
+  });
+
+  it("names the file once, and says what FFmpeg as WebAssembly found", async () => {
+    const text = join(folder, "no video.mp4");
+    writeFileSync(text, "hello");
+    for (const decoder of decoders)
+      await expect(readVideo(text, { decoder }).next()).rejects.toThrow(
+        "got Invalid data found when processing input.",
+      );
+  });
+
+  it("is understood by an ffmpeg of before 5.1", async () => {
+    const frames = [];
+    for await (const frame of readVideo(clip, { ffmpeg: fakeFfmpeg("early"), decoder: "ffmpeg" })) frames.push(frame);
+    expect(frames).toEqual([{ width: 1, height: 1, data: Uint8Array.from(Buffer.from("abc")) }]);
   });
 });

@@ -15,12 +15,12 @@ import {
   type Tensor,
   tokens,
 } from "@vd/tensor";
+import { inBinaryUnits } from "../binary-units";
 import type { VaeStage } from "../decoding/stages";
 import { LOG_VARIANCE_RANGE, posterior, posteriorMode } from "../posterior";
 import { spatialFactor } from "../temporal-decoder/config";
 import type { TemporalVae } from "../temporal-decoder/vae";
 import { checkResults, checkValues, type VideoFrames, type VideoLatents } from "./checks";
-import { inBinaryUnits } from "./plan";
 import type { StageRuns } from "./stage-runs";
 
 /** What encoding takes from its caller's options. */

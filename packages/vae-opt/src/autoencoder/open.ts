@@ -57,10 +57,22 @@ function vaeFolder(dir: string): string {
   return existsSync(join(inside, "config.json")) ? inside : dir;
 }
 
-async function openFolder(dir: string, format: WeightFormat): Promise<VaeComponents> {
+/** @throws VdError `attr` for a scaling factor that is none */
+function checkScalingFactor({ scalingFactor }: VaeInference): void {
+  if (scalingFactor === undefined || (scalingFactor > 0 && Number.isFinite(scalingFactor))) return;
+  throw new VdError({
+    code: "attr",
+    where: "scalingFactor",
+    expected: "a positive number",
+    got: String(scalingFactor),
+  });
+}
+
+async function openFolder(dir: string, { format = "fp32", scalingFactor }: VaeSourceOptions): Promise<VaeComponents> {
   const folder = vaeFolder(dir);
   const path = join(folder, "config.json");
-  const config = parseVaeConfig(await readJson(path, FOLDER_HINT), path);
+  const read = parseVaeConfig(await readJson(path, FOLDER_HINT), path);
+  const config = { ...read, scalingFactor: scalingFactor ?? read.scalingFactor };
   const { weights, paths } = await runInSlices(openComponentWeights(dirname(folder), basename(folder), format));
   return { source: folder, config, weights, files: recordFiles(paths) };
 }
@@ -76,10 +88,11 @@ export async function openVae(source: string, options: VaeSourceOptions = {}): P
     const expected = "the path of a folder or file, or a Hub model as org/name";
     throw new VdError({ code: "attr", where: "model", expected, got });
   }
+  checkScalingFactor(options);
   const { format = "fp32", signal } = options;
   throwIfAborted(signal, source, { work: "the opening" });
   const { dir } = await resolveModel(source, { dtype: format, signal, ...options.hub });
-  return (await stat(dir)).isFile() ? openVaeFile(dir, options) : openFolder(dir, format);
+  return (await stat(dir)).isFile() ? openVaeFile(dir, options) : openFolder(dir, options);
 }
 
 /** The sources of an autoencoder's weights in a file that names them as single-file checkpoints do, or as folders do. */
@@ -131,9 +144,10 @@ async function configBeside(path: string): Promise<VaeConfig | undefined> {
  * (`first_stage_model.…`), or one with the names of the folder layout. The configuration follows from the shapes, but for
  * the scaling factor: it comes from the options, from a `config.json` beside the file, or is that of the published models.
  *
- * @throws VdError `io`, `weights` or `dtype`
+ * @throws VdError `io`, `weights`, `dtype` or `attr`
  */
 export async function openVaeFile(path: string, options: VaeSourceOptions = {}): Promise<VaeComponents> {
+  checkScalingFactor(options);
   using file = await runInSlices(SafetensorsFile.open.inPieces(path));
   const sources = sourcesIn(path, [...file.entries.values()]);
   const beside = await configBeside(path);

@@ -1,4 +1,5 @@
 import { VdError } from "@vd/kernels-native";
+import { inBinaryUnits } from "../binary-units";
 import { chooseDecodePieces } from "../decoding/choose-pieces";
 import { blockMaps, counted, type DecodePieces, describePieces, hostBytes } from "../decoding/pieces";
 import { decodeStage } from "../decoding/stages";
@@ -24,10 +25,6 @@ export interface PlannedDecode {
   /** All of it as a sentence. */
   message: string;
 }
-
-/** Returns bytes as words: those of small models in MiB, of which 0.01 GiB would say little. */
-export const inBinaryUnits = (bytes: number): string =>
-  bytes < 2 ** 30 / 10 ? `${(bytes / 2 ** 20).toFixed(2)} MiB` : `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 
 /**
  * Chooses the pieces of a decode within a number of bytes.

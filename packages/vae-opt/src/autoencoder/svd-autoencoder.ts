@@ -1,15 +1,17 @@
-import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import { cancelledError, type Device, type DeviceKind, VdError } from "@vd/kernels-native";
 import { type GraphLayout, runInSlices, type WorkObserver, withCallbacks } from "@vd/tensor";
+import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { checkPieces } from "../decoding/check-pieces";
 import { type DecodePieces, describePieces } from "../decoding/pieces";
 import { smallerPieces } from "../decoding/smaller-pieces";
 import type { DecodeShape } from "../decoding/stages";
-import { checkMemoryUse, type MemoryUse, usableBytes } from "../decoding/usable-memory";
+import { checkMemoryUse, type MemoryUse, spareBytes } from "../decoding/usable-memory";
 import { OptimizableModel } from "../optimization/optimizable-model";
 import { rewriteOf } from "../optimization/rewrite";
 import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { spatialFactor, type VaeConfig } from "../temporal-decoder/config";
 import { type TemporalVae, temporalVae } from "../temporal-decoder/vae";
+import { orAborted } from "../until-aborted";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "./checks";
 import { type DecodeRequest, decodePieces } from "./decode";
 import { encodeFrames } from "./encode";
@@ -61,6 +63,18 @@ export interface DecodeClipOptions extends VaeCallOptions {
 /** Smaller pieces are tried as often after a device ran out of memory. */
 const MOST_RETRIES = 8;
 
+/** What `plan`, `encode` and `decode` take, so that one object of options serves all three. */
+const CALL_OPTIONS: OptionKinds = {
+  ...{ maxBytes: "any", scaled: "boolean", signal: "signal", onNotice: "function" },
+  ...{ latents: "any", seed: "any", noise: "any", precision: "any" },
+  ...{ pieces: "any", onProgress: "function" },
+};
+
+const OPEN_OPTIONS: OptionKinds = {
+  ...{ device: "any", memory: "any", observer: "any" },
+  ...{ format: "any", hub: "any", signal: "signal", scalingFactor: "any" },
+};
+
 /**
  * Stable Video Diffusion's autoencoder, opened alone. One call at a time; further ones wait.
  *
@@ -98,8 +112,9 @@ export class SvdAutoencoder extends OptimizableModel {
   private static async make(components: VaeComponents, options: OpenVaeOptions): Promise<SvdAutoencoder> {
     const { device = "cpu", signal, memory } = options;
     if (memory !== undefined) checkMemoryUse(memory);
-    const opened = typeof device === "string" ? openDevice(device) : device;
-    const vae = await runInSlices(temporalVae.inPieces(components.weights, components.config), { signal });
+    const opened = deviceOf(device);
+    const recorded = temporalVae.inPieces(components.weights, components.config);
+    const vae = await runInSlices(recorded, { signal, where: "opening the autoencoder" });
     return new SvdAutoencoder(components, vae, opened, options);
   }
 
@@ -110,6 +125,7 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError `io`, `weights`, `unsupported`, `attr` or `cancelled`
    */
   static async fromPretrained(source: string, options: OpenVaeOptions = {}): Promise<SvdAutoencoder> {
+    checkCallOptions("fromPretrained", options, OPEN_OPTIONS);
     return SvdAutoencoder.make(await openVae(source, options), options);
   }
 
@@ -120,6 +136,7 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError as {@link fromPretrained}
    */
   static async fromSingleFile(path: string, options: OpenVaeOptions = {}): Promise<SvdAutoencoder> {
+    checkCallOptions("fromSingleFile", options, OPEN_OPTIONS);
     return SvdAutoencoder.make(await openVaeFile(path, options), options);
   }
 
@@ -137,10 +154,12 @@ export class SvdAutoencoder extends OptimizableModel {
    * Nothing is computed.
    *
    * @param size of the latents
-   * @throws VdError `memory` where even the smallest pieces take more, `shape`, `cancelled`
+   * @throws VdError `memory` where even the smallest pieces take more, `shape`, `attr` for options that are none, `cancelled`
    */
   plan(size: Omit<VideoLatents, "data">, request: DecodePlanRequest = {}): Promise<PlannedDecode> {
-    return this.inTurn("plan", async () => choosePieces(this.request(size, request), await this.budget(request)));
+    return this.inTurn("plan", request, async () =>
+      choosePieces(this.request(size, request), await this.budget(request)),
+    );
   }
 
   /**
@@ -149,12 +168,12 @@ export class SvdAutoencoder extends OptimizableModel {
    * @throws VdError `shape`, `dtype` or `attr` for frames that cannot be encoded, `memory`, `cancelled`
    */
   encode(video: VideoFrames, options: EncodeClipOptions = {}): Promise<VideoLatents> {
-    return this.inTurn("encode", () =>
+    return this.inTurn("encode", options, () =>
       withCallbacks(options, ["onNotice"], "encode", async (watched) => {
         const { numFrames, width, height } = this.checkedFrames(video);
         const dims = [numFrames, height, width, this.config.inChannels];
         await runInSlices(checkValues.inPieces("encode] [data", video.data, dims, "picture"), {
-          signal: watched.signal,
+          ...{ signal: watched.signal, where: "encode" },
         });
         const switches = this.active;
         const precision = this.encodePrecision(watched.precision);
@@ -172,18 +191,18 @@ export class SvdAutoencoder extends OptimizableModel {
    *   finite, `memory`, `cancelled`
    */
   decode(latents: VideoLatents, options: DecodeClipOptions = {}): Promise<VideoFrames> {
-    return this.inTurn("decode", () =>
+    return this.inTurn("decode", options, () =>
       withCallbacks(options, ["onNotice", "onProgress"], "decode", async (watched) => {
         const request = this.request(latents, watched);
         if (watched.pieces !== undefined) checkPieces(watched.pieces, this.vae);
         const { numFrames, height, width } = request.shape;
         const dims = [numFrames, this.config.latentChannels, height, width];
-        const { signal } = watched;
-        await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
+        const slices = { signal: watched.signal, where: "decode" };
+        await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), slices);
         const data = await this.decodeOrSmaller(request, latents.data, watched);
         const size = { numFrames, width: width * this.factor, height: height * this.factor };
         const shape = [numFrames, size.height, size.width, this.config.outChannels];
-        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), { signal });
+        await runInSlices(checkResults.inPieces("decode", data, shape, request.shape.dtype), slices);
         return { ...size, data };
       }),
     );
@@ -257,7 +276,7 @@ export class SvdAutoencoder extends OptimizableModel {
   }
 
   private async budget({ maxBytes }: { maxBytes?: number | undefined }): Promise<number> {
-    if (maxBytes === undefined) return usableBytes(this.device, this.options.memory ?? "full");
+    if (maxBytes === undefined) return spareBytes(this.device, this.options.memory ?? "full");
     if (typeof maxBytes === "number" && maxBytes > 0) return maxBytes;
     throw new VdError({
       code: "attr",
@@ -273,14 +292,15 @@ export class SvdAutoencoder extends OptimizableModel {
     return new StageRuns({ device, files: components.files, observer: options.observer, signal, tuningFor });
   }
 
-  /** Runs `work` after what was called before. */
-  private inTurn<T>(where: string, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` after what was called before. A call that is aborted while it waits for its turn ends at once. */
+  private async inTurn<T>(where: string, options: VaeCallOptions, work: () => Promise<T>): Promise<T> {
     if (this.isClosed)
-      return Promise.reject(
-        new VdError({ code: "unsupported", where, expected: "an open autoencoder", got: "one that was closed" }),
-      );
-    const result = this.queue.then(work, work);
-    this.queue = result.catch(() => undefined);
+      throw new VdError({ code: "unsupported", where, expected: "an open autoencoder", got: "one that was closed" });
+    checkCallOptions(where, options, CALL_OPTIONS);
+    const { signal } = options;
+    const before = this.queue;
+    const result = orAborted(before, signal, () => cancelledError(where, { signal })).then(work);
+    this.queue = Promise.allSettled([before, result]);
     return result;
   }
 }

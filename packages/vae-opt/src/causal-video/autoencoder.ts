@@ -1,11 +1,12 @@
-import { type Device, type DeviceKind, type DType, openDevice, throwIfAborted, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceKind, type DType, throwIfAborted, VdError } from "@vd/kernels-native";
 import { runInSlices, type Weights } from "@vd/tensor";
+import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import { type Posterior, posterior } from "../posterior";
 import { type Clip, joinClips } from "./clip";
 import { type CausalVaeConfig, checkCausalVaeConfig, frameFactor, pictureFactor, SEEDVR2_VAE_CONFIG } from "./config";
 import { type CausalVideoVae, causalVideoVae } from "./model";
 import { openWeights } from "./open";
-import { type CausalVaePlan, type PlanRequest, planDirection, type StreamPlan } from "./planning";
+import { type CausalVaePlan, checkRequest, type PlanRequest, planDirection, type StreamPlan } from "./planning";
 import { randomCausalVaeWeights } from "./random-weights";
 import { DirectionSessions } from "./session";
 import { type ClipSource, runStream } from "./stream";
@@ -50,6 +51,12 @@ export interface EncodedClip extends Posterior, Clip {
 }
 
 const TYPES = { float32: "f32", float16: "f16", bfloat16: "bf16" } as const satisfies Record<string, DType>;
+
+const OPEN_OPTIONS: OptionKinds = {
+  ...{ device: "any", dtype: "any", config: "any", maxBytes: "any", signal: "signal", seed: "any" },
+};
+/** What encoding and decoding take, so that one object of options serves both. */
+const STREAM_OPTIONS: OptionKinds = { signal: "signal", plan: "any", lastFrames: "any", noise: "any" };
 
 function chooseType(device: Device, dtype: CausalVaeOptions["dtype"]): DType {
   const chosen = dtype ?? (device.kind === "cpu" ? "float32" : "float16");
@@ -106,6 +113,7 @@ export class CausalVideoAutoencoder {
    *   this machine does not have, `cancelled`
    */
   static async fromPretrained(path: string, options: CausalVaeOptions = {}): Promise<CausalVideoAutoencoder> {
+    checkCallOptions("fromPretrained", options, OPEN_OPTIONS);
     const { weights, config } = await openWeights(path, options);
     return CausalVideoAutoencoder.fromWeights(weights, config, options);
   }
@@ -120,12 +128,13 @@ export class CausalVideoAutoencoder {
     config: CausalVaeConfig,
     options: Omit<CausalVaeOptions, "config"> = {},
   ): Promise<CausalVideoAutoencoder> {
+    checkCallOptions("fromWeights", options, OPEN_OPTIONS);
     const { device: wanted = "cpu", dtype, maxBytes, signal } = options;
     if (maxBytes !== undefined && !(typeof maxBytes === "number" && maxBytes > 0))
       throw new VdError({ code: "attr", where: "maxBytes", expected: "a positive number", got: String(maxBytes) });
     checkCausalVaeConfig(config);
     throwIfAborted(signal, "opening the autoencoder");
-    const device = typeof wanted === "string" ? openDevice(wanted) : wanted;
+    const device = deviceOf(wanted);
     const type = chooseType(device, dtype);
     const model = await runInSlices(causalVideoVae.inPieces(weights, config), {
       signal,
@@ -140,6 +149,7 @@ export class CausalVideoAutoencoder {
    * @throws VdError `unsupported`, `cancelled`
    */
   static async withRandomWeights(options: CausalVaeOptions & { seed?: number } = {}): Promise<CausalVideoAutoencoder> {
+    checkCallOptions("withRandomWeights", options, OPEN_OPTIONS);
     const { config = SEEDVR2_VAE_CONFIG, seed, ...rest } = options;
     checkCausalVaeConfig(config);
     const where = "making random weights";
@@ -151,9 +161,10 @@ export class CausalVideoAutoencoder {
    * Finds how to cut the work on frames of `height` × `width` pixels so that each direction stays within `maxBytes`, its
    * weights included: over time first, which changes nothing; into strips of the picture, which takes more time, only if that is not enough.
    *
-   * @throws VdError `memory` if even the smallest strips take more
+   * @throws VdError `memory` if even the smallest strips take more, `shape`, `attr`, `cancelled`
    */
   async plan(request: PlanRequest): Promise<CausalVaePlan> {
+    checkRequest(request, pictureFactor(this.config));
     const { maxBytes = this.maxBytes } = request;
     const encode = await planDirection("encode", this, { ...request, maxBytes });
     return { encode, decode: await planDirection("decode", this, { ...request, maxBytes }) };
@@ -182,6 +193,7 @@ export class CausalVideoAutoencoder {
    * @throws VdError as {@link encode}
    */
   async *encodeStream(frames: ClipSource, options: EncodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
+    checkCallOptions("encode", options, STREAM_OPTIONS);
     const { latentChannels } = this.config;
     const { noise } = options;
     if (noise !== undefined && typeof noise !== "function")
@@ -212,6 +224,7 @@ export class CausalVideoAutoencoder {
    * @throws VdError as {@link encode}
    */
   decodeStream(latents: ClipSource, options: DecodeStreamOptions = {}): AsyncGenerator<Clip, void, void> {
+    checkCallOptions("decode", options, STREAM_OPTIONS);
     return runStream(latents, this.decoding, {
       ...options,
       unit: 1,
@@ -238,6 +251,7 @@ export class CausalVideoAutoencoder {
   }
 
   private momentsOf(frames: ClipSource, options: EncodeStreamOptions): AsyncGenerator<Clip, void, void> {
+    checkCallOptions("encode", options, STREAM_OPTIONS);
     const { lastFrames = "repeat", ...rest } = options;
     if (lastFrames !== "repeat" && lastFrames !== "drop")
       throw new VdError({ code: "attr", where: "lastFrames", expected: "repeat or drop", got: String(lastFrames) });

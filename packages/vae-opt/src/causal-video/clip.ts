@@ -26,7 +26,8 @@ export interface ClipRule {
 /** Values between two pauses. */
 const PIECE = 65_536;
 
-const MAX_SIDE = 2 ** 16;
+/** Of frames and of latents. */
+export const MAX_SIDE = 2 ** 16;
 
 function checkDims(clip: Clip, { where, what, channels, multiple }: ClipRule): void {
   const fail = (code: "shape" | "dtype", expected: string, got: string): never => {

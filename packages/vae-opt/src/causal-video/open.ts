@@ -31,12 +31,17 @@ async function readConfig(folder: string): Promise<CausalVaeConfig | undefined> 
 /**
  * Opens weights and finds the configuration: the one that is given, the folder's, or the published one.
  *
- * @throws VdError `io` or `weights`, `cancelled`
+ * @throws VdError `attr` for what is no path, `io` or `weights`, `cancelled`
  */
 export async function openWeights(
   path: string,
   { config, signal }: { config?: CausalVaeConfig | undefined; signal?: AbortSignal | undefined },
 ): Promise<{ weights: Weights; config: CausalVaeConfig }> {
+  if (typeof path !== "string" || path === "")
+    throw new VdError({
+      ...{ code: "attr", where: "model", expected: "the path of a .safetensors file, or of a folder with one" },
+      got: path === "" ? "an empty text" : String(path),
+    });
   const weights = await runInSlices(Weights.open.inPieces(path), { signal, where: `opening ${path}` });
   return { weights, config: config ?? (await readConfig(path)) ?? SEEDVR2_VAE_CONFIG };
 }

@@ -1,5 +1,8 @@
 import { freemem } from "node:os";
 import { type Device, throwIfAborted, VdError } from "@vd/kernels-native";
+import { inBinaryUnits } from "../binary-units";
+import { checkCallOptions, type OptionKinds } from "../call-options";
+import { MAX_SIDE } from "./clip";
 import { pictureFactor } from "./config";
 import { StreamMemory } from "./frame-memory";
 import { statisticsFor } from "./norm-statistics";
@@ -102,18 +105,25 @@ async function* choices(
   }
 }
 
-const inMebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+const REQUEST: OptionKinds = { height: "any", width: "any", maxBytes: "any", signal: "signal" };
 
-function checkRequest({ height, width, maxBytes }: PlanRequest, factor: number): void {
+/**
+ * Checks what a plan is asked for.
+ *
+ * @throws VdError `shape` for pictures that no clip can have, `attr`
+ */
+export function checkRequest(request: PlanRequest, factor: number): void {
+  checkCallOptions("plan", request, REQUEST);
+  const { height, width, maxBytes } = request;
   for (const [name, side] of Object.entries({ height, width }))
-    if (!(Number.isInteger(side) && side >= factor && side % factor === 0))
+    if (!(Number.isInteger(side) && side >= factor && side <= MAX_SIDE && side % factor === 0))
       throw new VdError({
         code: "shape",
         where: `plan] [${name}`,
-        expected: `a multiple of ${factor}`,
+        expected: `a multiple of ${factor} of at most ${MAX_SIDE}`,
         got: String(side),
       });
-  if (maxBytes !== undefined && !(maxBytes > 0))
+  if (maxBytes !== undefined && !(typeof maxBytes === "number" && maxBytes > 0))
     throw new VdError({ code: "attr", where: "plan] [maxBytes", expected: "a positive number", got: String(maxBytes) });
 }
 
@@ -170,14 +180,14 @@ export async function planDirection(
     if (bytes <= most) return { ...choice, bytes };
   }
   const hint = Number.isFinite(leastOfHost)
-    ? `With ${inMebibytes(leastOfHost)} of the machine's memory, of which ${inMebibytes(mostOfHost)} are left, it would fit.`
+    ? `With ${inBinaryUnits(leastOfHost)} of the machine's memory, of which ${inBinaryUnits(mostOfHost)} are left, it would fit.`
     : "Take smaller frames or raise maxBytes.";
   throw new VdError({
     ...{
       code: "memory",
       where: direction,
-      expected: `${inMebibytes(least)} or more for frames of ${request.width} × ${request.height}`,
+      expected: `${inBinaryUnits(least)} or more for frames of ${request.width} × ${request.height}`,
     },
-    ...{ got: inMebibytes(most), hint },
+    ...{ got: inBinaryUnits(most), hint },
   });
 }

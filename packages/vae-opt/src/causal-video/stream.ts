@@ -1,12 +1,13 @@
-import { throwIfAborted, VdError } from "@vd/kernels-native";
+import { cancelledError, throwIfAborted, VdError } from "@vd/kernels-native";
 import { runInSlices } from "@vd/tensor";
+import { untilAborted } from "../until-aborted";
 import { type Clip, type ClipRule, checkClip, checkResult, framesOf, joinClips } from "./clip";
 import { pictureFactor } from "./config";
 import { PictureSession } from "./picture-session";
 import { checkStreamPlan, type StreamPlan } from "./planning";
 import type { DirectionSessions } from "./session";
 
-/** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for. */
+/** A clip, or its consecutive pieces; their arrays must not change before the next piece is asked for, and may then. */
 export type ClipSource = Clip | Iterable<Clip> | AsyncIterable<Clip>;
 
 /** How a stream runs. */
@@ -43,6 +44,20 @@ class Waiting {
     this.count += piece.dims[0];
   }
 
+  /** Copies what waits of the piece that came last: its array is the source's, which may fill it anew. */
+  keep(): void {
+    const last = this.pieces.pop();
+    if (last) this.pieces.push({ ...last, values: last.values.slice() });
+  }
+
+  /** Adds the last frame once more, `times` times. */
+  repeatLast(times: number): void {
+    const last = this.pieces.at(-1);
+    if (!last) return;
+    const frames = last.dims[0];
+    for (let i = 0; i < times; i++) this.add(framesOf(last, frames - 1, frames));
+  }
+
   /** Takes the first `count` frames; those of one piece without a copy. */
   take(count: number): Clip {
     const taken: Clip[] = [];
@@ -66,7 +81,6 @@ class Run {
   private session: PictureSession | undefined;
   private latentsPerRun = 1;
   private size: readonly [height: number, width: number] | undefined;
-  private last: Clip | undefined;
   private begun = false;
 
   constructor(
@@ -78,7 +92,7 @@ class Run {
   async add(piece: Clip): Promise<void> {
     const { rule, signal } = this.options;
     await runInSlices(checkClip.inPieces(piece, rule), { signal, where: rule.where });
-    const [frames, height, width] = piece.dims;
+    const [, height, width] = piece.dims;
     this.size ??= [height, width];
     if (height !== this.size[0] || width !== this.size[1])
       throw new VdError({
@@ -86,11 +100,10 @@ class Run {
         ...{ expected: `${this.size.join(" × ")} as in the first piece`, got: `${height} × ${width}` },
       });
     if (!this.session) await this.open(height, width);
-    this.last = framesOf(piece, frames - 1, frames);
     this.waiting.add(piece);
   }
 
-  /** Runs whole pieces as long as there are frames for them. */
+  /** Runs whole pieces as long as there are frames for them, and keeps the others. */
   async *drain(): AsyncGenerator<Clip, void, void> {
     if (!this.begun && this.waiting.count > 0) {
       yield await this.run(1);
@@ -98,6 +111,7 @@ class Run {
     }
     while (this.begun && this.waiting.count >= this.options.unit * this.latentsPerRun)
       yield await this.run(this.latentsPerRun);
+    this.waiting.keep();
   }
 
   /** Runs what is left when the input has ended. */
@@ -106,7 +120,7 @@ class Run {
     if (!this.begun)
       throw new VdError({ code: "shape", where: `${rule.where}] [${rule.what}`, expected: "one or more", got: "none" });
     const missing = (unit - (this.waiting.count % unit)) % unit;
-    if (incomplete === "repeat") for (let i = 0; i < missing; i++) this.waiting.add(this.last!);
+    if (incomplete === "repeat") this.waiting.repeatLast(missing);
     const latents = Math.floor(this.waiting.count / unit);
     if (latents > 0) yield await this.run(latents);
   }
@@ -146,7 +160,8 @@ export async function* runStream(
   if (options.plan !== undefined) checkStreamPlan(options.plan, sessions);
   const run = new Run(sessions, options);
   try {
-    for await (const piece of piecesOf(source, `${rule.where}] [${rule.what}`)) {
+    const aborted = () => cancelledError(rule.where, { signal });
+    for await (const piece of untilAborted(piecesOf(source, `${rule.where}] [${rule.what}`), signal, aborted)) {
       await run.add(piece);
       yield* run.drain();
     }

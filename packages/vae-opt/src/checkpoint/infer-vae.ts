@@ -6,7 +6,7 @@ const SAMPLE_SIZE = 768;
 
 /** What an autoencoder's weights do not tell; the default is that of the published models. */
 export interface VaeInference {
-  /** Scale between the autoencoder's latents and the denoiser's. Default 0.18215. */
+  /** Scale between the autoencoder's latents and the denoiser's. Default: what a `config.json` says, else 0.18215. */
   scalingFactor?: number | undefined;
 }
 

@@ -37,6 +37,16 @@ const CPU_SHARE = 0.7;
 /** Returns the most bytes of a GPU's memory that work takes, its weights included. */
 export const mostBytes = (memory: MemoryUse): number => (1 - SPARE) * LIMIT_BYTES[memory];
 
+/** Part of the machine's free memory that is left for others. */
+const HOST_SPARE = 0.1;
+
+/** Returns the bytes that work which begins now may take: {@link usableBytes}, and on the CPU no more than the machine has left,
+ *  since a process that takes more is ended by the system without an error. */
+export async function spareBytes(device: Device, memory: MemoryUse): Promise<number> {
+  const most = await usableBytes(device, memory);
+  return device.kind === "cpu" ? Math.min(most, (1 - HOST_SPARE) * freeHostBytes()) : most;
+}
+
 /** Returns the bytes of the device's memory that work may take, its weights included. */
 export async function usableBytes(device: Device, memory: MemoryUse): Promise<number> {
   if (device.kind === "cpu") return CPU_SHARE * availableBytes();

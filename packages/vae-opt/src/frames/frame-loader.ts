@@ -1,7 +1,8 @@
 import { cancelledError, throwIfAborted, VdError } from "@vd/kernels-native";
 import { fitPicture, type RgbImage, resizeLanczos } from "@vd/media";
-import { runInSlices } from "@vd/tensor";
+import { type Pausable, pausable, runInSlices } from "@vd/tensor";
 import { checkSize, type VideoFrames } from "../autoencoder/checks";
+import { checkCallOptions, type OptionKinds } from "../call-options";
 import { inOrder, readAhead } from "./prefetch";
 import { type FrameSource, openSource } from "./sources";
 import { optimalNumWorkers } from "./workers";
@@ -22,6 +23,8 @@ export interface LoadedFrame extends RgbImage {
   /** From 0. */
   index: number;
 }
+
+const OPTIONS: OptionKinds = { workers: "any", prefetch: "any", size: "any", signal: "signal" };
 
 /** Most frames and workers that can be asked for. */
 const MOST = 1_024;
@@ -57,10 +60,12 @@ export class FrameLoader implements AsyncIterable<LoadedFrame> {
     private readonly source: FrameSource,
     private readonly options: FrameLoaderOptions,
   ) {
+    checkCallOptions("createFrameLoader", options, OPTIONS);
     this.workers = checkCount("workers", options.workers, optimalNumWorkers());
     this.prefetch = checkCount("prefetch", options.prefetch, 2 * this.workers);
     const { size } = options;
-    if (size) for (const side of ["width", "height"] as const) checkSize(`createFrameLoader] [${side}`, size[side]);
+    if (size !== undefined)
+      for (const side of ["width", "height"] as const) checkSize(`createFrameLoader] [size.${side}`, size?.[side]);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<LoadedFrame> {
@@ -129,6 +134,35 @@ export function createFrameLoader(source: FrameSource, options: FrameLoaderOptio
   return new FrameLoader(source, options);
 }
 
+/** The value in [-1,1] of each level. */
+const VALUE_OF_LEVEL = Float32Array.from({ length: 256 }, (_, level) => level / 127.5 - 1);
+
+/** Levels that become values between two pauses. */
+const PIECE = 65_536;
+
+/** Levels of a frame as values in [-1,1]. */
+const valuesOf = pausable(function* (levels: Uint8Array): Pausable<Float32Array> {
+  const values = new Float32Array(levels.length);
+  for (let begin = 0; begin < levels.length; begin += PIECE) {
+    const end = Math.min(begin + PIECE, levels.length);
+    for (let i = begin; i < end; i++) values[i] = VALUE_OF_LEVEL[levels[i]!]!;
+    yield;
+  }
+  return values;
+});
+
+/** Frames of one size behind each other; `parts` is empty then. */
+const joined = pausable(function* (parts: Float32Array[]): Pausable<Float32Array> {
+  const data = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (let part = parts.shift(); part; part = parts.shift()) {
+    data.set(part, at);
+    at += part.length;
+    yield;
+  }
+  return data;
+});
+
 /**
  * Collects frames of a loader as a video for an autoencoder: values in [-1,1].
  *
@@ -144,6 +178,17 @@ export async function collectFrames(
     const expected = "a whole number from 1, or Infinity";
     throw new VdError({ code: "attr", where: "collectFrames] [most", expected, got: String(most) });
   }
+  const isIterable =
+    typeof frames === "object" && frames !== null && (Symbol.asyncIterator in frames || Symbol.iterator in frames);
+  if (!isIterable) {
+    const expected = "frames to iterate over, such as createFrameLoader(…)";
+    throw new VdError({
+      code: "attr",
+      where: "collectFrames",
+      expected,
+      got: frames === null ? "null" : typeof frames,
+    });
+  }
   const parts: Float32Array[] = [];
   let first: RgbImage | undefined;
   for await (const frame of frames) {
@@ -157,12 +202,11 @@ export async function collectFrames(
         got: `${frame.width}×${frame.height}`,
         hint: "Give the loader a size.",
       });
-    parts.push(Float32Array.from(frame.data, (level) => level / 127.5 - 1));
+    parts.push(await runInSlices(valuesOf.inPieces(frame.data)));
     if (parts.length >= most) break;
   }
   if (!first) throw new VdError({ code: "io", where: "frames", expected: "at least one frame", got: "none" });
   const { width, height } = first;
-  const data = new Float32Array(parts.length * parts[0]!.length);
-  for (const [i, part] of parts.entries()) data.set(part, i * part.length);
-  return { numFrames: parts.length, width, height, data };
+  const numFrames = parts.length;
+  return { numFrames, width, height, data: await runInSlices(joined.inPieces(parts)) };
 }

@@ -1,3 +1,5 @@
+import { orAborted } from "../until-aborted";
+
 /** How far to read ahead. */
 export interface PrefetchOptions {
   /** Results that are made or kept before they are taken. */
@@ -43,17 +45,6 @@ export async function* inOrder<Item, Result>(
     isOver = true;
     await Promise.allSettled(running);
   }
-}
-
-/** Resolves as `result` does, or rejects once the signal fires, whatever `result` waits for. */
-function orAborted<T>(result: Promise<T>, signal: AbortSignal | undefined, aborted: () => Error): Promise<T> {
-  if (!signal) return result;
-  return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(aborted());
-    if (signal.aborted) return stop();
-    signal.addEventListener("abort", stop, { once: true });
-    result.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }
 
 /** What ends reading ahead before its source does. */

@@ -56,7 +56,13 @@ export async function openSource(
     return pictureList(source, use);
   if (typeof source !== "string" || source === "") {
     const expected = "a folder of pictures, paths of pictures, an animation or a video file";
-    const got = Array.isArray(source) ? "a list of something else" : source === "" ? "an empty text" : typeof source;
+    const got = Array.isArray(source)
+      ? "a list of something else"
+      : source === ""
+        ? "an empty text"
+        : source === null
+          ? "null"
+          : typeof source;
     throw new VdError({ code: "attr", where: "createFrameLoader] [source", expected, got });
   }
   throwIfAborted(signal, source, { work: "the reading" });

@@ -158,7 +158,7 @@ function checkOptions(options: OptimizationOptions): void {
     "fp8",
   ] as const;
   const others = ["mixedPrecision", "folder", "onProgress"];
-  if (typeof options !== "object" || options === null)
+  if (typeof options !== "object" || options === null || Array.isArray(options))
     throw new VdError({
       code: "attr",
       where: "optimizations",

@@ -2,6 +2,17 @@ import { VdError } from "@vd/kernels-native";
 import type { Optimizable, OptimizableModel, OptimizationOptions } from "./optimizable-model";
 import { checkPrecision, type VaePrecision } from "./switches";
 
+/** What a caller gave for a model with switches. @returns VdError `attr` */
+function noSwitches(where: string, model: unknown): VdError {
+  const isObject = typeof model === "object" && model !== null;
+  const got = isObject ? (model.constructor?.name ?? "an object") : model === null ? "null" : typeof model;
+  const hint = "Other autoencoders always run fused; the type that they compute in is an option of opening them.";
+  return new VdError({
+    ...{ code: "attr", where, expected: "a model of this package with switches, such as SvdAutoencoder", got },
+    ...(isObject ? { hint } : {}),
+  });
+}
+
 /**
  * Turns on what makes a model faster on this machine, and returns it: measured kernel variants, fusions, 16-bit
  * activations. The name is that of the machines it was first made for; what applies is turned on everywhere, and what does
@@ -21,12 +32,7 @@ export function optimizeForWindowsBlackwell<Model extends Optimizable>(
   options: OptimizationOptions = {},
 ): Model {
   if (typeof model?.enableWindowsBlackwellOptimizations !== "function")
-    throw new VdError({
-      code: "attr",
-      where: "optimizeForWindowsBlackwell",
-      expected: "a model of this package, such as SvdAutoencoder",
-      got: model === null ? "null" : typeof model,
-    });
+    throw noSwitches("optimizeForWindowsBlackwell", model);
   return model.enableWindowsBlackwellOptimizations(options);
 }
 
@@ -43,7 +49,7 @@ export interface AutocastOptions {
  * scopes may be nested, the innermost counts. On the CPU activations stay float32.
  *
  * @returns what closes the scope: with `using` at the end of the block
- * @throws VdError `attr` for an unknown precision
+ * @throws VdError `attr` for an unknown precision, or what is no model
  * @example
  * ```ts
  * import { configureAutocast, SvdAutoencoder } from "@vd/vae-opt";
@@ -60,11 +66,9 @@ export function configureAutocast(
   options: AutocastOptions,
 ): Disposable & { readonly precision: VaePrecision } {
   const { precision, enabled = true } = options ?? {};
-  if (typeof model?.enterPrecision !== "function")
-    throw new VdError({
-      ...{ code: "attr", where: "configureAutocast", expected: "a model of this package, such as SvdAutoencoder" },
-      got: model === null ? "null" : typeof model,
-    });
+  if (typeof enabled !== "boolean")
+    throw new VdError({ code: "attr", where: "enabled", expected: "true or false", got: String(enabled) });
+  if (typeof model?.enterPrecision !== "function") throw noSwitches("configureAutocast", model);
   const checked = checkPrecision("precision", precision);
   const leave = enabled ? model.enterPrecision(checked) : () => {};
   return { precision: checked, [Symbol.dispose]: leave };

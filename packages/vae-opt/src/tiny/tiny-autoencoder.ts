@@ -1,4 +1,4 @@
-import { type Device, type DeviceKind, openDevice, VdError } from "@vd/kernels-native";
+import { type Device, type DeviceKind, VdError } from "@vd/kernels-native";
 import {
   compile,
   type FrameChunks,
@@ -10,6 +10,7 @@ import {
 } from "@vd/tensor";
 import { checkResults, checkSize, checkValues, type VideoFrames, type VideoLatents } from "../autoencoder/checks";
 import { StageRuns } from "../autoencoder/stage-runs";
+import { checkCallOptions, deviceOf, type OptionKinds } from "../call-options";
 import type { VaeStage } from "../decoding/stages";
 import { checkPrecision, PRECISIONS, type VaePrecision } from "../optimization/switches";
 import { type FrameMode, tinyDecoder, tinyEncoder } from "./model";
@@ -29,6 +30,9 @@ export interface TinyCallOptions {
   chunkFrames?: number | undefined;
   signal?: AbortSignal | undefined;
 }
+
+const OPEN_OPTIONS: OptionKinds = { device: "any", precision: "any" };
+const CALL_OPTIONS: OptionKinds = { chunkFrames: "any", signal: "signal" };
 
 /** Channels at both ends of a half, and by how much a picture is larger than its latents. */
 interface HalfSizes {
@@ -69,6 +73,7 @@ export class TinyAutoencoder {
   private readonly decodeModule: PausableModule<[z: Tensor, mode?: FrameMode]> | undefined;
   private readonly encodeModule: PausableModule | undefined;
   readonly precision: VaePrecision;
+  private isClosed = false;
 
   private constructor(
     private readonly components: TinyComponents,
@@ -89,10 +94,11 @@ export class TinyAutoencoder {
    * @throws VdError `io` where there are no weights, saying where to get them; `weights` for another layout, `unsupported`
    */
   static async fromPretrained(source: string, options: OpenTinyOptions = {}): Promise<TinyAutoencoder> {
+    checkCallOptions("fromPretrained", options, OPEN_OPTIONS);
     const { device = "cpu", precision } = options;
     if (precision !== undefined) checkPrecision("precision", precision);
     const components = await openTiny(source);
-    return new TinyAutoencoder(components, typeof device === "string" ? openDevice(device) : device, options);
+    return new TinyAutoencoder(components, deviceOf(device), options);
   }
 
   /** True if frames see those before them. */
@@ -106,11 +112,16 @@ export class TinyAutoencoder {
    * @throws VdError `shape`, `dtype` or `attr` for latents that cannot be decoded, `unsupported` without a decoder, `memory`,
    *   `cancelled`
    */
-  async decode(latents: VideoLatents, { chunkFrames, signal }: TinyCallOptions = {}): Promise<VideoFrames> {
+  async decode(latents: VideoLatents, options: TinyCallOptions = {}): Promise<VideoFrames> {
+    checkCallOptions("decode", options, CALL_OPTIONS);
+    this.checkOpen("decode");
+    const { chunkFrames, signal } = options;
     const { latentChannels, factor } = sizesOf(this.half("decoder"), "first");
     const { numFrames, height: h, width: w } = checkedSize(latents);
     const dims = [numFrames, latentChannels, h, w];
-    await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), { signal });
+    await runInSlices(checkValues.inPieces("decode] [data", latents.data, dims, "latent"), {
+      ...{ signal, where: "decode" },
+    });
     const size = { numFrames, height: h * factor, width: w * factor };
     const data = new Float32Array(numFrames * size.height * size.width * 3);
     const [perFrame, framePixels] = [latentChannels * h * w, size.height * size.width * 3];
@@ -136,7 +147,10 @@ export class TinyAutoencoder {
    *
    * @throws VdError as {@link decode}
    */
-  async encode(video: VideoFrames, { chunkFrames, signal }: TinyCallOptions = {}): Promise<VideoLatents> {
+  async encode(video: VideoFrames, options: TinyCallOptions = {}): Promise<VideoLatents> {
+    checkCallOptions("encode", options, CALL_OPTIONS);
+    this.checkOpen("encode");
+    const { chunkFrames, signal } = options;
     const { latentChannels, factor } = sizesOf(this.half("encoder"), "last");
     const { numFrames, height, width } = checkedSize(video);
     for (const [side, size] of [
@@ -146,7 +160,7 @@ export class TinyAutoencoder {
       if (size % factor !== 0)
         throw new VdError({ code: "shape", where: side, expected: `a multiple of ${factor}`, got: String(size) });
     await runInSlices(checkValues.inPieces("encode] [data", video.data, [numFrames, height, width, 3], "picture"), {
-      signal,
+      ...{ signal, where: "encode" },
     });
     const [h, w] = [height / factor, width / factor];
     const data = new Float32Array(numFrames * latentChannels * h * w);
@@ -165,9 +179,10 @@ export class TinyAutoencoder {
    *
    * @throws VdError `shape`, `unsupported` without a decoder, `memory`
    */
-  async stream({ width, height }: { width: number; height: number }): Promise<TinyStream> {
+  async stream(size: { width: number; height: number }): Promise<TinyStream> {
+    this.checkOpen("stream");
     const { latentChannels } = sizesOf(this.half("decoder"), "first");
-    const dims = [1, latentChannels, checkSize("height", height), checkSize("width", width)] as const;
+    const dims = [1, latentChannels, checkSize("height", size?.height), checkSize("width", size?.width)] as const;
     const { dtype } = this;
     const plan = await compile(this.device, this.decodeStage(dims, "stream").build, { dtype });
     const decodeNext = async (latents: Float32Array): Promise<Float32Array> => {
@@ -197,14 +212,21 @@ export class TinyAutoencoder {
     };
   }
 
-  /** Lets go of weights on the device. */
+  /** Ends the use of the autoencoder and lets go of weights on the device. Streams end with their own `close`. */
   async close(): Promise<void> {
+    this.isClosed = true;
     await this.device.trim();
   }
 
   /** Does what {@link close} does: for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  private checkOpen(where: string): void {
+    if (!this.isClosed) return;
+    const [expected, got] = ["an open autoencoder", "one that was closed"];
+    throw new VdError({ code: "unsupported", where, expected, got });
   }
 
   /** Frames before a frame that reach into it: one for each block with memory. */

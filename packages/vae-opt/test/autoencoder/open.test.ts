@@ -67,3 +67,22 @@ describe("an autoencoder", () => {
     });
   });
 });
+
+it("a scaling factor that is given counts for folders too, and one that is none is refused", async () => {
+  const vae = await SvdAutoencoder.fromPretrained("models/tiny-svd", { scalingFactor: 0.5 });
+  expect(vae.config.scalingFactor).toBe(0.5);
+  await vae.close();
+  for (const scalingFactor of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, "0.18" as never])
+    await expect(SvdAutoencoder.fromPretrained("models/tiny-svd", { scalingFactor })).rejects.toThrow(
+      /\[scalingFactor\] expected a positive number/,
+    );
+});
+
+it("options that are none are refused in sentences", async () => {
+  const open = (options: unknown) => SvdAutoencoder.fromPretrained("models/tiny-svd", options as never);
+  await expect(open(null)).rejects.toThrow(/\[fromPretrained\] \[options\] expected an object, got null/);
+  await expect(open({ dtype: "float16" })).rejects.toThrow(
+    /\[dtype\] expected one of device, .*, got an unknown option/,
+  );
+  await expect(open({ device: 5 })).rejects.toThrow(/\[device\] expected one of cpu, cuda, got 5/);
+});

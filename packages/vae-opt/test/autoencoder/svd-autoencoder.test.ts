@@ -99,7 +99,7 @@ describe("decoding", () => {
 describe("encoding", () => {
   it("refuses a limit that not even one frame keeps, and a precision that is none", async () => {
     await expect(vae.encode(VIDEO, { maxBytes: 1_000 })).rejects.toThrow(
-      /\[encode\] expected an encode that fits into 0\.00 MiB, got \d\.\d\d MiB for one frame of 32×24/,
+      /\[encode\] expected an encode that fits into 1000 bytes, got \d\.\d\d MiB for one frame of 32×24/,
     );
     await expect(vae.encode(VIDEO, { precision: "int4" as never })).rejects.toMatchObject({ code: "attr" });
     await expect(SvdAutoencoder.fromPretrained("models/tiny-svd", { memory: "tiny" as never })).rejects.toThrow(
@@ -148,4 +148,33 @@ describe("encoding", () => {
     expect(psnr(latents.data, (await vae.encode(VIDEO)).data)).toBeGreaterThan(100);
     await limited.close();
   });
+});
+
+it("options that are none are refused by all three calls, and one object serves them", async () => {
+  const wrong: readonly [unknown, RegExp][] = [
+    [null, /\[options\] expected an object, got null/],
+    [{ maxbytes: 4e9 }, /\[maxbytes\] expected one of maxBytes, .*, got an unknown option/],
+    [{ signal: 5 }, /\[signal\] expected an AbortSignal, got 5/],
+    [{ scaled: "no" }, /\[scaled\] expected true or false, got no/],
+    [{ onNotice: 5 }, /\[onNotice\] expected a function, got 5/],
+  ];
+  for (const [options, message] of wrong) {
+    await expect(vae.plan(LATENTS, options as never)).rejects.toThrow(message);
+    await expect(vae.decode(LATENTS, options as never)).rejects.toThrow(message);
+    await expect(vae.encode(VIDEO, options as never)).rejects.toThrow(message);
+  }
+  const shared = { maxBytes: 1e9, scaled: false, latents: "mode", onNotice: () => {} } as const;
+  expect((await vae.plan(LATENTS, shared)).pieces).toEqual({});
+  expect((await vae.encode(VIDEO, shared)).numFrames).toBe(VIDEO.numFrames);
+});
+
+it("a call that is aborted while it waits for its turn ends at once, and the next one still waits", async () => {
+  const order: string[] = [];
+  const controller = new AbortController();
+  const first = vae.decode(LATENTS).then(() => order.push("first"));
+  const second = vae.decode(LATENTS, { signal: controller.signal }).catch(({ code }) => order.push(code));
+  const third = vae.decode(LATENTS).then(() => order.push("third"));
+  controller.abort();
+  await Promise.all([first, second, third]);
+  expect(order).toEqual(["cancelled", "first", "third"]);
 });

@@ -48,7 +48,7 @@ describe("SeedVR2's autoencoder at full size in float16, clips of any length", (
       ...{
         code: "memory",
         hint: expect.stringMatching(
-          /^With 1\d{4} MiB of the machine's memory, of which 7373 MiB are left, it would fit\.$/,
+          /^With 1\d\.\d+ GiB of the machine's memory, of which 7\.20 GiB are left, it would fit\.$/,
         ),
       },
     });

@@ -91,3 +91,30 @@ describe("a device that runs out of memory", () => {
     }
   });
 });
+
+it("refuses options and plans that are none in sentences", async () => {
+  const { signal } = new AbortController();
+  const wrong: readonly [unknown, RegExp][] = [
+    [null, /\[options\] expected an object, got null/],
+    [{ signal: 5 }, /\[signal\] expected an AbortSignal, got 5/],
+    [{ maxBytes: 1e9, signal }, /\[maxBytes\] expected one of signal, plan, lastFrames, noise, got an unknown option/],
+  ];
+  for (const [options, message] of wrong) {
+    await expect(vae.encode(FRAMES, options as never)).rejects.toThrow(message);
+    await expect(vae.decode(LATENTS, options as never)).rejects.toThrow(message);
+    await expect((async () => collect(vae.encodeStream(FRAMES, options as never)))()).rejects.toThrow(message);
+  }
+  await expect(vae.plan(undefined as never)).rejects.toThrow(/\[plan\] \[options\] expected an object, got undefined/);
+  await expect(vae.plan({ height: 32, width: 32, maxBytes: "8e9" as never })).rejects.toThrow(/got 8e9/);
+  await expect(vae.plan({ height: 32, width: 32, maxBytes: 1 })).rejects.toThrow(
+    /expected .* MiB or more .* got 1 byte\./,
+  );
+  await expect(CausalVideoAutoencoder.fromPretrained(undefined as never)).rejects.toMatchObject({ code: "attr" });
+});
+
+it("refuses pictures that no clip can have before it cuts them into strips: planning them took all memory", async () => {
+  for (const height of [65_544, 8e9, Number.POSITIVE_INFINITY])
+    await expect(vae.plan({ height, width: 8 })).rejects.toMatchObject({
+      ...{ code: "shape", message: expect.stringContaining("[height] expected a multiple of 8 of at most 65536") },
+    });
+});

@@ -108,3 +108,53 @@ describe("a stream", () => {
     expect(worstDifference(sampled.values, mode)).toBeGreaterThan(0.1);
   });
 });
+
+describe("a source of frames", () => {
+  /** A clip frame by frame in one array, which is filled anew for each. */
+  async function* inOneArray({ values, dims }: Clip): AsyncGenerator<Clip> {
+    const [frames, ...frame] = dims;
+    const array = new Float32Array(values.length / frames);
+    for (let i = 0; i < frames; i++) {
+      array.set(values.subarray(i * array.length, (i + 1) * array.length));
+      yield { values: array, dims: [1, ...frame] };
+    }
+  }
+
+  it("may use one array for all pieces, also where several wait until they are enough", async () => {
+    const clip = noiseClip([11, 16, 16, 3]);
+    const encoded = await collect(vae.encodeStream(inOneArray(clip), { plan: cut(2, 8) }));
+    expect(worstDifference(encoded.values, (await vae.encode(clip)).mode)).toBeLessThanOrEqual(1e-5);
+    const latents = noiseClip([6, 2, 2, 4]);
+    const decoded = await collect(vae.decodeStream(inOneArray(latents), { plan: cut(4, 16) }));
+    expect(worstDifference(decoded.values, (await vae.decode(latents)).values)).toBeLessThanOrEqual(1e-5);
+  });
+
+  it("that never answers holds up no abort", async () => {
+    const controller = new AbortController();
+    async function* silent(): AsyncGenerator<Clip> {
+      yield noiseClip([1, 2, 2, 4]);
+      setImmediate(() => controller.abort());
+      await new Promise(() => {});
+    }
+    const stream = collect(vae.decodeStream(silent(), { signal: controller.signal }));
+    await expect(stream).rejects.toMatchObject({ code: "cancelled" });
+    expect((await vae.decode(noiseClip([1, 2, 2, 4]))).dims).toEqual([1, 16, 16, 3]);
+  });
+
+  it("that fails, and a loop that is left or that fails, leave nothing behind", async () => {
+    const clip = noiseClip([6, 2, 2, 4]);
+    const before = (await vae.decode(clip)).values;
+    async function* failing(): AsyncGenerator<Clip> {
+      yield* piecesOf(clip, [1, 2]).slice(0, 2);
+      throw new Error("no more frames");
+    }
+    await expect(collect(vae.decodeStream(failing()))).rejects.toThrow("no more frames");
+    for await (const _ of vae.decodeStream(clip, { plan: cut(1, 4) })) break;
+    await expect(
+      (async () => {
+        for await (const _ of vae.decodeStream(clip, { plan: cut(1, 4) })) throw new Error("enough");
+      })(),
+    ).rejects.toThrow("enough");
+    expect((await vae.decode(clip)).values).toEqual(before);
+  });
+});

@@ -1,7 +1,7 @@
 import { totalmem } from "node:os";
 import { type Device, openDevice } from "@vd/kernels-native";
-import { expect, it } from "vitest";
-import { availableBytes, usableBytes } from "../../src/decoding/usable-memory";
+import { expect, it, vi } from "vitest";
+import { availableBytes, spareBytes, usableBytes } from "../../src/decoding/usable-memory";
 
 const GIB = 2 ** 30;
 
@@ -16,6 +16,19 @@ it("the memory of this process is that of the machine or less", () => {
 
 it("the CPU may use 70 % of it", async () => {
   expect(await usableBytes(openDevice("cpu"), "full")).toBeCloseTo(0.7 * availableBytes(), 0);
+});
+
+it("work that begins on the CPU takes no more than 90 % of what the machine has left", async () => {
+  const left = vi.spyOn(process, "availableMemory").mockReturnValue(2 ** 20);
+  try {
+    expect(await spareBytes(openDevice("cpu"), "full")).toBeCloseTo(0.9 * 2 ** 20, 0);
+    left.mockReturnValue(Number.MAX_SAFE_INTEGER);
+    const least = Math.min(0.7, 0.9) * availableBytes();
+    expect(await spareBytes(openDevice("cpu"), "full")).toBeCloseTo(least, 0);
+    expect(await spareBytes(gpu(3 * GIB, GIB), "full")).toBeCloseTo(0.97 * 4 * GIB, 0);
+  } finally {
+    left.mockRestore();
+  }
 });
 
 it("a GPU may be used up to 97 % of what is free or held already, and of 10 GiB, of 6 GiB with little memory, and of 3.9 with the least", async () => {

@@ -136,7 +136,7 @@ it("a signal ends a loader whose source never answers", { timeout: 5_000 }, asyn
 it("sizes, counts and frames that cannot be are refused in sentences", async () => {
   for (const width of [0, 1.5, 70_000, Number.NaN])
     expect(() => createFrameLoader("x", { size: { width, height: 16 } })).toThrow(
-      /\[width\] expected .* at most 65536/,
+      /\[size.width\] expected .* at most 65536/,
     );
   async function* one(frame: unknown): AsyncGenerator<RgbImage> {
     yield frame as RgbImage;
@@ -148,4 +148,38 @@ it("sizes, counts and frames that cannot be are refused in sentences", async () 
     await expect(collectFrames(one(wrong))).rejects.toMatchObject({ code: "shape" });
     await expect(all(createFrameLoader(one(wrong)))).rejects.toMatchObject({ code: "shape" });
   }
+});
+
+it("options of a loader, cores and frames that are none are refused in sentences", async () => {
+  const load = (options: unknown) => () => createFrameLoader("x", options as never);
+  expect(load(null)).toThrow(/\[createFrameLoader\] \[options\] expected an object, got null/);
+  expect(load({ worker: 2 })).toThrow(
+    /\[worker\] expected one of workers, prefetch, size, signal, got an unknown option/,
+  );
+  expect(load({ signal: {} })).toThrow(/\[signal\] expected an AbortSignal/);
+  expect(load({ size: null })).toThrow(/\[size.width\] expected/);
+  for (const numCores of [Number.NaN, 0, -1, 2.5, "4"])
+    expect(() => optimalNumWorkers("linux", numCores as never)).toThrow(/\[numCores\] expected a whole number from 1/);
+  for (const frames of [null, undefined, 5])
+    await expect(collectFrames(frames as never)).rejects.toThrow(/\[collectFrames\] expected frames to iterate over/);
+});
+
+it("frames become values of levels, exactly, while the event loop turns", async () => {
+  const [width, height] = [1_024, 576];
+  const data = Uint8Array.from({ length: width * height * 3 }, (_, i) => i % 256);
+  let turns = 0;
+  let next = setImmediate(function turn() {
+    turns++;
+    next = setImmediate(turn);
+  });
+  async function* one() {
+    yield { width, height, data };
+    yield { width, height, data };
+  }
+  const { numFrames, data: values } = await collectFrames(one());
+  clearImmediate(next);
+  expect([numFrames, values.length]).toEqual([2, 2 * data.length]);
+  expect(values.subarray(0, 256)).toEqual(Float32Array.from({ length: 256 }, (_, level) => level / 127.5 - 1));
+  expect(values.subarray(data.length, data.length + 256)).toEqual(values.subarray(0, 256));
+  expect(turns).toBeGreaterThan(2);
 });

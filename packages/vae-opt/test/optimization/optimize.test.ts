@@ -12,6 +12,7 @@ import {
 } from "../../src/index";
 import { OptimizableModel } from "../../src/optimization/optimizable-model";
 import { PLAIN } from "../../src/optimization/switches";
+import { openSmall } from "../causal-video/support";
 import { randomWeights } from "../support/random-weights";
 import { noise, runModule } from "../support/run-module";
 
@@ -73,6 +74,18 @@ describe("a model's optimisations", () => {
     expect(() => vae.enableWindowsBlackwellOptimizations({ turbo: true } as never)).toThrow(/an unknown switch/);
     expect(() => vae.enableWindowsBlackwellOptimizations({ mixedPrecision: "float8" as never })).toThrow(/float16/);
     expect(() => optimizeForWindowsBlackwell(undefined as never)).toThrow(/a model of this package/);
+  });
+
+  it("are not there for other autoencoders, which is said of them by name", async () => {
+    const causal = await openSmall();
+    for (const call of [
+      () => optimizeForWindowsBlackwell(causal as never),
+      () => configureAutocast(causal as never, { precision: "float16" }),
+    ])
+      expect(call).toThrow(
+        /with switches, such as SvdAutoencoder, got CausalVideoAutoencoder\. Other autoencoders always run fused/,
+      );
+    await causal.close();
   });
 });
 
@@ -190,4 +203,14 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
   const [error, size] = plain.values.reduce(([e, n], value, i) => [e! + distance(i), n! + value ** 2], [0, 0]);
   expect(Math.sqrt(error! / size!)).toBeGreaterThan(1e-4);
   expect(Math.sqrt(error! / size!)).toBeLessThan(0.1);
+});
+
+it("what is no device, no scope and no object of switches is refused in sentences", () => {
+  for (const wrong of [undefined, "cpu", {}])
+    expect(() => isFp8Available(wrong as never)).toThrow(/\[isFp8Available\] expected an open device/);
+  expect(() => configureAutocast(vae, { precision: "float16", enabled: "no" as never })).toThrow(
+    /\[enabled\] expected true or false, got no/,
+  );
+  expect(() => vae.enableWindowsBlackwellOptimizations([] as never)).toThrow(/expected an object of switches/);
+  expect(vae.optimizations).toEqual(PLAIN);
 });

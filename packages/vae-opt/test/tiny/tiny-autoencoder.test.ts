@@ -123,6 +123,19 @@ describe("a tiny decoder whose frames see the ones before", () => {
     await expect(stream.next(z.slice(0, 24))).rejects.toThrow(/an open stream/);
   });
 
+  it("takes no calls once it is closed, but for streams that are open", async () => {
+    const tiny = await TinyAutoencoder.fromPretrained(file(), { device });
+    await expect(tiny.stream(undefined as never)).rejects.toThrow(/\[height\] expected a positive whole number/);
+    const stream = await tiny.stream({ width: 2, height: 3 });
+    await tiny.close();
+    const closed = /expected an open autoencoder, got one that was closed/;
+    await expect(tiny.decode({ ...DIMS, data: z })).rejects.toThrow(closed);
+    await expect(tiny.encode({ ...DIMS, data: z })).rejects.toThrow(closed);
+    await expect(tiny.stream({ width: 2, height: 3 })).rejects.toThrow(closed);
+    expect((await stream.next(z.subarray(0, 4 * 3 * 2))).length).toBeGreaterThan(0);
+    await stream.close();
+  });
+
   it("goes on after latents that are none", async () => {
     const stream = await (await TinyAutoencoder.fromPretrained(file(), { device })).stream({ width: 2, height: 3 });
     await expect(stream.next(new Float32Array(24).fill(Number.NaN))).rejects.toMatchObject({ code: "attr" });

@@ -19,15 +19,17 @@ static inline Vec exp_in_range(Vec x) {
   return Vec::scale_by_power(Vec::fma(q * r, r, r) + Vec::all(1.0f), n);
 }
 
+// Vec::min and Vec::max give their second operand where one is NaN: what may be NaN stands last, so that NaN stays NaN.
+
 /** e^x for x <= 88.7; 0 below -87.33, where results would be subnormal: those cost 100 cycles each. */
 static inline Vec exp(Vec x) {
   const Vec smallest = Vec::all(-87.33f);
-  return Vec::select_less(x, smallest, Vec::zero(), exp_in_range(Vec::max(x, smallest)));
+  return Vec::select_less(x, smallest, Vec::zero(), exp_in_range(Vec::max(smallest, x)));
 }
 
 /** 1 / (1 + e^-x). The argument is held within ±80, where the result is 2e-35 or 1, so that nothing overflows. */
 static inline Vec sigmoid(Vec x) {
-  const Vec bounded = Vec::max(Vec::min(Vec::zero() - x, Vec::all(80.0f)), Vec::all(-80.0f));
+  const Vec bounded = Vec::max(Vec::all(-80.0f), Vec::min(Vec::all(80.0f), Vec::zero() - x));
   return Vec::reciprocal(Vec::all(1.0f) + exp_in_range(bounded));
 }
 

@@ -45,6 +45,8 @@ struct Vec {
   }
   /** x < y ? a : b per lane. */
   static Vec select_less(Vec x, Vec y, Vec a, Vec b) { return {_mm256_blendv_ps(b.v, a.v, _mm256_cmp_ps(x.v, y.v, _CMP_LT_OQ))}; }
+  /** Lane by lane: a where x is NaN, else b. */
+  static Vec select_nan(Vec x, Vec a, Vec b) { return {_mm256_blendv_ps(b.v, a.v, _mm256_cmp_ps(x.v, x.v, _CMP_UNORD_Q))}; }
   /** The first n lanes of a, the others from b. */
   static Vec first_of(Vec a, Vec b, int64_t n) { return {_mm256_blendv_ps(b.v, a.v, _mm256_castsi256_ps(first(n)))}; }
   float sum() const {

@@ -44,6 +44,8 @@ struct Vec {
   static Vec scale_by_power(Vec a, Vec n) { return {_mm512_scalef_ps(a.v, n.v)}; }
   /** x < y ? a : b per lane. */
   static Vec select_less(Vec x, Vec y, Vec a, Vec b) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(x.v, y.v, _CMP_LT_OQ), b.v, a.v)}; }
+  /** Lane by lane: a where x is NaN, else b. */
+  static Vec select_nan(Vec x, Vec a, Vec b) { return {_mm512_mask_blend_ps(_mm512_cmp_ps_mask(x.v, x.v, _CMP_UNORD_Q), b.v, a.v)}; }
   /** The first n lanes of a, the others from b. */
   static Vec first_of(Vec a, Vec b, int64_t n) { return {_mm512_mask_blend_ps(first(n), b.v, a.v)}; }
   float sum() const { return _mm512_reduce_add_ps(v); }

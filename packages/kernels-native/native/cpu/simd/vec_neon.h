@@ -51,6 +51,8 @@ struct Vec {
   }
   /** x < y ? a : b per lane. */
   static Vec select_less(Vec x, Vec y, Vec a, Vec b) { return {vbslq_f32(vcltq_f32(x.v, y.v), a.v, b.v)}; }
+  /** Lane by lane: a where x is NaN, else b. */
+  static Vec select_nan(Vec x, Vec a, Vec b) { return {vbslq_f32(vceqq_f32(x.v, x.v), b.v, a.v)}; }
   /** The first n lanes of a, the others from b. */
   static Vec first_of(Vec a, Vec b, int64_t n) {
     const int32x4_t lanes = {0, 1, 2, 3};

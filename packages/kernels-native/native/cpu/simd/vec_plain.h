@@ -54,6 +54,11 @@ struct Vec {
     const __m128 less = _mm_cmplt_ps(x.v, y.v);
     return {_mm_or_ps(_mm_and_ps(less, a.v), _mm_andnot_ps(less, b.v))};
   }
+  /** Lane by lane: a where x is NaN, else b. */
+  static Vec select_nan(Vec x, Vec a, Vec b) {
+    const __m128 nan = _mm_cmpunord_ps(x.v, x.v);
+    return {_mm_or_ps(_mm_and_ps(nan, a.v), _mm_andnot_ps(nan, b.v))};
+  }
   /** The first n lanes of a, the others from b. */
   static Vec first_of(Vec a, Vec b, int64_t n) { return select_less({_mm_setr_ps(0, 1, 2, 3)}, all(static_cast<float>(n)), a, b); }
   float sum() const {

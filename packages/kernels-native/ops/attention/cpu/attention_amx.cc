@@ -164,7 +164,7 @@ class ChunkRun {
       const int64_t query = pendingTile_ * kBlockSide + r;
       float* y = p_.y + query * p_.yStep + cols.outCol;
       const float total = b_.state.total[query];
-      const float factor = !last_ ? 1.0f : total > 0 ? 1.0f / total : 0.0f;
+      const float factor = !last_ ? 1.0f : total == 0 ? 0.0f : 1.0f / total;
       kernels_.accumulate(y, firstKey_ == 0 ? nullptr : y, b_.state.correction[query], pendingSums_ + r * kBlockSide, factor, cols.outCols);
     }
     pendingRow_ += kPieceRows;

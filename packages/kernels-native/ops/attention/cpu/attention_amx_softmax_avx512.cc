@@ -32,7 +32,8 @@ void SoftmaxCursor::find_largest() {
   const float* maskRow = mask ? mask + at * pitch : nullptr;
   Vec most = Vec::all(-__builtin_inff());
   for (int64_t i = 0; i < keys[at]; i += Vec::kWidth) {
-    most = Vec::max(most, avx512::scores_of(scores + at * pitch, maskRow, scaling, i, keys[at]));
+    // NaN, which no maximum takes, makes the sum NaN later.
+    most = Vec::max(avx512::scores_of(scores + at * pitch, maskRow, scaling, i, keys[at]), most);
   }
   const float block = most.largest();
   now = block > largest[at] ? block : largest[at];
@@ -45,12 +46,12 @@ void SoftmaxCursor::add_step() {
   const Vec scaling = Vec::all(scale);
   const float* maskRow = mask ? mask + at * pitch : nullptr;
   Vec p[2] = {Vec::zero(), Vec::zero()};
-  if (now > -__builtin_inff()) {
-    for (int64_t i = 0; i < 2; ++i) {
-      const int64_t first = key + Vec::kWidth * i;
-      if (first >= keys[at]) break;
-      p[i] = avx512::exp(avx512::scores_of(scores + at * pitch, maskRow, scaling, first, keys[at]) - Vec::all(now));
-    }
+  // Of scores that are all -inf, each p is 0.
+  const Vec center = Vec::all(now > -__builtin_inff() ? now : 0.0f);
+  for (int64_t i = 0; i < 2; ++i) {
+    const int64_t first = key + Vec::kWidth * i;
+    if (first >= keys[at]) break;
+    p[i] = avx512::exp(avx512::scores_of(scores + at * pitch, maskRow, scaling, first, keys[at]) - center);
   }
   (Vec::load(sums) + (p[0] + p[1])).store(sums);
   split_step(p[0].v, p[1].v, out + at * outPitch + key / kStep * kStepBytes, partBytes, parts);
@@ -59,11 +60,9 @@ void SoftmaxCursor::add_step() {
 
 void SoftmaxCursor::finish_row() {
   correction[at] = 1.0f;
-  if (now > -__builtin_inff()) {
-    if (largest[at] < now) correction[at] = avx512::exp(Vec::all(largest[at] - now)).first_lane();
-    total[at] = total[at] * correction[at] + Vec::load(sums).sum();
-    largest[at] = now;
-  }
+  if (largest[at] < now) correction[at] = avx512::exp(Vec::all(largest[at] - now)).first_lane();
+  total[at] = total[at] * correction[at] + Vec::load(sums).sum();
+  largest[at] = now;
   key = -1;
   ++at;
 }

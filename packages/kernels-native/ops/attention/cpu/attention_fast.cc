@@ -97,7 +97,7 @@ void finish_piece(const AttentionPiece& piece, int64_t headDim, bool anyKeys, co
     if (!anyKeys) std::fill_n(piece.y + query * piece.yStep, headDim, 0.0f);
     if (!piece.lse) continue;
     const float total = state.total[query];
-    piece.lse[query * piece.lseStep] = total > 0 ? state.largest[query] + std::log(total) : kNone;
+    piece.lse[query * piece.lseStep] = total == 0 ? kNone : state.largest[query] + std::log(total);
   }
 }
 

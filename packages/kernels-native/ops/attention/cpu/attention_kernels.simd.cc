@@ -21,26 +21,26 @@ static void softmax_row(const SoftmaxRows& s, int r) {
   Vec largest = none;
   for (int64_t i = 0; i < keys; i += Vec::kWidth) {
     const Vec score = masked_scores(scores + i, mask ? mask + i : nullptr, scale, keys - i);
-    largest = Vec::max(largest, i + Vec::kWidth <= keys ? score : Vec::first_of(score, none, keys - i));
+    // NaN, which no maximum takes, makes the sum NaN below.
+    largest = Vec::max(i + Vec::kWidth <= keys ? score : Vec::first_of(score, none, keys - i), largest);
   }
   const float before = s.largest[r];
   const float block = largest.largest();
   const float now = block > before ? block : before;
   int64_t i = 0;
   s.correction[r] = 1.0f;
-  if (now > -__builtin_inff()) {
-    const Vec center = Vec::all(now);
-    Vec total = Vec::zero();
-    for (; i < keys; i += Vec::kWidth) {
-      Vec p = exp(masked_scores(scores + i, mask ? mask + i : nullptr, scale, keys - i) - center);
-      if (i + Vec::kWidth > keys) p = Vec::first_of(p, Vec::zero(), keys - i);
-      total = total + p;
-      p.store(scores + i);
-    }
-    if (before < now) s.correction[r] = exp(Vec::all(before - now)).first_lane();
-    s.total[r] = s.total[r] * s.correction[r] + total.sum();
-    s.largest[r] = now;
+  // Of scores that are all -inf, each p is 0.
+  const Vec center = Vec::all(now > -__builtin_inff() ? now : 0.0f);
+  Vec total = Vec::zero();
+  for (; i < keys; i += Vec::kWidth) {
+    Vec p = exp(masked_scores(scores + i, mask ? mask + i : nullptr, scale, keys - i) - center);
+    if (i + Vec::kWidth > keys) p = Vec::first_of(p, Vec::zero(), keys - i);
+    total = total + p;
+    p.store(scores + i);
   }
+  if (before < now) s.correction[r] = exp(Vec::all(before - now)).first_lane();
+  s.total[r] = s.total[r] * s.correction[r] + total.sum();
+  s.largest[r] = now;
   for (; i < s.paddedKeys; i += Vec::kWidth) Vec::zero().store(scores + i);
 }
 

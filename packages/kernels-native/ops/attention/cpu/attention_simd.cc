@@ -153,7 +153,7 @@ class AttentionSimd final : public PreparedRow {
       for (int r = 0; r < rows; ++r) {
         float* y = p.y + (query + r) * p.yStep + panel.cols.outCol;
         const float total = b.state.total[query + r];
-        const float factor = !last ? 1.0f : total > 0 ? 1.0f / total : 0.0f;
+        const float factor = !last ? 1.0f : total == 0 ? 0.0f : 1.0f / total;
         ownKernels_.accumulate(y, first ? nullptr : y, b.state.correction[r], b.sums + r * kMaxPanelCols, factor, panel.cols.outCols);
       }
     }

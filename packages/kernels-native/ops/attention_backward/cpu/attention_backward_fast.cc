@@ -4,6 +4,10 @@
 // A task takes one head of all queries that share keys, so that no sum is split by thread and none is added to by two. It walks
 // over its keys in blocks, each staged once for all the queries that see it: as float32, and transposed for the products with
 // queries. Gradients are summed in its own memory and written once.
+//
+// Where there are too few heads for the threads, a head is shared: tasks of a block of keys sum dk and dv, tasks of a run of queries
+// sum dq. Both compute the probabilities, 7 products instead of 5; every sum has the terms and the order that it has in one task, so
+// that the bits do not tell how it was computed.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -21,6 +25,8 @@ namespace {
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 /** A block's two matrices of query-key pairs, 24 KiB each, stay in the second-level cache. Queries are a multiple of the rows of a tile. */
 constexpr int64_t kQueries = 96, kKeys = 64;
+/** Queries of a task that sums dq alone: it stages all keys that they see. */
+constexpr int64_t kTaskQueries = 2 * kQueries;
 constexpr int64_t kAlignFloats = 16;
 
 /** Queries that see the same keys, along the axis. */
@@ -41,6 +47,19 @@ struct QueryNumbers {
   float* data;
   int64_t step;
   float& at(int64_t i) const { return data[i * step]; }
+};
+
+/** A block of keys of a sequence, counted from its first. */
+struct KeyBlock {
+  const Sequence* sequence;
+  int64_t first, count;
+  int64_t begin() const { return sequence->firstKey + first; }
+};
+
+/** What a task sums: for these queries, counted along the axis, or for all; gradients by queries, by keys or both. */
+struct Share {
+  int64_t firstQuery, endQuery;
+  bool queries, keys;
 };
 
 /** What the queries of one frame, or of one token over time, are computed from. */
@@ -73,18 +92,17 @@ class AttentionBackward final : public PreparedRow {
 
   void run(ThreadPool& pool, const Scratch& scratch) override {
     const std::vector<Sequence> sequences = sequences_now();
-    const bool sharesKeys = !overTime_ && args_.k.dim(1) == 1;
-    const int64_t across = overTime_ ? args_.q.dim(2) : sharesKeys ? 1 : args_.q.dim(1);
-    pool.parallel_for(args_.q.dim(0) * across * args_.heads, [&](int64_t task, int worker) {
+    const int64_t numHeads = args_.q.dim(0) * across() * args_.heads;
+    const auto buffers_of = [&](int worker) {
       auto* at = reinterpret_cast<float*>(scratch.of(worker));
-      const Buffers buffers = buffers_by([&at](int64_t count) {
+      return buffers_by([&at](int64_t count) {
         float* start = at;
         at += padded(count);
         return start;
       });
-      const int64_t head = task % args_.heads, place = task / args_.heads % across, clip = task / (args_.heads * across);
-      add_head({clip, place, head}, sharesKeys ? args_.q.dim(1) : 1, sequences, buffers);
-    });
+    };
+    if (shares_heads(numHeads, pool.threads())) return run_shared(pool, numHeads, sequences, buffers_of);
+    pool.parallel_for(numHeads, [&](int64_t task, int worker) { add_head(head_at(task), sequences, buffers_of(worker)); });
   }
 
  private:
@@ -106,6 +124,50 @@ class AttentionBackward final : public PreparedRow {
     float* dk;  // [numKeys, pitch]
     float* dv;
   };
+
+  bool shares_keys() const { return !overTime_ && args_.k.dim(1) == 1; }
+  /** Frames, or tokens over time, that have keys of their own. */
+  int64_t across() const { return overTime_ ? args_.q.dim(2) : shares_keys() ? 1 : args_.q.dim(1); }
+  /** Frames that have the keys of a head. */
+  int64_t frames_of_keys() const { return shares_keys() ? args_.q.dim(1) : 1; }
+  Head head_at(int64_t index) const { return {index / (args_.heads * across()), index / args_.heads % across(), index % args_.heads}; }
+
+  /** Whether all threads together are faster than one for each head: by the products that each way computes. */
+  bool shares_heads(int64_t numHeads, int threads) const {
+    const int64_t forQueries = args_.dq.present(), forKeys = args_.dk.present() + args_.dv.present();
+    const int64_t alone = 2 + forQueries + forKeys;
+    const int64_t shared = alone + (forQueries > 0 && forKeys > 0 ? 2 : 0);
+    return threads > 1 && shared * numHeads < alone * ((numHeads + threads - 1) / threads * threads);
+  }
+
+  /** All heads, each by several tasks. */
+  template <class BuffersOf>
+  void run_shared(ThreadPool& pool, int64_t numHeads, const std::vector<Sequence>& sequences, BuffersOf buffers_of) const {
+    const std::vector<KeyBlock> blocks = blocks_of(sequences);
+    const int64_t frames = frames_of_keys(), runs = (numQueries_ + kTaskQueries - 1) / kTaskQueries;
+    const auto run_of = [&](int64_t task) {
+      const int64_t first = task % runs * kTaskQueries;
+      return Share{first, std::min(first + kTaskQueries, numQueries_), true, false};
+    };
+    const auto head_of = [&](int64_t task) {
+      Head head = head_at(task / (runs * frames));
+      head.across += task / runs % frames;
+      return head;
+    };
+    pool.parallel_for(numHeads * frames * runs, [&](int64_t task, int worker) {
+      const Share run = run_of(task);
+      write_deltas(queries_of(head_of(task)), run.firstQuery, run.endQuery, buffers_of(worker));
+    });
+    // Keys outside all sequences belong to the block before them, or to the first.
+    const auto numBlocks = std::max<int64_t>(1, static_cast<int64_t>(blocks.size()));
+    const int64_t keyTasks = args_.dk.present() || args_.dv.present() ? numHeads * numBlocks : 0;
+    const int64_t queryTasks = args_.dq.present() ? numHeads * frames * runs : 0;
+    pool.parallel_for(keyTasks + queryTasks, [&](int64_t task, int worker) {
+      const Buffers b = buffers_of(worker);
+      if (task < keyTasks) add_keys(head_at(task / numBlocks), blocks, task % numBlocks, b);
+      else add_queries(head_of(task - keyTasks), blocks, run_of(task - keyTasks), b);
+    });
+  }
 
   static int64_t padded(int64_t floats) { return (floats + kAlignFloats - 1) / kAlignFloats * kAlignFloats; }
 
@@ -159,8 +221,9 @@ class AttentionBackward final : public PreparedRow {
     for (int64_t i = 0; i < count; ++i) kernels_.read_row(out + i * pitch_, rows.row(first + i), rows.type, headDim_);
   }
 
-  void write(const HeadRows& rows, int64_t count, const float* in) const {
-    for (int64_t i = 0; i < count; ++i) {
+  /** Writes the rows from `first` to `end` (exclusive) of `in`. */
+  void write(const HeadRows& rows, int64_t first, int64_t end, const float* in) const {
+    for (int64_t i = first; i < end; ++i) {
       const float* row = in + i * pitch_;
       if (rows.type == DType::f32) std::memcpy(rows.row(i), row, static_cast<size_t>(headDim_) * sizeof(float));
       else
@@ -168,28 +231,64 @@ class AttentionBackward final : public PreparedRow {
     }
   }
 
-  /** The gradients of one head, whose keys all of `numFrames` frames from `head.across` on share. */
-  void add_head(Head head, int64_t numFrames, const std::vector<Sequence>& sequences, const Buffers& b) const {
+  Queries queries_of(const Head& head) const {
+    return {rows_of(args_.q, head), rows_of(args_.y, head), rows_of(args_.dy, head), numbers_of(args_.lse, head),
+            numbers_of(args_.delta, head)};
+  }
+
+  static std::vector<KeyBlock> blocks_of(const std::vector<Sequence>& sequences) {
+    std::vector<KeyBlock> blocks;
+    for (const Sequence& s : sequences)
+      for (int64_t key = 0; key < s.numKeys; key += kKeys) blocks.push_back({&s, key, std::min(kKeys, s.numKeys - key)});
+    return blocks;
+  }
+
+  /** All gradients of one head, with all frames that have its keys. */
+  void add_head(Head head, const std::vector<Sequence>& sequences, const Buffers& b) const {
+    const std::vector<KeyBlock> blocks = blocks_of(sequences);
     const HeadRows dk = rows_of(args_.dk, head), dv = rows_of(args_.dv, head);
     if (dk.data) std::fill_n(b.dk, numKeys_ * pitch_, 0.0f);
     if (dv.data) std::fill_n(b.dv, numKeys_ * pitch_, 0.0f);
-    for (int64_t i = 0; i < numFrames; ++i, ++head.across) {
-      const Queries queries{rows_of(args_.q, head), rows_of(args_.y, head), rows_of(args_.dy, head), numbers_of(args_.lse, head),
-                            numbers_of(args_.delta, head)};
+    const Share all{0, numQueries_, true, true};
+    for (int64_t i = 0; i < frames_of_keys(); ++i, ++head.across) {
+      const Queries queries = queries_of(head);
       const HeadRows dq = rows_of(args_.dq, head);
-      write_deltas(queries, b);
+      write_deltas(queries, 0, numQueries_, b);
       if (!dq.data && !dk.data && !dv.data) continue;
       if (dq.data) std::fill_n(b.dq, numQueries_ * pitch_, 0.0f);
-      for (const Sequence& sequence : sequences) add_sequence(head, sequence, queries, b);
-      if (dq.data) write(dq, numQueries_, b.dq);
+      for (const KeyBlock& block : blocks) add_block_of_keys(head, block, all, queries, b);
+      if (dq.data) write(dq, 0, numQueries_, b.dq);
     }
-    if (dk.data) write(dk, numKeys_, b.dk);
-    if (dv.data) write(dv, numKeys_, b.dv);
+    if (dk.data) write(dk, 0, numKeys_, b.dk);
+    if (dv.data) write(dv, 0, numKeys_, b.dv);
   }
 
-  void write_deltas(const Queries& queries, const Buffers& b) const {
-    for (int64_t first = 0; first < numQueries_; first += kQueries) {
-      const int64_t count = std::min(kQueries, numQueries_ - first);
+  /** The gradients by the keys of one block of a head, and zeros for keys of no sequence around it. */
+  void add_keys(Head head, const std::vector<KeyBlock>& blocks, int64_t index, const Buffers& b) const {
+    const auto numBlocks = static_cast<int64_t>(blocks.size());
+    const int64_t begin = index == 0 ? 0 : blocks[static_cast<size_t>(index)].begin();
+    const int64_t end = index + 1 < numBlocks ? blocks[static_cast<size_t>(index + 1)].begin() : numKeys_;
+    const HeadRows dk = rows_of(args_.dk, head), dv = rows_of(args_.dv, head);
+    if (dk.data) std::fill_n(b.dk + begin * pitch_, (end - begin) * pitch_, 0.0f);
+    if (dv.data) std::fill_n(b.dv + begin * pitch_, (end - begin) * pitch_, 0.0f);
+    const Share keys{0, numQueries_, false, true};
+    for (int64_t i = 0; i < frames_of_keys() && index < numBlocks; ++i, ++head.across)
+      add_block_of_keys(head, blocks[static_cast<size_t>(index)], keys, queries_of(head), b);
+    if (dk.data) write(dk, begin, end, b.dk);
+    if (dv.data) write(dv, begin, end, b.dv);
+  }
+
+  /** The gradients by a run of queries of a head in one frame. */
+  void add_queries(const Head& head, const std::vector<KeyBlock>& blocks, const Share& run, const Buffers& b) const {
+    std::fill_n(b.dq + run.firstQuery * pitch_, (run.endQuery - run.firstQuery) * pitch_, 0.0f);
+    const Queries queries = queries_of(head);
+    for (const KeyBlock& block : blocks) add_block_of_keys(head, block, run, queries, b);
+    write(rows_of(args_.dq, head), run.firstQuery, run.endQuery, b.dq);
+  }
+
+  void write_deltas(const Queries& queries, int64_t begin, int64_t end, const Buffers& b) const {
+    for (int64_t first = begin; first < end; first += kQueries) {
+      const int64_t count = std::min(kQueries, end - first);
       read(queries.y, first, count, b.queries);
       read(queries.dy, first, count, b.dy);
       kernels_.dots(b.scores, b.dy, b.queries, pitch_, count, headDim_);
@@ -197,27 +296,34 @@ class AttentionBackward final : public PreparedRow {
     }
   }
 
-  void add_sequence(const Head& head, const Sequence& s, const Queries& queries, const Buffers& b) const {
-    const HeadRows k = rows_of(args_.k, head), v = rows_of(args_.v, head);
-    for (int64_t key = 0; key < s.numKeys; key += kKeys) {
-      const int64_t count = std::min(kKeys, s.numKeys - key);
-      const auto first = static_cast<int32_t>(key), last = static_cast<int32_t>(key + count - 1);
-      const int64_t begin = sight_.query_begin(first, last), end = sight_.query_end(first, last, static_cast<int32_t>(s.numQueries));
-      if (begin >= end) continue;
-      read(v, s.firstKey + key, count, b.keys);
-      kernels_.transpose(b.keys, pitch_, count, headDim_, b.valueColumns, kKeys);
-      read(k, s.firstKey + key, count, b.keys);
-      kernels_.transpose(b.keys, pitch_, count, headDim_, b.keyColumns, kKeys);
-      for (int64_t query = begin; query < end; query += kQueries) {
-        const int64_t numQueries = std::min(kQueries, end - query);
-        if (sight_.may_see(static_cast<int32_t>(query), static_cast<int32_t>(query + numQueries - 1), first, last))
-          add_block(head, s, {query, numQueries, key, count}, queries, b);
-      }
+  /** What a block of keys gives to the sums of a share. */
+  void add_block_of_keys(const Head& head, const KeyBlock& keys, const Share& share, const Queries& queries, const Buffers& b) const {
+    const Sequence& s = *keys.sequence;
+    const auto first = static_cast<int32_t>(keys.first), last = static_cast<int32_t>(keys.first + keys.count - 1);
+    const int64_t begin = sight_.query_begin(first, last), end = sight_.query_end(first, last, static_cast<int32_t>(s.numQueries));
+    const int64_t own = std::max<int64_t>(share.firstQuery - s.firstQuery, 0), ownEnd = share.endQuery - s.firstQuery;
+    bool isStaged = false;
+    // Blocks of queries are the same for every share, so that sums over them are.
+    for (int64_t query = begin; query < end; query += kQueries) {
+      const int64_t queryEnd = std::min(query + kQueries, end);
+      const int64_t from = std::max(query, own), until = std::min(queryEnd, ownEnd);
+      if (from >= until || !sight_.may_see(static_cast<int32_t>(query), static_cast<int32_t>(queryEnd - 1), first, last)) continue;
+      if (!isStaged) stage(head, keys, b);
+      isStaged = true;
+      add_block(head, s, {from, until - from, keys.first, keys.count}, share, queries, b);
     }
   }
 
+  void stage(const Head& head, const KeyBlock& keys, const Buffers& b) const {
+    read(rows_of(args_.v, head), keys.begin(), keys.count, b.keys);
+    kernels_.transpose(b.keys, pitch_, keys.count, headDim_, b.valueColumns, kKeys);
+    read(rows_of(args_.k, head), keys.begin(), keys.count, b.keys);
+    kernels_.transpose(b.keys, pitch_, keys.count, headDim_, b.keyColumns, kKeys);
+  }
+
   /** Queries against staged keys; `block` has their places in the sequence. */
-  void add_block(const Head& head, const Sequence& s, const Sequence& block, const Queries& queries, const Buffers& b) const {
+  void add_block(const Head& head, const Sequence& s, const Sequence& block, const Share& share, const Queries& queries,
+                 const Buffers& b) const {
     const int64_t query = s.firstQuery + block.firstQuery, key = s.firstKey + block.firstKey;
     const int64_t numQueries = block.numQueries, numKeys = block.numKeys;
     const int64_t paddedKeys = (numKeys + kernels_.width - 1) / kernels_.width * kernels_.width;
@@ -238,11 +344,11 @@ class AttentionBackward final : public PreparedRow {
       if (row.keys > 0) row.added = added(head, query + i, key, block.firstQuery + i, block.firstKey, row.keys, b.added);
       kernels_.gradient_row(row);
     }
-    if (args_.dv.present())
+    if (share.keys && args_.dv.present())
       kernels_.multiply({b.dv + key * pitch_, pitch_, b.scores, 1, kKeys, b.dy, pitch_, numKeys, pitch_, numQueries, true});
-    if (args_.dk.present())
+    if (share.keys && args_.dk.present())
       kernels_.multiply({b.dk + key * pitch_, pitch_, b.products, 1, kKeys, b.queries, pitch_, numKeys, pitch_, numQueries, true});
-    if (args_.dq.present())
+    if (share.queries && args_.dq.present())
       kernels_.multiply({b.dq + query * pitch_, pitch_, b.products, kKeys, 1, b.keys, pitch_, numQueries, pitch_, numKeys, true});
   }
 

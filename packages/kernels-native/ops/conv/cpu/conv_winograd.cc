@@ -81,25 +81,31 @@ const Form& form_of(const ConvArgs& args) {
   return bytes <= kFourBytes && products(kFour) < products(kTwo) ? kFour : kTwo;
 }
 
+/** out = the sum of three lines of v, `step` apart, times taps. */
+template <class Out> void add_taps(const std::array<double, 3>& taps, const double* v, int64_t step, int64_t count, Out* out) {
+  for (int64_t c = 0; c < count; ++c) out[c] = static_cast<Out>(taps[0] * v[c] + taps[1] * v[c + step] + taps[2] * v[c + 2 * step]);
+}
+
 /** G·g·Gᵀ of every filter of an output channel, [n², T, C]. */
 RowSource winograd_rows(const Tensor& weight, const Form& form) {
   return [weight, &form](int64_t n, float* row) {
     const int64_t channels = weight.dim(1), frames = weight.dim(2);
     const int points = form.points();
-    for (int64_t at = 0; at < frames * channels; ++at) {
-      const int64_t t = at / channels, c = at % channels;
-      double g[9], half[3 * kMaxWinogradPoints];
-      for (int64_t i = 0; i < 9; ++i) {
-        const int64_t line = ((n * channels + c) * frames + t) * 3 + i / 3;
-        g[i] = load_element(weight.data, weight.dtype, line * weight.pitch + i % 3);
-      }
-      const auto sum = [](const std::array<double, 3>& taps, const double* v, int step) {
-        return taps[0] * v[0] + taps[1] * v[step] + taps[2] * v[2 * step];
-      };
+    // Of all channels beside each other, so that compilers find vectors.
+    std::vector<double> g(static_cast<size_t>(9 * channels)), half(static_cast<size_t>(3 * points * channels));
+    for (int64_t t = 0; t < frames; ++t) {
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t i = 0; i < 9; ++i) {
+          const int64_t line = ((n * channels + c) * frames + t) * 3 + i / 3;
+          g[static_cast<size_t>(i * channels + c)] = load_element(weight.data, weight.dtype, line * weight.pitch + i % 3);
+        }
       for (int p = 0; p < points; ++p)
-        for (int col = 0; col < 3; ++col) half[3 * p + col] = sum(form.taps[static_cast<size_t>(p)], g + col, 3);
+        for (int col = 0; col < 3; ++col)
+          add_taps(form.taps[static_cast<size_t>(p)], g.data() + col * channels, 3 * channels, channels,
+                   half.data() + (3 * p + col) * channels);
       for (int i = 0; i < points * points; ++i)
-        row[i * frames * channels + at] = static_cast<float>(sum(form.taps[static_cast<size_t>(i % points)], half + 3 * (i / points), 1));
+        add_taps(form.taps[static_cast<size_t>(i % points)], half.data() + 3 * (i / points) * channels, channels, channels,
+                 row + (i * frames + t) * channels);
     }
   };
 }

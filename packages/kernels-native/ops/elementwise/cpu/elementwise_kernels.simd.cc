@@ -15,7 +15,7 @@ static constexpr int64_t kBlock = 256;
 
 /** tanh: Lambert's continued fraction near 0, where 1 - 2 / (e^2x + 1) would cancel. */
 static inline Vec tanh(Vec x) {
-  const Vec one = Vec::all(1.0f), z = Vec::min(Vec::abs(x), Vec::all(10.0f)), s = z * z;
+  const Vec one = Vec::all(1.0f), z = Vec::min(Vec::all(10.0f), Vec::abs(x)), s = z * z;
   Vec p = s + Vec::all(378.0f);
   p = Vec::fma(p, s, Vec::all(17325.0f));
   p = Vec::fma(p, s, Vec::all(135135.0f));
@@ -30,7 +30,7 @@ static inline Vec tanh(Vec x) {
 /** e^x that overflows to infinity. */
 static inline Vec exp_of(Vec x) {
   const Vec most = Vec::all(88.72f);
-  return Vec::select_less(most, x, Vec::all(__builtin_inff()), exp(Vec::min(x, most)));
+  return Vec::select_less(most, x, Vec::all(__builtin_inff()), exp(Vec::min(most, x)));
 }
 
 template <class Function> static inline void replace(float* x, int64_t n, Function function) {
@@ -71,8 +71,8 @@ static void binary(Instruction instruction, float* x, const float* y, int64_t n)
     case Instruction::sub: return combine(x, y, n, [](Vec a, Vec b) { return a - b; });
     case Instruction::mul: return combine(x, y, n, [](Vec a, Vec b) { return a * b; });
     case Instruction::div: return combine(x, y, n, [](Vec a, Vec b) { return a / b; });
-    case Instruction::min: return combine(x, y, n, [](Vec a, Vec b) { return Vec::min(a, b); });
-    default: return combine(x, y, n, [](Vec a, Vec b) { return Vec::max(a, b); });
+    case Instruction::min: return combine(x, y, n, [](Vec a, Vec b) { return Vec::select_nan(b, a, Vec::min(a, b)); });
+    default: return combine(x, y, n, [](Vec a, Vec b) { return Vec::select_nan(b, a, Vec::max(a, b)); });
   }
 }
 
