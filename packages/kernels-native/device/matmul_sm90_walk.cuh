@@ -99,22 +99,32 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
   const int vector = thread % 8, lane = thread / 8;
   const uint32_t offset = lane * 128 + ((vector ^ (lane & 7)) << 4);  // the copy engine's swizzle, the same for every eighth pixel
   RingCursor<kWalkFrames> at;
+  NormedAffine affine[kWalkBlocks];
+  int row = -1;  // of the statistics that affine is made of: most clips have one
 #pragma unroll 1
   for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
     const int clip = place / (p.tiles[1] * p.tiles[2]);
 #pragma unroll 1
-    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance())
-#pragma unroll 1
-      for (int block = 0; block < p.blocksPerTap; ++block) {
+    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
+      const int here = clip * walk_frames(p) + frame;
+      if (here / params.norm.framesPerRow != row) {
+        row = here / params.norm.framesPerRow;
+#pragma unroll
+        for (int block = 0; block < kWalkBlocks; ++block)
+          affine[block] = normed_affine(params.norm, here, block * Config::kBlock + 8 * vector, p.channels);
+      }
+#pragma unroll
+      for (int block = 0; block < kWalkBlocks; ++block) {
+        if (block >= p.blocksPerTap) break;
         const int i = at.stage * kWalkBlocks + block;
-        const NormedAffine affine = normed_affine(params.norm, clip * walk_frames(p) + frame, block * Config::kBlock + 8 * vector, p.channels);
         ptx::mbarrier_wait(shared.loaded_at(i), at.parity);
-        if (params.norm.silu) walk_apply<Config>(affine, NormSilu{}, shared.source(i) + offset);
-        else walk_apply<Config>(affine, NormNoActivation{}, shared.source(i) + offset);
+        if (params.norm.silu) walk_apply<Config>(affine[block], NormSilu{}, shared.source(i) + offset);
+        else walk_apply<Config>(affine[block], NormNoActivation{}, shared.source(i) + offset);
         ptx::fence_proxy_async();
         __syncwarp();
         if (thread % 32 == 0) ptx::mbarrier_arrive(shared.ready_at(i));
       }
+    }
   }
 }
 
