@@ -12,11 +12,20 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const compiler = process.env.CXX ?? "g++";
 const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 
-/** What the kernels are made of, below native/cpu. */
+/** What the kernels are made of, below native. */
 const SOURCES = [
-  ...["code_kernels.simd.cc", "code_tiles.simd.cc", "kernels.simd.cc", "code_matrix.cc", "panels.cc", "pack_cache.cc"],
-  ...["cpu_features.cc", ...(process.arch === "x64" ? ["code_tiles_avx2.cc", "code_tiles_avx512.cc"] : [])],
-].map((name) => here(`../native/cpu/${name}`));
+  ...[
+    "code_kernels.simd",
+    "code_tiles.simd",
+    "kernels.simd",
+    "code_matrix",
+    "panels",
+    "pack_cache",
+    "cpu_features",
+  ].map((name) => `cpu/${name}.cc`),
+  ...(process.arch === "x64" ? ["cpu/code_tiles_avx2.cc", "cpu/code_tiles_avx512.cc"] : []),
+  ...["core/thread_pool.cc", "core/processors.cc"],
+].map((path) => here(`../native/${path}`));
 
 describe.skipIf(!hasCompiler)("matrix kernels of 8-bit codes (needs a C++ compiler)", () => {
   let folder = "";

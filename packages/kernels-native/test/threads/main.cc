@@ -134,14 +134,17 @@ void the_janitor_frees_everything() {
   }
 }
 
-/** Programs that compile at once share packings, which are made once while anybody holds them. */
+/** Programs that compile at once share packings, which are made once while anybody holds them, in parts by all workers. */
 void packings_are_shared() {
-  vd::cpu::PackCache cache;
+  vd::ThreadPool pool(3);
+  vd::cpu::PackCache cache(&pool);
   std::atomic<int> made{0};
   const auto take = [&](int64_t variant) {
     return cache.find_or_make({&cache, 0, variant, 0}, 64, [&](std::byte* bytes) {
       ++made;
-      for (int i = 0; i < 64; ++i) bytes[i] = static_cast<std::byte>(variant);
+      cache.in_parts(4, [&](int64_t part) {
+        for (int64_t i = 16 * part; i < 16 * (part + 1); ++i) bytes[i] = static_cast<std::byte>(variant);
+      });
     });
   };
   const auto held = take(0);

@@ -163,7 +163,7 @@ export class SvdAutoencoder extends OptimizableModel {
   }
 
   /**
-   * Encodes a video. Returns latents [F,C,h,w], times the scaling factor.
+   * Encodes a video. Returns latents [F,C,h,w], times the scaling factor. The array of `video` must not change until then.
    *
    * @throws VdError `shape`, `dtype` or `attr` for frames that cannot be encoded, `memory`, `cancelled`
    */
@@ -185,7 +185,8 @@ export class SvdAutoencoder extends OptimizableModel {
   }
 
   /**
-   * Decodes latents to frames in about [-1,1]. Falls back to smaller pieces where the device runs out of memory after all.
+   * Decodes latents to frames in about [-1,1]. Falls back to smaller pieces where the device runs out of memory after all. The array of
+   * `latents` must not change until then.
    *
    * @throws VdError `shape`, `dtype` or `attr` for latents that cannot be decoded, `unsupported` for results that are not
    *   finite, `memory`, `cancelled`
