@@ -8,22 +8,32 @@ export interface Distance {
   worst: number;
 }
 
-/** Returns how far `got` is from `wanted`; infinite where infinities or NaN are not in the same places. */
+const INFINITELY_FAR: Distance = { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
+
+/**
+ * Returns how far `got` is from `wanted`; infinite where infinities or NaN are not in the same places, and where nothing but NaN is
+ * wanted, which is what memory that nobody wrote holds.
+ */
 export function distance(got: ArrayLike<number>, wanted: ArrayLike<number>): Distance {
-  if (got.length !== wanted.length) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
-  let [squares, error, largest, count] = [0, 0, 0, 0];
+  if (got.length !== wanted.length) return INFINITELY_FAR;
+  let [squares, error, largest, count, numNaN] = [0, 0, 0, 0, 0];
   for (let i = 0; i < wanted.length; i++) {
     if (got[i] === wanted[i] && !Number.isFinite(wanted[i])) continue;
+    if (Number.isNaN(got[i]) && Number.isNaN(wanted[i])) {
+      numNaN++;
+      continue;
+    }
     const d = Math.abs(got[i]! - wanted[i]!);
     // Also false for NaN.
-    if (!(d < Number.POSITIVE_INFINITY)) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
+    if (!(d < Number.POSITIVE_INFINITY)) return INFINITELY_FAR;
     squares += wanted[i]! * wanted[i]!;
     error += d * d;
     largest = Math.max(largest, d);
     count++;
   }
+  if (numNaN > 0 && numNaN === wanted.length) return INFINITELY_FAR;
   if (error === 0) return { nmse: 0, worst: 0 };
-  if (squares === 0) return { nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY };
+  if (squares === 0) return INFINITELY_FAR;
   return { nmse: error / squares, worst: largest / Math.sqrt(squares / count) };
 }
 

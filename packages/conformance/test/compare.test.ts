@@ -13,14 +13,17 @@ describe("distance", () => {
     ["a NaN", [1, Number.NaN], [1, 2]],
     ["an infinity", [1, Number.POSITIVE_INFINITY], [1, 2]],
     ["an infinity of the other sign", [Number.NEGATIVE_INFINITY], [Number.POSITIVE_INFINITY]],
+    ["a number where NaN is right", [1, 2], [Number.NaN, 2]],
+    ["nothing but NaN", [Number.NaN, Number.NaN], [Number.NaN, Number.NaN]],
     ["a missing number", [1], [1, 2]],
     ["anything where zeros are right", [1e-30], [0]],
   ])("%s is infinitely far", (_, got, wanted) => {
     expect(distance(got, wanted)).toEqual({ nmse: Number.POSITIVE_INFINITY, worst: Number.POSITIVE_INFINITY });
   });
 
-  test("the same infinities in the same places are right", () => {
+  test("the same infinities and NaN in the same places are right", () => {
     expect(distance([Number.NEGATIVE_INFINITY, 2], [Number.NEGATIVE_INFINITY, 2])).toEqual({ nmse: 0, worst: 0 });
+    expect(distance([Number.NaN, 2], [Number.NaN, 2])).toEqual({ nmse: 0, worst: 0 });
   });
 });
 

@@ -108,7 +108,7 @@ template <class Params> class KeyTiles {
 __device__ __forceinline__ void store_lse(const AttentionMmaParams& p, const Work& w, int row, float max, float sum) {
   if (p.lse)
     p.lse[w.batch * p.lseBatch + w.frame * p.lseFrame + w.head * p.lseHead + row * p.lseRow] =
-        sum > 0.0f ? (max + log2f(sum)) * kLn2 : -INFINITY;
+        sum == 0.0f ? -INFINITY : (max + log2f(sum)) * kLn2;
 }
 
 }  // namespace vd::device

@@ -127,8 +127,9 @@ inline constexpr int kRowsChannels = 320;
 /** Pixels of a line of the source of normed tiles: eight results beside each other see two more. */
 inline constexpr int kNormedColumns = 8 + 2;
 
-/** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and filters that stay in shared memory. */
-inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkThreads = 512;
+/** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and filters that stay in shared memory; two
+ *  warpgroups that multiply, one that moves, and one that normalises for each block of channels. */
+inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkThreads = 128 * (3 + kWalkBlocks);
 
 /** Pixels of the source of a normed tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int normed_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kNormedColumns; }

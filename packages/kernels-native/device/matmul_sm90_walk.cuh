@@ -2,7 +2,7 @@
 // lies in memory. A block walks along the frames of 128 pixels: the pixels of a frame come and are normalised once for the three results
 // that see them, three frames in turn, and the filters stay in shared memory. So a result costs the memory one read and one write.
 //
-//   loading thread                normalising warps              consumers, for the results of each frame
+//   loading thread                normalising warpgroups         consumers, for the results of each frame
 //   wait used, 64 channels ─────► wait loaded, act(x · scale ──► for each tap: wait ready, wgmma; behind the last result
 //   of a frame                    + shift) in place ─► ready     that sees a source ─► used
 //
@@ -14,10 +14,8 @@
 namespace vd::device {
 
 inline constexpr int kWalkTaps = 3;
-/** Threads of a block: two warpgroups that multiply, one that moves (a warp loads, one stores), one that normalises. */
-inline constexpr int kFirstNormingThread = 384, kNormingWarps = (kWalkThreads - kFirstNormingThread) / 32;
-/** Pixels that the normalising warps take at a time: eight threads have the 64 channels of one. */
-inline constexpr int kNormingLanes = 32 * kNormingWarps / 8;
+/** Pixels that a normalising warpgroup takes at a time: eight threads have the 64 channels of one. */
+inline constexpr int kWalkLanes = 128 / 8;
 
 /** Shared memory: sources, filters, staged results, barriers. */
 template <class Config> struct WalkShared {
@@ -74,7 +72,7 @@ template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm
 template <class Config, class Activate>
 __device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Activate& activation, uint32_t source) {
   using T = typename Config::T;
-  constexpr int kSteps = Config::kTileM / kNormingLanes, kStepBytes = kNormingLanes * 128;
+  constexpr int kSteps = Config::kTileM / kWalkLanes, kStepBytes = kWalkLanes * 128;
 #pragma unroll
   for (int first = 0; first < kSteps; first += kNormingBatch) {
     uint4 lines[kNormingBatch];
@@ -92,14 +90,15 @@ __device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Act
   }
 }
 
-/** The normalising warps: makes every source of this block ready. thread: among theirs. */
+/** A normalising warpgroup: makes its block of channels of every source ready. */
 template <class Config>
-__device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params, const WalkShared<Config>& shared, int thread) {
+__device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params, const WalkShared<Config>& shared, int block) {
   const MatmulSm90Params& p = params.matmul;
-  const int vector = thread % 8, lane = thread / 8;
+  if (block >= p.blocksPerTap) return;
+  const int vector = threadIdx.x % 8, lane = threadIdx.x % 128 / 8;
   const uint32_t offset = lane * 128 + ((vector ^ (lane & 7)) << 4);  // the copy engine's swizzle, the same for every eighth pixel
   RingCursor<kWalkFrames> at;
-  NormedAffine affine[kWalkBlocks];
+  NormedAffine affine;
   int row = -1;  // of the statistics that affine is made of: most clips have one
 #pragma unroll 1
   for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
@@ -109,21 +108,15 @@ __device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params,
       const int here = clip * walk_frames(p) + frame;
       if (here / params.norm.framesPerRow != row) {
         row = here / params.norm.framesPerRow;
-#pragma unroll
-        for (int block = 0; block < kWalkBlocks; ++block)
-          affine[block] = normed_affine(params.norm, here, block * Config::kBlock + 8 * vector, p.channels);
+        affine = normed_affine(params.norm, here, block * Config::kBlock + 8 * vector, p.channels);
       }
-#pragma unroll
-      for (int block = 0; block < kWalkBlocks; ++block) {
-        if (block >= p.blocksPerTap) break;
-        const int i = at.stage * kWalkBlocks + block;
-        ptx::mbarrier_wait(shared.loaded_at(i), at.parity);
-        if (params.norm.silu) walk_apply<Config>(affine[block], NormSilu{}, shared.source(i) + offset);
-        else walk_apply<Config>(affine[block], NormNoActivation{}, shared.source(i) + offset);
-        ptx::fence_proxy_async();
-        __syncwarp();
-        if (thread % 32 == 0) ptx::mbarrier_arrive(shared.ready_at(i));
-      }
+      const int i = at.stage * kWalkBlocks + block;
+      ptx::mbarrier_wait(shared.loaded_at(i), at.parity);
+      if (params.norm.silu) walk_apply<Config>(affine, NormSilu{}, shared.source(i) + offset);
+      else walk_apply<Config>(affine, NormNoActivation{}, shared.source(i) + offset);
+      ptx::fence_proxy_async();
+      __syncwarp();
+      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(shared.ready_at(i));
     }
   }
 }
@@ -201,19 +194,19 @@ template <class Config> __device__ __forceinline__ void walk_store(const MatmulS
 }
 
 template <class Config> __device__ __forceinline__ void walk_init(const WalkShared<Config>& shared) {
-  constexpr int kConsumerWarps = 8;
+  constexpr int kConsumerWarps = 8, kWarpgroupWarps = 4;
   ptx::mbarrier_init(shared.filters_at(), 1);
   ptx::mbarrier_init(shared.residual_at(), 1);
   for (int i = 0; i < WalkShared<Config>::kSources; ++i) {
     ptx::mbarrier_init(shared.loaded_at(i), 1);
-    ptx::mbarrier_init(shared.ready_at(i), kNormingWarps);
+    ptx::mbarrier_init(shared.ready_at(i), kWarpgroupWarps);
     ptx::mbarrier_init(shared.used_at(i), kConsumerWarps);
   }
   ptx::fence_mbarrier_init();
 }
 
 template <class Config> __device__ __forceinline__ void matmul_sm90_walk(const MatmulNormedParams& params) {
-  static_assert(Config::kWide && Config::kCluster == 1 && Config::kTileM % (kNormingBatch * kNormingLanes) == 0,
+  static_assert(Config::kWide && Config::kCluster == 1 && Config::kTileM % (kNormingBatch * kWalkLanes) == 0,
                 "results leave as those of wide tiles, and normalising warps take whole batches");
   extern __shared__ uint8_t dynamicShared[];
   __shared__ __align__(16) float bias[Config::kBiases];
@@ -224,13 +217,13 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_walk(const M
 
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup < 2) {
-    ptx::registers_raise<168>();
+    ptx::registers_raise<160>();
     walk_consume<Config>(p, shared, warpgroup, bias);
-  } else if (threadIdx.x >= kFirstNormingThread) {
-    ptx::registers_lower<112>();
-    walk_normalise<Config>(params, shared, threadIdx.x - kFirstNormingThread);
+  } else if (warpgroup > 2) {
+    ptx::registers_lower<64>();
+    walk_normalise<Config>(params, shared, warpgroup - 3);
   } else {
-    ptx::registers_lower<40>();
+    ptx::registers_lower<24>();
     if (threadIdx.x == 256) walk_load<Config>(p, shared);
     if (threadIdx.x / 32 == 9) walk_store<Config>(p, shared);
   }

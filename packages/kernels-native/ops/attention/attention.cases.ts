@@ -289,10 +289,28 @@ const extremes: Case[] = [
   }),
 ];
 
+/** A number that is NaN in the third query of the first head: that row and its log-sum-exp are NaN, all others as ever. */
+const notNumbers = (["f32", "f16"] as const).flatMap((dtype) =>
+  [8, 64, 96, 128, 512].map((head): Case => {
+    const heads = head === 512 ? 1 : 2;
+    const channels = heads * head;
+    const values = Array.from({ length: 70 * channels }, (_, i) =>
+      i === 2 * channels + 1 ? Number.NaN : Math.sin(1.7 * i),
+    );
+    const keys: Operand = { dims: [1, 1, 150, channels], dtype };
+    return {
+      name: `a query that is no number, head of ${head}, ${dtype}`,
+      inputs: { q: { dims: [1, 1, 70, channels], dtype, fill: { values } }, k: keys, v: keys },
+      attrs: { heads, scale: 1 / Math.sqrt(head) },
+      also: ["lse"],
+    };
+  }),
+);
+
 export default defineCases(attention, {
   correctness: [
     ...[...plain, ...views, ...masks, ...sequences, ...overTime, ...masksOverTime, ...windows, ...transformed],
-    ...[...types, ...typedExtras, ...extremes, ...risingScores, ...tiles],
+    ...[...types, ...typedExtras, ...extremes, ...notNumbers, ...risingScores, ...tiles],
   ],
   bench: [
     space("tiny.unet.down0.attn0.spatial", [2, 14, 256, 256, 1, 64]),

@@ -106,6 +106,32 @@ const shapes: Shape[] = [
   ).map((each): Shape => ({ ...each, name: `over frames, ${each.name}`, filter: OVER_FRAMES })),
 ];
 
+/** To few channels, whose filters of all taps are multiplied at once. */
+const few: Shape[] = (
+  [
+    { name: "one pixel", x: [1, 1, 1, 1, 32], rows: 3 },
+    { name: "tiles beyond a frame's borders", x: [2, 2, 35, 37, 64], rows: 3 },
+    { name: "one channel", x: [1, 2, 17, 33, 32], rows: 1, more: { inputs: { bias: [1] } as Case["inputs"] } },
+    { name: "two channels, statistics over frames", x: [2, 2, 16, 32, 96], rows: 2, frames: 1 },
+    { name: "four channels of 256", x: [1, 1, 18, 34, 256], rows: 4, groups: 32 },
+    { name: "128 channels to 3, no activation", x: [1, 2, 9, 40, 128], rows: 3, more: { attrs: { normAct: "none" } } },
+    {
+      ...{ name: "every operand, on gaps", x: [2, 3, 20, 9, 64], rows: 3 },
+      more: {
+        inputs: {
+          x: onGap([2, 3, 20, 9, 64], 8),
+          bias: [3],
+          frameBias: onGap([2, 3, 3], 5),
+          residual: onGap([2, 3, 20, 9, 3], 1),
+          residual2: onGap([2, 3, 20, 9, 3], 4),
+        } as Case["inputs"],
+        attrs: { act: "silu", outScale: 0.6, residualScale: 0.4, residual2Scale: -1.5 },
+        outGap: 2,
+      },
+    },
+  ] satisfies Shape[]
+).map((each): Shape => ({ ...each, name: `few, ${each.name}` }));
+
 /** The moments of the result: of frames that whole tiles cover, where kernels find them on the way, and of others. */
 const moments: Shape[] = [
   { name: "moments of one tile", x: [1, 1, 16, 8, 32], rows: 256 },
@@ -167,7 +193,7 @@ const layer = (name: string, x: Dims, rows: number, residual = false, rest: Part
 
 export default defineCases(groupNormConv, {
   correctness: [
-    ...[...shapes, ...epilogue].map(shape),
+    ...[...shapes, ...few, ...epilogue].map(shape),
     ...moments.map((each): Case => ({ ...shape(each), also: ["moments"] })),
   ],
   bench: [
@@ -177,6 +203,7 @@ export default defineCases(groupNormConv, {
     layer("svd-xt.vae.up2.res1.conv2", [1, 8, 288, 512, 256], 256, true),
     layer("svd-xt.vae.up2.res0.conv1", [1, 8, 288, 512, 512], 256),
     layer("svd-xt.vae.up1.res1.conv2", [1, 16, 144, 256, 512], 512, true),
+    { ...layer("svd-xt.vae.conv_out", [1, 8, 576, 1024, 128], 3), also: [] },
     layer("svd-xt.vae.up3.time1.conv1", [1, 8, 576, 1024, 128], 128, false, { filter: OVER_FRAMES, frames: 1 }),
     layer("svd-xt.vae.up3.time1.conv2", [1, 8, 576, 1024, 128], 128, true, { filter: OVER_FRAMES, frames: 1 }),
   ],

@@ -2,7 +2,7 @@ import type { RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import { type CallOptions, packedBytes } from "../tensor";
 import { is3x1x1, is3x3, normedSource } from "./convolution-calls";
-import { withWaitingGroupNorms } from "./waiting-norms";
+import { type TakeConvolution, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Frames of fewer bytes come from a GPU's cache again, and are normalised there in little time. Decided by the frame alone, so that a clip
  *  has the same bits in any chunks. */
@@ -15,9 +15,13 @@ const tileRows = (numFilters: number): number => (numFilters % 256 === 0 ? 16 : 
 /** Channels and filters of kernels that keep filters over frames beside the frames that they see, and pixels of a tile. */
 const WALK = { channels: 128, pixels: 128 };
 
-/** True where whole tiles of kernels cover the frames and the filters. */
+/** Most filters, and multiples of channels, of kernels that multiply a pixel with the filters of all taps at once. */
+const FEW = { filters: 4, channels: 32 };
+
+/** True where whole tiles of kernels cover the frames and the filters, or filters are few. */
 function isCovered(call: ConvOptions, [height, width, channels]: readonly [number, number, number]): boolean {
   const numFilters = call.weight.dims[0]!;
+  if (is3x3(call) && numFilters <= FEW.filters) return channels % FEW.channels === 0;
   if (is3x1x1(call))
     return channels === WALK.channels && numFilters === WALK.channels && (height * width) % WALK.pixels === 0;
   const isWhole = height % tileRows(numFilters) === 0 && width % TILE_COLUMNS === 0;
@@ -29,6 +33,25 @@ function gains(call: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">)
   const frame = x.dims.slice(2) as [number, number, number];
   return x.dtype !== "f32" && !x2 && packedBytes(frame, x.dtype) >= LEAST_FRAME_BYTES && isCovered(call, frame);
 }
+
+/**
+ * Returns whether {@link normedConvolutions} records a convolution over frames with its norm inside. Such a one waits for memory alone, and
+ * takes less time than in 8 bits with a norm of its own.
+ */
+export const isNormedOverFrames = (call: ConvOptions, norm: Pick<GroupNormOptions, "x" | "x2">): boolean =>
+  is3x1x1(call) && gains(call, norm);
+
+/** Records a convolution that {@link normedConvolutions} are for with its norm inside. */
+export const takeNormed: TakeConvolution = (call, norms, record) => {
+  const waiting = is3x3(call) || is3x1x1(call) ? norms.find(call.x) : undefined;
+  if (!waiting || !gains(call, waiting.call as GroupNormOptions)) return undefined;
+  const norm = norms.take(call.x)!;
+  const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
+  norms.recordBefore(conv as CallOptions);
+  const { x2, ...source } = normedSource(norm.call as GroupNormOptions, norm.record);
+  const temporalPadding = is3x1x1(call) && padding ? padding.slice(0, 2) : [0, 0];
+  return record("group_norm_conv", { ...conv, ...source, temporalPadding } as CallOptions);
+};
 
 /**
  * Returns how a model's calls are recorded with norms of channel groups inside the convolutions behind them, 3x3 or over three frames, so
@@ -43,15 +66,4 @@ function gains(call: ConvOptions, { x, x2 }: Pick<GroupNormOptions, "x" | "x2">)
  * g.rewriteCalls(normedConvolutions());
  * ```
  */
-export function normedConvolutions(): RewriteCall {
-  return withWaitingGroupNorms((call, norms, record) => {
-    const waiting = is3x3(call) || is3x1x1(call) ? norms.find(call.x) : undefined;
-    if (!waiting || !gains(call, waiting.call as GroupNormOptions)) return undefined;
-    const norm = norms.take(call.x)!;
-    const { x, stride, padding, upsample, past, groups, framePadding, transposed, ...conv } = call;
-    norms.recordBefore(conv as CallOptions);
-    const { x2, ...source } = normedSource(norm.call as GroupNormOptions, norm.record);
-    const temporalPadding = is3x1x1(call) && padding ? padding.slice(0, 2) : [0, 0];
-    return record("group_norm_conv", { ...conv, ...source, temporalPadding } as CallOptions);
-  });
-}
+export const normedConvolutions = (): RewriteCall => withWaitingGroupNorms(takeNormed);

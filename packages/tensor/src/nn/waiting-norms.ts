@@ -94,11 +94,21 @@ export type TakeProduct = (
   record: RecordCall,
 ) => Tensor | undefined;
 
-/** Returns how calls are recorded where norms of channel groups wait for the convolutions behind them. */
-export const withWaitingGroupNorms = (takeConvolution: TakeConvolution): RewriteCall =>
-  withWaitingNorms("group_norm", (op, options, norms, record) =>
-    op === "conv" ? takeConvolution(options as ConvOptions, norms, record) : undefined,
-  );
+/**
+ * Returns how calls are recorded where norms of channel groups wait for the convolutions behind them.
+ *
+ * takes: ways of recording a convolution, asked in turn until one records it; what none of them records stays as it is. One list for all,
+ * since a norm that one rewriting has recorded waits for no other.
+ */
+export const withWaitingGroupNorms = (...takes: readonly TakeConvolution[]): RewriteCall =>
+  withWaitingNorms("group_norm", (op, options, norms, record) => {
+    if (op !== "conv") return undefined;
+    for (const take of takes) {
+      const taken = take(options as ConvOptions, norms, record);
+      if (taken) return taken;
+    }
+    return undefined;
+  });
 
 /** Returns how calls are recorded where norms of one kind wait for the products behind them. */
 export function withWaitingNorms(normOp: NormOp, take: TakeProduct): RewriteCall {

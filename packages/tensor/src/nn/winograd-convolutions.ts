@@ -2,7 +2,7 @@ import type { RecordCall, RewriteCall } from "../graph";
 import type { ConvOptions, GroupNormOptions } from "../graph-ops.generated";
 import type { CallOptions, Tensor } from "../tensor";
 import { is3x3, normedSource } from "./convolution-calls";
-import { type WaitingNorms, withWaitingGroupNorms } from "./waiting-norms";
+import { type TakeConvolution, type WaitingNorms, withWaitingGroupNorms } from "./waiting-norms";
 
 /** Fewer pixels in all frames do not repay filters that take four times the memory. */
 const LEAST_PIXELS = 16384;
@@ -34,6 +34,12 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
   return record("conv_winograd", { ...conv, ...source } as CallOptions);
 }
 
+/** Returns how convolutions that {@link winogradConvolutions} are for are recorded; others are left. */
+export const takeWinograd =
+  (options: WinogradOptions = {}): TakeConvolution =>
+  (call, norms, record) =>
+    is3x3(call) && gains(call, options) ? recordConvWinograd(call, norms, record) : undefined;
+
 /**
  * Returns how a model's calls are recorded with Winograd's transforms for 3x3 convolutions, where a GPU gains by them: in float16, with
  * many channels and pixels. A norm of channel groups whose result one of them reads becomes part of it. All other calls are recorded as
@@ -47,8 +53,5 @@ function recordConvWinograd(call: ConvOptions, norms: WaitingNorms, record: Reco
  * g.rewriteCalls(winogradConvolutions());
  * ```
  */
-export function winogradConvolutions(options: WinogradOptions = {}): RewriteCall {
-  return withWaitingGroupNorms((call, norms, record) =>
-    is3x3(call) && gains(call, options) ? recordConvWinograd(call, norms, record) : undefined,
-  );
-}
+export const winogradConvolutions = (options: WinogradOptions = {}): RewriteCall =>
+  withWaitingGroupNorms(takeWinograd(options));

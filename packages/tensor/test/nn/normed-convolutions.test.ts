@@ -66,6 +66,12 @@ it("leaves small frames, two inputs, other channels and float32 as they are", ()
   expect(opsFor({ g, x }, 256, { x2: g.input("x2", [1, 2, 64, 128, 256]) })).toEqual(APART);
 });
 
+it("does so for few filters of whole 32 channels, whatever the frame", () => {
+  expect(opsFor(normedGraph(128, 129, 131), 3)).toEqual(FUSED);
+  expect(opsFor(normedGraph(128, 129, 131), 5)).toEqual(APART);
+  expect(opsFor(normedGraph(144, 129, 131), 3, { groups: 16 })).toEqual(APART);
+});
+
 it("does so for filters over frames of 128 channels", () => {
   const overFrames = (channels: number, height = 128, more: Partial<ConvOptions> = {}) => {
     const { g, x } = normedGraph(channels, height);

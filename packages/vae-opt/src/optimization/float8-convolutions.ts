@@ -2,16 +2,18 @@ import {
   type CallOptions,
   type ConvOptions,
   emptyTensor,
+  type GroupNormOptions,
   hasConvQ8,
+  isNormedOverFrames,
   normScale,
   type Quantized,
   QuantizedWeights,
-  type RewriteCall,
   recordConvQ8,
   recordQuantize,
+  type TakeConvolution,
   type WaitingNorm,
-  withWaitingGroupNorms,
 } from "@vd/tensor";
+import type { OptimizationSwitches } from "./switches";
 
 /** Convolutions of fewer channels stay as they are: the first and last ones, whose errors would be seen most. */
 const LEAST_CHANNELS = 32;
@@ -25,22 +27,26 @@ function recordNormQ8({ call: { out: _, ...call }, record }: WaitingNorm, dims: 
 
 const hasEnoughChannels = ({ weight }: ConvOptions) => Math.min(weight.dims[0]!, weight.dims[1]!) >= LEAST_CHANNELS;
 
+/** Filters that are converted once for the whole process. */
+const weights = new QuantizedWeights();
+
 /**
  * Returns how convolutions are recorded in 8-bit floats: filters with a scale each; activations that come from a norm are rounded
  * by it, with a scale that follows from its weights, others with one that is found at run time, for each call. Convolutions of few
- * channels, and of kinds that have no 8-bit form, stay as they are. What a call computes at a time (frames, tiles) decides a scale
+ * channels, and of kinds that have no 8-bit form, stay as they are, and with `fusedNorm` those over frames that normalise by themselves. What a call computes at a time (frames, tiles) decides a scale
  * that is found, so that pieces differ by the rounding of 8 bits.
  */
-export function float8Convolutions(): RewriteCall {
+export function takeFloat8({ fusedNorm }: Pick<OptimizationSwitches, "fusedNorm">): TakeConvolution {
   const dtype = "f8e4m3";
-  const weights = new QuantizedWeights();
-  return withWaitingGroupNorms((call, norms, record) => {
+  return (call, norms, record) => {
     if (!hasConvQ8(call) || !hasEnoughChannels(call)) return undefined;
+    const waiting = norms.find(call.x);
+    if (fusedNorm && waiting && isNormedOverFrames(call, waiting.call as GroupNormOptions)) return undefined;
     const norm = norms.take(call.x);
     const rounded = norm && recordNormQ8(norm, call.x.dims);
     const { x: _, ...others } = call;
     norms.recordBefore((rounded ? others : call) as CallOptions);
     const codes = rounded ?? recordQuantize(record, call.x, { dtype, per: "tensor", name: `${call.name}.quantize` });
     return recordConvQ8(record, call, codes, weights.of(call.weight, { dtype }));
-  });
+  };
 }

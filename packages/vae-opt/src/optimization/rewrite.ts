@@ -1,13 +1,21 @@
-import { normedConvolutions, type RecordCall, type RewriteCall, winogradConvolutions } from "@vd/tensor";
-import { float8Convolutions } from "./float8-convolutions";
+import { type RecordCall, type RewriteCall, takeNormed, takeWinograd, withWaitingGroupNorms } from "@vd/tensor";
+import { takeFloat8 } from "./float8-convolutions";
 import type { OptimizationSwitches } from "./switches";
 import { unfused } from "./unfused";
 
-/** One way of recording 8-bit convolutions for the whole process: weights are converted once. */
-let float8: RewriteCall | undefined;
+type ConvolutionSwitches = Pick<OptimizationSwitches, "fusedNorm" | "winograd" | "fp8">;
 
-const winograd = winogradConvolutions();
-const normed = normedConvolutions();
+/** How convolutions are recorded, by the switches that decide it. */
+const convolutions = new Map<string, RewriteCall>();
+
+function convolutionsOf({ fp8, winograd, fusedNorm }: ConvolutionSwitches): RewriteCall | undefined {
+  if (!fp8 && !winograd && !fusedNorm) return undefined;
+  const key = String([fp8, winograd, fusedNorm]);
+  const takes = [fp8 && takeFloat8({ fusedNorm }), winograd && takeWinograd(), fusedNorm && takeNormed];
+  const found = convolutions.get(key) ?? withWaitingGroupNorms(...takes.filter((take) => take !== false));
+  convolutions.set(key, found);
+  return found;
+}
 
 /** Sends every call through one rewriting, and what that records through the next. */
 const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
@@ -27,16 +35,9 @@ const after = (outer: RewriteCall, inner: RewriteCall): RewriteCall => {
 
 /** Returns how a model's calls are recorded with these switches; undefined where they are recorded as they come. */
 export function rewriteOf(
-  switches: Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample" | "fusedNorm" | "winograd" | "fp8">,
+  switches: ConvolutionSwitches & Pick<OptimizationSwitches, "fusedSilu" | "fusedUpsample">,
 ): RewriteCall | undefined {
-  const rewritings: RewriteCall[] = [];
   const split = unfused(switches);
-  if (split) rewritings.push(split);
-  if (switches.fp8) {
-    float8 ??= float8Convolutions();
-    rewritings.push(float8);
-  }
-  if (switches.winograd) rewritings.push(winograd);
-  if (switches.fusedNorm) rewritings.push(normed);
-  return rewritings.length > 0 ? rewritings.reduce(after) : undefined;
+  const rewritten = convolutionsOf(switches);
+  return split && rewritten ? after(split, rewritten) : (split ?? rewritten);
 }

@@ -1,5 +1,5 @@
 import { type Device, openDevice } from "@vd/kernels-native";
-import { type Graph, layoutGraph } from "@vd/tensor";
+import { Graph, layoutGraph, type Tensor } from "@vd/tensor";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   configureAutocast,
@@ -176,6 +176,25 @@ it("optimised, plain and optimised again decode to the same bits each", async ()
   expect((await vae.disableOptimizations().decode(LATENTS)).data).toEqual(plain.data);
   expect((await vae.enableWindowsBlackwellOptimizations().decode(LATENTS)).data).toEqual(first.data);
   vae.disableOptimizations();
+});
+
+it("in 8-bit floats with norms inside, convolutions over frames of 128 channels and the last one keep their type", () => {
+  const g = new Graph({ dtype: "f16" });
+  g.rewriteCalls(rewriteOf({ fusedSilu: true, fusedUpsample: true, fusedNorm: true, winograd: false, fp8: true })!);
+  const vector = g.constant(new Float32Array(128), [128]);
+  const norm = (x: Tensor) => g.groupNorm({ x, weight: vector, bias: vector, groups: 32, eps: 1e-6, act: "silu" });
+  const convolve = (x: Tensor, filters: number, [t, side]: [number, number]) => {
+    const weight = g.constant(new Float32Array(filters * 128 * t * side * side), [filters, 128, t, side, side]);
+    const edge = (side - 1) / 2;
+    return g.conv({ x: norm(x), weight, padding: [(t - 1) / 2, (t - 1) / 2, edge, edge, edge, edge] });
+  };
+  const x = g.input("x", [1, 3, 128, 128, 128]);
+  const inside = convolve(convolve(x, 128, [1, 3]), 128, [3, 1]);
+  convolve(inside, 3, [1, 3]);
+  expect(g.rows.map(({ op }) => op)).toEqual([
+    ...["group_norm_q8", "conv_q8"],
+    ...["group_norm_stats", "group_norm_conv", "group_norm_stats", "group_norm_conv"],
+  ]);
 });
 
 it("in 8-bit floats, convolutions of many channels take codes with scales, and frames differ by their rounding", async () => {
