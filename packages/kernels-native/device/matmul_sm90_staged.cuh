@@ -175,31 +175,26 @@ __device__ __forceinline__ void matmul_store_staged(const MatmulSm90Params& p,
 enum MatmulWideBarrier : int { kStagingFree = 5, kStagingFull, kStagingRead };
 inline constexpr int kWideThreads = 256 + 32;
 
-/** A wide tile's turn of the storing warp: its residual into staging, its results out of it. */
-template <class Config>
-__device__ __forceinline__ void matmul_store_wide_tile(const MatmulSm90Params& p, const MatmulTileIndex& index, uint32_t staging,
-                                                       uint32_t barrier) {
-  const bool first = (threadIdx.x & 31) == 0;
-  if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, barrier);
-  __syncwarp();
-  ptx::named_barrier_arrive(kStagingFree, kWideThreads);
-  ptx::named_barrier(kStagingFull, kWideThreads);
-  if (first) {
-    matmul_store_boxes<Config>(p, index, staging);
-    ptx::bulk_wait_read();
-  }
-  __syncwarp();
-  if constexpr (Config::kMoments) ptx::named_barrier(kStagingRead, kWideThreads);
-}
-
 /** The storing warp of wide tiles. The next tile's products begin while it waits for the copy engine. */
 template <class Config>
 __device__ __forceinline__ void matmul_store_wide_tiles(const MatmulSm90Params& p, int rank, int numTiles, uint32_t staging,
                                                         uint32_t barrier) {
+  const bool first = (threadIdx.x & 31) == 0;
 #pragma unroll 1
-  for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster)
-    matmul_store_wide_tile<Config>(p, matmul_tile_index<Config>(p, tile, rank), staging, barrier);
-  if ((threadIdx.x & 31) == 0) ptx::bulk_wait();
+  for (int tile = blockIdx.x / Config::kCluster; tile < numTiles; tile += gridDim.x / Config::kCluster) {
+    const MatmulTileIndex index = matmul_tile_index<Config>(p, tile, rank);
+    if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, barrier);
+    __syncwarp();
+    ptx::named_barrier_arrive(kStagingFree, kWideThreads);
+    ptx::named_barrier(kStagingFull, kWideThreads);
+    if (first) {
+      matmul_store_boxes<Config>(p, index, staging);
+      ptx::bulk_wait_read();
+    }
+    __syncwarp();
+    if constexpr (Config::kMoments) ptx::named_barrier(kStagingRead, kWideThreads);
+  }
+  if (first) ptx::bulk_wait();
 }
 
 }  // namespace vd::device
