@@ -108,6 +108,17 @@ ConvQ8Args conv_q8(int64_t size, int64_t channels, int64_t columns, DType type) 
   return a;
 }
 
+/** conv_q8 that doubles height and width of `frames` frames, [1, frames, height, width, channels]. */
+ConvQ8Args transposed_conv_q8(const int64_t (&x)[4], int64_t columns, DType type) {
+  ConvQ8Args a = conv_q8(1, x[3], columns, type);
+  a.x = tensor({1, x[0], x[1], x[2], x[3]}, type);
+  a.weight = tensor({x[3], columns, 1, 4, 4}, type);
+  a.y = tensor({1, x[0], 2 * x[1], 2 * x[2], columns}, DType::f16);
+  a.stride[1] = a.stride[2] = 2;
+  a.transposed = true;
+  return a;
+}
+
 QuantizeArgs quantize(int64_t tokens, int64_t channels, DType type) {
   QuantizeArgs a{};
   a.x = tensor({1, 2, tokens, channels}, type);
@@ -220,6 +231,17 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     measured.padding[0] = measured.padding[1] = 1;
     for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
     print((name + "invariant measured conv over frames").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    // SVD's decoder, whose largest upsampling convolution has frames of 288 by 512.
+    ConvQ8Args doubling = transposed_conv_q8({25, 288, 512, 256}, 256, type);
+    print((name + "doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    doubling.moments = tensor({1, 25, 256, 2});
+    print((name + "measured doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    print((name + "invariant measured doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kInvariant));
+    doubling.residual = doubling.y;
+    print((name + "doubling conv with a residual").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    doubling = transposed_conv_q8({2, 9, 11, 320}, 320, type);
+    doubling.moments = tensor({1, 2, 320, 2});
+    print((name + "doubling conv of 320").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
     print((name + "linear of 77 tokens").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type), device, kExplain));
     print((name + "linear in blocks").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type, 40), device, kExplain));
     print((name + "linear of one block").c_str(), linear_q8_cuda_variants(linear_q8(77, 128, 1280, type), device, kExplain));
