@@ -1,4 +1,13 @@
-import { convFlops, covers, filterCount, sizeAlong, sizeOrDoubled, transposed, transposedAttr, transposedRules } from "./conv";
+import {
+  convFlops,
+  covers,
+  filterCount,
+  sizeAlong,
+  sizeOrDoubled,
+  transposed,
+  transposedAttr,
+  transposedRules,
+} from "./conv";
 import { type AttrSpec, type CostScope, ints, type Rule, type TensorSpec } from "./define-op";
 import { QUANTIZED } from "./dtype";
 import { epilogueAttrs, epilogueInputs, keepsChannels } from "./epilogue";
@@ -17,7 +26,12 @@ export const convQ8Inputs = {
     constant: true,
     doc: "filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4]",
   },
-  weightScale: { dims: [{ oneOr: "K" }, 1], dtype: ["f32"], constant: true, doc: "of the filters: one, or one for each output channel" },
+  weightScale: {
+    dims: [{ oneOr: "K" }, 1],
+    dtype: ["f32"],
+    constant: true,
+    doc: "of the filters: one, or one for each output channel",
+  },
   ...epilogueInputs(["B", "G", "P", "Q", "K"], "K", "G"),
 } as const satisfies Record<string, TensorSpec>;
 

@@ -13,7 +13,8 @@ template <bool kClip> struct ElementScales {
   const MatmulScales& scales;
   const Epilogue& epilogue;
   __device__ __forceinline__ float pixel(const MatmulMmaParams& p, int row, int k, float v) const {
-    return row < p.rows && k < p.depth ? v * pixel_scale(scales, epilogue, output_pixel<kClip>(p, row))[k / 128 * scales.xBlockStride] : 0.0f;
+    return row < p.rows && k < p.depth ? v * pixel_scale(scales, epilogue, output_pixel<kClip>(p, row))[k / 128 * scales.xBlockStride]
+                                       : 0.0f;
   }
   __device__ __forceinline__ float weight(int row, int k, float v) const {
     return v * scales.weight[row * scales.weightStride + k / 128 * scales.weightBlockStride];
@@ -94,13 +95,12 @@ __device__ __forceinline__ void scaled_mma(const ScaledMmaParams& p) {
 }  // namespace vd::device
 
 /** Tiles of operands of an 8-bit type. */
-#define VD_SCALED_TILE(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks)          \
-  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, ScaledMmaParams, threads, minBlocks, \
-            scaled_mma<type, tileM, tileN, swiglu, clip, false>)
+#define VD_SCALED_TILE(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks) \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, ScaledMmaParams, threads, minBlocks, scaled_mma<type, tileM, tileN, swiglu, clip, false>)
 
 /** The same, and with scales for each block. */
-#define VD_SCALED_MMA(op, swiglu, type, name, tileM, tileN, threads, minBlocks)                                                 \
-  VD_SCALED_TILE(op, swiglu, false, type, name, tileM, tileN, threads, minBlocks)                                               \
+#define VD_SCALED_MMA(op, swiglu, type, name, tileM, tileN, threads, minBlocks)                 \
+  VD_SCALED_TILE(op, swiglu, false, type, name, tileM, tileN, threads, minBlocks)               \
   VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_blocks, ScaledMmaParams, threads, minBlocks, \
             scaled_mma<type, tileM, tileN, swiglu, false, true>)
 
@@ -109,7 +109,7 @@ __device__ __forceinline__ void scaled_mma(const ScaledMmaParams& p) {
 #define VD_SCALED_FLOAT8(op, swiglu)                                 \
   VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 128, 128, 256, 1) \
   VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 64, 64, 128, 2)
-#define VD_SCALED_FLOAT8_PHASES(op)                                          \
+#define VD_SCALED_FLOAT8_PHASES(op)                                        \
   VD_SCALED_TILE(op, false, true, __nv_fp8_e4m3, f8e4m3, 128, 128, 256, 1) \
   VD_SCALED_TILE(op, false, true, __nv_fp8_e4m3, f8e4m3, 64, 64, 128, 2)
 #else

@@ -249,7 +249,8 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(reasons("doubling conv").sm90_m128n128psp).toMatch(/^(has no upsampling|is for float8)$/);
       expect(row("doubling conv").filter((name) => /\dps/.test(name))).toEqual([]);
       // Four launches of one name elsewhere.
-      const [name, plain] = type === "int8" ? ["i8", "conv_q8_phase_plain_i8"] : ["f8e4m3", "conv_q8_phase_plain_f8e4m3"];
+      const [name, plain] =
+        type === "int8" ? ["i8", "conv_q8_phase_plain_i8"] : ["f8e4m3", "conv_q8_phase_plain_f8e4m3"];
       expect(row("doubling conv", 89)).toEqual([
         ...["m128n128", "m64n64"].map((tile) => `conv_q8_phase_mma_${name}_${tile}`),
         plain,

@@ -27,8 +27,8 @@ bool has_nan(const Tensor& weight) {
 /** One convolution forwards, as tiles compute it. */
 struct Geometry {
   int64_t kernel[3], stride[3], before[3];  // frames, height, width; zeros before the first of each
-  int64_t out[3];                           // results
-  int64_t step, row, column;                // of y: results are every step-th row and column from these on
+  int64_t out[3];  // results
+  int64_t step, row, column;  // of y: results are every step-th row and column from these on
 };
 
 Geometry whole(const CodeConvRow& row) {

@@ -24,9 +24,11 @@ std::unique_ptr<PreparedRow> make_code_conv(const CodeConvRow& row, const char* 
 template <class Args>
 std::unique_ptr<PreparedRow> prepare_code_conv(const Args& a, const Tensor& yScale, const char* op, PackCache& cache, Isa isa) {
   if (!code_products_supported(a)) return nullptr;
-  const CodeConvRow row{
-      a.x,          a.xScale,     a.weight,     a.weightScale, a.bias, a.frameBias, a.y, yScale, {a.stride[0], a.stride[1], a.stride[2]},
-      a.padding[0], a.padding[2], a.padding[4], a.transposed, epilogue_of(a)};
+  const CodeConvRow row{a.x,           a.xScale,      a.weight,
+                        a.weightScale, a.bias,        a.frameBias,
+                        a.y,           yScale,        {a.stride[0], a.stride[1], a.stride[2]},
+                        a.padding[0],  a.padding[2],  a.padding[4],
+                        a.transposed,  epilogue_of(a)};
   return make_code_conv(row, op, cache, resolve_isa(isa));
 }
 

@@ -39,8 +39,7 @@ template <class Args> float spread_codes(const Args& a, int64_t b, int64_t g, in
       const int64_t w = q + a.padding[4] - s;
       if (w < 0 || w % a.stride[2] != 0 || w / a.stride[2] >= W) continue;
       const int64_t pixel = ((b * F + g) * H + h / a.stride[1]) * W + w / a.stride[2];
-      for (int64_t c = 0; c < C; ++c)
-        sum += at(a.x, pixel, c) * load_element(a.weight.data, a.weight.dtype, ((c * K + k) * R + r) * S + s);
+      for (int64_t c = 0; c < C; ++c) sum += at(a.x, pixel, c) * load_element(a.weight.data, a.weight.dtype, ((c * K + k) * R + r) * S + s);
     }
   }
   return sum;

@@ -232,7 +232,10 @@ const doubling: Shape[] = (
   ] as Shape[]
 ).map(({ more = {}, ...each }) => ({
   ...each,
-  more: { ...more, attrs: { ...more.attrs, transposed: true, stride: [1, 2, 2], padding: around(0, 1) } } as Partial<Case>,
+  more: {
+    ...more,
+    attrs: { ...more.attrs, transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
+  } as Partial<Case>,
 }));
 
 const epilogue = epilogueCases({ out: [2, 3, 3, 4, 24], rows: 24 }).flatMap((each) =>

@@ -13,7 +13,8 @@ const char* invariant_tile(const ConvQ8Args& a) {
   const int64_t columns = a.y.channels(), taps = a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
   const bool wide = columns % 128 != 0 && columns % 160 == 0;
   // Tiles of one sum have no phases.
-  const bool one = !a.transposed && a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
+  const bool one =
+      !a.transposed && a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
   if (wide) return one ? "sm90_m128n160ps" : "sm90_m128n160p";
   return columns % 256 == 0 ? "sm90_m128n256pw" : "sm90_m256n128pw";
 }

@@ -1,4 +1,12 @@
-import { convQ8Attrs, convQ8Cost, convQ8Derived, convQ8Inputs, convQ8Rules, defineOp, QUANTIZED } from "../../contract/op-kit";
+import {
+  convQ8Attrs,
+  convQ8Cost,
+  convQ8Derived,
+  convQ8Inputs,
+  convQ8Rules,
+  defineOp,
+  QUANTIZED,
+} from "../../contract/op-kit";
 
 export default defineOp({
   id: "conv_q8_codes",

@@ -161,7 +161,15 @@ export function recordConvQ8Codes(
   const { upsample, groups, framePadding, transposed, past, x, out: _, ...conv } = call;
   const out = emptyTensor(convDims(call), codes.dtype);
   const geometry = upsample ? UPSAMPLING : {};
-  const made = record("conv_q8_codes", { ...conv, ...geometry, x: codes, xScale: scales, ...weights, yScale, out } as CallOptions);
+  const made = record("conv_q8_codes", {
+    ...conv,
+    ...geometry,
+    x: codes,
+    xScale: scales,
+    ...weights,
+    yScale,
+    out,
+  } as CallOptions);
   return { codes: made, scales: yScale };
 }
 

@@ -20,7 +20,9 @@ test("folded filters of a transposed convolution give what upsampling and 3x3 fi
   const x = random("x", [2, 2, 3, 5, C]);
   const folded = { dims: [C, K, 1, 4, 4], data: Float64Array.from(turned(foldUpsampling(filters))) };
   const wanted = op("conv", { x, weight }, { padding: AROUND, upsample: true });
-  expect(tooFar(op("conv", { x, weight: folded }, TRANSPOSED).data, wanted.data, { nmse: 1e-13, worst: 1e-6 })).toBe("");
+  expect(tooFar(op("conv", { x, weight: folded }, TRANSPOSED).data, wanted.data, { nmse: 1e-13, worst: 1e-6 })).toBe(
+    "",
+  );
 });
 
 test("one tap stays where it reaches, and is counted as often", () => {

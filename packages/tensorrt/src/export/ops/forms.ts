@@ -134,7 +134,19 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
     note: DEQUANTISED,
   },
   conv_q8_codes: {
-    nodes: ["Add", "Clip", "Conv", "ConvTranspose", "DequantizeLinear", "Div", "IsNaN", "Mul", "QuantizeLinear", "Sigmoid", "Where"],
+    nodes: [
+      "Add",
+      "Clip",
+      "Conv",
+      "ConvTranspose",
+      "DequantizeLinear",
+      "Div",
+      "IsNaN",
+      "Mul",
+      "QuantizeLinear",
+      "Sigmoid",
+      "Where",
+    ],
     note: DEQUANTISED,
   },
   conv_winograd: {
