@@ -1,4 +1,4 @@
-import { allocateBuffer, countOf, type DeviceBuffer, type DType } from "@vd/kernels-native";
+import { allocateBuffer, countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import { FLOAT8_E4M3_MAX, toFloat8Array } from "../float8";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
@@ -202,8 +202,9 @@ function tensorsOf(
  * plan that uses them is loaded.
  *
  * weight: packed, [K,C,1,3,3] in a float type; the codes are [C,K,1,4,4]. change: what happens to the 3x3 taps of each output channel
- * before. Throws for filters of other sizes.
+ * before.
  *
+ * @throws VdError `shape` for filters of other sizes
  * @example
  * ```ts
  * import { Graph, quantizeUpsamplingWeight } from "@vd/tensor";
@@ -219,8 +220,13 @@ export function quantizeUpsamplingWeight(
   { dtype = "f8e4m3", change }: { dtype?: QuantizedType; change?: ChangeRow | undefined } = {},
 ): QuantizedWeight {
   const [k, c, ...sizes] = weight.dims as [number, number, ...number[]];
-  if (sizes.join("x") !== "1x3x3")
-    throw new Error(`[quantizeUpsamplingWeight] expected filters [K,C,1,3,3], got [${weight.dims.join(",")}].`);
+  if (`${sizes}` !== "1,3,3")
+    throw new VdError({
+      code: "shape",
+      where: "quantizeUpsamplingWeight] [weight",
+      expected: "filters [K,C,1,3,3]",
+      got: `[${weight.dims}]`,
+    });
   const layout: RowLayout = {
     count: c * k * 16,
     fold: foldUpsampling,

@@ -7,7 +7,7 @@ import { foldUpsampling } from "../../src/weights/upsampling-filter";
 import { op, random, run } from "../support/run-module";
 
 const TRANSPOSED = { transposed: true, stride: [1, 2, 2], padding: [0, 0, 1, 1, 1, 1] };
-const AROUND = [0, 0, 1, 1, 1, 1];
+const AROUND = [0, 0, 1, 1, 1, 1] as const;
 const [K, C] = [5, 6];
 const weight = random("w", [K, C, 1, 3, 3]);
 const filters = Float32Array.from(weight.data);
@@ -61,13 +61,16 @@ test("folded filters are made once, apart from filters that are not folded, and 
     expect(weights.of(source, { dtype: "i8" })).not.toBe(folded);
     expect(weights.of(source, { dtype: "i8" }).weight.dims).toEqual([K, C, 1, 3, 3]);
     expect(() => quantizeUpsamplingWeight(g.constant(new Float32Array(8), [2, 4, 1, 1, 1]))).toThrow(
-      "[quantizeUpsamplingWeight] expected filters [K,C,1,3,3], got [2,4,1,1,1].",
+      /\[quantizeUpsamplingWeight\] \[weight\] expected filters \[K,C,1,3,3\], got \[2,4,1,1,1\]/,
     );
     const x = g.constant(new Float32Array(C), [1, 1, 1, 1, C]);
     const call: ConvOptions = { x, weight: source, upsample: true, padding: AROUND };
     expect(hasUpsamplingConvQ8(call)).toBe(true);
-    for (const other of [{ upsample: false }, { padding: [0, 0, 0, 0, 0, 0] }, { stride: [1, 2, 2] }, { past: x }])
-      expect(hasUpsamplingConvQ8({ ...call, ...other })).toBe(false);
+    const others: Partial<ConvOptions>[] = [
+      ...[{ upsample: false }, { padding: [0, 0, 0, 0, 0, 0] as const }, { stride: [1, 2, 2] as const }, { past: x }],
+      ...[{ groups: 2 }, { framePadding: "replicate" as const }, { transposed: true }],
+    ];
+    for (const other of others) expect(hasUpsamplingConvQ8({ ...call, ...other })).toBe(false);
     return x;
   });
 });
