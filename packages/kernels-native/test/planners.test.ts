@@ -15,6 +15,7 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 const OPS = [
   ...["attention", "attention_backward", "conv", "conv_q8", "copy", "elementwise", "frames_out", "group_norm"],
   ...[
+    "conv_q8_codes",
     "group_norm_conv",
     "group_norm_stats",
     "layer_norm",
@@ -248,6 +249,9 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(reasons("doubling conv of 320").sm90_m128n256pw).toBe("upsamples where boxes cover rows and columns");
       expect(reasons("doubling conv").sm90_m128n128psp).toMatch(/^(has no upsampling|is for float8)$/);
       expect(row("doubling conv").filter((name) => /\dps/.test(name))).toEqual([]);
+      // Codes are made of sums one by one, in tiles that may have an activation or operands of any type.
+      expect(reasons("doubling conv to codes").sm90_m128n256pw).toBe("leaves no codes of such results");
+      expect(row("doubling conv to codes")[0]).toMatch(/^sm90_/);
       // Four launches of one name elsewhere.
       const [name, plain] =
         type === "int8" ? ["i8", "conv_q8_phase_plain_i8"] : ["f8e4m3", "conv_q8_phase_plain_f8e4m3"];

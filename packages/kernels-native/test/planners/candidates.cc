@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "../../native/generated/op_planners.h"
@@ -115,6 +116,23 @@ ConvQ8Args transposed_conv_q8(const int64_t (&x)[4], int64_t columns, DType type
   a.weight = tensor({x[3], columns, 1, 4, 4}, type);
   a.y = tensor({1, x[0], 2 * x[1], 2 * x[2], columns}, DType::f16);
   a.stride[1] = a.stride[2] = 2;
+  a.transposed = true;
+  return a;
+}
+
+/** The same that leaves codes of its operands' type. */
+ConvQ8CodesArgs transposed_conv_q8_codes(const int64_t (&x)[4], int64_t columns, DType type) {
+  const ConvQ8Args plain = transposed_conv_q8(x, columns, type);
+  ConvQ8CodesArgs a{};
+  a.x = plain.x;
+  a.xScale = plain.xScale;
+  a.weight = plain.weight;
+  a.weightScale = plain.weightScale;
+  a.yScale = tensor({1, 1, 1, 1});
+  a.y = tensor({1, x[0], 2 * x[1], 2 * x[2], columns}, type);
+  std::copy(std::begin(plain.stride), std::end(plain.stride), a.stride);
+  std::copy(std::begin(plain.padding), std::end(plain.padding), a.padding);
+  a.outScale = 1;
   a.transposed = true;
   return a;
 }
@@ -239,6 +257,8 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     print((name + "invariant measured doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kInvariant));
     doubling.residual = doubling.y;
     print((name + "doubling conv with a residual").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    print((name + "doubling conv to codes").c_str(),
+          conv_q8_codes_cuda_variants(transposed_conv_q8_codes({25, 288, 512, 256}, 256, type), device, kExplain));
     doubling = transposed_conv_q8({2, 9, 11, 320}, 320, type);
     doubling.moments = tensor({1, 2, 320, 2});
     print((name + "doubling conv of 320").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
