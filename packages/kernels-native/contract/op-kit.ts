@@ -1,5 +1,6 @@
 /** Everything an op definition needs, in one import. */
 export * from "./attention";
+export * from "./conv";
 export * from "./conv-q8";
 export * from "./define-op";
 export * from "./dtype";

@@ -8,20 +8,21 @@
 
 namespace vd::device {
 
-/** Turns codes into numbers one by one. */
-struct ElementScales {
+/** Turns codes into numbers one by one. kClip: rows may be a phase of y. */
+template <bool kClip> struct ElementScales {
   const MatmulScales& scales;
   const Epilogue& epilogue;
   __device__ __forceinline__ float pixel(const MatmulMmaParams& p, int row, int k, float v) const {
-    return row < p.rows && k < p.depth ? v * pixel_scale(scales, epilogue, row)[k / 128 * scales.xBlockStride] : 0.0f;
+    return row < p.rows && k < p.depth ? v * pixel_scale(scales, epilogue, output_pixel<kClip>(p, row))[k / 128 * scales.xBlockStride]
+                                       : 0.0f;
   }
   __device__ __forceinline__ float weight(int row, int k, float v) const {
     return v * scales.weight[row * scales.weightStride + k / 128 * scales.weightBlockStride];
   }
 };
 
-template <class Q, bool kSwiglu> __device__ __forceinline__ void scaled_plain(const ScaledMmaParams& p) {
-  matmul_plain<Q, kSwiglu, false>(p.matmul, ElementScales{p.scales, p.matmul.epilogue});
+template <class Q, bool kSwiglu, bool kClip> __device__ __forceinline__ void scaled_plain(const ScaledMmaParams& p) {
+  matmul_plain<Q, kSwiglu, kClip>(p.matmul, ElementScales<kClip>{p.scales, p.matmul.epilogue});
 }
 
 /** acc = sums · scales of block `block`, added to what is there if kAdd. */
@@ -40,7 +41,8 @@ __device__ __forceinline__ void scale_sums(const ScaledMmaParams& p, const WarpT
   for (int m = 0; m < Config::kRowBlocks; ++m)
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      const int pixel = min(tile.row + 16 * m + lane / 4 + 8 * part, p.matmul.rows - 1);
+      const int productRow = tile.row + 16 * m + lane / 4 + 8 * part;
+      const int64_t pixel = output_pixel<Config::kClip>(p.matmul, min(productRow, p.matmul.rows - 1));
       const float row = __ldg(pixel_scale(p.scales, p.matmul.epilogue, pixel) + block * p.scales.xBlockStride);
 #pragma unroll
       for (int n = 0; n < 4; ++n)
@@ -53,9 +55,9 @@ __device__ __forceinline__ void scale_sums(const ScaledMmaParams& p, const WarpT
 }
 
 /** Tiles of operands of type Q whose channels can be moved 16 at a time. */
-template <class Q, int kTileM, int kTileN, bool kSwiglu, bool kBlocked>
+template <class Q, int kTileM, int kTileN, bool kSwiglu, bool kClip, bool kBlocked>
 __device__ __forceinline__ void scaled_mma(const ScaledMmaParams& p) {
-  using Config = MmaConfig<Q, kTileM, kTileN, true, kSwiglu>;
+  using Config = MmaConfig<Q, kTileM, kTileN, true, kSwiglu, kClip>;
   constexpr bool kInt8 = std::is_same_v<Q, int8_t>;
   using Product = std::conditional_t<kInt8, int32_t, float>;
   using Sum = std::conditional_t<kInt8 && !kBlocked, int32_t, float>;
@@ -92,25 +94,43 @@ __device__ __forceinline__ void scaled_mma(const ScaledMmaParams& p) {
 
 }  // namespace vd::device
 
-/** Tiles of operands of an 8-bit type, with scales for all blocks and for each. */
-#define VD_SCALED_MMA(op, swiglu, type, name, tileM, tileN, threads, minBlocks)                                                       \
-  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, ScaledMmaParams, threads, minBlocks, scaled_mma<type, tileM, tileN, swiglu, false>) \
-  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_blocks, ScaledMmaParams, threads, minBlocks,                                       \
-            scaled_mma<type, tileM, tileN, swiglu, true>)
+/** Tiles of operands of an 8-bit type. */
+#define VD_SCALED_TILE(op, swiglu, clip, type, name, tileM, tileN, threads, minBlocks) \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN, ScaledMmaParams, threads, minBlocks, scaled_mma<type, tileM, tileN, swiglu, clip, false>)
+
+/** The same, and with scales for each block. */
+#define VD_SCALED_MMA(op, swiglu, type, name, tileM, tileN, threads, minBlocks)                 \
+  VD_SCALED_TILE(op, swiglu, false, type, name, tileM, tileN, threads, minBlocks)               \
+  VD_KERNEL(op##_mma_##name##_m##tileM##n##tileN##_blocks, ScaledMmaParams, threads, minBlocks, \
+            scaled_mma<type, tileM, tileN, swiglu, false, true>)
 
 /** What tensor cores multiply in float8. */
 #if __CUDA_ARCH__ >= 890 || !defined(__CUDA_ARCH__)
 #define VD_SCALED_FLOAT8(op, swiglu)                                 \
   VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 128, 128, 256, 1) \
   VD_SCALED_MMA(op, swiglu, __nv_fp8_e4m3, f8e4m3, 64, 64, 128, 2)
+#define VD_SCALED_FLOAT8_PHASES(op)                                        \
+  VD_SCALED_TILE(op, false, true, __nv_fp8_e4m3, f8e4m3, 128, 128, 256, 1) \
+  VD_SCALED_TILE(op, false, true, __nv_fp8_e4m3, f8e4m3, 64, 64, 128, 2)
 #else
 #define VD_SCALED_FLOAT8(op, swiglu)
+#define VD_SCALED_FLOAT8_PHASES(op)
 #endif
 
+#define VD_SCALED_PLAIN(op, swiglu, clip)                                               \
+  VD_KERNEL(op##_plain_i8, ScaledMmaParams, 256, 2, scaled_plain<int8_t, swiglu, clip>) \
+  VD_KERNEL(op##_plain_f8e4m3, ScaledMmaParams, 256, 2, scaled_plain<__nv_fp8_e4m3, swiglu, clip>)
+
 /** Every product of `op` on the portable cores; swiglu: whether a gated activation is that, not geglu. */
-#define VD_SCALED_PRODUCTS(op, swiglu)                                            \
-  VD_SCALED_MMA(op, swiglu, int8_t, i8, 128, 128, 256, 1)                         \
-  VD_SCALED_MMA(op, swiglu, int8_t, i8, 64, 64, 128, 2)                           \
-  VD_SCALED_FLOAT8(op, swiglu)                                                    \
-  VD_KERNEL(op##_plain_i8, ScaledMmaParams, 256, 2, scaled_plain<int8_t, swiglu>) \
-  VD_KERNEL(op##_plain_f8e4m3, ScaledMmaParams, 256, 2, scaled_plain<__nv_fp8_e4m3, swiglu>)
+#define VD_SCALED_PRODUCTS(op, swiglu)                    \
+  VD_SCALED_MMA(op, swiglu, int8_t, i8, 128, 128, 256, 1) \
+  VD_SCALED_MMA(op, swiglu, int8_t, i8, 64, 64, 128, 2)   \
+  VD_SCALED_FLOAT8(op, swiglu)                            \
+  VD_SCALED_PLAIN(op, swiglu, false)
+
+/** The same whose results are one phase of a transposed convolution. */
+#define VD_SCALED_PHASES(op)                                    \
+  VD_SCALED_TILE(op, false, true, int8_t, i8, 128, 128, 256, 1) \
+  VD_SCALED_TILE(op, false, true, int8_t, i8, 64, 64, 128, 2)   \
+  VD_SCALED_FLOAT8_PHASES(op)                                   \
+  VD_SCALED_PLAIN(op, false, true)

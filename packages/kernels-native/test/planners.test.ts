@@ -15,6 +15,7 @@ const hasCompiler = spawnSync(compiler, ["--version"]).status === 0;
 const OPS = [
   ...["attention", "attention_backward", "conv", "conv_q8", "copy", "elementwise", "frames_out", "group_norm"],
   ...[
+    "conv_q8_codes",
     "group_norm_conv",
     "group_norm_stats",
     "layer_norm",
@@ -234,6 +235,32 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(rows("invariant measured conv")).toEqual(["sm90_m128n256pw"]);
       for (const row of ["invariant measured conv of 128", "invariant measured conv over frames"])
         expect(rows(row)).toEqual(["sm90_m256n128pw"]);
+    });
+
+    test.each(["float8", "int8"])("of %s that double rows and columns are four phases", (type) => {
+      const row = (name: string, smVersion = 90) => candidates(smVersion)[`${type} ${name}`]!;
+      const reasons = (name: string) => rejected(90, `${type} ${name}`);
+      for (const name of ["doubling conv", "measured doubling conv"])
+        expect(row(name).slice(0, 2)).toEqual(["sm90_m128n256pw", "sm90_m256n128pw"]);
+      // Which tile is chosen does not depend on how many frames there are.
+      expect(row("invariant measured doubling conv")).toEqual(["sm90_m128n256pw"]);
+      expect(reasons("doubling conv with a residual").sm90_m128n256pw).toBe("has no residual where it upsamples");
+      expect(row("doubling conv with a residual")[0]).toBe("sm90_m256n128p");
+      expect(reasons("doubling conv of 320").sm90_m128n256pw).toBe("upsamples where boxes cover rows and columns");
+      expect(reasons("doubling conv").sm90_m128n128psp).toMatch(/^(has no upsampling|is for float8)$/);
+      expect(row("doubling conv").filter((name) => /\dps/.test(name))).toEqual([]);
+      // Codes are made of sums one by one, in tiles that may have an activation or operands of any type.
+      expect(reasons("doubling conv to codes").sm90_m128n256pw).toBe("leaves no codes of such results");
+      expect(row("doubling conv to codes")[0]).toMatch(/^sm90_/);
+      // Four launches of one name elsewhere.
+      const [name, plain] =
+        type === "int8" ? ["i8", "conv_q8_phase_plain_i8"] : ["f8e4m3", "conv_q8_phase_plain_f8e4m3"];
+      expect(row("doubling conv", 89)).toEqual([
+        ...["m128n128", "m64n64"].map((tile) => `conv_q8_phase_mma_${name}_${tile}`),
+        plain,
+      ]);
+      expect(row("doubling conv", 80).at(-1)).toBe(plain);
+      expect(row("doubling conv", 80)).toHaveLength(type === "int8" ? 3 : 1);
     });
 
     test("of norms hold rows that clusters have room for", () => {

@@ -156,9 +156,9 @@ export interface ConvQ8Options extends CallOptions {
   x: Tensor;
   /** of the activations: one, or one for each clip [1|B,1,1,1] f32 */
   xScale: Tensor;
-  /** filters in the checkpoint's layout, in the type of x [K,C,T,R,S] f8e4m3|i8 */
+  /** filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4] [M,D,T,R,S] f8e4m3|i8 */
   weight: Tensor;
-  /** of the filters [1|K,1] f32 */
+  /** of the filters: one, or one for each output channel [1|K,1] f32 */
   weightScale: Tensor;
   /** added per output channel [K] f32|f16|bf16 */
   bias?: Tensor | undefined;
@@ -180,6 +180,8 @@ export interface ConvQ8Options extends CallOptions {
   residualScale?: number | undefined;
   /** factor of `residual2`; default 1 */
   residual2Scale?: number | undefined;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1; default false */
+  transposed?: boolean | undefined;
 }
 
 /** Arguments of {@link GraphOps.convQ8Codes}. */
@@ -188,9 +190,9 @@ export interface ConvQ8CodesOptions extends CallOptions {
   x: Tensor;
   /** of the activations: one, or one for each clip [1|B,1,1,1] f32 */
   xScale: Tensor;
-  /** filters in the checkpoint's layout, in the type of x [K,C,T,R,S] f8e4m3|i8 */
+  /** filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4] [M,D,T,R,S] f8e4m3|i8 */
   weight: Tensor;
-  /** of the filters [1|K,1] f32 */
+  /** of the filters: one, or one for each output channel [1|K,1] f32 */
   weightScale: Tensor;
   /** added per output channel [K] f32|f16|bf16 */
   bias?: Tensor | undefined;
@@ -214,6 +216,8 @@ export interface ConvQ8CodesOptions extends CallOptions {
   residualScale?: number | undefined;
   /** factor of `residual2`; default 1 */
   residual2Scale?: number | undefined;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1; default false */
+  transposed?: boolean | undefined;
 }
 
 /** Arguments of {@link GraphOps.convWinograd}. */
@@ -769,11 +773,11 @@ export abstract class GraphOps {
     return this.record("conv", options);
   }
 
-  /** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact.
+  /** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width, among them those of nearest-2x with 3x3 filters behind it.
    *  x: [B,F,H,W,C] activations.
    *  xScale: [1|B,1,1,1] of the activations: one, or one for each clip.
-   *  weight: [K,C,T,R,S] filters in the checkpoint's layout, in the type of x.
-   *  weightScale: [1|K,1] of the filters.
+   *  weight: [M,D,T,R,S] filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4].
+   *  weightScale: [1|K,1] of the filters: one, or one for each output channel.
    *  bias: [K] added per output channel.
    *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
    *  residual: [B,G,P,Q,K] added after the activation.
@@ -789,8 +793,8 @@ export abstract class GraphOps {
   /** Convolves a clip as conv_q8 does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(conv_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8).
    *  x: [B,F,H,W,C] activations.
    *  xScale: [1|B,1,1,1] of the activations: one, or one for each clip.
-   *  weight: [K,C,T,R,S] filters in the checkpoint's layout, in the type of x.
-   *  weightScale: [1|K,1] of the filters.
+   *  weight: [M,D,T,R,S] filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4].
+   *  weightScale: [1|K,1] of the filters: one, or one for each output channel.
    *  bias: [K] added per output channel.
    *  frameBias: [1|B,1|G,K] added per clip, frame and output channel.
    *  residual: [B,G,P,Q,K] added after the activation.

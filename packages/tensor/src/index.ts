@@ -79,7 +79,14 @@ export { type BatchNormFold, type FoldedWeights, foldBatchNorm } from "./weights
 export { type FoldedNorm, foldedNorm } from "./weights/folded-norm";
 export { type GatedLayer, gatedScale } from "./weights/gated-scale";
 export { normScale } from "./weights/norm-scale";
-export { LARGEST_CODES, type QuantizedType, type QuantizedWeight, quantizeWeight } from "./weights/quantized-weight";
+export {
+  LARGEST_CODES,
+  type QuantizedType,
+  type QuantizedWeight,
+  quantizeUpsamplingWeight,
+  quantizeWeight,
+} from "./weights/quantized-weight";
 export { randomWeights } from "./weights/random-weights";
 export * from "./weights/safetensors";
+export { foldUpsampling } from "./weights/upsampling-filter";
 export { type MakeWeight, mapWeightFile, roundedNotice, type WeightEntry, Weights } from "./weights/weights";

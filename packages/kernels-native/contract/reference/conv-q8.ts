@@ -1,5 +1,6 @@
 import { biasesAt, withEpilogue } from "./epilogue";
 import { at, dot, type Plain, type PlainCall, plain } from "./plain";
+import { scattered } from "./transposed-conv";
 
 /** x with its zeros around it. */
 function framed(call: PlainCall): Plain {
@@ -45,7 +46,7 @@ function convolution(call: PlainCall): Plain {
 
 /** A convolution in 8 bits with its epilogue: the convolution of the codes, times the scales. */
 export function convInCodes(call: PlainCall): Plain {
-  const sums = convolution(call);
+  const sums = call.flag("transposed") ? scattered(call) : convolution(call);
   const [xScale, weightScale] = [call.operand("xScale"), call.operand("weightScale")];
   const product = plain(sums.dims, (i, g, p, q, k) => {
     const scale = at(xScale, i, 0, 0, 0) * at(weightScale, k, 0);

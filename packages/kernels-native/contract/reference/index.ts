@@ -11,3 +11,4 @@ export * from "./normed-conv";
 export * from "./norms";
 export * from "./plain";
 export * from "./rounding";
+export * from "./transposed-conv";

@@ -1,6 +1,7 @@
 // Convolution of codes as an implicit matrix product: a tile's rows are output pixels, and for each filter position a row is a pointer to
 // the channels of one input pixel, or to zeros outside. Pixels are copied in strips of a few MiB, in the form that the matrix kernel takes:
-// whole frames, or lines of one frame where that is too large.
+// whole frames, or lines of one frame where that is too large. A transposed convolution is four with filters of 2x2, each of which leaves
+// every second row and column of the result.
 #include "code_conv.h"
 
 #include <string>
@@ -9,6 +10,8 @@ namespace vd::cpu {
 namespace {
 
 constexpr int kPackKind = 21;
+/** Of the first of four phases; the others follow. */
+constexpr int kPhasePackKind = 22;
 /** Fewest lines of a strip: what neighbours copy twice is little beside them. */
 constexpr int64_t kFewestLines = 16;
 constexpr uint8_t kNanCode = 0x7f;
@@ -21,15 +24,49 @@ bool has_nan(const Tensor& weight) {
   return found != 0;
 }
 
-CodeMatrixSpec spec_of(const CodeConvRow& row) {
+/** One convolution forwards, as tiles compute it. */
+struct Geometry {
+  int64_t kernel[3], stride[3], before[3];  // frames, height, width; zeros before the first of each
+  int64_t out[3];  // results
+  int64_t step, row, column;  // of y: results are every step-th row and column from these on
+};
+
+Geometry whole(const CodeConvRow& row) {
+  Geometry g{{}, {}, {row.front, row.top, row.left}, {}, 1, 0, 0};
+  for (int i = 0; i < 3; ++i) {
+    g.kernel[i] = row.weight.dim(2 + i);
+    g.stride[i] = row.stride[i];
+    g.out[i] = row.y.dim(1 + i);
+  }
+  return g;
+}
+
+/** One phase of a transposed convolution: the results of even or odd rows and columns. */
+Geometry phase_of(const CodeConvRow& row, int phase) {
+  const int64_t r = phase >> 1, c = phase & 1;
+  return {{1, 2, 2}, {1, 1, 1}, {0, 1 - r, 1 - c}, {row.x.dim(1), row.x.dim(2), row.x.dim(3)}, 2, r, c};
+}
+
+CodeMatrixSpec spec_of(const CodeConvRow& row, const Geometry& g) {
   const Tensor weight = row.weight;
-  const int64_t channels = weight.dim(1), taps = weight.dim(2) * weight.dim(3) * weight.dim(4);
-  const auto rows = [weight, channels, taps](int64_t n, uint8_t* out) {
-    const uint8_t* filter = weight.as<uint8_t>() + n * channels * taps;
-    for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t c = 0; c < channels; ++c) out[tap * channels + c] = filter[c * taps + tap];
+  const int64_t channels = row.x.channels(), taps = g.kernel[0] * g.kernel[1] * g.kernel[2], columns = row.y.channels();
+  if (g.step == 1) {
+    const auto rows = [weight, channels, taps](int64_t n, uint8_t* out) {
+      const uint8_t* filter = weight.as<uint8_t>() + n * channels * taps;
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t c = 0; c < channels; ++c) out[tap * channels + c] = filter[c * taps + tap];
+    };
+    return {weight, row.weightScale, columns, false, taps, channels, 0, kPackKind, rows};
+  }
+  const auto phase = static_cast<int>(2 * g.row + g.column);
+  const auto rows = [weight, channels, columns, phase](int64_t n, uint8_t* out) {
+    for (int64_t tap = 0; tap < 4; ++tap) {
+      // Results of a parity meet every second tap, backwards.
+      const int64_t r = 3 - (phase >> 1) - 2 * (tap >> 1), s = 3 - (phase & 1) - 2 * (tap & 1);
+      for (int64_t c = 0; c < channels; ++c) out[tap * channels + c] = weight.as<uint8_t>()[(c * columns + n) * 16 + r * 4 + s];
+    }
   };
-  return {weight, row.weightScale, row.y.channels(), false, taps, channels, 0, kPackKind, rows};
+  return {weight, row.weightScale, columns, false, taps, channels, 0, kPhasePackKind + phase, rows};
 }
 
 /** Results that are computed together: lines [line, line + lines) of frames [frame, frame + frames) of a clip. */
@@ -44,27 +81,28 @@ struct Window {
 
 class CodeConv final : public PreparedRow {
  public:
-  CodeConv(const CodeConvRow& row, const char* op, PackCache& cache, Isa isa)
+  CodeConv(const CodeConvRow& row, const Geometry& geometry, const char* op, PackCache& cache, Isa isa)
       : row_(row),
+        geometry_(geometry),
         isa_(isa),
-        matrix_(spec_of(row), cache, isa),
+        matrix_(spec_of(row, geometry), cache, isa),
         bias_(row.bias, matrix_.layout()),
         frameMap_(row.frameBias, row.y.dim(1), row.y.dim(2) * row.y.dim(3)),
         name_(std::string(op) + "_" + matrix_.tiles().name) {
     const int64_t lineBytes = row.x.dim(3) * matrix_.row_bytes(), frameBytes = row.x.dim(2) * lineBytes;
     const auto results = [](int64_t inputs, int64_t kernel, int64_t stride) { return (inputs - kernel) / stride + 1; };
-    frames_ = std::clamp<int64_t>(results(kStagedBytes / frameBytes, row.weight.dim(2), row.stride[0]), 1, row.y.dim(1));
-    lines_ = row.y.dim(2);
-    if (row.weight.dim(2) * frameBytes <= kStagedBytes) return;
-    const int64_t most = kStagedBytes / (lineBytes * row.weight.dim(2));
-    lines_ = std::min(lines_, std::max(kFewestLines, results(most, row.weight.dim(3), row.stride[1])));
+    frames_ = std::clamp<int64_t>(results(kStagedBytes / frameBytes, geometry.kernel[0], geometry.stride[0]), 1, geometry.out[0]);
+    lines_ = geometry.out[1];
+    if (geometry.kernel[0] * frameBytes <= kStagedBytes) return;
+    const int64_t most = kStagedBytes / (lineBytes * geometry.kernel[0]);
+    lines_ = std::min(lines_, std::max(kFewestLines, results(most, geometry.kernel[1], geometry.stride[1])));
   }
 
   const char* name() const override { return name_.c_str(); }
   size_t scratch_bytes() const override { return segment_bytes() + CodeTileWriter::line_bytes(row_.y); }
   size_t shared_bytes() const override {
-    const int64_t frames = std::min(row_.x.dim(1), (frames_ - 1) * row_.stride[0] + row_.weight.dim(2));
-    const int64_t lines = std::min(row_.x.dim(2), (lines_ - 1) * row_.stride[1] + row_.weight.dim(3));
+    const int64_t frames = std::min(row_.x.dim(1), (frames_ - 1) * geometry_.stride[0] + geometry_.kernel[0]);
+    const int64_t lines = std::min(row_.x.dim(2), (lines_ - 1) * geometry_.stride[1] + geometry_.kernel[1]);
     return static_cast<size_t>(frames * lines * row_.x.dim(3) * matrix_.row_bytes());
   }
 
@@ -72,7 +110,7 @@ class CodeConv final : public PreparedRow {
     Epilogue epilogue = row_.epilogue;
     epilogue.bias = bias_.ready();
     const CodeTileWriter writer(epilogue, row_.y, row_.yScale, isa_);
-    const int64_t clips = row_.y.dim(0), frames = row_.y.dim(1), lines = row_.y.dim(2);
+    const int64_t clips = row_.y.dim(0), frames = geometry_.out[0], lines = geometry_.out[1];
     for (int64_t clip = 0; clip < clips; ++clip)
       for (int64_t frame = 0; frame < frames; frame += frames_)
         for (int64_t line = 0; line < lines; line += lines_)
@@ -93,8 +131,9 @@ class CodeConv final : public PreparedRow {
       const int64_t to = std::clamp<int64_t>((first + count - 1) * stride - before + kernel, from, size);
       return std::pair(from, to - from);
     };
-    const auto [frame, frames] = range(s.frame, s.frames, row_.stride[0], row_.front, row_.weight.dim(2), row_.x.dim(1));
-    const auto [line, lines] = range(s.line, s.lines, row_.stride[1], row_.top, row_.weight.dim(3), row_.x.dim(2));
+    const Geometry& g = geometry_;
+    const auto [frame, frames] = range(s.frame, s.frames, g.stride[0], g.before[0], g.kernel[0], row_.x.dim(1));
+    const auto [line, lines] = range(s.line, s.lines, g.stride[1], g.before[1], g.kernel[1], row_.x.dim(2));
     return {frame, frames, line, lines};
   }
 
@@ -109,7 +148,7 @@ class CodeConv final : public PreparedRow {
     });
     const auto& panels = matrix_.layout().panels();
     const auto numPanels = static_cast<int64_t>(panels.size());
-    const int64_t results = strip.frames * strip.lines * row_.y.dim(3), blocks = (results + kCodeBlockRows - 1) / kCodeBlockRows;
+    const int64_t results = strip.frames * strip.lines * geometry_.out[2], blocks = (results + kCodeBlockRows - 1) / kCodeBlockRows;
     pool.parallel_for(blocks * numPanels, [&](int64_t task, int worker) {
       const int64_t first = task / numPanels * kCodeBlockRows;
       run_panel(writer, panels[static_cast<size_t>(task % numPanels)], strip, window, first, std::min(results, first + kCodeBlockRows),
@@ -124,7 +163,8 @@ class CodeConv final : public PreparedRow {
     auto* segments = reinterpret_cast<CodeSegment*>(scratch);
     auto* line = reinterpret_cast<float*>(scratch + segment_bytes());
     const float xScale = row_.xScale.as<float>()[row_.xScale.dim(0) == 1 ? 0 : strip.clip * row_.xScale.pitch];
-    const int64_t width = row_.y.dim(3);
+    const Geometry& g = geometry_;
+    const int64_t width = g.out[2];
     Place place{first / width / strip.lines, first / width % strip.lines, first % width};
     Place inputs[kTileRows];
     TileRows rows;
@@ -132,8 +172,9 @@ class CodeConv final : public PreparedRow {
       rows.count = static_cast<int>(std::min<int64_t>(kTileRows, end - m));
       for (int r = 0; r < kTileRows; ++r) {
         const int64_t frame = strip.frame + place.frame, y = strip.line + place.line;
-        inputs[r] = {frame * row_.stride[0] - row_.front, y * row_.stride[1] - row_.top, place.col * row_.stride[2] - row_.left};
-        rows.pixel[r] = ((strip.clip * row_.y.dim(1) + frame) * row_.y.dim(2) + y) * width + place.col;
+        inputs[r] = {frame * g.stride[0] - g.before[0], y * g.stride[1] - g.before[1], place.col * g.stride[2] - g.before[2]};
+        const int64_t yLine = (strip.clip * g.out[0] + frame) * row_.y.dim(2) + y * g.step + g.row;
+        rows.pixel[r] = yLine * row_.y.dim(3) + place.col * g.step + g.column;
         rows.frame[r] = frameMap_.row(strip.clip, frame);
         // Rows beyond the end repeat the last one; their sums are dropped.
         if (m + r + 1 < end) advance(strip, place);
@@ -147,7 +188,7 @@ class CodeConv final : public PreparedRow {
 
   /** The result behind, by counting: divisions would take longer than a few products. */
   void advance(const Strip& strip, Place& place) const {
-    if (++place.col < row_.y.dim(3)) return;
+    if (++place.col < geometry_.out[2]) return;
     place.col = 0;
     if (++place.line < strip.lines) return;
     place.line = 0;
@@ -156,7 +197,7 @@ class CodeConv final : public PreparedRow {
 
   /** Copied pixels that a filter position meets; false if all lie outside. */
   bool gather(int64_t tap, const Place* inputs, const Window& window, const std::byte* staged, const std::byte** out) const {
-    const int64_t height = row_.weight.dim(3), width = row_.weight.dim(4), cols = row_.x.dim(3);
+    const int64_t height = geometry_.kernel[1], width = geometry_.kernel[2], cols = row_.x.dim(3);
     const int64_t t = tap / (height * width), r = tap / width % height, s = tap % width;
     bool any = false;
     for (int i = 0; i < kTileRows; ++i) {
@@ -174,6 +215,7 @@ class CodeConv final : public PreparedRow {
   }
 
   CodeConvRow row_;
+  Geometry geometry_;
   Isa isa_;
   CodeMatrix matrix_;
   PackedBias bias_;
@@ -182,11 +224,32 @@ class CodeConv final : public PreparedRow {
   int64_t frames_, lines_;  // of a strip
 };
 
+/** The four phases of a transposed convolution, one after another. */
+class TransposedCodeConv final : public PreparedRow {
+ public:
+  TransposedCodeConv(const CodeConvRow& row, const char* op, PackCache& cache, Isa isa) {
+    for (int phase = 0; phase < 4; ++phase) phases_.push_back(std::make_unique<CodeConv>(row, phase_of(row, phase), op, cache, isa));
+  }
+
+  // Phases differ in nothing that these depend on.
+  const char* name() const override { return phases_.front()->name(); }
+  size_t scratch_bytes() const override { return phases_.front()->scratch_bytes(); }
+  size_t shared_bytes() const override { return phases_.front()->shared_bytes(); }
+
+  void run(ThreadPool& pool, const Scratch& scratch) override {
+    for (const auto& phase : phases_) phase->run(pool, scratch);
+  }
+
+ private:
+  std::vector<std::unique_ptr<CodeConv>> phases_;
+};
+
 }  // namespace
 
 std::unique_ptr<PreparedRow> make_code_conv(const CodeConvRow& row, const char* op, PackCache& cache, Isa isa) {
   if (has_nan(row.weight)) return nullptr;
-  return std::make_unique<CodeConv>(row, op, cache, isa);
+  if (row.transposed) return std::make_unique<TransposedCodeConv>(row, op, cache, isa);
+  return std::make_unique<CodeConv>(row, whole(row), op, cache, isa);
 }
 
 }  // namespace vd::cpu

@@ -27,6 +27,24 @@ template <class Args> float convolved_codes(const Args& a, int64_t b, int64_t g,
   return sum;
 }
 
+/** The same of a transposed convolution: the taps that spread pixels leave on (p,q). */
+template <class Args> float spread_codes(const Args& a, int64_t b, int64_t g, int64_t p, int64_t q, int64_t k) {
+  const int64_t F = a.x.dims[1], H = a.x.dims[2], W = a.x.dims[3], C = a.x.dims[4], K = a.y.dims[4];
+  const int64_t R = a.weight.dims[3], S = a.weight.dims[4];
+  float sum = 0;
+  for (int64_t r = 0; r < R; ++r) {
+    const int64_t h = p + a.padding[2] - r;
+    if (h < 0 || h % a.stride[1] != 0 || h / a.stride[1] >= H) continue;
+    for (int64_t s = 0; s < S; ++s) {
+      const int64_t w = q + a.padding[4] - s;
+      if (w < 0 || w % a.stride[2] != 0 || w / a.stride[2] >= W) continue;
+      const int64_t pixel = ((b * F + g) * H + h / a.stride[1]) * W + w / a.stride[2];
+      for (int64_t c = 0; c < C; ++c) sum += at(a.x, pixel, c) * load_element(a.weight.data, a.weight.dtype, ((c * K + k) * R + r) * S + s);
+    }
+  }
+  return sum;
+}
+
 /** Calls `store(i, k, v)` with each finished number, that of channel k of output pixel i. */
 template <class Args, class Store> void scaled_convolution(const Args& a, ThreadPool& pool, const Store& store) {
   const int64_t K = a.y.dims[4], G = a.y.dims[1], P = a.y.dims[2], Q = a.y.dims[3];
@@ -36,7 +54,8 @@ template <class Args, class Store> void scaled_convolution(const Args& a, Thread
     for (int64_t q = 0; q < Q; ++q)
       for (int64_t k = 0; k < K; ++k) {
         const float scale = xScale * at(a.weightScale, a.weightScale.dims[0] == 1 ? 0 : k, 0);
-        float v = convolved_codes(a, b, g, p, q, k) * scale + frame_bias(a.frameBias, b, g, k);
+        const float sum = a.transposed ? spread_codes(a, b, g, p, q, k) : convolved_codes(a, b, g, p, q, k);
+        float v = sum * scale + frame_bias(a.frameBias, b, g, k);
         if (a.bias.present()) v += load_element(a.bias.data, a.bias.dtype, k);
         store(line * Q + q, k, finished(a, line * Q + q, k, activate(a.act, v)));
       }

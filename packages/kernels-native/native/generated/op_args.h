@@ -188,15 +188,15 @@ struct ConvArgs {
   bool transposed;
 };
 
-/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact. */
+/** Convolves a channels-last clip over frames, height and width with zero padding, activations and filters in 8 bits of one type with scales, and applies the shared epilogue: y = tail(xScale · weightScale · Σ x · weight). Sums of float8 products are added up in float32 after at most 1280 of them; sums of integers are exact. Transposed, pixels are spread by the stride instead: 4x4 filters double height and width, among them those of nearest-2x with 3x3 filters behind it. */
 struct ConvQ8Args {
   /** [B,F,H,W,C]: activations. */
   Tensor x;
   /** [1|B,1,1,1]: of the activations: one, or one for each clip. */
   Tensor xScale;
-  /** [K,C,T,R,S]: filters in the checkpoint's layout, in the type of x. */
+  /** [M,D,T,R,S]: filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4]. */
   Tensor weight;
-  /** [1|K,1]: of the filters. */
+  /** [1|K,1]: of the filters: one, or one for each output channel. */
   Tensor weightScale;
   /** [K], may be absent: added per output channel. */
   Tensor bias;
@@ -222,6 +222,8 @@ struct ConvQ8Args {
   float residualScale;
   /** factor of `residual2`. */
   float residual2Scale;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1. */
+  bool transposed;
 };
 
 /** Convolves a clip as conv_q8 does and rounds the result to 8 bits with one scale that is known before, so that a convolution in 8 bits follows without a pass of its own: y = round(conv_q8(x) · (1 / yScale)), ties to even, saturating at ±448 (f8e4m3) or ±127 (i8). */
@@ -230,9 +232,9 @@ struct ConvQ8CodesArgs {
   Tensor x;
   /** [1|B,1,1,1]: of the activations: one, or one for each clip. */
   Tensor xScale;
-  /** [K,C,T,R,S]: filters in the checkpoint's layout, in the type of x. */
+  /** [M,D,T,R,S]: filters in the checkpoint's layout, in the type of x: [K,C,T,R,S], or transposed [C,K,1,4,4]. */
   Tensor weight;
-  /** [1|K,1]: of the filters. */
+  /** [1|K,1]: of the filters: one, or one for each output channel. */
   Tensor weightScale;
   /** [K], may be absent: added per output channel. */
   Tensor bias;
@@ -258,6 +260,8 @@ struct ConvQ8CodesArgs {
   float residualScale;
   /** factor of `residual2`. */
   float residual2Scale;
+  /** transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1. */
+  bool transposed;
 };
 
 /** Convolves every frame of a channels-last clip with 3x3 filters, a step of one and a border of zeros, and applies the shared epilogue, as conv does; before that it may normalise channel groups by given statistics and apply an activation, as group_norm does, also of two inputs side by side. Kernels may use Winograd's F(4x4, 3x3), which needs a quarter of the products; in float16 its error is about five times that of rounding the result. On the CPU, and where a GPU has no kernel for it, the convolution is computed as conv does. */
@@ -929,6 +933,7 @@ inline ConvQ8Args read_conv_q8_args(const Row& row) {
   args.outScale = static_cast<float>(row.attrs[10]);
   args.residualScale = static_cast<float>(row.attrs[11]);
   args.residual2Scale = static_cast<float>(row.attrs[12]);
+  args.transposed = row.attrs[13] != 0;
   return args;
 }
 
@@ -957,6 +962,7 @@ inline ConvQ8CodesArgs read_conv_q8_codes_args(const Row& row) {
   args.outScale = static_cast<float>(row.attrs[10]);
   args.residualScale = static_cast<float>(row.attrs[11]);
   args.residual2Scale = static_cast<float>(row.attrs[12]);
+  args.transposed = row.attrs[13] != 0;
   return args;
 }
 

@@ -134,7 +134,7 @@ void add_portable(const ConvArgs& a, const Epilogue& epilogue, const cuda::Devic
     cuda::Candidates one(cuda::PlanningOptions{.batchInvariant = true});
     cuda::add_matmul_mma(phase_problem(a, epilogue, phase), device, one);
     if (phase == 0) phases = std::move(one);
-    else join_launches(phases, one);
+    else cuda::join_launches(phases, one);
   }
   for (cuda::Variant& variant : phases.variants) out.add(std::move(variant));
 }

@@ -1,64 +1,34 @@
 import {
   add,
-  and,
   attr,
   bool,
   choose,
-  convOut,
+  convFlops,
+  covers,
   defineOp,
-  type Expr,
   epilogueAttrs,
   epilogueInputs,
   eq,
   FLOATS,
-  ge,
+  filterCount,
   int,
   ints,
   keepsChannels,
   mod,
   mul,
   oneOf,
-  or,
-  type Rule,
-  sub,
+  sizeAlong,
+  sizeOrDoubled,
+  transposed,
+  transposedAttr,
+  transposedRules,
+  whereTransposed,
 } from "../../contract/op-kit";
 
-const transposed = attr("transposed");
 const groups = attr("groups");
 /** Frames of x behind those of `past`. */
 const clip = add("N", "F");
 const grown = (size: string) => mul(size, add(1, attr("upsample")));
-const paddingOf = (axis: number) => add(attr("padding", 2 * axis), attr("padding", 2 * axis + 1));
-const out = (size: Expr, kernel: string, axis: number) => convOut(size, kernel, attr("stride", axis), paddingOf(axis));
-/** A transposed convolution of kernel 4, stride 2 and padding 1 doubles the size. */
-const outOrDoubled = (size: string, kernel: string, axis: number) =>
-  choose(transposed, mul(2, size), out(grown(size), kernel, axis));
-const covers = (where: string, size: Expr, kernel: string, axis: number): Rule => ({
-  where,
-  test: or(transposed, ge(add(size, paddingOf(axis)), kernel)),
-  expected: "a padded size of at least the kernel's",
-  got: add(size, paddingOf(axis)),
-});
-
-/** What a transposed convolution must be, as every backend computes it as four of 2x2. */
-const transposedShape: readonly (readonly [where: string, holds: Expr, expected: string, got: Expr])[] = [
-  ["weight", and(eq("T", 1), and(eq("R", 4), eq("S", 4))), "1x4x4 filters where transposed", "R"],
-  ["stride", eq(attr("stride", 0), 1), "a step of 1 in frames where transposed", attr("stride", 0)],
-  ["stride", eq(attr("stride", 1), 2), "steps of 2 in rows where transposed", attr("stride", 1)],
-  ["stride", eq(attr("stride", 2), 2), "steps of 2 in columns where transposed", attr("stride", 2)],
-  ...([0, 0, 1, 1, 1, 1] as const).map(
-    (size, side) =>
-      [
-        "padding",
-        eq(attr("padding", side), size),
-        `a padding of 0,0,1,1,1,1 where transposed`,
-        attr("padding", side),
-      ] as const,
-  ),
-  ["groups", eq(groups, 1), "1 where transposed", groups],
-  ["upsample", eq(attr("upsample"), 0), "false where transposed", attr("upsample")],
-  ["past", eq("N", 0), "no past frames where transposed", "N"],
-];
 
 /** Channels of x that the filters are for. */
 const filtered = choose(transposed, "M", mul("D", groups));
@@ -113,13 +83,13 @@ export default defineOp({
       "what pads in frames: zeros, or the first and the last frame again",
       "zeros",
     ),
-    transposed: bool("transposed convolution; 1x4x4 filters, stride 1,2,2, padding 0,0,1,1,1,1"),
+    transposed: transposedAttr,
   },
   derived: {
-    K: choose(transposed, "D", "M"),
-    G: out(clip, "T", 0),
-    P: outOrDoubled("H", "R", 1),
-    Q: outOrDoubled("W", "S", 2),
+    K: filterCount,
+    G: sizeAlong(0, clip, "T"),
+    P: sizeOrDoubled(1, "H", "R", grown("H")),
+    Q: sizeOrDoubled(2, "W", "S", grown("W")),
   },
   outputs: {
     y: { dims: ["B", "G", "P", "Q", "K"], dtype: FLOATS, apart: ["x", "weight", "past"], doc: "result" },
@@ -135,17 +105,15 @@ export default defineOp({
     { where: "weight", test: eq(filtered, "C"), expected: "filters for all channels of x", got: filtered },
     { where: "groups", test: eq(mod("C", groups), 0), expected: "a divisor of x's channels", got: groups },
     { where: "groups", test: eq(mod("K", groups), 0), expected: "a divisor of the output channels", got: groups },
-    covers("F", clip, "T", 0),
-    covers("H", grown("H"), "R", 1),
-    covers("W", grown("W"), "S", 2),
-    ...transposedShape.map(([where, holds, expected, got]): Rule => {
-      return { where, test: or(sub(1, transposed), holds), expected, got };
-    }),
+    covers(0, "F", "T", clip),
+    covers(1, "H", "R", grown("H")),
+    covers(2, "W", "S", grown("W")),
+    ...transposedRules,
+    whereTransposed("groups", eq(groups, 1), "1", groups),
+    whereTransposed("upsample", eq(attr("upsample"), 0), "false", attr("upsample")),
+    whereTransposed("past", eq("N", 0), "no past frames", "N"),
     keepsChannels,
   ],
-  // Transposed, every pixel of x meets every tap; else every result does.
-  cost: ({ B, F, H, W, C, G, P, Q, K, D, T, R, S, transposed: isTransposed }) => ({
-    flops: isTransposed ? 2 * B! * F! * H! * W! * C! * K! * R! * S! : 2 * B! * G! * P! * Q! * K! * D! * T! * R! * S!,
-  }),
+  cost: (sizes) => ({ flops: convFlops(sizes) }),
   tolerance: { f32: { nmse: 1e-12, worst: 2e-5 }, f16: { nmse: 1e-6, worst: 8e-3 }, bf16: { nmse: 1e-4, worst: 6e-2 } },
 });

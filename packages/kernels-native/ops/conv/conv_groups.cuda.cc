@@ -18,38 +18,6 @@ using namespace device;
 /** Most launches of a row, and least channels of a group with which tensor cores are worth one: a guess. */
 constexpr int64_t kMostGroupLaunches = 32, kLeastGroupChannels = 16;
 
-cuda::Address moved(cuda::Address address, const std::vector<int>& packs) {
-  if (address.base == cuda::AddressBase::pack) address.pack = packs[static_cast<size_t>(address.pack)];
-  return address;
-}
-
-cuda::Launch moved(cuda::Launch launch, const std::vector<int>& packs) {
-  for (cuda::Relocation& relocation : launch.relocations) relocation.address = moved(relocation.address, packs);
-  for (cuda::TensorMapRequest& map : launch.maps) map.base = moved(map.base, packs);
-  return launch;
-}
-
-/** Notes where in `to` the next pack of `from` is, added if it is not there yet. */
-void find_or_add(cuda::Variant& to, const cuda::Pack& pack, std::vector<int>& positions) {
-  const auto same = [&](const cuda::Pack& other) {
-    return other.source == pack.source && other.kind == pack.kind && other.targetType == pack.targetType && other.bytes == pack.bytes;
-  };
-  const auto found = std::find_if(to.packs.begin(), to.packs.end(), same);
-  positions.push_back(static_cast<int>(found - to.packs.begin()));
-  if (found != to.packs.end()) return;
-  // Its launches write to itself alone.
-  cuda::Pack added = pack;
-  for (cuda::Launch& launch : added.launches) launch = moved(std::move(launch), positions);
-  to.packs.push_back(std::move(added));
-}
-
-void append(cuda::Variant& to, const cuda::Variant& from) {
-  std::vector<int> positions;
-  for (const cuda::Pack& pack : from.packs) find_or_add(to, pack, positions);
-  for (const cuda::Launch& launch : from.launches) to.launches.push_back(moved(launch, positions));
-  to.workspaceBytes = std::max(to.workspaceBytes, from.workspaceBytes);
-}
-
 /** A kernel's name, the output channels that a thread takes, and its threads. */
 struct GroupsKernel {
   std::string symbol;
@@ -90,7 +58,7 @@ cuda::Reason launches_reason(const ConvArgs& a) {
 /** Adds the kernels of dense rows, one group after the other. */
 void add_group_launches(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options, cuda::Candidates& out) {
   cuda::Candidates all = dense_conv_variants(group_of(a, 0), device, options);
-  for (int64_t i = 1; i < a.groups; ++i) join_launches(all, dense_conv_variants(group_of(a, i), device, options));
+  for (int64_t i = 1; i < a.groups; ++i) cuda::join_launches(all, dense_conv_variants(group_of(a, i), device, options));
   for (cuda::Variant& variant : all.variants) out.add(std::move(variant));
 }
 
@@ -137,18 +105,6 @@ void give_float_bias(const ConvArgs& a, cuda::Variant& variant) {
   if (!bias.present) return;
   constexpr size_t kEpilogue = offsetof(ConvGroupsParams, conv) + offsetof(MatmulMmaParams, epilogue);
   variant.launches.back().relocations.push_back({kEpilogue + offsetof(Epilogue, bias), bias.address});
-}
-
-void join_launches(cuda::Candidates& variants, const cuda::Candidates& more) {
-  std::vector<cuda::Variant> joined;
-  for (cuda::Variant& variant : variants.variants) {
-    const auto named = [&](const cuda::Variant& other) { return other.name == variant.name; };
-    const auto found = std::find_if(more.variants.begin(), more.variants.end(), named);
-    if (found == more.variants.end()) continue;
-    append(variant, *found);
-    joined.push_back(std::move(variant));
-  }
-  variants.variants = std::move(joined);
 }
 
 cuda::Candidates grouped_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {

@@ -48,7 +48,4 @@ void add_conv_slide(const ConvArgs& args, const cuda::DeviceInfo& device, cuda::
  *  batch-invariant, and launches behind each variant find the rest. */
 void add_conv_moments(const ConvArgs& args, cuda::Candidates& variants);
 
-/** Puts the launches of each variant of `more` behind those of the variant of its name, and drops variants that `more` lacks. */
-void join_launches(cuda::Candidates& variants, const cuda::Candidates& more);
-
 }  // namespace vd

@@ -31,7 +31,7 @@ const both = ({ name, x, weight, gap = 0, more = {} }: Shape): Case[] =>
       x: { ...codes(x, dtype), gap },
       xScale: scales([1, 1, 1, 1]),
       weight: codes(weight, dtype),
-      weightScale: scales([weight[0]!, 1]),
+      weightScale: scales([more.attrs?.transposed ? weight[1]! : weight[0]!, 1]),
       ...more.inputs,
     },
   }));
@@ -182,6 +182,62 @@ const measured: Shape[] = [
   { name: "moments of one pixel", x: [1, 2, 1, 1, 32], weight: [32, 32, 1, 1, 1] },
 ].map((each): Shape => ({ ...(each as Shape), more: { ...(each as Shape).more, also: ["moments"] } }));
 
+/** 4x4 filters that double height and width. */
+const doubling: Shape[] = (
+  [
+    { name: "transposed", x: [2, 2, 4, 5, 12], weight: [12, 20, 1, 4, 4] },
+    { name: "transposed of one pixel", x: [1, 1, 1, 1, 5], weight: [5, 3, 1, 4, 4] },
+    { name: "transposed of one channel", x: [1, 2, 3, 1, 1], weight: [1, 1, 1, 4, 4] },
+    {
+      name: "transposed 64 to 64 on gaps, everything, a scale for each clip",
+      x: [2, 2, 9, 17, 64],
+      weight: [64, 64, 1, 4, 4],
+      gap: 16,
+      more: {
+        inputs: {
+          xScale: scales([2, 1, 1, 1]),
+          bias: [64],
+          frameBias: [2, 2, 64],
+          residual: [2, 2, 18, 34, 64],
+          residual2: { dims: [2, 2, 18, 34, 64], gap: 8 },
+        } as Case["inputs"],
+        attrs: { act: "silu", outScale: 0.6, residualScale: 0.4, residual2Scale: -1.5 },
+        outGap: 8,
+      },
+    },
+    {
+      name: "transposed 144 to 40, one scale for all filters",
+      x: [1, 1, 7, 8, 144],
+      weight: [144, 40, 1, 4, 4],
+      more: { inputs: { weightScale: scales([1, 1]), bias: [40] } as Case["inputs"] },
+    },
+    {
+      name: "transposed 48 to 256 with a bias, boxes of whole tiles",
+      x: [1, 2, 16, 16, 48],
+      weight: [48, 256, 1, 4, 4],
+      more: { inputs: { bias: [256], frameBias: [1, 2, 256] } as Case["inputs"] },
+    },
+    {
+      name: "moments of a transposed convolution",
+      x: [1, 2, 16, 32, 96],
+      weight: [96, 128, 1, 4, 4],
+      more: { inputs: { bias: [128] } as Case["inputs"], also: ["moments"] },
+    },
+    {
+      name: "moments of a transposed convolution of odd sizes",
+      x: [1, 2, 5, 7, 32],
+      weight: [32, 40, 1, 4, 4],
+      more: { also: ["moments"] },
+    },
+  ] as Shape[]
+).map(({ more = {}, ...each }) => ({
+  ...each,
+  more: {
+    ...more,
+    attrs: { ...more.attrs, transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
+  } as Partial<Case>,
+}));
+
 const epilogue = epilogueCases({ out: [2, 3, 3, 4, 24], rows: 24 }).flatMap((each) =>
   both({
     name: each.name,
@@ -190,6 +246,20 @@ const epilogue = epilogueCases({ out: [2, 3, 3, 4, 24], rows: 24 }).flatMap((eac
     more: { attrs: { ...each.attrs, padding: around(0, 1) }, inputs: each.inputs as Case["inputs"] },
   }),
 );
+
+/** A timed upsampling convolution: nearest-2x and 3x3 filters as one transposed convolution. */
+const upsampling = (name: string, x: number[], rows: number): Case[] =>
+  TYPES.map((dtype) => ({
+    name: `${name}, ${dtype}`,
+    inputs: {
+      x: codes(x, dtype),
+      xScale: scales([1, 1, 1, 1]),
+      weight: codes([x[4]!, rows, 1, 4, 4], dtype),
+      weightScale: scales([rows, 1]),
+      bias: [rows],
+    },
+    attrs: { transposed: true, stride: [1, 2, 2], padding: around(0, 1) },
+  }));
 
 /** A timed layer with bias; results in the timing's own type. */
 const layer = (name: string, x: number[], rows: number, kernel: readonly [number, number, number]): Case[] =>
@@ -206,13 +276,15 @@ const layer = (name: string, x: number[], rows: number, kernel: readonly [number
   }));
 
 export default defineCases(convQ8, {
-  correctness: [...shapes.flatMap(both), ...measured.flatMap(both), ...epilogue],
+  correctness: [...shapes.flatMap(both), ...measured.flatMap(both), ...doubling.flatMap(both), ...epilogue],
   bench: [
     ...layer("svd-xt.unet.down0.res0.conv1", [2, 25, 72, 128, 320], 320, [1, 3, 3]),
     ...layer("svd-xt.unet.down0.res0.temporal.conv1", [2, 25, 72, 128, 320], 320, [3, 1, 1]),
     ...layer("svd-xt.unet.down1.res0.conv2", [2, 25, 36, 64, 640], 640, [1, 3, 3]),
     ...layer("svd-xt.unet.up3.res0.conv1", [2, 25, 72, 128, 640], 640, [1, 3, 3]),
     ...layer("svd-xt.unet.mid.res0.conv1", [2, 25, 9, 16, 1280], 1280, [1, 3, 3]),
+    ...upsampling("svd-xt.vae.up0.upsample", [1, 2, 72, 128, 512], 512),
+    ...upsampling("svd-xt.vae.up2.upsample", [1, 2, 288, 512, 256], 256),
     ...layer("unet-chain.first.down2", [1, 2, 16, 16, 768], 768, [1, 3, 3]),
     ...layer("unet-chain.first.down3", [1, 2, 8, 8, 1536], 1536, [1, 3, 3]),
     ...layer("unet-chain.first.down4", [1, 2, 4, 4, 3072], 3072, [1, 3, 3]),

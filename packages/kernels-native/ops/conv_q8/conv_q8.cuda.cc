@@ -12,7 +12,9 @@ namespace {
 const char* invariant_tile(const ConvQ8Args& a) {
   const int64_t columns = a.y.channels(), taps = a.weight.dim(2) * a.weight.dim(3) * a.weight.dim(4);
   const bool wide = columns % 128 != 0 && columns % 160 == 0;
-  const bool one = a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
+  // Tiles of one sum have no phases.
+  const bool one =
+      !a.transposed && a.x.dtype == DType::f8e4m3 && cuda::ceil_div(a.x.channels(), 128) * taps <= device::kMostUnpromotedBlocks;
   if (wide) return one ? "sm90_m128n160ps" : "sm90_m128n160p";
   return columns % 256 == 0 ? "sm90_m128n256pw" : "sm90_m256n128pw";
 }
@@ -22,7 +24,7 @@ const char* invariant_tile(const ConvQ8Args& a) {
 cuda::Candidates conv_q8_cuda_variants(const ConvQ8Args& a, const cuda::DeviceInfo& device, const cuda::PlanningOptions& options) {
   cuda::Candidates out(options);
   const cuda::ConvQ8Operands operands = {
-      a.x, a.xScale, a.weight, a.weightScale, nullptr, a.stride, a.padding, cuda::epilogue_operands(a), a.moments.present()};
+      a.x, a.xScale, a.weight, a.weightScale, nullptr, a.stride, a.padding, cuda::epilogue_operands(a), a.transposed, a.moments.present()};
   cuda::add_conv_q8(operands, device, out);
   if (a.x.dtype == a.weight.dtype) cuda::add_channel_moments({"conv_q8", a.y, a.moments, invariant_tile(a)}, out);
   return out;

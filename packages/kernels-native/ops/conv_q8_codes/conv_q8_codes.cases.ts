@@ -29,7 +29,9 @@ interface Shape {
 /** A shape in both types, with a scale for each filter. */
 const both = ({ name, x, weight, gap = 0, outType, reach = 8, more = {} }: Shape): Case[] =>
   TYPES.map((dtype) => {
-    const products = weight.slice(1).reduce((count, size) => count * size, 1);
+    const isTransposed = more.attrs?.transposed === true;
+    // Of a transposed filter, a quarter of the taps meet one result.
+    const products = isTransposed ? weight[0]! * 4 : weight.slice(1).reduce((count, size) => count * size, 1);
     const largest = (outType ?? dtype) === "i8" ? 127 : 448;
     return {
       name: `${name}, ${dtype}`,
@@ -39,7 +41,7 @@ const both = ({ name, x, weight, gap = 0, outType, reach = 8, more = {} }: Shape
         x: codes(x, dtype, gap),
         xScale: scales([1, 1, 1, 1]),
         weight: codes(weight, dtype),
-        weightScale: scales([weight[0]!, 1]),
+        weightScale: scales([isTransposed ? weight[1]! : weight[0]!, 1]),
         yScale: { dims: [1, 1, 1, 1], fill: { values: [(reach * Math.sqrt(products)) / largest] } },
         ...more.inputs,
       },
@@ -53,7 +55,11 @@ const block = (channels: number): Partial<Case> => ({
   attrs: { padding: around(0, 1), act: "silu" },
 });
 
+const doubling: Partial<Case> = { attrs: { transposed: true, stride: [1, 2, 2], padding: around(0, 1) } };
+
 const shapes: Shape[] = [
+  { name: "transposed of odd sizes", x: [1, 2, 5, 3, 9], weight: [9, 21, 1, 4, 4], more: doubling },
+  { name: "transposed 64 to 128", x: [1, 2, 8, 16, 64], weight: [64, 128, 1, 4, 4], more: doubling },
   { name: "1x1 of one channel", x: [1, 1, 3, 5, 1], weight: [1, 1, 1, 1, 1] },
   { name: "1x1 with a step of 2", x: [1, 2, 5, 7, 9], weight: [5, 9, 1, 1, 1], more: { attrs: { stride: [1, 2, 2] } } },
   { name: "3x3 of 16 to 24", x: [2, 2, 9, 14, 16], weight: [24, 16, 1, 3, 3], more: same },

@@ -1,4 +1,12 @@
-import { convQ8Attrs, convQ8Derived, convQ8Inputs, convQ8Rules, defineOp, QUANTIZED } from "../../contract/op-kit";
+import {
+  convQ8Attrs,
+  convQ8Cost,
+  convQ8Derived,
+  convQ8Inputs,
+  convQ8Rules,
+  defineOp,
+  QUANTIZED,
+} from "../../contract/op-kit";
 
 export default defineOp({
   id: "conv_q8_codes",
@@ -8,6 +16,7 @@ export default defineOp({
     "saturating at ±448 (f8e4m3) or ±127 (i8).",
   formula: [
     "sum[g,p,q,k] = xScale · weightScale[k] · Σ over t,r,s,c of x[g·stride₀ + t − pad, p·stride₁ + r − pad, q·stride₂ + s − pad, c] · weight[k,c,t,r,s]",
+    "transposed: sum[g,p,q,k] = xScale · weightScale[k] · Σ over r,s,c with 2·i + r = p + 1, 2·j + s = q + 1 of x[g,i,j,c] · weight[c,k,0,r,s]",
     "v = outScale · act(sum + bias + frameBias) + residualScale · residual + residual2Scale · residual2",
     "y = round(v · (1 / yScale))",
   ],
@@ -27,7 +36,7 @@ export default defineOp({
     },
   },
   rules: convQ8Rules,
-  cost: ({ B, G, P, Q, K, C, T, R, S }) => ({ flops: 2 * B! * G! * P! * Q! * K! * C! * T! * R! * S! }),
+  cost: convQ8Cost,
   // A number beside a tie may go to either code: one of 127, or an eighth of a number, of which the largest are eight times the deviation.
   tolerance: {
     f32: { nmse: 1e-3, worst: 0.3 },

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "../../native/generated/op_planners.h"
@@ -105,6 +106,34 @@ ConvQ8Args conv_q8(int64_t size, int64_t channels, int64_t columns, DType type) 
   for (int i = 0; i < 3; ++i) a.stride[i] = 1;
   for (int i = 2; i < 6; ++i) a.padding[i] = 1;
   a.outScale = 1;
+  return a;
+}
+
+/** conv_q8 that doubles height and width of `frames` frames, [1, frames, height, width, channels]. */
+ConvQ8Args transposed_conv_q8(const int64_t (&x)[4], int64_t columns, DType type) {
+  ConvQ8Args a = conv_q8(1, x[3], columns, type);
+  a.x = tensor({1, x[0], x[1], x[2], x[3]}, type);
+  a.weight = tensor({x[3], columns, 1, 4, 4}, type);
+  a.y = tensor({1, x[0], 2 * x[1], 2 * x[2], columns}, DType::f16);
+  a.stride[1] = a.stride[2] = 2;
+  a.transposed = true;
+  return a;
+}
+
+/** The same that leaves codes of its operands' type. */
+ConvQ8CodesArgs transposed_conv_q8_codes(const int64_t (&x)[4], int64_t columns, DType type) {
+  const ConvQ8Args plain = transposed_conv_q8(x, columns, type);
+  ConvQ8CodesArgs a{};
+  a.x = plain.x;
+  a.xScale = plain.xScale;
+  a.weight = plain.weight;
+  a.weightScale = plain.weightScale;
+  a.yScale = tensor({1, 1, 1, 1});
+  a.y = tensor({1, x[0], 2 * x[1], 2 * x[2], columns}, type);
+  std::copy(std::begin(plain.stride), std::end(plain.stride), a.stride);
+  std::copy(std::begin(plain.padding), std::end(plain.padding), a.padding);
+  a.outScale = 1;
+  a.transposed = true;
   return a;
 }
 
@@ -220,6 +249,19 @@ void print_8_bits(const cuda::DeviceInfo& device) {
     measured.padding[0] = measured.padding[1] = 1;
     for (int i = 2; i < 6; ++i) measured.padding[i] = 0;
     print((name + "invariant measured conv over frames").c_str(), conv_q8_cuda_variants(measured, device, kInvariant));
+    // SVD's decoder, whose largest upsampling convolution has frames of 288 by 512.
+    ConvQ8Args doubling = transposed_conv_q8({25, 288, 512, 256}, 256, type);
+    print((name + "doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    doubling.moments = tensor({1, 25, 256, 2});
+    print((name + "measured doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    print((name + "invariant measured doubling conv").c_str(), conv_q8_cuda_variants(doubling, device, kInvariant));
+    doubling.residual = doubling.y;
+    print((name + "doubling conv with a residual").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
+    print((name + "doubling conv to codes").c_str(),
+          conv_q8_codes_cuda_variants(transposed_conv_q8_codes({25, 288, 512, 256}, 256, type), device, kExplain));
+    doubling = transposed_conv_q8({2, 9, 11, 320}, 320, type);
+    doubling.moments = tensor({1, 2, 320, 2});
+    print((name + "doubling conv of 320").c_str(), conv_q8_cuda_variants(doubling, device, kExplain));
     print((name + "linear of 77 tokens").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type), device, kExplain));
     print((name + "linear in blocks").c_str(), linear_q8_cuda_variants(linear_q8(77, 5120, 1280, type, 40), device, kExplain));
     print((name + "linear of one block").c_str(), linear_q8_cuda_variants(linear_q8(77, 128, 1280, type), device, kExplain));

@@ -2,7 +2,12 @@ import { makeStorage, packedTensor, type RecordCall } from "../graph";
 import type { AttentionOptions, ConvOptions, LinearOptions } from "../graph-ops.generated";
 import { type CallOptions, packedBytes, reshape, type Storage, type Tensor, tokens } from "../tensor";
 import type { ChangeRow } from "../weights/changed-storage";
-import { type QuantizedType, type QuantizedWeight, quantizeWeight } from "../weights/quantized-weight";
+import {
+  type QuantizedType,
+  type QuantizedWeight,
+  quantizeUpsamplingWeight,
+  quantizeWeight,
+} from "../weights/quantized-weight";
 import type { ActivationQuantization, Quantized } from "./quantized";
 
 /** How a weight is rounded: to which type, and what happens to its rows before. */
@@ -16,22 +21,36 @@ export interface WeightRounding {
 export class QuantizedWeights {
   private readonly known = new WeakMap<
     Storage,
-    { weight: Tensor; rounding: WeightRounding; made: QuantizedWeight }[]
+    { weight: Tensor; rounding: WeightRounding; quantize: typeof quantizeUpsamplingWeight; made: QuantizedWeight }[]
   >();
 
   /** Returns a weight in 8 bits, with a scale for each row. */
-  of(weight: Tensor, { dtype, change }: WeightRounding): QuantizedWeight {
+  of(weight: Tensor, rounding: WeightRounding): QuantizedWeight {
+    return this.findOrMake(weight, rounding, quantizeWeight);
+  }
+
+  /** Returns the filters [K,C,1,3,3] of a convolution that upsamples as those of a transposed one, see {@link quantizeUpsamplingWeight}. */
+  ofUpsampling(weight: Tensor, rounding: WeightRounding): QuantizedWeight {
+    return this.findOrMake(weight, rounding, quantizeUpsamplingWeight);
+  }
+
+  private findOrMake(
+    weight: Tensor,
+    { dtype, change }: WeightRounding,
+    quantize: typeof quantizeUpsamplingWeight,
+  ): QuantizedWeight {
     const ofStorage = this.known.get(weight.storage) ?? [];
     this.known.set(weight.storage, ofStorage);
     const found = ofStorage.find(
       (each) =>
         each.weight.byteOffset === weight.byteOffset &&
         each.rounding.dtype === dtype &&
-        each.rounding.change === change,
+        each.rounding.change === change &&
+        each.quantize === quantize,
     );
     if (found) return found.made;
-    const made = quantizeWeight(weight, { dtype, change });
-    ofStorage.push({ weight, rounding: { dtype, change }, made });
+    const made = quantize(weight, { dtype, change });
+    ofStorage.push({ weight, rounding: { dtype, change }, quantize, made });
     return made;
   }
 }
@@ -89,21 +108,36 @@ export function recordLinearQ8Codes(
   return { codes: made, scales: yScale };
 }
 
-/** True if there is an 8-bit form of a convolution: none upsamples, is transposed or grouped, or sees frames from elsewhere. */
+/** True if a convolution has an 8-bit form with its own filters: none upsamples, is transposed or grouped, or sees frames from elsewhere.
+ *  For those that upsample see {@link hasUpsamplingConvQ8}. */
 export function hasConvQ8({ upsample, past, groups = 1, framePadding = "zeros", transposed }: ConvOptions): boolean {
   return !upsample && !past && groups === 1 && framePadding === "zeros" && !transposed;
 }
 
-/** Returns the sizes of a convolution's result that {@link hasConvQ8}, [B,G,P,Q,K]. */
-export function convDims({ x, weight, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] }: ConvOptions): number[] {
+/** True if a convolution that upsamples has an 8-bit form, a transposed convolution with filters of its own
+ *  ({@link QuantizedWeights.ofUpsampling}): 1x3x3 filters in steps of one with a padding of one. */
+export function hasUpsamplingConvQ8(call: ConvOptions): boolean {
+  const { weight, upsample, stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] } = call;
+  const isUnit = `${weight.dims.slice(2)}` === "1,3,3" && `${stride}` === "1,1,1" && `${padding}` === "0,0,1,1,1,1";
+  return upsample === true && isUnit && hasConvQ8({ ...call, upsample: false });
+}
+
+/** Returns the sizes of a convolution's result that {@link hasConvQ8} or {@link hasUpsamplingConvQ8}, [B,G,P,Q,K]. */
+export function convDims({ x, weight, upsample, ...call }: ConvOptions): number[] {
+  const { stride = [1, 1, 1], padding = [0, 0, 0, 0, 0, 0] } = call;
   const size = (axis: number) => {
-    const padded = x.dims[1 + axis]! + padding[2 * axis]! + padding[2 * axis + 1]!;
+    const grown = x.dims[1 + axis]! * (upsample && axis > 0 ? 2 : 1);
+    const padded = grown + padding[2 * axis]! + padding[2 * axis + 1]!;
     return Math.floor((padded - weight.dims[2 + axis]!) / stride[axis]!) + 1;
   };
   return [x.dims[0]!, size(0), size(1), size(2), weight.dims[0]!];
 }
 
-/** Records a convolution that {@link hasConvQ8} in 8 bits, with the whole epilogue of `call`; the result has the type of its x. */
+/** What a transposed convolution says of itself that upsamples. */
+const UPSAMPLING = { transposed: true, stride: [1, 2, 2], padding: [0, 0, 1, 1, 1, 1] } as const;
+
+/** Records a convolution that {@link hasConvQ8} or {@link hasUpsamplingConvQ8} in 8 bits, with the whole epilogue of `call`; the result has
+ *  the type of its x. weights: of {@link QuantizedWeights.ofUpsampling} where it upsamples. */
 export function recordConvQ8(
   record: RecordCall,
   call: ConvOptions,
@@ -112,7 +146,8 @@ export function recordConvQ8(
 ): Tensor {
   const { upsample, groups, framePadding, transposed, past, x, ...conv } = call;
   const out = call.out ?? emptyTensor(convDims(call), x.dtype);
-  return record("conv_q8", { ...conv, x: codes, xScale: scales, ...weights, out } as CallOptions);
+  const geometry = upsample ? UPSAMPLING : {};
+  return record("conv_q8", { ...conv, ...geometry, x: codes, xScale: scales, ...weights, out } as CallOptions);
 }
 
 /** Records the same with a result in 8 bits for the convolution behind it. yScale: [1,1,1,1]; the result has the type of the codes. */
@@ -125,7 +160,16 @@ export function recordConvQ8Codes(
 ): Quantized {
   const { upsample, groups, framePadding, transposed, past, x, out: _, ...conv } = call;
   const out = emptyTensor(convDims(call), codes.dtype);
-  const made = record("conv_q8_codes", { ...conv, x: codes, xScale: scales, ...weights, yScale, out } as CallOptions);
+  const geometry = upsample ? UPSAMPLING : {};
+  const made = record("conv_q8_codes", {
+    ...conv,
+    ...geometry,
+    x: codes,
+    xScale: scales,
+    ...weights,
+    yScale,
+    out,
+  } as CallOptions);
   return { codes: made, scales: yScale };
 }
 

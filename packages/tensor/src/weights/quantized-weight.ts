@@ -1,10 +1,11 @@
-import { allocateBuffer, countOf, type DeviceBuffer, type DType } from "@vd/kernels-native";
+import { allocateBuffer, countOf, type DeviceBuffer, type DType, VdError } from "@vd/kernels-native";
 import { FLOAT8_E4M3_MAX, toFloat8Array } from "../float8";
 import { makeStorage, packedTensor } from "../graph";
 import { decodeStored } from "../host";
 import { type Pausable, runAtOnce, runInSlices } from "../pausable";
 import { elementBytes, type Storage, type Tensor } from "../tensor";
 import type { ChangeRow } from "./changed-storage";
+import { foldUpsampling } from "./upsampling-filter";
 
 /** An element type that scales belong to. */
 export type QuantizedType = "f8e4m3" | "i8";
@@ -38,6 +39,16 @@ function codesOf(values: Float32Array, dtype: QuantizedType): Uint8Array {
   return new Uint8Array(codes.buffer);
 }
 
+/** Rows whose codes do not lie where their numbers did. */
+interface RowLayout {
+  /** Codes of all rows. */
+  readonly count: number;
+  /** What the numbers of a row become before they are rounded. */
+  readonly fold: (values: Float32Array) => Float32Array;
+  /** Puts the codes of a row where they belong among all. */
+  readonly put: (codes: Uint8Array, row: number, all: Uint8Array) => void;
+}
+
 /** What a weight becomes: made once, when either storage is first needed. */
 class Quantization {
   private made: { codes: DeviceBuffer; scales: DeviceBuffer } | undefined;
@@ -49,6 +60,7 @@ class Quantization {
     private readonly width: number,
     readonly numScales: number,
     private readonly change: ChangeRow | undefined,
+    private readonly layout?: RowLayout,
   ) {}
 
   /** Makes it at once. */
@@ -72,23 +84,27 @@ class Quantization {
     const count = countOf(this.source.dims);
     const perRow = count / this.source.dims[0]!;
     const groups = Math.ceil(perRow / this.width);
-    const codes = allocateBuffer(count);
+    const codes = allocateBuffer(this.layout?.count ?? count);
+    const placed = this.layout && new Uint8Array(this.layout.count);
     const scales = new Float32Array(this.numScales);
     let sincePause = 0;
     for (let row = 0; row < this.source.dims[0]!; row++) {
-      const values = this.read(row * perRow, perRow);
-      this.change?.(values, row);
+      const stored = this.read(row * perRow, perRow);
+      this.change?.(stored, row);
+      const values = this.layout?.fold(stored) ?? stored;
       for (let group = 0; group < groups; group++) {
-        const part = values.subarray(group * this.width, (group + 1) * this.width);
+        const part = placed ? values : values.subarray(group * this.width, (group + 1) * this.width);
         scales[row * groups + group] = this.scale(part);
       }
-      codes.writeSync(codesOf(values, this.dtype), row * perRow);
+      if (placed) this.layout!.put(codesOf(values, this.dtype), row, placed);
+      else codes.writeSync(codesOf(values, this.dtype), row * perRow);
       sincePause += perRow;
       if (sincePause >= PIECE) {
         sincePause = 0;
         yield;
       }
     }
+    if (placed) codes.writeSync(placed);
     const scaleBuffer = allocateBuffer(scales.byteLength);
     scaleBuffer.writeSync(scales);
     return { codes, scales: scaleBuffer };
@@ -164,10 +180,61 @@ export function quantizeWeight(
   const [rows, count] = [weight.dims[0]!, countOf(weight.dims)];
   const groups = blocks ? Math.ceil(count / rows / BLOCK) : 1;
   const quantization = new Quantization(weight, dtype, blocks ? BLOCK : count / rows, rows * groups, change);
-  const { name } = weight.storage;
+  return tensorsOf(quantization, weight, { codes: weight.dims, scales: [rows, groups], dtype });
+}
+
+/** The tensors of a weight that is made when one of them is first needed. */
+function tensorsOf(
+  quantization: Quantization,
+  { storage: { name } }: Tensor,
+  { codes, scales, dtype }: { codes: readonly number[]; scales: readonly number[]; dtype: QuantizedType },
+): QuantizedWeight {
   const place = (part: "codes" | "scales", dims: readonly number[], type: DType) => {
     const bytes = countOf(dims) * elementBytes(type);
     return packedTensor(new QuantizedStorage(`${name} (${part})`, bytes, quantization, part), dims, type);
   };
-  return { weight: place("codes", weight.dims, dtype), weightScale: place("scales", [rows, groups], "f32") };
+  return { weight: place("codes", codes, dtype), weightScale: place("scales", scales, "f32") };
+}
+
+/**
+ * The filters of an upsampling convolution as a transposed `conv_q8` takes them, which gives the same results but for the rounding: 4x4
+ * taps, each the sum of the 3x3 taps that reach it (in float32), then rounded with a scale for each output channel. They are made when a
+ * plan that uses them is loaded.
+ *
+ * weight: packed, [K,C,1,3,3] in a float type; the codes are [C,K,1,4,4]. change: what happens to the 3x3 taps of each output channel
+ * before.
+ *
+ * @throws VdError `shape` for filters of other sizes
+ * @example
+ * ```ts
+ * import { Graph, quantizeUpsamplingWeight } from "@vd/tensor";
+ *
+ * const g = new Graph();
+ * const filters = g.constant(new Float32Array(16 * 32 * 9).fill(1), [16, 32, 1, 3, 3]);
+ * const { weight, weightScale } = quantizeUpsamplingWeight(filters);
+ * console.log(weight.dims, weightScale.dims); // [ 32, 16, 1, 4, 4 ] [ 16, 1 ]
+ * ```
+ */
+export function quantizeUpsamplingWeight(
+  weight: Tensor,
+  { dtype = "f8e4m3", change }: { dtype?: QuantizedType; change?: ChangeRow | undefined } = {},
+): QuantizedWeight {
+  const [k, c, ...sizes] = weight.dims as [number, number, ...number[]];
+  if (`${sizes}` !== "1,3,3")
+    throw new VdError({
+      code: "shape",
+      where: "quantizeUpsamplingWeight] [weight",
+      expected: "filters [K,C,1,3,3]",
+      got: `[${weight.dims}]`,
+    });
+  const layout: RowLayout = {
+    count: c * k * 16,
+    fold: foldUpsampling,
+    put: (codes, row, all) => {
+      for (let channel = 0; channel < c; channel++)
+        all.set(codes.subarray(channel * 16, (channel + 1) * 16), (channel * k + row) * 16);
+    },
+  };
+  const quantization = new Quantization(weight, dtype, c * 9, k, change, layout);
+  return tensorsOf(quantization, weight, { codes: [c, k, 1, 4, 4], scales: [k, 1], dtype });
 }

@@ -4,6 +4,7 @@ import {
   emptyTensor,
   type GroupNormOptions,
   hasConvQ8,
+  hasUpsamplingConvQ8,
   isNormedOverFrames,
   normScale,
   type Quantized,
@@ -32,14 +33,15 @@ const weights = new QuantizedWeights();
 
 /**
  * Returns how convolutions are recorded in 8-bit floats: filters with a scale each; activations that come from a norm are rounded
- * by it, with a scale that follows from its weights, others with one that is found at run time, for each call. Convolutions of few
- * channels, and of kinds that have no 8-bit form, stay as they are, and with `fusedNorm` those over frames that normalise by themselves. What a call computes at a time (frames, tiles) decides a scale
+ * by it, with a scale that follows from its weights, others with one that is found at run time, for each call. Those that upsample
+ * become transposed ones of the same results, whose filters are folded before they are rounded. Convolutions of few channels, and of kinds that have no 8-bit form, stay as they are, and with `fusedNorm` those over frames that normalise by themselves. What a call computes at a time (frames, tiles) decides a scale
  * that is found, so that pieces differ by the rounding of 8 bits.
  */
 export function takeFloat8({ fusedNorm }: Pick<OptimizationSwitches, "fusedNorm">): TakeConvolution {
   const dtype = "f8e4m3";
   return (call, norms, record) => {
-    if (!hasConvQ8(call) || !hasEnoughChannels(call)) return undefined;
+    const upsamples = hasUpsamplingConvQ8(call);
+    if (!(upsamples || hasConvQ8(call)) || !hasEnoughChannels(call)) return undefined;
     const waiting = norms.find(call.x);
     if (fusedNorm && waiting && isNormedOverFrames(call, waiting.call as GroupNormOptions)) return undefined;
     const norm = norms.take(call.x);
@@ -47,6 +49,7 @@ export function takeFloat8({ fusedNorm }: Pick<OptimizationSwitches, "fusedNorm"
     const { x: _, ...others } = call;
     norms.recordBefore((rounded ? others : call) as CallOptions);
     const codes = rounded ?? recordQuantize(record, call.x, { dtype, per: "tensor", name: `${call.name}.quantize` });
-    return recordConvQ8(record, call, codes, weights.of(call.weight, { dtype }));
+    const filters = upsamples ? weights.ofUpsampling(call.weight, { dtype }) : weights.of(call.weight, { dtype });
+    return recordConvQ8(record, call, codes, filters);
   };
 }

@@ -197,6 +197,25 @@ it("in 8-bit floats with norms inside, convolutions over frames of 128 channels 
   ]);
 });
 
+it("in 8-bit floats, convolutions that upsample become transposed ones of the same sizes, but for those of few channels", () => {
+  const recorded = (channels: number, fusedUpsample: boolean) => {
+    const g = new Graph();
+    g.rewriteCalls(rewriteOf({ fusedSilu: true, fusedUpsample, fusedNorm: true, winograd: false, fp8: true })!);
+    const weight = g.constant(new Float32Array(64 * channels * 9), [64, channels, 1, 3, 3]);
+    const x = g.input("x", [1, 2, 3, 5, channels]);
+    const y = g.conv({ name: "up", x, weight, padding: [0, 0, 1, 1, 1, 1], upsample: true });
+    expect(y.dims).toEqual([1, 2, 6, 10, 64]);
+    return g.rows.map(({ op, inputs }) => [op, ...inputs.flatMap((each) => (each ? [each.dims.join()] : []))]);
+  };
+  expect(recorded(32, true)).toEqual([
+    ["quantize", "1,2,15,32"],
+    ["conv_q8", "1,2,3,5,32", "1,1,1,1", "32,64,1,4,4", "64,1"],
+  ]);
+  expect(recorded(16, true).map(([op]) => op)).toEqual(["conv"]);
+  // Without that fusion the map is doubled first.
+  expect(recorded(32, false).map(([op]) => op)).toEqual(["resize", "quantize", "conv_q8"]);
+});
+
 it("in 8-bit floats, convolutions of many channels take codes with scales, and frames differ by their rounding", async () => {
   const config = parseVaeConfig({ block_out_channels: [32, 64], layers_per_block: 1, down_block_types: undefined });
   const { decode } = temporalVae(randomWeights().weights, config);
@@ -209,6 +228,9 @@ it("in 8-bit floats, convolutions of many channels take codes with scales, and f
         const y = decode(g, x);
         const numOf = (id: string) => g.rows.filter(({ op }) => op === id).length;
         expect(numOf("conv_q8") > 0).toBe(fp8);
+        // The decoder's only upsampling convolution is among them.
+        const transposed = g.rows.filter(({ op, inputs }) => op === "conv_q8" && inputs[2]!.dims[3] === 4);
+        expect(transposed).toHaveLength(fp8 ? 1 : 0);
         // Norms round for the convolutions behind them, and for nothing else.
         expect(numOf("group_norm_q8") > numOf("quantize")).toBe(fp8);
         expect(numOf("conv_q8")).toBe(numOf("group_norm_q8") + numOf("quantize"));

@@ -55,4 +55,7 @@ class Candidates {
   std::vector<RejectedVariant> rejected_;
 };
 
+/** Puts the launches of each variant of `more` behind those of the variant of its name, and drops variants that `more` lacks. */
+void join_launches(Candidates& variants, const Candidates& more);
+
 }  // namespace vd::cuda

@@ -16,6 +16,7 @@ struct ConvQ8Operands {
   const int64_t (&stride)[3];
   const int64_t (&padding)[6];
   EpilogueOperands tail;
+  bool transposed;
   bool moments = false;  // kernels that find those of results on the way come with them
 };
 

@@ -124,7 +124,9 @@ function clipOfCodes(c: ExportContext, { inputs, name }: NamedRow): Value {
 function filtersOfCodes(c: ExportContext, row: NamedRow, dims: readonly number[]): string {
   const codes = codesOfWeight(c, row);
   const scales = c.wideParameter(row.inputs.weightScale!, "weight_scale", row.name);
-  const column = c.writer.node("Reshape", [scales, c.writer.ints([-1, ...dims.slice(1).map(() => 1)])]);
+  // Output channels come first, or second where it is transposed.
+  const perFilter = row.attrs.transposed ? [1, -1, ...dims.slice(2).map(() => 1)] : [-1, ...dims.slice(1).map(() => 1)];
+  const column = c.writer.node("Reshape", [scales, c.writer.ints(perFilter)]);
   return c.writer.node("Mul", [c.writer.node("Reshape", [codes, c.writer.ints(dims)]), column]);
 }
 
@@ -136,6 +138,7 @@ function convOfCodes(c: ExportContext, row: NamedRow): Value {
     weight: (dims) => filtersOfCodes(c, row, dims),
     bias: inputs.bias && c.wideParameter(inputs.bias, "bias", name),
     ...{ stride: attrs.stride as readonly number[], padding: attrs.padding as readonly number[] as Pads },
+    transposed: attrs.transposed as boolean,
   });
   return finished(c, row, { y: c.narrowed(y), form });
 }

@@ -130,11 +130,23 @@ export const ONNX_FORMS: Partial<Readonly<Record<OpId, OnnxForm>>> = {
   batch_norm: { nodes: ["BatchNormalization", "Gelu", "Mul", "Sigmoid"] },
   conv: { nodes: ["Add", "Conv", "ConvTranspose", "Gelu", "Mul", "Pad", "ReduceMean", "Resize", "Sigmoid", "Sub"] },
   conv_q8: {
-    nodes: ["Add", "Conv", "DequantizeLinear", "Gelu", "Mul", "ReduceMean", "Sigmoid", "Sub"],
+    nodes: ["Add", "Conv", "ConvTranspose", "DequantizeLinear", "Gelu", "Mul", "ReduceMean", "Sigmoid", "Sub"],
     note: DEQUANTISED,
   },
   conv_q8_codes: {
-    nodes: ["Add", "Clip", "Conv", "DequantizeLinear", "Div", "IsNaN", "Mul", "QuantizeLinear", "Sigmoid", "Where"],
+    nodes: [
+      "Add",
+      "Clip",
+      "Conv",
+      "ConvTranspose",
+      "DequantizeLinear",
+      "Div",
+      "IsNaN",
+      "Mul",
+      "QuantizeLinear",
+      "Sigmoid",
+      "Where",
+    ],
     note: DEQUANTISED,
   },
   conv_winograd: {
