@@ -1,4 +1,5 @@
-// Convolutions with borders of zeros that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands for.
+// Convolutions with borders of zeros that normalise their source first, conv_winograd and group_norm_conv, as the two ops that each stands
+// for.
 #pragma once
 #include <algorithm>
 

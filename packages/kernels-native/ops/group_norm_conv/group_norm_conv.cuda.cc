@@ -97,8 +97,8 @@ void add_narrow(const GroupNormConvArgs& a, const cuda::DeviceInfo& device, cuda
   launch.grid[0] = static_cast<uint32_t>(tiles * a.x.dim(0) * a.x.dim(1));
   launch.set_params(p);
   constexpr uint32_t kNorm = offsetof(device::NormedFewParams, norm);
-  launch.relocations.push_back({offsetof(device::NormedFewParams, weights),
-                                cuda::pack_conv_filters(variant, conv, device::kNormedFewTaps, channels)});
+  launch.relocations.push_back(
+      {offsetof(device::NormedFewParams, weights), cuda::pack_conv_filters(variant, conv, device::kNormedFewTaps, channels)});
   launch.relocations.push_back({kNorm + offsetof(device::MatmulSourceNorm, weight), source.weight});
   launch.relocations.push_back({kNorm + offsetof(device::MatmulSourceNorm, bias), source.bias});
   variant.launches.push_back(std::move(launch));

@@ -1,5 +1,5 @@
-// group_norm_conv on Hopper: tiles that are normalised in shared memory, of 3x3 filters (device/matmul_sm90_normed.cuh) and of 3x1x1 filters
-// (device/matmul_sm90_walk.cuh). Symbols: group_norm_conv_sm90_<dtype>_<tile>[_moments]. Measured: docs/kernels/group_norm_conv.md.
+// group_norm_conv on Hopper: tiles that are normalised in shared memory, of 3x3 filters (device/matmul_sm90_normed.cuh) and of 3x1x1
+// filters (device/matmul_sm90_walk.cuh). Symbols: group_norm_conv_sm90_<dtype>_<tile>[_moments]. Measured: docs/kernels/group_norm_conv.md.
 #include "../../device/matmul_sm90_normed.cuh"
 #include "../../device/matmul_sm90_walk.cuh"
 
@@ -10,9 +10,9 @@ using namespace vd::device;
                        matmul_sm90_normed<MatmulConfig<type, tile, false>>)                                                           \
   VD_KERNEL_OVERLAPPED(group_norm_conv_sm90_##name##_##tileName##_moments, MatmulNormedParams, normed_threads(kMatmulTiles[tile]), 1, \
                        matmul_sm90_normed<MatmulConfig<type, tile, false, false, false, false, type, true>>)
-#define VD_WALK(type, name, tile, tileName)                                                                  \
+#define VD_WALK(type, name, tile, tileName)                                                                     \
   VD_KERNEL_OVERLAPPED(group_norm_conv_sm90_##name##_##tileName, MatmulNormedParams, kWalkThreads, 1,           \
-                       matmul_sm90_walk<MatmulConfig<type, tile, false>>)                                     \
+                       matmul_sm90_walk<MatmulConfig<type, tile, false>>)                                       \
   VD_KERNEL_OVERLAPPED(group_norm_conv_sm90_##name##_##tileName##_moments, MatmulNormedParams, kWalkThreads, 1, \
                        matmul_sm90_walk<MatmulConfig<type, tile, false, false, false, false, type, true>>)
 #define VD_NORMED_ALL(type, name)            \

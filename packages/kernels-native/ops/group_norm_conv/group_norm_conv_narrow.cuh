@@ -35,8 +35,7 @@ struct NormedFewShared {
 };
 
 /** Filters of every tap and channel: row tap · columns + k; rows behind the last are zeros. */
-template <class T, int kTiles>
-__device__ __forceinline__ void normed_few_filters(const NormedFewParams& p, const NormedFewShared& s) {
+template <class T, int kTiles> __device__ __forceinline__ void normed_few_filters(const NormedFewParams& p, const NormedFewShared& s) {
   const int vectors = p.channels / 8;
   const T* weights = static_cast<const T*>(p.weights);
   for (int i = threadIdx.x; i < kTiles * 8 * vectors; i += kNormedFewThreads) {
@@ -72,8 +71,7 @@ __device__ __forceinline__ void normed_few_rows(const NormedFewParams& p, const 
 /** A lane's eight channels of four rows. */
 template <class T> __device__ __forceinline__ void normed_few_load(const T* frame, const int32_t (&rows)[4], int c, uint4 (&x)[4]) {
 #pragma unroll
-  for (int r = 0; r < 4; ++r)
-    x[r] = rows[r] >= 0 ? __ldg(reinterpret_cast<const uint4*>(frame + rows[r] + c)) : make_uint4(0, 0, 0, 0);
+  for (int r = 0; r < 4; ++r) x[r] = rows[r] >= 0 ? __ldg(reinterpret_cast<const uint4*>(frame + rows[r] + c)) : make_uint4(0, 0, 0, 0);
 }
 
 /** Normalises and activates them; zeros of the padding stay. */

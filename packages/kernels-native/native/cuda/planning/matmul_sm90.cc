@@ -62,7 +62,8 @@ Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
   const int64_t most = kWalkBlocks * 64;
   return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
-                   if_so(walks && !overFrames, {"is for filters over frames"}), if_so(!walks && overFrames, {"is for filters inside a frame"}),
+                   if_so(walks && !overFrames, {"is for filters over frames"}),
+                   if_so(!walks && overFrames, {"is for filters inside a frame"}),
                    if_so(walks && p.channels > most, {"is for up to # channels, x has #", {most, p.channels}}),
                    if_so(walks && p.columns > tile.tileN, {"is for up to # filters, there are #", {tile.tileN, p.columns}})});
 }
