@@ -127,9 +127,9 @@ inline constexpr int kRowsChannels = 320;
 /** Pixels of a line of the source of normed tiles: eight results beside each other see two more. */
 inline constexpr int kNormedColumns = 8 + 2;
 
-/** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and filters that stay in shared memory; two
- *  warpgroups that multiply, one that moves, and one that normalises for each block of channels. */
-inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkThreads = 128 * (3 + kWalkBlocks);
+/** Of walk tiles: frames in turn, as 3x1x1 filters see them, blocks of 64 channels of one, and pixels of each of two tiles; filters stay
+ *  in shared memory. For each tile a warpgroup multiplies and one normalises; a fifth moves. */
+inline constexpr int kWalkFrames = 3, kWalkBlocks = 2, kWalkPixels = 64, kWalkThreads = 5 * 128;
 
 /** Pixels of the source of a normed tile: of lines of eight results, with what 3x3 filters see around them. */
 constexpr int normed_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 2) * kNormedColumns; }
@@ -150,9 +150,11 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   // Two sources, stages of weights, and barriers: of stages, the residual, and three of each source.
   if (t.kernel == MatmulKernel::normed)
     return 2 * normed_source_bytes(t) + t.stages * (t.tileN * 128 + 16) + matmul_staging_bytes(t) + 7 * 8 + 1024;
-  // Frames and filters of as many taps, and barriers: of the filters, the residual, and three of each block of a frame.
+  // Frames and filters of as many taps, results, biases of each tile, moments of one; barriers: of the filters, of each tile's residual,
+  // and three of each frame of one. Nothing lies in front, which aligns them.
   if (t.kernel == MatmulKernel::walk)
-    return kWalkFrames * kWalkBlocks * ((t.tileM + t.tileN) * 128 + 3 * 8) + matmul_staging_bytes(t) + 2 * 8 + 1024;
+    return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
+           8 * (3 + 2 * 3 * kWalkFrames);
   const bool rows = t.kernel == MatmulKernel::rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
   return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
@@ -162,7 +164,7 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split) return 0;
+  if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::walk) return 0;
   return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 && !t.pingpong ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 

@@ -15,11 +15,11 @@
 
 namespace vd::device {
 
-/** Threads that fill one staging: a warpgroup with pingpong, else both. */
-template <class Config> inline constexpr int kSetThreads = Config::kPingpong ? 128 : 256;
+/** Threads that fill one staging: a warpgroup that has its own, else both. */
+template <class Config> inline constexpr int kSetThreads = Config::kOwnStaging ? 128 : 256;
 
 template <class Config> __device__ __forceinline__ void matmul_set_barrier(int group) {
-  ptx::named_barrier(3 + (Config::kPingpong ? group : 0), kSetThreads<Config>);
+  ptx::named_barrier(3 + (Config::kOwnStaging ? group : 0), kSetThreads<Config>);
 }
 /** Starts storing a tile. Of four phases, the map has two neighbouring pixels of a row as channels of one, and two rows beside each other.
  */

@@ -26,6 +26,7 @@ struct MatmulConfig {
   // The scales of columns lie beside the bias, and multiply with it: those of a whole tile in few instructions.
   static constexpr bool kColumnScales = kScaled && kTile.kernel == MatmulKernel::tiles && kTile.promote > 0 && !kTile.blocked &&
                                         !kPingpong && !kRowTiles && !kGeglu && !kActivation && !kGeneric;
+  static constexpr bool kOwnStaging = kPingpong || kTile.kernel == MatmulKernel::walk;  // each warpgroup stages its own results
   static constexpr int kBiases = kTileN * (kColumnScales ? 2 : 1);
   static constexpr int kRows = kPingpong ? kTileM : kTileM / 2;  // of one warpgroup
   static constexpr int kRowBlocks = kRows / 64, kColBlocks = kTileN / kWidth;

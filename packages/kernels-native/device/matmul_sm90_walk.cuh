@@ -1,231 +1,319 @@
 // The Hopper matrix core for 3x1x1 filters over a clip whose channel groups are normalised on the way, so that the normalised clip never
-// lies in memory. A block walks along the frames of 128 pixels: the pixels of a frame come and are normalised once for the three results
-// that see them, three frames in turn, and the filters stay in shared memory. So a result costs the memory one read and one write.
+// lies in memory. A block walks along the frames of two tiles of 64 pixels: the pixels of a frame come and are normalised once for the
+// three results that see them, three frames in turn, and the filters stay in shared memory. So a result costs the memory one read and one
+// write.
 //
-//   loading thread                normalising warpgroups         consumers, for the results of each frame
-//   wait used, 64 channels ─────► wait loaded, act(x · scale ──► for each tap: wait ready, wgmma; behind the last result
-//   of a frame                    + shift) in place ─► ready     that sees a source ─► used
+// Each tile has a loading thread, a normalising warpgroup, one that multiplies and a storing warp of its own. Those that multiply take
+// turns: one's results leave while the other's products run.
+//
+//   loading thread              normalising warpgroup        multiplying warpgroup, for the results of each frame
+//   wait used, a frame's ─────► wait loaded, act(x · scale ─► its turn; for each tap: wait ready, wgmma; behind the last result that
+//   pixels                      + shift) in place ─► ready    sees a source ─► used; the other's turn; results to staging ─► storing warp
 //
 // Frames in front of the first and behind the last are left out: the convolution pads what is normalised. A clip's results may be fewer or
-// more than its frames, by one at each end. Results leave as those of wide tiles do. Figures: docs/kernels/group_norm_conv.md.
+// more than its frames, by one at each end. Figures: docs/kernels/group_norm_conv.md.
 #pragma once
 #include "matmul_sm90_normed.cuh"
+#include "ptx/cluster.cuh"
 
 namespace vd::device {
 
 inline constexpr int kWalkTaps = 3;
-/** Pixels that a normalising warpgroup takes at a time: eight threads have the 64 channels of one. */
-inline constexpr int kWalkLanes = 128 / 8;
+/** Bytes of 64 channels of a tile's pixels. */
+inline constexpr int kWalkSourceBytes = kWalkPixels * 128;
 
-/** Shared memory: sources, filters, staged results, barriers. */
+/** Named barriers, each tile's its own but the last two; matmul_set_barrier has 3 and 4. */
+enum WalkBarrier : int { kWalkTurn = 1, kWalkFree = 5, kWalkFull = 7, kWalkRead = 9, kWalkMoments = 11, kWalkMomentsTaken = 12 };
+/** Threads that meet at them: a warpgroup and a storing warp, or both warpgroups. */
+inline constexpr int kWalkStagingThreads = 128 + 32, kWalkBothThreads = 256;
+
+/** Shared memory: sources, filters, staged results, biases, the moments of one tile, barriers. */
 template <class Config> struct WalkShared {
-  static constexpr int kSources = kWalkFrames * kWalkBlocks, kFilters = kWalkTaps * kWalkBlocks;
   uint32_t base;
-  __device__ __forceinline__ uint32_t source(int i) const { return base + i * Config::kStageBytesA; }
+  __device__ __forceinline__ uint32_t source(int stage, int half, int block) const {
+    return base + ((stage * 2 + half) * kWalkBlocks + block) * kWalkSourceBytes;
+  }
   __device__ __forceinline__ uint32_t filters(int tap, int block) const {
-    return source(kSources) + (tap * kWalkBlocks + block) * Config::kStageBytesB;
+    return source(kWalkFrames, 0, 0) + (tap * kWalkBlocks + block) * Config::kStageBytesB;
   }
-  __device__ __forceinline__ uint32_t staging() const { return filters(kWalkTaps, 0); }
-  __device__ __forceinline__ uint32_t filters_at() const { return staging() + Config::kAllStagingBytes; }
-  __device__ __forceinline__ uint32_t residual_at() const { return filters_at() + 8; }
-  __device__ __forceinline__ uint32_t loaded_at(int i) const { return residual_at() + 8 * (1 + i); }
-  __device__ __forceinline__ uint32_t ready_at(int i) const { return loaded_at(kSources + i); }
-  __device__ __forceinline__ uint32_t used_at(int i) const { return loaded_at(2 * kSources + i); }
+  __device__ __forceinline__ uint32_t staging(int half) const { return filters(kWalkTaps, 0) + half * kWalkPixels * 64; }
+  __device__ __forceinline__ uint32_t biases() const { return staging(0) + Config::kAllStagingBytes; }
+  __device__ __forceinline__ uint32_t moments() const { return biases() + 2 * Config::kTileN * 4; }
+  __device__ __forceinline__ uint32_t filters_at() const { return moments() + Config::kTileN * 8; }
+  __device__ __forceinline__ uint32_t residual_at(int half) const { return filters_at() + 8 * (1 + half); }
+  __device__ __forceinline__ uint32_t loaded_at(int stage, int half) const { return residual_at(2) + 8 * (stage * 2 + half); }
+  __device__ __forceinline__ uint32_t ready_at(int stage, int half) const { return loaded_at(kWalkFrames + stage, half); }
+  __device__ __forceinline__ uint32_t used_at(int stage, int half) const { return loaded_at(2 * kWalkFrames + stage, half); }
 };
 
-/** The pixels that a block takes through all frames of a clip. */
-struct WalkPlace {
-  int tile;    // that of its first result
-  int stride;  // tiles from one frame of results to the next
-  __device__ __forceinline__ WalkPlace(const MatmulSm90Params& p, int place) : stride(p.tiles[1] * p.tiles[2]) {
-    tile = place / stride * p.out[0] * stride + place % stride;
-  }
-  __device__ __forceinline__ MatmulTileIndex index(int frame) const { return {0, 0, tile + frame * stride}; }
-};
-
-__device__ __forceinline__ int walk_places(const MatmulSm90Params& p) { return p.numMTiles / p.out[0]; }
 __device__ __forceinline__ int walk_frames(const MatmulSm90Params& p) { return p.lastFrame + 1; }
+/** Tiles of 64 pixels of a frame, and pairs of them in all clips. */
+__device__ __forceinline__ int walk_tiles(const MatmulSm90Params& p) { return p.tiles[1] * p.tiles[2]; }
+__device__ __forceinline__ int walk_pairs(const MatmulSm90Params& p) {
+  return p.numMTiles / (p.out[0] * walk_tiles(p)) * ((walk_tiles(p) + 1) / 2);
+}
 
-/** The loading thread: the filters, then every source of this block. */
-template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared) {
-  ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
-  for (int tap = 0; tap < kWalkTaps; ++tap)
-    for (int block = 0; block < p.blocksPerTap; ++block)
-      matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
+/** The tile that a half of a block takes through all frames of a clip. */
+struct WalkPlace {
+  int clip, tile, tiles, end;  // end: behind the last tile of all results, where nothing lies
+  __device__ __forceinline__ WalkPlace(const MatmulSm90Params& p, int pair, int half) : tiles(walk_tiles(p)), end(p.numMTiles) {
+    const int pairs = (tiles + 1) / 2;
+    clip = pair / pairs;
+    tile = pair % pairs * 2 + half;
+  }
+  /** That of a frame's results. */
+  __device__ __forceinline__ MatmulTileIndex index(const MatmulSm90Params& p, int frame) const {
+    return {0, 0, tile < tiles ? (clip * p.out[0] + frame) * tiles + tile : end};
+  }
+};
+
+/** Calls body(place) for each tile of a half of this block. */
+template <class Body> __device__ __forceinline__ void for_each_place(const MatmulSm90Params& p, int half, Body&& body) {
+#pragma unroll 1
+  for (int pair = blockIdx.x; pair < walk_pairs(p); pair += gridDim.x) body(WalkPlace(p, pair, half));
+}
+
+/** A loading thread: the filters, if they are its, then every source of its half. */
+template <class Config> __device__ __forceinline__ void walk_load(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
+  if (half == 0) {
+    ptx::mbarrier_arrive_expect_tx(shared.filters_at(), kWalkTaps * p.blocksPerTap * Config::kStageBytesB);
+    for (int tap = 0; tap < kWalkTaps; ++tap)
+      for (int block = 0; block < p.blocksPerTap; ++block)
+        matmul_load_b<Config>(p, shared.filters(tap, block), shared.filters_at(), block * Config::kBlock, tap, 0, 0, 0);
+  }
   RingCursor<kWalkFrames> at{0, 1};
+  for_each_place(p, half, [&](const WalkPlace& place) {
+    const PixelBox box = tile_box<Config>(p, place.index(p, 0).m);
 #pragma unroll 1
-  for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
-    const PixelBox box = tile_box<Config>(p, WalkPlace(p, place).tile);
+    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
+      const uint32_t loaded = shared.loaded_at(at.stage, half);
+      ptx::mbarrier_wait(shared.used_at(at.stage, half), at.parity);
+      ptx::mbarrier_arrive_expect_tx(loaded, p.blocksPerTap * p.aBytes);
 #pragma unroll 1
-    for (int frame = 0; frame < walk_frames(p); ++frame, at.advance())
-#pragma unroll 1
-      for (int block = 0; block < p.blocksPerTap; ++block) {
-        const int i = at.stage * kWalkBlocks + block;
-        ptx::mbarrier_wait(shared.used_at(i), at.parity);
-        ptx::mbarrier_arrive_expect_tx(shared.loaded_at(i), p.aBytes);
-        ptx::tma_load_5d(shared.source(i), &p.a, shared.loaded_at(i), block * Config::kBlock, box.w, box.h, frame, box.b);
-      }
-  }
-}
-
-/** Normalises and activates a source in place. source: of this thread's vector of its first pixel. */
-template <class Config, class Activate>
-__device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Activate& activation, uint32_t source) {
-  using T = typename Config::T;
-  constexpr int kSteps = Config::kTileM / kWalkLanes, kStepBytes = kWalkLanes * 128;
-#pragma unroll
-  for (int first = 0; first < kSteps; first += kNormingBatch) {
-    uint4 lines[kNormingBatch];
-#pragma unroll
-    for (int n = 0; n < kNormingBatch; ++n) lines[n] = ptx::load_shared16(source + (first + n) * kStepBytes);
-#pragma unroll
-    for (int n = 0; n < kNormingBatch; ++n) {
-      float v[8];
-      unpack8<T>(lines[n], v);
-#pragma unroll
-      for (int k = 0; k < 8; ++k) v[k] = fmaf(v[k], affine.scale[k], affine.shift[k]);
-      activation(v);
-      ptx::store_shared16(source + (first + n) * kStepBytes, pack8<T>(v));
+      for (int block = 0; block < p.blocksPerTap; ++block)
+        ptx::tma_load_5d(shared.source(at.stage, half, block), &p.a, loaded, block * Config::kBlock, box.w, box.h, frame, box.b);
     }
+  });
+}
+
+/** Normalises and activates kNormingBatch vectors of a source in place, `step` bytes apart. */
+template <class Config, class Activate>
+__device__ __forceinline__ void walk_apply(const NormedAffine& affine, const Activate& activation, uint32_t source, int step) {
+  using T = typename Config::T;
+  uint4 lines[kNormingBatch];
+#pragma unroll
+  for (int n = 0; n < kNormingBatch; ++n) lines[n] = ptx::load_shared16(source + n * step);
+#pragma unroll
+  for (int n = 0; n < kNormingBatch; ++n) {
+    float v[8];
+    unpack8<T>(lines[n], v);
+#pragma unroll
+    for (int k = 0; k < 8; ++k) v[k] = fmaf(v[k], affine.scale[k], affine.shift[k]);
+    activation(v);
+    ptx::store_shared16(source + n * step, pack8<T>(v));
   }
 }
 
-/** A normalising warpgroup: makes its block of channels of every source ready. */
+/** A normalising warpgroup: makes every source of its half ready. Neighbouring threads have the vectors of a pixel. */
 template <class Config>
-__device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params, const WalkShared<Config>& shared, int block) {
+__device__ __forceinline__ void walk_normalise(const MatmulNormedParams& params, const WalkShared<Config>& shared, int half) {
   const MatmulSm90Params& p = params.matmul;
-  if (block >= p.blocksPerTap) return;
-  const int vector = threadIdx.x % 8, lane = threadIdx.x % 128 / 8;
-  const uint32_t offset = lane * 128 + ((vector ^ (lane & 7)) << 4);  // the copy engine's swizzle, the same for every eighth pixel
+  const int vectors = 8 * p.blocksPerTap, vector = threadIdx.x % 128 % vectors, lane = threadIdx.x % 128 / vectors;
+  const int block = vector / 8, step = 128 / vectors * 128;
+  // The copy engine's swizzle, the same for every eighth pixel.
+  const uint32_t offset = lane * 128 + ((vector % 8 ^ (lane & 7)) << 4);
   RingCursor<kWalkFrames> at;
   NormedAffine affine;
   int row = -1;  // of the statistics that affine is made of: most clips have one
-#pragma unroll 1
-  for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
-    const int clip = place / (p.tiles[1] * p.tiles[2]);
+  for_each_place(p, half, [&](const WalkPlace& place) {
 #pragma unroll 1
     for (int frame = 0; frame < walk_frames(p); ++frame, at.advance()) {
-      const int here = clip * walk_frames(p) + frame;
+      const int here = place.clip * walk_frames(p) + frame;
       if (here / params.norm.framesPerRow != row) {
         row = here / params.norm.framesPerRow;
-        affine = normed_affine(params.norm, here, block * Config::kBlock + 8 * vector, p.channels);
+        affine = normed_affine(params.norm, here, 8 * vector, p.channels);
       }
-      const int i = at.stage * kWalkBlocks + block;
-      ptx::mbarrier_wait(shared.loaded_at(i), at.parity);
-      if (params.norm.silu) walk_apply<Config>(affine, NormSilu{}, shared.source(i) + offset);
-      else walk_apply<Config>(affine, NormNoActivation{}, shared.source(i) + offset);
+      ptx::mbarrier_wait(shared.loaded_at(at.stage, half), at.parity);
+      uint32_t source = shared.source(at.stage, half, block) + offset;
+#pragma unroll 1
+      for (int batch = 0; batch < p.blocksPerTap; ++batch, source += kNormingBatch * step) {
+        if (params.norm.silu) walk_apply<Config>(affine, NormSilu{}, source, step);
+        else walk_apply<Config>(affine, NormNoActivation{}, source, step);
+      }
       ptx::fence_proxy_async();
       __syncwarp();
-      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(shared.ready_at(i));
+      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(shared.ready_at(at.stage, half));
     }
-  }
+  });
 }
 
-/** acc = this warpgroup's rows of the results of a frame. before: sources of this block in front of the clip's. */
+/** acc = this warpgroup's results of a frame. before: sources of this block in front of the clip's. isDone: nobody waits for its turn. */
 template <class Config>
 __device__ __forceinline__ void walk_accumulate(const MatmulSm90Params& p, float (&acc)[1][1][Config::kWidth / 2],
-                                                const WalkShared<Config>& shared, int group, int frame, uint32_t before) {
+                                                const WalkShared<Config>& shared, int half, int frame, uint32_t before, bool isDone) {
   using Product = ptx::Wgmma<typename Config::T, Config::kWidth, 0>;
   const int start = frame - p.padding[0];  // the first source that the result sees, or one in front of them
   const bool isFirst = frame == 0, isLast = frame == p.out[0] - 1;
   const int end = min(kWalkTaps, walk_frames(p) - start);
   uint32_t used = 0;  // the barrier of the source before, if no other result sees it
   bool more = false;
+  __syncwarp();
+  ptx::named_barrier(kWalkTurn + half, kWalkBothThreads);
 #pragma unroll 1
   for (int tap = max(0, -start); tap < end; ++tap) {
-    const uint32_t source = before + start + tap, stage = source % kWalkFrames, parity = source / kWalkFrames & 1;
+    const uint32_t source = before + start + tap, parity = source / kWalkFrames & 1;
+    const int stage = static_cast<int>(source % kWalkFrames);
     const bool isNew = isFirst || tap == kWalkTaps - 1;  // the others were ready for the frame before
+    if (isNew) ptx::mbarrier_wait(shared.ready_at(stage, half), parity);
 #pragma unroll 1
     for (int block = 0; block < p.blocksPerTap; ++block) {
-      const int i = static_cast<int>(stage) * kWalkBlocks + block;
-      if (isNew) ptx::mbarrier_wait(shared.ready_at(i), parity);
-      const uint64_t a = ptx::matrix_descriptor(shared.source(i) + group * Config::kRows * 128);
-      const uint64_t b = ptx::matrix_descriptor(shared.filters(tap, block));
       ptx::wgmma_fence();
+      const uint64_t a = ptx::matrix_descriptor(shared.source(stage, half, block));
+      const uint64_t b = ptx::matrix_descriptor(shared.filters(tap, block));
 #pragma unroll
       for (int step = 0; step < 4; ++step) Product::run(acc[0][0], a + step * 2, b + step * 2, more || step > 0);
       ptx::wgmma_commit();
       ptx::wgmma_wait<1>();
       if (used != 0) release_stage<1>(used);
-      used = tap == 0 || isLast ? shared.used_at(i) : 0;
+      used = 0;
       more = true;
     }
+    used = tap == 0 || isLast ? shared.used_at(stage, half) : 0;
   }
+  __syncwarp();
+  if (!isDone) ptx::named_barrier_arrive(kWalkTurn + (half ^ 1), kWalkBothThreads);
   ptx::wgmma_wait<0>();
   if (used != 0) release_stage<1>(used);
+  __syncwarp();
 }
 
-/** A consumer warpgroup: products and tails of its results. */
+/** Moments of the columns of both tiles' results of a frame: the second warpgroup merges. Each warp has a step of columns. isFirst: of all
+ *  results of the block. */
 template <class Config>
-__device__ __forceinline__ void walk_consume(const MatmulSm90Params& p, const WalkShared<Config>& shared, int group, float* bias) {
+__device__ __forceinline__ void walk_moments(const MatmulSm90Params& p, const WalkPlace& place, const WalkShared<Config>& shared, int half,
+                                             int frame, bool isFirst) {
+  const int first = threadIdx.x % 128 / 32 * 32 + held_column();
+  ColumnSums<typename Config::T> sums[4];
+  add_rows<typename Config::T, kWalkPixels>(shared.staging(half) + threadIdx.x % 128 / 32 * Config::kStepBytes, sums);
+  __syncwarp();
+  ptx::named_barrier_arrive(kWalkRead + half, kWalkStagingThreads);
+  const uint32_t at = shared.moments() + first * 8;
+  if (half == 0) {
+    if (!isFirst) ptx::named_barrier(kWalkMomentsTaken, kWalkBothThreads);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 found = sums[i].moments(kWalkPixels);
+      if (holds_column()) ptx::store_shared8(at + i * 64, found.x, found.y);
+    }
+    __syncwarp();  // a barrier counts whole warps
+    ptx::named_barrier_arrive(kWalkMoments, kWalkBothThreads);
+    return;
+  }
+  float2 others[4];
+  ptx::named_barrier(kWalkMoments, kWalkBothThreads);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) others[i] = ptx::load_shared8(at + i * 64);
+  const int64_t tile = (static_cast<int64_t>(place.clip) * p.out[0] + frame) * (place.tiles / 2) + place.tile / 2;
+  float2* moments = static_cast<float2*>(p.moments) + tile * p.epilogue.n;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float2 found = merge_halves(others[i], sums[i].moments(kWalkPixels), kWalkPixels);
+    if (holds_column() && first + 8 * i < p.epilogue.n) moments[first + 8 * i] = found;
+  }
+  __syncwarp();
+}
+
+/** A multiplying warpgroup: products and tails of its results. */
+template <class Config>
+__device__ __forceinline__ void walk_consume(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half, float* bias) {
   static_assert(Config::kRowBlocks == 1 && Config::kColBlocks == 1, "one product is as large as the warpgroup's results");
   uint32_t residualParity = 0, before = 0;
+  bool isFirst = true;
+  if (half == 1) ptx::named_barrier_arrive(kWalkTurn, kWalkBothThreads);
   ptx::mbarrier_wait(shared.filters_at(), 0);
 #pragma unroll 1
-  for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x, before += walk_frames(p)) {
-    const WalkPlace here(p, place);
+  for (int pair = blockIdx.x; pair < walk_pairs(p); pair += gridDim.x, before += walk_frames(p)) {
+    const WalkPlace place(p, pair, half);
 #pragma unroll 1
     for (int frame = 0; frame < p.out[0]; ++frame) {
       float acc[1][1][Config::kWidth / 2];
-      const MatmulTileIndex index = here.index(frame);
-      matmul_load_bias<Config>(p, index, bias);  // everyone has used that of the frame before
-      walk_accumulate<Config>(p, acc, shared, group, frame, before);
-      ptx::named_barrier(kStagingFree, kWideThreads);
-      matmul_stage<Config>(p, acc, index, group, group * Config::kRows, bias, shared.staging(), shared.residual_at(), residualParity);
-      ptx::named_barrier(kStagingFull, kWideThreads);
+      const MatmulTileIndex index = place.index(p, frame);
+      const bool isLast = frame == p.out[0] - 1 && pair + static_cast<int>(gridDim.x) >= walk_pairs(p);
+      // Everyone has used that of the frame before.
+      if (isFirst || p.epilogue.frameBias != nullptr) matmul_load_bias<Config>(p, index, bias);
+      walk_accumulate<Config>(p, acc, shared, half, frame, before, half == 1 && isLast);
+      ptx::named_barrier(kWalkFree + half, kWalkStagingThreads);
+      matmul_stage<Config>(p, acc, index, half, 0, bias, shared.staging(half), shared.residual_at(half), residualParity);
+      __syncwarp();
+      ptx::named_barrier(kWalkFull + half, kWalkStagingThreads);
       if constexpr (Config::kMoments) {
-        matmul_staged_moments<Config>(p, index, shared.staging());
-        ptx::named_barrier_arrive(kStagingRead, kWideThreads);
+        walk_moments<Config>(p, place, shared, half, frame, isFirst);
+        if (half == 1 && !isLast) ptx::named_barrier_arrive(kWalkMomentsTaken, kWalkBothThreads);
       }
+      isFirst = false;
     }
   }
 }
 
-/** The storing warp. */
-template <class Config> __device__ __forceinline__ void walk_store(const MatmulSm90Params& p, const WalkShared<Config>& shared) {
+/** A storing warp: residuals into staging, results out of it. */
+template <class Config> __device__ __forceinline__ void walk_store(const MatmulSm90Params& p, const WalkShared<Config>& shared, int half) {
+  const bool first = (threadIdx.x & 31) == 0;
+  const uint32_t staging = shared.staging(half);
+  for_each_place(p, half, [&](const WalkPlace& place) {
 #pragma unroll 1
-  for (int place = blockIdx.x; place < walk_places(p); place += gridDim.x) {
-    const WalkPlace here(p, place);
-#pragma unroll 1
-    for (int frame = 0; frame < p.out[0]; ++frame)
-      matmul_store_wide_tile<Config>(p, here.index(frame), shared.staging(), shared.residual_at());
-  }
-  if ((threadIdx.x & 31) == 0) ptx::bulk_wait();
+    for (int frame = 0; frame < p.out[0]; ++frame) {
+      const MatmulTileIndex index = place.index(p, frame);
+      if (first && p.epilogue.residual != nullptr) matmul_load_residual<Config>(p, p.residual, index, staging, shared.residual_at(half));
+      __syncwarp();
+      ptx::named_barrier_arrive(kWalkFree + half, kWalkStagingThreads);
+      ptx::named_barrier(kWalkFull + half, kWalkStagingThreads);
+      if (first) {
+        matmul_store_boxes<Config>(p, index, staging);
+        ptx::bulk_wait_read();
+      }
+      __syncwarp();
+      if constexpr (Config::kMoments) ptx::named_barrier(kWalkRead + half, kWalkStagingThreads);
+    }
+  });
+  if (first) ptx::bulk_wait();
 }
 
 template <class Config> __device__ __forceinline__ void walk_init(const WalkShared<Config>& shared) {
-  constexpr int kConsumerWarps = 8, kWarpgroupWarps = 4;
+  constexpr int kWarps = 4;  // of a warpgroup
   ptx::mbarrier_init(shared.filters_at(), 1);
-  ptx::mbarrier_init(shared.residual_at(), 1);
-  for (int i = 0; i < WalkShared<Config>::kSources; ++i) {
-    ptx::mbarrier_init(shared.loaded_at(i), 1);
-    ptx::mbarrier_init(shared.ready_at(i), kWarpgroupWarps);
-    ptx::mbarrier_init(shared.used_at(i), kConsumerWarps);
+  for (int half = 0; half < 2; ++half) {
+    ptx::mbarrier_init(shared.residual_at(half), 1);
+    for (int stage = 0; stage < kWalkFrames; ++stage) {
+      ptx::mbarrier_init(shared.loaded_at(stage, half), 1);
+      ptx::mbarrier_init(shared.ready_at(stage, half), kWarps);
+      ptx::mbarrier_init(shared.used_at(stage, half), kWarps);
+    }
   }
   ptx::fence_mbarrier_init();
 }
 
 template <class Config> __device__ __forceinline__ void matmul_sm90_walk(const MatmulNormedParams& params) {
-  static_assert(Config::kWide && Config::kCluster == 1 && Config::kTileM % (kNormingBatch * kWalkLanes) == 0,
-                "results leave as those of wide tiles, and normalising warps take whole batches");
-  extern __shared__ uint8_t dynamicShared[];
-  __shared__ __align__(16) float bias[Config::kBiases];
+  static_assert(Config::kOwnStaging && Config::kCluster == 1 && 64 % (8 * kNormingBatch) == 0,
+                "each warpgroup stages its own results, and normalising threads take whole batches");
+  extern __shared__ __align__(1024) uint8_t dynamicShared[];  // nothing lies in front of it
   const MatmulSm90Params& p = params.matmul;
-  const WalkShared<Config> shared{(shared_address(dynamicShared) + 1023) & ~1023u};
+  const WalkShared<Config> shared{shared_address(dynamicShared)};
   if (threadIdx.x == 0) walk_init(shared);
   __syncthreads();
 
   const int warpgroup = threadIdx.x / 128;
   if (warpgroup < 2) {
     ptx::registers_raise<160>();
-    walk_consume<Config>(p, shared, warpgroup, bias);
+    auto* biases = reinterpret_cast<float*>(dynamicShared + (shared.biases() - shared.base));
+    walk_consume<Config>(p, shared, warpgroup, biases + warpgroup * Config::kTileN);
   } else if (warpgroup > 2) {
     ptx::registers_lower<64>();
     walk_normalise<Config>(params, shared, warpgroup - 3);
   } else {
-    ptx::registers_lower<24>();
-    if (threadIdx.x == 256) walk_load<Config>(p, shared);
-    if (threadIdx.x / 32 == 9) walk_store<Config>(p, shared);
+    ptx::registers_lower<32>();
+    const int warp = threadIdx.x / 32 % 4;
+    if (warp >= 2) walk_store<Config>(p, shared, warp - 2);
+    else if (threadIdx.x % 32 == 0) walk_load<Config>(p, shared, warp);
   }
 }
 

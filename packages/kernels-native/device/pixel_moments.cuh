@@ -82,6 +82,12 @@ template <class T, int kRows> __device__ __forceinline__ void add_rows(uint32_t 
   }
 }
 
+/** (mean, deviations) of a column from those of two parts of `numRows` rows each. */
+__device__ __forceinline__ float2 merge_halves(const float2& a, const float2& b, int numRows) {
+  const float apart = b.x - a.x;
+  return make_float2(a.x + 0.5f * apart, fmaf(apart * apart, 0.5f * numRows, a.y + b.y));
+}
+
 /** (mean, deviations) of a tile's column from those of its slabs. */
 __device__ __forceinline__ float2 merge_slabs(const float2 (&slabs)[kTileSlabs]) {
   const float around = slabs[0].x;

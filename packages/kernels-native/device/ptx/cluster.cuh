@@ -9,6 +9,11 @@ __device__ __forceinline__ uint32_t cluster_num_blocks() {
   asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
   return count;
 }
+__device__ __forceinline__ float2 load_shared8(uint32_t address) {
+  float2 v;
+  asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address) : "memory");
+  return v;
+}
 /** Four floats at an address of map_to_block. Nothing but barriers orders it with stores. */
 __device__ __forceinline__ float4 load_cluster16(uint32_t mapped) {
   float4 v;

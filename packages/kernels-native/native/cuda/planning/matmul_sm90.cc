@@ -133,8 +133,10 @@ bool leaves_moments(const MatmulProblem& p, const MatmulTile& tile, const Box& b
   const bool plain = !tile.activation && !tile.generic && (tile.pingpong == tile.staged || tile.wide) && !tile.blocked;
   const bool kernel =
       bytes_of(p.x.dtype) == 2 ? tile.promote == 0 && (tile.tileM == 128 || tile.wide) : (tile.promote > 0) != (tile.staged && !tile.wide);
-  const bool leaves = tile.kernel == MatmulKernel::tiles || normalises(tile);
-  return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills_frame(p, box, tile.tileM);
+  const bool walks = tile.kernel == MatmulKernel::walk, leaves = tile.kernel == MatmulKernel::tiles || normalises(tile);
+  // Moments are of whole tiles: of walk tiles a box has half of the pixels.
+  const bool fills = fills_frame(p, box, walks ? kWalkPixels : tile.tileM) && p.epilogue.pixelsPerFrame / p.phases % tile.tileM == 0;
+  return p.moments && !p.clip && p.groups == 1 && leaves && plain && kernel && fills;
 }
 
 Reason shared_memory_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& box, const DeviceInfo& device) {
@@ -189,7 +191,7 @@ Box normed_box(const MatmulTile& tile) { return {1, tile.tileM / 8, 8}; }
 /** The box of a tile. chosen: that of tiles of 128 and of 256 pixels which may lie as they like. */
 Box tile_box(const MatmulProblem& p, const MatmulTile& tile, const Box (&chosen)[2]) {
   if (tile.kernel == MatmulKernel::normed) return normed_box(tile);
-  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, tile.tileM);
+  if (tile.kernel == MatmulKernel::walk) return choose_frame_box(p, kWalkPixels);
   return chosen[tile.tileM == 256];
 }
 
@@ -346,8 +348,9 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
   launch.block = normed ? normed_threads(tile) : walks ? kWalkThreads : kMatmulThreads;
   launch.cluster = tile.cluster;
   launch.sharedBytes = matmul_shared_bytes(tile, params.numNTiles);
-  // A block takes the same pixels of all frames.
-  const int64_t tiles = walks ? groups / params.tiles[0] : groups * (rows ? params.numParts : p.phases * params.numNTiles);
+  // A block takes the same pixels of all frames, in two boxes.
+  const int64_t boxes = static_cast<int64_t>(params.tiles[1]) * params.tiles[2];
+  const int64_t tiles = walks ? p.out[0] * ceil_div(boxes, 2) : groups * (rows ? params.numParts : p.phases * params.numNTiles);
   const int64_t clusters = std::min<int64_t>(tiles, device.numSms / tile.cluster);
   launch.grid[0] = static_cast<uint32_t>(clusters * tile.cluster);
   double cost = 0;
