@@ -10,6 +10,8 @@
 //   wait used, a frame's ─────► wait loaded, act(x · scale ─► its turn; for each tap: wait ready, wgmma; behind the last result that
 //   pixels                      + shift) in place ─► ready    sees a source ─► used; the other's turn; results to staging ─► storing warp
 //
+// Before a named barrier, which counts whole warps, a warp's threads come together again: waiting for data lets them part.
+//
 // Frames in front of the first and behind the last are left out: the convolution pads what is normalised. A clip's results may be fewer or
 // more than its frames, by one at each end. Figures: docs/kernels/group_norm_conv.md.
 #pragma once
