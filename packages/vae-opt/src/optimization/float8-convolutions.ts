@@ -34,8 +34,9 @@ const weights = new QuantizedWeights();
 /**
  * Returns how convolutions are recorded in 8-bit floats: filters with a scale each; activations that come from a norm are rounded
  * by it, with a scale that follows from its weights, others with one that is found at run time, for each call. Those that upsample
- * become transposed ones of the same results, whose filters are folded before they are rounded. Convolutions of few channels, and of kinds that have no 8-bit form, stay as they are, and with `fusedNorm` those over frames that normalise by themselves. What a call computes at a time (frames, tiles) decides a scale
- * that is found, so that pieces differ by the rounding of 8 bits.
+ * become transposed ones of the same results, whose filters are folded before they are rounded. Convolutions of few channels, and of
+ * kinds that have no 8-bit form, stay as they are, and with `fusedNorm` those over frames that normalise by themselves. What a call
+ * computes at a time (frames, tiles) decides a scale that is found, so that pieces differ by the rounding of 8 bits.
  */
 export function takeFloat8({ fusedNorm }: Pick<OptimizationSwitches, "fusedNorm">): TakeConvolution {
   const dtype = "f8e4m3";
