@@ -94,7 +94,7 @@ const shapes: Shape[] = [
       { name: "channels that 8 does not divide", x: [1, 3, 5, 6, 7], rows: 13, groups: 1 },
       { name: "72 channels to 96, pixels beyond a frame's end", x: [2, 5, 9, 31, 72], rows: 96, groups: 9, frames: 1 },
       { name: "128 channels, statistics of each frame", x: [1, 4, 16, 16, 128], rows: 128, groups: 32 },
-      { name: "more pixels than blocks take at once", x: [2, 4, 100, 100, 128], rows: 128, groups: 32, frames: 1 },
+      { name: "more pixels than blocks take at once", x: [1, 2, 131, 131, 72], rows: 32, groups: 9, frames: 1 },
       { name: "no activation", x: [1, 3, 6, 5, 16], rows: 64, more: { attrs: { normAct: "none" } } },
       { name: "more channels than a block keeps", x: [1, 3, 6, 5, 136], rows: 64, frames: 1 },
       { name: "more filters than a block keeps", x: [1, 3, 6, 5, 64], rows: 136, frames: 1 },
