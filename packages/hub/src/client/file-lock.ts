@@ -42,16 +42,23 @@ function ownerNow(): Owner {
   return { id: randomUUID(), pid: process.pid, host: hostname(), started: startOf(process.pid) };
 }
 
-/** When a process of this machine began; undefined where the system does not say, or there is none. */
-function startOf(pid: number): string | undefined {
+/** What the system says of a process of this machine: its state, a letter, and when it began; undefined where it does not, or there is none. */
+function statOf(pid: number): { state: string; started: string | undefined } | undefined {
   try {
-    // The program's name, which may have blanks, stands in brackets before the numbers; the start is the 22nd field.
+    // The program's name, which may have blanks, stands in brackets before the other fields: the state first, the start as the 22nd of all.
     const line = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return line.slice(line.lastIndexOf(")") + 2).split(" ")[19];
+    const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    return { state: fields[0]!, started: fields[19] };
   } catch {
     return undefined;
   }
 }
+
+/** True for a process that has ended and that its parent has not asked about: where nobody does, as in many containers, it stays listed. */
+const isZombie = (pid: number): boolean => ["Z", "X"].includes(statOf(pid)?.state ?? "");
+
+/** When a living process of this machine began; undefined where the system does not say, or there is none. */
+const startOf = (pid: number): string | undefined => (isZombie(pid) ? undefined : statOf(pid)?.started);
 
 /**
  * Waits for a lock between processes, also on different machines with a shared folder. The lock is a file that names
@@ -161,6 +168,7 @@ function parseOwner(text: string): Owner | undefined {
 
 function isDeadProcess(owner: Owner | undefined): boolean {
   if (owner === undefined || owner.host !== hostname()) return false;
+  if (isZombie(owner.pid)) return true;
   // Systems give numbers of processes again, and containers begin to count anew.
   const started = startOf(owner.pid);
   if (owner.started !== undefined && started !== undefined && started !== owner.started) return true;

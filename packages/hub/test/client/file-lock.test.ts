@@ -1,4 +1,6 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,6 +96,25 @@ describe("acquireLock", () => {
 });
 
 describe("tryLock", () => {
+  it.skipIf(process.platform !== "linux")(
+    "takes the lock of a process that ended and that nobody asked about",
+    async () => {
+      // The shell becomes a program that never asks about the child that it had.
+      const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+      try {
+        const pid = Number(String((await once(parent.stdout, "data"))[0]));
+        const fields = () => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+        await expect.poll(() => fields()[0], { timeout: 10_000 }).toBe("Z");
+        await leaveLock(owner({ pid, started: fields()[19] }));
+        const lock = await tryLock(path, { ...options, staleMs: 60_000 });
+        expect(lock).toHaveProperty("release");
+        if ("release" in lock) await lock.release();
+      } finally {
+        parent.kill();
+      }
+    },
+  );
+
   it("says who has the lock, and takes it once it is free", async () => {
     const first = await acquireLock(path, options);
     expect(await tryLock(path, options)).toEqual({ holder: { pid: process.pid, host: hostname() } });
