@@ -198,17 +198,21 @@ __device__ __forceinline__ float2 gated2(float2 value, float2 gate, float scale,
                      fmaf(value.y, scale, valueBias.y) * function(gate.y + gateBias.y));
 }
 
-/** Transposes a 4x4 block of float pairs held by the four lanes of a quad: pair j of lane i becomes pair i of lane j. */
-__device__ __forceinline__ void transpose_quad(float2 (&v)[4], int lane) {
+/** Transposes a 4x4 block held by the four lanes of a quad, of float pairs or of words: element j of lane i becomes element i of lane j. */
+template <class Pair> __device__ __forceinline__ void transpose_quad(Pair (&v)[4], int lane) {
 #pragma unroll
   for (int step = 1; step <= 2; step <<= 1) {
     const bool upper = lane & step;
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
       const int a = step == 1 ? 2 * pair : pair, b = a + step;
-      float2 send = upper ? v[a] : v[b];
-      send.x = __shfl_xor_sync(0xffffffffu, send.x, step);
-      send.y = __shfl_xor_sync(0xffffffffu, send.y, step);
+      Pair send = upper ? v[a] : v[b];
+      if constexpr (sizeof(Pair) == 8) {
+        send.x = __shfl_xor_sync(0xffffffffu, send.x, step);
+        send.y = __shfl_xor_sync(0xffffffffu, send.y, step);
+      } else {
+        send = __shfl_xor_sync(0xffffffffu, send, step);
+      }
       if (upper) v[a] = send;
       else v[b] = send;
     }

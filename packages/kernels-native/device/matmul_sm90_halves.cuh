@@ -17,7 +17,8 @@ template <class T_, int kTileIndex, int kLag_, bool kSwiglu_ = false> struct Hal
   static constexpr MatmulTile kTile = kMatmulTiles[kTileIndex];
   static constexpr int kTileM = 64, kTileN = kTile.tileN, kWidth = kTile.width, kStages = kTile.stages, kCluster = kTile.cluster;
   static constexpr int kLag = kLag_;
-  static constexpr bool kPingpong = true, kGeglu = true, kActivation = false, kGeneric = false, kStaged = true, kRowTiles = true;
+  static constexpr bool kPingpong = true, kOwnStaging = true, kGeglu = true, kActivation = false, kGeneric = false, kStaged = true,
+                        kRowTiles = true;
   static constexpr bool kSwiglu = kSwiglu_, kPhases = false, kColumnScales = false;
   static constexpr int kRowBlocks = 1, kColBlocks = 1, kHalfN = kTileN / 2;
   static constexpr int kStageBytesA = 2 * kTileM * 128, kStageBytesB = kTileN * 128;

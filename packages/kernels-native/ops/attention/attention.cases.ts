@@ -21,6 +21,7 @@ const plain: Case[] = [
   space("head of 3", [1, 2, 9, 13, 5, 3]),
   space("many keys", [1, 1, 7, 613, 1, 16]),
   space("many queries", [1, 1, 301, 5, 2, 8]),
+  space("more tiles of queries than multiprocessors", [2, 1, 580, 260, 14, 40]),
   space("one key", [2, 2, 21, 1, 2, 32]),
   space("one frame of keys for all", [2, 3, 9, 14, 2, 8], { fk: 1 }),
   space("large scores", [1, 1, 12, 300, 2, 16], { attrs: { scale: 4 } }),

@@ -38,6 +38,7 @@ struct AttentionSm90Params {
 struct AttentionMaps {
   TensorMap q, k, v;
   TensorMap mask;  // [B or 1, H or 1, S, L] in boxes of 128 bytes by 64 rows, where maskTiles says so
+  TensorMap y;     // of kernels that store through the copy engine
 };
 
 /** Most keys that a thread has the scores of. */

@@ -163,9 +163,27 @@ cuda::Variant block_variant(const AttentionArgs& a, const BlockTile& tile, const
   return {std::string("sm90_block_") + tile.name, 0, {}, {std::move(launch)}};
 }
 
-/** Whether small blocks go first. Measured on an H200 (docs/kernels/attention.md): they gain where tiles of queries begin and end often,
- * and always at 96 channels; each of them loads all keys, which heads of 40 channels, 80 bytes, do slowly: 4,096 queries of 77 keys
- * take 20.2 to 22 us, in ranges 19.5. */
+cuda::Variant staggered_variant(const AttentionArgs& a, const StaggeredTile& tile, const cuda::DeviceInfo& device) {
+  const AttentionRangeParams p = part_params(a, kStaggeredRows, device);
+  cuda::Launch launch = part_launch(a, "attention_sm90_staggered_" + cuda::type_name(a.q.dtype) + "_" + tile.name, p,
+                                    {kStaggeredRows, kStaggeredThreads, kBlockRows, kRangeKeys, kRangeKeys}, staggered_shared_bytes(tile));
+  launch.maps.push_back(head_map(offsetof(AttentionMaps, y), a.y, a.heads, kBlockRows));
+  // As few blocks as finish at the same time: their tiles are rather those of one head.
+  launch.grid[0] = static_cast<uint32_t>(cuda::ceil_div(p.numTiles, cuda::ceil_div(p.numTiles, device.numSms)));
+  launch.overlapped = true;
+  return {std::string("sm90_staggered_") + tile.name, 0, {}, {std::move(launch)}};
+}
+
+/** Whether blocks whose warpgroups are apart go before small ones. Measured on an H200 (docs/kernels/attention.md): heads of more than 96
+ * channels, of which a multiprocessor has two small blocks, which together load all keys twice. */
+bool staggered_wins(const AttentionArgs& a) {
+  const int64_t keys = a.k.dim(2);
+  return a.q.channels() / a.heads > 96 && keys > kRangeKeys;
+}
+
+/** Whether small blocks, or those whose warpgroups are apart, go first. Measured on an H200 (docs/kernels/attention.md): they gain where
+ * tiles of queries begin and end often, and always at 96 channels; each of them loads all keys, which heads of 40 channels, 80 bytes, do
+ * slowly: 4,096 queries of 77 keys take 20.2 to 22 us, in ranges 19.5. */
 bool small_blocks_win(const AttentionArgs& a, const BlockTile& tile) {
   const int64_t keys = a.k.dim(2);
   if (tile.dim == 48) return keys <= 256 && a.q.dim(2) <= 1024;
@@ -214,7 +232,15 @@ void add_block_attention(const AttentionArgs& a, const cuda::DeviceInfo& device,
   const int64_t given = a.q.channels() / a.heads;
   const BlockTile* tile = std::find_if(std::begin(kBlockTiles), std::end(kBlockTiles), [&](const BlockTile& t) { return given <= t.dim; });
   if (tile != std::end(kBlockTiles) && small_blocks_win(a, *tile) != ahead) return;
+  const StaggeredTile* staggered =
+      std::find_if(std::begin(kStaggeredTiles), std::end(kStaggeredTiles), [&](const StaggeredTile& t) { return given <= t.dim; });
+  const auto add_staggered = [&] {
+    if (out.allows({"sm90_staggered_*"}, block_reason(a, device))) out.add(staggered_variant(a, *staggered, device));
+  };
+  const bool apart = staggered_wins(a);
+  if (apart) add_staggered();
   if (out.allows({"sm90_block_*"}, block_reason(a, device))) out.add(block_variant(a, *tile, device));
+  if (!apart) add_staggered();
 }
 
 }  // namespace vd

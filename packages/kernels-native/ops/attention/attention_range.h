@@ -42,4 +42,21 @@ inline constexpr BlockTile kBlockTiles[] = {{48, 3, "d48"}, {64, 3, "d64"}, {80,
 /** Dynamic shared memory of a small block, which nothing lies in front of: a tile of queries, one of keys, two of values; barriers. */
 constexpr int block_shared_bytes(const BlockTile& t) { return range_slices(t.dim) * (kBlockRows + 3 * kRangeKeys) * 128 + 24; }
 
+/** The largest head of a block of two warpgroups whose rows begin at different times (attention_staggered.sm90.cuh), and tiles of keys and
+ *  of values under way. */
+struct StaggeredTile {
+  int dim, keyStages, valueStages;
+  const char* name;
+};
+inline constexpr StaggeredTile kStaggeredTiles[] = {
+    {48, 5, 5, "d48"}, {64, 5, 5, "d64"}, {80, 2, 3, "d80"}, {96, 2, 3, "d96"}, {128, 2, 3, "d128"}};
+/** Its query rows, and its threads: a third warpgroup loads. */
+inline constexpr int kStaggeredRows = 2 * kBlockRows, kStaggeredThreads = 384;
+/** Dynamic shared memory, which nothing lies in front of: two tiles of queries and results for each warpgroup, keys and values; barriers.
+ */
+constexpr int staggered_shared_bytes(const StaggeredTile& t) {
+  return range_slices(t.dim) * (2 * kStaggeredRows + (t.keyStages + t.valueStages) * kRangeKeys) * 128 +
+         16 * (4 + t.keyStages + t.valueStages);
+}
+
 }  // namespace vd::device

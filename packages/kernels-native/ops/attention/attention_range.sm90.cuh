@@ -201,20 +201,15 @@ __device__ __forceinline__ void range_store(const AttentionLocalParams& p, const
     T* at = y + (row + 8 * r) * p.y.row;
 #pragma unroll
     for (int block = 0; block < (Config::kDim + 31) / 32; ++block) {
-      float2 v[4];
+      uint32_t v[4];
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (block * 4 + i < Config::kDim / 8) {
-          const float* o = out + (block * 4 + i) * 4 + 2 * r;
-          v[i] = make_float2(o[0] * inverse, o[1] * inverse);
-        } else {
-          v[i] = make_float2(0.0f, 0.0f);
-        }
+        const float* o = out + (block * 4 + i) * 4 + 2 * r;
+        v[i] = block * 4 + i < Config::kDim / 8 ? pack2<T>(o[0] * inverse, o[1] * inverse) : 0;
       }
       transpose_quad(v, lane);
-      const float eight[8] = {v[0].x, v[0].y, v[1].x, v[1].y, v[2].x, v[2].y, v[3].x, v[3].y};
       const int c = block * 32 + lane * 8;
-      if (inside && c < p.dim) store8(at + c, eight);
+      if (inside && c < p.dim) *reinterpret_cast<uint4*>(at + c) = make_uint4(v[0], v[1], v[2], v[3]);
     }
     if (inside && lane == 0) store_lse(p, w, row + 8 * r, state.maxima[r] * scale, sum);
   }
