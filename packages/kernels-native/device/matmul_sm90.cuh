@@ -13,6 +13,7 @@
 // shared memory. Figures of every version: docs/kernels/matmul_sm90.md.
 #pragma once
 #include "matmul_sm90_codes.cuh"
+#include "matmul_sm90_floats.cuh"
 #include "matmul_sm90_scaled.cuh"
 #include "matmul_sm90_staged.cuh"
 #include "matmul_sm90_tail.cuh"
@@ -174,6 +175,7 @@ __device__ __forceinline__ void matmul_consume(const MatmulSm90Params& p, const 
       const int handOver = Config::kPingpong && more ? 2 - group : -1;
       if constexpr (Config::kScaled && !Config::kCodes)
         matmul_accumulate_scaled<Config>(p, acc, shared, index, rowOffset, count, handOver, scales);
+      else if constexpr (Config::kTile.floats) matmul_accumulate_floats<Config>(acc, shared, rowOffset, count, p.numKBlocks);
       else matmul_accumulate<Config>(acc, shared, rowOffset, count, p.numKBlocks, handOver);
       if constexpr (Config::kCodes) {
         matmul_set_barrier<Config>(group);

@@ -44,11 +44,19 @@ struct MatmulSm90Params {
   void* moments;        // kernels of moments only: float2 (mean, deviations) [tiles, N] of the pixels of each tile and phase
 };
 
+/** Parameters of rows tiles that normalise their rows: (x - mean) / sqrt(variance + eps) * weight + bias over a row's channels. */
+struct MatmulTokenNormParams {
+  MatmulSm90Params matmul;
+  const float* normWeight;  // of each channel, or null: ones
+  const float* normBias;    // or null: zeros
+  float eps;
+};
+
 /** Which kernel a tile shape is for: matmul_sm90.cuh; matmul_sm90_rows.cuh, linear with 320 channels, each consumer warpgroup
- *  keeps 64 rows in registers; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other; matmul_sm90_split.cuh, the blocks
- *  of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way; matmul_sm90_walk.cuh, 3x1x1
- *  filters of which the same is true. */
-enum class MatmulKernel : uint8_t { tiles, rows, halves, split, normed, walk };
+ *  keeps 64 rows in registers, where token_rows normalise them; matmul_sm90_halves.cuh, geglu, one warpgroup lags behind the other;
+ * matmul_sm90_split.cuh, the blocks of a cluster share one tile; matmul_sm90_normed.cuh, 3x3 filters whose source is normalised on the way;
+ * matmul_sm90_walk.cuh, 3x1x1 filters of which the same is true. */
+enum class MatmulKernel : uint8_t { tiles, rows, token_rows, halves, split, normed, walk };
 
 /** A tile shape: rows and columns of a block, columns of one wgmma, pipeline stages, blocks per cluster. */
 struct MatmulTile {
@@ -63,6 +71,7 @@ struct MatmulTile {
   bool blocked = false;  // 8-bit operands: each block has scales of its own
   bool wide = false;  // staged results are those of both warpgroups, not of one or of half the columns; of convolutions, four phases too
   bool codes = false;    // 8-bit operands: results of gated activations become codes of their type; staged
+  bool floats = false;   // float32 operands, weights of 16 bits: matmul_sm90_floats.cuh
 };
 
 inline constexpr MatmulTile kMatmulTiles[] = {
@@ -113,6 +122,12 @@ inline constexpr MatmulTile kMatmulTiles[] = {
     {128, 256, 256, 3, 2, false, false, false, true, MatmulKernel::normed, "normed_m128n256", 0, false, true},
     {256, 128, 128, 4, 2, false, false, false, true, MatmulKernel::normed, "normed_m256n128", 0, false, true},
     {128, 128, 128, 3, 1, false, false, false, true, MatmulKernel::walk, "walk_m128n128", 0, false, true},  // stages are frames
+    // Of linears with 320 channels whose rows are normalised on the way.
+    {128, 128, 128, 11, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n128"},  // geglu only
+    {128, 160, 160, 7, 2, true, false, false, true, MatmulKernel::token_rows, "normed_r128n160"},
+    // Of float32: each block's products are added up from zero.
+    {128, 128, 128, 6, 1, false, true, true, false, MatmulKernel::tiles, "m128n128f", 0, false, false, false, true},
+    {128, 64, 64, 8, 1, false, true, true, false, MatmulKernel::tiles, "m128n64f", 0, false, false, false, true},
 };
 /** Most blocks of 128 float8 products that one sum of the tensor cores may take. */
 inline constexpr int kMostUnpromotedBlocks = 10;
@@ -137,15 +152,22 @@ constexpr int normed_source_pixels(const MatmulTile& t) { return (t.tileM / 8 + 
 /** Bytes of the source, 64 channels of it, in whole patterns of the copy engine's swizzle. */
 constexpr int normed_source_bytes(const MatmulTile& t) { return (normed_source_pixels(t) * 128 + 1023) / 1024 * 1024; }
 
+/** True for tiles whose rows stay in registers. */
+constexpr bool keeps_rows(const MatmulTile& t) { return t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::token_rows; }
+
+/** Bytes of weight and bias of all channels, where a tile normalises its rows. */
+constexpr int token_norm_bytes(const MatmulTile& t) { return t.kernel == MatmulKernel::token_rows ? kRowsChannels * 8 : 0; }
+
 /** Bytes of the results of a block that wait for the copy engine: a tile of each warpgroup, or with geglu half of one, or one of both. */
 constexpr int matmul_staging_bytes(const MatmulTile& t) {
-  if (t.kernel == MatmulKernel::rows) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
+  if (keeps_rows(t)) return 4 * 64 * t.tileN * (t.tileN % 64 == 0 ? 1 : 2);  // two for each warpgroup
   if (t.kernel == MatmulKernel::halves || t.codes) return t.tileM * t.tileN;
   return !t.staged ? 0 : t.pingpong ? 2 * t.tileM * t.tileN * 2 : t.tileM * t.tileN * (t.wide ? 2 : 1);
 }
 
 /** Dynamic shared memory of a tile: the ring of A and B stages, staged results, barriers, and 1 KiB to align it. Rows tiles
- *  have stages of A or B, and the biases of all columns; halves lie behind 2 KiB of static memory, which aligns them. */
+ *  have stages of A or B, and the biases of all columns; halves lie behind 2 KiB of static memory and tiles that normalise their rows
+ *  behind nothing, which aligns them. */
 constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   // Two sources, stages of weights, and barriers: of stages, the residual, and three of each source.
   if (t.kernel == MatmulKernel::normed)
@@ -155,16 +177,16 @@ constexpr int matmul_shared_bytes(const MatmulTile& t, int numColumnTiles) {
   if (t.kernel == MatmulKernel::walk)
     return kWalkFrames * kWalkBlocks * (t.tileM + t.tileN) * 128 + matmul_staging_bytes(t) + 2 * t.tileN * 4 + t.tileN * 8 +
            8 * (3 + 2 * 3 * kWalkFrames);
-  const bool rows = t.kernel == MatmulKernel::rows;
+  const bool rows = keeps_rows(t), aligned = t.kernel == MatmulKernel::halves || t.kernel == MatmulKernel::token_rows;
   const int stage = rows ? (t.tileM > t.tileN ? t.tileM : t.tileN) * 128 : (t.tileM + t.tileN) * 128;
-  return t.stages * (stage + 16) + matmul_staging_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
-         (t.kernel == MatmulKernel::halves ? 0 : 1024);
+  return t.stages * (stage + 16) + matmul_staging_bytes(t) + token_norm_bytes(t) + (rows ? 32 + numColumnTiles * t.tileN * 4 : 16) +
+         (aligned ? 0 : 1024);
 }
 
 /** Static shared memory of a tile: biases, scales of columns where sums are promoted, and a kilobyte for each warp that turns fragments
  * into lines by itself. */
 constexpr int matmul_static_bytes(const MatmulTile& t) {
-  if (t.kernel == MatmulKernel::rows || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::walk) return 0;
+  if (keeps_rows(t) || t.kernel == MatmulKernel::split || t.kernel == MatmulKernel::walk) return 0;
   return (t.staged && !t.pingpong ? 1 : 2) * (t.promote > 0 && !t.pingpong ? 2 : 1) * t.tileN * 4 + (t.staged ? 0 : 8 * 1024);
 }
 

@@ -10,8 +10,12 @@
 //
 // Per tile of 128x128 through shared memory: 240 KiB of reads for products and 160 KiB of loads with both operands there
 // (matmul_sm90.cuh), 160 and 80 here, where the tensor cores take 2560 cycles and shared memory moves 128 bytes in each.
+//
+// A row's channels lie in the registers of four threads, so a LayerNorm in front of the layer takes no memory: four threads add up,
+// and each rounds what it has again.
 #pragma once
 #include "matmul_sm90.cuh"
+#include "reduce.cuh"
 
 namespace vd::device {
 
@@ -32,17 +36,21 @@ template <class T_, int kTileIndex, bool kGeglu_, bool kSwiglu_ = false> struct 
   static constexpr int kWeightBytes = kTileN * 128, kStageBytes = kWeightBytes > kRowBytes ? kWeightBytes : kRowBytes;
   static constexpr int kOutColumns = kTileN / (kGeglu ? 2 : 1), kSteps = kOutColumns / 32;
   static constexpr int kStepBytes = kTileM * 64, kStagingBytes = kSteps * kStepBytes;
+  static constexpr bool kNormed = kTile.kernel == MatmulKernel::token_rows;
+  static constexpr int kNormBytes = token_norm_bytes(kTile);
   static_assert(kTileN == kWidth && kWidth % (kGeglu ? 64 : 32) == 0, "one product covers the tile");
 };
 
-/** Shared memory: stages, two stagings for each warpgroup, biases of all columns, barriers. */
+/** Shared memory: stages, two stagings for each warpgroup, weights and biases of the norm, barriers, biases of all columns. */
 template <class Config> struct RowsShared {
   uint32_t ring;
   __device__ __forceinline__ uint32_t stage(int s) const { return ring + s * Config::kStageBytes; }
   __device__ __forceinline__ uint32_t staging(int group, int turn) const {
     return stage(Config::kStages) + (group * 2 + turn) * Config::kStagingBytes;
   }
-  __device__ __forceinline__ uint32_t full_at(int s) const { return staging(2, 0) + 8 * s; }
+  /** Of each pair of channels two weights, then two biases. */
+  __device__ __forceinline__ uint32_t norm() const { return staging(2, 0); }
+  __device__ __forceinline__ uint32_t full_at(int s) const { return norm() + Config::kNormBytes + 8 * s; }
   __device__ __forceinline__ uint32_t empty_at(int s) const { return full_at(Config::kStages + s); }
   __device__ __forceinline__ uint32_t residual_at(int group, int turn) const { return full_at(2 * Config::kStages + group * 2 + turn); }
   __device__ __forceinline__ uint32_t biases() const { return full_at(2 * Config::kStages + 4); }
@@ -102,6 +110,57 @@ __device__ __forceinline__ void rows_load(RowFragments& a, const RowsShared<Conf
     __syncwarp();
     release_stage<Config::kCluster>(shared.empty_at(at.stage));
     at.advance();
+  }
+}
+
+/** Calls body(a, pair) for all registers of the rows at lane / 4 (kPart 0) and 8 further on (1); pair: of channels. */
+template <int kPart, class Body> __device__ __forceinline__ void for_each_pair(RowFragments& a, Body&& body) {
+#pragma unroll
+  for (int step = 0; step < kRowsKBlocks * 4; ++step)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) body(a[step][2 * half + kPart], step * 8 + half * 4 + (threadIdx.x & 3));
+}
+
+/** The mean of a row, and 1 / sqrt(variance + eps): sums over registers, then over the four threads of the row. */
+template <class T, int kPart> __device__ __forceinline__ float2 row_moments(RowFragments& a, float eps) {
+  float2 sum = make_float2(0.0f, 0.0f), square = sum;
+  for_each_pair<kPart>(a, [&](uint32_t x, int) {
+    const float2 v = unpack2<T>(x);
+    sum = make_float2(sum.x + v.x, sum.y + v.y);
+  });
+  const float mean = sum_lanes<4>(sum.x + sum.y) / kRowsChannels;
+  for_each_pair<kPart>(a, [&](uint32_t x, int) {
+    const float2 v = unpack2<T>(x), d = make_float2(v.x - mean, v.y - mean);
+    square = make_float2(fmaf(d.x, d.x, square.x), fmaf(d.y, d.y, square.y));
+  });
+  return make_float2(mean, rsqrtf(sum_lanes<4>(square.x + square.y) / kRowsChannels + eps));
+}
+
+/** Normalises the rows where they are. */
+template <class Config> __device__ __forceinline__ void rows_normalise(RowFragments& a, const RowsShared<Config>& shared, float eps) {
+  using T = typename Config::T;
+  const float2 first = row_moments<T, 0>(a, eps), second = row_moments<T, 1>(a, eps);
+#pragma unroll
+  for (int step = 0; step < kRowsKBlocks * 4; ++step)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const uint4 affine = ptx::load_shared16(shared.norm() + (step * 8 + half * 4 + (threadIdx.x & 3)) * 16);
+      const auto normalised = [&](uint32_t x, float2 row) {
+        const float2 v = unpack2<T>(x);
+        return pack2<T>(fmaf((v.x - row.x) * row.y, __uint_as_float(affine.x), __uint_as_float(affine.z)),
+                        fmaf((v.y - row.x) * row.y, __uint_as_float(affine.y), __uint_as_float(affine.w)));
+      };
+      a[step][2 * half] = normalised(a[step][2 * half], first);
+      a[step][2 * half + 1] = normalised(a[step][2 * half + 1], second);
+    }
+}
+
+/** Fills the table of the norm's weights and biases, by all threads that multiply. */
+__device__ __forceinline__ void rows_load_norm(const float* weight, const float* bias, float* table) {
+  for (int c = threadIdx.x; c < kRowsChannels; c += 256) {
+    float* at = table + c / 2 * 4 + c % 2;
+    at[0] = weight != nullptr ? __ldg(weight + c) : 1.0f;
+    at[2] = bias != nullptr ? __ldg(bias + c) : 0.0f;
   }
 }
 
@@ -178,7 +237,7 @@ __device__ __forceinline__ void rows_store(const MatmulSm90Params& p, const Rows
 /** A consumer warpgroup: all tiles of its rows. */
 template <class Config>
 __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const RowsShared<Config>& shared, int group, int rank,
-                                             const float* biases) {
+                                             const float* biases, float eps) {
   const int numItems = rows_num_items<Config>(p), stride = gridDim.x / Config::kCluster;
   RingCursor<Config::kStages> at{0, 0};
   RowsTurn turn;
@@ -191,6 +250,7 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
     const int m = (item.rows * Config::kCluster + rank) * 2 + group;
     if (isFirst && matmul_first_of_set<Config>()) rows_open<Config>(p, shared, {item.first, 0, m}, group, 0);
     rows_load<Config>(a, shared, group, at);
+    if constexpr (Config::kNormed) rows_normalise<Config>(a, shared, eps);
 #pragma unroll 1
     for (int n = item.first; n < item.last; ++n) {
       MatmulTileIndex next{n + 1, 0, m};
@@ -207,7 +267,8 @@ __device__ __forceinline__ void rows_consume(const MatmulSm90Params& p, const Ro
   if (matmul_first_of_set<Config>()) ptx::bulk_wait();
 }
 
-template <class Config> __device__ __forceinline__ void matmul_sm90_rows(const MatmulSm90Params& p) {
+/** The block. norm: of normed tiles, else null. */
+template <class Config> __device__ __forceinline__ void matmul_rows(const MatmulSm90Params& p, const MatmulTokenNormParams* norm) {
   extern __shared__ uint8_t dynamicShared[];
   const uint32_t base = shared_address(dynamicShared);
   RowsShared<Config> shared;
@@ -223,6 +284,10 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_rows(const M
     ptx::fence_mbarrier_init();
   }
   const int warpgroup = threadIdx.x / 128;
+  if constexpr (Config::kNormed) {
+    float* table = reinterpret_cast<float*>(dynamicShared + (shared.norm() - base));
+    if (warpgroup < 2) rows_load_norm(norm->normWeight, norm->normBias, table);
+  }
   if (warpgroup < 2)
     for (int n = warpgroup; n < p.numNTiles; n += 2) matmul_load_bias<Config>(p, {n, 0, p.numMTiles}, biases + n * Config::kTileN);
   __syncthreads();
@@ -234,11 +299,17 @@ template <class Config> __device__ __forceinline__ void matmul_sm90_rows(const M
     if (threadIdx.x == 256) rows_produce<Config>(p, shared, rank);
   } else {
     ptx::registers_raise<240>();
-    rows_consume<Config>(p, shared, warpgroup, rank, biases);
+    rows_consume<Config>(p, shared, warpgroup, rank, biases, Config::kNormed ? norm->eps : 0.0f);
   }
   // A block may not leave while others still signal its barriers or write its stages.
   ptx::cluster_arrive();
   ptx::cluster_wait();
+}
+
+template <class Config> __device__ __forceinline__ void matmul_sm90_rows(const MatmulSm90Params& p) { matmul_rows<Config>(p, nullptr); }
+
+template <class Config> __device__ __forceinline__ void matmul_sm90_token_rows(const MatmulTokenNormParams& p) {
+  matmul_rows<Config>(p.matmul, &p);
 }
 
 }  // namespace vd::device

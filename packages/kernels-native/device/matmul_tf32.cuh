@@ -17,6 +17,7 @@
 #pragma once
 #include "matmul_mma.cuh"
 #include "ptx/tf32.cuh"
+#include "tf32_parts.cuh"
 
 namespace vd::device {
 
@@ -27,17 +28,6 @@ struct Tf32Config : MmaConfig<float, kTileM, kTileN, kVector, kSwiglu, kClip> {
 };
 
 #if __CUDA_ARCH__ >= 800
-
-/** x = hi + lo as operands of a product; the tensor core ignores the lowest 13 bits of lo. */
-__device__ __forceinline__ void split_tf32(uint32_t x, uint32_t& hi, uint32_t& lo) {
-  hi = (x + 0x1000u) & 0xffffe000u;
-  lo = __float_as_uint(__uint_as_float(x) - __uint_as_float(hi));
-}
-template <int kCount>
-__device__ __forceinline__ void split_tf32(const uint32_t (&x)[kCount], uint32_t (&hi)[kCount], uint32_t (&lo)[kCount]) {
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) split_tf32(x[i], hi[i], lo[i]);
-}
 
 /** A block of 8 by 8 kCols elements of B as operands; lo is unused where B is exact. */
 template <int kCols> struct Tf32Columns {

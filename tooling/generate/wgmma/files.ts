@@ -24,6 +24,8 @@ const REGISTER_SHAPES = [
 const QUANTIZED_WIDTHS = [32, 64, 128, 160, 192, 256];
 /** Widths of products of float8 with a in registers: attention's values with a column of ones. */
 const QUANTIZED_REGISTER_WIDTHS = [72];
+/** Widths of products of float32 numbers of which the tensor cores read 19 bits, with a in registers. */
+const TF32_REGISTER_WIDTHS = [64, 128];
 /** PTX's name of each C++ type. */
 const TYPES = { __half: "f16", __nv_bfloat16: "bf16" };
 
@@ -115,6 +117,23 @@ template <> struct WgmmaRegisters<__nv_fp8_e4m3, ${width}, 0> {
 `;
 }
 
+/** One instruction of float32 with a in registers. */
+function tf32RegisterProduct(width: number): string {
+  const n = width / 2;
+  const a = list(4, (i) => `%${n + i}`);
+  return `
+template <> struct WgmmaRegisters<float, ${width}, 0> {
+  static __device__ __forceinline__ void run(float (&d)[${n}], const uint32_t (&a)[4], uint64_t b, int accumulate) {
+    asm volatile(
+        "{\\n.reg .pred p;\\nsetp.ne.b32 p, %${n + 5}, 0;\\n"
+        "wgmma.mma_async.sync.aligned.m64n${width}k8.f32.tf32.tf32 {${accumulators(n)}}, {${a}}, %${n + 4}, p, 1, 1;\\n}"
+        : ${constraints(n)}
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulate));
+  }
+};
+`;
+}
+
 /** One instruction with a in registers. */
 function registerProduct(type: string, ptx: string, width: number, transposeB: number): string {
   const n = width / 2;
@@ -142,5 +161,6 @@ export function files(): GeneratedFile[] {
   for (const type of ["__nv_fp8_e4m3", "int8_t"] as const)
     products.push(...QUANTIZED_WIDTHS.map((width) => quantizedProduct(type, width)));
   products.push(...QUANTIZED_REGISTER_WIDTHS.map(quantizedRegisterProduct));
+  products.push(...TF32_REGISTER_WIDTHS.map(tf32RegisterProduct));
   return [[join(ROOT, "packages/kernels-native/device/ptx/wgmma.cuh"), HEAD + products.join("") + TAIL]];
 }

@@ -167,7 +167,8 @@ cuda::Candidates dense_conv_variants(const ConvArgs& a, const cuda::DeviceInfo& 
   cuda::Candidates out(options);
   if (!a.transposed) add_few_columns(a, mma_problem(a, epilogue), device, out);
   add_conv_thin(a, device, out);
-  const bool shallow = is_shallow(a, device);
+  const bool few = a.x.dtype == DType::f32 && !cuda::floats_fill_tiles(a.y.dim(2) * a.y.dim(3), a.y.channels());
+  const bool shallow = few || is_shallow(a, device);
   if (shallow) add_portable(a, epilogue, device, out);
   add_conv_sm90(a, device, out);
   if (!shallow) add_portable(a, epilogue, device, out);

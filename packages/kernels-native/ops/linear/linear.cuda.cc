@@ -2,8 +2,8 @@
 
 #include "../../native/core/activation.h"
 #include "../../native/cuda/planning/epilogue.h"
+#include "../../native/cuda/planning/linear_problem.h"
 #include "../../native/cuda/planning/matmul_mma.h"
-#include "../../native/cuda/planning/matmul_sm90.h"
 #include "../../native/cuda/planning/matmul_turned.h"
 
 namespace vd {
@@ -11,46 +11,6 @@ namespace vd {
 namespace {
 
 using namespace device;
-
-/** Why the Hopper core cannot do the row, whatever the tile. */
-cuda::Reason sm90_reason(const LinearArgs& a, const cuda::DeviceInfo& device) {
-  const bool gated = is_gated(a.act), second = a.x2.present();
-  const auto in_eights = [](const Tensor& t, const char* name) {
-    return cuda::if_so(t.channels() % 8 != 0, {"has # channels, which 8 does not divide", {t.channels()}, name});
-  };
-  return cuda::first_of({cuda::wgmma_reason(device), cuda::copy_engine_reason(a.x, "x"), in_eights(a.x, "x"),
-                         cuda::if_so(second, cuda::copy_engine_reason(a.x2, "x2")),
-                         cuda::if_so(second && a.x2.dtype != a.x.dtype, {"has another element type than x", {}, "x2"}),
-                         second ? in_eights(a.x2, "x2") : cuda::Reason{}, gated ? in_eights(a.y, "y") : cuda::Reason{},
-                         cuda::if_so(gated && a.frameBias.present(), {"has no frame bias with a gated activation"}),
-                         cuda::if_so(gated && a.residual2.present(), {"has no second residual with a gated activation"})});
-}
-
-cuda::MatmulProblem sm90_problem(const LinearArgs& a, cuda::Variant& base, const Epilogue& epilogue) {
-  cuda::MatmulProblem p{};
-  p.symbolPrefix = a.x.dtype == DType::f16 ? "linear_sm90_f16_" : "linear_sm90_bf16_";
-  p.x = a.x;
-  p.x2 = a.x2;
-  const int64_t rows = a.x.pixels();
-  for (int i = 0; i < 3; ++i) {
-    p.source[i] = p.out[i] = 1;
-    p.kernel[i] = p.stride[i] = 1;
-  }
-  p.source[3] = p.out[3] = rows;
-  p.channels = a.x.channels();
-  p.channels2 = a.x2.present() ? a.x2.channels() : 0;
-  p.phases = 1;
-  p.columns = a.weight.dim(0);
-  p.gated = is_gated(a.act);
-  p.suffix = !p.gated ? "" : a.act == Activation::swiglu ? "_swiglu" : "_geglu";
-  p.untyped = cuda::typed_epilogue_reason(cuda::epilogue_operands(a), a.x.dtype);
-  p.weights = cuda::weight_matrix(base, a.weight, a.x.dtype, "linear_pack");
-  p.constantWeights = a.weight.constant;
-  p.weightChannels = a.weight.channels();
-  p.epilogue = epilogue;
-  p.bias = cuda::float_bias(base, a.bias, "linear_pack");
-  return p;
-}
 
 cuda::MmaProblem mma_problem(const LinearArgs& a, const Epilogue& epilogue) {
   cuda::MmaProblem problem{a.act == Activation::swiglu ? "linear_swiglu" : "linear", {}, {}, {}, a.x.dtype, a.weight.dtype, {}};
@@ -105,11 +65,12 @@ cuda::Candidates linear_cuda_variants(const LinearArgs& a, const cuda::DeviceInf
   cuda::Candidates out(options);
   const cuda::MmaProblem portable = mma_problem(a, epilogue);
   add_vector(a, portable, device, out);
-  const bool slim = is_slim(a, device);
+  const bool few = a.x.dtype == DType::f32 && !cuda::floats_fill_tiles(a.y.dim(2), a.y.channels());
+  const bool slim = few || is_slim(a, device);
   if (slim) cuda::add_matmul_mma(portable, device, out);
-  if (out.allows({cuda::kMatmulSm90Family}, sm90_reason(a, device))) {
+  if (out.allows({cuda::kMatmulSm90Family}, cuda::linear_sm90_reason(a, device))) {
     cuda::Variant base;
-    const cuda::MatmulProblem problem = sm90_problem(a, base, epilogue);
+    const cuda::MatmulProblem problem = cuda::linear_sm90_problem(a, base, epilogue);
     const bool turned = cuda::turned_wins(problem, device);
     if (turned) cuda::add_matmul_turned(problem, base, device, out);
     const size_t before = out.variants.size();

@@ -36,7 +36,9 @@ Address pack_conv_filters(Variant& base, const ConvArgs& a, int taps, int64_t pa
 Reason conv_sm90_reason(const ConvArgs& a, const DeviceInfo& device) {
   const bool large = a.stride[0] > 8 || a.stride[1] > 8 || a.stride[2] > 8;
   const int64_t channels = a.x.channels() / a.groups;
-  return first_of({wgmma_reason(device), copy_engine_reason(a.x, "x"), if_so(a.past.present(), copy_engine_reason(a.past, "past")),
+  return first_of({wgmma_reason(device), product_source_reason(a.x, a.weight.dtype, "x"),
+                   if_so(a.past.present(), product_source_reason(a.past, a.weight.dtype, "past")),
+                   if_so(a.x.dtype == DType::f32 && a.upsample, {"adds up 16-bit filters where it upsamples, which takes more bits"}),
                    if_so(large, {"has no strides above 8"}),
                    if_so(a.upsample && !is_unit_upsample(a), {"upsamples only before 3x3 filters with a padding of 1"}),
                    if_so(a.groups > 1 && has_phases(a), {"has no groups where results are four phases"}),
@@ -45,7 +47,7 @@ Reason conv_sm90_reason(const ConvArgs& a, const DeviceInfo& device) {
 
 MatmulProblem conv_sm90_problem(const ConvArgs& a, Variant& base, const Epilogue& epilogue) {
   MatmulProblem p{};
-  p.symbolPrefix = a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
+  p.symbolPrefix = a.x.dtype == DType::f32 ? "conv_sm90_f32_" : a.x.dtype == DType::f16 ? "conv_sm90_f16_" : "conv_sm90_bf16_";
   p.x = a.x;
   p.phases = has_phases(a) ? 4 : 1;
   p.clip = reads_clip(a);

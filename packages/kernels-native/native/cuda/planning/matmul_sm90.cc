@@ -42,15 +42,14 @@ Reason staged_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& 
 /** Why the kernels in which warpgroups have tiles of their own cannot do the problem: they do linear with a plain tail, rows
  *  tiles with as many channels as the registers hold. */
 Reason own_tiles_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (tile.kernel != MatmulKernel::rows && tile.kernel != MatmulKernel::halves) return {};
+  if (!keeps_rows(tile) && tile.kernel != MatmulKernel::halves) return {};
   const Epilogue& e = p.epilogue;
   const bool linear = p.out[1] * p.out[2] == 1 && p.source[3] == p.out[3] && p.kernel[0] * p.kernel[1] * p.kernel[2] == 1;
   const bool pairs = tile.tileN % 64 == 0;
-  return first_of(
-      {if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
-       if_so(tile.kernel == MatmulKernel::rows && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
-       if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
-       if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
+  return first_of({if_so(!linear || p.phases != 1, {"is for linear"}), if_so(p.channels2 != 0, {"has no x2"}),
+                   if_so(keeps_rows(tile) && p.channels != kRowsChannels, {"is for # channels, x has #", {kRowsChannels, p.channels}}),
+                   if_so(e.frameBias != nullptr, {"has no frame bias"}), if_so(e.residual2 != nullptr, {"has no second residual"}),
+                   if_so(pairs && !p.gated, {"is for gated activations"}), if_so(!pairs && p.gated, {"has no gated activation"})});
 }
 
 /** True for a tile whose kernel normalises its source. */
@@ -58,7 +57,8 @@ bool normalises(const MatmulTile& tile) { return tile.kernel == MatmulKernel::no
 
 /** Why a tile's kernel reads another source than the problem's. */
 Reason source_reason(const MatmulProblem& p, const MatmulTile& tile) {
-  if (!normalises(tile)) return if_so(p.norm.has_value(), {"normalises no source"});
+  if (tile.kernel == MatmulKernel::token_rows) return if_so(!p.tokenNorm, {"is for rows that are normalised on the way"});
+  if (!normalises(tile)) return if_so(p.norm || p.tokenNorm, {"normalises no source"});
   const bool walks = tile.kernel == MatmulKernel::walk, overFrames = p.kernel[0] == 3;
   const int64_t most = kWalkBlocks * 64;
   return first_of({if_so(!p.norm, {"is for sources that are normalised on the way"}),
@@ -86,6 +86,7 @@ Reason split_operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
  *  none in which warpgroups have tiles of their own. */
 Reason operands_reason(const MatmulProblem& p, const MatmulTile& tile) {
   const int64_t blocks = ceil_div(p.channels, 128) * p.kernel[0] * p.kernel[1] * p.kernel[2];
+  if (tile.floats || p.x.dtype == DType::f32) return if_so(tile.floats != (p.x.dtype == DType::f32), {"is for operands of other sizes"});
   if (bytes_of(p.x.dtype) > 1) return if_so(tile.promote > 0, {"is for 8-bit operands"});
   if (tile.kernel == MatmulKernel::split) return split_operands_reason(p, tile);
   const bool floats = p.x.dtype == DType::f8e4m3;
@@ -155,7 +156,7 @@ Reason split_reason(const MatmulProblem& p, const MatmulTile& tile) {
 
 /** Why a tile has no kernel that reads past or repeated frames. */
 Reason clip_reason(const MatmulTile& tile) {
-  return if_so(tile.staged || tile.kernel != MatmulKernel::tiles, {"has no past frames and repeats none"});
+  return if_so(tile.staged || tile.floats || tile.kernel != MatmulKernel::tiles, {"has no past frames and repeats none"});
 }
 
 /** Why a tile cannot do a problem of several groups of channels: a tile's columns are of one group, and the copy engine counts
@@ -205,9 +206,10 @@ Reason tile_reason(const MatmulProblem& p, const MatmulTile& tile, const Box& bo
 /** Bytes a cycle that a block reads through L2 beside so many others, fitted to an H200. */
 double load_rate(int64_t numBlocks) { return std::min(67.0, 5280.0 / static_cast<double>(numBlocks)); }
 
-/** How much longer than others the products of a tile of 8-bit operands take. Measured on an H200: sums that are promoted after every
- *  block keep the tensor cores waiting, those of integers longer. */
+/** How much longer than others the products of a tile of 8-bit operands, or of float32, take. Measured on an H200: sums that are promoted
+ * after every block keep the tensor cores waiting, those of integers longer. */
 double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
+  if (tile.floats) return 2.2;  // two products of tensor cores for one
   if (tile.promote != 1 || tile.blocked) return 1;
   return p.x.dtype == DType::i8 ? 1.35 : tile.wide ? 1 : 1.15;
 }
@@ -217,7 +219,7 @@ double promotion_cost(const MatmulProblem& p, const MatmulTile& tile) {
  *  take those of staged pingpong tiles) are fitted to SVD-XT's linears with 320 channels and 460800 rows, and elsewhere they are
  *  a guess; for SVD-XT's sizes the device's tuning table decides. */
 double tile_cycles(const MatmulProblem& p, const MatmulTile& tile, int numKBlocks, int64_t numBlocks, bool alone) {
-  if (tile.kernel == MatmulKernel::rows) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
+  if (keeps_rows(tile)) return tile.tileM * tile.tileN * (p.gated ? 0.2 : 0.21);
   const double products = tile.tileM * tile.tileN / 32.0 * numKBlocks * 1.1 * promotion_cost(p, tile);
   // Normed tiles load their pixels once for all taps.
   const double rows = tile.kernel == MatmulKernel::normed ? normed_source_pixels(tile) / 9.0 : tile.tileM;
@@ -275,9 +277,9 @@ MatmulSm90Params make_params(const MatmulProblem& p, const MatmulTile& tile, con
   params.numNTiles = static_cast<int32_t>(ceil_div(p.columns, tile.tileN));
   params.numPhases = p.phases;
   params.framesFirst = p.kernel[0] > 1 && p.kernel[1] * p.kernel[2] == 1;
-  const bool own = tile.kernel == MatmulKernel::rows || tile.kernel == MatmulKernel::halves;
+  const bool own = keeps_rows(tile) || tile.kernel == MatmulKernel::halves;
   groups = ceil_div(mTiles, own ? 2 * tile.cluster : tile.cluster);
-  params.numParts = tile.kernel == MatmulKernel::rows ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
+  params.numParts = keeps_rows(tile) ? column_parts(groups, params.numNTiles, device.numSms / tile.cluster) : 1;
   params.constantWeights = p.constantWeights;
   params.groupTiles = p.groups == 1 ? 0 : static_cast<int32_t>(p.columns / p.groups / tile.tileN);
   params.aBytes = box[0] * box[1] * box[2] * 128;
@@ -333,9 +335,15 @@ void set_normed_params(Launch& launch, const MatmulSm90Params& params, const Nor
   launch.relocations.push_back({kNorm + offsetof(MatmulSourceNorm, bias), source.bias});
 }
 
+void set_token_norm_params(Launch& launch, const MatmulSm90Params& params, const NormedTokens& norm) {
+  launch.set_params(MatmulTokenNormParams{params, nullptr, nullptr, norm.eps});
+  if (norm.weight.present) launch.relocations.push_back({offsetof(MatmulTokenNormParams, normWeight), norm.weight.address});
+  if (norm.bias.present) launch.relocations.push_back({offsetof(MatmulTokenNormParams, normBias), norm.bias.address});
+}
+
 /** The launch of a tile's kernel, and its estimated cycles. chosen: the box of pixels for the tile's rows. */
 std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& tile, const Box& chosen, const DeviceInfo& device) {
-  const bool rows = tile.kernel == MatmulKernel::rows;
+  const bool rows = keeps_rows(tile);
   const bool own = rows || tile.kernel == MatmulKernel::halves;  // each warpgroup has a tile of 64 rows
   // Sources are loaded in whole tiles, also where fewer rows are there: the kernels wait for all of a box's bytes.
   const bool normed = tile.kernel == MatmulKernel::normed, walks = tile.kernel == MatmulKernel::walk;
@@ -365,6 +373,7 @@ std::pair<double, Launch> make_launch(const MatmulProblem& p, const MatmulTile& 
            tile_cycles(p, tile, params.numKBlocks, clusters * tile.cluster, tiles <= clusters);
   }
   if (normalises(tile)) set_normed_params(launch, params, *p.norm);
+  else if (tile.kernel == MatmulKernel::token_rows) set_token_norm_params(launch, params, *p.tokenNorm);
   else launch.set_params(params);
   if (p.bias.present) launch.relocations.push_back({offsetof(MatmulSm90Params, epilogue) + offsetof(Epilogue, bias), p.bias.address});
   if (p.scales.x != nullptr)

@@ -14,6 +14,12 @@ struct NormedSource {
   Address weight, bias;           // float32
 };
 
+/** How each row of x is normalised on the way; weight and bias are float32. */
+struct NormedTokens {
+  float eps;
+  BiasSource weight, bias;
+};
+
 /** A convolution or linear as the Hopper core sees it. Dims and strides are those of one activation source. */
 struct MatmulProblem {
   const char* symbolPrefix;     // e.g. "conv_sm90_f16_"
@@ -33,6 +39,7 @@ struct MatmulProblem {
   bool moments = false;         // somebody wants those of the results: kernels that can leave those of their tiles in the workspace
   bool wide = false;            // there are kernels of wide tiles
   std::optional<NormedSource> norm = {};  // x is normalised on the way: kernels of their own, for 3x3 filters
+  std::optional<NormedTokens> tokenNorm = {};  // rows of x are: kernels of their own, for linear
   const char* suffix = "";      // of the kernels' names: "", "_geglu" or "_swiglu"
   Reason untyped;               // why the epilogues that are compiled for x's type cannot do the tail
   Address weights;
@@ -53,6 +60,13 @@ Reason copy_engine_access_reason(const Tensor& tensor, const char* operand);
 
 /** The same, or not of a 16-bit float type. */
 Reason copy_engine_reason(const Tensor& tensor, const char* operand);
+
+/** The same where products with weights of type `weights` need it: of a 16-bit float type, or float32 where those have 16 bits. */
+Reason product_source_reason(const Tensor& tensor, DType weights, const char* operand);
+
+/** Whether the Hopper core is a good first guess for float32: a frame of so many pixels and columns has a few tiles. Of a frame, since
+ *  kernels add up in other orders, and a frame's results may not depend on how many there are. */
+bool floats_fill_tiles(int64_t pixels, int64_t columns);
 
 /** Adds a variant for each tile that can do the problem, the best guess first, each a copy of `base` with the launch added. */
 void add_matmul_sm90(const MatmulProblem& problem, const Variant& base, const DeviceInfo& device, Candidates& out);

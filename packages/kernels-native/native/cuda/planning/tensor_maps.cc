@@ -13,6 +13,18 @@ Reason copy_engine_reason(const Tensor& tensor, const char* operand) {
       {if_so(!is_16_bit(tensor.dtype), {"is not of a 16-bit float type", {}, operand}), copy_engine_access_reason(tensor, operand)});
 }
 
+Reason product_source_reason(const Tensor& tensor, DType weights, const char* operand) {
+  const bool floats = tensor.dtype == DType::f32 && is_16_bit(weights);
+  return first_of({if_so(!floats && !is_16_bit(tensor.dtype),
+                         {"is neither of a 16-bit float type nor of float32 beside weights of 16 bits", {}, operand}),
+                   copy_engine_access_reason(tensor, operand)});
+}
+
+bool floats_fill_tiles(int64_t pixels, int64_t columns) {
+  constexpr int64_t kFewTiles = 16;
+  return ceil_div(pixels, 128) * ceil_div(columns, 64) >= kFewTiles;
+}
+
 Box choose_box(const MatmulProblem& p, int limit) {
   Box best = {1, 1, 1};
   int64_t bestCount = INT64_MAX;
