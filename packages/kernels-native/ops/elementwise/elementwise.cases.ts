@@ -111,7 +111,12 @@ const places: Case[] = [
   },
   {
     name: "on gaps, an expression without a kernel of its own",
-    inputs: { a: { dims: x, gap: 8 }, b: { dims: [1, 3, 1, 16], gap: 8 }, c: { dims: [2, 1, 5, 1] }, d: { dims: x, gap: 16 } },
+    inputs: {
+      a: { dims: x, gap: 8 },
+      b: { dims: [1, 3, 1, 16], gap: 8 },
+      c: { dims: [2, 1, 5, 1] },
+      d: { dims: x, gap: 16 },
+    },
     attrs: { code: code("d a b sub c mul k0 add silu sub"), constants: [0.5] },
     outGap: 24,
   },

@@ -181,7 +181,9 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const other = await expressionProgram(device, "neg", { variants: ["elementwise_f32_program"] });
     const forOther = counts();
     const first = await expressionProgram(device, "neg", { explain: true });
-    const again = await Promise.all(Array.from({ length: 4 }, () => expressionProgram(device, "neg", { capture: true })));
+    const again = await Promise.all(
+      Array.from({ length: 4 }, () => expressionProgram(device, "neg", { capture: true })),
+    );
     const forOne = counts();
     for (const program of [first, ...again]) await program.run();
     const all = [];

@@ -187,7 +187,7 @@ struct Stream {
   Ops queue;
   int capturing;
 };
-static Stream* streams[64];
+static Stream* streams[512];
 static int num_streams;
 static Ops* graph;
 static Stream* origin;

@@ -103,7 +103,8 @@ class Run {
   step(line: string): void {
     if (line === "{") this.scope = new Scope(this.scope);
     else if (line === "}") this.scope = this.scope.outer!;
-    else if (line.startsWith(".reg")) for (const [, prefix] of line.matchAll(/(%\w*[a-z])</g)) this.scope.declare(prefix!);
+    else if (line.startsWith(".reg"))
+      for (const [, prefix] of line.matchAll(/(%\w*[a-z])</g)) this.scope.declare(prefix!);
     else if (line.endsWith(":")) this.sought = this.sought === line.slice(0, -1) ? undefined : this.sought;
     else if (this.sought === undefined) this.execute(line);
   }
@@ -121,7 +122,8 @@ class Run {
     const type = modes.at(-1)!;
     const operands = from.map((word) => this.value(word));
     const [x, y] = operands as [number, number];
-    if (operation === "setp") return Number(COMPARISONS[modes[0]!]!(type === "u32" ? x >>> 0 : x, type === "u32" ? y >>> 0 : y));
+    if (operation === "setp")
+      return Number(COMPARISONS[modes[0]!]!(type === "u32" ? x >>> 0 : x, type === "u32" ? y >>> 0 : y));
     if (operation === "selp") return operands[2] !== 0 ? x : y;
     if (operation === "cvt") return modes.includes("sat") ? Math.min(Math.max(x, 0), 1) : fround(x);
     if (operation === "mov" && type === "b32") return from[0]!.startsWith("%f") ? wordOf(x) : floatOf(x);
@@ -140,7 +142,11 @@ class Run {
 
 /** What `result` has after the lines have run. registers: those that are there before. Moves of 32 bits are between float and integer registers.
  *  @throws Error for an instruction that it does not know */
-export function evaluatePtx(lines: readonly string[], registers: Readonly<Record<string, number>>, result: string): number {
+export function evaluatePtx(
+  lines: readonly string[],
+  registers: Readonly<Record<string, number>>,
+  result: string,
+): number {
   const run = new Run(registers);
   for (const line of lines) run.step(line);
   return run.get(result);
