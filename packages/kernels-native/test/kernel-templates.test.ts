@@ -123,7 +123,7 @@ describe.skipIf(!isThere(compiler) || !isThere("nvcc"))(
       const sources = [
         here("kernel-templates/main.cc"),
         here("../ops/elementwise/elementwise.cuda.cc"),
-        ...["kernel_templates.cc", "planning/reason.cc", "planning/candidates.cc"].map(native),
+        ...["planning/kernel_templates.cc", "planning/reason.cc", "planning/candidates.cc"].map(native),
       ];
       await Promise.all([
         ...TEMPLATE_TARGETS.map((target) =>

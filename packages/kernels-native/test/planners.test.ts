@@ -531,6 +531,7 @@ describe.skipIf(!hasCompiler)("planners (needs a C++ compiler)", () => {
       expect(variants("gated residual odd")).toEqual(["elementwise_scalar"]);
       expect(variants("gated residual mixed")).toEqual(["elementwise_vector"]);
       expect(variants("seldom expression")).toEqual(any);
+      expect(variants("seldom expression, few")).toEqual([...any].reverse());
       expect(variants("seldom expression without text")).toEqual(["elementwise_f16_program"]);
       expect(rejected(80, "seldom expression without text").elementwise_f16_compiled).toBe(
         "needs the text of kernels beside the device code",

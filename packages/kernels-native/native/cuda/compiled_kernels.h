@@ -7,7 +7,7 @@
 #include <string>
 
 #include "../driver/module.h"
-#include "kernel_templates.h"
+#include "planning/kernel_templates.h"
 
 namespace vd::cuda {
 

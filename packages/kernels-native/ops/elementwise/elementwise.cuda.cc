@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "../../native/generated/op_planners.h"
 
@@ -16,6 +17,9 @@ using namespace device;
 constexpr int64_t kMostFrames = 65535;
 /** Tokens and channels are told apart in 32 bits. */
 constexpr int64_t kMostRuns = int64_t{1} << 31;
+
+/** Elements of results from which on it pays to compile a kernel: those of fewer take as long as a launch does, whatever computes them. */
+constexpr int64_t kLeastCompiled = int64_t{1} << 16;
 
 static_assert(static_cast<int>(Instruction::max) == kMax && static_cast<int>(Instruction::neg) == kNeg &&
                   static_cast<int>(Instruction::k3) == kK3 && static_cast<int>(Instruction::silu) == kSiluOf,
@@ -238,6 +242,8 @@ cuda::Candidates elementwise_cuda_variants(const ElementwiseArgs& a, const cuda:
   if (out.allows({prefix, "program"}, mixed)) out.add(call.program_variant(prefix + "program", 8, device));
   else if (out.allows({"elementwise_vector"}, unaligned)) out.add(call.program_variant("elementwise_vector", 8, device));
   else out.add(call.program_variant("elementwise_scalar", 1, device));
+  // Both give the same bits.
+  if (a.y.count() < kLeastCompiled && out.variants.front().launches[0].expression) std::swap(out.variants[0], out.variants[1]);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // elementwise, compiled where it runs: any program, as straight code.
 //
-// Plan: the loop of a form (elementwise.cu) around a place for the program. This file is built as PTX text, for which VD_EXPRESSION is a word
-// like any other. When a plan is loaded, the host writes the program in its place, with the functions below as their text
-// (native/cuda/kernel_templates.cc), and the driver compiles it. So every function has one definition, in elementwise_runs.cuh.
+// Plan: the loop of a form (elementwise.cu) around a place for the program. This file is built as PTX text, for which VD_EXPRESSION is a
+// word like any other. When a plan is loaded, the host writes the program in its place, with the functions below as their text
+// (native/cuda/planning/kernel_templates.cc), and the driver compiles it. So every function has one definition, in elementwise_runs.cuh.
 // Symbols: elementwise_<dtype>_compiled<operands>, and functions elementwise_<exact or fast>_<name>.
 #include "elementwise_functions.h"
 #include "elementwise_runs.cuh"
@@ -24,9 +24,8 @@ template <class T, int kOperands> __device__ __forceinline__ void elementwise_co
 
 }  // namespace
 
-#define VD_COMPILED(type, typeName, operands)                                                               \
-  VD_KERNEL(elementwise_##typeName##_compiled##operands, ElementwiseParams, kElementwiseThreads, 4,         \
-            elementwise_compiled<type, operands>)
+#define VD_COMPILED(type, typeName, operands) \
+  VD_KERNEL(elementwise_##typeName##_compiled##operands, ElementwiseParams, kElementwiseThreads, 4, elementwise_compiled<type, operands>)
 #define VD_COMPILED_KERNELS(type, typeName) \
   VD_COMPILED(type, typeName, 0)            \
   VD_COMPILED(type, typeName, 1)            \
@@ -37,12 +36,12 @@ VD_COMPILED_KERNELS(float, f32)
 VD_COMPILED_KERNELS(__half, f16)
 VD_COMPILED_KERNELS(__nv_bfloat16, bf16)
 
-#define VD_UNARY(name, code)                                                                          \
+#define VD_UNARY(name, code)                                                                      \
   extern "C" __device__ float elementwise_exact_##name(float x) { return unary<false>(code, x); } \
   extern "C" __device__ float elementwise_fast_##name(float x) { return unary<true>(code, x); }
 VD_ELEMENTWISE_UNARY(VD_UNARY)
 
-#define VD_BINARY(name, code)                                                                                      \
+#define VD_BINARY(name, code)                                                                                  \
   extern "C" __device__ float elementwise_exact_##name(float x, float y) { return binary<false>(code, x, y); } \
   extern "C" __device__ float elementwise_fast_##name(float x, float y) { return binary<true>(code, x, y); }
 VD_ELEMENTWISE_BINARY(VD_BINARY)

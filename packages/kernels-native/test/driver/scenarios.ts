@@ -84,16 +84,17 @@ const manyFunctions = () =>
     Array.from({ length: 7 }, (_, bit) => ((i >> bit) & 1 ? "neg" : "abs")).join(" "),
   );
 
-/** A row that computes functions of a, [1,1,1,64], one after the other. */
+/** A row that computes functions of a, [1,1,1024,64], one after the other. */
 async function expressionProgram(device: Device, functions: string, options: CompileOptions = {}) {
+  const bytes = 4 * 1024 * 64;
   const names: readonly string[] = OPS.elementwise.attrs.code.values;
   const code = ["a", ...functions.split(" ")].map((name) => names.indexOf(name));
-  const tensor = (offset: number) => [0, offset, 0, 4, 1, 1, 1, 64, 0, 64];
+  const tensor = (offset: number) => [0, offset, 0, 4, 1, 1, 1024, 64, 0, 64];
   const absent = [-1, 0, 0, 1, 1, 0, 0, 0, 0, 1];
   const attrs = [...code, ...new Array<number>(16 - code.length).fill(0), 0, 0, 0, 0];
   const op = Object.keys(OPS).indexOf("elementwise");
-  const words = [op, ...attrs, ...tensor(0), ...absent, ...absent, ...absent, ...tensor(256)];
-  const bindings = [{ buffer: await device.allocate(512), constant: false }];
+  const words = [op, ...attrs, ...tensor(0), ...absent, ...absent, ...absent, ...tensor(bytes)];
+  const bindings = [{ buffer: await device.allocate(2 * bytes), constant: false }];
   return device.compile(Float64Array.from(words), ["row"], bindings, options);
 }
 

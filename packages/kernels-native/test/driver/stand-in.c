@@ -126,10 +126,17 @@ static R module_unload(void* m) {
 static const struct {
   const char* name;
   double us;
-} kernels[] = {{"copy_vector", 500},           {"copy_scalar", 500},        {"linear_mma_f16_m128n128", 300},
-               {"linear_mma_f16_m64n64", 200}, {"linear_plain_f16", 100},   {"conv_pack", 10},
-               {"winograd_input_f16", 50},     {"winograd_output_f16", 50}, {"conv_sm90_f16_m128n128pp", 100},
-               {"elementwise_f32_program", 60}, {"elementwise_f32_compiled1", 20}};
+} kernels[] = {{"copy_vector", 500},
+               {"copy_scalar", 500},
+               {"linear_mma_f16_m128n128", 300},
+               {"linear_mma_f16_m64n64", 200},
+               {"linear_plain_f16", 100},
+               {"conv_pack", 10},
+               {"winograd_input_f16", 50},
+               {"winograd_output_f16", 50},
+               {"conv_sm90_f16_m128n128pp", 100},
+               {"elementwise_f32_program", 60},
+               {"elementwise_f32_compiled1", 20}};
 static double clock_us;
 static R module_function(void** f, void* m, const char* symbol) {
   (void)m;

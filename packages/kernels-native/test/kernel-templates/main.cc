@@ -1,12 +1,12 @@
-// Completes kernels as a plan does: kernel-templates TEXT FOLDER reads a program a line, the element type and then instructions by name, and
-// writes the text of the kernel that the driver would compile to FOLDER/<line>.ptx. Built by kernel-templates.test.ts.
+// Completes kernels as a plan does: kernel-templates TEXT FOLDER reads a program a line, the element type and then instructions by name,
+// and writes the text of the kernel that the driver would compile to FOLDER/<line>.ptx. Built by kernel-templates.test.ts.
 #include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <sstream>
 
-#include "../../native/cuda/kernel_templates.h"
+#include "../../native/cuda/planning/kernel_templates.h"
 #include "../../native/generated/op_planners.h"
 
 using namespace vd;

@@ -529,6 +529,7 @@ void print_elementwise(const cuda::DeviceInfo& device) {
   print_program("gated residual odd", elementwise({a, b, c, mul, add}, 641));
   print_program("gated residual mixed", elementwise({a, b, c, mul, add}, 640, DType::f32));
   print_program("seldom expression", elementwise({a, b, c, div, add, exp}, 640));
+  print_program("seldom expression, few", elementwise({a, b, c, div, add, exp}, 64));
   cuda::DeviceInfo bare = device;
   bare.hasTemplates = false;
   print("seldom expression without text", elementwise_cuda_variants(elementwise({a, b, c, div, add, exp}, 640), bare, kExplain));

@@ -62,8 +62,8 @@ struct ExpressionStep {
   int inputs[2] = {0, 0};
 };
 
-/** Arithmetic of a kernel that is completed when it is loaded. Values are numbered: first the inputs of the place that the kernel's text has for
- *  it, behind them the results of the steps. */
+/** Arithmetic of a kernel that is completed when it is loaded. Values are numbered: first the inputs of the place that the kernel's text
+ * has for it, behind them the results of the steps. */
 struct Expression {
   std::vector<ExpressionStep> steps;
   int result = 0;  // the value that the place is to have

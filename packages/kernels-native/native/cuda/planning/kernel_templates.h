@@ -5,19 +5,19 @@
 #include <string_view>
 #include <vector>
 
-#include "planning/launch.h"
+#include "launch.h"
 
 namespace vd::cuda {
 
-/** The kernels and functions of the PTX text that nvcc makes of `*.template.cu`. A kernel has places, `VD_EXPRESSION result, inputs...;` with
- *  registers of float32. Functions take and return float32, and have their one `ret` at the end. */
+/** The kernels and functions of the PTX text that nvcc makes of `*.template.cu`. A kernel has places, `VD_EXPRESSION result, inputs...;`
+ * with registers of float32. Functions take and return float32, and have their one `ret` at the end. */
 class KernelTemplates {
  public:
   explicit KernelTemplates(std::string_view text);
 
-  /** The text of one kernel in which the expression stands at every place: functions as their own instructions, none is called. Products and
-   *  sums are rounded one by one, so that the bits follow from the functions and not from what a driver joins. Throws Error(unsupported) for
-   *  a kernel or a function that the text lacks. */
+  /** The text of one kernel in which the expression stands at every place: functions as their own instructions, none is called. Products
+   * and sums are rounded one by one, so that the bits follow from the functions and not from what a driver joins. Throws Error(unsupported)
+   * for a kernel or a function that the text lacks. */
   std::string complete(const std::string& kernel, const Expression& expression) const;
 
  private:
