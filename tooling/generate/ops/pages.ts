@@ -5,7 +5,14 @@ import type { OpCase, OpCases, Operand } from "../../../packages/kernels-native/
 import type { DType, OpDefinition, TensorSpec } from "../../../packages/kernels-native/contract/op-kit";
 import { ONNX_FORMS, type OnnxForm } from "../../../packages/tensorrt/src/export/ops/forms";
 import { objectsOf } from "../../build/addon/sources.mjs";
-import { imageName, packageDir, sourcesFor, TARGETS, TEMPLATE_TARGETS, templateSources } from "../../build/cubins/sources.mjs";
+import {
+  imageName,
+  packageDir,
+  sourcesFor,
+  TARGETS,
+  TEMPLATE_TARGETS,
+  templateSources,
+} from "../../build/cubins/sources.mjs";
 import { ROOT } from "../../build/workspace.mjs";
 import type { PlannersReport } from "../../measure/planners/report";
 import { measuredText, type OpsReport } from "./measured";

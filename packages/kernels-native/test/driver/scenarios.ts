@@ -170,7 +170,7 @@ const scenarios: Record<string, () => Promise<unknown>> = {
     const withoutText = await expressionProgram(open(), "neg", { explain: true });
     // Devices are opened once: other text needs another folder, here the same by another name.
     writeFileSync(join(folder, "compute_80.ptx"), EXPRESSION_TEXT);
-    const device = Device.cuda({ imageDir: join(folder, ".") + "/" });
+    const device = Device.cuda({ imageDir: `${join(folder, ".")}/` });
     const warnings: string[] = [];
     process.on("warning", ({ message }) => warnings.push(message));
     writeFileSync(log, "");
